@@ -1,0 +1,22 @@
+//! The nouns of atsdb: what every other crate speaks of, and nothing that does I/O.
+//!
+//! Owned here: the schema of a table ([`schema`]), times and the slices they fall in ([`time`], [`slice`]),
+//! what a store keeps of a chunk ([`chunk`]), the contract of a store ([`store`]), the kinds of error
+//! ([`error`]) and the limits ([`limits`]). Not owned: bytes of pages (`codec`), how a store keeps them
+//! (`sqlite`, `memory`), what is done with them (`engine`).
+
+pub mod chunk;
+pub mod error;
+pub mod limits;
+pub mod name;
+pub mod schema;
+pub mod slice;
+pub mod store;
+pub mod time;
+
+pub use chunk::{Bound, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, ColumnStatistics, NewChunk, PageDescriptor};
+pub use error::{Error, ErrorKind, Result};
+pub use schema::{Column, ColumnId, ColumnType, MapWidth, Retention, Table, TableDefinition, TableId, TimeColumn};
+pub use slice::{Slice, SliceWidth};
+pub use store::{BatchId, Change, Durability, Outcome, Snapshot, StageId, Store};
+pub use time::{TimeRange, TimeUnit};

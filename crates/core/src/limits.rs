@@ -1,0 +1,31 @@
+//! The limits, in one place.
+
+/// The most rows of one chunk.
+pub const CHUNK_ROWS_MAX: usize = 131_072;
+
+/// A chunk is cut before its text and binary values pass this many bytes (one value may be larger).
+pub const CHUNK_TEXT_BYTES_MAX: usize = 64 << 20;
+
+/// The most bytes of one text or binary value.
+pub const VALUE_BYTES_MAX: usize = 256 << 20;
+
+/// The most columns of a table.
+pub const COLUMNS_MAX: usize = 1_000;
+
+/// The most bytes of a table's or column's name.
+pub const NAME_BYTES_MAX: usize = 200;
+
+/// The most bytes of a batch id.
+pub const BATCH_ID_BYTES_MAX: usize = 200;
+
+/// How long a store remembers a batch id, in milliseconds: 30 days.
+pub const BATCH_MEMORY_MS: i64 = 30 * 24 * 3_600_000;
+
+/// A stage that nobody touched for this long is given up and its chunks are reclaimed, in milliseconds: a day.
+pub const STAGE_IDLE_MS_MAX: i64 = 24 * 3_600_000;
+
+/// The longest SQL text, in bytes.
+pub const SQL_BYTES_MAX: usize = 64 << 20;
+
+/// The deepest nesting of an SQL text.
+pub const SQL_DEPTH_MAX: usize = 200;

@@ -1,0 +1,91 @@
+//! Names of tables and columns: compared without case, kept as written.
+
+use crate::error::{Error, Result};
+use crate::limits::NAME_BYTES_MAX;
+
+/// The form in which two names are compared.
+pub fn name_key(name: &str) -> String {
+    name.to_lowercase()
+}
+
+/// Whether two names are the same.
+pub fn same_name(a: &str, b: &str) -> bool {
+    a == b || (a.eq_ignore_ascii_case(b)) || (!a.is_ascii() && name_key(a) == name_key(b))
+}
+
+/// Refuses the empty name, control characters and overlong names.
+pub fn check_name(what: &str, name: &str) -> Result<()> {
+    if name.is_empty() {
+        return Err(Error::usage(format!("a {what} needs a name")));
+    }
+    if name.len() > NAME_BYTES_MAX {
+        return Err(Error::usage(format!("the {what} name {:.40}... is longer than {NAME_BYTES_MAX} bytes", name)));
+    }
+    if name.chars().any(char::is_control) {
+        return Err(Error::usage(format!("the {what} name {name:?} holds a control character")));
+    }
+    Ok(())
+}
+
+/// The candidate nearest to a misspelt name, if one is near enough to be meant.
+pub fn nearest_name<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let name = name_key(name);
+    let bound = (name.chars().count() / 3).max(1);
+    candidates
+        .into_iter()
+        .map(|candidate| (edit_distance(&name, &name_key(candidate)), candidate))
+        .filter(|(distance, _)| *distance <= bound)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// `no WHAT named NAME`, with the nearest name, or the names there are, as the hint.
+pub fn unknown_name<'a>(what: &str, name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Error {
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    let error = Error::not_found(format!("no {what} named {name}"));
+    match nearest_name(name, candidates.iter().copied()) {
+        Some(near) => error.with_hint(format!("did you mean {near}?")),
+        None if candidates.is_empty() => error,
+        None => {
+            let more = if candidates.len() > 12 { ", ..." } else { "" };
+            let shown = &candidates[..candidates.len().min(12)];
+            error.with_hint(format!("there are: {}{more}", shown.join(", ")))
+        }
+    }
+}
+
+/// Damerau-Levenshtein distance (adjacent swaps count one).
+fn edit_distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let substitution = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = substitution.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_name_forgives_a_slip_but_does_not_guess() {
+        assert_eq!(nearest_name("sensro", ["time", "sensor"]), Some("sensor"));
+        assert_eq!(nearest_name("TEMP", ["temp"]), Some("temp"));
+        assert_eq!(nearest_name("pressure", ["time", "sensor"]), None);
+    }
+
+    #[test]
+    fn names_compare_without_case() {
+        assert!(same_name("PM2.5", "pm2.5") && same_name("GRÖSSE", "grösse") && !same_name("a", "b"));
+    }
+}

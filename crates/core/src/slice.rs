@@ -1,0 +1,149 @@
+//! Slices: the calendar intervals that a table is cut into.
+
+use crate::error::{Error, Result};
+use crate::time::{DAY_SECONDS, TimeUnit, civil_from_days, days_from_civil, format_time};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How wide the slices of a table are. Calendar intervals in UTC; a week starts on Monday.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SliceWidth {
+    /// An hour.
+    Hour,
+    /// A day.
+    Day,
+    /// A week, from Monday.
+    Week,
+    /// A month.
+    Month,
+    /// A year.
+    Year,
+}
+
+/// One interval of a table: from `start` up to and with `last`, in the table's unit. Ends that i64 cannot hold
+/// are cut to i64's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Slice {
+    /// The first time inside. It names the slice.
+    pub start: i64,
+    /// The last time inside.
+    pub last: i64,
+}
+
+impl Slice {
+    /// The one slice of a plain table.
+    pub const PLAIN: Self = Self { start: 0, last: 0 };
+
+    /// Whether a time lies inside.
+    pub fn contains(&self, time: i64) -> bool {
+        self.start <= time && time <= self.last
+    }
+}
+
+impl SliceWidth {
+    /// All of them, narrowest first.
+    pub const ALL: [Self; 5] = [Self::Hour, Self::Day, Self::Week, Self::Month, Self::Year];
+
+    /// `hour`, `day`, `week`, `month` or `year`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hour => "hour",
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+            Self::Year => "year",
+        }
+    }
+
+    /// The width of this [`name`](Self::name).
+    pub fn parse(text: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|width| width.name().eq_ignore_ascii_case(text)).ok_or_else(|| {
+            Error::usage(format!("unknown slice width {text}")).with_hint("use hour, day, week, month or year")
+        })
+    }
+
+    /// The slice that a time falls in.
+    pub fn slice_of(self, time: i64, unit: TimeUnit) -> Slice {
+        let per_second = unit.per_second();
+        let seconds = time.div_euclid(per_second);
+        let (start, end) = match self {
+            Self::Hour => fixed(seconds, 0, 3_600),
+            Self::Day => fixed(seconds, 0, DAY_SECONDS),
+            // 1970-01-01 was a Thursday, so that weeks start four days after multiples of seven.
+            Self::Week => fixed(seconds, 4 * DAY_SECONDS, 7 * DAY_SECONDS),
+            Self::Month | Self::Year => self.calendar(seconds),
+        };
+        Slice { start: clamp(start * i128::from(per_second)), last: clamp(end * i128::from(per_second) - 1) }
+    }
+
+    fn calendar(self, seconds: i64) -> (i128, i128) {
+        let (year, month, _) = civil_from_days(seconds.div_euclid(DAY_SECONDS));
+        let (first, next) = match (self, month) {
+            (Self::Year, _) => ((year, 1), (year + 1, 1)),
+            (_, 12) => ((year, 12), (year + 1, 1)),
+            (_, month) => ((year, month), (year, month + 1)),
+        };
+        let start_of = |(year, month)| i128::from(days_from_civil(year, month, 1)) * i128::from(DAY_SECONDS);
+        (start_of(first), start_of(next))
+    }
+
+    /// The slice's name for people: `2024-03-01`, `2024-03-01T12`, `2024-03` or `2024`.
+    pub fn label(self, slice: Slice, unit: TimeUnit) -> String {
+        let text = format_time(slice.start, unit);
+        let date_end = text.rfind('T').unwrap_or(text.len());
+        let end = match self {
+            Self::Hour => date_end + 3,
+            Self::Day | Self::Week => date_end,
+            Self::Month => date_end - 3,
+            Self::Year => date_end - 6,
+        };
+        text[..end].to_owned()
+    }
+}
+
+impl fmt::Display for SliceWidth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+fn fixed(seconds: i64, offset: i64, width: i64) -> (i128, i128) {
+    let (seconds, offset, width) = (i128::from(seconds), i128::from(offset), i128::from(width));
+    let start = (seconds - offset).div_euclid(width) * width + offset;
+    (start, start + width)
+}
+
+fn clamp(time: i128) -> i64 {
+    time.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_time_lies_in_its_slice_and_its_neighbours_do_not() {
+        let times = [i64::MIN, i64::MIN + 1, -86_401, -1, 0, 1, 951_782_400, 1_709_294_400, i64::MAX];
+        for width in SliceWidth::ALL {
+            for unit in TimeUnit::ALL {
+                for time in times {
+                    let slice = width.slice_of(time, unit);
+                    assert!(slice.contains(time), "{width} {unit} {time}: {slice:?}");
+                    assert_eq!(width.slice_of(slice.start, unit), slice);
+                    assert_eq!(width.slice_of(slice.last, unit), slice);
+                    if slice.last < i64::MAX {
+                        assert_eq!(width.slice_of(slice.last + 1, unit).start, slice.last + 1);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn labels_are_as_long_as_the_width_needs() {
+        let time = 1_709_294_400; // 2024-03-01T12:00:00Z, a Friday
+        let label = |width: SliceWidth| width.label(width.slice_of(time, TimeUnit::Second), TimeUnit::Second);
+        assert_eq!(SliceWidth::ALL.map(label), ["2024-03-01T12", "2024-03-01", "2024-02-26", "2024-03", "2024"]);
+    }
+}
