@@ -1,1 +1,65 @@
+//! A time-series store over SQL databases.
+//!
+//! You declare a table once; slicing by time, string-to-index mapping, compression, re-compression, streaming,
+//! caching and retention happen by themselves, in one SQLite file that you can copy.
+//!
+//! ```
+//! #[derive(atsdb::Record)]
+//! struct Reading {
+//!     #[atsdb(map = "u32")]
+//!     sensor: String,
+//!     #[atsdb(map = "u8")]
+//!     status: String,
+//!     count1: i32,
+//! }
+//!
+//! # fn main() -> atsdb::Result<()> {
+//! let db = atsdb::open("memory:")?; // or "air.db"
+//! let readings = db.table::<Reading>("readings")?; // created at first use, sliced by day
+//! let mut appender = readings.appender()?;
+//! let reading = Reading { sensor: "s1".into(), status: "ok".into(), count1: 7 };
+//! appender.push(1_700_000_000_000_000, &reading)?; // microseconds since 1970; buffered
+//! appender.flush()?; // acknowledged: on disk
+//!
+//! for row in readings.stream(..)? {
+//!     let (time, reading) = row?;
+//!     assert_eq!((time, reading.count1), (1_700_000_000_000_000, 7));
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Owned here: opening by URL ([`open`], [`OpenOptions`]), the handle ([`Database`]) and typed tables
+//! ([`TypedTable`]). Everything else is the crates' below, named again: one crate is all that users name.
 
+mod database;
+mod open;
+mod typed;
+
+pub use atsdb_core::{
+    BatchId, Column, ColumnId, ColumnType, Durability, Error, ErrorKind, MapWidth, Outcome, Result, Retention, Slice,
+    SliceWidth, Table, TableDefinition, TableId, TimeColumn, TimeRange, TimeUnit, limits, name, time,
+};
+pub use atsdb_derive::Record;
+pub use atsdb_engine::{
+    Appender, Batch, CacheStats, ColumnStats, Comparison, Engine, Predicate, ReadSnapshot, Record, RetainReport, Scan,
+    ScanRequest, SealReport, SliceStats, TableStats, Value, VerifyReport,
+};
+pub use database::Database;
+pub use open::{OpenOptions, open};
+pub use typed::{TableOptions, TypedAppender, TypedTable};
+
+/// What a [`Record`] is written with and read from.
+pub mod record {
+    pub use atsdb_engine::record::{ColumnSpec, Field, RowReader, RowWriter};
+}
+
+/// SQL: sessions, statements, answers.
+#[cfg(feature = "sql")]
+pub mod sql {
+    pub use atsdb_sql::*;
+}
+
+/// The version of Arrow that batches are made of.
+pub use arrow;
+pub use atsdb_codec::{arrow_schema, logical_type};

@@ -421,8 +421,11 @@ impl TableDefinition {
                 return Err(Error::internal(format!("table {} has two columns numbered {}", self.name, column.id.0)));
             }
             if column.map.is_some() && column.column_type != ColumnType::Text {
-                return Err(Error::usage(format!("column {} of type {} cannot be mapped", column.name, column.column_type))
-                    .with_hint("only text columns are mapped"));
+                return Err(Error::usage(format!(
+                    "column {} of type {} cannot be mapped",
+                    column.name, column.column_type
+                ))
+                .with_hint("only text columns are mapped"));
             }
         }
         match (self.time, self.time_column()) {

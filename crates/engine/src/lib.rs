@@ -1,1 +1,44 @@
+//! What is done with chunks, over any [`Store`](atsdb_core::Store): append, map, read, seal, retain, verify.
+//!
+//! Owned here: how rows become chunks ([`batch`], [`appender`], [`record`]), how chunks become rows ([`snapshot`],
+//! [`scan`]), and what happens by itself ([`maintenance`], [`seal`], [`retain`]). Not owned: bytes of pages
+//! (`codec`), where they lie (`sqlite`, `memory`), SQL (`sql`).
 
+pub mod appender;
+pub mod batch;
+mod cache;
+mod coerce;
+mod commit;
+mod dictionary;
+mod encode;
+pub mod engine;
+pub mod environment;
+mod interner;
+pub mod maintenance;
+pub mod predicate;
+pub mod record;
+pub mod retain;
+mod row_buffer;
+pub mod scan;
+pub mod seal;
+mod series_key;
+mod slice_buffer;
+pub mod snapshot;
+mod sort;
+pub mod stats;
+pub mod verify;
+mod workers;
+
+pub use appender::Appender;
+pub use batch::Batch;
+pub use cache::CacheStats;
+pub use engine::{Engine, EngineOptions};
+pub use environment::{Environment, SystemEnvironment};
+pub use predicate::{Comparison, Predicate, Value};
+pub use record::{ColumnSpec, Field, Record, RowReader, RowWriter};
+pub use retain::RetainReport;
+pub use scan::{Scan, ScanChunk, ScanRequest};
+pub use seal::SealReport;
+pub use snapshot::ReadSnapshot;
+pub use stats::{ColumnStats, SliceStats, TableStats};
+pub use verify::VerifyReport;

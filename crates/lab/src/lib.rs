@@ -1,1 +1,40 @@
+//! The lab: published experiments, run side by side on the systems that are there, with checked answers.
+//!
+//! Owned here: the workloads ([`workload`], [`workloads`]), the contestants ([`contestant`], [`contestants`]), the
+//! seeded data ([`generator`]), running them ([`run`]) and what comes of it ([`Report`]). Not owned: the command line,
+//! which shows progress, writes files, and calls [`run_child`] when the lab starts the program as a child.
+//!
+//! A measurement is honest when it can be repeated and could have failed: data comes from a seed, what is read back
+//! is compared with what was written, answers are compared between contestants, every figure carries its durability
+//! tier, and what a contestant cannot do is shown with the reason.
 
+mod answer;
+mod bench;
+mod child;
+pub mod contestant;
+pub mod contestants;
+mod digest;
+mod event;
+mod failure;
+pub mod generator;
+mod measure;
+mod process;
+mod report;
+pub mod rows;
+mod run;
+mod table;
+pub mod workload;
+pub mod workloads;
+
+pub use answer::{Answer, AnswerHash, Cell};
+pub use bench::{Bench, milliseconds, per_second};
+pub use child::{CHILD_ARGUMENT, CHILD_RUN, CHILD_START, CHILD_VARIABLE, run_child};
+pub use digest::RowDigest;
+pub use event::{Event, Job};
+pub use failure::Failure;
+pub use measure::{Figure, Measure, Spread, Unit};
+pub use process::Machine;
+pub use report::{
+    Broken, ContestantReport, MeasureReport, MeasureResult, REPORT_FORMAT, Report, Settings, WorkloadReport,
+};
+pub use run::{Listed, Progress, RunOptions, list, run};

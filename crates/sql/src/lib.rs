@@ -1,1 +1,35 @@
+//! SQL over an atsdb engine: scripts, statements and their answers. Parsing and execution are DataFusion's.
+//!
+//! Owned here: splitting scripts ([`Statements`]), names without case, type names of other databases,
+//! `CREATE TABLE` in both directions ([`create_table_sql`]), inserting, the bridge between DataFusion's plans and
+//! the engine's scans, and what a query may use ([`SessionOptions`]). Not owned: rows and chunks (`engine`), how
+//! answers are printed (`cli`).
 
+mod answer;
+mod ddl;
+mod error;
+mod headings;
+mod identifiers;
+mod insert;
+mod insert_text;
+mod literal_columns;
+mod params;
+mod parse;
+mod planner;
+mod provider;
+mod pushdown;
+mod refuse;
+mod runtime;
+mod scan;
+mod script;
+mod session;
+mod show;
+mod statistics;
+mod table_options;
+mod time_text;
+mod type_names;
+
+pub use answer::{Answer, Rows};
+pub use ddl::{create_table_sql, parse_create_table, quoted};
+pub use script::{Statement, Statements, is_complete};
+pub use session::{InterruptHandle, Session, SessionOptions};

@@ -1,1 +1,10 @@
+//! What every atsdb store is tested with.
+//!
+//! Owned here: one conformance suite ([`store_conformance`]), with a case for each sentence of the contract
+//! [`atsdb_core::Store`], and the sample data it works on ([`sample`]). Not owned: what only one store promises (its
+//! file, its server, its processes), which its own tests check.
 
+pub mod sample;
+mod store;
+
+pub use store::{Case, OpenStore, cases, store_conformance};

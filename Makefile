@@ -1,0 +1,43 @@
+# One entrance. Everything is built with one profile, so that `make test` after `make demo` compiles no
+# dependency again.
+
+CARGO ?= cargo
+export CARGO_TERM_COLOR ?= auto
+# CI builds outside the clone, so that the next run finds the dependencies compiled.
+ifdef CI
+export CARGO_TARGET_DIR ?= $(HOME)/.cache/atsdb/target
+endif
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+ATSDB := $(TARGET)/release/atsdb
+
+.PHONY: help setup build demo test format lint doc unit clean
+
+help: ## what there is
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+setup: ## checks what is needed to build, and says how to get it
+	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: install a Rust toolchain, 1.94 or later" >&2; exit 1; }
+	@command -v cc >/dev/null || { echo "a C compiler is missing: apt-get install gcc libc6-dev" >&2; exit 1; }
+
+build: setup ## the atsdb program, optimised
+	$(CARGO) build --release --workspace
+
+demo: build ## the main job: two real-life files into one SQLite file, measured, asked, drawn
+	@ATSDB="$(ATSDB)" sh examples/demo.sh
+
+test: setup format lint unit doc ## everything that CI checks
+
+format:
+	$(CARGO) fmt --all --check
+
+lint:
+	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
+
+unit:
+	$(CARGO) test --release --workspace
+
+doc:
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps
+
+clean: ## removes what was built
+	$(CARGO) clean

@@ -1,0 +1,163 @@
+//! Opening a store by its URL.
+
+use crate::database::Database;
+use atsdb_core::{Durability, Error, Result, Store};
+use atsdb_engine::{Engine, EngineOptions, Environment, SystemEnvironment};
+use atsdb_memory::MemoryStore;
+use atsdb_sqlite::{SqliteOptions, SqliteStore};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Opens the store that a URL names, as [`OpenOptions::new`] does: created where there is none, full durability.
+///
+/// A plain path is a SQLite file; `sqlite:PATH` the same; `memory:` is a store in this process.
+pub fn open(url: &str) -> Result<Database> {
+    OpenOptions::new().open(url)
+}
+
+/// How a store is opened.
+#[derive(Debug, Clone)]
+pub struct OpenOptions {
+    durability: Durability,
+    create: bool,
+    read_only: bool,
+    maintenance: bool,
+    cache_bytes: usize,
+    busy_timeout: Duration,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl OpenOptions {
+    /// Created where there is none, full durability, maintenance in the background, 64 MiB of cache, a minute's
+    /// patience with other writers.
+    pub fn new() -> Self {
+        Self {
+            durability: Durability::Full,
+            create: true,
+            read_only: false,
+            maintenance: true,
+            cache_bytes: EngineOptions::default().cache_bytes,
+            busy_timeout: Duration::from_secs(60),
+        }
+    }
+
+    /// What an acknowledged commit survives.
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// Whether a store is created where there is none.
+    pub fn create(mut self, create: bool) -> Self {
+        self.create = create;
+        self
+    }
+
+    /// Whether writing is refused. Also works where the file cannot be written.
+    pub fn read_only(mut self, read_only: bool) -> Self {
+        self.read_only = read_only;
+        self
+    }
+
+    /// Whether a thread in the background seals slices, drops expired ones and gives space back.
+    pub fn maintenance(mut self, maintenance: bool) -> Self {
+        self.maintenance = maintenance;
+        self
+    }
+
+    /// The most bytes of decoded columns kept for the next reader.
+    pub fn cache_bytes(mut self, cache_bytes: usize) -> Self {
+        self.cache_bytes = cache_bytes;
+        self
+    }
+
+    /// How long a writer waits for another process's commit.
+    pub fn busy_timeout(mut self, busy_timeout: Duration) -> Self {
+        self.busy_timeout = busy_timeout;
+        self
+    }
+
+    /// Opens the store.
+    pub fn open(&self, url: &str) -> Result<Database> {
+        let environment = Arc::new(SystemEnvironment);
+        let store: Arc<dyn Store> = match Place::parse(url)? {
+            Place::Memory => Arc::new(MemoryStore::new(environment.random()?)),
+            Place::Sqlite(path) => {
+                let options = SqliteOptions {
+                    durability: self.durability,
+                    create: self.create && !self.read_only,
+                    read_only: self.read_only,
+                    busy_timeout: self.busy_timeout,
+                };
+                Arc::new(SqliteStore::open(Path::new(path), &options)?)
+            }
+        };
+        let maintenance = self.maintenance && !self.read_only;
+        let options = EngineOptions { cache_bytes: self.cache_bytes, maintenance, environment };
+        Engine::new(store, options).map(Database::new)
+    }
+}
+
+/// Where a URL says the store is.
+#[derive(Debug, PartialEq)]
+enum Place<'a> {
+    Memory,
+    Sqlite(&'a str),
+}
+
+impl<'a> Place<'a> {
+    fn parse(url: &'a str) -> Result<Self> {
+        let scheme = url.split_once(':').map(|(scheme, rest)| (scheme.to_ascii_lowercase(), rest));
+        let is_scheme = |text: &str| text.len() > 1 && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        match scheme {
+            Some((scheme, "")) if scheme == "memory" => Ok(Self::Memory),
+            Some((scheme, rest)) if scheme == "memory" => {
+                Err(Error::usage(format!("memory: takes nothing after it, not {rest}")))
+            }
+            Some((scheme, rest)) if scheme == "sqlite" => Self::sqlite(rest.strip_prefix("//").unwrap_or(rest)),
+            Some((scheme, _)) if ["mysql", "mariadb", "postgresql", "postgres"].contains(&scheme.as_str()) => {
+                Err(Error::usage(format!("this version has no {scheme} store"))
+                    .with_hint("use a path, sqlite:PATH or memory:"))
+            }
+            Some((scheme, rest)) if is_scheme(&scheme) && rest.starts_with("//") => {
+                Err(Error::usage(format!("unknown kind of store {scheme}:"))
+                    .with_hint("use a path, sqlite:PATH or memory:"))
+            }
+            _ => Self::sqlite(url),
+        }
+    }
+
+    fn sqlite(path: &'a str) -> Result<Self> {
+        if path.is_empty() {
+            return Err(Error::usage("the URL names no file").with_hint("use a path, sqlite:PATH or memory:"));
+        }
+        if let Some((path, options)) = path.split_once('?') {
+            return Err(Error::usage(format!("unknown options ?{options} of {path}"))
+                .with_hint("this version's SQLite stores take none"));
+        }
+        Ok(Self::Sqlite(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_a_path_or_names_its_kind() {
+        assert_eq!(Place::parse("air.db").unwrap(), Place::Sqlite("air.db"));
+        assert_eq!(Place::parse("./a:b.db").unwrap(), Place::Sqlite("./a:b.db"));
+        assert_eq!(Place::parse("sqlite:/tmp/air.db").unwrap(), Place::Sqlite("/tmp/air.db"));
+        assert_eq!(Place::parse("sqlite:///tmp/air.db").unwrap(), Place::Sqlite("/tmp/air.db"));
+        assert_eq!(Place::parse("MEMORY:").unwrap(), Place::Memory);
+        for bad in ["", "sqlite:", "memory:x", "mysql://h/d", "oracle://h", "sqlite:a?b=c"] {
+            assert!(Place::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

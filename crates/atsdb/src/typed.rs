@@ -1,0 +1,203 @@
+//! Tables of a struct.
+
+use atsdb_core::{ColumnType, Error, Result, Retention, SliceWidth, Table, TableDefinition, TimeRange, TimeUnit};
+use atsdb_core::{BatchId, Outcome};
+use atsdb_engine::{Appender, Engine, Record, RowReader, Scan, ScanRequest};
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int64Type};
+use std::marker::PhantomData;
+
+/// How a typed table is created, apart from the record's columns.
+#[derive(Debug, Clone)]
+pub struct TableOptions {
+    /// The name of the time column; `None` makes a plain table.
+    pub time: Option<String>,
+    /// What the time column counts.
+    pub unit: TimeUnit,
+    /// How wide slices are.
+    pub slice: SliceWidth,
+    /// The columns that tell the series apart. Empty: sealing chooses by size.
+    pub key: Vec<String>,
+    /// How long rows are kept; `None` is for ever.
+    pub retention: Option<Retention>,
+}
+
+impl Default for TableOptions {
+    /// A series table: column `time` in microseconds, sliced by day, kept for ever.
+    fn default() -> Self {
+        Self {
+            time: Some("time".into()),
+            unit: TimeUnit::Microsecond,
+            slice: SliceWidth::Day,
+            key: Vec::new(),
+            retention: None,
+        }
+    }
+}
+
+impl TableOptions {
+    /// The table that these options make of a record: the time column, then the record's.
+    pub fn definition<R: Record>(&self, name: &str) -> Result<TableDefinition> {
+        let mut definition = TableDefinition::new(name);
+        if let Some(time) = &self.time {
+            definition = definition.with_column(time, ColumnType::Timestamp(self.unit), None);
+            definition = definition.with_time(time, self.unit)?;
+        }
+        for spec in R::columns() {
+            definition = definition.with_column(spec.name, spec.column_type, spec.map);
+            if let Some(column) = definition.columns.last_mut() {
+                column.nullable = spec.nullable;
+            }
+        }
+        definition.slice = self.slice;
+        definition.retention = self.retention;
+        definition.key = self.key.iter().map(|name| definition.column(name).map(|column| column.id)).collect::<Result<_>>()?;
+        definition.check()?;
+        Ok(definition)
+    }
+}
+
+/// A table whose rows are a struct.
+pub struct TypedTable<R> {
+    engine: Engine,
+    table: Table,
+    record: PhantomData<fn() -> R>,
+}
+
+impl<R: Record> TypedTable<R> {
+    pub(crate) fn new(engine: Engine, table: Table, wanted: &TableDefinition) -> Result<Self> {
+        check_same_columns(&table.definition, wanted)?;
+        Ok(Self { engine, table, record: PhantomData })
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// An appender: rows are buffered, `flush` acknowledges them.
+    pub fn appender(&self) -> Result<TypedAppender<R>> {
+        Ok(TypedAppender { inner: self.engine.appender(&self.table), record: PhantomData })
+    }
+
+    /// The rows of a time range, with their times, slice after slice; a chunk at a time is in memory. The range is
+    /// in the time column's unit; a plain table's times are 0.
+    pub fn stream(&self, range: impl Into<TimeRange>) -> Result<impl Iterator<Item = Result<(i64, R)>> + use<R>> {
+        let time = self.table.definition.time.map(|_| 0);
+        let read = move |batch: Result<RecordBatch>| match batch.and_then(|batch| BatchRows::new(batch, time)) {
+            Ok(rows) => (Some(rows), None),
+            Err(error) => (None, Some(Err(error))),
+        };
+        let rows = |(rows, error): (Option<BatchRows<R>>, Option<_>)| rows.into_iter().flatten().chain(error);
+        Ok(self.scan(range.into())?.batches().map(read).flat_map(rows))
+    }
+
+    /// The same rows as Arrow batches.
+    pub fn batches(&self, range: impl Into<TimeRange>) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<R>> {
+        Ok(self.scan(range.into())?.batches())
+    }
+
+    fn scan(&self, range: TimeRange) -> Result<Scan> {
+        let snapshot = self.engine.snapshot()?;
+        snapshot.scan(&self.table, &ScanRequest { range, ..ScanRequest::all(&self.table) })
+    }
+}
+
+/// Appends records to one table. Dropped without [`flush`](Self::flush), what was not flushed is gone.
+pub struct TypedAppender<R> {
+    inner: Appender,
+    record: PhantomData<fn(R)>,
+}
+
+impl<R: Record> TypedAppender<R> {
+    /// Adds a row to a series table; `time` is in the time column's unit.
+    #[inline]
+    pub fn push(&mut self, time: i64, record: &R) -> Result<()> {
+        self.inner.push(time, record)
+    }
+
+    /// Adds a row to a plain table.
+    pub fn push_plain(&mut self, record: &R) -> Result<()> {
+        self.inner.push_plain(record)
+    }
+
+    /// Makes what was added since the last flush visible and durable, all or none.
+    pub fn flush(&mut self) -> Result<()> {
+        self.inner.flush()
+    }
+
+    /// The same as a batch with an id: sent twice, it counts once.
+    pub fn flush_as(&mut self, id: BatchId) -> Result<Outcome> {
+        self.inner.flush_as(id)
+    }
+}
+
+/// The rows of one batch, read one at a time.
+struct BatchRows<R> {
+    times: Int64Array,
+    columns: Vec<ArrayRef>,
+    next: usize,
+    record: PhantomData<fn() -> R>,
+}
+
+impl<R: Record> BatchRows<R> {
+    fn new(batch: RecordBatch, time: Option<usize>) -> Result<Self> {
+        let times = times_of(&batch, time)?;
+        let columns = batch.columns()[usize::from(time.is_some())..].to_vec();
+        Ok(Self { times, columns, next: 0, record: PhantomData })
+    }
+}
+
+impl<R: Record> Iterator for BatchRows<R> {
+    type Item = Result<(i64, R)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let row = self.next;
+        if row == self.times.len() {
+            return None;
+        }
+        self.next += 1;
+        let record = R::read(&RowReader::new(&self.columns, row));
+        Some(record.map(|record| (self.times.value(row), record)))
+    }
+}
+
+fn times_of(batch: &RecordBatch, time: Option<usize>) -> Result<Int64Array> {
+    match time {
+        None => Ok(Int64Array::from(vec![0; batch.num_rows()])),
+        Some(position) => {
+            let times: ArrayRef = cast(batch.column(position), &DataType::Int64).map_err(|error| {
+                Error::internal(format!("times are no integers: {error}"))
+            })?;
+            Ok(times.as_primitive::<Int64Type>().clone())
+        }
+    }
+}
+
+/// A table serves a record when its columns are the record's: names, types, order; the time first.
+fn check_same_columns(found: &TableDefinition, wanted: &TableDefinition) -> Result<()> {
+    let refuse = |why: String| {
+        Err(Error::usage(format!("table {} does not have the record's columns: {why}", found.name))
+            .with_hint("name another table, or declare the struct as the table is"))
+    };
+    let column_count = (found.columns.len(), wanted.columns.len());
+    if column_count.0 != column_count.1 {
+        return refuse(format!("it has {}, the record {}", column_count.0, column_count.1));
+    }
+    for (found, wanted) in found.columns.iter().zip(&wanted.columns) {
+        let same_name = atsdb_core::name::same_name(&found.name, &wanted.name);
+        let same_type = found.column_type == wanted.column_type && (wanted.nullable || !found.nullable);
+        if !same_name || !same_type {
+            let nullable = |column: &atsdb_core::Column| if column.nullable { ", nullable" } else { "" };
+            return refuse(format!(
+                "{} {}{} stands where the record has {} {}{}",
+                found.name, found.column_type, nullable(found), wanted.name, wanted.column_type, nullable(wanted)
+            ));
+        }
+    }
+    match found.time.map(|time| time.column) == wanted.time.map(|time| time.column) {
+        true => Ok(()),
+        false => refuse("its time column is another".into()),
+    }
+}

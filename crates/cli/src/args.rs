@@ -1,0 +1,252 @@
+//! What was typed: the one declaration that the parser, `--help`, the completions, the man page and
+//! `docs/reference/cli.md` come from. What it means is [`settings`](crate::settings)' and the commands' business.
+
+mod import;
+mod lab;
+mod store;
+
+pub(crate) use import::ImportArgs;
+pub(crate) use lab::{LabArgs, LabCommand, LabFormat, LabRunArgs};
+pub(crate) use store::{StoreArgs, WriteArgs};
+
+use crate::output::Format;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+URL: a path (air.db), sqlite:PATH, or memory: for a store that ends with the program.
+
+Exit codes: 0 done, 1 usage, 2 store or run error, 3 SQL error, 130 interrupted.
+
+Environment, below the flags: ATSDB_URL (shell), ATSDB_DURABILITY, ATSDB_CACHE, ATSDB_MEMORY, NO_COLOR.
+
+Examples:
+  atsdb import air.db weather weather.csv        load a file; the table is created from what it shows
+  atsdb sql air.db \"SELECT count(*) FROM weather\"
+  atsdb air.db                                   the shell; .help tells its commands
+  atsdb stats air.db                             rows, bytes, encodings";
+
+/// A time-series store in one SQLite file
+///
+/// Without a command: the SQL shell, or SQL from stdin when that is no terminal.
+#[derive(Debug, Parser)]
+#[command(
+    name = "atsdb",
+    version = crate::commands::version::text(),
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    /// The store to open in the shell; created when it is not there [default: memory:]
+    pub(crate) url: Option<String>,
+    #[command(flatten)]
+    pub(crate) shell: ShellArgs,
+}
+
+/// The verbs, in the order `--help` lists them.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run SQL and write its results
+    Sql(SqlArgs),
+    /// Load files into a table: CSV, TSV, JSON lines, Parquet; .gz and .zst
+    Import(ImportArgs),
+    /// Write a table, or a query's result, to a file
+    Export(ExportArgs),
+    /// List the tables
+    Tables(ReportArgs),
+    /// Show the CREATE TABLE of a table, or of all
+    Schema(ReportArgs),
+    /// List the slices of a table, or of all
+    Slices(ReportArgs),
+    /// Show rows, bytes and encodings of a table, or of all
+    Stats(ReportArgs),
+    /// Seal fresh chunks now: merged, sorted, strongest encodings
+    Recompress(ChangeArgs),
+    /// Drop the slices that a table's retention no longer keeps
+    Retain(ChangeArgs),
+    /// Read everything and report damage; exit code 2 when there is some
+    Verify(ReportArgs),
+    /// Measure databases side by side
+    Lab(LabArgs),
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
+    /// Print the man page, or write one for each command
+    Man(ManArgs),
+}
+
+/// Flags of the shell.
+#[derive(Debug, Args)]
+pub(crate) struct ShellArgs {
+    /// How results are written
+    #[arg(long, value_name = "FORMAT", default_value = "table", hide_possible_values = true)]
+    pub(crate) format: Format,
+    /// Print each statement's time on stderr: Time: 12.345 ms
+    #[arg(long)]
+    pub(crate) timing: bool,
+    /// Refuse to change the store
+    #[arg(long)]
+    pub(crate) read_only: bool,
+    #[command(flatten)]
+    pub(crate) write: WriteArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// `atsdb sql`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Several statements are separated by ;. A script stops at its first error (exit code 3).
+
+Examples:
+  atsdb sql air.db \"SELECT * FROM weather LIMIT 5\"
+  atsdb sql air.db -f schema.sql
+  atsdb sql air.db -p origin=JFK 'SELECT max(temp) FROM weather WHERE origin = $origin'
+  atsdb sql air.db \"SELECT * FROM weather\" -o weather.parquet")]
+pub(crate) struct SqlArgs {
+    /// The store: a path, sqlite:PATH or memory:; created when it is not there
+    pub(crate) url: String,
+    /// The statements; without them and without -f they come from stdin
+    #[arg(conflicts_with = "file")]
+    pub(crate) sql: Option<String>,
+    /// Read the statements from a file; - is stdin
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// How results are written [default: what -o ends with, else table]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
+    /// Write results to a file, which appears when it is complete; - is stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Bind $NAME in the statements to a value; may be repeated
+    #[arg(short, long = "param", value_name = "NAME=VALUE", value_parser = parse_param)]
+    pub(crate) param: Vec<(String, String)>,
+    /// Print each statement's time on stderr: Time: 12.345 ms
+    #[arg(long)]
+    pub(crate) timing: bool,
+    /// Refuse to change the store
+    #[arg(long)]
+    pub(crate) read_only: bool,
+    #[command(flatten)]
+    pub(crate) write: WriteArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// `atsdb export`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Endings: .csv .tsv .json .jsonl .md .txt, each also with .gz or .zst; .parquet; .arrow.
+
+Examples:
+  atsdb export air.db weather -o weather.csv.gz
+  atsdb export air.db -q \"SELECT * FROM weather WHERE origin = 'JFK'\" -o jfk.parquet
+  atsdb export air.db weather --format csv | head")]
+pub(crate) struct ExportArgs {
+    /// The store: a path or sqlite:PATH
+    pub(crate) url: String,
+    /// The table to write, whole and in its stored order
+    #[arg(required_unless_present = "query", conflicts_with = "query")]
+    pub(crate) table: Option<String>,
+    /// Write the result of one query instead of a table
+    #[arg(short, long, value_name = "SQL")]
+    pub(crate) query: Option<String>,
+    /// The file to write, which appears when it is complete; - is stdout
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+    /// How rows are written [default: what -o ends with; csv on stdout]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// How a report is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// For people
+    #[value(alias = "text")]
+    Table,
+    /// For programs
+    Json,
+}
+
+/// Verbs that read and report.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// The store: a path or sqlite:PATH
+    pub(crate) url: String,
+    /// One table [default: all]
+    pub(crate) table: Option<String>,
+    /// How the report is written
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) format: ReportFormat,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// Verbs that change what is stored, and report.
+#[derive(Debug, Args)]
+pub(crate) struct ChangeArgs {
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    #[command(flatten)]
+    pub(crate) write: WriteArgs,
+}
+
+/// `atsdb completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  atsdb completions bash > ~/.local/share/bash-completion/completions/atsdb
+  atsdb completions zsh > ~/.zfunc/_atsdb
+  atsdb completions fish > ~/.config/fish/completions/atsdb.fish")]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    pub(crate) shell: Shell,
+}
+
+/// `atsdb man`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  atsdb man | man -l -
+  atsdb man --dir ~/.local/share/man/man1")]
+pub(crate) struct ManArgs {
+    /// Write a page for the program and for each command into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Print docs/reference/cli.md
+    #[arg(long, hide = true, conflicts_with = "dir")]
+    pub(crate) reference: bool,
+}
+
+fn parse_param(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => {
+            Ok((name.strip_prefix('$').unwrap_or(name).to_owned(), value.to_owned()))
+        }
+        _ => Err("write it as NAME=VALUE".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_declaration_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_parameters_value_may_hold_anything() {
+        assert_eq!(parse_param("$a=b=c"), Ok(("a".to_owned(), "b=c".to_owned())));
+        assert!(parse_param("a").is_err() && parse_param("=b").is_err());
+    }
+}

@@ -1,0 +1,94 @@
+//! `atsdb import`.
+
+use super::{StoreArgs, WriteArgs};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// `atsdb import`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+All files together are one batch: it is there wholly or not at all. Types, time, mapped columns and slice width are
+chosen from the files, and the CREATE TABLE is printed; a flag overrides what it names.
+
+Examples:
+  atsdb import air.db weather weather.csv
+  atsdb import air.db rtt probes/*.csv.gz --file-column probe --null -4.0
+  atsdb import air.db beijing *.csv.gz --time year,month,day,hour
+  zcat log.gz | atsdb import air.db log - --time ts --time-unit ms")]
+pub(crate) struct ImportArgs {
+    /// The store: a path or sqlite:PATH; created when it is not there
+    pub(crate) url: String,
+    /// The table; created from what the files show when it is not there
+    pub(crate) table: String,
+    /// The files, together one batch; - is stdin
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The time: a column, or several as date,clock or year,month,day,hour; none makes a plain table
+    #[arg(long, value_name = "COL,...", value_delimiter = ',')]
+    pub(crate) time: Vec<String>,
+    /// What integer times count since 1970-01-01
+    #[arg(long, value_name = "s|ms|us|ns")]
+    pub(crate) time_unit: Option<String>,
+    /// Store a text column as an index into its dictionary, of the width that fits or the one given; may be repeated
+    #[arg(long, value_name = "COL[:u8|u16|u32]", value_delimiter = ',')]
+    pub(crate) map: Vec<String>,
+    /// How wide the slices of a new table are
+    #[arg(long, value_name = "hour|day|week|month|year")]
+    pub(crate) slice: Option<String>,
+    /// The columns that tell the series of a new table apart
+    #[arg(long, value_name = "COL,...", value_delimiter = ',')]
+    pub(crate) key: Vec<String>,
+    /// A text that means NULL, besides the usual ones; may be repeated
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) null: Vec<String>,
+    /// Leave bad records out, and report them, instead of refusing the import
+    #[arg(long)]
+    pub(crate) skip_bad: bool,
+    /// Create the table the files show, and import nothing
+    #[arg(long, conflicts_with = "batch_id")]
+    pub(crate) create_only: bool,
+    /// How the files are written [default: what each shows]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<ImportFormat>,
+    /// The character between fields; tab for a tab [default: what the file shows]
+    #[arg(long, value_name = "CHAR")]
+    pub(crate) delimiter: Option<String>,
+    /// The first record is data: columns are named column1, column2, ...
+    #[arg(long)]
+    pub(crate) no_header: bool,
+    /// How dates such as 03/04/2024 are read, where the files do not decide it
+    #[arg(long, value_name = "dmy|mdy")]
+    pub(crate) date_order: Option<DateOrderArg>,
+    /// Add a column with each file's name, without folder and endings
+    #[arg(long, value_name = "NAME")]
+    pub(crate) file_column: Option<String>,
+    /// Name the batch: sent twice, it counts once
+    #[arg(long, value_name = "ID")]
+    pub(crate) batch_id: Option<String>,
+    #[command(flatten)]
+    pub(crate) write: WriteArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// What a file is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportFormat {
+    /// Separated values; the separator is told from the file
+    #[value(alias = "tsv")]
+    Csv,
+    /// JSON objects, one a line or in one array
+    #[value(alias = "jsonl", alias = "ndjson")]
+    Json,
+    /// Parquet
+    Parquet,
+}
+
+/// How dates with the year last are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DateOrderArg {
+    /// Day first: 03/04/2024 is in April
+    Dmy,
+    /// Month first: 03/04/2024 is in March
+    Mdy,
+}

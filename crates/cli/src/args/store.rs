@@ -1,0 +1,24 @@
+//! Flags that say how a store is opened.
+
+use clap::Args;
+
+/// Flags of every command that opens a store.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Resources")]
+pub(crate) struct StoreArgs {
+    /// Keep at most this many bytes of decoded columns, as 256MiB [default: 64MiB]
+    #[arg(long, value_name = "BYTES", env = "ATSDB_CACHE", hide_env = true)]
+    pub(crate) cache: Option<String>,
+    /// Let queries use at most this much memory, as 1GiB; they sort and join on disk beyond [default: 1GiB]
+    #[arg(long, value_name = "BYTES", env = "ATSDB_MEMORY", hide_env = true)]
+    pub(crate) memory: Option<String>,
+}
+
+/// Flags of every command that writes.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct WriteArgs {
+    /// What a commit survives: full (a power cut), normal (a crash; a power cut may take the last commits), off (a
+    /// crash) [default: full]
+    #[arg(long, value_name = "full|normal|off", env = "ATSDB_DURABILITY", hide_env = true)]
+    pub(crate) durability: Option<String>,
+}

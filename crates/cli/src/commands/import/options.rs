@@ -1,0 +1,78 @@
+//! What the flags of `atsdb import` mean to the importer.
+
+use crate::args::{DateOrderArg, ImportArgs, ImportFormat};
+use atsdb_core::{BatchId, Error, MapWidth, Result, SliceWidth, TimeUnit};
+use atsdb_import::{DateOrder, Format, Input, Options};
+use std::path::Path;
+
+/// The importer's options.
+pub(super) fn options(args: &ImportArgs) -> Result<Options> {
+    Ok(Options {
+        format: args.format.map(|format| match format {
+            ImportFormat::Csv => Format::Csv,
+            ImportFormat::Json => Format::Json,
+            ImportFormat::Parquet => Format::Parquet,
+        }),
+        delimiter: args.delimiter.as_deref().map(delimiter).transpose()?,
+        header: args.no_header.then_some(false),
+        time: args.time.iter().map(|name| name.trim().to_owned()).collect(),
+        time_unit: args.time_unit.as_deref().map(TimeUnit::parse).transpose()?,
+        date_order: args.date_order.map(|order| match order {
+            DateOrderArg::Dmy => DateOrder::DayFirst,
+            DateOrderArg::Mdy => DateOrder::MonthFirst,
+        }),
+        map: args.map.iter().map(|text| map(text)).collect::<Result<_>>()?,
+        slice: args.slice.as_deref().map(SliceWidth::parse).transpose()?,
+        key: args.key.iter().map(|name| name.trim().to_owned()).collect(),
+        null: args.null.clone(),
+        skip_bad: args.skip_bad,
+        file_column: args.file_column.clone(),
+    })
+}
+
+/// The files; stdin at most once.
+pub(super) fn inputs(args: &ImportArgs) -> Result<Vec<Input>> {
+    let is_stdin = |path: &&Path| *path == Path::new("-");
+    if args.files.iter().map(|path| path.as_path()).filter(is_stdin).count() > 1 {
+        return Err(Error::usage("stdin (-) can be read once"));
+    }
+    let input = |path: &Path| if path == Path::new("-") { Input::stdin() } else { Input::Path(path.to_owned()) };
+    Ok(args.files.iter().map(|path| input(path)).collect())
+}
+
+/// The batch's name.
+pub(super) fn batch_id(args: &ImportArgs) -> Result<Option<BatchId>> {
+    args.batch_id.as_deref().map(BatchId::new).transpose()
+}
+
+fn delimiter(text: &str) -> Result<u8> {
+    match text {
+        "tab" | "\\t" | "\t" => Ok(b'\t'),
+        "space" => Ok(b' '),
+        _ if text.len() == 1 && !text.starts_with(['"', '\n', '\r']) => Ok(text.as_bytes()[0]),
+        _ => Err(Error::usage(format!("cannot separate fields by {text:?}"))
+            .with_hint("use one ASCII character, or the word tab")),
+    }
+}
+
+/// `COL` or `COL:u16`.
+fn map(text: &str) -> Result<(String, Option<MapWidth>)> {
+    match text.rsplit_once(':') {
+        Some((name, width)) if !name.is_empty() => Ok((name.trim().to_owned(), Some(MapWidth::parse(width.trim())?))),
+        _ => Ok((text.trim().to_owned(), None)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn separators_and_widths_are_read_or_refused() {
+        assert_eq!((delimiter("tab").unwrap(), delimiter(";").unwrap()), (b'\t', b';'));
+        assert!(delimiter("ab").is_err() && delimiter("").is_err() && delimiter("é").is_err());
+        assert_eq!(map("wd").unwrap(), ("wd".to_owned(), None));
+        assert_eq!(map("wd:u16").unwrap(), ("wd".to_owned(), Some(MapWidth::U16)));
+        assert_eq!(map("wd:u12").unwrap_err().hint(), Some("use u8, u16 or u32"));
+    }
+}

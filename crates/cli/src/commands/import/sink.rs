@@ -1,0 +1,70 @@
+//! The batch that an import's rows go into.
+
+use crate::interrupt::{self, Watch};
+use arrow::record_batch::RecordBatch;
+use atsdb::{Batch, Engine};
+use atsdb_core::{BatchId, Error, Outcome, Result, Table, TableDefinition};
+
+/// One batch of the engine, begun anew as often as the importer changes its mind about the table.
+pub(super) struct BatchSink<'a> {
+    engine: &'a Engine,
+    existing: Option<Table>,
+    id: Option<BatchId>,
+    open: Option<(Batch, Table)>,
+    /// From the first row on, Ctrl-C ends the import between two batches of rows, and the batch is given up.
+    watch: Option<Watch>,
+}
+
+impl<'a> BatchSink<'a> {
+    /// Rows for a table that is there, or that the batch creates.
+    pub(super) fn new(engine: &'a Engine, existing: Option<Table>, id: Option<BatchId>) -> Self {
+        Self { engine, existing, id, open: None, watch: None }
+    }
+
+    /// Makes everything visible at once.
+    pub(super) fn commit(&mut self) -> Result<Outcome> {
+        interrupt::check()?;
+        match self.open.take() {
+            Some((batch, _)) => batch.commit(),
+            None => Err(Error::internal("the importer began no table")),
+        }
+    }
+}
+
+impl atsdb_import::Sink for BatchSink<'_> {
+    fn begin(&mut self, definition: &TableDefinition) -> Result<()> {
+        // Dropping the batch gives up what it staged.
+        self.open = None;
+        if self.watch.is_none() {
+            self.watch = Some(Watch::new(|| ()));
+        }
+        let mut batch = self.engine.batch(self.id.clone());
+        let table = match &self.existing {
+            Some(table) => table.clone(),
+            None => batch.create_table(definition)?,
+        };
+        self.open = Some((batch, table));
+        Ok(())
+    }
+
+    fn rows(&mut self, rows: RecordBatch) -> Result<()> {
+        interrupt::check()?;
+        match &mut self.open {
+            Some((batch, table)) => batch.append(table, &rows),
+            None => Err(Error::internal("the importer gave rows before a table")),
+        }
+    }
+}
+
+/// Takes no rows: only the table that the files show is wanted.
+pub(super) struct Discard;
+
+impl atsdb_import::Sink for Discard {
+    fn begin(&mut self, _definition: &TableDefinition) -> Result<()> {
+        Ok(())
+    }
+
+    fn rows(&mut self, _rows: RecordBatch) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,37 @@
+//! `atsdb man`: the manual, from the same declaration as `--help`.
+
+use crate::args::{Cli, ManArgs};
+use crate::output::destination::{Compression, Destination};
+use atsdb_core::{Error, ErrorKind, Result};
+use clap::CommandFactory;
+use clap_mangen::Man;
+
+/// Prints the page of the program, or writes all pages into a folder.
+pub(super) fn run(args: &ManArgs) -> Result<()> {
+    if args.reference {
+        return super::report::write_text(&super::reference::page());
+    }
+    let program = Cli::command();
+    let Some(folder) = &args.dir else {
+        return write_page(program, Destination::stdout());
+    };
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Error::new(ErrorKind::Unavailable, format!("cannot create {}: {error}", folder.display())).with_source(error)
+    })?;
+    for verb in program.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+        let name = format!("atsdb-{}", verb.get_name());
+        let file = Destination::file(&folder.join(format!("{name}.1")), Compression::None)?;
+        let usage = format!("atsdb {}", verb.get_name());
+        write_page(verb.clone().name(name).bin_name(usage), file)?;
+    }
+    write_page(program, Destination::file(&folder.join("atsdb.1"), Compression::None)?)
+}
+
+fn write_page(command: clap::Command, mut out: Destination) -> Result<()> {
+    let mut page = Vec::new();
+    // The date would make every day's page another one.
+    let man = Man::new(command).date("").source("atsdb").manual("atsdb");
+    man.render(&mut page).map_err(|error| Error::internal(format!("cannot make the man page: {error}")))?;
+    out.put(&page)?;
+    out.complete()
+}

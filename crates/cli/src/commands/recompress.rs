@@ -1,0 +1,65 @@
+//! `atsdb recompress`: seals the fresh chunks of each slice now.
+
+use super::report;
+use crate::args::{ChangeArgs, ReportFormat};
+use crate::quantity::{show_bytes, show_count, show_duration, show_rows};
+use crate::settings::{self, Access};
+use atsdb_core::Result;
+use serde::Serialize;
+use std::time::Instant;
+
+#[derive(Serialize)]
+struct Sealed {
+    slices: u64,
+    chunks_before: u64,
+    chunks_after: u64,
+    rows: u64,
+    bytes_before: u64,
+    bytes_after: u64,
+    conflicts: u64,
+    seconds: f64,
+    durability: &'static str,
+}
+
+/// Seals, and says what it brought.
+pub(super) fn run(args: &ChangeArgs) -> Result<()> {
+    let ChangeArgs { report: args, write } = args;
+    let database = settings::open(&args.url, Access::Change, &args.store, Some(write))?;
+    let engine = database.engine();
+    let table = report::table_of(engine, args)?;
+    let started = Instant::now();
+    let sealed = engine.recompress(table.as_ref())?;
+    let elapsed = started.elapsed();
+    let sealed = Sealed {
+        slices: sealed.slices,
+        chunks_before: sealed.chunks_before,
+        chunks_after: sealed.chunks_after,
+        rows: sealed.rows,
+        bytes_before: sealed.bytes_before,
+        bytes_after: sealed.bytes_after,
+        conflicts: sealed.conflicts,
+        seconds: elapsed.as_secs_f64(),
+        durability: settings::durability(write)?.name(),
+    };
+    match args.format {
+        ReportFormat::Json => report::write_text(&report::json(&sealed)?),
+        ReportFormat::Table if sealed.slices == 0 && sealed.conflicts == 0 => {
+            report::write_text("everything is sealed already\n")
+        }
+        ReportFormat::Table => report::write_text(&format!(
+            "sealed {} in {} slices: {} before, {} after; {} chunks before, {} after; {}, durability {}\n{}",
+            show_rows(sealed.rows),
+            show_count(sealed.slices),
+            show_bytes(sealed.bytes_before),
+            show_bytes(sealed.bytes_after),
+            show_count(sealed.chunks_before),
+            show_count(sealed.chunks_after),
+            show_duration(elapsed),
+            sealed.durability,
+            match sealed.conflicts {
+                0 => String::new(),
+                count => format!("{count} slices were changed by somebody else meanwhile, and stay as they are\n"),
+            },
+        )),
+    }
+}

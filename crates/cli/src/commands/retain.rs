@@ -1,0 +1,35 @@
+//! `atsdb retain`: drops what the tables' retention no longer keeps.
+
+use super::report;
+use crate::args::{ChangeArgs, ReportFormat};
+use crate::quantity::{show_bytes, show_count, show_rows};
+use crate::settings::{self, Access};
+use atsdb_core::Result;
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Dropped {
+    chunks: u64,
+    rows: u64,
+    bytes: u64,
+}
+
+/// Drops it, and says what went.
+pub(super) fn run(args: &ChangeArgs) -> Result<()> {
+    let ChangeArgs { report: args, write } = args;
+    let database = settings::open(&args.url, Access::Change, &args.store, Some(write))?;
+    let engine = database.engine();
+    let table = report::table_of(engine, args)?;
+    let dropped = engine.retain(table.as_ref())?;
+    let dropped = Dropped { chunks: dropped.chunks, rows: dropped.rows, bytes: dropped.bytes };
+    match args.format {
+        ReportFormat::Json => report::write_text(&report::json(&dropped)?),
+        ReportFormat::Table if dropped.chunks == 0 => report::write_text("nothing has expired\n"),
+        ReportFormat::Table => report::write_text(&format!(
+            "dropped {} in {} chunks, {}\n",
+            show_rows(dropped.rows),
+            show_count(dropped.chunks),
+            show_bytes(dropped.bytes)
+        )),
+    }
+}

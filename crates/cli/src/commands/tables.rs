@@ -1,0 +1,67 @@
+//! `atsdb tables`: the tables there are.
+
+use super::report;
+use crate::args::ReportArgs;
+use crate::output::grid::{Heading, render};
+use crate::settings::{self, Access};
+use atsdb::Engine;
+use atsdb_core::{ColumnId, Result, Table};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Listed {
+    name: String,
+    columns: usize,
+    time: Option<String>,
+    slice: Option<&'static str>,
+    key: Vec<String>,
+    retention: Option<String>,
+}
+
+/// Lists them.
+pub(super) fn run(args: &ReportArgs) -> Result<()> {
+    let database = settings::open(&args.url, Access::Read, &args.store, None)?;
+    let listed: Vec<Listed> = report::tables_of(database.engine(), args)?.iter().map(listed).collect();
+    report::write(args.format, &listed, &headings(), || listed.iter().map(row).collect())
+}
+
+/// The tables of a store as a table, for the shell.
+pub(crate) fn names(engine: &Engine) -> Result<String> {
+    let rows: Vec<Vec<String>> = engine.tables()?.iter().map(|table| row(&listed(table))).collect();
+    Ok(render(&headings(), &rows))
+}
+
+fn listed(table: &Table) -> Listed {
+    let definition = &table.definition;
+    let name_of = |id: &ColumnId| definition.column_by_id(*id).map(|column| column.name.clone());
+    Listed {
+        name: definition.name.clone(),
+        columns: definition.columns.len(),
+        time: definition.time_column().map(|column| column.name.clone()),
+        slice: definition.time.map(|_| definition.slice.name()),
+        key: definition.key.iter().filter_map(name_of).collect(),
+        retention: definition.retention.map(|retention| retention.to_string()),
+    }
+}
+
+fn headings() -> [Heading; 6] {
+    [
+        Heading::left("name"),
+        Heading::right("columns"),
+        Heading::left("time"),
+        Heading::left("slice"),
+        Heading::left("key"),
+        Heading::left("retention"),
+    ]
+}
+
+fn row(table: &Listed) -> Vec<String> {
+    vec![
+        table.name.clone(),
+        table.columns.to_string(),
+        table.time.clone().unwrap_or_default(),
+        table.slice.unwrap_or_default().to_owned(),
+        table.key.join(", "),
+        table.retention.clone().unwrap_or_default(),
+    ]
+}

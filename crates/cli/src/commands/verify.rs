@@ -1,0 +1,62 @@
+//! `atsdb verify`: reads everything, and names what is damaged.
+
+use super::report;
+use crate::args::{ReportArgs, ReportFormat};
+use crate::quantity::{show_count, show_rows};
+use crate::settings::{self, Access};
+use atsdb_core::{Error, Result};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Checked {
+    tables: u64,
+    chunks: u64,
+    pages: u64,
+    rows: u64,
+    findings: Vec<FindingJson>,
+}
+
+#[derive(Serialize)]
+struct FindingJson {
+    place: String,
+    problem: String,
+}
+
+/// Checks it. Findings are the result; that there are some is the error.
+pub(super) fn run(args: &ReportArgs) -> Result<()> {
+    let database = settings::open(&args.url, Access::Read, &args.store, None)?;
+    let engine = database.engine();
+    let table = report::table_of(engine, args)?;
+    let checked = engine.verify(table.as_ref())?;
+    let findings = checked.findings.into_iter();
+    let checked = Checked {
+        tables: checked.tables,
+        chunks: checked.chunks,
+        pages: checked.pages,
+        rows: checked.rows,
+        findings: findings.map(|finding| FindingJson { place: finding.place, problem: finding.problem }).collect(),
+    };
+    match args.format {
+        ReportFormat::Json => report::write_text(&report::json(&checked)?)?,
+        ReportFormat::Table => report::write_text(&for_people(&checked))?,
+    }
+    match checked.findings.len() {
+        0 => Ok(()),
+        count => Err(Error::corrupt(format!("{} is damaged in {count} place{}", args.url, if count == 1 { "" } else { "s" }))
+            .with_hint("what is not named stays readable; save it with atsdb export, and restore the rest")),
+    }
+}
+
+fn for_people(checked: &Checked) -> String {
+    let mut text: String =
+        checked.findings.iter().map(|finding| format!("{}: {}\n", finding.place, finding.problem)).collect();
+    text.push_str(&format!(
+        "{}: {} tables, {} chunks, {} pages, {} read\n",
+        if checked.findings.is_empty() { "no damage" } else { "damaged" },
+        show_count(checked.tables),
+        show_count(checked.chunks),
+        show_count(checked.pages),
+        show_rows(checked.rows)
+    ));
+    text
+}

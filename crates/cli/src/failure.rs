@@ -1,0 +1,105 @@
+//! How the program fails: messages on stderr, `error:` then `hint:`, and the exit code of the error's kind.
+
+use crate::args::Cli;
+use crate::output::destination::stdout_is_closed;
+use atsdb_core::name::nearest_name;
+use atsdb_core::{Error, ErrorKind};
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, Parser};
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Reads the command line. Help and version are printed here and end the program well.
+pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, ExitCode> {
+    match Cli::try_parse_from(arguments) {
+        Ok(cli) => match misspelt_verb(arguments, cli.command.is_none()) {
+            Some(error) => Err(report(&error)),
+            None => Ok(cli),
+        },
+        Err(error) if error.use_stderr() => Err(match misspelt_verb(arguments, true) {
+            Some(error) => report(&error),
+            None => report_usage(error),
+        }),
+        Err(help) => {
+            // Printing fails when the reader has gone: there is nobody to tell.
+            let _ = help.print();
+            Err(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// Writes an error for people and gives its exit code.
+pub(crate) fn report(error: &Error) -> ExitCode {
+    if stdout_is_closed() {
+        return ExitCode::SUCCESS;
+    }
+    print(error);
+    ExitCode::from(error.kind().exit_code())
+}
+
+/// Writes an error for people.
+pub(crate) fn print(error: &Error) {
+    let (red, bold, plain) = match is_coloured() {
+        true => ("\x1b[1;31m", "\x1b[1m", "\x1b[0m"),
+        false => ("", "", ""),
+    };
+    if error.kind() == ErrorKind::Interrupted {
+        eprintln!("{}", error.message());
+        return;
+    }
+    eprintln!("{red}error:{plain} {}", error.message());
+    if let Some(hint) = error.hint() {
+        eprintln!("{bold}hint:{plain} {hint}");
+    }
+}
+
+/// Whether messages may have colours: on a terminal, and not against `NO_COLOR`.
+fn is_coloured() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// The first word, when it is meant to be a verb and is none. A store may be called anything, so a word is taken for
+/// a verb only when no file has its name and it looks like no path or URL.
+fn misspelt_verb(arguments: &[OsString], is_shell: bool) -> Option<Error> {
+    let word = arguments.get(1)?.to_str()?;
+    let command = Cli::command();
+    let verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    let is_path = word.starts_with('-') || word.contains([':', '/', '.', '\\']) || Path::new(word).exists();
+    if !is_shell || word.is_empty() || is_path || verbs.contains(&word) || word == "help" {
+        return None;
+    }
+    let has_more = arguments[2..].iter().any(|argument| !argument.to_string_lossy().starts_with('-'));
+    let error = Error::usage(format!("no command named {word}"));
+    match nearest_name(word, verbs.iter().copied()) {
+        Some(near) => Some(error.with_hint(format!(
+            "did you mean atsdb {near}? To open a store of that name write atsdb ./{word}"
+        ))),
+        None if has_more => Some(error.with_hint(format!("there are: {}", verbs.join(", ")))),
+        None => None,
+    }
+}
+
+/// An error of clap, in the form of all others.
+fn report_usage(error: clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let message: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.starts_with("tip:")).collect();
+    let end = message.iter().position(|line| line.starts_with("Usage:")).unwrap_or(message.len());
+    let message = message[..end].iter().filter(|line| !line.is_empty()).copied().collect::<Vec<_>>().join(" ");
+    let suggestion = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
+        .into_iter()
+        .find_map(|kind| match error.get(kind)? {
+            ContextValue::String(text) => Some(text.clone()),
+            ContextValue::Strings(texts) => texts.first().cloned(),
+            _ => None,
+        });
+    let usage = text.lines().find_map(|line| line.trim().strip_prefix("Usage: ")).map(str::to_owned);
+    let hint = match (suggestion, usage) {
+        (Some(near), _) => format!("did you mean {near}?"),
+        (None, Some(usage)) => format!("usage: {usage}; --help tells more"),
+        (None, None) => "--help tells what there is".to_owned(),
+    };
+    report(&Error::usage(message).with_hint(hint))
+}

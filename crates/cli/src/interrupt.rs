@@ -1,0 +1,68 @@
+//! Ctrl-C: the first one stops the work at its next safe place, the second one ends the process.
+//!
+//! Work that has no safe place of its own ends at the first one: the store is then as a crash leaves it, which is
+//! as if the work had not begun.
+
+use atsdb_core::{Error, ErrorKind, Result};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static ASKED: AtomicBool = AtomicBool::new(false);
+static WATCHED: Mutex<Option<Stop>> = Mutex::new(None);
+static REMOVE_AT_EXIT: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+type Stop = Box<dyn Fn() + Send>;
+
+/// Exit code of a program that Ctrl-C ended.
+pub(crate) const EXIT_CODE: i32 = 130;
+
+/// Begins to listen. Without it Ctrl-C ends the process as the system does it.
+pub(crate) fn listen() {
+    let _ = ctrlc::set_handler(|| {
+        let watched = WATCHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        match watched.as_ref() {
+            Some(stop) if !ASKED.swap(true, Ordering::SeqCst) => stop(),
+            _ => end(),
+        }
+    });
+}
+
+fn end() -> ! {
+    if let Some(path) = REMOVE_AT_EXIT.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take() {
+        let _ = std::fs::remove_file(path);
+    }
+    eprintln!("interrupted");
+    std::process::exit(EXIT_CODE);
+}
+
+/// While this lives, the first Ctrl-C calls the function it was made with and makes [`check`] fail.
+pub(crate) struct Watch(());
+
+impl Watch {
+    /// Watches; one at a time.
+    pub(crate) fn new(stop: impl Fn() + Send + 'static) -> Self {
+        ASKED.store(false, Ordering::SeqCst);
+        *WATCHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Box::new(stop));
+        Self(())
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        *WATCHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
+    }
+}
+
+/// Fails with [`ErrorKind::Interrupted`] once Ctrl-C came during the latest [`Watch`].
+pub(crate) fn check() -> Result<()> {
+    match ASKED.load(Ordering::Relaxed) {
+        true => Err(Error::new(ErrorKind::Interrupted, "interrupted")),
+        false => Ok(()),
+    }
+}
+
+/// The unfinished file that must not outlive the process.
+pub(crate) fn remove_at_exit(path: Option<PathBuf>) {
+    *REMOVE_AT_EXIT.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = path;
+}

@@ -1,0 +1,158 @@
+//! Where output goes: stdout, or a file that appears under its name only when it is complete.
+
+use atsdb_core::{Error, ErrorKind, Result};
+use flate2::write::GzEncoder;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use tempfile::{Builder, TempPath};
+
+/// How a text file is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Compression {
+    /// Not at all.
+    None,
+    /// gzip, for `.gz`.
+    Gzip,
+    /// Zstandard, for `.zst`.
+    Zstd,
+}
+
+static STDOUT_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Whether whoever read stdout has gone (`| head`): then there is nobody to tell, and the program ends quietly.
+pub(crate) fn stdout_is_closed() -> bool {
+    STDOUT_CLOSED.load(Ordering::Relaxed)
+}
+
+const BUFFER_BYTES: usize = 64 << 10;
+
+type Plain = BufWriter<Box<dyn Write + Send>>;
+
+enum Encoder {
+    None(Plain),
+    Gzip(GzEncoder<Plain>),
+    Zstd(zstd::Encoder<'static, Plain>),
+}
+
+/// An open output. It counts when [`complete`](Self::complete) returns; dropped before, a file is as if never begun.
+pub(crate) struct Destination {
+    encoder: Encoder,
+    place: String,
+    file: Option<(File, TempPath, PathBuf)>,
+    is_stdout: bool,
+}
+
+impl Destination {
+    /// The standard output.
+    pub(crate) fn stdout() -> Self {
+        let plain: Plain = BufWriter::with_capacity(BUFFER_BYTES, Box::new(Stdout));
+        Self { encoder: Encoder::None(plain), place: "stdout".to_owned(), file: None, is_stdout: true }
+    }
+
+    /// A file, written beside its place and renamed when complete. What is no plain file (a pipe, a device) is
+    /// written as it is.
+    pub(crate) fn file(path: &Path, compression: Compression) -> Result<Self> {
+        let place = path.display().to_string();
+        let refuse = |error: io::Error| write_error(&place, error);
+        let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let special = target.metadata().is_ok_and(|metadata| !metadata.is_file());
+        let (out, file): (Box<dyn Write + Send>, _) = if special {
+            (Box::new(File::options().write(true).open(&target).map_err(refuse)?), None)
+        } else {
+            let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let mut builder = Builder::new();
+            builder.prefix(".atsdb-").suffix(".part");
+            #[cfg(unix)]
+            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+            let (file, temporary) = builder.tempfile_in(folder).map_err(refuse)?.into_parts();
+            crate::interrupt::remove_at_exit(Some(temporary.to_path_buf()));
+            (Box::new(file.try_clone().map_err(refuse)?), Some((file, temporary, target)))
+        };
+        let plain = BufWriter::with_capacity(BUFFER_BYTES, out);
+        let encoder = match compression {
+            Compression::None => Encoder::None(plain),
+            Compression::Gzip => Encoder::Gzip(GzEncoder::new(plain, flate2::Compression::default())),
+            Compression::Zstd => Encoder::Zstd(zstd::Encoder::new(plain, 3).map_err(refuse)?),
+        };
+        Ok(Self { encoder, place, file, is_stdout: false })
+    }
+
+    /// Whether this is the standard output.
+    pub(crate) fn is_stdout(&self) -> bool {
+        self.is_stdout
+    }
+
+    /// Writes bytes; an error names the place.
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.write_all(bytes).map_err(|error| write_error(&self.place, error))
+    }
+
+    /// Hands on what is buffered.
+    pub(crate) fn hand_on(&mut self) -> Result<()> {
+        self.flush().map_err(|error| write_error(&self.place, error))
+    }
+
+    /// Ends the output: what was written is there, under its name.
+    pub(crate) fn complete(self) -> Result<()> {
+        let place = self.place;
+        let refuse = |error: io::Error| write_error(&place, error);
+        let mut plain = match self.encoder {
+            Encoder::None(plain) => plain,
+            Encoder::Gzip(encoder) => encoder.finish().map_err(refuse)?,
+            Encoder::Zstd(encoder) => encoder.finish().map_err(refuse)?,
+        };
+        plain.flush().map_err(refuse)?;
+        if let Some((file, temporary, target)) = self.file {
+            file.sync_all().map_err(refuse)?;
+            temporary.persist(&target).map_err(|error| refuse(error.error))?;
+            crate::interrupt::remove_at_exit(None);
+        }
+        Ok(())
+    }
+}
+
+impl Write for Destination {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.encoder {
+            Encoder::None(out) => out.write(bytes),
+            Encoder::Gzip(out) => out.write(bytes),
+            Encoder::Zstd(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.encoder {
+            Encoder::None(out) => out.flush(),
+            Encoder::Gzip(out) => out.flush(),
+            Encoder::Zstd(out) => out.flush(),
+        }
+    }
+}
+
+/// Stdout that remembers when its reader has gone.
+struct Stdout;
+
+impl Stdout {
+    fn note(error: io::Error) -> io::Error {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            STDOUT_CLOSED.store(true, Ordering::Relaxed);
+        }
+        error
+    }
+}
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        io::stdout().write(bytes).map_err(Self::note)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stdout().flush().map_err(Self::note)
+    }
+}
+
+fn write_error(place: &str, error: io::Error) -> Error {
+    Error::new(ErrorKind::Unavailable, format!("cannot write {place}: {error}")).with_source(error)
+}

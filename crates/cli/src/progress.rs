@@ -1,0 +1,62 @@
+//! A progress line on stderr for work over two seconds, never when stderr is no terminal.
+
+use crate::quantity::{show_bytes, show_rows};
+use std::cell::Cell;
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+const QUIET: Duration = Duration::from_secs(2);
+const INTERVAL: Duration = Duration::from_millis(100);
+const BAR_WIDTH: usize = 24;
+
+/// The progress of one piece of work. The line vanishes with it.
+pub(crate) struct Progress {
+    is_terminal: bool,
+    started: Instant,
+    shown: Cell<Option<Instant>>,
+}
+
+impl Progress {
+    /// Begins; nothing shows before two seconds have passed.
+    pub(crate) fn new() -> Self {
+        Self { is_terminal: std::io::stderr().is_terminal(), started: Instant::now(), shown: Cell::new(None) }
+    }
+
+    /// Says how far the work is: bytes of all bytes, and rows.
+    pub(crate) fn update(&self, done: u64, total: u64, rows: u64) {
+        let now = Instant::now();
+        let is_due = self.shown.get().is_none_or(|shown| now - shown >= INTERVAL);
+        if !self.is_terminal || !is_due || now - self.started < QUIET {
+            return;
+        }
+        self.shown.set(Some(now));
+        let seconds = (now - self.started).as_secs();
+        eprint!("\r\x1b[K{} {} of {}, {}, {seconds} s", bar(done, total), show_bytes(done), show_bytes(total), show_rows(rows));
+        let _ = std::io::stderr().flush();
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.shown.get().is_some() {
+            eprint!("\r\x1b[K");
+        }
+    }
+}
+
+fn bar(done: u64, total: u64) -> String {
+    let share = if total == 0 { 0.0 } else { (done as f64 / total as f64).min(1.0) };
+    let filled = (share * BAR_WIDTH as f64) as usize;
+    format!("[{}{}] {:3.0} %", "=".repeat(filled), " ".repeat(BAR_WIDTH - filled), share * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_never_wider_than_it_is() {
+        assert_eq!(bar(0, 0), format!("[{}]   0 %", " ".repeat(BAR_WIDTH)));
+        assert_eq!(bar(5, 4), format!("[{}] 100 %", "=".repeat(BAR_WIDTH)));
+    }
+}

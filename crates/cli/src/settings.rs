@@ -1,0 +1,59 @@
+//! What the flags and the environment mean: how a store is opened, how a session works.
+//!
+//! A flag goes before its environment variable, which goes before the default.
+
+use crate::args::{StoreArgs, WriteArgs};
+use crate::quantity::parse_bytes;
+use atsdb::sql::{Session, SessionOptions};
+use atsdb::{Database, OpenOptions};
+use atsdb_core::{Durability, Error, Result};
+
+/// Memory of queries where nothing else is said.
+const MEMORY_BYTES_DEFAULT: usize = 1 << 30;
+
+/// How a command uses its store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Reads; the store must be there.
+    Read,
+    /// Writes; the store must be there.
+    Change,
+    /// Writes; a store that is not there is created.
+    Create,
+}
+
+/// The durability that was asked for.
+pub(crate) fn durability(write: &WriteArgs) -> Result<Durability> {
+    match write.durability.as_deref() {
+        Some(text) => Durability::parse(text),
+        None => Ok(Durability::default()),
+    }
+}
+
+/// Opens a store.
+pub(crate) fn open(url: &str, access: Access, store: &StoreArgs, write: Option<&WriteArgs>) -> Result<Database> {
+    let durability = write.map(durability).transpose()?.unwrap_or_default();
+    let mut options = OpenOptions::new()
+        .durability(durability)
+        .create(access == Access::Create)
+        .read_only(access == Access::Read)
+        .maintenance(access == Access::Create);
+    if let Some(bytes) = bytes_of("--cache", store.cache.as_deref())? {
+        options = options.cache_bytes(bytes);
+    }
+    options.open(url)
+}
+
+/// A session over an open store.
+pub(crate) fn session(database: &Database, store: &StoreArgs) -> Result<Session> {
+    let memory_bytes = bytes_of("--memory", store.memory.as_deref())?.unwrap_or(MEMORY_BYTES_DEFAULT);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    database.session(SessionOptions { memory_bytes, threads, ..SessionOptions::default() })
+}
+
+fn bytes_of(flag: &str, text: Option<&str>) -> Result<Option<usize>> {
+    match text {
+        None | Some("") => Ok(None),
+        Some(text) => parse_bytes(text).map(Some).map_err(|error: Error| error.context(flag)),
+    }
+}

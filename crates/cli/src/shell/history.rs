@@ -1,0 +1,13 @@
+//! Where the shell's history lies: `atsdb/history` in the XDG state folder.
+
+use std::env::var_os;
+use std::path::PathBuf;
+
+/// The file, its folder made; `None` where there is no place for it, which never hinders the shell.
+pub(super) fn file() -> Option<PathBuf> {
+    let absolute = |variable: &str| var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")))?;
+    let folder = state.join("atsdb");
+    std::fs::create_dir_all(&folder).ok()?;
+    Some(folder.join("history"))
+}

@@ -1,0 +1,67 @@
+//! What is wrong is named, with the exit code it has.
+
+use crate::support::Case;
+
+#[test]
+fn exit_codes_tell_usage_store_and_sql_apart() {
+    let case = Case::new().with_store();
+    case.run(&["sql", "a.db", "SELECT 1", "--durability", "maybe"]).failed(1, &["maybe", "full, normal or off"]);
+    case.run(&["tables", "no.db"]).failed(2, &["no.db"]);
+    case.run(&["sql", "a.db", "SELEC 1"]).failed(3, &[]);
+    case.run(&["sql", "a.db", "SELECT senser FROM readings"]).failed(3, &["senser", "did you mean sensor?"]);
+    case.run(&["sql", "a.db", "SELECT * FROM reading"]).failed(3, &["reading", "did you mean readings?"]);
+    case.run(&["stats", "a.db", "reading"]).failed(2, &["did you mean readings?"]);
+    assert!(!case.path("no.db").exists());
+}
+
+#[test]
+fn misspelt_flags_and_commands_get_the_nearest() {
+    let case = Case::new();
+    case.run(&["sql", "memory:", "SELECT 1", "--tming"]).failed(1, &["--tming", "did you mean --timing?"]);
+    case.run(&["improt", "a.db", "t", "x.csv"]).failed(1, &["no command named improt", "did you mean atsdb import?"]);
+    case.run(&["tabels"]).failed(1, &["did you mean atsdb tables?"]);
+    case.run(&["serve", "a.db"]).failed(1, &["no command named serve", "there are: sql, import"]);
+    case.run(&["sql"]).failed(1, &["URL"]);
+    assert!(case.names().is_empty(), "{:?}", case.names());
+}
+
+#[test]
+fn what_is_no_store_is_left_alone() {
+    let case = Case::new();
+    case.write("notes.txt", "these are notes, and no store at all, however long they may become in the end");
+    case.run(&["sql", "notes.txt", "SELECT 1"]).failed(2, &["notes.txt"]);
+    assert!(case.read("notes.txt").starts_with("these are notes"));
+    case.run(&["sql", "mysql://host/db", "SELECT 1"]).failed(1, &["mysql"]);
+}
+
+#[test]
+fn read_only_refuses_to_write() {
+    let case = Case::new().with_store();
+    let run = case.run(&["sql", "a.db", "DROP TABLE readings", "--read-only"]);
+    run.failed(2, &[]);
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM readings"), "3");
+}
+
+#[test]
+fn help_and_version_end_well() {
+    let case = Case::new();
+    let help = case.run(&["--help"]).well().text();
+    assert!(help.contains("Examples:") && help.contains("recompress"), "{help}");
+    let version = case.run(&["--version"]).well().text();
+    assert!(version.starts_with("atsdb ") && version.contains("SQLite 3."), "{version}");
+    assert!(case.run(&["import", "--help"]).well().text().contains("--skip-bad"));
+}
+
+#[test]
+fn settings_of_the_environment_stand_below_flags_and_are_checked() {
+    let case = Case::new();
+    let run = |variable: &str, value: &str, arguments: &[&str]| {
+        let output = case.command(arguments).env(variable, value).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let select = ["sql", "memory:", "SELECT 1"];
+    assert_eq!(run("ATSDB_CACHE", "lots", &select).0, Some(1));
+    assert_eq!(run("ATSDB_CACHE", "16MiB", &select), (Some(0), String::new()));
+    assert_eq!(run("ATSDB_DURABILITY", "maybe", &select).0, Some(1));
+    assert_eq!(run("ATSDB_DURABILITY", "maybe", &["sql", "memory:", "SELECT 1", "--durability", "off"]).0, Some(0));
+}

@@ -1,0 +1,88 @@
+//! Import of small files with quirks; the importer's own cases are its crate's.
+
+use crate::support::Case;
+
+#[test]
+fn a_table_is_created_from_what_the_file_shows() {
+    let case = Case::new();
+    case.write("w.csv", "time,place,temp\n2024-03-01 00:00:00,x,1.5\n2024-03-01 01:00:00,y,NA\n");
+    let run = case.run(&["import", "a.db", "weather", "w.csv"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let text = run.text();
+    assert!(text.starts_with("CREATE TABLE weather ("), "{text}");
+    let last = text.lines().last().unwrap();
+    for part in ["2 rows in ", " rows/s", " bytes a row", "durability full"] {
+        assert!(last.contains(part), "{part:?} is not in {last}");
+    }
+    assert_eq!(case.query("a.db", "SELECT count(*), count(temp) FROM weather"), "2,1");
+    let schema = case.run(&["schema", "a.db", "weather"]).well().text();
+    assert!(text.starts_with(&schema), "{schema}");
+}
+
+#[test]
+fn rows_are_added_to_a_table_that_is_there() {
+    let case = Case::new();
+    case.write("1.csv", "time,v\n2024-03-01,1\n");
+    case.write("2.csv", "time,v\n2024-03-02,2\n");
+    assert_eq!(case.run(&["import", "a.db", "t", "1.csv"]).code, 0);
+    let run = case.run(&["import", "a.db", "t", "2.csv", "--durability", "off"]);
+    assert!(!run.text().contains("CREATE TABLE") && run.text().contains("durability off"), "{}", run.text());
+    assert_eq!(case.query("a.db", "SELECT sum(v), count(*) FROM t"), "3,2");
+}
+
+#[test]
+fn stdin_separators_nulls_and_file_names_are_understood() {
+    let case = Case::new();
+    let run = case.run_with(&["import", "a.db", "t", "-", "--null", "-4.0"], "epoch;rtt\n1475280000;1.5\n1475280240;-4.0\n");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(case.query("a.db", "SELECT count(rtt), count(*) FROM t"), "1,2");
+    case.write("p1.csv", "epoch,rtt\n1475280000,1.5\n");
+    case.write("p2.csv", "epoch,rtt\n1475280000,2.5\n");
+    let run = case.run(&["import", "b.db", "t", "p1.csv", "p2.csv", "--file-column", "probe"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(case.query("b.db", "SELECT probe, rtt FROM t ORDER BY probe"), "p1,1.5\np2,2.5");
+}
+
+#[test]
+fn a_bad_record_stops_everything_or_is_counted() {
+    let case = Case::new();
+    let rows: String = (0..10).map(|second| format!("2024-03-01 00:00:0{second},{second}\n")).collect();
+    case.write("bad.csv", format!("time,v\n{rows}2024-03-01 00:01:00\n2024-03-01 00:02:00,12\n"));
+    case.run(&["import", "a.db", "t", "bad.csv"]).failed(2, &["bad.csv", "line 12", "--skip-bad"]);
+    assert_eq!(case.run(&["tables", "a.db", "--format", "json"]).well().text(), "[]\n");
+    let run = case.run(&["import", "a.db", "t", "bad.csv", "--skip-bad"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("1 bad record") && run.stderr.contains("line 12"), "{}", run.stderr);
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM t"), "11");
+}
+
+#[test]
+fn create_only_stores_no_row() {
+    let case = Case::new();
+    case.write("w.csv", "time,v\n2024-03-01,1\n");
+    let run = case.run(&["import", "a.db", "t", "w.csv", "--create-only", "--slice", "month"]).well();
+    assert!(run.text().contains("slice = 'month'"), "{}", run.text());
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM t"), "0");
+}
+
+#[test]
+fn a_batch_with_an_id_counts_once() {
+    let case = Case::new();
+    case.write("w.csv", "time,v\n2024-03-01,1\n");
+    let arguments = ["import", "a.db", "t", "w.csv", "--batch-id", "b1"];
+    assert_eq!((case.run(&arguments).code, case.run(&arguments).code), (0, 0));
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM t"), "1");
+}
+
+#[test]
+fn wrong_flags_store_nothing_and_say_what_is_right() {
+    let case = Case::new();
+    case.write("w.csv", "time,sensor\n2024-03-01,1\n");
+    case.run(&["import", "a.db", "t", "no.csv"]).failed(2, &["no.csv"]);
+    case.run(&["import", "a.db", "t", "w.csv", "--slice", "decade"]).failed(1, &["decade", "hour, day, week"]);
+    case.run(&["import", "a.db", "t", "w.csv", "--key", "senser"]).failed(2, &["senser", "did you mean sensor?"]);
+    case.run(&["import", "a.db", "t", "w.csv", "--delimiter", "ab"]).failed(1, &["ab", "one ASCII character"]);
+    case.run(&["import", "a.db", "t"]).failed(1, &["FILE"]);
+    let tables = case.run(&["tables", "a.db", "--format", "json"]);
+    assert!(tables.code == 2 || tables.text() == "[]\n", "{}", tables.text());
+}

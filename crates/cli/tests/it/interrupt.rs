@@ -1,0 +1,97 @@
+//! Ctrl-C, and readers that go away.
+
+use crate::support::Case;
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const LONG_QUERY: &str = "SELECT sum(a.value * b.value + c.value) AS s FROM generate_series(1, 100000) AS a(value)
+    CROSS JOIN generate_series(1, 100000) AS b(value) CROSS JOIN generate_series(1, 1000) AS c(value)";
+
+fn interrupt(child: &Child) {
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(status.success());
+}
+
+fn ends(child: &mut Child) -> i32 {
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("a child") {
+            return status.code().unwrap_or(-1);
+        }
+        if started.elapsed() > Duration::from_secs(30) {
+            let _ = child.kill();
+            panic!("Ctrl-C did not end the program in 30 seconds");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_long_query_stops_with_130() {
+    let case = Case::new();
+    let mut command = case.command(&["sql", "memory:", LONG_QUERY, "-o", "x.csv"]);
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    assert!(child.try_wait().unwrap().is_none(), "the query ended by itself");
+    interrupt(&child);
+    assert_eq!(ends(&mut child), 130);
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert!(stderr.contains("interrupted") || stderr.contains("stopped"), "{stderr}");
+    assert!(case.names().is_empty(), "{:?}", case.names());
+}
+
+#[test]
+fn an_interrupted_import_stores_nothing() {
+    let case = Case::new();
+    let mut text = String::from("time,v,w\n");
+    for row in 0..3_000_000_u64 {
+        writeln!(text, "{},{},{}", 1_700_000_000 + row, row * 7 % 1_000, row * 13 % 1_001).unwrap();
+    }
+    case.write("big.csv", &text);
+    let mut child = case.command(&["import", "a.db", "t", "big.csv"]).stdout(Stdio::null()).spawn().unwrap();
+    let started = Instant::now();
+    while !case.path("a.db").exists() && started.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(150));
+    assert!(child.try_wait().unwrap().is_none(), "the import ended by itself");
+    interrupt(&child);
+    assert_eq!(ends(&mut child), 130);
+    assert_eq!(case.run(&["tables", "a.db", "--format", "json"]).well().text(), "[]\n");
+    case.write("small.csv", "time,v,w\n1700000000,1,2\n");
+    assert_eq!(case.run(&["import", "a.db", "t", "small.csv"]).code, 0);
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM t"), "1");
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_program_quietly() {
+    let case = Case::new();
+    for format in ["csv", "table", "json", "arrow"] {
+        let sql = "SELECT value, value * 2 AS twice FROM generate_series(1, 3000000)";
+        let mut command = case.command(&["sql", "memory:", sql, "--format", format]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut head = [0; 10];
+        child.stdout.take().unwrap().read_exact(&mut head).unwrap();
+        let code = ends(&mut child);
+        let mut stderr = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        assert_eq!((code, stderr.as_str()), (0, ""), "{format}");
+    }
+}
+
+#[test]
+fn statements_run_as_they_arrive() {
+    let case = Case::new();
+    let mut child =
+        case.command(&["--format", "csv"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"SELECT 42 AS a;\n").unwrap();
+    let mut answer = [0; 5];
+    child.stdout.as_mut().unwrap().read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"a\n42\n");
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+}

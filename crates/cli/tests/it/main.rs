@@ -1,0 +1,14 @@
+//! The program as a user sees it: the real binary, its streams and its exit codes.
+
+mod bad_input;
+mod export;
+mod formats;
+mod import;
+mod interrupt;
+mod lab;
+mod manual;
+mod report;
+mod script;
+mod shell;
+mod support;
+mod timing;

@@ -1,0 +1,93 @@
+//! The verbs that report, and those that change what is stored.
+
+use crate::support::Case;
+use serde_json::Value;
+
+fn json(case: &Case, verb: &str) -> Value {
+    let text = case.run(&[verb, "a.db", "--format", "json"]).well().text();
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[test]
+fn stats_has_the_fields_that_programs_rely_on() {
+    let case = Case::new().with_store();
+    let stats = json(&case, "stats");
+    let table = &stats[0];
+    assert_eq!((table["name"].as_str(), table["rows"].as_u64(), table["slices"].as_u64()), (Some("readings"), Some(3), Some(2)));
+    for field in ["chunks", "fresh_chunks", "bytes", "bytes_per_row"] {
+        assert!(table[field].as_f64().is_some_and(|number| number > 0.0), "{field}: {table}");
+    }
+    assert_eq!(table["time_min"].as_str(), Some("2024-03-01T00:00:00Z"));
+    assert_eq!(table["time_max"].as_str(), Some("2024-03-02T00:00:00Z"));
+    let column = &table["columns"][1];
+    assert_eq!((column["name"].as_str(), column["type"].as_str()), (Some("sensor"), Some("text")));
+    assert!(column["encoding"].is_string() && column["bytes"].as_u64().is_some(), "{column}");
+    let text = case.run(&["stats", "a.db", "readings"]).well().text();
+    assert!(text.contains("bytes a row") && text.contains("encoding"), "{text}");
+}
+
+#[test]
+fn tables_schema_and_slices_show_what_there_is() {
+    let case = Case::new().with_store();
+    let tables = json(&case, "tables");
+    assert_eq!((tables[0]["name"].as_str(), tables[0]["time"].as_str()), (Some("readings"), Some("time")));
+    assert_eq!(json(&case, "schema")[0]["columns"][1]["map"].as_str(), Some("u8"));
+    let schema = case.run(&["schema", "a.db"]).well().text();
+    case.run(&["sql", "b.db", &schema]).well();
+    assert_eq!(case.run(&["schema", "b.db"]).well().text(), schema);
+    let slices = json(&case, "slices");
+    assert_eq!(slices.as_array().unwrap().len(), 2);
+    assert_eq!((slices[0]["slice"].as_str(), slices[0]["rows"].as_u64()), (Some("2024-03-01"), Some(2)));
+    for verb in ["tables", "slices"] {
+        assert!(case.run(&[verb, "a.db", "readings"]).well().text().contains("readings"), "{verb}");
+    }
+}
+
+#[test]
+fn recompress_seals_and_changes_no_answer() {
+    let case = Case::new().with_store();
+    let rows = case.query("a.db", "SELECT * FROM readings ORDER BY time");
+    let text = case.run(&["recompress", "a.db"]).well().text();
+    assert!(text.contains(" before, ") && text.contains("durability full"), "{text}");
+    assert_eq!(json(&case, "stats")[0]["fresh_chunks"].as_u64(), Some(0));
+    assert_eq!(case.query("a.db", "SELECT * FROM readings ORDER BY time"), rows);
+    assert_eq!(case.run(&["recompress", "a.db", "readings"]).well().text(), "everything is sealed already\n");
+}
+
+#[test]
+fn retain_drops_what_has_expired() {
+    let case = Case::new();
+    let sql = "CREATE TABLE t (time TIMESTAMP, v INT) WITH (time = 'time', retention = '2 years');
+        INSERT INTO t VALUES ('1999-01-01T00:00:00Z', 1), (now(), 2)";
+    // Without the time column's own maintenance in between: a short program.
+    let run = case.run(&["sql", "a.db", sql]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let dropped = json(&case, "retain");
+    assert_eq!(dropped["rows"].as_u64(), Some(1), "{dropped}");
+    assert_eq!(case.query("a.db", "SELECT v FROM t"), "2");
+    assert_eq!(case.run(&["retain", "a.db", "t"]).well().text(), "nothing has expired\n");
+}
+
+#[test]
+fn verify_is_quiet_about_a_whole_store_and_names_what_is_damaged() {
+    let case = Case::new().with_store();
+    assert!(case.run(&["verify", "a.db"]).well().text().starts_with("no damage: 1 tables"));
+    let store = rusqlite::Connection::open(case.path("a.db")).unwrap();
+    let columns: Vec<String> = store
+        .prepare("SELECT name FROM pragma_table_info('atsdb_page') WHERE type = 'BLOB'")
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    let column = columns.first().expect("pages are blobs");
+    let damage = format!("UPDATE atsdb_page SET {column} = zeroblob(length({column})) WHERE rowid = (SELECT min(rowid) FROM atsdb_page)");
+    store.execute(&damage, []).unwrap();
+    drop(store);
+    let run = case.run(&["verify", "a.db"]);
+    assert!(run.text().contains("table readings, chunk "), "{}", run.text());
+    run.failed(2, &["damaged in 1 place"]);
+    let run = case.run(&["verify", "a.db", "readings", "--format", "json"]);
+    let report: Value = serde_json::from_str(&run.text()).unwrap();
+    assert_eq!((run.code, report["findings"].as_array().map(Vec::len)), (2, Some(1)), "{report}");
+}

@@ -1,0 +1,136 @@
+//! Runs the program in a folder of its own.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// A folder that vanishes, in which the program runs.
+pub(crate) struct Case {
+    folder: TempDir,
+}
+
+/// What a run of the program gave.
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl Run {
+    fn new(output: Output) -> Self {
+        let code = output.status.code().unwrap_or(-1);
+        Self { code, stdout: output.stdout, stderr: String::from_utf8_lossy(&output.stderr).into_owned() }
+    }
+
+    /// Stdout as text.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.stdout.clone()).expect("stdout is text")
+    }
+
+    /// The run, which must have gone well without a word on stderr.
+    #[track_caller]
+    pub(crate) fn well(self) -> Self {
+        assert_eq!((self.code, self.stderr.as_str()), (0, ""), "stdout: {}", String::from_utf8_lossy(&self.stdout));
+        self
+    }
+
+    /// The run, which must have failed with this code and said this.
+    #[track_caller]
+    pub(crate) fn failed(self, code: i32, parts: &[&str]) -> Self {
+        assert_eq!(self.code, code, "stderr: {}", self.stderr);
+        assert!(self.stderr.starts_with("error: "), "{}", self.stderr);
+        for part in parts {
+            assert!(self.stderr.contains(part), "{part:?} is not in: {}", self.stderr);
+        }
+        self
+    }
+}
+
+impl Case {
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().expect("a folder") }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        std::fs::write(self.path(name), content).expect("a file");
+        self.path(name)
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).expect("a text file")
+    }
+
+    /// The names of the files there are.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.folder.path()).expect("a folder");
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    /// The program, to be started in the folder without the caller's settings.
+    pub(crate) fn command<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Command {
+        let mut command = program(self.folder.path());
+        command.args(arguments);
+        command
+    }
+
+    /// Runs it with nothing on stdin.
+    pub(crate) fn run<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Run {
+        Run::new(self.command(arguments).stdin(Stdio::null()).output().expect("the program runs"))
+    }
+
+    /// Runs it with a text on stdin.
+    pub(crate) fn run_with<A: AsRef<OsStr>>(&self, arguments: &[A], input: impl AsRef<[u8]>) -> Run {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        let input = input.as_ref().to_vec();
+        // A program that fails early reads no further.
+        let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let run = Run::new(child.wait_with_output().expect("the program ends"));
+        writer.join().expect("the input is written");
+        run
+    }
+
+    /// What one query gives as CSV, without the header.
+    #[track_caller]
+    pub(crate) fn query(&self, url: &str, sql: &str) -> String {
+        let text = self.run(&["sql", url, sql, "--format", "csv"]).well().text();
+        text.split_once('\n').map(|(_, rows)| rows.trim_end().to_owned()).unwrap_or_default()
+    }
+
+    /// A store named `a.db` with a table of a few rows of every sort.
+    pub(crate) fn with_store(self) -> Self {
+        self.write("setup.sql", SETUP);
+        self.run(&["sql", "a.db", "-f", "setup.sql"]).well();
+        self
+    }
+}
+
+fn program(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_atsdb"));
+    command.current_dir(folder);
+    for variable in ["ATSDB_URL", "ATSDB_CACHE", "ATSDB_MEMORY", "ATSDB_DURABILITY", "NO_COLOR"] {
+        command.env_remove(variable);
+    }
+    command.env("XDG_STATE_HOME", folder);
+    command
+}
+
+const SETUP: &str = "\
+CREATE TABLE readings (time TIMESTAMP, sensor TEXT, value DOUBLE, count BIGINT, good BOOLEAN)
+  WITH (time = 'time', slice = 'day', map = 'sensor:u8');
+INSERT INTO readings VALUES
+  ('2024-03-01T00:00:00Z', 'a', 0.1, 9223372036854775807, true),
+  ('2024-03-01T00:00:01.5Z', 'b,\"c', NULL, -1, false),
+  ('2024-03-02T00:00:00Z', '', 1e300, NULL, NULL);
+";

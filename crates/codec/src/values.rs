@@ -1,0 +1,150 @@
+//! The values of a page: which family of encodings the type of an array belongs to, and Arrow's arrays around them.
+
+use crate::boolean::{decode_booleans, encode_booleans, present_booleans, spread_booleans};
+use crate::encoding::{Effort, Encoding};
+use crate::number::{Number, decode_numbers, encode_numbers, present_numbers, spread_numbers};
+use crate::statistics::{Bounds, boolean_bounds, bytes_bounds, number_bounds};
+use crate::text::{Values, decode_text, encode_text};
+use crate::wire::{Damage, Decoded, Reader};
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, GenericByteArray, PrimitiveArray};
+use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow::datatypes::{self as arrow_types, BinaryType, ByteArrayType, DataType, TimeUnit, Utf8Type};
+use atsdb_core::{Error, Result};
+use std::sync::Arc;
+
+/// Calls a function that is generic over Arrow's type of a number with the one of a data type.
+macro_rules! with_number_type {
+    ($data_type:expr, $function:ident($($argument:expr),*), $other:expr) => {
+        match $data_type {
+            DataType::Int8 => $function::<arrow_types::Int8Type>($($argument),*),
+            DataType::Int16 => $function::<arrow_types::Int16Type>($($argument),*),
+            DataType::Int32 => $function::<arrow_types::Int32Type>($($argument),*),
+            DataType::Int64 => $function::<arrow_types::Int64Type>($($argument),*),
+            DataType::UInt8 => $function::<arrow_types::UInt8Type>($($argument),*),
+            DataType::UInt16 => $function::<arrow_types::UInt16Type>($($argument),*),
+            DataType::UInt32 => $function::<arrow_types::UInt32Type>($($argument),*),
+            DataType::UInt64 => $function::<arrow_types::UInt64Type>($($argument),*),
+            DataType::Float32 => $function::<arrow_types::Float32Type>($($argument),*),
+            DataType::Float64 => $function::<arrow_types::Float64Type>($($argument),*),
+            DataType::Date32 => $function::<arrow_types::Date32Type>($($argument),*),
+            DataType::Timestamp(TimeUnit::Second, _) => $function::<arrow_types::TimestampSecondType>($($argument),*),
+            DataType::Timestamp(TimeUnit::Millisecond, _) => {
+                $function::<arrow_types::TimestampMillisecondType>($($argument),*)
+            }
+            DataType::Timestamp(TimeUnit::Microsecond, _) => {
+                $function::<arrow_types::TimestampMicrosecondType>($($argument),*)
+            }
+            DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+                $function::<arrow_types::TimestampNanosecondType>($($argument),*)
+            }
+            _ => $other,
+        }
+    };
+}
+
+/// Writes the values of an array that are not NULL, and says how, and between which bounds they lie. `nulls` is
+/// `None` where no row is NULL.
+pub(crate) fn encode_values(
+    out: &mut Vec<u8>,
+    array: &dyn Array,
+    nulls: Option<&NullBuffer>,
+    effort: Effort,
+) -> Result<(Encoding, Bounds)> {
+    match array.data_type() {
+        DataType::Boolean => {
+            let values = present_booleans(array.as_boolean(), nulls);
+            Ok((encode_booleans(out, &values, effort)?, boolean_bounds(&values)))
+        }
+        DataType::Utf8 => encode_byte_array::<Utf8Type>(out, array, nulls, effort),
+        DataType::Binary => encode_byte_array::<BinaryType>(out, array, nulls, effort),
+        data_type => with_number_type!(
+            data_type,
+            encode_number_array(out, array, nulls, effort),
+            Err(Error::internal(format!("no page holds {data_type}")))
+        ),
+    }
+}
+
+/// Reads `present_count` values from all that is left, and sets each in its row.
+pub(crate) fn decode_values(
+    data_type: &DataType,
+    encoding: Encoding,
+    reader: &mut Reader<'_>,
+    present_count: usize,
+    nulls: Option<NullBuffer>,
+) -> Decoded<ArrayRef> {
+    match data_type {
+        DataType::Boolean => {
+            let values = decode_booleans(encoding, reader, present_count)?;
+            let rows = spread_booleans(values, nulls.as_ref());
+            Ok(Arc::new(BooleanArray::new(rows, nulls)))
+        }
+        DataType::Utf8 => decode_byte_array::<Utf8Type>(encoding, reader, present_count, nulls),
+        DataType::Binary => decode_byte_array::<BinaryType>(encoding, reader, present_count, nulls),
+        data_type => with_number_type!(
+            data_type,
+            decode_number_array(data_type, encoding, reader, present_count, nulls),
+            Err(Damage(format!("no page holds {data_type}")))
+        ),
+    }
+}
+
+fn encode_number_array<P: ArrowPrimitiveType<Native: Number>>(
+    out: &mut Vec<u8>,
+    array: &dyn Array,
+    nulls: Option<&NullBuffer>,
+    effort: Effort,
+) -> Result<(Encoding, Bounds)> {
+    let rows = array.as_primitive::<P>().values();
+    match nulls {
+        None => Ok((encode_numbers(out, rows, effort)?, number_bounds(rows))),
+        Some(nulls) => {
+            let values = present_numbers(rows, nulls);
+            Ok((encode_numbers(out, &values, effort)?, number_bounds(&values)))
+        }
+    }
+}
+
+fn decode_number_array<P: ArrowPrimitiveType<Native: Number>>(
+    data_type: &DataType,
+    encoding: Encoding,
+    reader: &mut Reader<'_>,
+    present_count: usize,
+    nulls: Option<NullBuffer>,
+) -> Decoded<ArrayRef> {
+    let values: Vec<P::Native> = decode_numbers(encoding, reader, present_count)?;
+    let rows = spread_numbers(values, nulls.as_ref());
+    let array = PrimitiveArray::<P>::try_new(ScalarBuffer::from(rows), nulls)?;
+    Ok(Arc::new(array.with_data_type(data_type.clone())))
+}
+
+fn encode_byte_array<T: ByteArrayType<Offset = i32>>(
+    out: &mut Vec<u8>,
+    array: &dyn Array,
+    nulls: Option<&NullBuffer>,
+    effort: Effort,
+) -> Result<(Encoding, Bounds)> {
+    let array = array.as_bytes::<T>();
+    let values = Values::new(array.value_data(), array.value_offsets(), nulls);
+    Ok((encode_text(out, &values, effort)?, bytes_bounds(values.iter())))
+}
+
+fn decode_byte_array<T: ByteArrayType<Offset = i32>>(
+    encoding: Encoding,
+    reader: &mut Reader<'_>,
+    present_count: usize,
+    nulls: Option<NullBuffer>,
+) -> Decoded<ArrayRef> {
+    let pieces = decode_text(encoding, reader, present_count)?;
+    let lengths = spread_numbers(pieces.lengths, nulls.as_ref());
+    // The lengths' sum is checked to be the bytes', and to be within 31 bits.
+    let offsets = OffsetBuffer::from_lengths(lengths.into_iter().map(|length| length as usize));
+    let array = GenericByteArray::<T>::try_new(offsets, Buffer::from_vec(pieces.bytes), nulls)?;
+    Ok(Arc::new(array))
+}
+
+impl From<arrow::error::ArrowError> for Damage {
+    fn from(error: arrow::error::ArrowError) -> Self {
+        Self(error.to_string())
+    }
+}

@@ -1,0 +1,91 @@
+//! Descriptors come back, stay small, and are believed only when whole.
+
+use crate::samples::{Random, UID};
+use atsdb_codec::{decode_descriptor, encode_descriptor};
+use atsdb_core::{Bound, ChunkDescriptor, ColumnId, ColumnStatistics, ErrorKind, PageDescriptor, Slice};
+use twox_hash::XxHash3_64;
+
+fn page(column: u16, min: Option<Bound>, max: Option<Bound>) -> PageDescriptor {
+    let statistics = ColumnStatistics { null_count: 12, min, max };
+    PageDescriptor { column: ColumnId(column), byte_count: 54_321, encoding: 4, statistics }
+}
+
+fn nine_columns() -> ChunkDescriptor {
+    let start = 1_709_251_200_000_000;
+    let mut pages = vec![
+        page(0, Some(Bound::Int(start + 5)), Some(Bound::Int(start + 86_399_999_999))),
+        page(1, Some(Bound::UInt(0)), Some(Bound::UInt(4_999))),
+        page(2, Some(Bound::UInt(0)), Some(Bound::UInt(7))),
+    ];
+    pages.extend((3..9).map(|column| page(column, Some(Bound::Int(-70_000)), Some(Bound::Int(120_000)))));
+    ChunkDescriptor {
+        uid: UID,
+        row_count: 131_072,
+        sealed: true,
+        slice: Slice { start, last: start + 86_399_999_999 },
+        time_min: start + 5,
+        time_max: start + 86_399_999_999,
+        pages,
+    }
+}
+
+fn odd() -> ChunkDescriptor {
+    let pages = vec![
+        page(7, Some(Bound::Float(-0.0)), Some(Bound::Float(f64::INFINITY))),
+        page(900, Some(Bound::Bytes(vec![0; 32])), None),
+        page(u16::MAX, None, None),
+    ];
+    let slice = Slice { start: i64::MIN, last: i64::MAX };
+    ChunkDescriptor {
+        row_count: 12,
+        sealed: false,
+        slice,
+        time_min: i64::MAX,
+        time_max: i64::MIN,
+        pages,
+        ..nine_columns()
+    }
+}
+
+#[test]
+fn a_descriptor_comes_back_and_nine_columns_take_under_200_bytes() {
+    for descriptor in [nine_columns(), odd()] {
+        assert_eq!(decode_descriptor(&encode_descriptor(&descriptor)).unwrap(), descriptor);
+    }
+    let byte_count = encode_descriptor(&nine_columns()).len();
+    assert!(byte_count < 200, "{byte_count}");
+}
+
+#[test]
+fn every_truncation_and_every_flipped_bit_is_an_error() {
+    let bytes = encode_descriptor(&nine_columns());
+    for length in 0..bytes.len() {
+        assert_eq!(decode_descriptor(&bytes[..length]).unwrap_err().kind(), ErrorKind::Corrupt);
+    }
+    for bit in 0..bytes.len() * 8 {
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        let kind = decode_descriptor(&flipped).unwrap_err().kind();
+        assert_eq!(kind == ErrorKind::NewerFormat, bit / 8 == 0 && flipped[0] > 1, "bit {bit}");
+    }
+}
+
+#[test]
+fn hostile_descriptors_never_panic() {
+    let mut random = Random(3);
+    for descriptor in [nine_columns(), odd()] {
+        let bytes = encode_descriptor(&descriptor);
+        for _ in 0..20_000 {
+            let mut hostile = bytes.clone();
+            let length = 10 + random.below(hostile.len() - 9);
+            hostile.truncate(length);
+            for _ in 0..=random.below(3) {
+                let position = 9 + random.below(hostile.len() - 9);
+                hostile[position] = [0, 0x80, 0xff, random.next() as u8][random.below(4)];
+            }
+            let checksum = XxHash3_64::oneshot(&hostile[9..]);
+            hostile[1..9].copy_from_slice(&checksum.to_le_bytes());
+            let _ = decode_descriptor(&hostile);
+        }
+    }
+}

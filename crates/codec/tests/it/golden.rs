@@ -1,0 +1,91 @@
+//! Pages and descriptors that released formats wrote, read for ever.
+//!
+//! `ATSDB_WRITE_GOLDEN=1` writes those that are missing, and never one that is there: a changed format gets files of
+//! its own. What they must hold is made by `samples`, whose [`Random`] is fixed.
+
+use crate::samples::{Random, SHAPES, UID, array, columns, same_bits};
+use arrow::array::ArrayRef;
+use atsdb_codec::{Effort, decode_descriptor, decode_page, encode_descriptor, encode_page};
+use atsdb_core::{ChunkDescriptor, Column, Slice};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const ROWS: usize = 600;
+
+fn golden(name: &str, make: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if std::env::var_os("ATSDB_WRITE_GOLDEN").is_some() && !path.exists() {
+        fs::write(&path, make()).unwrap();
+    }
+    fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn samples() -> impl Iterator<Item = (String, Column, ArrayRef, Effort)> {
+    columns().into_iter().flat_map(|column| {
+        (0..SHAPES).flat_map(move |shape| {
+            let column = column.clone();
+            [Effort::Fresh, Effort::Sealed].map(move |effort| {
+                let array = array(&column, ROWS, shape, shape + 1, &mut Random(shape as u64));
+                let map = column.map.map_or(String::new(), |width| format!("_{width}"));
+                let name = format!("{}{map}_{shape}_{effort:?}", column.column_type).to_lowercase();
+                (name, column.clone(), array, effort)
+            })
+        })
+    })
+}
+
+/// All pages of a format in one file: for each its name and its bytes, led by their lengths in two and four bytes.
+#[test]
+fn pages_of_format_1_are_read() {
+    let make = || {
+        let mut file = Vec::new();
+        for (name, column, array, effort) in samples() {
+            let page = encode_page(UID, &column, &array, effort).unwrap().bytes;
+            file.extend_from_slice(&(name.len() as u16).to_le_bytes());
+            file.extend_from_slice(name.as_bytes());
+            file.extend_from_slice(&(page.len() as u32).to_le_bytes());
+            file.extend_from_slice(&page);
+        }
+        file
+    };
+    let file = golden("format1.page", make);
+    let mut rest = file.as_slice();
+    let mut take = |count: usize| {
+        let (taken, after) = rest.split_at(count);
+        rest = after;
+        taken
+    };
+    let mut encodings = BTreeSet::new();
+    for (name, column, array, _) in samples() {
+        let name_bytes = u16::from_le_bytes(take(2).try_into().unwrap());
+        assert_eq!(take(name_bytes.into()), name.as_bytes());
+        let page_bytes = u32::from_le_bytes(take(4).try_into().unwrap());
+        let page = take(page_bytes as usize);
+        encodings.insert(page[3]);
+        let decoded = decode_page(UID, &column, ROWS, page).unwrap();
+        assert!(same_bits(&array, &decoded), "{name}");
+    }
+    assert!(rest.is_empty());
+    assert_eq!(encodings, (0..=10).collect(), "each encoding of format 1 is in the file");
+}
+
+#[test]
+fn a_descriptor_of_format_1_is_read() {
+    let pages = samples().step_by(SHAPES * 2).enumerate().map(|(position, (_, column, array, effort))| {
+        let mut descriptor = encode_page(UID, &column, &array, effort).unwrap().descriptor;
+        descriptor.column.0 = position as u16 * 2;
+        descriptor
+    });
+    let expected = ChunkDescriptor {
+        uid: UID,
+        row_count: ROWS as u32,
+        sealed: true,
+        slice: Slice { start: -86_400, last: -1 },
+        time_min: -86_000,
+        time_max: -7,
+        pages: pages.collect(),
+    };
+    let bytes = golden("format1.descriptor", || encode_descriptor(&expected));
+    assert_eq!(decode_descriptor(&bytes).unwrap(), expected);
+}

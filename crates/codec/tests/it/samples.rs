@@ -1,0 +1,171 @@
+//! Arrays of every stored type, with every encoding, and what the tests do to pages.
+
+use arrow::array::{Array, ArrayData, ArrayRef, BinaryArray, BooleanArray, Float32Array, Float64Array, StringArray};
+use arrow::array::{Int64Array, cast::AsArray, make_array};
+use arrow::buffer::Buffer;
+use arrow::datatypes::DataType;
+use atsdb_codec::stored_type;
+use atsdb_core::{ChunkUid, Column, ColumnId, ColumnType, MapWidth};
+use std::sync::Arc;
+use twox_hash::XxHash3_64;
+
+pub(crate) const UID: ChunkUid = ChunkUid(*b"0123456789abcdef");
+
+pub(crate) fn column(column_type: ColumnType, map: Option<MapWidth>) -> Column {
+    Column { id: ColumnId(3), name: "x".to_owned(), column_type, nullable: true, map }
+}
+
+/// One column of each type, and of each map width.
+pub(crate) fn columns() -> Vec<Column> {
+    let mapped = MapWidth::ALL.map(|width| column(ColumnType::Text, Some(width)));
+    ColumnType::ALL.map(|column_type| column(column_type, None)).into_iter().chain(mapped).collect()
+}
+
+/// splitmix64.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+}
+
+/// How many shapes [`array`] knows.
+pub(crate) const SHAPES: usize = 9;
+
+/// An array of a column's stored type. `shape` is 0 constant, 1 regular, 2 walking, 3 random bits, 4 few distinct,
+/// 5 extremes, 6 walking with far values, 7 multiples (decimals in floats), 8 all NULL; every odd `nulls` has NULLs.
+pub(crate) fn array(column: &Column, rows: usize, shape: usize, nulls: usize, random: &mut Random) -> ArrayRef {
+    let mut walk = 1_000_i64;
+    let extremes = [0, u64::MAX, 1 << 63, (1 << 63) - 1, 0x7ff8_0000_0000_1234, 0xfff0_0000_0000_0000, 0x7fc0_1234];
+    let bits: Vec<u64> = (0..rows)
+        .map(|row| match shape {
+            0 | 8 => 0x4142_4344,
+            1 => (row as u64).wrapping_mul(60_000).wrapping_sub(7_000_000),
+            2 => {
+                walk += random.below(9) as i64 - 4;
+                walk as u64
+            }
+            3 => random.next(),
+            4 => random.below(7) as u64,
+            5 => extremes[random.below(extremes.len())],
+            6 if random.below(40) == 0 => random.next(),
+            6 => {
+                walk += random.below(9) as i64 - 4;
+                walk as u64
+            }
+            _ => random.below(1_000) as u64 * 500,
+        })
+        .collect();
+    let present: Option<Vec<bool>> = match (shape, nulls % 4) {
+        (8, _) => Some(vec![false; rows]),
+        (_, 1) => Some((0..rows).map(|_| random.below(3) > 0).collect()),
+        (_, 3) => Some((0..rows).map(|row| row / 50 % 5 > 0).collect()),
+        _ => None,
+    };
+    let is_present = |row: usize| present.as_ref().is_none_or(|present| present[row]);
+    match stored_type(column) {
+        DataType::Boolean => {
+            let flag = |row: usize| {
+                is_present(row).then(|| match shape {
+                    2 => (row / 90).is_multiple_of(2),
+                    6 => row.is_multiple_of(7),
+                    _ => bits[row] & 4 > 0,
+                })
+            };
+            Arc::new((0..rows).map(flag).collect::<BooleanArray>())
+        }
+        DataType::Utf8 => {
+            let text = |row: usize| is_present(row).then(|| text(bits[row], shape));
+            Arc::new((0..rows).map(text).collect::<StringArray>())
+        }
+        DataType::Binary => {
+            let bytes =
+                |row: usize| is_present(row).then(|| bits[row].to_le_bytes()[..bits[row] as usize % 9].to_vec());
+            Arc::new((0..rows).map(bytes).collect::<BinaryArray>())
+        }
+        DataType::Float64 if shape == 7 => {
+            let tenth = |row: usize| is_present(row).then(|| tenth(bits[row], row));
+            Arc::new((0..rows).map(tenth).collect::<Float64Array>())
+        }
+        DataType::Float32 if shape == 7 => {
+            let tenth = |row: usize| is_present(row).then(|| tenth(bits[row], row) as f32);
+            Arc::new((0..rows).map(tenth).collect::<Float32Array>())
+        }
+        data_type => number_array(&data_type, &bits, present.as_deref()),
+    }
+}
+
+fn text(bits: u64, shape: usize) -> String {
+    match bits % 5 {
+        0 if shape == 3 => String::new(),
+        1 if shape == 3 => format!("\0{bits}\0"),
+        2 if shape == 3 => format!("gr\u{fc}n \u{1f600} {bits}"),
+        _ => format!("value {bits}"),
+    }
+}
+
+/// Mostly decimals; now and then what is none.
+fn tenth(bits: u64, row: usize) -> f64 {
+    match row % 97 {
+        13 => f64::NAN,
+        14 => -0.0,
+        15 => std::f64::consts::PI,
+        _ => bits as f64 / 10.0 - 3_000.0,
+    }
+}
+
+fn number_array(data_type: &DataType, bits: &[u64], present: Option<&[bool]>) -> ArrayRef {
+    let width = data_type.primitive_width().expect("a number");
+    let bytes: Vec<u8> = bits.iter().flat_map(|bits| bits.to_le_bytes()[..width].to_vec()).collect();
+    let validity = present.map(|present| BooleanArray::from(present.to_vec()).values().inner().clone());
+    let data = ArrayData::builder(data_type.clone())
+        .len(bits.len())
+        .add_buffer(Buffer::from(bytes.as_slice()))
+        .null_bit_buffer(validity)
+        .align_buffers(true)
+        .build()
+        .expect("a sound array");
+    make_array(data)
+}
+
+/// Whether two arrays are the same bit for bit: type, NULLs, and each value's bytes.
+pub(crate) fn same_bits(a: &dyn Array, b: &dyn Array) -> bool {
+    let values = |array: &dyn Array| -> Vec<Option<Vec<u8>>> {
+        let row = |row: usize| {
+            array.is_valid(row).then(|| match array.data_type() {
+                DataType::Boolean => vec![u8::from(array.as_boolean().value(row))],
+                DataType::Utf8 => array.as_string::<i32>().value(row).as_bytes().to_vec(),
+                DataType::Binary => array.as_binary::<i32>().value(row).to_vec(),
+                data_type => {
+                    let width = data_type.primitive_width().expect("a number");
+                    let data = array.to_data();
+                    let start = (data.offset() + row) * width;
+                    data.buffers()[0].as_slice()[start..start + width].to_vec()
+                }
+            })
+        };
+        (0..array.len()).map(row).collect()
+    };
+    a.data_type() == b.data_type() && a.len() == b.len() && values(a) == values(b)
+}
+
+/// Gives a page the checksum that its bytes should have, as `docs/format/page.md` says.
+pub(crate) fn reseal(page: &mut [u8], uid: ChunkUid, column: ColumnId) {
+    let bound = [uid.0.as_slice(), &column.0.to_le_bytes(), &page[..12]].concat();
+    let checksum = XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(&bound), &page[20..]);
+    page[12..20].copy_from_slice(&checksum.to_le_bytes());
+}
+
+/// Integers that end in a NULL, in a slice that begins within a byte of the validity.
+pub(crate) fn sliced() -> ArrayRef {
+    let whole: Int64Array = (0..100).map(|row| (row % 7 != 0).then_some(row * row)).collect();
+    Arc::new(whole.slice(13, 72))
+}

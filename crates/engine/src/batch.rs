@@ -1,0 +1,352 @@
+//! A batch: rows of any number of tables that one commit makes visible, all or none, however many they are.
+//!
+//! Full chunks are encoded by the workers while the caller goes on. A small batch is kept in memory and committed
+//! in one step; a large one writes its chunks ahead into a stage that nobody sees.
+
+use crate::coerce::coerce;
+use crate::encode::encode_fresh;
+use crate::engine::{Engine, Shared};
+use crate::interner::Interner;
+use crate::slice_buffer::{ChunkRows, SliceBuffer, internal};
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, RecordBatch};
+use arrow::buffer::{NullBuffer, ScalarBuffer};
+use arrow::datatypes::{DataType, Schema, SchemaRef, UInt8Type, UInt16Type, UInt32Type};
+use atsdb_codec::stored_type;
+use atsdb_core::{
+    BatchId, Change, Column, Error, ErrorKind, MapWidth, NewChunk, Outcome, Result, StageId, Table, TableDefinition,
+    TableId,
+};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// Encoded chunks are kept in memory up to this many bytes, then written ahead.
+const ENCODED_BYTES_MAX: usize = 16 << 20;
+/// Rows wait for their chunk to fill up to this many bytes, then become smaller chunks.
+const WAITING_BYTES_MAX: usize = 48 << 20;
+/// A chunk of fewer rows is encoded by the caller: handing it over would cost more.
+const INLINE_ROWS_MAX: usize = 4_096;
+/// An interner with more bytes starts anew.
+const INTERNER_BYTES_MAX: usize = 32 << 20;
+
+/// Rows that become visible together. Dropped without [`commit`](Self::commit), nothing of it stays but strings
+/// in dictionaries.
+pub struct Batch {
+    engine: Engine,
+    id: Option<BatchId>,
+    writers: BTreeMap<TableId, TableWriter>,
+    stage: Option<StageId>,
+    encoded: Vec<NewChunk>,
+    encoded_bytes: usize,
+    outstanding: usize,
+    sender: Sender<Result<Option<NewChunk>>>,
+    receiver: Receiver<Result<Option<NewChunk>>>,
+    row_count: u64,
+}
+
+/// The rows of one table that wait.
+pub(crate) struct TableWriter {
+    table: TableId,
+    definition: Arc<TableDefinition>,
+    schema: SchemaRef,
+    interners: Vec<Option<Interner>>,
+    slices: SliceBuffer,
+}
+
+impl Batch {
+    pub(crate) fn new(engine: Engine, id: Option<BatchId>) -> Self {
+        let (sender, receiver) = channel();
+        Self {
+            engine,
+            id,
+            writers: BTreeMap::new(),
+            stage: None,
+            encoded: Vec::new(),
+            encoded_bytes: 0,
+            outstanding: 0,
+            sender,
+            receiver,
+            row_count: 0,
+        }
+    }
+
+    /// Creates a table that appears with the commit.
+    pub fn create_table(&mut self, definition: &TableDefinition) -> Result<Table> {
+        let stage = self.open_stage()?;
+        self.engine.shared.store.create_table(definition, Some(stage))
+    }
+
+    /// Adds rows. Columns are found by name; nullable ones may be missing; types are converted where nothing is
+    /// lost. Times come in any order. After an error the batch should be dropped.
+    pub fn append(&mut self, table: &Table, rows: &RecordBatch) -> Result<()> {
+        let columns = coerce(&table.definition, rows)?;
+        let row_count = rows.num_rows();
+        let shared = Arc::clone(&self.engine.shared);
+        let writer = self.writer(table);
+        let stored = writer.to_stored(&shared, columns)?;
+        self.push_stored(table, stored, row_count)
+    }
+
+    /// Gives the batch its id.
+    pub(crate) fn name(&mut self, id: Option<BatchId>) {
+        self.id = id;
+    }
+
+    /// Rows added so far.
+    pub fn row_count(&self) -> u64 {
+        self.row_count
+    }
+
+    /// Adds columns in stored form.
+    pub(crate) fn push_stored(&mut self, table: &Table, columns: Vec<ArrayRef>, row_count: usize) -> Result<()> {
+        let writer = self.writer(table);
+        let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(row_count));
+        let rows =
+            RecordBatch::try_new_with_options(Arc::clone(&writer.schema), columns, &options).map_err(internal)?;
+        let definition = Arc::clone(&writer.definition);
+        let full = writer.slices.push(&definition, rows)?;
+        self.row_count += row_count as u64;
+        for chunk in full {
+            self.encode(table.id, &definition, chunk)?;
+        }
+        let waiting: usize = self.writers.values().map(|writer| writer.slices.byte_count()).sum();
+        if waiting > WAITING_BYTES_MAX { self.drain() } else { Ok(()) }
+    }
+
+    /// Makes everything visible, in one step. With [`Outcome::Duplicate`] a batch of the same id had been
+    /// committed before, and this one is dropped.
+    pub fn commit(mut self) -> Result<Outcome> {
+        self.drain()?;
+        while self.outstanding > 0 {
+            self.receive()?;
+        }
+        let stage = self.stage.take();
+        if stage.is_none() && self.encoded.is_empty() && self.id.is_none() {
+            return Ok(Outcome::Committed);
+        }
+        let add = std::mem::take(&mut self.encoded);
+        let change = Change { batch: self.id.take(), stage, add, remove: Vec::new() };
+        let shared = &self.engine.shared;
+        let result = shared.committer.commit(shared.store.as_ref(), change, shared.environment.now_ms());
+        match result {
+            Ok(outcome) => {
+                self.engine.nudge_maintenance();
+                Ok(outcome)
+            }
+            Err(error) => {
+                self.stage = stage;
+                Err(error)
+            }
+        }
+    }
+
+    fn writer(&mut self, table: &Table) -> &mut TableWriter {
+        self.writers.entry(table.id).or_insert_with(|| TableWriter::new(table))
+    }
+
+    fn open_stage(&mut self) -> Result<StageId> {
+        match self.stage {
+            Some(stage) => Ok(stage),
+            None => {
+                let shared = &self.engine.shared;
+                let stage = shared.store.open_stage(shared.environment.now_ms())?;
+                self.stage = Some(stage);
+                Ok(stage)
+            }
+        }
+    }
+
+    /// Turns every row that waits into chunks.
+    fn drain(&mut self) -> Result<()> {
+        let mut chunks = Vec::new();
+        for writer in self.writers.values_mut() {
+            let definition = Arc::clone(&writer.definition);
+            chunks
+                .extend(writer.slices.drain()?.into_iter().map(|chunk| (writer.table, Arc::clone(&definition), chunk)));
+        }
+        chunks.into_iter().try_for_each(|(table, definition, chunk)| self.encode(table, &definition, chunk))
+    }
+
+    fn encode(&mut self, table: TableId, definition: &Arc<TableDefinition>, chunk: ChunkRows) -> Result<()> {
+        if chunk.rows.num_rows() <= INLINE_ROWS_MAX {
+            let uid = self.engine.shared.environment.chunk_uid()?;
+            let chunk = encode_fresh(table, definition, uid, &chunk)?;
+            return self.keep(chunk);
+        }
+        while self.outstanding > self.engine.shared.workers.thread_count() {
+            self.receive()?;
+        }
+        let (shared, sender) = (Arc::clone(&self.engine.shared), self.sender.clone());
+        let (definition, stage) = (Arc::clone(definition), self.stage);
+        self.outstanding += 1;
+        self.engine.shared.workers.submit(Box::new(move || {
+            let work = || encode_and_stage(&shared, table, &definition, &chunk, stage);
+            let result = catch_unwind(AssertUnwindSafe(work));
+            let result = result.unwrap_or_else(|_| Err(Error::internal("encoding a chunk panicked")));
+            // Nobody listens when the batch has failed meanwhile.
+            let _ = sender.send(result);
+        }));
+        Ok(())
+    }
+
+    fn receive(&mut self) -> Result<()> {
+        let result = self.receiver.recv().map_err(|_| Error::internal("the workers are gone"))?;
+        self.outstanding -= 1;
+        match result? {
+            Some(chunk) => self.keep(chunk),
+            None => Ok(()),
+        }
+    }
+
+    fn keep(&mut self, chunk: NewChunk) -> Result<()> {
+        self.encoded_bytes += chunk.pages.iter().map(Vec::len).sum::<usize>() + chunk.descriptor_bytes.len();
+        self.encoded.push(chunk);
+        if self.encoded_bytes <= ENCODED_BYTES_MAX {
+            return Ok(());
+        }
+        let stage = self.open_stage()?;
+        self.encoded_bytes = 0;
+        let shared = &self.engine.shared;
+        shared.store.stage(stage, std::mem::take(&mut self.encoded), shared.environment.now_ms())
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        while self.outstanding > 0 && self.receiver.recv().is_ok() {
+            self.outstanding -= 1;
+        }
+        if let Some(stage) = self.stage {
+            // What stays is reclaimed when the stage has been idle for long.
+            let _ = self.engine.shared.store.abandon_stage(stage);
+        }
+    }
+}
+
+fn encode_and_stage(
+    shared: &Shared,
+    table: TableId,
+    definition: &TableDefinition,
+    chunk: &ChunkRows,
+    stage: Option<StageId>,
+) -> Result<Option<NewChunk>> {
+    let chunk = encode_fresh(table, definition, shared.environment.chunk_uid()?, chunk)?;
+    match stage {
+        None => Ok(Some(chunk)),
+        Some(stage) => shared.store.stage(stage, vec![chunk], shared.environment.now_ms()).map(|()| None),
+    }
+}
+
+impl TableWriter {
+    fn new(table: &Table) -> Self {
+        let definition = Arc::new(table.definition.clone());
+        let field = |column: &Column| arrow::datatypes::Field::new(&column.name, stored_type(column), column.nullable);
+        let schema = Arc::new(Schema::new(definition.columns.iter().map(field).collect::<Vec<_>>()));
+        let interners = definition.columns.iter().map(|_| None).collect();
+        Self { table: table.id, definition, schema, interners, slices: SliceBuffer::default() }
+    }
+
+    /// Logical arrays to stored ones: mapped strings to indices.
+    fn to_stored(&mut self, shared: &Shared, columns: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
+        let definition = Arc::clone(&self.definition);
+        let stored = |((column, array), interner): ((&Column, ArrayRef), &mut Option<Interner>)| match column.map {
+            None => Ok(array),
+            Some(width) => {
+                let interner = interner.get_or_insert_with(Interner::new);
+                let (numbers, nulls) = intern_array(interner, &array)?;
+                map_numbers(shared, self.table, &definition, column, width, interner, &numbers, nulls)
+            }
+        };
+        definition.columns.iter().zip(columns).zip(&mut self.interners).map(stored).collect()
+    }
+}
+
+/// The local numbers of a string or dictionary array.
+fn intern_array(interner: &mut Interner, array: &ArrayRef) -> Result<(Vec<u32>, Option<NullBuffer>)> {
+    if let Some(strings) = array.as_string_opt::<i32>() {
+        let numbers = strings.iter().map(|text| text.map_or(0, |text| interner.intern(text.as_bytes()))).collect();
+        return Ok((numbers, strings.nulls().cloned()));
+    }
+    let Some(dictionary) = array.as_any_dictionary_opt() else {
+        return Err(Error::internal(format!("{} for a mapped column", array.data_type())));
+    };
+    let nulls = array.logical_nulls();
+    let keys = dictionary.normalized_keys();
+    let strings = dictionary.values().as_string::<i32>();
+    // Only the strings that rows use go into the dictionary.
+    let mut number_of = vec![None; strings.len()];
+    let number = |(row, key): (usize, &usize)| {
+        if strings.is_empty() || nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+            return 0;
+        }
+        *number_of[*key].get_or_insert_with(|| interner.intern(strings.value(*key).as_bytes()))
+    };
+    let numbers = keys.iter().enumerate().map(number).collect();
+    Ok((numbers, nulls))
+}
+
+/// Local numbers to the store's indices, as an array of the column's stored type.
+#[allow(clippy::too_many_arguments, reason = "the parts of one column on its way in, each named")]
+pub(crate) fn map_numbers(
+    shared: &Shared,
+    table: TableId,
+    definition: &TableDefinition,
+    column: &Column,
+    width: MapWidth,
+    interner: &mut Interner,
+    numbers: &[u32],
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    let unresolved = interner.unresolved();
+    if !unresolved.is_empty() {
+        let dictionary = shared.dictionaries.get(table, column.id);
+        let resolved = dictionary.indices(shared.store.as_ref(), width, &unresolved);
+        let resolved = resolved.map_err(|error| explain_full(error, definition, column, width))?;
+        interner.resolve(&resolved);
+    }
+    let array = match width {
+        MapWidth::U8 => gather::<UInt8Type>(interner.indices(), numbers, nulls),
+        MapWidth::U16 => gather::<UInt16Type>(interner.indices(), numbers, nulls),
+        MapWidth::U32 => gather::<UInt32Type>(interner.indices(), numbers, nulls),
+    };
+    if interner.byte_count() > INTERNER_BYTES_MAX {
+        *interner = Interner::new();
+    }
+    array
+}
+
+fn gather<T: ArrowPrimitiveType>(indices: &[u32], numbers: &[u32], nulls: Option<NullBuffer>) -> Result<ArrayRef>
+where
+    T::Native: TryFrom<u32>,
+{
+    // The place of a NULL holds number 0, which may stand for no string.
+    let narrow = |index: u32| T::Native::try_from(index).unwrap_or_default();
+    let narrowed: Vec<T::Native> = indices.iter().map(|index| narrow(*index)).collect();
+    let values: Vec<T::Native> =
+        numbers.iter().map(|number| narrowed.get(*number as usize).copied().unwrap_or_default()).collect();
+    Ok(Arc::new(PrimitiveArray::<T>::try_new(ScalarBuffer::from(values), nulls).map_err(internal)?))
+}
+
+fn explain_full(error: Error, definition: &TableDefinition, column: &Column, width: MapWidth) -> Error {
+    if error.kind() != ErrorKind::Limit {
+        return error.context(format_args!("table {}, column {}", definition.name, column.name));
+    }
+    let wider = match width {
+        MapWidth::U8 => format!("declare it wider: map = '{}:u16'", column.name),
+        MapWidth::U16 => format!("declare it wider: map = '{}:u32'", column.name),
+        MapWidth::U32 => format!("declare {} as plain TEXT, without map", column.name),
+    };
+    let message = format!(
+        "table {}: the dictionary of column {} is full: {width} takes {} different strings",
+        definition.name,
+        column.name,
+        width.capacity()
+    );
+    Error::new(ErrorKind::Limit, message).with_hint(wider)
+}
+
+/// Whether an array is what its column stores. For the assertion before the write.
+pub(crate) fn is_stored_type(column: &Column, data_type: &DataType) -> bool {
+    stored_type(column) == *data_type
+}

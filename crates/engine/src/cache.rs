@@ -1,0 +1,72 @@
+//! The cache of decoded columns (L1). Chunks never change and their numbers are never used again, so that what is
+//! in here is never stale; it only makes room.
+
+use arrow::array::{Array, ArrayRef};
+use atsdb_core::{ChunkId, ColumnId};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+
+/// How the cache does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheStats {
+    /// Columns of chunks that were found.
+    pub hits: u64,
+    /// Columns of chunks that had to be read and decoded.
+    pub misses: u64,
+    /// Bytes held.
+    pub bytes: u64,
+    /// The most bytes held.
+    pub bytes_max: u64,
+}
+
+impl CacheStats {
+    /// Hits per lookup, 0 to 1; `None` before the first.
+    pub fn hit_rate(&self) -> Option<f64> {
+        let lookups = self.hits + self.misses;
+        (lookups > 0).then(|| self.hits as f64 / lookups as f64)
+    }
+}
+
+type Key = (ChunkId, ColumnId);
+
+#[derive(Clone)]
+struct ByteWeighter;
+
+impl Weighter<Key, ArrayRef> for ByteWeighter {
+    fn weight(&self, _: &Key, array: &ArrayRef) -> u64 {
+        array.get_array_memory_size() as u64 + 64
+    }
+}
+
+pub(crate) struct ColumnCache {
+    columns: Cache<Key, ArrayRef, ByteWeighter>,
+    bytes_max: u64,
+}
+
+impl ColumnCache {
+    pub(crate) fn new(bytes_max: usize) -> Self {
+        let bytes_max = bytes_max as u64;
+        // A column of a full chunk has 128 KiB to 1 MiB.
+        let expected = (bytes_max >> 19).max(16) as usize;
+        Self { columns: Cache::with_weighter(expected, bytes_max, ByteWeighter), bytes_max }
+    }
+
+    pub(crate) fn get(&self, chunk: ChunkId, column: ColumnId) -> Option<ArrayRef> {
+        self.columns.get(&(chunk, column))
+    }
+
+    pub(crate) fn put(&self, chunk: ChunkId, column: ColumnId, array: &ArrayRef) {
+        if self.bytes_max > 0 {
+            self.columns.insert((chunk, column), ArrayRef::clone(array));
+        }
+    }
+
+    pub(crate) fn stats(&self) -> CacheStats {
+        CacheStats {
+            hits: self.columns.hits(),
+            misses: self.columns.misses(),
+            bytes: self.columns.weight(),
+            bytes_max: self.bytes_max,
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The engine: a store with what works on it, shared by everybody in the process.
+
+use crate::appender::Appender;
+use crate::batch::Batch;
+use crate::cache::{CacheStats, ColumnCache};
+use crate::commit::Committer;
+use crate::dictionary::Dictionaries;
+use crate::environment::{Environment, SystemEnvironment};
+use crate::maintenance::Maintenance;
+use crate::snapshot::ReadSnapshot;
+use crate::workers::Workers;
+use atsdb_core::name::{same_name, unknown_name};
+use atsdb_core::{BatchId, Result, Store, Table, TableDefinition};
+use std::fmt;
+use std::sync::Arc;
+
+/// How an engine works.
+pub struct EngineOptions {
+    /// The most bytes of decoded columns that are kept for the next reader.
+    pub cache_bytes: usize,
+    /// Whether slices are sealed, expired ones dropped and space given back by a thread in the background.
+    pub maintenance: bool,
+    /// The clock and the source of random bits.
+    pub environment: Arc<dyn Environment>,
+}
+
+impl Default for EngineOptions {
+    /// 64 MiB of cache, maintenance on, the operating system's clock.
+    fn default() -> Self {
+        Self { cache_bytes: 64 << 20, maintenance: true, environment: Arc::new(SystemEnvironment) }
+    }
+}
+
+impl fmt::Debug for EngineOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { cache_bytes, maintenance, .. } = self;
+        f.debug_struct("EngineOptions").field("cache_bytes", cache_bytes).field("maintenance", maintenance).finish()
+    }
+}
+
+/// A store and what works on it. Cloning it is cheap; all clones are the same engine.
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) shared: Arc<Shared>,
+    /// Ends the background thread when the last clone goes.
+    maintenance: Option<Arc<Maintenance>>,
+}
+
+/// What all clones, and the threads that work for them, share.
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) environment: Arc<dyn Environment>,
+    pub(crate) workers: Workers,
+    pub(crate) committer: Committer,
+    pub(crate) dictionaries: Dictionaries,
+    pub(crate) cache: ColumnCache,
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("store", &self.shared.store.url()).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// An engine over a store.
+    pub fn new(store: Arc<dyn Store>, options: EngineOptions) -> Result<Self> {
+        let shared = Arc::new(Shared {
+            store,
+            environment: options.environment,
+            workers: Workers::new(),
+            committer: Committer::default(),
+            dictionaries: Dictionaries::default(),
+            cache: ColumnCache::new(options.cache_bytes),
+        });
+        let maintenance = if options.maintenance { Some(Arc::new(Maintenance::start(&shared)?)) } else { None };
+        Ok(Self { shared, maintenance })
+    }
+
+    /// An engine without a background thread, for work that the thread itself does.
+    pub(crate) fn of(shared: &Arc<Shared>) -> Self {
+        Self { shared: Arc::clone(shared), maintenance: None }
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.shared.store
+    }
+
+    /// The tables there are, by number.
+    pub fn tables(&self) -> Result<Vec<Table>> {
+        self.shared.store.snapshot()?.tables()
+    }
+
+    /// The table of a name, compared without case.
+    pub fn table(&self, name: &str) -> Result<Table> {
+        find_table(&self.tables()?, name).cloned()
+    }
+
+    /// Creates a table.
+    pub fn create_table(&self, definition: &TableDefinition) -> Result<Table> {
+        self.shared.store.create_table(definition, None)
+    }
+
+    /// Drops a table with all its rows. What it occupied is given back in the background.
+    pub fn drop_table(&self, table: &Table) -> Result<()> {
+        self.shared.store.drop_table(table.id)?;
+        self.shared.dictionaries.forget(table.id);
+        self.nudge_maintenance();
+        Ok(())
+    }
+
+    /// A batch: rows of any number of tables that become visible together. With an id, sent twice, it counts once.
+    pub fn batch(&self, id: Option<BatchId>) -> Batch {
+        Batch::new(self.clone(), id)
+    }
+
+    /// An appender to one table.
+    pub fn appender(&self, table: &Table) -> Appender {
+        Appender::new(self, table)
+    }
+
+    /// The present state, for reading.
+    pub fn snapshot(&self) -> Result<ReadSnapshot> {
+        ReadSnapshot::take(self)
+    }
+
+    /// How the cache of decoded columns does.
+    pub fn cache_stats(&self) -> CacheStats {
+        self.shared.cache.stats()
+    }
+
+    /// Tells the background thread that there may be something to do.
+    pub(crate) fn nudge_maintenance(&self) {
+        if let Some(maintenance) = &self.maintenance {
+            maintenance.nudge();
+        }
+    }
+}
+
+/// The table of a name among some, or an error with the nearest name.
+pub(crate) fn find_table<'a>(tables: &'a [Table], name: &str) -> Result<&'a Table> {
+    tables
+        .iter()
+        .find(|table| same_name(&table.definition.name, name))
+        .ok_or_else(|| unknown_name("table", name, tables.iter().map(|table| table.definition.name.as_str())))
+}

@@ -1,0 +1,39 @@
+//! The world outside: the clock and the source of random bits. Injected, so that tests own both.
+
+use atsdb_core::{ChunkUid, Error, ErrorKind, Result};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The clock and the source of random bits.
+pub trait Environment: Send + Sync {
+    /// Milliseconds since the Unix epoch.
+    fn now_ms(&self) -> i64;
+
+    /// 128 random bits, never the same twice.
+    fn random(&self) -> Result<[u8; 16]>;
+
+    /// A new chunk's name.
+    fn chunk_uid(&self) -> Result<ChunkUid> {
+        self.random().map(ChunkUid)
+    }
+}
+
+/// The operating system's clock and random bits.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemEnvironment;
+
+impl Environment for SystemEnvironment {
+    fn now_ms(&self) -> i64 {
+        match SystemTime::now().duration_since(UNIX_EPOCH) {
+            Ok(since) => i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
+            Err(before) => -i64::try_from(before.duration().as_millis()).unwrap_or(i64::MAX),
+        }
+    }
+
+    fn random(&self) -> Result<[u8; 16]> {
+        let mut bits = [0; 16];
+        getrandom::fill(&mut bits).map_err(|error| {
+            Error::new(ErrorKind::Unavailable, "the operating system gave no random bits").with_source(error)
+        })?;
+        Ok(bits)
+    }
+}

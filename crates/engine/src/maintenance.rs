@@ -1,0 +1,168 @@
+//! What happens by itself: a thread seals slices that have gone quiet, drops expired ones and gives space back,
+//! while it holds the store's lease.
+
+use crate::engine::{Engine, Shared};
+use crate::retain::retain_tables;
+use crate::seal::{reclaim_step, seal_slice};
+use atsdb_core::{ChunkEntry, ChunkId, Error, ErrorKind, Result, TableId, TimeRange};
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// The pause between two looks, when something was committed here.
+const PAUSE: Duration = Duration::from_secs(1);
+/// The pause between two looks otherwise: for what other processes left.
+const LONG_PAUSE: Duration = Duration::from_secs(30);
+/// The lease outlives a look by this much, in milliseconds.
+const LEASE_MS: i64 = 60_000;
+/// A slice that is still being written is sealed in part once so many small chunks have gathered in it.
+const FRESH_CHUNKS_MAX: usize = 64;
+const LEASE: &str = "maintenance";
+
+/// The thread. Dropping it ends the thread, between two slices.
+pub(crate) struct Maintenance {
+    nudge: Option<SyncSender<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Maintenance {
+    pub(crate) fn start(shared: &Arc<Shared>) -> Result<Self> {
+        let (nudge, nudges) = sync_channel(1);
+        let weak = Arc::downgrade(shared);
+        let holder = shared.environment.random()?.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let run = move || Caretaker { shared: weak, holder, seen: HashMap::new() }.run(&nudges);
+        let thread = std::thread::Builder::new().name("atsdb-maintenance".into()).spawn(run).map_err(|error| {
+            Error::new(ErrorKind::Unavailable, "the operating system gave no thread").with_source(error)
+        })?;
+        Ok(Self { nudge: Some(nudge), thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Says that something was committed.
+    pub(crate) fn nudge(&self) {
+        if let Some(nudge) = &self.nudge {
+            // A full channel holds a nudge already.
+            let _ = nudge.try_send(());
+        }
+    }
+}
+
+impl Drop for Maintenance {
+    fn drop(&mut self) {
+        self.nudge = None;
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // A panic in the thread has been reported by the hook.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the thread remembers between two looks.
+struct Caretaker {
+    shared: Weak<Shared>,
+    holder: String,
+    /// The newest chunk of each slice with fresh chunks, at the last look.
+    seen: HashMap<(TableId, i64), ChunkId>,
+}
+
+impl Caretaker {
+    fn run(mut self, nudges: &Receiver<()>) {
+        let mut busy = false;
+        loop {
+            if !wait(nudges, if busy { PAUSE } else { LONG_PAUSE }) {
+                return;
+            }
+            let Some(shared) = self.shared.upgrade() else { return };
+            // What fails now (the disk is full, the store is busy) is tried again at the next look; whoever
+            // appends or asks gets the error itself.
+            busy = self.look(&Engine::of(&shared), nudges).unwrap_or(true);
+        }
+    }
+
+    /// One look at everything; whether another should follow soon.
+    fn look(&mut self, engine: &Engine, nudges: &Receiver<()>) -> Result<bool> {
+        let shared = &engine.shared;
+        if !self.has_lease(shared)? {
+            self.seen.clear();
+            return Ok(false);
+        }
+        retain_tables(shared, None)?;
+        let due = self.due_slices(engine)?;
+        let waiting = !self.seen.is_empty();
+        for (table, slice_start, newest) in due {
+            if !self.has_lease(shared)? || is_over(nudges) {
+                return Ok(true);
+            }
+            let tables = engine.tables()?;
+            if let Some(table) = tables.iter().find(|other| other.id == table) {
+                seal_slice(engine, table, slice_start, |entry| entry.id <= newest)?;
+            }
+            self.seen.remove(&(table, slice_start));
+        }
+        while reclaim_step(shared)? {
+            if !self.has_lease(shared)? || is_over(nudges) {
+                return Ok(true);
+            }
+        }
+        shared.store.release_lease(LEASE, &self.holder)?;
+        Ok(waiting)
+    }
+
+    fn has_lease(&self, shared: &Shared) -> Result<bool> {
+        shared.store.acquire_lease(LEASE, &self.holder, shared.environment.now_ms(), LEASE_MS)
+    }
+
+    /// Slices that got nothing new since the last look, and those where too many small chunks have gathered; with
+    /// the newest chunk that takes part.
+    fn due_slices(&mut self, engine: &Engine) -> Result<Vec<(TableId, i64, ChunkId)>> {
+        let snapshot = engine.snapshot()?;
+        let now_ms = engine.shared.environment.now_ms();
+        let mut due = Vec::new();
+        let mut seen = HashMap::new();
+        for table in snapshot.tables() {
+            let definition = &table.definition;
+            let entries = snapshot.inner.store.chunks(table.id, TimeRange::ALL)?;
+            for slice in entries.chunk_by(|a, b| a.slice_start == b.slice_start) {
+                let fresh: Vec<&ChunkEntry> = slice.iter().filter(|entry| !entry.sealed).collect();
+                let Some(newest) = fresh.iter().map(|entry| entry.id).max() else { continue };
+                let unit_ms = |time: i64| i128::from(time) * 1_000 / i128::from(definition.time_unit().per_second());
+                let last = definition.slice_of(slice[0].time_min).last;
+                let is_past = definition.time.is_some() && unit_ms(last) < i128::from(now_ms);
+                let key = (table.id, slice[0].slice_start);
+                let is_quiet = self.seen.get(&key) == Some(&newest);
+                if fresh.len() >= FRESH_CHUNKS_MAX || (is_quiet && (is_past || definition.time.is_none())) {
+                    due.push((table.id, slice[0].slice_start, newest));
+                }
+                // A slice whose time has not passed is looked at again when something is added.
+                if is_past || definition.time.is_none() {
+                    seen.insert(key, newest);
+                }
+            }
+        }
+        self.seen = seen;
+        Ok(due)
+    }
+}
+
+/// Waits for the next look: the pause, or a nudge and then the short pause. False when the engine is gone.
+fn wait(nudges: &Receiver<()>, pause: Duration) -> bool {
+    match nudges.recv_timeout(pause) {
+        Err(RecvTimeoutError::Disconnected) => return false,
+        Err(RecvTimeoutError::Timeout) => return true,
+        Ok(()) => {}
+    }
+    let until = Instant::now() + PAUSE;
+    loop {
+        match nudges.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Err(RecvTimeoutError::Disconnected) => return false,
+            Err(RecvTimeoutError::Timeout) => return true,
+            Ok(()) => {}
+        }
+    }
+}
+
+fn is_over(nudges: &Receiver<()>) -> bool {
+    matches!(nudges.try_recv(), Err(std::sync::mpsc::TryRecvError::Disconnected))
+}

@@ -1,0 +1,51 @@
+//! Retention: slices that lie wholly before what a table keeps are dropped, without reading them.
+
+use crate::engine::{Engine, Shared};
+use atsdb_core::{Change, ChunkEntry, ErrorKind, Result, Table, TimeRange};
+
+/// What was dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RetainReport {
+    /// Chunks.
+    pub chunks: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Bytes of pages.
+    pub bytes: u64,
+}
+
+impl Engine {
+    /// Drops the expired slices of one table or of all, and gives their space back.
+    pub fn retain(&self, table: Option<&Table>) -> Result<RetainReport> {
+        let report = retain_tables(&self.shared, table)?;
+        self.reclaim()?;
+        Ok(report)
+    }
+}
+
+pub(crate) fn retain_tables(shared: &Shared, table: Option<&Table>) -> Result<RetainReport> {
+    let snapshot = shared.store.snapshot()?;
+    let now_ms = shared.environment.now_ms();
+    let mut report = RetainReport::default();
+    for table in snapshot.tables()?.iter().filter(|other| table.is_none_or(|table| table.id == other.id)) {
+        let definition = &table.definition;
+        let (Some(retention), Some(time)) = (definition.retention, definition.time) else { continue };
+        let cutoff = retention.cutoff(now_ms, time.unit);
+        let expired = |entry: &ChunkEntry| definition.slice_of(entry.time_min).last < cutoff && entry.time_max < cutoff;
+        let range = TimeRange { start: None, end: Some(cutoff) };
+        for entry in snapshot.chunks(table.id, range)?.iter().filter(|entry| expired(entry)) {
+            let change = Change { remove: vec![(table.id, entry.id)], ..Default::default() };
+            match shared.committer.commit(shared.store.as_ref(), change, now_ms) {
+                Ok(_) => {
+                    report.chunks += 1;
+                    report.rows += u64::from(entry.row_count);
+                    report.bytes += entry.byte_count;
+                }
+                // Sealed or dropped by somebody else meanwhile: the next look finds what is left.
+                Err(error) if error.kind() == ErrorKind::Conflict => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(report)
+}

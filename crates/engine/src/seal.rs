@@ -1,0 +1,348 @@
+//! Seal: the chunks of a slice are merged, sorted by series and time, and encoded with the strongest encodings.
+//!
+//! One column is in memory at a time, beside the keys by which all are sorted. Old chunks go and new ones come in
+//! one commit, which fails, and is left for later, when somebody else has changed the slice meanwhile.
+
+use crate::encode::new_chunk;
+use crate::engine::{Engine, Shared};
+use crate::series_key::{SAMPLE_ROWS_MAX, choose_key};
+use crate::slice_buffer::{internal, times_from};
+use crate::snapshot::{Inner, ReadSnapshot};
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array, UInt32Array, new_null_array};
+use arrow::compute::{concat, max, min, take};
+use arrow::datatypes::DataType;
+use atsdb_codec::{Effort, EncodedPage, encode_page, stored_type};
+use atsdb_core::limits::{CHUNK_ROWS_MAX, CHUNK_TEXT_BYTES_MAX};
+use atsdb_core::{
+    Change, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, Column, ErrorKind, NewChunk, Result, Table,
+    TableDefinition, TimeRange,
+};
+use std::sync::Mutex;
+
+/// The most rows that are merged at once: what bounds the memory that sealing takes.
+const MERGE_ROWS_MAX: u64 = 4 << 20;
+
+/// What was sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SealReport {
+    /// Slices looked into that had something to seal.
+    pub slices: u64,
+    /// Chunks that were merged.
+    pub chunks_before: u64,
+    /// Chunks they became.
+    pub chunks_after: u64,
+    /// Rows in them.
+    pub rows: u64,
+    /// Bytes of pages before.
+    pub bytes_before: u64,
+    /// Bytes of pages after.
+    pub bytes_after: u64,
+    /// Slices left alone because somebody else changed them meanwhile.
+    pub conflicts: u64,
+}
+
+impl SealReport {
+    fn add(&mut self, other: &Self) {
+        self.slices += other.slices;
+        self.chunks_before += other.chunks_before;
+        self.chunks_after += other.chunks_after;
+        self.rows += other.rows;
+        self.bytes_before += other.bytes_before;
+        self.bytes_after += other.bytes_after;
+        self.conflicts += other.conflicts;
+    }
+}
+
+impl Engine {
+    /// Seals every slice of one table, or of all, that has fresh chunks, and gives the space back.
+    pub fn recompress(&self, table: Option<&Table>) -> Result<SealReport> {
+        let tables = self.snapshot()?.tables().to_vec();
+        let mut report = SealReport::default();
+        for table in tables.iter().filter(|other| table.is_none_or(|table| table.id == other.id)) {
+            let mut slices: Vec<i64> = self
+                .shared
+                .store
+                .snapshot()?
+                .chunks(table.id, TimeRange::ALL)?
+                .iter()
+                .filter(|entry| !entry.sealed)
+                .map(|entry| entry.slice_start)
+                .collect();
+            slices.dedup();
+            for slice_start in slices {
+                report.add(&seal_slice(self, table, slice_start, |_| true)?);
+            }
+        }
+        self.reclaim()?;
+        Ok(report)
+    }
+
+    /// Gives back what nothing uses any more.
+    pub(crate) fn reclaim(&self) -> Result<()> {
+        while reclaim_step(&self.shared)? {}
+        Ok(())
+    }
+}
+
+/// One step of giving space back; whether there is more.
+pub(crate) fn reclaim_step(shared: &Shared) -> Result<bool> {
+    const STEP_BYTES: u64 = 8 << 20;
+    Ok(shared.store.reclaim(STEP_BYTES, shared.environment.now_ms())?.more)
+}
+
+/// Seals a slice. `wanted` picks the fresh chunks that take part; sealed ones join where that pays.
+pub(crate) fn seal_slice(
+    engine: &Engine,
+    table: &Table,
+    slice_start: i64,
+    wanted: impl Fn(&ChunkEntry) -> bool,
+) -> Result<SealReport> {
+    let snapshot = engine.snapshot()?;
+    let entries: Vec<ChunkEntry> = snapshot.inner.store.chunks(table.id, TimeRange::ALL)?;
+    let entries: Vec<ChunkEntry> = entries.into_iter().filter(|entry| entry.slice_start == slice_start).collect();
+    let (sealed, fresh): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.sealed);
+    let fresh: Vec<ChunkEntry> = fresh.into_iter().filter(wanted).collect();
+    let rows = |entries: &[ChunkEntry]| entries.iter().map(|entry| u64::from(entry.row_count)).sum::<u64>();
+    if fresh.is_empty() {
+        return Ok(SealReport::default());
+    }
+    // Late rows join their slice's sealed ones while these are few, or the late rows many; else they stay a sorted
+    // run of their own, so that one late row does not rewrite a slice.
+    let together = rows(&sealed) <= 8 * rows(&fresh).max(CHUNK_ROWS_MAX as u64);
+    let mut merged = fresh;
+    if together {
+        merged.extend(sealed);
+    }
+    merged.sort_by_key(|entry| (entry.time_min, entry.id));
+    let mut report = SealReport { slices: 1, ..Default::default() };
+    for group in groups(merged).into_iter().filter(|group| group.iter().any(|entry| !entry.sealed)) {
+        match seal_group(engine, &snapshot, table, &group) {
+            Ok(group_report) => report.add(&group_report),
+            Err(error) if error.kind() == ErrorKind::Conflict => report.conflicts += 1,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(report)
+}
+
+/// Cuts chunks, in the order of their times, into groups that are merged at once.
+fn groups(entries: Vec<ChunkEntry>) -> Vec<Vec<ChunkEntry>> {
+    let mut groups: Vec<Vec<ChunkEntry>> = Vec::new();
+    let mut rows = 0;
+    for entry in entries {
+        let entry_rows = u64::from(entry.row_count);
+        match groups.last_mut() {
+            Some(group) if rows + entry_rows <= MERGE_ROWS_MAX => {
+                rows += entry_rows;
+                group.push(entry);
+            }
+            _ => {
+                rows = entry_rows;
+                groups.push(vec![entry]);
+            }
+        }
+    }
+    groups
+}
+
+fn seal_group(engine: &Engine, snapshot: &ReadSnapshot, table: &Table, group: &[ChunkEntry]) -> Result<SealReport> {
+    let shared = &engine.shared;
+    let merge = Merge::open(&snapshot.inner, table, group)?;
+    let new = merge.chunks(shared)?;
+    let bytes = |chunks: &[NewChunk]| chunks.iter().map(|chunk| chunk.descriptor.byte_count()).sum::<u64>();
+    let report = SealReport {
+        slices: 0,
+        chunks_before: group.len() as u64,
+        chunks_after: new.len() as u64,
+        rows: group.iter().map(|entry| u64::from(entry.row_count)).sum(),
+        bytes_before: group.iter().map(|entry| entry.byte_count).sum(),
+        bytes_after: bytes(&new),
+        conflicts: 0,
+    };
+    let remove: Vec<(_, ChunkId)> = group.iter().map(|entry| (table.id, entry.id)).collect();
+    let change = Change { add: new, remove, ..Default::default() };
+    shared.committer.commit(shared.store.as_ref(), change, shared.environment.now_ms())?;
+    Ok(report)
+}
+
+/// Chunks on their way into fewer, sorted ones.
+struct Merge<'a> {
+    snapshot: &'a Inner,
+    table: &'a Table,
+    sources: Vec<(&'a ChunkEntry, ChunkDescriptor)>,
+    times: Int64Array,
+    order: Option<UInt32Array>,
+}
+
+impl<'a> Merge<'a> {
+    fn open(snapshot: &'a Inner, table: &'a Table, group: &'a [ChunkEntry]) -> Result<Self> {
+        let describe = |entry: &'a ChunkEntry| snapshot.descriptor(table, entry).map(|descriptor| (entry, descriptor));
+        let sources = group.iter().map(describe).collect::<Result<Vec<_>>>()?;
+        let mut merge = Self { snapshot, table, sources, times: Int64Array::from(Vec::<i64>::new()), order: None };
+        merge.times = merge.read_times()?;
+        let keys = merge.key()?;
+        let keys = keys.iter().map(|column| merge.read(column)).collect::<Result<Vec<_>>>()?;
+        // A plain table has no order of its own: its rows stay as they came.
+        if table.definition.time.is_some() || !keys.is_empty() {
+            merge.order = crate::sort::order_of(&keys, &merge.times)?.map(UInt32Array::from);
+        }
+        if let Some(order) = &merge.order {
+            merge.times = take(&merge.times, order, None).map_err(internal)?.as_primitive().clone();
+        }
+        Ok(merge)
+    }
+
+    /// A column of all sources, one after the other, in stored form.
+    fn read(&self, column: &Column) -> Result<ArrayRef> {
+        let arrays = self.sources.iter().map(|(entry, descriptor)| {
+            let mut arrays = self.snapshot.columns(self.table, entry, descriptor, &[column], false)?;
+            let array = arrays.pop().flatten();
+            Ok(array.unwrap_or_else(|| new_null_array(&stored_type(column), entry.row_count as usize)))
+        });
+        let arrays = arrays.collect::<Result<Vec<ArrayRef>>>()?;
+        let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
+        concat(&arrays).map_err(internal)
+    }
+
+    fn read_times(&self) -> Result<Int64Array> {
+        match self.table.definition.time_column() {
+            Some(column) => times_from(&self.table.definition, &self.read(column)?),
+            None => {
+                let rows: usize = self.sources.iter().map(|(entry, _)| entry.row_count as usize).sum();
+                Ok(Int64Array::from(vec![0; rows]))
+            }
+        }
+    }
+
+    /// The declared key, or the one that makes a sample smallest.
+    fn key(&self) -> Result<Vec<&'a Column>> {
+        let definition: &'a TableDefinition = &self.table.definition;
+        if !definition.key.is_empty() {
+            let is_time = |column: &Column| definition.time_column() == Some(column);
+            let columns = definition.key.iter().filter_map(|id| definition.column_by_id(*id));
+            return Ok(columns.filter(|column| !is_time(column)).collect());
+        }
+        if definition.time.is_none() || definition.columns.iter().all(|column| column.map.is_none()) {
+            return Ok(Vec::new());
+        }
+        let Some((entry, descriptor)) = self.sources.iter().max_by_key(|(entry, _)| entry.row_count) else {
+            return Ok(Vec::new());
+        };
+        let columns: Vec<&Column> =
+            definition.columns.iter().filter(|column| descriptor.page(column.id).is_some()).collect();
+        let arrays = self.snapshot.columns(self.table, entry, descriptor, &columns, false)?;
+        let length = SAMPLE_ROWS_MAX.min(entry.row_count as usize);
+        let sample: Vec<ArrayRef> = arrays.into_iter().flatten().map(|array| array.slice(0, length)).collect();
+        let Some(time) = columns.iter().position(|column| definition.time_column() == Some(*column)) else {
+            return Ok(Vec::new());
+        };
+        let times = times_from(definition, &sample[time])?;
+        let owned: Vec<Column> = columns.iter().map(|column| (*column).clone()).collect();
+        Ok(choose_key(&owned, &sample, &times)?.into_iter().map(|position| columns[position]).collect())
+    }
+
+    /// The new chunks: column by column, on as many threads as there are cores.
+    fn chunks(&self, shared: &Shared) -> Result<Vec<NewChunk>> {
+        let definition = &self.table.definition;
+        let lengths = self.lengths()?;
+        let uids = lengths.iter().map(|_| shared.environment.chunk_uid()).collect::<Result<Vec<ChunkUid>>>()?;
+        let next = Mutex::new(0..definition.columns.len());
+        let work = || {
+            let mut encoded = Vec::new();
+            loop {
+                let position = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
+                let Some(position) = position else { return Ok(encoded) };
+                encoded.push((position, self.encode_column(&definition.columns[position], &lengths, &uids)?));
+            }
+        };
+        let encoded: Vec<Result<Vec<(usize, Vec<EncodedPage>)>>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..shared.workers.thread_count()).map(|_| scope.spawn(work)).collect();
+            let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+                thread.join().unwrap_or_else(|_| Err(atsdb_core::Error::internal("sealing a column panicked")))
+            };
+            threads.into_iter().map(join).collect()
+        });
+        let mut columns: Vec<(usize, Vec<EncodedPage>)> = Vec::new();
+        for part in encoded {
+            columns.extend(part?);
+        }
+        columns.sort_by_key(|(position, _)| *position);
+        let mut pages_of: Vec<Vec<EncodedPage>> = lengths.iter().map(|_| Vec::new()).collect();
+        for (_, pages) in columns {
+            pages.into_iter().zip(&mut pages_of).for_each(|(page, chunk)| chunk.push(page));
+        }
+        let mut start = 0;
+        let mut chunks = Vec::with_capacity(lengths.len());
+        for ((length, uid), pages) in lengths.iter().zip(uids).zip(pages_of) {
+            let times = self.times.slice(start, *length);
+            start += length;
+            chunks.push(self.new_chunk(uid, &times, pages));
+        }
+        Ok(chunks)
+    }
+
+    fn new_chunk(&self, uid: ChunkUid, times: &Int64Array, pages: Vec<EncodedPage>) -> NewChunk {
+        let (pages, descriptors) = pages.into_iter().map(|page| (page.bytes, page.descriptor)).unzip();
+        let (time_min, time_max) = (min(times).unwrap_or(0), max(times).unwrap_or(0));
+        let descriptor = ChunkDescriptor {
+            uid,
+            row_count: times.len() as u32,
+            sealed: true,
+            slice: self.sources[0].1.slice,
+            time_min,
+            time_max,
+            pages: descriptors,
+        };
+        new_chunk(self.table.id, descriptor, pages)
+    }
+
+    fn encode_column(&self, column: &Column, lengths: &[usize], uids: &[ChunkUid]) -> Result<Vec<EncodedPage>> {
+        let array = self.sorted(column)?;
+        let mut start = 0;
+        let mut pages = Vec::with_capacity(lengths.len());
+        for (length, uid) in lengths.iter().zip(uids) {
+            pages.push(encode_page(*uid, column, &array.slice(start, *length), Effort::Sealed)?);
+            start += length;
+        }
+        Ok(pages)
+    }
+
+    fn sorted(&self, column: &Column) -> Result<ArrayRef> {
+        let array = self.read(column)?;
+        match &self.order {
+            Some(order) => take(&array, order, None).map_err(internal),
+            None => Ok(array),
+        }
+    }
+
+    /// How many rows each new chunk has.
+    fn lengths(&self) -> Result<Vec<usize>> {
+        let row_count = self.times.len();
+        let is_long = |column: &&Column| matches!(stored_type(column), DataType::Utf8 | DataType::Binary);
+        let mut row_bytes = vec![];
+        for column in self.table.definition.columns.iter().filter(is_long) {
+            let array = self.sorted(column)?;
+            row_bytes.resize(row_count, 0_usize);
+            let offsets = match array.data_type() {
+                DataType::Utf8 => array.as_string::<i32>().value_offsets(),
+                _ => array.as_binary::<i32>().value_offsets(),
+            };
+            row_bytes
+                .iter_mut()
+                .zip(offsets.windows(2))
+                .for_each(|(bytes, pair)| *bytes += (pair[1] - pair[0]) as usize);
+        }
+        let (mut lengths, mut length, mut bytes) = (Vec::new(), 0, 0);
+        for row in 0..row_count {
+            let more = row_bytes.get(row).copied().unwrap_or(0);
+            if length == CHUNK_ROWS_MAX || (length > 0 && bytes + more > CHUNK_TEXT_BYTES_MAX) {
+                lengths.push(length);
+                (length, bytes) = (0, 0);
+            }
+            length += 1;
+            bytes += more;
+        }
+        lengths.push(length);
+        Ok(lengths)
+    }
+}

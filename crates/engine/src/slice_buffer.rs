@@ -1,0 +1,221 @@
+//! Rows in stored form that wait to become chunks, slice by slice.
+
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, UInt32Array};
+use arrow::compute::{cast, concat_batches, filter_record_batch, max, min, take_record_batch};
+use arrow::datatypes::{DataType, Int64Type};
+use atsdb_core::limits::{CHUNK_ROWS_MAX, CHUNK_TEXT_BYTES_MAX};
+use atsdb_core::{Column, ColumnType, Error, Result, Slice, TableDefinition};
+use std::collections::BTreeMap;
+
+/// The rows of one chunk to be: at most [`CHUNK_ROWS_MAX`], all of one slice, in the order they came.
+pub(crate) struct ChunkRows {
+    pub(crate) slice: Slice,
+    pub(crate) time_min: i64,
+    pub(crate) time_max: i64,
+    pub(crate) rows: RecordBatch,
+}
+
+/// What waits, for one table.
+#[derive(Default)]
+pub(crate) struct SliceBuffer {
+    slices: BTreeMap<i64, Waiting>,
+    byte_count: usize,
+}
+
+struct Waiting {
+    slice: Slice,
+    time_min: i64,
+    time_max: i64,
+    row_count: usize,
+    text_bytes: usize,
+    batches: Vec<RecordBatch>,
+}
+
+impl SliceBuffer {
+    /// Takes rows in; gives the chunks that are full now.
+    pub(crate) fn push(&mut self, definition: &TableDefinition, rows: RecordBatch) -> Result<Vec<ChunkRows>> {
+        let mut full = Vec::new();
+        for part in split_by_slice(definition, rows)? {
+            for piece in cut(definition, part) {
+                self.add(definition, piece, &mut full)?;
+            }
+        }
+        Ok(full)
+    }
+
+    /// Bytes of the rows that wait.
+    pub(crate) fn byte_count(&self) -> usize {
+        self.byte_count
+    }
+
+    /// Everything that waits, as chunks.
+    pub(crate) fn drain(&mut self) -> Result<Vec<ChunkRows>> {
+        self.byte_count = 0;
+        std::mem::take(&mut self.slices).into_values().map(Waiting::finish).collect()
+    }
+
+    fn add(&mut self, definition: &TableDefinition, piece: ChunkRows, full: &mut Vec<ChunkRows>) -> Result<()> {
+        let (rows, text_bytes) = (piece.rows.num_rows(), text_byte_count(definition, &piece.rows));
+        let is_full = |rows, text_bytes| rows > CHUNK_ROWS_MAX || text_bytes > CHUNK_TEXT_BYTES_MAX;
+        if let Some(waiting) = self.slices.get(&piece.slice.start)
+            && is_full(waiting.row_count + rows, waiting.text_bytes + text_bytes)
+        {
+            full.extend(self.take(piece.slice.start).transpose()?);
+        }
+        if rows == CHUNK_ROWS_MAX {
+            full.push(piece);
+            return Ok(());
+        }
+        self.byte_count += piece.rows.get_array_memory_size();
+        let waiting = self.slices.entry(piece.slice.start).or_insert_with(|| Waiting {
+            slice: piece.slice,
+            time_min: piece.time_min,
+            time_max: piece.time_max,
+            row_count: 0,
+            text_bytes: 0,
+            batches: Vec::new(),
+        });
+        waiting.time_min = waiting.time_min.min(piece.time_min);
+        waiting.time_max = waiting.time_max.max(piece.time_max);
+        waiting.row_count += rows;
+        waiting.text_bytes += text_bytes;
+        waiting.batches.push(piece.rows);
+        Ok(())
+    }
+
+    fn take(&mut self, slice_start: i64) -> Option<Result<ChunkRows>> {
+        let waiting = self.slices.remove(&slice_start)?;
+        let byte_count: usize = waiting.batches.iter().map(RecordBatch::get_array_memory_size).sum();
+        self.byte_count = self.byte_count.saturating_sub(byte_count);
+        Some(waiting.finish())
+    }
+}
+
+impl Waiting {
+    fn finish(mut self) -> Result<ChunkRows> {
+        let rows = match self.batches.len() {
+            1 => self.batches.remove(0),
+            _ => concat_batches(&self.batches[0].schema(), &self.batches).map_err(internal)?,
+        };
+        Ok(ChunkRows { slice: self.slice, time_min: self.time_min, time_max: self.time_max, rows })
+    }
+}
+
+/// The values of the time column, in the table's unit. Times never are NULL: the caller has checked.
+pub(crate) fn times_of(definition: &TableDefinition, rows: &RecordBatch) -> Result<Option<arrow::array::Int64Array>> {
+    let Some(column) = definition.time_column() else { return Ok(None) };
+    let position = definition.columns.iter().position(|other| other.id == column.id);
+    let array = rows.column(position.ok_or_else(|| Error::internal("no time column"))?);
+    times_from(definition, array).map(Some)
+}
+
+/// The values of an array of the time column's stored type, in the table's unit.
+pub(crate) fn times_from(definition: &TableDefinition, array: &ArrayRef) -> Result<arrow::array::Int64Array> {
+    let signed = match array.data_type() {
+        DataType::Int64 => array.clone(),
+        DataType::Date32 => {
+            cast(&cast(array, &DataType::Int32).map_err(internal)?, &DataType::Int64).map_err(internal)?
+        }
+        DataType::UInt64 => {
+            let values = array.as_primitive::<arrow::datatypes::UInt64Type>();
+            if let Some(row) = values.values().iter().position(|time| i64::try_from(*time).is_err()) {
+                let message = format!("row {}: time {} is beyond 64 bits signed", row + 1, values.value(row));
+                return Err(Error::invalid(message));
+            }
+            cast(array, &DataType::Int64).map_err(internal)?
+        }
+        _ => cast(array, &DataType::Int64).map_err(internal)?,
+    };
+    let times = signed.as_primitive::<Int64Type>().clone();
+    match definition.time_scale() {
+        1 => Ok(times),
+        scale => Ok(times.unary(|time| time * scale)),
+    }
+}
+
+fn split_by_slice(definition: &TableDefinition, rows: RecordBatch) -> Result<Vec<ChunkRows>> {
+    if rows.num_rows() == 0 {
+        return Ok(Vec::new());
+    }
+    let Some(times) = times_of(definition, &rows)? else {
+        return Ok(vec![ChunkRows { slice: Slice::PLAIN, time_min: 0, time_max: 0, rows }]);
+    };
+    let (Some(time_min), Some(time_max)) = (min(&times), max(&times)) else {
+        return Err(Error::internal("times without an end"));
+    };
+    let slice = definition.slice_of(time_min);
+    if slice.contains(time_max) {
+        return Ok(vec![ChunkRows { slice, time_min, time_max, rows }]);
+    }
+    let mut by_slice: BTreeMap<i64, (Slice, Vec<u32>)> = BTreeMap::new();
+    let mut current = slice;
+    for (row, time) in times.values().iter().enumerate() {
+        if !current.contains(*time) {
+            current = definition.slice_of(*time);
+        }
+        by_slice.entry(current.start).or_insert_with(|| (current, Vec::new())).1.push(row as u32);
+    }
+    by_slice.into_values().map(|(slice, numbers)| pick(&times, &rows, slice, numbers)).collect()
+}
+
+fn pick(times: &arrow::array::Int64Array, rows: &RecordBatch, slice: Slice, numbers: Vec<u32>) -> Result<ChunkRows> {
+    let picked = || numbers.iter().map(|row| times.value(*row as usize));
+    let (time_min, time_max) = (picked().min().unwrap_or(slice.start), picked().max().unwrap_or(slice.start));
+    let rows = match (numbers.first(), numbers.last()) {
+        // In order, as most rows come, the rows of a slice stand together.
+        (Some(first), Some(last)) if (last - first) as usize + 1 == numbers.len() => {
+            rows.slice(*first as usize, numbers.len())
+        }
+        _ => take_record_batch(rows, &UInt32Array::from(numbers)).map_err(internal)?,
+    };
+    Ok(ChunkRows { slice, time_min, time_max, rows })
+}
+
+/// Cuts rows of one slice into pieces that a chunk can hold.
+fn cut(definition: &TableDefinition, part: ChunkRows) -> Vec<ChunkRows> {
+    let row_count = part.rows.num_rows();
+    let text_bytes = text_byte_count(definition, &part.rows);
+    if row_count <= CHUNK_ROWS_MAX && (text_bytes <= CHUNK_TEXT_BYTES_MAX || row_count == 1) {
+        return vec![part];
+    }
+    let length = match text_bytes > CHUNK_TEXT_BYTES_MAX {
+        true => row_count.div_ceil(2).min(CHUNK_ROWS_MAX),
+        false => CHUNK_ROWS_MAX,
+    };
+    let pieces = (0..row_count).step_by(length).map(|start| {
+        let rows = part.rows.slice(start, length.min(row_count - start));
+        let (time_min, time_max) = match times_of(definition, &rows) {
+            Ok(Some(times)) => (min(&times).unwrap_or(part.time_min), max(&times).unwrap_or(part.time_max)),
+            _ => (part.time_min, part.time_max),
+        };
+        ChunkRows { slice: part.slice, time_min, time_max, rows }
+    });
+    pieces.flat_map(|piece| cut(definition, piece)).collect()
+}
+
+/// Bytes of the text and binary values of some rows.
+pub(crate) fn text_byte_count(definition: &TableDefinition, rows: &RecordBatch) -> usize {
+    let bytes = |(column, array): (&Column, &ArrayRef)| match (column.column_type, column.map) {
+        (ColumnType::Text, None) => span(array.as_string::<i32>().value_offsets()),
+        (ColumnType::Binary, _) => span(array.as_binary::<i32>().value_offsets()),
+        _ => 0,
+    };
+    definition.columns.iter().zip(rows.columns()).map(bytes).sum()
+}
+
+fn span(offsets: &[i32]) -> usize {
+    match (offsets.first(), offsets.last()) {
+        (Some(first), Some(last)) => (last - first) as usize,
+        _ => 0,
+    }
+}
+
+/// Rows for which the mask is true.
+pub(crate) fn filter_rows(rows: &RecordBatch, mask: &BooleanArray) -> Result<RecordBatch> {
+    filter_record_batch(rows, mask).map_err(internal)
+}
+
+/// An error of an arrow kernel that the caller's checks should have made impossible.
+pub(crate) fn internal(error: arrow::error::ArrowError) -> Error {
+    Error::internal(format!("arrow: {error}")).with_source(error)
+}

@@ -1,0 +1,103 @@
+//! A store at one moment, for reading rows.
+
+use crate::engine::{Engine, Shared, find_table};
+use crate::scan::{Scan, ScanRequest};
+use arrow::array::ArrayRef;
+use atsdb_codec::{decode_descriptor, decode_page};
+use atsdb_core::{ChunkDescriptor, ChunkEntry, Column, Error, Result, Snapshot, Table};
+use std::fmt;
+use std::sync::Arc;
+
+/// A consistent view of all tables. Cloning it is cheap. Later changes do not show in it.
+#[derive(Clone)]
+pub struct ReadSnapshot {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) store: Box<dyn Snapshot>,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl fmt::Debug for ReadSnapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadSnapshot").field("tables", &self.inner.tables.len()).finish_non_exhaustive()
+    }
+}
+
+impl ReadSnapshot {
+    pub(crate) fn take(engine: &Engine) -> Result<Self> {
+        let store = engine.shared.store.snapshot()?;
+        let tables = store.tables()?;
+        Ok(Self { inner: Arc::new(Inner { store, tables, shared: Arc::clone(&engine.shared) }) })
+    }
+
+    /// The tables, by number.
+    pub fn tables(&self) -> &[Table] {
+        &self.inner.tables
+    }
+
+    /// The table of a name, compared without case.
+    pub fn table(&self, name: &str) -> Result<&Table> {
+        find_table(&self.inner.tables, name)
+    }
+
+    /// Plans a read: which chunks, which columns.
+    pub fn scan(&self, table: &Table, request: &ScanRequest) -> Result<Scan> {
+        Scan::plan(self, table, request)
+    }
+}
+
+impl Inner {
+    /// A chunk's descriptor, checked against what the store says of it.
+    pub(crate) fn descriptor(&self, table: &Table, entry: &ChunkEntry) -> Result<ChunkDescriptor> {
+        let place = || format!("table {}, chunk {}", table.definition.name, entry.id.0);
+        let descriptor = decode_descriptor(&entry.descriptor_bytes).map_err(|error| error.context(place()))?;
+        let same = descriptor.row_count == entry.row_count
+            && descriptor.slice.start == entry.slice_start
+            && descriptor.sealed == entry.sealed
+            && (descriptor.time_min, descriptor.time_max) == (entry.time_min, entry.time_max);
+        match same {
+            true => Ok(descriptor),
+            false => Err(Error::corrupt("the store's list and the chunk's descriptor disagree").context(place())),
+        }
+    }
+
+    /// Columns of a chunk in stored form, in the order asked. A column that the chunk does not have is `None`.
+    pub(crate) fn columns(
+        &self,
+        table: &Table,
+        entry: &ChunkEntry,
+        descriptor: &ChunkDescriptor,
+        columns: &[&Column],
+        use_cache: bool,
+    ) -> Result<Vec<Option<ArrayRef>>> {
+        let cached = |column: &&Column| match use_cache {
+            true => self.shared.cache.get(entry.id, column.id),
+            false => None,
+        };
+        let mut arrays: Vec<Option<ArrayRef>> = columns.iter().map(cached).collect();
+        let wanted = |position: &usize| arrays[*position].is_none() && descriptor.page(columns[*position].id).is_some();
+        let missing: Vec<usize> = (0..columns.len()).filter(wanted).collect();
+        if missing.is_empty() {
+            return Ok(arrays);
+        }
+        let ids: Vec<_> = missing.iter().map(|position| columns[*position].id).collect();
+        let place = || format!("table {}, chunk {}", table.definition.name, entry.id.0);
+        let pages = self.store.read_pages(entry.id, &ids).map_err(|error| error.context(place()))?;
+        if pages.len() != missing.len() {
+            return Err(Error::internal("the store gave other pages than asked for").context(place()));
+        }
+        for (position, page) in missing.into_iter().zip(pages) {
+            let column = columns[position];
+            let array = decode_page(descriptor.uid, column, entry.row_count as usize, &page)
+                .map_err(|error| error.context(format_args!("{}, column {}", place(), column.name)))?;
+            if use_cache {
+                self.shared.cache.put(entry.id, column.id, &array);
+            }
+            arrays[position] = Some(array);
+        }
+        Ok(arrays)
+    }
+}

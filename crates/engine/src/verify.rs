@@ -1,0 +1,123 @@
+//! Verify: reads everything, and says what is damaged and where.
+
+use crate::engine::Engine;
+use crate::slice_buffer::times_from;
+use crate::snapshot::ReadSnapshot;
+use arrow::array::{Array, AsArray};
+use arrow::compute::{max, min};
+use arrow::datatypes::DataType;
+use atsdb_core::store::Finding;
+use atsdb_core::{ChunkEntry, Error, Result, Table, TimeRange};
+
+/// What was looked at, and what was found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct VerifyReport {
+    /// Tables looked at.
+    pub tables: u64,
+    /// Chunks looked at.
+    pub chunks: u64,
+    /// Pages read, checked and decoded.
+    pub pages: u64,
+    /// Rows in the chunks that are whole.
+    pub rows: u64,
+    /// What is damaged; empty is well.
+    pub findings: Vec<Finding>,
+}
+
+impl Engine {
+    /// Checks the store's structures, and every page of one table or of all. Damage is found, not an error.
+    pub fn verify(&self, table: Option<&Table>) -> Result<VerifyReport> {
+        let mut report = VerifyReport { findings: self.shared.store.verify()?, ..Default::default() };
+        let snapshot = self.snapshot()?;
+        let wanted = snapshot.tables().iter().filter(|other| table.is_none_or(|table| table.id == other.id));
+        for table in wanted {
+            report.tables += 1;
+            match snapshot.inner.store.chunks(table.id, TimeRange::ALL) {
+                Ok(entries) => entries.iter().for_each(|entry| verify_chunk(&snapshot, table, entry, &mut report)),
+                Err(error) => report.add(&format!("table {}", table.definition.name), &error),
+            }
+            verify_dictionaries(&snapshot, table, &mut report);
+        }
+        Ok(report)
+    }
+}
+
+impl VerifyReport {
+    fn add(&mut self, place: &str, error: &Error) {
+        let problem = error
+            .message()
+            .strip_prefix(place)
+            .map_or(error.message(), |rest| rest.trim_start_matches([':', ',', ' ']));
+        self.findings.push(Finding { place: place.to_owned(), problem: problem.to_owned() });
+    }
+}
+
+fn verify_chunk(snapshot: &ReadSnapshot, table: &Table, entry: &ChunkEntry, report: &mut VerifyReport) {
+    report.chunks += 1;
+    let place = format!("table {}, chunk {}", table.definition.name, entry.id.0);
+    let descriptor = match snapshot.inner.descriptor(table, entry) {
+        Ok(descriptor) => descriptor,
+        Err(error) => return report.add(&place, &error),
+    };
+    let before = report.findings.len();
+    for column in table.definition.columns.iter().filter(|column| descriptor.page(column.id).is_some()) {
+        report.pages += 1;
+        let place = format!("{place}, column {}", column.name);
+        let arrays = snapshot.inner.columns(table, entry, &descriptor, &[column], false);
+        let array = match arrays.map(|mut arrays| arrays.pop().flatten()) {
+            Ok(Some(array)) => array,
+            Ok(None) => continue,
+            Err(error) => {
+                report.add(&place, &error);
+                continue;
+            }
+        };
+        let statistics = descriptor.page(column.id).map_or(0, |page| page.statistics.null_count);
+        if array.null_count() != statistics as usize {
+            report.add(&place, &Error::corrupt("its NULLs are not as many as its descriptor says"));
+        }
+        if table.definition.time_column() == Some(column)
+            && let Ok(times) = times_from(&table.definition, &array)
+            && (min(&times), max(&times)) != (Some(entry.time_min), Some(entry.time_max))
+        {
+            report.add(&place, &Error::corrupt("its times are not those its descriptor says"));
+        }
+    }
+    if report.findings.len() == before {
+        report.rows += u64::from(entry.row_count);
+    }
+}
+
+/// Every index that a chunk uses has a string, and every string is text.
+fn verify_dictionaries(snapshot: &ReadSnapshot, table: &Table, report: &mut VerifyReport) {
+    for column in table.definition.columns.iter().filter(|column| column.map.is_some()) {
+        let place = format!("table {}, dictionary of {}", table.definition.name, column.name);
+        match snapshot.inner.store.mapping(table.id, column.id, 0) {
+            Ok(strings) => {
+                for (index, _) in strings.iter().enumerate().filter(|(_, text)| std::str::from_utf8(text).is_err()) {
+                    report.add(&place, &Error::corrupt(format!("string {index} is no UTF-8")));
+                }
+                if let Err(error) = verify_indices(snapshot, table, column, strings.len()) {
+                    report.add(&place, &error);
+                }
+            }
+            Err(error) => report.add(&place, &error),
+        }
+    }
+}
+
+fn verify_indices(snapshot: &ReadSnapshot, table: &Table, column: &atsdb_core::Column, count: usize) -> Result<()> {
+    for entry in snapshot.inner.store.chunks(table.id, TimeRange::ALL)? {
+        // What cannot be read has been reported with its chunk.
+        let Ok(descriptor) = snapshot.inner.descriptor(table, &entry) else { continue };
+        let Ok(arrays) = snapshot.inner.columns(table, &entry, &descriptor, &[column], false) else { continue };
+        let Some(array) = arrays.into_iter().next().flatten() else { continue };
+        let indices = arrow::compute::cast(&array, &DataType::UInt64).map_err(crate::slice_buffer::internal)?;
+        let largest = max(indices.as_primitive::<arrow::datatypes::UInt64Type>());
+        if let Some(largest) = largest.filter(|largest| *largest >= count as u64) {
+            let message = format!("chunk {} uses index {largest} of {count}", entry.id.0);
+            return Err(Error::corrupt(message));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,204 @@
+//! Batches: all or nothing, once, from many threads.
+
+use crate::support::{append, batch_of, engines, read_all, readings, row, sorted};
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use atsdb_core::{BatchId, ColumnType, ErrorKind, MapWidth, Outcome, TableDefinition, TimeUnit};
+use atsdb_engine::{ColumnSpec, Field, Record, RowReader, RowWriter};
+use std::sync::Arc;
+
+struct Reading {
+    sensor: String,
+    status: Option<String>,
+    count: i32,
+}
+
+impl Record for Reading {
+    fn columns() -> Vec<ColumnSpec> {
+        Vec::new()
+    }
+
+    fn write(&self, row: &mut RowWriter<'_>) {
+        self.sensor.write(row, 0);
+        self.status.write(row, 1);
+        self.count.write(row, 2);
+    }
+
+    fn read(row: &RowReader<'_>) -> atsdb_core::Result<Self> {
+        Ok(Self { sensor: Field::read(row, 0)?, status: Field::read(row, 1)?, count: Field::read(row, 2)? })
+    }
+}
+
+#[test]
+fn rows_pushed_one_by_one_come_back_over_chunk_and_slice_borders() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let table = engine.create_table(&readings()).unwrap();
+        let mut appender = engine.appender(&table);
+        let mut expected = Vec::new();
+        for number in 0..300_000_i64 {
+            let status = (number % 7 != 0).then(|| format!("state {}", number % 5));
+            let reading = Reading { sensor: format!("sensor {}", number % 977), status, count: number as i32 };
+            appender.push(number * 2, &reading).unwrap();
+            expected.push((number * 2, Some(reading.sensor), reading.status, Some(reading.count)));
+        }
+        assert!(read_all(&engine, &table).unwrap().is_empty(), "nothing shows before the flush");
+        appender.flush().unwrap();
+        assert!(read_all(&engine, &table).unwrap() == sorted(&expected));
+        engine.recompress(None).unwrap();
+        assert!(read_all(&engine, &table).unwrap() == sorted(&expected));
+    }
+}
+
+#[test]
+fn a_batch_with_an_id_counts_once() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let table = engine.create_table(&readings()).unwrap();
+        for expected in [Outcome::Committed, Outcome::Duplicate] {
+            let mut batch = engine.batch(Some(BatchId::new("first").unwrap()));
+            batch.append(&table, &batch_of(&[row(1, "a", "ok", 1)])).unwrap();
+            assert_eq!(batch.commit().unwrap(), expected);
+        }
+        assert_eq!(read_all(&engine, &table).unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn a_batch_that_is_dropped_leaves_neither_rows_nor_its_table() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let mut batch = engine.batch(None);
+        let table = batch.create_table(&readings()).unwrap();
+        batch.append(&table, &batch_of(&[row(1, "a", "ok", 1)])).unwrap();
+        assert!(engine.table("readings").is_err(), "the table shows before the commit");
+        drop(batch);
+        assert!(engine.tables().unwrap().is_empty());
+        let mut batch = engine.batch(None);
+        let table = batch.create_table(&readings()).unwrap();
+        batch.append(&table, &batch_of(&[row(1, "a", "ok", 1)])).unwrap();
+        batch.commit().unwrap();
+        assert_eq!(read_all(&engine, &engine.table("READINGS").unwrap()).unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn a_large_batch_is_written_ahead_and_shows_only_at_its_commit() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let definition = TableDefinition::new("noise")
+            .with_column("time", ColumnType::Timestamp(TimeUnit::Second), None)
+            .with_column("text", ColumnType::Text, None)
+            .with_time("time", TimeUnit::Second)
+            .unwrap();
+        let table = engine.create_table(&definition).unwrap();
+        let mut batch = engine.batch(None);
+        let mut state = 1_u64;
+        for round in 0..24_i64 {
+            let mut noise = || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                format!("{state:016x}{:016x}", state.rotate_left(17).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+            };
+            let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..65_536).map(|_| noise())));
+            let times: ArrayRef = Arc::new(Int64Array::from_iter_values((0..65_536).map(|row| round * 65_536 + row)));
+            let times = arrow::compute::cast(&times, &atsdb_codec::logical_type(&definition.columns[0])).unwrap();
+            let rows = RecordBatch::try_from_iter([("text", texts), ("time", times)]).unwrap();
+            batch.append(&table, &rows).unwrap();
+        }
+        assert_eq!(engine.stats(Some(&table)).unwrap()[0].rows, 0);
+        batch.commit().unwrap();
+        assert_eq!(engine.stats(Some(&table)).unwrap()[0].rows, 24 * 65_536);
+        assert!(engine.verify(None).unwrap().findings.is_empty());
+    }
+}
+
+#[test]
+fn appends_from_many_threads_are_all_there_and_share_one_dictionary() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let table = engine.create_table(&readings()).unwrap();
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let (engine, table) = (&engine, &table);
+                scope.spawn(move || {
+                    for round in 0..50 {
+                        let sensor = format!("sensor {}", (thread + round) % 60);
+                        append(engine, table, &[row(i64::from(round), &sensor, "ok", thread * 1_000 + round)]);
+                    }
+                });
+            }
+        });
+        let rows = read_all(&engine, &table).unwrap();
+        let mut counts: Vec<i32> = rows.iter().filter_map(|row| row.3).collect();
+        counts.sort_unstable();
+        assert_eq!(counts, (0..4).flat_map(|thread| (0..50).map(move |round| thread * 1_000 + round)).collect::<Vec<_>>());
+        for (time, sensor, ..) in &rows {
+            let thread = rows.iter().any(|other| other.0 == *time && other.1 == *sensor);
+            assert!(thread && sensor.is_some());
+        }
+        assert!(engine.verify(None).unwrap().findings.is_empty());
+    }
+}
+
+#[test]
+fn a_full_dictionary_is_an_error_that_names_column_and_width_and_stores_nothing() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let table = engine.create_table(&readings()).unwrap();
+        append(&engine, &table, &[row(0, "a", "ok", 0)]);
+        let rows: Vec<_> = (0..256).map(|number| row(number, "a", &format!("state {number}"), 0)).collect();
+        let mut batch = engine.batch(None);
+        let error = batch.append(&table, &batch_of(&rows)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        let text = error.to_string();
+        assert!(text.contains("status") && text.contains("u8") && text.contains("status:u16"), "{text}");
+        drop(batch);
+        assert_eq!(read_all(&engine, &table).unwrap().len(), 1);
+        append(&engine, &table, &rows[..255]);
+    }
+}
+
+#[test]
+fn what_does_not_fit_a_column_is_refused_with_its_place() {
+    let (_folder, engines) = engines();
+    let engine = &engines[0];
+    let table = engine.create_table(&readings()).unwrap();
+    let refused = |columns: Vec<(&str, ArrayRef)>| {
+        let rows = RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)));
+        engine.batch(None).append(&table, &rows.unwrap()).unwrap_err().to_string()
+    };
+    let times = |times: Vec<Option<i64>>| Arc::new(Int64Array::from(times)) as ArrayRef;
+    let text = refused(vec![("time", times(vec![Some(1), None]))]);
+    assert!(text.contains("column time") && text.contains("row 2") && text.contains("NULL"), "{text}");
+    let text = refused(vec![("time", times(vec![Some(1)])), ("count", times(vec![Some(1 << 40)]))]);
+    assert!(text.contains("column count") && text.contains("1099511627776"), "{text}");
+    let text = refused(vec![("time", times(vec![Some(1)])), ("sensro", times(vec![Some(1)]))]);
+    assert!(text.contains("sensro") && text.contains("did you mean sensor?"), "{text}");
+    let text = refused(vec![("count", times(vec![Some(1)]))]);
+    assert!(text.contains("column time is missing"), "{text}");
+}
+
+#[test]
+fn a_table_of_1000_columns_takes_and_gives_rows() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let mut definition =
+            TableDefinition::new("wide").with_column("time", ColumnType::Timestamp(TimeUnit::Millisecond), None);
+        for number in 1..1_000 {
+            let map = (number % 10 == 0).then_some(MapWidth::U16);
+            let column_type = if map.is_some() { ColumnType::Text } else { ColumnType::Float64 };
+            definition = definition.with_column(format!("c{number}"), column_type, map);
+        }
+        let definition = definition.with_time("time", TimeUnit::Second).unwrap();
+        let table = engine.create_table(&definition).unwrap();
+        let times: ArrayRef = Arc::new(Int64Array::from(vec![5, -5]));
+        let last: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+        let rows = RecordBatch::try_from_iter([("time", times), ("c999", last)]).unwrap();
+        let mut batch = engine.batch(None);
+        batch.append(&table, &rows).unwrap();
+        batch.commit().unwrap();
+        engine.recompress(None).unwrap();
+        assert_eq!(engine.stats(None).unwrap()[0].rows, 2);
+        let wider = definition.with_column("one too many", ColumnType::Bool, None);
+        assert_eq!(engine.create_table(&wider).unwrap_err().kind(), ErrorKind::Limit);
+    }
+}

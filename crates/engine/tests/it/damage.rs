@@ -1,0 +1,41 @@
+//! Damaged pages are reported with their place and stay local.
+
+use crate::support::{append, engine, read_all, readings, row, rows_of, sqlite};
+use atsdb_core::{ErrorKind, TimeRange};
+use atsdb_engine::{ScanRequest, SystemEnvironment};
+
+#[test]
+fn a_damaged_page_is_named_and_the_others_stay_readable() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.db");
+    let build = engine(sqlite(&path), SystemEnvironment);
+    let table = build.create_table(&readings()).unwrap();
+    for day in 0..3_i64 {
+        let rows: Vec<_> = (0..1_000).map(|second| row(day * 86_400 + second, "a", "ok", second as i32 * 7)).collect();
+        append(&build, &table, &rows);
+    }
+    drop(build);
+    let file = rusqlite::Connection::open(&path).unwrap();
+    let page: i64 = file
+        .query_row("SELECT id FROM atsdb_page ORDER BY id DESC LIMIT 1 OFFSET 0", [], |row| row.get(0))
+        .unwrap();
+    let mut bytes: Vec<u8> =
+        file.query_row("SELECT bytes FROM atsdb_page WHERE id = ?1", [page], |row| row.get(0)).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x10;
+    file.execute("UPDATE atsdb_page SET bytes = ?1 WHERE id = ?2", rusqlite::params![bytes, page]).unwrap();
+    drop(file);
+
+    let engine = engine(sqlite(&path), SystemEnvironment);
+    let error = read_all(&engine, &table).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    let text = error.to_string();
+    assert!(text.contains("table readings") && text.contains("column count"), "{text}");
+    let request = ScanRequest { range: TimeRange::from(0..2 * 86_400), ..ScanRequest::all(&table) };
+    let scan = engine.snapshot().unwrap().scan(&table, &request).unwrap();
+    assert_eq!(rows_of(scan.batches()).unwrap().len(), 2_000, "other chunks are readable");
+    let report = engine.verify(None).unwrap();
+    assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
+    assert!(report.findings[0].place.contains("column count"), "{:?}", report.findings);
+    assert_eq!((report.chunks, report.rows), (3, 2_000));
+}

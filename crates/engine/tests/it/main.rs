@@ -1,0 +1,8 @@
+//! Promises of the engine, on the stores it is used with.
+
+mod append;
+mod damage;
+mod maintenance;
+mod roundtrip;
+mod scan;
+mod support;

@@ -1,0 +1,89 @@
+//! What happens by itself: sealing, retention, space given back.
+
+use crate::support::{FixedClock, append, engine, read_all, readings, row, sqlite};
+use atsdb_core::Retention;
+use atsdb_engine::{Engine, EngineOptions, SystemEnvironment};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+const DAY: i64 = 86_400;
+
+#[test]
+fn a_program_that_only_appends_gets_its_old_slices_sealed() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = EngineOptions { maintenance: true, ..Default::default() };
+    let engine = Engine::new(sqlite(&folder.path().join("t.db")), options).unwrap();
+    let table = engine.create_table(&readings()).unwrap();
+    for round in 0..5 {
+        let rows: Vec<_> = (0..100_i64).map(|second| row(second * 7 % 100 + round, "a", "ok", 1)).collect();
+        append(&engine, &table, &rows);
+    }
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while engine.stats(None).unwrap()[0].fresh_chunks > 0 {
+        assert!(Instant::now() < deadline, "nothing was sealed within a minute");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(read_all(&engine, &table).unwrap().len(), 500);
+    append(&engine, &table, &[row(3, "late", "ok", 2)]);
+    assert_eq!(read_all(&engine, &table).unwrap().len(), 501, "late rows into a sealed slice just work");
+}
+
+#[test]
+fn slices_that_have_expired_are_dropped_whole_and_the_file_shrinks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.db");
+    let clock = Arc::new(FixedClock(AtomicI64::new(100 * DAY * 1_000)));
+    let options = EngineOptions { maintenance: false, cache_bytes: 0, environment: Arc::clone(&clock) as Arc<_> };
+    let engine = Engine::new(sqlite(&path), options).unwrap();
+    let mut definition = readings();
+    definition.retention = Some(Retention::parse("10 days").unwrap());
+    let table = engine.create_table(&definition).unwrap();
+    for day in 80..100_i64 {
+        let noise = |second: i64| (second.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64) >> 40) as i32;
+        let rows: Vec<_> =
+            (0..20_000).map(|second| row(day * DAY + second * 4, "a", "ok", noise(second + day * 7_919))).collect();
+        append(&engine, &table, &rows);
+    }
+    let size = || engine.store().size().unwrap().total;
+    let before = size();
+    let report = engine.retain(None).unwrap();
+    assert_eq!((report.chunks, report.rows), (10, 200_000), "days 80 to 89 are wholly older than ten days");
+    assert!(size() < before * 6 / 10, "{} of {before}", size());
+    assert!(std::fs::metadata(&path).unwrap().len() < before * 6 / 10, "the file itself is smaller");
+    assert_eq!(read_all(&engine, &table).unwrap().len(), 200_000);
+    assert_eq!(engine.retain(None).unwrap().chunks, 0);
+    clock.0.store(101 * DAY * 1_000, Ordering::SeqCst);
+    assert_eq!(engine.retain(None).unwrap().chunks, 1);
+}
+
+#[test]
+fn many_small_chunks_are_merged_and_their_space_given_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = engine(sqlite(&folder.path().join("t.db")), SystemEnvironment);
+    let table = engine.create_table(&readings()).unwrap();
+    for number in 0..300_i64 {
+        append(&engine, &table, &[row(number * 60 % DAY, &format!("s{}", number % 10), "ok", number as i32)]);
+    }
+    let before = engine.store().size().unwrap().total;
+    let report = engine.recompress(Some(&table)).unwrap();
+    assert_eq!((report.chunks_before, report.chunks_after, report.rows), (300, 1, 300));
+    assert!(engine.store().size().unwrap().total < before / 2);
+    assert_eq!(engine.recompress(Some(&table)).unwrap().chunks_before, 0, "what is sealed is left alone");
+}
+
+#[test]
+fn one_late_row_does_not_rewrite_a_large_slice() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = engine(sqlite(&folder.path().join("t.db")), SystemEnvironment);
+    let table = engine.create_table(&readings()).unwrap();
+    for part in 0..12_i64 {
+        let rows: Vec<_> = (0..100_000).map(|number| row(part * 7_000 + number / 15, "a", "ok", number as i32)).collect();
+        append(&engine, &table, &rows);
+    }
+    engine.recompress(None).unwrap();
+    append(&engine, &table, &[row(1, "late", "ok", 1)]);
+    let report = engine.recompress(None).unwrap();
+    assert_eq!((report.chunks_before, report.chunks_after), (1, 1));
+    assert_eq!(engine.stats(None).unwrap()[0].rows, 1_200_001);
+}

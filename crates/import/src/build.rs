@@ -1,0 +1,244 @@
+//! Building: the records of a block become one array for each column of the table.
+
+use crate::cells::{Cells, Gathered, Utf8Slice, Wrong};
+use crate::distinct::{Distinct, TextNumbers};
+use crate::null::NullTexts;
+use crate::options::{Options, Skipped};
+use crate::place::{Flaw, shown};
+use crate::plan::{Binding, MapRule, Plan, PlanColumn};
+use crate::read::{Manner, ReadBlock};
+use crate::record::Field;
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, new_null_array};
+use arrow::compute::filter_record_batch;
+use arrow::datatypes::{
+    ArrowPrimitiveType, DataType, Date32Type, Field as ArrowField, Int64Type, Schema, SchemaRef, TimeUnit as ArrowUnit,
+};
+use arrow::error::ArrowError;
+use arrow::record_batch::RecordBatch;
+use atsdb_core::{ColumnType, Error, Result, TableDefinition, TimeUnit};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The Arrow type that a column's arrays have.
+pub(crate) fn arrow_type(column_type: ColumnType, is_mapped: bool) -> DataType {
+    match column_type {
+        ColumnType::Bool => DataType::Boolean,
+        ColumnType::Int8 => DataType::Int8,
+        ColumnType::Int16 => DataType::Int16,
+        ColumnType::Int32 => DataType::Int32,
+        ColumnType::Int64 => DataType::Int64,
+        ColumnType::UInt8 => DataType::UInt8,
+        ColumnType::UInt16 => DataType::UInt16,
+        ColumnType::UInt32 => DataType::UInt32,
+        ColumnType::UInt64 => DataType::UInt64,
+        ColumnType::Float32 => DataType::Float32,
+        ColumnType::Float64 => DataType::Float64,
+        ColumnType::Text if is_mapped => DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8)),
+        ColumnType::Text => DataType::Utf8,
+        ColumnType::Binary => DataType::Binary,
+        ColumnType::Timestamp(unit) => DataType::Timestamp(arrow_unit(unit), Some("UTC".into())),
+        ColumnType::Date => DataType::Date32,
+    }
+}
+
+fn arrow_unit(unit: TimeUnit) -> ArrowUnit {
+    match unit {
+        TimeUnit::Second => ArrowUnit::Second,
+        TimeUnit::Millisecond => ArrowUnit::Millisecond,
+        TimeUnit::Microsecond => ArrowUnit::Microsecond,
+        TimeUnit::Nanosecond => ArrowUnit::Nanosecond,
+    }
+}
+
+/// The schema of the batches of a table.
+pub(crate) fn schema(definition: &TableDefinition) -> SchemaRef {
+    let fields = definition.columns.iter().map(|column| {
+        ArrowField::new(&column.name, arrow_type(column.column_type, column.map.is_some()), column.nullable)
+    });
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}
+
+/// Columns whose distinct texts nobody needs to count any more.
+#[derive(Debug)]
+pub(crate) struct Uncounted(Vec<AtomicBool>);
+
+impl Uncounted {
+    /// Those of a plan.
+    pub(crate) fn new(plan: &Plan) -> Self {
+        Self(plan.columns.iter().map(|column| AtomicBool::new(column.map_rule == MapRule::Fixed)).collect())
+    }
+
+    pub(crate) fn has(&self, position: usize) -> bool {
+        self.0[position].load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add(&self, position: usize) {
+        self.0[position].store(true, Ordering::Relaxed);
+    }
+}
+
+/// What became of a block.
+#[derive(Debug)]
+pub(crate) enum Built {
+    /// Rows.
+    Rows(BuiltRows),
+    /// A value that the plan has no place for.
+    Misfit(Box<Flaw>),
+}
+
+/// The rows of a block.
+#[derive(Debug)]
+pub(crate) struct BuiltRows {
+    /// Of the plan's definition.
+    pub(crate) batch: RecordBatch,
+    /// The first and last time.
+    pub(crate) time_bounds: Option<(i64, i64)>,
+    /// Distinct texts and values of columns that are counted.
+    pub(crate) distinct: Vec<Option<(Distinct, u64)>>,
+    /// Records left out.
+    pub(crate) skipped: Vec<Skipped>,
+}
+
+/// Builds the rows of blocks.
+pub(crate) struct Builder<'a> {
+    /// What to build.
+    pub(crate) plan: &'a Plan,
+    /// How the files are read.
+    pub(crate) manners: Vec<&'a Manner>,
+    /// The files' names without endings.
+    pub(crate) stems: Vec<&'a str>,
+    /// Of the plan's definition.
+    pub(crate) schema: SchemaRef,
+    /// What is NULL.
+    pub(crate) nulls: &'a NullTexts,
+    /// What the caller asked for.
+    pub(crate) options: &'a Options,
+    /// Columns that are not counted.
+    pub(crate) uncounted: &'a Uncounted,
+}
+
+impl Builder<'_> {
+    /// The rows of a block.
+    pub(crate) fn build(&self, read: ReadBlock) -> Result<Built> {
+        if let Some((name, line)) = read.unknown {
+            let file = self.manners[read.file].file.clone();
+            let reason = format!("{name} is a name that the table has no column for");
+            let skipped = Skipped { file, line, column: None, value: String::new(), reason };
+            return Ok(Built::Misfit(Box::new(Flaw { row: 0, skipped, hint: None })));
+        }
+        let may_skip = self.options.skip_bad && self.plan.is_definitive;
+        let mut arrays = Vec::with_capacity(self.plan.columns.len());
+        let mut distinct = Vec::with_capacity(self.plan.columns.len());
+        let mut flaws: Vec<Flaw> = Vec::new();
+        for (position, column) in self.plan.columns.iter().enumerate() {
+            let gathered = self.column(position, column, &read, may_skip).map_err(internal)?;
+            let wrong = if may_skip { &gathered.wrong[..] } else { &gathered.wrong[..gathered.wrong.len().min(1)] };
+            flaws.extend(wrong.iter().map(|wrong| self.flaw(&read, column, wrong)));
+            arrays.push(gathered.array);
+            distinct.push(gathered.distinct);
+        }
+        flaws.sort_by_key(|flaw| flaw.row);
+        if !may_skip && !flaws.is_empty() {
+            return Ok(Built::Misfit(Box::new(flaws.swap_remove(0))));
+        }
+        let mut skipped = read.skipped;
+        let batch = if flaws.is_empty() {
+            RecordBatch::try_new(Arc::clone(&self.schema), arrays).map_err(internal)?
+        } else {
+            flaws.dedup_by_key(|flaw| flaw.row);
+            let mut keep = vec![true; read.records.count()];
+            flaws.iter().for_each(|flaw| keep[flaw.row] = false);
+            // A NULL time is among what is filtered out, so that only then the schema holds.
+            let columns = self.schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
+            let loose = Arc::new(Schema::new(columns.collect::<Vec<_>>()));
+            let batch = RecordBatch::try_new(loose, arrays).map_err(internal)?;
+            let batch = filter_record_batch(&batch, &BooleanArray::from(keep)).map_err(internal)?;
+            skipped.extend(flaws.into_iter().map(|flaw| flaw.skipped));
+            skipped.sort_by_key(|skipped| skipped.line);
+            RecordBatch::try_new(Arc::clone(&self.schema), batch.columns().to_vec()).map_err(internal)?
+        };
+        let time = self.plan.columns.iter().position(|column| column.is_time);
+        let time_bounds = time.and_then(|position| time_bounds(batch.column(position)));
+        Ok(Built::Rows(BuiltRows { batch, time_bounds, distinct, skipped }))
+    }
+
+    fn flaw(&self, read: &ReadBlock, column: &PlanColumn, wrong: &Wrong) -> Flaw {
+        let value = shown(wrong.field.bytes(read.text.as_bytes()).utf8());
+        let start = read.records.starts.get(wrong.row).map_or(0, |start| *start as usize);
+        let at = if wrong.field == Field::ABSENT { start } else { wrong.field.start() };
+        let is_empty = wrong.field.start() == wrong.field.end();
+        Flaw {
+            row: wrong.row,
+            skipped: Skipped {
+                file: self.manners[read.file].file.clone(),
+                line: read.line_of(at),
+                column: Some(column.column.name.clone()),
+                value: if is_empty { String::new() } else { value },
+                reason: wrong.reason.clone(),
+            },
+            hint: None,
+        }
+    }
+
+    fn column(
+        &self,
+        position: usize,
+        column: &PlanColumn,
+        read: &ReadBlock,
+        all: bool,
+    ) -> Result<Gathered, ArrowError> {
+        let row_count = read.records.count();
+        let is_mapped = column.column.map.is_some();
+        let cells = Cells { read, nulls: self.nulls, column, all };
+        let binding = &column.bindings[read.file];
+        let array = match binding {
+            Binding::Missing => new_null_array(&arrow_type(column.column.column_type, is_mapped), row_count),
+            Binding::FileName => {
+                let stem = self.stems[read.file];
+                if is_mapped {
+                    let mut numbers = TextNumbers::new();
+                    numbers.number(stem.as_bytes());
+                    numbers.into_array(vec![0; row_count], None)?
+                } else {
+                    Arc::new(arrow::array::StringArray::from_iter_values((0..row_count).map(|_| stem)))
+                }
+            }
+            Binding::Field(field, _) if column.column.column_type == ColumnType::Text => {
+                let is_padded = self.manners[read.file].dialect.as_ref().is_some_and(|dialect| dialect.is_padded);
+                return cells.texts(*field, is_padded, !self.uncounted.has(position));
+            }
+            Binding::Field(field, manner) => return cells.typed(*field, *manner),
+            Binding::DateClock(date, clock, manner) => return cells.date_clocks(*date, *clock, *manner),
+            Binding::Parts(fields) => return cells.parts(fields),
+        };
+        let is_missing = matches!(binding, Binding::Missing) && !column.column.nullable;
+        let wrong_rows = if is_missing { 0..row_count } else { 0..0 };
+        let wrong =
+            wrong_rows.map(|row| Wrong { row, field: Field::ABSENT, reason: "is missing".to_owned() }).collect();
+        Ok(Gathered { array, wrong, distinct: None })
+    }
+}
+
+fn internal(error: ArrowError) -> Error {
+    Error::internal(format!("an array of the import does not hold together: {error}"))
+}
+
+/// The first and last of a time column, in its own steps.
+pub(crate) fn time_bounds(array: &ArrayRef) -> Option<(i64, i64)> {
+    fn of<T: ArrowPrimitiveType>(array: &dyn Array, widen: impl Fn(T::Native) -> i64) -> Option<(i64, i64)> {
+        let values = array.as_primitive::<T>().values();
+        let mut values = values.iter().map(|value| widen(*value));
+        let first = values.next()?;
+        Some(values.fold((first, first), |(min, max), value| (min.min(value), max.max(value))))
+    }
+    use arrow::datatypes as ty;
+    match array.data_type() {
+        DataType::Timestamp(ArrowUnit::Second, _) => of::<ty::TimestampSecondType>(array, |value| value),
+        DataType::Timestamp(ArrowUnit::Millisecond, _) => of::<ty::TimestampMillisecondType>(array, |value| value),
+        DataType::Timestamp(ArrowUnit::Microsecond, _) => of::<ty::TimestampMicrosecondType>(array, |value| value),
+        DataType::Timestamp(ArrowUnit::Nanosecond, _) => of::<ty::TimestampNanosecondType>(array, |value| value),
+        DataType::Date32 => of::<Date32Type>(array, i64::from),
+        DataType::Int64 => of::<Int64Type>(array, |value| value),
+        _ => None,
+    }
+}

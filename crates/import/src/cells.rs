@@ -1,0 +1,494 @@
+//! Cells: the fields of one column of a block, read as the column's type into one array.
+
+use crate::distinct::{Distinct, TextNumbers, hash, text_array};
+use crate::null::NullTexts;
+use crate::number_text::{any_f64, any_i64, any_u64, boolean, plain_f64, plain_i64};
+use crate::plan::{PlanColumn, TimeManner};
+use crate::read::ReadBlock;
+use crate::record::Field;
+use crate::time_text::{DateMemory, count, epoch, parse, usual_form};
+use arrow::array::{
+    ArrayRef, BinaryArray, BooleanArray, Date32Array, PrimitiveArray, TimestampMicrosecondArray,
+    TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
+};
+use arrow::buffer::{BooleanBuffer, NullBuffer};
+use arrow::datatypes::{
+    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow::error::ArrowError;
+use atsdb_core::{ColumnType, TimeUnit};
+use std::sync::Arc;
+
+/// What is wrong with one value: its row, where its text is, and why.
+pub(crate) struct Wrong {
+    pub(crate) row: usize,
+    pub(crate) field: Field,
+    pub(crate) reason: String,
+}
+
+/// Values of one column as they are gathered.
+pub(crate) struct Gathered {
+    pub(crate) array: ArrayRef,
+    pub(crate) wrong: Vec<Wrong>,
+    pub(crate) distinct: Option<(Distinct, u64)>,
+}
+
+/// The fields of one block, to be read as one column.
+pub(crate) struct Cells<'a> {
+    /// The block.
+    pub(crate) read: &'a ReadBlock,
+    /// What is NULL.
+    pub(crate) nulls: &'a NullTexts,
+    /// The column.
+    pub(crate) column: &'a PlanColumn,
+    /// Whether all wrong values are wanted, or the first.
+    pub(crate) all: bool,
+}
+
+/// Values, NULLs and what is wrong.
+struct Values<T> {
+    values: Vec<T>,
+    /// Made with the first NULL.
+    valid: Option<Vec<bool>>,
+    wrong: Vec<Wrong>,
+}
+
+impl<T> Values<T> {
+    fn nulls(valid: Option<Vec<bool>>) -> Option<NullBuffer> {
+        valid.map(|valid| NullBuffer::new(BooleanBuffer::from(valid)))
+    }
+}
+
+impl Cells<'_> {
+    fn done(&self, array: ArrayRef, wrong: Vec<Wrong>) -> Result<Gathered, ArrowError> {
+        Ok(Gathered { array, wrong, distinct: None })
+    }
+
+    /// Reads every field; `Err` of `parse` is why it does not fit.
+    #[inline]
+    fn gather<T: Copy + Default>(
+        &self,
+        position: usize,
+        mut parse: impl FnMut(&[u8]) -> Result<T, String>,
+    ) -> Values<T> {
+        let text = self.read.text.as_bytes();
+        let column = self.read.records.column(position);
+        let mut gathered = Values { values: Vec::with_capacity(column.len()), valid: None, wrong: Vec::new() };
+        for (row, field) in column.enumerate() {
+            let Some(bytes) = self.nulls.value(field, text) else {
+                self.null(&mut gathered, row, field);
+                continue;
+            };
+            let parsed = if self.column.is_inferred && field.is_json_string() && !self.takes_strings() {
+                Err("is a string".to_owned())
+            } else {
+                parse(bytes)
+            };
+            match parsed {
+                Ok(value) => gathered.values.push(value),
+                Err(reason) => {
+                    gathered.values.push(T::default());
+                    gathered.wrong.push(Wrong { row, field, reason });
+                    if !self.all {
+                        gathered.values.resize(self.read.records.count(), T::default());
+                        gathered.valid = None;
+                        return gathered;
+                    }
+                }
+            }
+            if let Some(valid) = &mut gathered.valid {
+                valid.push(true);
+            }
+        }
+        gathered
+    }
+
+    fn takes_strings(&self) -> bool {
+        matches!(self.column.column.column_type, ColumnType::Timestamp(_) | ColumnType::Date)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn null_not_allowed(&self, row: usize, field: Field) -> Wrong {
+        let reason = if self.column.is_time { "a time cannot be NULL" } else { "the column takes no NULL" };
+        Wrong { row, field, reason: reason.to_owned() }
+    }
+
+    fn null<T: Default>(&self, gathered: &mut Values<T>, row: usize, field: Field) {
+        if !self.column.column.nullable && (self.all || gathered.wrong.is_empty()) {
+            gathered.wrong.push(self.null_not_allowed(row, field));
+        }
+        gathered.valid.get_or_insert_with(|| vec![true; row]).push(false);
+        gathered.values.push(T::default());
+    }
+
+    pub(crate) fn typed(&self, position: usize, manner: TimeManner) -> Result<Gathered, ArrowError> {
+        let is_inferred = self.column.is_inferred;
+        let is_counted = self.column.is_time;
+        match self.column.column.column_type {
+            ColumnType::Bool => {
+                let gathered = self.gather(position, |bytes| match boolean(bytes) {
+                    Some(value) => Ok(value),
+                    None if !is_inferred => loose_boolean(bytes).ok_or_else(|| "is neither true nor false".to_owned()),
+                    None => Err("is neither true nor false".to_owned()),
+                });
+                let nulls = Values::<bool>::nulls(gathered.valid);
+                self.done(Arc::new(BooleanArray::new(BooleanBuffer::from(gathered.values), nulls)), gathered.wrong)
+            }
+            ColumnType::Int64 if !is_counted => self.primitive::<Int64Type>(position, |bytes| {
+                let value = plain_i64(bytes).or_else(|| if is_inferred { None } else { any_i64(bytes) });
+                value.ok_or_else(|| not_whole(bytes, "BIGINT"))
+            }),
+            ColumnType::Int8 => self.signed::<Int8Type>(position, "TINYINT"),
+            ColumnType::Int16 => self.signed::<Int16Type>(position, "SMALLINT"),
+            ColumnType::Int32 if !is_counted => self.signed::<Int32Type>(position, "INT"),
+            ColumnType::UInt8 => self.unsigned::<UInt8Type>(position, "TINYINT UNSIGNED"),
+            ColumnType::UInt16 => self.unsigned::<UInt16Type>(position, "SMALLINT UNSIGNED"),
+            ColumnType::UInt32 if !is_counted => self.unsigned::<UInt32Type>(position, "INT UNSIGNED"),
+            ColumnType::UInt64 if !is_counted => self.unsigned::<UInt64Type>(position, "BIGINT UNSIGNED"),
+            ColumnType::Float32 => self.primitive::<Float32Type>(position, |bytes| {
+                any_f64(bytes).and_then(|_| bytes.utf8().parse().ok()).ok_or_else(|| "is no number".to_owned())
+            }),
+            ColumnType::Float64 => self.primitive::<Float64Type>(position, |bytes| {
+                let value = if is_inferred { plain_f64(bytes) } else { any_f64(bytes) };
+                value.ok_or_else(|| "is no number".to_owned())
+            }),
+            ColumnType::Timestamp(unit) => {
+                let gathered = self.times(position, manner, unit);
+                let nulls = Values::<i64>::nulls(gathered.valid);
+                self.done(timestamp_array(gathered.values, nulls, unit)?, gathered.wrong)
+            }
+            ColumnType::Date => {
+                let gathered = self.gather(position, |bytes| {
+                    let time = parse(bytes, manner.order).ok_or_else(|| "is no date".to_owned())?;
+                    let is_fit = !is_inferred || time.is_date;
+                    time.days().filter(|_| is_fit).ok_or_else(|| "has a time of day; the column holds dates".to_owned())
+                });
+                let nulls = Values::<i32>::nulls(gathered.valid);
+                self.done(Arc::new(Date32Array::try_new(gathered.values.into(), nulls)?), gathered.wrong)
+            }
+            ColumnType::Int64 => self.counted::<Int64Type>(position, manner),
+            ColumnType::Int32 => self.counted::<Int32Type>(position, manner),
+            ColumnType::UInt32 => self.counted::<UInt32Type>(position, manner),
+            ColumnType::UInt64 => self.counted::<UInt64Type>(position, manner),
+            ColumnType::Binary => self.binary(position),
+            ColumnType::Text => self.texts(position, false, false),
+        }
+    }
+
+    fn primitive<T: ArrowPrimitiveType>(
+        &self,
+        position: usize,
+        parse: impl FnMut(&[u8]) -> Result<T::Native, String>,
+    ) -> Result<Gathered, ArrowError> {
+        let gathered = self.gather(position, parse);
+        let nulls = Values::<T::Native>::nulls(gathered.valid);
+        self.done(Arc::new(PrimitiveArray::<T>::try_new(gathered.values.into(), nulls)?), gathered.wrong)
+    }
+
+    fn signed<T: ArrowPrimitiveType>(&self, position: usize, name: &str) -> Result<Gathered, ArrowError>
+    where
+        T::Native: TryFrom<i64>,
+    {
+        let convert = |value: i64| T::Native::try_from(value).ok();
+        self.primitive::<T>(position, |bytes| any_i64(bytes).and_then(convert).ok_or_else(|| not_whole(bytes, name)))
+    }
+
+    fn unsigned<T: ArrowPrimitiveType>(&self, position: usize, name: &str) -> Result<Gathered, ArrowError>
+    where
+        T::Native: TryFrom<u64>,
+    {
+        let convert = |value: u64| T::Native::try_from(value).ok();
+        self.primitive::<T>(position, |bytes| any_u64(bytes).and_then(convert).ok_or_else(|| not_whole(bytes, name)))
+    }
+
+    /// An integer time column: counts as they are, or times as text.
+    fn counted<T: ArrowPrimitiveType>(&self, position: usize, manner: TimeManner) -> Result<Gathered, ArrowError>
+    where
+        T::Native: TryFrom<i64>,
+    {
+        let manner = TimeManner { epoch: manner.epoch.or(Some(self.column.count_unit)), ..manner };
+        let gathered = self.times(position, manner, self.column.count_unit);
+        let mut wrong = gathered.wrong;
+        let mut values = Vec::with_capacity(gathered.values.len());
+        for (row, count) in gathered.values.iter().enumerate() {
+            values.push(T::Native::try_from(*count).unwrap_or_else(|_| {
+                let field = self.read.records.column(position).nth(row).unwrap_or(Field::ABSENT);
+                wrong.push(Wrong { row, field, reason: "is out of the column's range".to_owned() });
+                T::Native::default()
+            }));
+        }
+        let nulls = Values::<i64>::nulls(gathered.valid);
+        self.done(Arc::new(PrimitiveArray::<T>::try_new(values.into(), nulls)?), wrong)
+    }
+
+    fn times(&self, position: usize, manner: TimeManner, unit: TimeUnit) -> Values<i64> {
+        let mut memory = DateMemory::default();
+        let is_strict = self.column.is_inferred && !self.column.is_time;
+        self.gather(position, |bytes| {
+            if let Some((seconds, nanoseconds)) = usual_form(bytes, &mut memory)
+                && let Some(count) = count(seconds, nanoseconds, unit)
+            {
+                return Ok(count);
+            }
+            time_of(bytes, manner, unit, is_strict)
+        })
+    }
+
+    pub(crate) fn date_clocks(&self, date: usize, clock: usize, manner: TimeManner) -> Result<Gathered, ArrowError> {
+        let ColumnType::Timestamp(unit) = self.column.column.column_type else {
+            return Err(ArrowError::SchemaError("a date and a time of day make a timestamp".to_owned()));
+        };
+        let text = self.read.text.as_bytes();
+        let mut clocks = self.read.records.column(clock);
+        let mut joined = Vec::new();
+        let gathered = self.gather_with(date, &mut |bytes| {
+            joined.clear();
+            joined.extend_from_slice(bytes);
+            if let Some(clock) = clocks.next().and_then(|field| self.nulls.value(field, text)) {
+                joined.push(b' ');
+                joined.extend_from_slice(clock);
+            }
+            time_of(&joined, manner, unit, false)
+        });
+        let nulls = Values::<i64>::nulls(gathered.valid);
+        self.done(timestamp_array(gathered.values, nulls, unit)?, gathered.wrong)
+    }
+
+    /// Like [`gather`](Self::gather), for what walks along other columns: called for NULLs, too.
+    fn gather_with(&self, position: usize, parse: &mut dyn FnMut(&[u8]) -> Result<i64, String>) -> Values<i64> {
+        let text = self.read.text.as_bytes();
+        let mut gathered = Values { values: Vec::new(), valid: None, wrong: Vec::new() };
+        for (row, field) in self.read.records.column(position).enumerate() {
+            let bytes = self.nulls.value(field, text);
+            let parsed = parse(bytes.unwrap_or(b""));
+            match (bytes, parsed) {
+                (None, _) => self.null(&mut gathered, row, field),
+                (Some(_), Ok(value)) => gathered.values.push(value),
+                (Some(_), Err(reason)) => {
+                    gathered.values.push(0);
+                    gathered.wrong.push(Wrong { row, field, reason });
+                }
+            }
+            if bytes.is_some()
+                && let Some(valid) = &mut gathered.valid
+            {
+                valid.push(true);
+            }
+        }
+        gathered
+    }
+
+    pub(crate) fn parts(&self, fields: &[usize]) -> Result<Gathered, ArrowError> {
+        let ColumnType::Timestamp(unit) = self.column.column.column_type else {
+            return Err(ArrowError::SchemaError("year, month, day make a timestamp".to_owned()));
+        };
+        const WHAT: [&str; 6] = ["year", "month", "day", "hour", "minute", "second"];
+        let text = self.read.text.as_bytes();
+        let mut gathered = Values { values: Vec::new(), valid: None, wrong: Vec::<Wrong>::new() };
+        for row in 0..self.read.records.count() {
+            let first = row * self.read.records.width;
+            let mut numbers = [0, 1, 1, 0, 0, 0];
+            let mut flaw = None;
+            for (part, position) in fields.iter().enumerate() {
+                let field = self.read.records.fields[first + position];
+                let value = self.nulls.value(field, text);
+                match value.and_then(any_i64) {
+                    Some(number) => numbers[part] = number,
+                    None => {
+                        let reason = match value {
+                            Some(_) => format!("is no {}", WHAT[part]),
+                            None => format!("the {} of a time cannot be NULL", WHAT[part]),
+                        };
+                        flaw = flaw.or(Some((field, reason)));
+                    }
+                }
+            }
+            let written = self.read.records.fields[first + fields[0]];
+            let count = time_of_parts(numbers, unit).ok_or_else(|| {
+                let parts: Vec<String> = numbers[..fields.len()].iter().map(i64::to_string).collect();
+                (written, format!("there is no time of {} {}", WHAT[..fields.len()].join(","), parts.join(",")))
+            });
+            match (flaw, count) {
+                (None, Ok(count)) => gathered.values.push(count),
+                (Some((field, reason)), _) | (None, Err((field, reason))) => {
+                    gathered.values.push(0);
+                    gathered.wrong.push(Wrong { row, field, reason });
+                }
+            }
+        }
+        self.done(timestamp_array(gathered.values, Values::<i64>::nulls(gathered.valid), unit)?, gathered.wrong)
+    }
+
+    fn binary(&self, position: usize) -> Result<Gathered, ArrowError> {
+        let text = self.read.text.as_bytes();
+        let column = self.read.records.column(position);
+        let values = column.map(|field| {
+            if self.nulls.is_null_text(field, text) {
+                return None;
+            }
+            let bytes = field.unescaped(&self.read.text).into_bytes();
+            let hex = bytes.strip_prefix(b"\\x").and_then(from_hex);
+            Some(hex.unwrap_or(bytes))
+        });
+        let array: ArrayRef = Arc::new(values.collect::<BinaryArray>());
+        self.done(array, Vec::new())
+    }
+
+    pub(crate) fn texts(&self, position: usize, is_padded: bool, is_counted: bool) -> Result<Gathered, ArrowError> {
+        let text = self.read.text.as_bytes();
+        let column = self.read.records.column(position);
+        let is_mapped = self.column.column.map.is_some();
+        let mut numbers = is_mapped.then(TextNumbers::new);
+        let mut indices: Vec<u32> = Vec::with_capacity(if is_mapped { column.len() } else { 0 });
+        let (mut offsets, mut bytes) = (vec![0_i32], Vec::new());
+        let mut rest = Values::<()> { values: Vec::new(), valid: None, wrong: Vec::new() };
+        let (mut distinct, mut value_count) = (Distinct::default(), 0);
+        let mut last: (&[u8], u32) = (b"", u32::MAX);
+        for (row, field) in column.enumerate() {
+            if !self.column.is_known && self.nulls.value(field, text).is_some() && rest.wrong.is_empty() {
+                let reason = "is the column's first value".to_owned();
+                rest.wrong.push(Wrong { row, field, reason });
+            }
+            if self.nulls.is_null_text(field, text) {
+                self.null(&mut rest, row, field);
+                if is_mapped {
+                    indices.push(0)
+                } else {
+                    offsets.push(bytes.len() as i32)
+                }
+                continue;
+            }
+            value_count += 1;
+            let unescaped;
+            let mut value = field.bytes(text);
+            if field.is_escaped() {
+                unescaped = field.unescaped(&self.read.text);
+                value = unescaped.as_bytes();
+            } else if is_padded && !field.is_quoted() {
+                value = value.trim_ascii();
+            }
+            match &mut numbers {
+                // Neighbouring rows often share a text.
+                Some(_) if last.0 == value && last.1 != u32::MAX => indices.push(last.1),
+                Some(numbers) => {
+                    let number = numbers.number(value);
+                    indices.push(number);
+                    if !field.is_escaped() {
+                        last = (field.bytes(text).trim_if(is_padded && !field.is_quoted()), number);
+                    }
+                }
+                None => {
+                    if is_counted {
+                        distinct.add(hash(value));
+                    }
+                    bytes.extend_from_slice(value);
+                    offsets.push(bytes.len() as i32);
+                }
+            }
+            if let Some(valid) = &mut rest.valid {
+                valid.push(true);
+            }
+        }
+        let nulls = Values::<()>::nulls(rest.valid);
+        let array: ArrayRef = match numbers {
+            Some(mut numbers) => {
+                if is_counted {
+                    numbers.hashes().iter().for_each(|hash| distinct.add(*hash));
+                }
+                if numbers.hashes().is_empty() {
+                    // All NULL: their index must still lead somewhere.
+                    numbers.number(b"");
+                }
+                numbers.into_array(indices, nulls)?
+            }
+            None => Arc::new(text_array(offsets, bytes, nulls)?),
+        };
+        Ok(Gathered { array, wrong: rest.wrong, distinct: is_counted.then_some((distinct, value_count)) })
+    }
+}
+
+trait TrimIf {
+    fn trim_if(&self, is_padded: bool) -> &[u8];
+}
+
+impl TrimIf for [u8] {
+    fn trim_if(&self, is_padded: bool) -> &[u8] {
+        if is_padded { self.trim_ascii() } else { self }
+    }
+}
+
+fn time_of(bytes: &[u8], manner: TimeManner, unit: TimeUnit, is_strict: bool) -> Result<i64, String> {
+    let beyond = || format!("is finer than, or beyond, what a time in {unit} holds");
+    if let Some(time) = parse(bytes, manner.order) {
+        return time.count(unit).ok_or_else(beyond);
+    }
+    if let Some(epoch_unit) = manner.epoch.filter(|_| !is_strict)
+        && let Some((seconds, nanoseconds, _)) = epoch(bytes, epoch_unit)
+    {
+        return count(seconds, nanoseconds, unit).ok_or_else(beyond);
+    }
+    Err(match manner.order {
+        Some(crate::options::DateOrder::DayFirst) => "is no time (days are read before months)".to_owned(),
+        Some(crate::options::DateOrder::MonthFirst) => "is no time (months are read before days)".to_owned(),
+        None => "is no time".to_owned(),
+    })
+}
+
+fn time_of_parts(numbers: [i64; 6], unit: TimeUnit) -> Option<i64> {
+    use atsdb_core::time::{DAY_SECONDS, days_from_civil, days_in_month};
+    let [year, month, day, hour, minute, second] = numbers;
+    let (month, day) = (u32::try_from(month).ok()?, u32::try_from(day).ok()?);
+    let is_date = year.abs() < 300_000 && (1..=12).contains(&month) && day >= 1 && day <= days_in_month(year, month);
+    let is_clock = (0..=24).contains(&hour) && (0..=59).contains(&minute) && (0..=60).contains(&second);
+    let is_after_day = hour == 24 && (minute, second) != (0, 0);
+    if !is_date || !is_clock || is_after_day {
+        return None;
+    }
+    let seconds = days_from_civil(year, month, day) * DAY_SECONDS + hour * 3_600 + minute * 60 + second;
+    count(seconds, 0, unit)
+}
+
+fn loose_boolean(bytes: &[u8]) -> Option<bool> {
+    match bytes {
+        b"1" | b"t" | b"T" => Some(true),
+        b"0" | b"f" | b"F" => Some(false),
+        _ => None,
+    }
+}
+
+fn not_whole(bytes: &[u8], name: &str) -> String {
+    match any_f64(bytes) {
+        Some(value) if value.fract() == 0.0 => format!("is out of the range of {name}"),
+        _ => "is no whole number".to_owned(),
+    }
+}
+
+fn from_hex(text: &[u8]) -> Option<Vec<u8>> {
+    if !text.len().is_multiple_of(2) {
+        return None;
+    }
+    text.chunks(2).map(|pair| u8::from_str_radix(pair.utf8(), 16).ok()).collect()
+}
+/// A column of timestamps of counts.
+fn timestamp_array(counts: Vec<i64>, nulls: Option<NullBuffer>, unit: TimeUnit) -> Result<ArrayRef, ArrowError> {
+    let counts = counts.into();
+    Ok(match unit {
+        TimeUnit::Second => Arc::new(TimestampSecondArray::try_new(counts, nulls)?.with_timezone("UTC")),
+        TimeUnit::Millisecond => Arc::new(TimestampMillisecondArray::try_new(counts, nulls)?.with_timezone("UTC")),
+        TimeUnit::Microsecond => Arc::new(TimestampMicrosecondArray::try_new(counts, nulls)?.with_timezone("UTC")),
+        TimeUnit::Nanosecond => Arc::new(TimestampNanosecondArray::try_new(counts, nulls)?.with_timezone("UTC")),
+    })
+}
+
+/// Fields are cut at ASCII bytes, so that they stay UTF-8.
+pub(crate) trait Utf8Slice {
+    fn utf8(&self) -> &str;
+}
+
+impl Utf8Slice for [u8] {
+    fn utf8(&self) -> &str {
+        std::str::from_utf8(self).unwrap_or("")
+    }
+}

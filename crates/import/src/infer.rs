@@ -1,0 +1,104 @@
+//! Inference: from the facts of a column to its type, from counts to map and slice widths. Only rules, no files.
+
+use crate::facts::{Facts, kind, orders};
+use crate::options::DateOrder;
+use atsdb_core::{ColumnType, MapWidth, SliceWidth, TimeUnit};
+
+/// The type that holds every value, and what to tell a person when that is text for a few values' sake.
+pub(crate) fn column_type(facts: &Facts) -> (ColumnType, Option<String>) {
+    let kinds = facts.kinds;
+    let within = |allowed: u16| kinds != 0 && kinds & !allowed == 0;
+    if within(kind::BOOL) {
+        return (ColumnType::Bool, None);
+    }
+    if within(kind::INT | kind::LONG_INT) {
+        return (ColumnType::Int64, None);
+    }
+    if within(kind::INT | kind::LONG_INT | kind::UINT) && facts.int_bounds.is_none_or(|(min, _)| min >= 0) {
+        return (ColumnType::UInt64, None);
+    }
+    if within(kind::INT | kind::FLOAT) {
+        return (ColumnType::Float64, None);
+    }
+    if within(kind::DATE) && !is_mixed(facts.orders) {
+        return (ColumnType::Date, None);
+    }
+    if within(kind::TIMES) && !is_mixed(facts.orders) {
+        return (ColumnType::Timestamp(text_unit(facts)), None);
+    }
+    (ColumnType::Text, why_text(facts))
+}
+
+/// The unit for times that were text.
+pub(crate) fn text_unit(facts: &Facts) -> TimeUnit {
+    if facts.second_digits > 6 { TimeUnit::Nanosecond } else { TimeUnit::Microsecond }
+}
+
+/// Whether both orders of day and month were seen.
+pub(crate) fn is_mixed(seen: u8) -> bool {
+    seen & orders::DAY_FIRST != 0 && seen & orders::MONTH_FIRST != 0
+}
+
+fn why_text(facts: &Facts) -> Option<String> {
+    if facts.kinds == 0 {
+        return None;
+    }
+    if facts.kinds & kind::TEXT == 0 {
+        return Some(match facts.kinds & kind::NUMBERS {
+            kinds if kinds & kind::HUGE != 0 => "it has whole numbers beyond 64 bits".to_owned(),
+            kinds if kinds != 0 && kinds == facts.kinds => {
+                "it has whole numbers that no type holds together with its other numbers".to_owned()
+            }
+            _ => "it mixes numbers, times and booleans".to_owned(),
+        });
+    }
+    let typed = facts.number_count.max(facts.time_count);
+    let seen = facts.first_text.as_ref()?;
+    (typed * 10 > facts.value_count * 9).then(|| {
+        let (what, value) = (if facts.number_count >= facts.time_count { "numbers" } else { "times" }, &seen.value);
+        format!("not all of its values are {what}: line {} has {}", seen.line, crate::place::shown(value))
+    })
+}
+
+/// How the dates of one file are read, from what it shows; `Err` is undecided.
+pub(crate) fn date_order(seen: u8) -> Result<Option<DateOrder>, ()> {
+    match (seen & orders::DAY_FIRST != 0, seen & orders::MONTH_FIRST != 0) {
+        (true, false) => Ok(Some(DateOrder::DayFirst)),
+        (false, true) => Ok(Some(DateOrder::MonthFirst)),
+        (false, false) if seen & orders::EITHER == 0 => Ok(None),
+        _ => Err(()),
+    }
+}
+
+/// The width of a mapped column's index, with room for ten times the texts and more.
+pub(crate) fn map_width(distinct: usize) -> MapWidth {
+    match distinct {
+        0..=16 => MapWidth::U8,
+        17..=10_000 => MapWidth::U16,
+        _ => MapWidth::U32,
+    }
+}
+
+/// The map of a text column by its own values: texts that come four times and more on average.
+pub(crate) fn map_of(distinct: Option<usize>, value_count: u64) -> Option<MapWidth> {
+    let distinct = distinct.filter(|distinct| *distinct > 0 && *distinct as u64 * 4 <= value_count)?;
+    Some(map_width(distinct))
+}
+
+/// Rows of a slice that are worth one: below, a wider slice is taken.
+const SLICE_ROWS_MIN: f64 = 400_000.0;
+
+/// The narrowest slice that holds enough rows, at this density.
+pub(crate) fn slice_width(row_count: u64, span_seconds: f64) -> SliceWidth {
+    let hours = (span_seconds / 3_600.0).max(24.0);
+    let rows_per_hour = row_count as f64 / hours;
+    let hours_of = |width: SliceWidth| match width {
+        SliceWidth::Hour => 1.0,
+        SliceWidth::Day => 24.0,
+        SliceWidth::Week => 168.0,
+        SliceWidth::Month => 730.0,
+        SliceWidth::Year => 8_766.0,
+    };
+    let enough = |width: &SliceWidth| rows_per_hour * hours_of(*width) >= SLICE_ROWS_MIN;
+    SliceWidth::ALL.into_iter().find(enough).unwrap_or(SliceWidth::Year)
+}

@@ -1,0 +1,339 @@
+//! JSON objects as records: one level of nesting becomes names with a dot, deeper values and arrays stay JSON text.
+//! Strings, numbers and words lie in the text as they are, so that the same code reads them as reads CSV.
+
+use crate::record::{BadRecord, Cut, Field, Records};
+use std::collections::HashMap;
+
+/// The deepest nesting that is read.
+const DEPTH_MAX: usize = 128;
+
+/// Where the last whole object ends, lying on the top level or in a top-level array.
+pub(crate) fn last_end(text: &[u8]) -> Cut {
+    let (mut depth, mut end, mut open, mut position) = (0_usize, 0, None, 0);
+    while position < text.len() {
+        match text[position] {
+            b'"' => match string_end(text, position) {
+                Some(close) => position = close,
+                None => return Cut { end, open: Some(open.unwrap_or(position)) },
+            },
+            b'{' => {
+                if depth == 0 {
+                    open = Some(position);
+                }
+                depth += 1;
+            }
+            b'}' if depth > 0 => {
+                depth -= 1;
+                if depth == 0 {
+                    (end, open) = (position + 1, None);
+                }
+            }
+            _ => {}
+        }
+        position += 1;
+    }
+    Cut { end, open }
+}
+
+/// The quote that closes the string at `quote`.
+fn string_end(text: &[u8], quote: usize) -> Option<usize> {
+    let mut position = quote + 1;
+    loop {
+        position += memchr::memchr2(b'"', b'\\', text.get(position..)?)?;
+        if text[position] == b'"' {
+            return Some(position);
+        }
+        position += 2;
+    }
+}
+
+/// The names of a file's columns, in order of appearance.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Names {
+    /// In order.
+    pub(crate) list: Vec<String>,
+    positions: HashMap<String, usize>,
+    may_grow: bool,
+}
+
+impl Names {
+    /// These names; `may_grow` adds others as they appear.
+    pub(crate) fn new(list: &[String], may_grow: bool) -> Self {
+        let positions = list.iter().enumerate().map(|(position, name)| (name.clone(), position)).collect();
+        Self { list: list.to_vec(), positions, may_grow }
+    }
+
+    fn position(&mut self, name: &str) -> Option<usize> {
+        if let Some(position) = self.positions.get(name) {
+            return Some(*position);
+        }
+        self.may_grow.then(|| {
+            self.positions.insert(name.to_owned(), self.list.len());
+            self.list.push(name.to_owned());
+            self.list.len() - 1
+        })
+    }
+}
+
+/// What a block of JSON holds.
+#[derive(Debug)]
+pub(crate) struct JsonBlock {
+    /// As wide as `Names`.
+    pub(crate) records: Records,
+    /// Objects that are none.
+    pub(crate) bad: Vec<BadRecord>,
+    /// The first name that is unknown and not added, and where its object starts.
+    pub(crate) unknown: Option<(String, usize)>,
+}
+
+/// The objects of a block.
+pub(crate) fn records(text: &str, names: &mut Names) -> JsonBlock {
+    let (mut rows, mut starts, mut bad, mut unknown) = (Vec::new(), Vec::new(), Vec::new(), None);
+    let bytes = text.as_bytes();
+    let mut position = 0;
+    while position < bytes.len() {
+        match bytes[position] {
+            b' ' | b'\t' | b'\r' | b'\n' | b',' | b'[' | b']' => {
+                position += 1;
+                continue;
+            }
+            _ => {}
+        }
+        let start = position;
+        let mut reader = Reader { text, position, names, row: Vec::new(), unknown: None };
+        match reader.object("", 0) {
+            Ok(()) => {
+                position = reader.position;
+                if let Some(name) = reader.unknown
+                    && unknown.is_none()
+                {
+                    unknown = Some((name, start));
+                }
+                rows.push(reader.row);
+                starts.push(start as u32);
+            }
+            Err(reason) => {
+                let found = text.get(reader.position..).unwrap_or("").lines().next().unwrap_or("").to_owned();
+                bad.push(BadRecord { start, reason: format!("is no JSON object: {reason}"), value: found });
+                // On with the next line that begins an object.
+                position =
+                    memchr::memmem::find(&bytes[start + 1..], b"\n{").map_or(bytes.len(), |next| start + 1 + next);
+            }
+        }
+    }
+    let width = names.list.len();
+    let mut fields = Vec::with_capacity(rows.len() * width);
+    for row in rows {
+        let first = fields.len();
+        fields.resize(first + width, Field::ABSENT);
+        for (position, field) in row {
+            fields[first + position] = field;
+        }
+    }
+    JsonBlock { records: Records { fields, starts, width }, bad, unknown }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    position: usize,
+    names: &'a mut Names,
+    row: Vec<(usize, Field)>,
+    unknown: Option<String>,
+}
+
+impl Reader<'_> {
+    fn peek(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        while let Some(byte) = bytes.get(self.position) {
+            if !byte.is_ascii_whitespace() {
+                return Some(*byte);
+            }
+            self.position += 1;
+        }
+        None
+    }
+
+    fn take(&mut self, expected: u8) -> Result<(), String> {
+        match self.peek() {
+            Some(byte) if byte == expected => {
+                self.position += 1;
+                Ok(())
+            }
+            Some(_) => Err(format!("expected {:?}", char::from(expected))),
+            None => Err(format!("it ends before {:?}", char::from(expected))),
+        }
+    }
+
+    fn string(&mut self) -> Result<(usize, usize, bool), String> {
+        self.take(b'"')?;
+        let start = self.position;
+        let close = string_end(self.text.as_bytes(), start - 1).ok_or("a string is not closed")?;
+        self.position = close + 1;
+        let is_escaped = memchr::memchr(b'\\', &self.text.as_bytes()[start..close]).is_some();
+        Ok((start, close, is_escaped))
+    }
+
+    fn object(&mut self, prefix: &str, depth: usize) -> Result<(), String> {
+        self.take(b'{')?;
+        if self.peek() == Some(b'}') {
+            self.position += 1;
+            return Ok(());
+        }
+        loop {
+            let (start, end, is_escaped) = self.string()?;
+            let raw = &self.text[start..end];
+            let key = if is_escaped { unescape(raw) } else { raw.to_owned() };
+            self.take(b':')?;
+            let name = if prefix.is_empty() { key } else { format!("{prefix}.{key}") };
+            self.member(&name, depth)?;
+            match self.peek() {
+                Some(b',') => self.position += 1,
+                _ => return self.take(b'}'),
+            }
+        }
+    }
+
+    fn member(&mut self, name: &str, depth: usize) -> Result<(), String> {
+        let field = match self.peek() {
+            Some(b'"') => {
+                let (start, end, is_escaped) = self.string()?;
+                Field::json_string(start, end, is_escaped)
+            }
+            Some(b'{') if depth == 0 => return self.object(name, depth + 1),
+            Some(b'{' | b'[') => {
+                let start = self.position;
+                self.nested(0)?;
+                Field::json_string(start, self.position, false)
+            }
+            Some(_) => {
+                let (start, word) = self.word();
+                match word {
+                    "null" => Field::ABSENT,
+                    "true" | "false" => Field::plain(start, self.position),
+                    word if crate::number_text::any_f64(word.as_bytes()).is_some() => {
+                        Field::plain(start, self.position)
+                    }
+                    _ => {
+                        self.position = start;
+                        return Err("expected a value".to_owned());
+                    }
+                }
+            }
+            None => return Err("it ends before a value".to_owned()),
+        };
+        match self.names.position(name) {
+            Some(position) => self.row.push((position, field)),
+            None => _ = self.unknown.get_or_insert_with(|| name.to_owned()),
+        }
+        Ok(())
+    }
+
+    fn word(&mut self) -> (usize, &str) {
+        let start = self.position;
+        let rest = &self.text.as_bytes()[start..];
+        let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']') || byte.is_ascii_whitespace();
+        self.position += rest.iter().position(ends).unwrap_or(rest.len());
+        (start, &self.text[start..self.position])
+    }
+
+    /// Passes over an array or an object.
+    fn nested(&mut self, depth: usize) -> Result<(), String> {
+        if depth > DEPTH_MAX {
+            return Err(format!("it is nested deeper than {DEPTH_MAX}"));
+        }
+        let close = if self.peek() == Some(b'{') { b'}' } else { b']' };
+        self.position += 1;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'"' => _ = self.string()?,
+                b'{' | b'[' => self.nested(depth + 1)?,
+                _ => {
+                    self.position += 1;
+                    if byte == close {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Err(format!("it ends before {:?}", char::from(close)))
+    }
+}
+
+/// The text that a JSON string stands for. What is no escape stays as it is; half a surrogate pair becomes U+FFFD.
+pub(crate) fn unescape(raw: &str) -> String {
+    let mut text = String::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some((before, after)) = rest.split_once('\\') {
+        text.push_str(before);
+        let Some(letter) = after.chars().next() else {
+            text.push('\\');
+            return text;
+        };
+        rest = &after[letter.len_utf8()..];
+        match letter {
+            'n' => text.push('\n'),
+            't' => text.push('\t'),
+            'r' => text.push('\r'),
+            'b' => text.push('\u{8}'),
+            'f' => text.push('\u{c}'),
+            'u' => {
+                let (character, used) = unicode_escape(rest);
+                text.push(character);
+                rest = &rest[used..];
+            }
+            other => text.push(other),
+        }
+    }
+    text.push_str(rest);
+    text
+}
+
+/// The character of `XXXX`, or of `XXXX\uYYYY` where they are a pair, and how many bytes it took.
+fn unicode_escape(rest: &str) -> (char, usize) {
+    let unit = |from: usize| rest.get(from..from + 4).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+    match unit(0) {
+        Some(high @ 0xd800..=0xdbff) if rest.get(4..6) == Some("\\u") => match unit(6) {
+            Some(low @ 0xdc00..=0xdfff) => {
+                let code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+                (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 10)
+            }
+            _ => (char::REPLACEMENT_CHARACTER, 4),
+        },
+        Some(code) => (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 4),
+        None => (char::REPLACEMENT_CHARACTER, 0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_become_records_with_dotted_names() {
+        let text = "[{\"a\":1,\"b\":{\"c\":\"x\\ny\",\"d\":{\"e\":[1,{}]}}},\n{\"f\":null,\"a\":-2.5}]";
+        let mut names = Names::new(&[], true);
+        let block = records(text, &mut names);
+        assert_eq!(names.list, ["a", "b.c", "b.d", "f"]);
+        let values: Vec<String> = block.records.fields.iter().map(|field| field.unescaped(text)).collect();
+        assert_eq!(values, ["1", "x\ny", "{\"e\":[1,{}]}", "", "-2.5", "", "", ""]);
+        assert!(block.bad.is_empty());
+    }
+
+    #[test]
+    fn what_is_no_object_is_bad_and_the_next_line_is_read() {
+        let block = records("{\"a\":1}\n{\"a\":}\n{\"a\":3}\n{\"a\"", &mut Names::new(&[], true));
+        assert_eq!((block.records.count(), block.bad.len()), (2, 2));
+        assert_eq!(block.bad[0].reason, "is no JSON object: expected a value");
+    }
+
+    #[test]
+    fn a_cut_falls_between_objects() {
+        assert_eq!(last_end(b"{\"a\":\"}\"}\n{\"b\":{}"), Cut { end: 9, open: Some(10) });
+        assert_eq!(last_end(b"[{\"a\":1},"), Cut { end: 8, open: None });
+    }
+
+    #[test]
+    fn escapes_are_undone() {
+        assert_eq!(unescape("\\u00b5g\\/m\\u00B3 \\ud83d\\ude00 \\ud800 \\\"q\\\\"), "µg/m³ 😀 \u{fffd} \"q\\");
+    }
+}

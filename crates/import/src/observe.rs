@@ -1,0 +1,206 @@
+//! Observing files: the beginning of each, or all of them, turned into [`Facts`].
+
+use crate::block::{BlockReader, Shape};
+use crate::dialect::{Dialect, LOOK_BYTES};
+use crate::facts::Facts;
+use crate::null::NullTexts;
+use crate::options::{Format, Options};
+use crate::pipeline::run_in_order;
+use crate::read::{Manner, ReadBlock};
+use crate::source::Source;
+use atsdb_core::Result;
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The most bytes of text looked at in one file before its rows are read.
+const SAMPLE_BYTES_MAX: usize = 4 << 20;
+
+/// The same over all files of an import: many files get less each.
+const SAMPLE_BYTES_TOTAL: usize = 48 << 20;
+
+/// What is known of one file.
+#[derive(Debug, Clone)]
+pub(crate) struct FileFacts {
+    /// How it is read.
+    pub(crate) manner: Manner,
+    /// Its name without endings.
+    pub(crate) stem: String,
+    /// One for each field.
+    pub(crate) columns: Vec<Facts>,
+    /// Rows observed.
+    pub(crate) row_count: u64,
+    /// Bytes of text observed.
+    pub(crate) byte_count: u64,
+    /// Rows in all of the file, by its size.
+    pub(crate) row_count_estimate: u64,
+    /// Whether all of it was observed.
+    pub(crate) is_complete: bool,
+}
+
+impl FileFacts {
+    fn take(&mut self, names: Vec<String>, columns: &[Facts], row_count: u64) {
+        self.manner.names = names;
+        self.columns.resize_with(self.manner.names.len().max(self.columns.len()), Facts::new);
+        for (own, new) in self.columns.iter_mut().zip(columns) {
+            own.merge(new);
+        }
+        // Objects without a name that others have hold NULL there.
+        self.row_count += row_count;
+    }
+}
+
+/// What is known of all files.
+#[derive(Debug, Clone)]
+pub(crate) struct Observed {
+    /// In the import's order.
+    pub(crate) files: Vec<FileFacts>,
+}
+
+impl Observed {
+    /// Whether every value was seen.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.files.iter().all(|file| file.is_complete)
+    }
+}
+
+/// Observes the beginning of every file.
+pub(crate) fn sample(sources: &[Source], options: &Options, nulls: &NullTexts) -> Result<Observed> {
+    let byte_count = (SAMPLE_BYTES_TOTAL / sources.len().max(1)).clamp(64 << 10, SAMPLE_BYTES_MAX);
+    let files = sources
+        .iter()
+        .enumerate()
+        .map(|(position, source)| sample_file(source, position, byte_count, options, nulls))
+        .collect::<Result<_>>()?;
+    Ok(Observed { files })
+}
+
+fn sample_file(
+    source: &Source,
+    position: usize,
+    byte_count: usize,
+    options: &Options,
+    nulls: &NullTexts,
+) -> Result<FileFacts> {
+    let mut manner = Manner {
+        file: source.name.clone(),
+        shape: Shape::Json,
+        names: Vec::new(),
+        dialect: None,
+        skip_bad: options.skip_bad,
+    };
+    if source.format == Format::Csv {
+        let dialect = look(source, options, nulls)?;
+        manner.shape = Shape::Separated(dialect.separator);
+        manner.names.clone_from(&dialect.names);
+        manner.dialect = Some(dialect);
+    }
+    let read = Arc::new(AtomicU64::new(0));
+    let mut blocks = BlockReader::new(source, position, manner.shape, &read)?;
+    let mut facts = FileFacts {
+        manner,
+        stem: source.stem().to_owned(),
+        columns: Vec::new(),
+        row_count: 0,
+        byte_count: 0,
+        row_count_estimate: 0,
+        is_complete: false,
+    };
+    if let Some(block) = blocks.next(byte_count)? {
+        facts.byte_count = block.bytes.len() as u64;
+        let block = facts.manner.read(block, true)?;
+        let columns = observe_block(&block, options, nulls);
+        facts.take(block.names, &columns, block.records.count() as u64);
+    }
+    facts.columns.resize_with(facts.manner.names.len(), Facts::new);
+    facts.is_complete = blocks.is_done();
+    // A decompressor reads ahead, so that the rows of a compressed file are guessed low rather than high.
+    let read = if source.is_compressed() { read.load(Ordering::Relaxed) } else { facts.byte_count };
+    let share = source.byte_count as f64 / read.max(1) as f64;
+    facts.row_count_estimate =
+        if facts.is_complete { facts.row_count } else { (facts.row_count as f64 * share.max(1.0)) as u64 };
+    Ok(facts)
+}
+
+/// The dialect of a file's beginning.
+fn look(source: &Source, options: &Options, nulls: &NullTexts) -> Result<Dialect> {
+    let mut head = Vec::new();
+    let reader = source.open(&Arc::default())?;
+    reader.take(LOOK_BYTES).read_to_end(&mut head).map_err(|error| source.read_error(error))?;
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&head);
+    // The last line may be cut off.
+    let is_whole = (head.len() as u64) < LOOK_BYTES - 3;
+    let end = if is_whole { head.len() } else { memchr::memrchr(b'\n', head).map_or(head.len(), |end| end + 1) };
+    Ok(Dialect::of(&head[..end], options, nulls))
+}
+
+fn observe_block(block: &ReadBlock, options: &Options, nulls: &NullTexts) -> Vec<Facts> {
+    let text = block.text.as_bytes();
+    let observe = |position: usize| {
+        let mut facts = Facts::new();
+        let column = block.records.fields.get(position..).unwrap_or(&[]).iter().step_by(block.records.width.max(1));
+        facts.observe(text, column.copied(), nulls, options.date_order, &|byte| block.line_of(byte));
+        facts
+    };
+    (0..block.records.width).map(observe).collect()
+}
+
+/// Observes all of every file.
+pub(crate) fn everything(
+    sources: &[Source],
+    sampled: &Observed,
+    options: &Options,
+    nulls: &NullTexts,
+    threads: usize,
+    read: &Arc<AtomicU64>,
+    progress: &dyn Fn(),
+) -> Result<Observed> {
+    let mut files = sampled.files.clone();
+    for file in &mut files {
+        file.columns = vec![Facts::new(); file.manner.names.len()];
+        (file.row_count, file.byte_count) = (0, 0);
+    }
+    let manners: Vec<Manner> = files.iter().map(|file| file.manner.clone()).collect();
+    let shapes: Vec<Shape> = manners.iter().map(|manner| manner.shape).collect();
+    let mut blocks = crate::block::AllBlocks::new(sources, shapes, vec![SAMPLE_BYTES_MAX; sources.len()], read);
+    run_in_order(
+        threads,
+        || blocks.next(),
+        |block| {
+            let byte_count = block.bytes.len() as u64;
+            let block = manners[block.file].read(block, true)?;
+            let columns = observe_block(&block, options, nulls);
+            Ok((block.file, block.names, columns, block.records.count() as u64, byte_count))
+        },
+        |(file, names, columns, row_count, byte_count)| {
+            let file = &mut files[file];
+            file.byte_count += byte_count;
+            let ordered = aligned(&mut file.manner.names, &names, columns);
+            file.take(file.manner.names.clone(), &ordered, row_count);
+            progress();
+            Ok(())
+        },
+    )?;
+    for file in &mut files {
+        (file.is_complete, file.row_count_estimate) = (true, file.row_count);
+    }
+    Ok(Observed { files })
+}
+
+/// Facts in the order of `known` names, which new ones are added to.
+fn aligned(known: &mut Vec<String>, names: &[String], columns: Vec<Facts>) -> Vec<Facts> {
+    if known.as_slice() == names {
+        return columns;
+    }
+    let mut ordered = vec![Facts::new(); known.len()];
+    for (name, facts) in names.iter().zip(columns) {
+        match known.iter().position(|other| other == name) {
+            Some(position) => ordered[position] = facts,
+            None => {
+                known.push(name.clone());
+                ordered.push(facts);
+            }
+        }
+    }
+    ordered
+}

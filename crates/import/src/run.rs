@@ -1,0 +1,228 @@
+//! The run of an import of text files: sample, plan, build; and again with a better plan when the data asks for it.
+
+use crate::block::AllBlocks;
+use crate::build::{Builder, Built, BuiltRows, Uncounted, schema};
+use crate::distinct::Distinct;
+use crate::infer::slice_width;
+use crate::null::NullTexts;
+use crate::observe::{Observed, everything, sample};
+use crate::options::{Options, Progress, Report, SKIPPED_SHOWN_MAX, Sink, Skipped};
+use crate::pipeline::run_in_order;
+use crate::place::Flaw;
+use crate::plan::Plan;
+use crate::source::Source;
+use atsdb_core::limits::CHUNK_ROWS_MAX;
+use atsdb_core::{Error, MapWidth, Result, TableDefinition};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The bytes of text that a block has at most, unless one record is longer.
+const BLOCK_BYTES_MAX: usize = 6 << 20;
+
+/// The bytes that the arrays of a block take at most, as far as the sample tells.
+const ARRAY_BYTES_MAX: usize = 16 << 20;
+
+/// Distinct texts counted over all columns together; beyond, the column with the most is given up.
+const DISTINCT_TOTAL_MAX: usize = 2_500_000;
+
+/// What is counted while rows go by.
+struct Tally {
+    row_count: u64,
+    time_bounds: Option<(i64, i64)>,
+    distinct: Vec<Option<(Distinct, u64)>>,
+    skipped: Vec<Skipped>,
+    skipped_count: u64,
+}
+
+impl Tally {
+    fn take(&mut self, rows: &BuiltRows, uncounted: &Uncounted) {
+        self.row_count += rows.batch.num_rows() as u64;
+        if let Some((min, max)) = rows.time_bounds {
+            let (old_min, old_max) = self.time_bounds.unwrap_or((min, max));
+            self.time_bounds = Some((old_min.min(min), old_max.max(max)));
+        }
+        self.skip(&rows.skipped);
+        for (position, new) in rows.distinct.iter().enumerate() {
+            let Some((new, value_count)) = new else { continue };
+            let (all, all_values) = self.distinct[position].get_or_insert_with(Default::default);
+            all.add_all(new);
+            *all_values += value_count;
+            if all.count().is_none() {
+                uncounted.add(position);
+            }
+        }
+        let count = |entry: &Option<(Distinct, u64)>| entry.as_ref().and_then(|(all, _)| all.count()).unwrap_or(0);
+        while self.distinct.iter().map(count).sum::<usize>() > DISTINCT_TOTAL_MAX {
+            if let Some(Some((largest, _))) = self.distinct.iter_mut().max_by_key(|entry| count(entry)) {
+                largest.give_up();
+            }
+        }
+    }
+
+    fn skip(&mut self, skipped: &[Skipped]) {
+        self.skipped_count += skipped.len() as u64;
+        let room = SKIPPED_SHOWN_MAX.saturating_sub(self.skipped.len());
+        self.skipped.extend(skipped.iter().take(room).cloned());
+    }
+}
+
+enum Outcome {
+    Done(Tally),
+    Misfit(Flaw),
+}
+
+/// One import of text files.
+pub(crate) struct Run<'a> {
+    /// The table's name.
+    pub(crate) name: &'a str,
+    /// In order.
+    pub(crate) sources: Vec<Source>,
+    /// What the caller asked for.
+    pub(crate) options: &'a Options,
+    /// The table, if it is there.
+    pub(crate) existing: Option<&'a TableDefinition>,
+    /// Told how far it is.
+    pub(crate) progress: &'a dyn Fn(Progress),
+    /// Threads that read.
+    pub(crate) threads: usize,
+}
+
+impl Run<'_> {
+    /// Does it.
+    pub(crate) fn run(&self, sink: &mut dyn Sink) -> Result<Report> {
+        let nulls = NullTexts::new(&self.options.null);
+        let mut observed = sample(&self.sources, self.options, &nulls)?;
+        let mut plan = match Plan::new(self.name, &observed, self.options, self.existing) {
+            Err(_) if !observed.is_complete() => self.plan_of_everything(&mut observed, &nulls)?,
+            plan => plan?,
+        };
+        loop {
+            match self.build(&plan, &observed, &nulls, sink)? {
+                Outcome::Misfit(flaw) if plan.is_definitive => return Err(flaw.into_error()),
+                Outcome::Misfit(_) => plan = self.plan_of_everything(&mut observed, &nulls)?,
+                Outcome::Done(tally) => match self.revised(&plan, &tally) {
+                    Some(revised) => plan = revised,
+                    None => return Ok(self.report(plan, tally)),
+                },
+            }
+        }
+    }
+
+    fn byte_total(&self) -> u64 {
+        self.sources.iter().map(|source| source.byte_count).sum()
+    }
+
+    fn plan_of_everything(&self, observed: &mut Observed, nulls: &NullTexts) -> Result<Plan> {
+        let read = Arc::new(AtomicU64::new(0));
+        let bytes_total = self.byte_total();
+        let progress = || {
+            let bytes_read = read.load(Ordering::Relaxed);
+            (self.progress)(Progress { bytes_read, bytes_total, row_count: 0 });
+        };
+        *observed = everything(&self.sources, observed, self.options, nulls, self.threads, &read, &progress)?;
+        Plan::new(self.name, observed, self.options, self.existing)
+    }
+
+    fn build(&self, plan: &Plan, observed: &Observed, nulls: &NullTexts, sink: &mut dyn Sink) -> Result<Outcome> {
+        sink.begin(&plan.definition)?;
+        let uncounted = Uncounted::new(plan);
+        let builder = Builder {
+            plan,
+            manners: observed.files.iter().map(|file| &file.manner).collect(),
+            stems: observed.files.iter().map(|file| file.stem.as_str()).collect(),
+            schema: schema(&plan.definition),
+            nulls,
+            options: self.options,
+            uncounted: &uncounted,
+        };
+        let read = Arc::new(AtomicU64::new(0));
+        let bytes_total = self.byte_total();
+        let shapes = observed.files.iter().map(|file| file.manner.shape).collect();
+        let byte_counts =
+            observed.files.iter().map(|file| block_bytes(file.row_count, file.byte_count, plan)).collect();
+        let mut blocks = AllBlocks::new(&self.sources, shapes, byte_counts, &read);
+        let mut tally = Tally {
+            row_count: 0,
+            time_bounds: None,
+            distinct: vec![None; plan.columns.len()],
+            skipped: Vec::new(),
+            skipped_count: 0,
+        };
+        let mut misfit = None;
+        let outcome = run_in_order(
+            self.threads,
+            || blocks.next(),
+            |block| {
+                let manner = builder.manners[block.file];
+                builder.build(manner.read(block, false)?)
+            },
+            |built| {
+                let rows = match built {
+                    Built::Rows(rows) => rows,
+                    Built::Misfit(flaw) => {
+                        misfit = Some(*flaw);
+                        return Err(Error::internal("a misfit ends the pass"));
+                    }
+                };
+                tally.take(&rows, &uncounted);
+                let row_count = rows.batch.num_rows();
+                for start in (0..row_count).step_by(CHUNK_ROWS_MAX) {
+                    sink.rows(rows.batch.slice(start, CHUNK_ROWS_MAX.min(row_count - start)))?;
+                }
+                let bytes_read = read.load(Ordering::Relaxed);
+                (self.progress)(Progress { bytes_read, bytes_total, row_count: tally.row_count });
+                Ok(())
+            },
+        );
+        match misfit {
+            Some(flaw) => Ok(Outcome::Misfit(flaw)),
+            None => outcome.map(|()| Outcome::Done(tally)),
+        }
+    }
+
+    /// The plan that all rows ask for, where it is another one.
+    fn revised(&self, plan: &Plan, tally: &Tally) -> Option<Plan> {
+        let mut revised = plan.clone();
+        for (position, counted) in tally.distinct.iter().enumerate() {
+            if let Some((distinct, value_count)) = counted {
+                let map = plan.columns[position].map_rule.map(distinct.count(), *value_count);
+                set_map(&mut revised, position, map);
+            }
+        }
+        if plan.is_slice_free && plan.definition.time.is_some() {
+            let scale = plan.definition.time_scale() as f64 / plan.definition.time_unit().per_second() as f64;
+            let span = tally.time_bounds.map_or(0.0, |(min, max)| (max as f64 - min as f64) * scale);
+            revised.definition.slice = slice_width(tally.row_count, span);
+        }
+        (revised.definition != plan.definition).then_some(revised)
+    }
+
+    fn report(&self, plan: Plan, tally: Tally) -> Report {
+        let mut notes = plan.notes;
+        if tally.row_count == 0 {
+            notes.push("there are no rows".to_owned());
+        }
+        Report {
+            definition: plan.definition,
+            row_count: tally.row_count,
+            bytes_read: self.byte_total(),
+            skipped: tally.skipped,
+            skipped_count: tally.skipped_count,
+            notes,
+        }
+    }
+}
+
+fn set_map(plan: &mut Plan, position: usize, map: Option<MapWidth>) {
+    plan.columns[position].column.map = map;
+    plan.definition.columns[position].map = map;
+}
+
+/// How many bytes of a file's text make a block: about a chunk's rows, fewer where they would take much memory.
+fn block_bytes(row_count: u64, byte_count: u64, plan: &Plan) -> usize {
+    let row_bytes = (byte_count / row_count.max(1)).max(1) as usize;
+    // Eight bytes of value, eight of where its field lies.
+    let array_bytes = plan.columns.len() * 16 + row_bytes;
+    let rows = (ARRAY_BYTES_MAX / array_bytes).clamp(1, CHUNK_ROWS_MAX);
+    (rows * row_bytes).clamp(64 << 10, BLOCK_BYTES_MAX)
+}

@@ -1,0 +1,231 @@
+//! Sources: files that can be read again from the start, decompressed on the way. What a file is, its first bytes
+//! say; its ending is asked only where they do not.
+
+use crate::options::{Format, Input};
+use atsdb_core::{Error, ErrorKind, Result};
+use flate2::read::MultiGzDecoder;
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Compression {
+    None,
+    Gzip,
+    Zstd,
+}
+
+/// Where a source's bytes lie.
+#[derive(Debug)]
+enum Place {
+    Path(PathBuf),
+    Spooled(File),
+}
+
+/// One file of an import.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// Its name in messages, without folders.
+    pub(crate) name: String,
+    /// Its bytes on disk.
+    pub(crate) byte_count: u64,
+    /// What it is written in.
+    pub(crate) format: Format,
+    place: Place,
+    compression: Compression,
+}
+
+impl Source {
+    /// Opens an input and looks at its beginning. A stream is copied to a temporary file.
+    pub(crate) fn new(input: Input, format: Option<Format>) -> Result<Self> {
+        let (name, place) = match input {
+            Input::Path(path) => {
+                if path.is_dir() {
+                    return Err(Error::usage(format!("{} is a folder", path.display()))
+                        .with_hint("name its files, for example FOLDER/*.csv"));
+                }
+                let name = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into());
+                (name, Place::Path(path))
+            }
+            Input::Reader(name, mut reader) => {
+                let spool = |reader: &mut dyn Read| -> io::Result<File> {
+                    let mut file = tempfile::tempfile()?;
+                    io::copy(reader, &mut file)?;
+                    Ok(file)
+                };
+                let file =
+                    spool(&mut *reader).map_err(|error| io_error("cannot copy to a temporary file", &name, error))?;
+                (name, Place::Spooled(file))
+            }
+        };
+        let mut source = Self { name, byte_count: 0, format: Format::Csv, place, compression: Compression::None };
+        source.look(format)?;
+        Ok(source)
+    }
+
+    fn look(&mut self, format: Option<Format>) -> Result<()> {
+        let file = self.file()?;
+        self.byte_count = file.metadata().map_err(|error| io_error("cannot read", &self.name, error))?.len();
+        let head = read_head(file, 4).map_err(|error| io_error("cannot read", &self.name, error))?;
+        self.compression = match head.as_slice() {
+            [0x1f, 0x8b, ..] => Compression::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd] => Compression::Zstd,
+            _ => Compression::None,
+        };
+        let head = read_head(self.open(&Arc::default())?, 4_096).map_err(|error| self.read_error(error))?;
+        self.refuse_foreign(&head)?;
+        self.format = match format {
+            Some(format) => format,
+            None if head.starts_with(b"PAR1") => Format::Parquet,
+            None if self.has_ending(&["csv", "tsv", "txt", "tab", "psv"]) => Format::Csv,
+            None if looks_like_json(&head) => Format::Json,
+            None => Format::Csv,
+        };
+        if self.format == Format::Parquet && self.compression != Compression::None {
+            let spool = |mut reader: Box<dyn Read + Send>| -> io::Result<File> {
+                let mut file = tempfile::tempfile()?;
+                io::copy(&mut reader, &mut file)?;
+                Ok(file)
+            };
+            let file = spool(self.open(&Arc::default())?).map_err(|error| self.read_error(error))?;
+            (self.place, self.compression) = (Place::Spooled(file), Compression::None);
+        }
+        Ok(())
+    }
+
+    /// Refuses well-known formats that would only make strange columns.
+    fn refuse_foreign(&self, head: &[u8]) -> Result<()> {
+        let (what, hint) = match head {
+            [b'P', b'K', 3, 4, ..] if self.has_ending(&["xlsx", "ods"]) => {
+                ("is a spreadsheet".to_owned(), "save it as CSV".to_owned())
+            }
+            [b'P', b'K', 3, 4, ..] => (
+                "is a zip archive".to_owned(),
+                format!("unpack it on the way: unzip -p {} | atsdb import URL TABLE -", self.name),
+            ),
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => (
+                "is UTF-16".to_owned(),
+                "convert it on the way: iconv -f UTF-16 -t UTF-8 FILE | atsdb import URL TABLE -".to_owned(),
+            ),
+            [b'B', b'Z', b'h', ..] => (
+                "is compressed with bzip2".to_owned(),
+                "unpack it on the way: bzcat FILE | atsdb import URL TABLE -".to_owned(),
+            ),
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => (
+                "is compressed with xz".to_owned(),
+                "unpack it on the way: xzcat FILE | atsdb import URL TABLE -".to_owned(),
+            ),
+            head if head.starts_with(b"SQLite format 3\0") => (
+                "is a SQLite database".to_owned(),
+                "export its tables as CSV first: sqlite3 -header -csv FILE 'SELECT ...'".to_owned(),
+            ),
+            head if head.starts_with(b"ARROW1") => {
+                ("is an Arrow file".to_owned(), "write it as Parquet first".to_owned())
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::usage(format!("{} {what}", self.name)).with_hint(hint))
+    }
+
+    fn has_ending(&self, endings: &[&str]) -> bool {
+        let name = self.name.to_lowercase();
+        let name = [".gz", ".zst", ".zstd"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
+        name.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending))
+    }
+
+    /// The name without the endings that tell format and compression.
+    pub(crate) fn stem(&self) -> &str {
+        let mut stem = self.name.as_str();
+        for endings in
+            [&["gz", "zst", "zstd"][..], &["csv", "tsv", "txt", "tab", "psv", "json", "jsonl", "ndjson", "parquet"]]
+        {
+            if let Some((start, ending)) = stem.rsplit_once('.')
+                && !start.is_empty()
+                && endings.iter().any(|known| known.eq_ignore_ascii_case(ending))
+            {
+                stem = start;
+            }
+        }
+        stem
+    }
+
+    /// The file itself, from its start.
+    pub(crate) fn file(&self) -> Result<File> {
+        let opened = match &self.place {
+            Place::Path(path) => File::open(path),
+            Place::Spooled(file) => file.try_clone().and_then(|mut file| file.rewind().map(|()| file)),
+        };
+        opened.map_err(|error| match (&self.place, error.kind()) {
+            (Place::Path(path), io::ErrorKind::NotFound) => Error::not_found(format!("no file {}", path.display())),
+            _ => io_error("cannot open", &self.name, error),
+        })
+    }
+
+    /// Its bytes, decompressed, from the start. `read` counts the bytes on disk. A spooled source is read by one
+    /// reader at a time.
+    pub(crate) fn open(&self, read: &Arc<AtomicU64>) -> Result<Box<dyn Read + Send>> {
+        let file = Counted { file: self.file()?, read: Arc::clone(read) };
+        Ok(match self.compression {
+            Compression::None => Box::new(file),
+            Compression::Gzip => Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, file))),
+            Compression::Zstd => {
+                let mut decoder = zstd::Decoder::new(file).map_err(|error| self.read_error(error))?;
+                // 128 MiB is what `zstd --long` makes; larger windows would not fit an import's memory.
+                decoder.window_log_max(27).map_err(|error| self.read_error(error))?;
+                Box::new(decoder)
+            }
+        })
+    }
+
+    /// Whether its bytes on disk are its text.
+    pub(crate) fn is_compressed(&self) -> bool {
+        self.compression != Compression::None
+    }
+
+    /// The error for a read that failed.
+    pub(crate) fn read_error(&self, error: io::Error) -> Error {
+        if self.compression == Compression::None {
+            return io_error("cannot read", &self.name, error);
+        }
+        Error::new(
+            ErrorKind::InvalidValue,
+            format!("{}: the compressed data is damaged or cut off: {error}", self.name),
+        )
+        .with_hint("fetch the file again, or unpack what is left of it by hand")
+    }
+}
+
+fn io_error(what: &str, name: &str, error: io::Error) -> Error {
+    Error::new(ErrorKind::Unavailable, format!("{what} {name}: {error}")).with_source(error)
+}
+
+fn read_head(reader: impl Read, byte_count: u64) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    reader.take(byte_count).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+/// An object, or an array of objects.
+fn looks_like_json(head: &[u8]) -> bool {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    match head {
+        [b'{', ..] => true,
+        [b'[', rest @ ..] => matches!(rest.trim_ascii_start(), [b'{', ..] | [b']', ..]),
+        _ => false,
+    }
+}
+
+struct Counted {
+    file: File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}

@@ -1,0 +1,473 @@
+//! Times as text: ISO 8601 and the ways in which files depart from it. UTC where no zone is written.
+
+use crate::options::DateOrder;
+use atsdb_core::TimeUnit;
+use atsdb_core::time::{DAY_SECONDS, days_from_civil, days_in_month};
+
+/// A time read from text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TimeText {
+    /// Seconds since the Unix epoch.
+    pub(crate) seconds: i64,
+    /// Nanoseconds after that.
+    pub(crate) nanoseconds: u32,
+    /// How many digits after the point it takes to write it.
+    pub(crate) fraction_digits: u8,
+    /// Whether there was no time of day.
+    pub(crate) is_date: bool,
+    /// Whether a zone was written.
+    pub(crate) is_zoned: bool,
+    /// What the text says of the order of day and month.
+    pub(crate) order: OrderSeen,
+}
+
+/// What one date says of the order of day and month.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OrderSeen {
+    /// Nothing: the year comes first, or the month is a word.
+    Fixed,
+    /// The first number is above 12.
+    DayFirst,
+    /// The second number is above 12.
+    MonthFirst,
+    /// Both are possible.
+    Either,
+}
+
+impl TimeText {
+    /// Its count of a unit; `None` when it is finer or farther than that.
+    pub(crate) fn count(&self, unit: TimeUnit) -> Option<i64> {
+        count(self.seconds, self.nanoseconds, unit)
+    }
+
+    /// Days since the epoch, for a date or a midnight.
+    pub(crate) fn days(&self) -> Option<i32> {
+        let midnight = self.nanoseconds == 0 && self.seconds.rem_euclid(DAY_SECONDS) == 0;
+        i32::try_from(self.seconds.div_euclid(DAY_SECONDS)).ok().filter(|_| midnight)
+    }
+}
+
+/// Seconds and nanoseconds as a count of a unit; `None` when they are finer or farther than that.
+#[inline]
+pub(crate) fn count(seconds: i64, nanoseconds: u32, unit: TimeUnit) -> Option<i64> {
+    let per_second = unit.per_second();
+    let step = 1_000_000_000 / per_second as u32;
+    if !nanoseconds.is_multiple_of(step) {
+        return None;
+    }
+    let count = i128::from(seconds) * i128::from(per_second) + i128::from(nanoseconds / step);
+    i64::try_from(count).ok()
+}
+
+/// Remembers the last date, as neighbouring rows mostly share theirs.
+#[derive(Debug, Default)]
+pub(crate) struct DateMemory {
+    text: [u8; 10],
+    midnight: i64,
+}
+
+/// The usual form, `yyyy-mm-dd hh:mm:ss` with `T` or blank, a fraction, `Z`: seconds and nanoseconds.
+#[inline]
+pub(crate) fn usual_form(bytes: &[u8], memory: &mut DateMemory) -> Option<(i64, u32)> {
+    let (head, tail) = bytes.split_first_chunk::<19>()?;
+    if !matches!(head[10], b' ' | b'T') || head[13] != b':' || head[16] != b':' {
+        return None;
+    }
+    if head[..10] != memory.text {
+        let (days, 10) = year_first(&head[..10])? else { return None };
+        memory.text.copy_from_slice(&head[..10]);
+        memory.midnight = days * DAY_SECONDS;
+    }
+    let (hour, minute, second) = (pair(head[11], head[12])?, pair(head[14], head[15])?, pair(head[17], head[18])?);
+    if hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let seconds = memory.midnight + i64::from(hour * 3_600 + minute * 60 + second);
+    match tail {
+        [] | [b'Z'] => Some((seconds, 0)),
+        [b'.', rest @ ..] => {
+            let digits = rest.strip_suffix(b"Z").unwrap_or(rest);
+            if digits.is_empty() || digits.len() > 9 {
+                return None;
+            }
+            let mut nanoseconds = 0;
+            for position in 0..9 {
+                let digit = digits.get(position).map_or(0, |byte| byte.wrapping_sub(b'0'));
+                if digit > 9 {
+                    return None;
+                }
+                nanoseconds = nanoseconds * 10 + u32::from(digit);
+            }
+            Some((seconds, nanoseconds))
+        }
+        _ => None,
+    }
+}
+
+#[inline]
+fn pair(tens: u8, ones: u8) -> Option<u32> {
+    let (tens, ones) = (tens.wrapping_sub(b'0'), ones.wrapping_sub(b'0'));
+    (tens <= 9 && ones <= 9).then_some(u32::from(tens) * 10 + u32::from(ones))
+}
+
+/// A date and, if there is one, the time of day, in any form that is known. `order` is how `a/b/yyyy` is read;
+/// without one, a number above 12 tells, and where neither is, the day comes first.
+pub(crate) fn parse(bytes: &[u8], order: Option<DateOrder>) -> Option<TimeText> {
+    // Sorts out most of what is no time: the shortest is `1/1/2024`, and every date starts with a digit, a sign or
+    // a month's letter.
+    if bytes.len() < 8 || bytes.len() > 64 {
+        return None;
+    }
+    let (days, length, order) = match bytes[0] {
+        b'0'..=b'9' | b'+' | b'-' => match year_first(bytes) {
+            Some((days, length)) => (days, length, OrderSeen::Fixed),
+            None => year_last(bytes, order)?,
+        },
+        letter if letter.is_ascii_alphabetic() => {
+            let (days, length) = month_word_first(bytes)?;
+            (days, length, OrderSeen::Fixed)
+        }
+        _ => return None,
+    };
+    let midnight = days.checked_mul(DAY_SECONDS)?;
+    let date =
+        TimeText { seconds: midnight, nanoseconds: 0, fraction_digits: 0, is_date: true, is_zoned: false, order };
+    let rest = &bytes[length..];
+    match rest {
+        [] => Some(date),
+        [b'Z'] => Some(TimeText { is_zoned: true, ..date }),
+        [b'T' | b't' | b' ', rest @ ..] => {
+            let clock = clock(rest)?;
+            Some(TimeText {
+                seconds: midnight.checked_add(clock.seconds)?,
+                nanoseconds: clock.nanoseconds,
+                fraction_digits: clock.fraction_digits,
+                is_date: false,
+                is_zoned: clock.is_zoned,
+                order,
+            })
+        }
+        _ => None,
+    }
+}
+
+/// The number that bytes begin with, of as many digits as allowed, and how many there were.
+fn leading_number(bytes: &[u8], digits_max: usize) -> Option<(i64, usize)> {
+    let count = bytes.iter().take(digits_max).take_while(|byte| byte.is_ascii_digit()).count();
+    let value = bytes[..count].iter().fold(0, |value, byte| value * 10 + i64::from(byte - b'0'));
+    (count > 0).then_some((value, count))
+}
+
+fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
+    let (month, day) = (u32::try_from(month).ok()?, u32::try_from(day).ok()?);
+    let exists = (1..=12).contains(&month) && day >= 1 && day <= days_in_month(year, month);
+    exists.then(|| days_from_civil(year, month, day))
+}
+
+/// `yyyy-mm-dd`, also with `/` or `.`, one digit for month or day, a sign before far years.
+fn year_first(bytes: &[u8]) -> Option<(i64, usize)> {
+    let (sign, start) = match bytes[0] {
+        b'-' => (-1, 1),
+        b'+' => (1, 1),
+        _ => (1, 0),
+    };
+    let (year, year_digits) = leading_number(&bytes[start..], if start == 1 { 12 } else { 4 })?;
+    if year_digits < 4 {
+        return None;
+    }
+    let separator_at = start + year_digits;
+    let separator = *bytes.get(separator_at)?;
+    if !matches!(separator, b'-' | b'/' | b'.') {
+        return None;
+    }
+    let (month, month_digits) = leading_number(&bytes[separator_at + 1..], 2)?;
+    let second_at = separator_at + 1 + month_digits;
+    if bytes.get(second_at) != Some(&separator) {
+        return None;
+    }
+    let (day, day_digits) = leading_number(&bytes[second_at + 1..], 2)?;
+    Some((days_of(sign * year, month, day)?, second_at + 1 + day_digits))
+}
+
+/// `dd/mm/yyyy`, `mm/dd/yyyy`, with `-` or `.` too (with points the day is first), and `dd-Mon-yyyy`.
+fn year_last(bytes: &[u8], order: Option<DateOrder>) -> Option<(i64, usize, OrderSeen)> {
+    let (first, first_digits) = leading_number(bytes, 2)?;
+    let separator = *bytes.get(first_digits)?;
+    if !matches!(separator, b'-' | b'/' | b'.' | b' ') {
+        return None;
+    }
+    let rest = &bytes[first_digits + 1..];
+    let (second, second_length, is_word) = match month_word(rest) {
+        Some((month, length)) => (month, length, true),
+        None if separator == b' ' => return None,
+        None => {
+            let (second, digits) = leading_number(rest, 2)?;
+            (second, digits, false)
+        }
+    };
+    let year_at = first_digits + 1 + second_length + 1;
+    if bytes.get(year_at - 1) != Some(&separator) {
+        return None;
+    }
+    let (year, year_digits) = leading_number(bytes.get(year_at..)?, 4)?;
+    if year_digits != 4 || bytes.get(year_at + 4).is_some_and(u8::is_ascii_digit) {
+        return None;
+    }
+    let length = year_at + 4;
+    if is_word || separator == b'.' {
+        return Some((days_of(year, second, first)?, length, OrderSeen::Fixed));
+    }
+    let seen = match (first > 12, second > 12) {
+        (true, true) => return None,
+        (true, false) => OrderSeen::DayFirst,
+        (false, true) => OrderSeen::MonthFirst,
+        (false, false) => OrderSeen::Either,
+    };
+    let order = order.unwrap_or(match seen {
+        OrderSeen::MonthFirst => DateOrder::MonthFirst,
+        _ => DateOrder::DayFirst,
+    });
+    let days = match order {
+        DateOrder::DayFirst => days_of(year, second, first)?,
+        DateOrder::MonthFirst => days_of(year, first, second)?,
+    };
+    Some((days, length, seen))
+}
+
+/// `Mon dd yyyy`, with a comma after the day or not.
+fn month_word_first(bytes: &[u8]) -> Option<(i64, usize)> {
+    let (month, month_length) = month_word(bytes)?;
+    let rest = bytes.get(month_length..)?.strip_prefix(b" ")?;
+    let (day, day_digits) = leading_number(rest, 2)?;
+    let rest = &rest[day_digits..];
+    let rest = rest.strip_prefix(b",").unwrap_or(rest).strip_prefix(b" ")?;
+    let (year, 4) = leading_number(rest, 4)? else { return None };
+    Some((days_of(year, month, day)?, bytes.len() - rest.len() + 4))
+}
+
+/// An English month's name, in full or its first three letters: its number and length.
+fn month_word(bytes: &[u8]) -> Option<(i64, usize)> {
+    const NAMES: [&str; 12] = [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ];
+    let length = bytes.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let word = &bytes[..length];
+    let matches =
+        |name: &&str| word.eq_ignore_ascii_case(name.as_bytes()) || word.eq_ignore_ascii_case(&name.as_bytes()[..3]);
+    let position = NAMES.iter().position(matches)?;
+    Some((position as i64 + 1, length))
+}
+
+/// A time of day, as seconds after midnight UTC (the offset is taken off, so that it may leave the day).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Clock {
+    seconds: i64,
+    nanoseconds: u32,
+    fraction_digits: u8,
+    is_zoned: bool,
+}
+
+fn clock(bytes: &[u8]) -> Option<Clock> {
+    let (mut hour, hour_digits) = leading_number(bytes, 2)?;
+    let rest = bytes[hour_digits..].strip_prefix(b":")?;
+    let (minute, 2) = leading_number(rest, 2)? else { return None };
+    let mut rest = &rest[2..];
+    let (mut second, mut nanoseconds, mut fraction_digits) = (0, 0, 0);
+    if let Some(seconds) = rest.strip_prefix(b":") {
+        let (value, 2) = leading_number(seconds, 2)? else { return None };
+        (second, rest) = (value, &seconds[2..]);
+        if let [b'.' | b',', fraction @ ..] = rest {
+            (nanoseconds, fraction_digits, rest) = fraction_of(fraction)?;
+        }
+    }
+    let unspaced = rest.strip_prefix(b" ").unwrap_or(rest);
+    if let Some((half, after)) = unspaced.split_at_checked(2) {
+        let is_afternoon = half.eq_ignore_ascii_case(b"pm");
+        if is_afternoon || half.eq_ignore_ascii_case(b"am") {
+            if !(1..=12).contains(&hour) {
+                return None;
+            }
+            hour = hour % 12 + if is_afternoon { 12 } else { 0 };
+            rest = after;
+        }
+    }
+    let ends_day = hour == 24 && minute == 0 && second == 0 && nanoseconds == 0;
+    if (hour > 23 && !ends_day) || minute > 59 || second > 60 {
+        return None;
+    }
+    let (offset, is_zoned) = zone(rest)?;
+    Some(Clock { seconds: hour * 3_600 + minute * 60 + second - offset, nanoseconds, fraction_digits, is_zoned })
+}
+
+/// Digits of a fraction of a second: nanoseconds, how many digits they need, what follows. Digits beyond the ninth
+/// must be zeros.
+fn fraction_of(bytes: &[u8]) -> Option<(u32, u8, &[u8])> {
+    let length = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (digits, rest) = bytes.split_at(length);
+    let significant = digits.iter().rposition(|byte| *byte != b'0').map_or(0, |position| position + 1);
+    if length == 0 || significant > 9 {
+        return None;
+    }
+    let nanoseconds =
+        (0..9).fold(0, |value, position| value * 10 + digits.get(position).map_or(0, |byte| u32::from(byte - b'0')));
+    Some((nanoseconds, significant as u8, rest))
+}
+
+/// The offset from UTC in seconds, and whether one is written.
+fn zone(bytes: &[u8]) -> Option<(i64, bool)> {
+    if bytes.is_empty() {
+        return Some((0, false));
+    }
+    let bytes = bytes.strip_prefix(b" ").unwrap_or(bytes);
+    if [&b"Z"[..], b"UTC", b"GMT"].iter().any(|name| bytes.eq_ignore_ascii_case(name)) {
+        return Some((0, true));
+    }
+    let sign = match bytes.first()? {
+        b'+' => 1,
+        b'-' => -1,
+        _ => return None,
+    };
+    let digit = |position: usize| bytes.get(position).copied().unwrap_or(0);
+    let hours = pair(digit(1), digit(2))?;
+    let minutes = match bytes.len() {
+        3 => 0,
+        5 => pair(digit(3), digit(4))?,
+        6 if bytes[3] == b':' => pair(digit(4), digit(5))?,
+        _ => return None,
+    };
+    (hours <= 18 && minutes <= 59).then(|| (sign * i64::from(hours * 3_600 + minutes * 60), true))
+}
+
+/// A whole or decimal count of `unit` since the epoch: seconds, nanoseconds and the digits of seconds it needs.
+pub(crate) fn epoch(bytes: &[u8], unit: TimeUnit) -> Option<(i64, u32, u8)> {
+    let (negative, digits) = match bytes {
+        [b'-', rest @ ..] => (true, rest),
+        _ => (false, bytes),
+    };
+    let (whole, fraction) = match memchr::memchr(b'.', digits) {
+        Some(point) => (&digits[..point], &digits[point + 1..]),
+        None => (digits, &digits[..0]),
+    };
+    if whole.is_empty() || whole.len() > 20 || !whole.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let significant = fraction.iter().rposition(|byte| *byte != b'0').map_or(0, |position| position + 1);
+    let places = 9 - unit.fraction_digits();
+    if !fraction.iter().all(u8::is_ascii_digit) || significant > places {
+        return None;
+    }
+    let mut nanoseconds = whole.iter().fold(0_i128, |value, byte| value * 10 + i128::from(byte - b'0'));
+    for position in 0..places {
+        nanoseconds = nanoseconds * 10 + fraction.get(position).map_or(0, |byte| i128::from(byte - b'0'));
+    }
+    let nanoseconds = if negative { -nanoseconds } else { nanoseconds };
+    let seconds = i64::try_from(nanoseconds.div_euclid(1_000_000_000)).ok()?;
+    let needed = if significant == 0 { unit.fraction_digits() } else { unit.fraction_digits() + significant };
+    Some((seconds, nanoseconds.rem_euclid(1_000_000_000) as u32, needed as u8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atsdb_core::time::format_time;
+
+    fn text_of(text: &str) -> Option<String> {
+        let time = parse(text.as_bytes(), None)?;
+        if let Some((seconds, nanoseconds)) = usual_form(text.as_bytes(), &mut DateMemory::default()) {
+            assert_eq!((seconds, nanoseconds), (time.seconds, time.nanoseconds), "{text}");
+        }
+        Some(format_time(time.count(TimeUnit::Nanosecond)?, TimeUnit::Nanosecond).replace(".000000000", ""))
+    }
+
+    #[test]
+    fn times_are_read_in_all_their_forms() {
+        for (text, meant) in [
+            ("2016-10-14 21:17:05", "2016-10-14T21:17:05Z"),
+            ("2016-10-14T21:17:05Z", "2016-10-14T21:17:05Z"),
+            ("2016-10-14T21:17", "2016-10-14T21:17:00Z"),
+            ("2016/10/14 21:17", "2016-10-14T21:17:00Z"),
+            ("2016-10-14", "2016-10-14T00:00:00Z"),
+            ("14/10/2016 21:17", "2016-10-14T21:17:00Z"),
+            ("10/14/2016 9:17:00 PM", "2016-10-14T21:17:00Z"),
+            ("14.10.2016 21:17", "2016-10-14T21:17:00Z"),
+            ("05.10.2016", "2016-10-05T00:00:00Z"),
+            ("14-Oct-2016 21:17:05", "2016-10-14T21:17:05Z"),
+            ("14 October 2016", "2016-10-14T00:00:00Z"),
+            ("Oct 14, 2016 21:17", "2016-10-14T21:17:00Z"),
+            ("2025-08-31T21:00:00-04:00", "2025-09-01T01:00:00Z"),
+            ("2025-08-31 21:00:00+0530", "2025-08-31T15:30:00Z"),
+            ("2025-08-31 21:00:00 UTC", "2025-08-31T21:00:00Z"),
+            ("2016-12-31 24:00", "2017-01-01T00:00:00Z"),
+            ("2016-10-14 21:17:05.1234567", "2016-10-14T21:17:05.123456700Z"),
+            ("2016-10-14T21:17:05,5Z", "2016-10-14T21:17:05.500000000Z"),
+            ("1969-12-31T23:59:59.999", "1969-12-31T23:59:59.999000000Z"),
+        ] {
+            assert_eq!(text_of(text).as_deref(), Some(meant), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_is_none() {
+        for text in [
+            "",
+            "2016",
+            "20161014",
+            "2016-13-01",
+            "2016-02-30",
+            "2016-10-14x",
+            "2016-10-14 25:00",
+            "13/13/2016",
+            "1/2/16",
+            "2016-10-14 21:17:05.",
+            "2016-10-14 21:60",
+            "192.168.10.2016",
+            "1.2.3.4",
+            "12:30:00",
+            "may be 1",
+            "1-2-20163",
+        ] {
+            assert_eq!(parse(text.as_bytes(), None), None, "{text}");
+            assert_eq!(usual_form(text.as_bytes(), &mut DateMemory::default()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_order_of_day_and_month_is_seen_or_given() {
+        let seen = |text: &str| parse(text.as_bytes(), None).unwrap().order;
+        assert_eq!(seen("13/01/2016"), OrderSeen::DayFirst);
+        assert_eq!(seen("01/13/2016"), OrderSeen::MonthFirst);
+        assert_eq!(seen("01/02/2016"), OrderSeen::Either);
+        assert_eq!(seen("01.02.2016"), OrderSeen::Fixed);
+        assert_eq!(parse(b"13/01/2016", Some(DateOrder::MonthFirst)), None);
+    }
+
+    #[test]
+    fn far_years_come_back() {
+        for time in [i64::MIN, -62_135_596_800_000_001, i64::MAX] {
+            let text = format_time(time, TimeUnit::Microsecond);
+            assert_eq!(parse(text.as_bytes(), None).unwrap().count(TimeUnit::Microsecond), Some(time), "{text}");
+        }
+    }
+
+    #[test]
+    fn epochs_keep_their_fraction() {
+        assert_eq!(epoch(b"1566453600", TimeUnit::Second), Some((1_566_453_600, 0, 0)));
+        assert_eq!(epoch(b"1566453600.25", TimeUnit::Second), Some((1_566_453_600, 250_000_000, 2)));
+        assert_eq!(epoch(b"-1", TimeUnit::Millisecond), Some((-1, 999_000_000, 3)));
+        assert_eq!(epoch(b"1566453600123.5", TimeUnit::Millisecond), Some((1_566_453_600, 123_500_000, 4)));
+        assert_eq!(epoch(b"1.0000000001", TimeUnit::Second), None);
+        assert_eq!(epoch(b"1.5", TimeUnit::Nanosecond), None);
+        assert_eq!(epoch(b"1e9", TimeUnit::Second), None);
+    }
+}

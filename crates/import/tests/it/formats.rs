@@ -1,0 +1,168 @@
+//! Separators, quotes, headers, compression, JSON, Parquet.
+
+use crate::support::{csv, refused, run, text, with};
+use arrow::array::{Int64Array, StringArray, TimestampMillisecondArray};
+use arrow::record_batch::RecordBatch;
+use atsdb_import::Options;
+use std::io::Write;
+use std::sync::Arc;
+
+#[test]
+fn comma_semicolon_tab_and_bar_are_told_apart() {
+    for separator in [",", ";", "\t", "|"] {
+        let content =
+            ["time,a,b", "2024-01-01 00:00:00,1,x y", "2024-01-01 00:01:00,2,z"].join("\n").replace(',', separator);
+        assert_eq!(csv(content).columns(), ["*time timestamp_us", "a int64", "b text"], "{separator:?}");
+    }
+}
+
+#[test]
+fn commas_in_the_text_do_not_win_over_the_semicolons_between() {
+    let imported = csv("a;b;c\n1;x, y;2\n3;y, z;4\n");
+    assert_eq!(imported.columns(), ["a int64", "b text", "c int64"]);
+}
+
+#[test]
+fn quoted_fields_hold_line_ends_and_quotes() {
+    let imported = csv("a,b\r\n\"x,\r\n\"\"y\"\"\",1\r\n\"\",2\r\n");
+    assert_eq!(imported.texts("a"), ["x,\r\n\"y\"", ""]);
+    assert_eq!(imported.texts("b"), ["1", "2"]);
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_first_name() {
+    assert_eq!(csv("\u{feff}a,b\n1,2\n").columns(), ["a int64", "b int64"]);
+}
+
+#[test]
+fn padded_headers_are_trimmed_and_so_are_their_texts() {
+    let imported = csv(" a , b \n 1 , x \n 2 , y \n");
+    assert_eq!(imported.columns(), ["a int64", "b text"]);
+    assert_eq!(imported.texts("b"), ["x", "y"]);
+    assert_eq!(csv("a,b\n1, x\n2,y\n").texts("b"), [" x", "y"]);
+}
+
+#[test]
+fn an_unnamed_row_number_comes_first() {
+    let imported = csv("\"date\",\"v\"\n\"1\",\"2015-02-02 14:19:00\",2.5\n\"2\",\"2015-02-02 14:19:59\",3\n");
+    assert_eq!(imported.columns(), ["row int64", "*date timestamp_us", "v float64"]);
+}
+
+#[test]
+fn a_separator_at_the_end_of_every_record_is_no_column() {
+    assert_eq!(csv("a,b\n1,2,\n3,4,\n").columns(), ["a int64", "b int64"]);
+}
+
+#[test]
+fn names_that_come_twice_are_numbered() {
+    assert_eq!(csv("a,A,,a\n1,2,3,4\n").columns(), ["a int64", "A_2 int64", "column3 int64", "a_3 int64"]);
+}
+
+#[test]
+fn without_a_header_columns_are_numbered() {
+    let imported = csv("2024-01-01 00:00:00,1\n2024-01-01 00:01:00,2\n");
+    assert_eq!(imported.columns(), ["*column1 timestamp_us", "column2 int64"]);
+    assert_eq!(imported.report.row_count, 2);
+    let named = with("x,y\nz,w\n", &Options { header: Some(false), ..Options::default() });
+    assert_eq!(named.texts("column1"), ["x", "z"]);
+}
+
+#[test]
+fn the_last_line_needs_no_line_end() {
+    assert_eq!(csv("a,b\n1,2\n3,4").texts("b"), ["2", "4"]);
+}
+
+#[test]
+fn gzip_and_zstd_are_known_by_their_content() {
+    let content = b"a,b\n1,2\n";
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(content).unwrap();
+    let zstd = zstd::encode_all(&content[..], 1).unwrap();
+    for compressed in [gzip.finish().unwrap(), zstd] {
+        assert_eq!(csv(compressed).texts("b"), ["2"]);
+    }
+}
+
+#[test]
+fn a_cut_off_gzip_file_is_an_error() {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all("a,b\n1,2\n".repeat(100_000).as_bytes()).unwrap();
+    let mut bytes = gzip.finish().unwrap();
+    bytes.truncate(bytes.len() / 2);
+    assert!(refused(bytes).message().contains("a.csv: the compressed data is damaged or cut off"));
+}
+
+#[test]
+fn json_lines_objects_and_arrays_are_the_same() {
+    let objects = [
+        r#"{"time":"2024-01-01T00:00:00Z","v":1,"at":{"x":"µ","y":[1,2]}}"#,
+        r#"{"time":"2024-01-01T00:01:00Z","v":2.5,"at":{"x":null},"more":true}"#,
+    ];
+    for content in [objects.join("\n"), objects.join(" "), format!("[\n{}\n]", objects.join(",\n"))] {
+        let imported = run(vec![text("a.json", content)], &Options::default(), None).unwrap();
+        assert_eq!(imported.columns(), ["*time timestamp_us", "v float64", "at.x text", "at.y text", "more bool"]);
+        assert_eq!(imported.texts("at.x"), ["µ", "∅"]);
+        assert_eq!(imported.texts("at.y"), ["[1,2]", "∅"]);
+        assert_eq!(imported.texts("more"), ["∅", "true"]);
+    }
+}
+
+#[test]
+fn json_strings_are_times_or_text_never_numbers() {
+    let imported =
+        run(vec![text("a.jsonl", "{\"a\":\"1\",\"b\":\"NA\"}\n{\"a\":\"2\",\"b\":\"x\"}")], &Options::default(), None);
+    let imported = imported.unwrap();
+    assert_eq!(imported.columns(), ["a text", "b text"]);
+    assert_eq!(imported.texts("b"), ["NA", "x"]);
+}
+
+#[test]
+fn a_json_name_that_comes_late_is_a_column() {
+    let mut content = "{\"a\":1}\n".repeat(700_000);
+    content.push_str("{\"a\":2,\"late\":3}\n");
+    let imported = run(vec![text("a.jsonl", content)], &Options::default(), None).unwrap();
+    assert_eq!(imported.columns(), ["a int64", "late int64"]);
+    assert_eq!(imported.null_count("late"), 700_000);
+}
+
+#[test]
+fn parquet_keeps_its_types() {
+    let batch = RecordBatch::try_from_iter([
+        ("ts", Arc::new(TimestampMillisecondArray::from(vec![1_700_000_000_000, 1_700_000_060_000])) as _),
+        ("sensor", Arc::new(StringArray::from(vec!["a", "b"])) as _),
+        ("n", Arc::new(Int64Array::from(vec![Some(1), None])) as _),
+    ])
+    .unwrap();
+    let mut bytes = Vec::new();
+    let mut writer = parquet::arrow::ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let imported = run(vec![text("a.parquet", bytes)], &Options::default(), None).unwrap();
+    assert_eq!(imported.columns(), ["*ts timestamp_ms", "sensor text", "n int64"]);
+    assert_eq!(imported.texts("ts"), ["2023-11-14T22:13:20Z", "2023-11-14T22:14:20Z"]);
+    assert_eq!(imported.texts("n"), ["1", "∅"]);
+}
+
+#[test]
+fn files_of_one_import_are_one_table_and_their_names_a_column() {
+    let inputs = || {
+        vec![text("11.csv.gz", "time,v\n2024-01-01 00:00:00,1\n"), text("12.csv", "v,time\n2.5,2024-01-02 00:00:00\n")]
+    };
+    let options = Options { file_column: Some("probe".to_owned()), ..Options::default() };
+    let imported = run(inputs(), &options, None).unwrap();
+    assert_eq!(imported.columns(), ["*time timestamp_us", "v float64", "probe text~u8"]);
+    assert_eq!(imported.texts("probe"), ["11", "12"]);
+    assert_eq!(imported.texts("v"), ["1.0", "2.5"]);
+}
+
+#[test]
+fn a_column_that_one_file_has_not_is_null_there_and_said_so() {
+    let inputs =
+        vec![text("a.csv", "time,x\n2024-01-01 00:00:00,1\n"), text("b.csv", "time,y\n2024-01-01 00:00:00,2\n")];
+    let imported = run(inputs, &Options::default(), None).unwrap();
+    assert_eq!(
+        (imported.texts("x"), imported.texts("y")),
+        (vec!["1".into(), "∅".into()], vec!["∅".into(), "2".into()])
+    );
+    assert!(imported.report.notes[0].starts_with("x, y are not in every file"), "{:?}", imported.report.notes);
+}

@@ -1,0 +1,175 @@
+//! Which column is the time, and how it is read.
+
+use crate::support::{csv, refused, refused_with, run, text, time, with};
+use atsdb_core::TimeUnit;
+use atsdb_import::{DateOrder, Options};
+
+fn order(order: DateOrder) -> Options {
+    Options { date_order: Some(order), ..Options::default() }
+}
+
+#[test]
+fn days_above_twelve_decide_the_order_for_the_whole_column() {
+    assert_eq!(csv("t,v\n01/02/2024,1\n13/02/2024,2\n").texts("t"), ["2024-02-01", "2024-02-13"]);
+    assert_eq!(csv("t,v\n01/02/2024,1\n02/13/2024,2\n").texts("t"), ["2024-01-02", "2024-02-13"]);
+}
+
+#[test]
+fn an_order_that_nothing_decides_is_asked_for() {
+    let error = refused("time,v\n01/02/2024 10:00,1\n03/04/2024 11:00,2\n");
+    assert_eq!(error.message(), "a.csv, column time: no date tells whether the day or the month comes first");
+    assert_eq!(error.hint(), Some("pass --date-order dmy or --date-order mdy"));
+    let content = "time,v\n01/02/2024 10:00,1\n";
+    assert_eq!(with(content, &order(DateOrder::DayFirst)).texts("time"), ["2024-02-01T10:00:00Z"]);
+    assert_eq!(with(content, &order(DateOrder::MonthFirst)).texts("time"), ["2024-01-02T10:00:00Z"]);
+}
+
+#[test]
+fn both_orders_in_one_file_are_refused() {
+    let error = refused("time,v\n13/02/2024 10:00,1\n02/13/2024 11:00,2\n");
+    assert!(error.message().contains("some dates have the day first, others the month"), "{error}");
+}
+
+#[test]
+fn an_order_decided_after_row_200000_counts_from_the_first() {
+    let mut content = "time,v,text\n".to_owned();
+    (0..200_000).for_each(|row| content.push_str(&format!("01/02/2024 10:00,{row},some words to fill the line\n")));
+    content.push_str("02/13/2024 10:00,1,x\n");
+    assert_eq!(csv(content).texts("time")[0], "2024-01-02T10:00:00Z");
+}
+
+#[test]
+fn a_file_that_does_not_tell_follows_the_others_with_a_note() {
+    let inputs = vec![text("a.csv", "time,v\n01/02/2024 10:00,1\n"), text("b.csv", "time,v\n02/13/2024 10:00,1\n")];
+    let imported = run(inputs, &Options::default(), None).unwrap();
+    assert_eq!(imported.texts("time")[0], "2024-01-02T10:00:00Z");
+    assert!(
+        imported.report.notes[0].starts_with("the dates of a.csv do not tell the order"),
+        "{:?}",
+        imported.report.notes
+    );
+}
+
+#[test]
+fn formats_may_differ_in_one_column() {
+    let imported =
+        csv("time,v\n2024-01-01 00:00:00,1\n2024/01/02 05:00,2\n2024-01-03T00:00:00.5+01:00,3\n31/01/2024 07:00,4\n");
+    assert_eq!(
+        imported.texts("time"),
+        ["2024-01-01T00:00:00Z", "2024-01-02T05:00:00Z", "2024-01-02T23:00:00.500Z", "2024-01-31T07:00:00Z"]
+    );
+}
+
+#[test]
+fn seven_digits_of_a_second_make_nanoseconds() {
+    let imported = csv("time,v\n2024-01-01T00:00:00.1234567Z,1\n");
+    assert_eq!(imported.columns()[0], "*time timestamp_ns");
+    assert_eq!(imported.texts("time"), ["2024-01-01T00:00:00.123456700Z"]);
+    assert_eq!(csv("time,v\n2024-01-01T00:00:00.1234560Z,1\n").columns()[0], "*time timestamp_us");
+}
+
+#[test]
+fn epochs_tell_their_unit_by_their_size() {
+    for (value, unit) in [
+        ("1700000000", "timestamp_s"),
+        ("1700000000000", "timestamp_ms"),
+        ("1700000000000000", "timestamp_us"),
+        ("1700000000000000000", "timestamp_ns"),
+        ("1700000000.25", "timestamp_ms"),
+        ("1700000000.1234567", "timestamp_ns"),
+        ("1700000000000.5", "timestamp_us"),
+    ] {
+        assert_eq!(csv(format!("epoch_s,v\n{value},1\n")).columns()[0], format!("*epoch_s {unit}"), "{value}");
+    }
+}
+
+#[test]
+fn numbers_that_are_no_times_need_a_unit() {
+    let error = refused("time,v\n0,1\n60,2\n");
+    assert!(
+        error.message().contains("column time: its numbers, 0 to 60, are no times between 1980 and 2100"),
+        "{error}"
+    );
+    assert!(error.hint().unwrap().contains("--time-unit"));
+    let options = Options { time_unit: Some(TimeUnit::Millisecond), ..Options::default() };
+    assert_eq!(
+        with("time,v\n0,1\n60,2\n", &options).texts("time"),
+        ["1970-01-01T00:00:00Z", "1970-01-01T00:00:00.060Z"]
+    );
+}
+
+#[test]
+fn year_month_day_and_hour_become_one_time() {
+    let content = "No,year,month,day,hour,v\n1,2013,3,1,0,NA\n2,2013,03,01,23,4\n";
+    let imported = with(content, &time("year,month,day,hour"));
+    assert_eq!(imported.columns(), ["*time timestamp_us", "No int64", "v int64"]);
+    assert_eq!(imported.texts("time"), ["2013-03-01T00:00:00Z", "2013-03-01T23:00:00Z"]);
+    let by_itself = csv(content.replace("03,01", "3,1"));
+    assert_eq!(by_itself.texts("time"), imported.texts("time"));
+    assert!(by_itself.report.notes[0].contains("year,month,day,hour"));
+}
+
+#[test]
+fn a_date_and_a_time_of_day_become_one_time() {
+    let imported = with("date,time,v\n2024-01-31,14:19:00,1\n", &time("date,time"));
+    assert_eq!(imported.columns(), ["*time timestamp_us", "v int64"]);
+    assert_eq!(imported.texts("time"), ["2024-01-31T14:19:00Z"]);
+}
+
+#[test]
+fn the_time_is_the_column_whose_name_says_so_else_the_only_one() {
+    assert_eq!(csv("other,ts\n2024-01-01 00:00:00,2024-01-01 00:00:00\n").columns()[1], "*ts timestamp_us");
+    assert_eq!(csv("a,when\n1,2024-01-01 00:00:00\n").columns()[1], "*when timestamp_us");
+    let local = "datetimeUtc,datetimeLocal\n2024-01-01T00:00:00Z,2023-12-31T20:00:00-04:00\n";
+    assert_eq!(csv(local).columns(), ["*datetimeUtc timestamp_us", "datetimeLocal timestamp_us"]);
+    let error = refused("from,to\n2024-01-01 00:00:00,2024-01-01 00:00:00\n");
+    assert_eq!(error.message(), "several columns may be the time: from, to");
+    assert_eq!(error.hint(), Some("choose one: --time from; or --time none"));
+}
+
+#[test]
+fn without_a_time_the_table_is_plain() {
+    let imported = csv("a,b\n1,x\n");
+    assert_eq!(imported.report.definition.time, None);
+    assert!(imported.report.notes[0].starts_with("a plain table"));
+    assert_eq!(with("time,b\n2024-01-01 00:00:00,x\n", &time("none")).report.definition.time, None);
+}
+
+#[test]
+fn a_null_time_is_an_error_or_is_skipped() {
+    let content = "time,v\n2024-01-01 00:00:00,1\nNA,2\n2024-01-01 00:00:02,3\n";
+    let error = refused(content);
+    assert_eq!(error.message(), "a.csv, line 3, column time: \"NA\" a time cannot be NULL");
+    let imported = with(content, &Options { skip_bad: true, ..Options::default() });
+    assert_eq!((imported.report.row_count, imported.report.skipped_count), (2, 1));
+    assert_eq!(imported.report.skipped[0].line, 3);
+    assert_eq!(imported.texts("v"), ["1", "3"]);
+}
+
+#[test]
+fn a_time_that_is_none_names_its_place() {
+    let content = "time,v\n2024-01-01 00:00:00,1\n2024-01-01 00:00:01,\"a\nb\"\nnoon,3\n";
+    assert_eq!(refused(content).message(), "a.csv, line 5, column time: \"noon\" is no time");
+    let error = refused_with("when,v\nx,1\n", &time("wen"));
+    assert_eq!((error.message(), error.hint()), ("--time: no column named wen", Some("did you mean when?")));
+    let error = refused_with("when,v\nx,1\n", &time("when"));
+    assert!(error.message().starts_with("column when holds no times, as \"x\" in line 2"), "{error}");
+}
+
+#[test]
+fn a_part_of_a_time_that_is_wrong_names_its_place() {
+    let error = refused_with("year,month,day\n2024,2,29\n2023,2,29\n", &time("year,month,day"));
+    assert!(
+        error.message().contains("a.csv, line 3, column time: \"2023\" there is no time of year,month,day 2023,2,29"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_file_without_the_time_of_the_others_is_an_error_or_is_skipped() {
+    let inputs = || vec![text("a.csv", "time,v\n2024-01-01 00:00:00,1\n"), text("b.csv", "v,w\n2,3\n4,5\n")];
+    let error = run(inputs(), &Options::default(), None).map(|imported| imported.columns()).unwrap_err();
+    assert_eq!(error.message(), "b.csv, line 2, column time: is missing");
+    let imported = run(inputs(), &Options { skip_bad: true, ..Options::default() }, None).unwrap();
+    assert_eq!((imported.report.row_count, imported.report.skipped_count), (1, 2));
+}

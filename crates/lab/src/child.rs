@@ -1,0 +1,69 @@
+//! The process that runs one contestant. Each run has one of its own, so that memory, caches and crashes stay apart.
+
+use crate::bench::Bench;
+use crate::event::{Event, Job};
+use crate::failure::Failure;
+use crate::{contestants, workloads};
+use atsdb::{Durability, Error, ErrorKind, Result};
+use std::io::{Read, Write};
+
+/// The first argument by which this program knows that it is to call [`run_child`].
+pub const CHILD_ARGUMENT: &str = "lab-child";
+/// The environment variable that is always set for a child.
+pub const CHILD_VARIABLE: &str = "ATSDB_LAB_CHILD";
+/// Its value for a child that runs a job.
+pub const CHILD_RUN: &str = "run";
+/// Its value for a child that ends at once: its start is what is measured.
+pub const CHILD_START: &str = "start";
+
+/// Does what the process that runs the lab asks for: reads a job on standard input, writes events on standard
+/// output. A program that calls [`run`](crate::run) calls this, and nothing else, when its first argument is
+/// [`CHILD_ARGUMENT`].
+///
+/// # Errors
+///
+/// A job that cannot be read, or names what is not there. What fails within the run is told as an event.
+pub fn run_child() -> Result<()> {
+    if std::env::var_os(CHILD_VARIABLE).is_some_and(|value| value == CHILD_START) {
+        return Ok(());
+    }
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).map_err(|error| unreadable(&error))?;
+    let job: Job = serde_json::from_str(&text).map_err(|error| unreadable(&error))?;
+    run_job(&job, &mut |event| {
+        let Ok(line) = event.to_line() else { return false };
+        let mut output = std::io::stdout().lock();
+        writeln!(output, "{line}").and_then(|()| output.flush()).is_ok()
+    })
+}
+
+/// Runs a job in this process.
+///
+/// # Errors
+///
+/// A job that names what is not there.
+pub(crate) fn run_job(job: &Job, sink: &mut dyn FnMut(Event) -> bool) -> Result<()> {
+    let workload = crate::run::find("workload", &job.workload, workloads::all(), |workload| workload.name())?;
+    let contestant =
+        crate::run::find("contestant", &job.contestant, contestants::all(), |contestant| contestant.name())?;
+    let mut bench = Bench {
+        rows: job.rows,
+        seed: job.seed,
+        durability: Durability::parse(&job.durability)?,
+        directory: job.directory.clone(),
+        start_command: job.start_command.clone(),
+        sink,
+    };
+    let reason = match workload.run(contestant, &mut bench) {
+        Ok(()) => None,
+        Err(Failure::Interrupted) => return Ok(()),
+        Err(failure) => Some(failure.to_string()),
+    };
+    sink(Event::Ended { reason });
+    Ok(())
+}
+
+fn unreadable(error: &dyn std::error::Error) -> Error {
+    Error::new(ErrorKind::Usage, format!("cannot read the lab's job: {error}"))
+        .with_hint(format!("{CHILD_ARGUMENT} is for the lab itself; use: atsdb lab run"))
+}

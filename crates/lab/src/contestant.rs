@@ -1,0 +1,193 @@
+//! The contract of a contestant: a system that runs workloads.
+//!
+//! A contestant is one file under `contestants`. What it cannot do it refuses with [`Failure::Cannot`] and the
+//! reason, which the report shows in place of a figure. Workloads speak to it in rows, batches and SQL text; where
+//! dialects differ, [`Dialect`] gives the spelling.
+
+use crate::answer::Answer;
+use crate::digest::RowDigest;
+use crate::failure::Failure;
+use crate::rows::RowSet;
+use arrow::array::RecordBatch;
+use atsdb::{Durability, TableDefinition};
+use std::path::{Path, PathBuf};
+
+/// Where a contestant keeps its data, and what its commits survive.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// A folder of its own, there already.
+    pub directory: PathBuf,
+    /// What an acknowledged commit survives.
+    pub durability: Durability,
+}
+
+/// How a contestant spells what SQL leaves open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// SQLite: a time is an integer of seconds.
+    Sqlite,
+    /// atsdb: a time is a timestamp.
+    Atsdb,
+}
+
+impl Dialect {
+    /// A time, given in seconds since the epoch, as a literal.
+    pub fn time(self, seconds: i64) -> String {
+        match self {
+            Self::Sqlite => seconds.to_string(),
+            Self::Atsdb => format!("'{}'", utc(seconds)),
+        }
+    }
+
+    /// The start of the hour that the time in `column` falls in.
+    pub fn hour(self, column: &str) -> String {
+        match self {
+            Self::Sqlite => format!("({column} / 3600 * 3600)"),
+            Self::Atsdb => format!("date_trunc('hour', {column})"),
+        }
+    }
+}
+
+fn utc(seconds: i64) -> String {
+    atsdb::time::format_time(seconds, atsdb::TimeUnit::Second)
+}
+
+/// A system that runs workloads.
+pub trait Contestant: Sync {
+    /// Its name in results and on the command line.
+    fn name(&self) -> &'static str;
+
+    /// What it is, in a line.
+    fn summary(&self) -> &'static str;
+
+    /// Its version, or why it cannot run here and what would install it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Cannot`] with the command that installs it.
+    fn version(&self) -> Result<String, Failure>;
+
+    /// Opens what is in `place`, or begins anew when that is empty.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports.
+    fn open(&self, place: &Place) -> Result<Box<dyn Session>, Failure>;
+
+    /// What everything in `place` occupies, logs and indexes included, in bytes, when no session is open. By
+    /// default the lengths of the files.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be read.
+    fn bytes(&self, place: &Place) -> Result<u64, Failure> {
+        folder_bytes(&place.directory)
+    }
+
+    /// Whether the system is a program of its own, whose start can be timed.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Cannot`] where it is part of another program.
+    fn has_program(&self) -> Result<(), Failure>;
+}
+
+/// An open database. Dropping it closes it; everything is then in its place.
+pub trait Session {
+    /// Its dialect.
+    fn dialect(&self) -> Dialect;
+
+    /// Every setting that bears on speed or safety, as `name = value`.
+    fn settings(&self) -> Vec<String>;
+
+    /// Creates a table.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports.
+    fn create_table(&mut self, table: &TableDefinition) -> Result<(), Failure>;
+
+    /// Begins a load. What it takes is there when [`Loader::finish`] returns.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports.
+    fn loader<'a>(&'a mut self, table: &TableDefinition) -> Result<Box<dyn Loader + 'a>, Failure>;
+
+    /// Brings what was loaded into its lasting form, where there is another than that of the load.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Cannot`] where there is none.
+    fn seal(&mut self) -> Result<(), Failure>;
+
+    /// Makes what a user would make before looking up single series and short times: indexes.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Cannot`] where there is nothing to make.
+    fn prepare_lookups(&mut self, table: &TableDefinition) -> Result<(), Failure>;
+
+    /// Reads every row and column.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports.
+    fn read_all(&mut self, table: &TableDefinition) -> Result<RowDigest, Failure>;
+
+    /// Answers a query.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports.
+    fn query(&mut self, sql: &str) -> Result<Answer, Failure>;
+
+    /// Runs statements one by one, each a transaction of its own.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports. [`Failure::Cannot`] where it does not know such statements.
+    fn execute(&mut self, statements: &[String]) -> Result<(), Failure>;
+
+    /// Runs statements one by one, all in one transaction.
+    ///
+    /// # Errors
+    ///
+    /// As [`execute`](Self::execute).
+    fn transaction(&mut self, statements: &[String]) -> Result<(), Failure>;
+}
+
+/// A load in progress. What is dropped unfinished is not there.
+pub trait Loader {
+    /// Takes rows, one by one.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports.
+    fn rows(&mut self, rows: &RowSet) -> Result<(), Failure>;
+
+    /// Takes a batch.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports.
+    fn batch(&mut self, batch: &RecordBatch) -> Result<(), Failure>;
+
+    /// Commits.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports.
+    fn finish(self: Box<Self>) -> Result<(), Failure>;
+}
+
+/// The lengths of all files below `folder`, in bytes.
+pub(crate) fn folder_bytes(folder: &Path) -> Result<u64, Failure> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder).map_err(Failure::broken)? {
+        let entry = entry.map_err(Failure::broken)?;
+        let metadata = entry.metadata().map_err(Failure::broken)?;
+        bytes += if metadata.is_dir() { folder_bytes(&entry.path())? } else { metadata.len() };
+    }
+    Ok(bytes)
+}

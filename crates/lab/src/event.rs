@@ -1,0 +1,101 @@
+//! What passes between the process that runs the lab and the one that runs a contestant: a [`Job`] on the child's
+//! standard input, an [`Event`] a line on its standard output. Both are JSON; a line that is none is passed over.
+
+use crate::failure::Failure;
+use crate::measure::Figure;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// One contestant's run of one workload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// The workload's name.
+    pub workload: String,
+    /// The contestant's name.
+    pub contestant: String,
+    /// How many rows.
+    pub rows: u64,
+    /// Where randomness starts.
+    pub seed: u64,
+    /// `full`, `normal` or `off`.
+    pub durability: String,
+    /// An empty folder.
+    pub directory: PathBuf,
+    /// The command that starts this program and ends it at once.
+    pub start_command: Vec<String>,
+}
+
+/// What happens in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The contestant opened its place with these settings.
+    Opened {
+        /// As `name = value`.
+        settings: Vec<String>,
+    },
+    /// Something to show while waiting.
+    Progress {
+        /// What is going on.
+        text: String,
+    },
+    /// A measure has a figure.
+    Measured {
+        /// Which measure.
+        measure: String,
+        /// The figure.
+        figure: Figure,
+    },
+    /// The contestant has no way to do it.
+    Skipped {
+        /// Which measure.
+        measure: String,
+        /// Why.
+        reason: String,
+    },
+    /// It tried and failed.
+    Failed {
+        /// Which measure.
+        measure: String,
+        /// What went wrong.
+        reason: String,
+    },
+    /// The run ended; without a reason, as it should.
+    Ended {
+        /// Why it went no further.
+        reason: Option<String>,
+    },
+}
+
+const MARK: &str = "atsdb-lab ";
+
+impl Event {
+    /// The line of this event, without its end.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written as JSON.
+    pub fn to_line(&self) -> Result<String, Failure> {
+        serde_json::to_string(self).map(|json| format!("{MARK}{json}")).map_err(Failure::broken)
+    }
+
+    /// The event of a line, if it is one. What stands before its mark is passed over.
+    pub fn of_line(line: &str) -> Option<Self> {
+        let start = line.find(MARK)? + MARK.len();
+        serde_json::from_str(&line[start..]).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_survives_its_line_and_noise_is_passed_over() {
+        let figure = Figure { value: 1.5, first: None, answer: None, memory_peak_bytes: Some(7) };
+        let event = Event::Measured { measure: "count".to_owned(), figure };
+        let line = event.to_line().expect("a line");
+        assert_eq!(Event::of_line(&format!("test child ... {line}\n")), Some(event));
+        assert_eq!(Event::of_line("running 1 test"), None);
+    }
+}

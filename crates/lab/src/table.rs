@@ -1,0 +1,179 @@
+//! A report for the terminal: a table for each workload, contestants side by side.
+
+use crate::measure::Unit;
+use crate::report::{MeasureResult, Report, Settings, WorkloadReport};
+use std::fmt::Write;
+
+/// The contestant whose advantage over each other one is shown.
+const OURS: &str = "atsdb";
+
+/// Rows of cells, of one width a column.
+struct Grid {
+    rows: Vec<Vec<String>>,
+}
+
+impl Report {
+    /// The report as text for a terminal. A figure is the median of the runs, with half their range in percent; a
+    /// factor above 1 says that atsdb is better.
+    pub fn to_table(&self) -> String {
+        let mut text = String::new();
+        let memory = self.machine.memory_bytes.map(|bytes| format!(", {} GiB", bytes >> 30)).unwrap_or_default();
+        let Settings { seed, repeat, durability } = &self.settings;
+        line(
+            &mut text,
+            &format!("{} cores of {}{memory}, {}", self.machine.cores, self.machine.processor, self.machine.kernel),
+        );
+        let versions: Vec<String> = self
+            .contestants
+            .iter()
+            .map(|contestant| match (&contestant.version, &contestant.absent) {
+                (Some(version), _) => format!("{} ({})", version, contestant.settings.join(", ")),
+                (None, reason) => format!("{}: absent, {}", contestant.name, reason.as_deref().unwrap_or("unknown")),
+            })
+            .collect();
+        versions.iter().for_each(|version| line(&mut text, version));
+        for workload in &self.workloads {
+            let title = format!(
+                "\n{}: {} rows, seed {seed}, durability {durability}, {}",
+                workload.name,
+                grouped(workload.rows),
+                if *repeat == 1 { "one run".to_owned() } else { format!("median of {repeat} runs") }
+            );
+            line(&mut text, &title);
+            self.workload(workload, &mut text);
+        }
+        if self.interrupted {
+            line(&mut text, "\ninterrupted: these are the figures until then");
+        }
+        text
+    }
+
+    fn workload(&self, workload: &WorkloadReport, text: &mut String) {
+        let names: Vec<&str> = self
+            .contestants
+            .iter()
+            .filter(|contestant| contestant.version.is_some())
+            .map(|contestant| contestant.name.as_str())
+            .collect();
+        let others: Vec<&str> = names.iter().copied().filter(|name| *name != OURS && names.contains(&OURS)).collect();
+        let mut grid = Grid { rows: Vec::new() };
+        let factors = others.iter().map(|other| format!("{OURS} / {other}"));
+        grid.rows
+            .push([String::new()].into_iter().chain(names.iter().map(ToString::to_string)).chain(factors).collect());
+
+        let mut notes: Vec<String> = Vec::new();
+        for measure in &workload.measures {
+            if measure.results.is_empty() {
+                continue;
+            }
+            let of = |name: &str| measure.results.iter().find(|result| result.contestant == name);
+            let mut row = vec![measure.title.clone()];
+            row.extend(names.iter().map(|name| cell(of(name), measure.unit, &mut notes)));
+            row.extend(others.iter().map(|other| match (median(of(OURS)), median(of(other))) {
+                (Some(ours), Some(theirs)) => factor(measure.unit.advantage(ours, theirs)),
+                _ => String::new(),
+            }));
+            grid.rows.push(row);
+            for fact in workload.facts.iter().filter(|fact| fact.measures.first() == Some(&measure.name)) {
+                let mut row = vec![format!("  {}: {}", fact.title, fact.unit.format(fact.value))];
+                row.extend(names.iter().map(|name| match median(of(name)) {
+                    Some(median) => format!("{} of it", factor(median / fact.value)),
+                    None => String::new(),
+                }));
+                grid.rows.push(row);
+            }
+        }
+        grid.write(text);
+        for (position, note) in notes.iter().enumerate() {
+            line(text, &format!("[{}] {note}", position + 1));
+        }
+        for broken in &workload.broken {
+            line(text, &format!("{} did not reach the end: {}", broken.contestant, broken.reason));
+        }
+    }
+}
+
+fn cell(result: Option<&MeasureResult>, unit: Unit, notes: &mut Vec<String>) -> String {
+    let Some(result) = result else { return String::new() };
+    let mut note = |word: &str, reason: &str| {
+        let text = format!("{}: {reason}", result.contestant);
+        let position = notes.iter().position(|note| *note == text).unwrap_or_else(|| {
+            notes.push(text);
+            notes.len() - 1
+        });
+        format!("{word} [{}]", position + 1)
+    };
+    match (&result.failed, &result.skipped, &result.spread) {
+        (Some(reason), _, _) => note("FAILED", reason),
+        (None, _, Some(spread)) if result.runs.len() > 1 => {
+            format!("{} ±{:.0} %", unit.format(spread.median), spread.relative() * 100.0)
+        }
+        (None, _, Some(spread)) => unit.format(spread.median),
+        (None, Some(reason), None) => note("skipped", reason),
+        (None, None, None) => String::new(),
+    }
+}
+
+fn median(result: Option<&MeasureResult>) -> Option<f64> {
+    result?.spread.map(|spread| spread.median)
+}
+
+fn factor(value: f64) -> String {
+    match value {
+        value if value >= 100.0 => format!("{value:.0} x"),
+        value if value >= 10.0 => format!("{value:.1} x"),
+        value if value < 0.1 => format!("{value:.4} x"),
+        value => format!("{value:.2} x"),
+    }
+}
+
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn line(text: &mut String, line: &str) {
+    text.push_str(line);
+    text.push('\n');
+}
+
+impl Grid {
+    /// Writes the rows, the first column at the left, the others at the right of their width.
+    fn write(&self, text: &mut String) {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |column: usize| {
+            self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        for row in &self.rows {
+            let mut line = String::new();
+            for (column, cell) in row.iter().enumerate() {
+                let width = widths[column];
+                // Writing to a string cannot fail.
+                let _ = match column {
+                    0 => write!(line, "{cell:<width$}"),
+                    _ => write!(line, "  {cell:>width$}"),
+                };
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        assert_eq!([0, 999, 1_000, 2_000_000].map(grouped), ["0", "999", "1,000", "2,000,000"]);
+    }
+}

@@ -1,0 +1,125 @@
+//! A small run of every workload on every contestant, in child processes as in earnest.
+
+use atsdb_lab::{CHILD_VARIABLE, Progress, Report, RunOptions, list, run};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+/// The lab starts this test as its child; run with the others, it does nothing.
+#[test]
+fn child() {
+    if std::env::var_os(CHILD_VARIABLE).is_some() {
+        atsdb_lab::run_child().expect("a job");
+    }
+}
+
+fn options(folder: &Path) -> RunOptions {
+    let mut options = RunOptions::new(folder).expect("this program's path");
+    let program = options.child_command[0].clone();
+    options.child_command = [program.as_str(), "run::child", "--exact", "--nocapture"].map(str::to_owned).to_vec();
+    options.start_command = options.child_command.clone();
+    options.rows = Some(20_000);
+    options.repeat = 2;
+    options.date = "2024-01-01".to_owned();
+    options
+}
+
+#[test]
+fn every_contestant_answers_alike_and_what_it_cannot_do_has_a_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut bounds, mut steps) = (0, Vec::new());
+    let report = run(&options(folder.path()), &mut |progress| match progress {
+        Progress::Bound { disk_bytes, time } => bounds += u32::from(disk_bytes > 0 && !time.is_zero()),
+        Progress::Step { step, steps: all, contestant, .. } => {
+            assert!(step <= all);
+            if steps.last().is_none_or(|(last, _)| *last != step) {
+                steps.push((step, contestant.to_owned()));
+            }
+        }
+    })
+    .expect("a report");
+    assert_eq!(bounds, 1, "the bound is stated once");
+    let names: Vec<&str> = steps.iter().map(|(_, name)| name.as_str()).collect();
+    let contestants: Vec<&str> = report.contestants.iter().map(|contestant| contestant.name.as_str()).collect();
+    let rotated: Vec<&str> = contestants.iter().cycle().skip(1).take(contestants.len()).copied().collect();
+    assert_eq!(names, [contestants, rotated].concat(), "the order rotates from run to run");
+
+    for workload in &report.workloads {
+        assert!(workload.broken.is_empty(), "{:?}", workload.broken);
+        for measure in &workload.measures {
+            assert_eq!(measure.results.len(), report.contestants.len(), "{} is measured or skipped", measure.name);
+            for result in &measure.results {
+                let place = format!("{} of {}", measure.name, result.contestant);
+                assert_eq!(result.failed, None, "{place}");
+                assert_eq!(result.durability, "full", "{place}");
+                assert!(result.skipped.is_some() != result.spread.is_some(), "{place}: a figure or a reason");
+                assert!(result.runs.iter().all(|run| run.value > 0.0 && run.value.is_finite()), "{place}");
+                assert!(result.spread.is_none() || result.runs.len() == 2, "{place}");
+            }
+        }
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 0, "nothing is left behind");
+
+    let json = report.to_json().expect("JSON");
+    let again: Report = serde_json::from_str(&json).expect("the same shape");
+    assert_eq!(again.to_table(), report.to_table(), "results.json draws the same table");
+    let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(value["format"], 1);
+    assert_eq!(value["date"], "2024-01-01");
+    assert_eq!(value["workloads"][0]["rows"], 20_000);
+    assert_eq!(value["workloads"][0]["measures"][0]["unit"], "rows_per_second");
+    assert!(value["machine"]["cores"].as_u64().is_some_and(|cores| cores > 0));
+
+    let table = report.to_table();
+    assert!(table.contains("series: 20,000 rows, seed 1, durability full, median of 2 runs"), "{table}");
+    assert!(table.contains("Shannon entropy, 8 columns"), "{table}");
+}
+
+#[test]
+fn a_stopped_run_keeps_what_it_has() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = options(folder.path());
+    let stop = options.stop.clone();
+    let report = run(&options, &mut |progress| {
+        if let Progress::Step { doing: "reading rows back", .. } = progress {
+            stop.store(true, Ordering::Relaxed);
+        }
+    })
+    .expect("a report");
+    assert!(report.interrupted);
+    let first = &report.workloads[0].measures[0];
+    assert_eq!((first.name.as_str(), first.results.len()), ("append_rows", 1));
+    assert!(report.to_table().contains("interrupted"));
+    assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn a_child_that_dies_is_reported_with_its_last_words() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut options = options(folder.path());
+    options.child_command = ["sh", "-c", "echo no memory >&2; exit 7"].map(str::to_owned).to_vec();
+    let report = run(&options, &mut |_| ()).expect("a report");
+    let broken = &report.workloads[0].broken;
+    assert_eq!(broken.len(), report.contestants.len());
+    assert!(broken[0].reason.contains("exit status: 7: no memory"), "{}", broken[0].reason);
+}
+
+#[test]
+fn unknown_names_get_the_nearest() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut options = options(folder.path());
+    options.workloads = vec!["serie".to_owned()];
+    let error = run(&options, &mut |_| ()).expect_err("no such workload").to_string();
+    assert!(error.contains("no workload named serie") && error.contains("series"), "{error}");
+    options.workloads.clear();
+    options.contestants = vec!["sqlit".to_owned()];
+    let error = run(&options, &mut |_| ()).expect_err("no such contestant").to_string();
+    assert!(error.contains("no contestant named sqlit") && error.contains("did you mean sqlite"), "{error}");
+}
+
+#[test]
+fn the_list_names_workloads_and_contestants_with_their_versions() {
+    let listed = list();
+    let names: Vec<&str> = listed.iter().map(|listed| listed.name).collect();
+    assert_eq!(names, ["series", "sqlite", "atsdb"]);
+    assert!(listed.iter().all(|listed| listed.presence.is_ok() && !listed.summary.is_empty()));
+}

@@ -1,0 +1,23 @@
+//! Leases: who does the maintenance.
+
+use crate::state::{Lease, State};
+
+/// Takes or extends a lease; says whether the holder has it now.
+pub(crate) fn acquire(state: &mut State, name: &str, holder: &str, now_ms: i64, ttl_ms: i64) -> bool {
+    if let Some(lease) = state.leases.get(name)
+        && lease.holder != holder
+        && lease.expires_ms > now_ms
+    {
+        return false;
+    }
+    let lease = Lease { holder: holder.to_owned(), expires_ms: now_ms.saturating_add(ttl_ms) };
+    state.leases.insert(name.to_owned(), lease);
+    true
+}
+
+/// Gives a lease back, if the holder has it.
+pub(crate) fn release(state: &mut State, name: &str, holder: &str) {
+    if state.leases.get(name).is_some_and(|lease| lease.holder == holder) {
+        state.leases.remove(name);
+    }
+}

@@ -1,0 +1,47 @@
+//! Snapshots: a reference to the view of one moment. Writing chunks is in `chunk_write`.
+
+use crate::mapping;
+use crate::state::View;
+use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, Result, Snapshot, Table, TableId, TimeRange};
+use std::sync::Arc;
+
+/// The store at the moment the reference was taken.
+#[derive(Debug)]
+pub(crate) struct MemorySnapshot {
+    view: Arc<View>,
+}
+
+impl MemorySnapshot {
+    pub(crate) fn new(view: Arc<View>) -> Self {
+        Self { view }
+    }
+}
+
+impl Snapshot for MemorySnapshot {
+    fn tables(&self) -> Result<Vec<Table>> {
+        let tables = self.view.tables.iter();
+        Ok(tables.map(|(id, stored)| Table { id: *id, definition: stored.definition.clone() }).collect())
+    }
+
+    fn chunks(&self, table: TableId, range: TimeRange) -> Result<Vec<ChunkEntry>> {
+        let Some(stored) = self.view.tables.get(&table) else { return Ok(Vec::new()) };
+        let entries = stored.chunks.values().map(|chunk| &chunk.entry);
+        Ok(entries.filter(|entry| range.overlaps(entry.time_min, entry.time_max)).cloned().collect())
+    }
+
+    fn mapping(&self, table: TableId, column: ColumnId, first: u32) -> Result<Vec<Vec<u8>>> {
+        let stored = self.view.tables.get(&table);
+        Ok(stored.map_or_else(Vec::new, |stored| mapping::read(&stored.dictionaries, column, first)))
+    }
+
+    fn read_pages(&self, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {
+        let stored =
+            self.view.chunks.get(&chunk).ok_or_else(|| Error::corrupt(format!("chunk {} is missing", chunk.0)))?;
+        let page = |column: &ColumnId| {
+            let found = stored.pages.iter().find(|(name, _)| name == column).map(|(_, bytes)| bytes.clone());
+            let missing = || Error::corrupt(format!("the page of column {} of chunk {} is missing", column.0, chunk.0));
+            found.ok_or_else(missing)
+        };
+        columns.iter().map(page).collect()
+    }
+}

@@ -1,0 +1,71 @@
+//! What the store holds.
+
+use atsdb_core::{ChunkEntry, ChunkId, ColumnId, NewChunk, StageId, TableDefinition, TableId};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, RwLock};
+
+/// What snapshots see. It is shared with them, and copied when it changes while they hold it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct View {
+    pub(crate) tables: BTreeMap<TableId, Arc<StoredTable>>,
+    pub(crate) chunks: BTreeMap<ChunkId, Arc<StoredChunk>>,
+}
+
+/// A table with its chunks, by slice and number.
+#[derive(Debug, Clone)]
+pub(crate) struct StoredTable {
+    pub(crate) definition: TableDefinition,
+    pub(crate) chunks: BTreeMap<(i64, ChunkId), Arc<StoredChunk>>,
+    pub(crate) dictionaries: Dictionaries,
+}
+
+/// A chunk with its pages, by column.
+#[derive(Debug)]
+pub(crate) struct StoredChunk {
+    pub(crate) entry: ChunkEntry,
+    pub(crate) pages: Vec<(ColumnId, Vec<u8>)>,
+}
+
+/// The dictionaries of a table's columns. They only grow, so that snapshots share them with writers.
+pub(crate) type Dictionaries = Arc<RwLock<BTreeMap<ColumnId, Dictionary>>>;
+
+/// Strings to indices, and back.
+#[derive(Debug, Default)]
+pub(crate) struct Dictionary {
+    pub(crate) indices: HashMap<Arc<[u8]>, u32>,
+    pub(crate) values: Vec<Arc<[u8]>>,
+}
+
+/// What waits for its commit.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    pub(crate) touched_ms: i64,
+    pub(crate) tables: BTreeMap<TableId, Arc<StoredTable>>,
+    pub(crate) chunks: Vec<NewChunk>,
+}
+
+/// Who does the maintenance.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    pub(crate) holder: String,
+    pub(crate) expires_ms: i64,
+}
+
+/// Everything. The last numbers given are kept, so that none is used again.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) view: Arc<View>,
+    pub(crate) stages: BTreeMap<StageId, Stage>,
+    pub(crate) batches: HashMap<String, i64>,
+    pub(crate) leases: HashMap<String, Lease>,
+    pub(crate) table_last: i64,
+    pub(crate) chunk_last: i64,
+    pub(crate) stage_last: i64,
+}
+
+impl State {
+    /// The view, for changing it.
+    pub(crate) fn view_mut(&mut self) -> &mut View {
+        Arc::make_mut(&mut self.view)
+    }
+}

@@ -1,0 +1,101 @@
+//! The store itself: one lock around the state, and which module does what.
+
+use crate::snapshot::MemorySnapshot;
+use crate::state::State;
+use crate::{chunk_write, commit, lease, mapping, reclaim, size, stage, table, verify};
+use atsdb_core::store::{Finding, Reclaimed, StoreSize};
+use atsdb_core::{
+    Change, ColumnId, Durability, NewChunk, Outcome, Result, Snapshot, StageId, Store, Table, TableDefinition, TableId,
+};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A store in memory. It ends with its last user.
+#[derive(Debug)]
+pub struct MemoryStore {
+    uid: [u8; 16],
+    state: Mutex<State>,
+}
+
+impl MemoryStore {
+    /// An empty store with this name.
+    pub fn new(uid: [u8; 16]) -> Self {
+        Self { uid, state: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Every change is checked before the first step of it is done, so that a panic leaves none half done.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for MemoryStore {
+    fn url(&self) -> &str {
+        "memory:"
+    }
+
+    fn uid(&self) -> [u8; 16] {
+        self.uid
+    }
+
+    /// A crash takes the store.
+    fn durability(&self) -> Durability {
+        Durability::Off
+    }
+
+    fn create_table(&self, definition: &TableDefinition, stage: Option<StageId>) -> Result<Table> {
+        definition.check()?;
+        table::create(&mut self.state(), definition, stage)
+    }
+
+    fn drop_table(&self, table: TableId) -> Result<()> {
+        table::drop(&mut self.state(), table)
+    }
+
+    fn map_values(&self, table: TableId, column: ColumnId, capacity: u64, values: &[&[u8]]) -> Result<Vec<u32>> {
+        mapping::map_values(&self.state(), table, column, capacity, values)
+    }
+
+    fn open_stage(&self, now_ms: i64) -> Result<StageId> {
+        Ok(stage::open(&mut self.state(), now_ms))
+    }
+
+    fn stage(&self, stage: StageId, chunks: Vec<NewChunk>, now_ms: i64) -> Result<()> {
+        chunks.iter().try_for_each(chunk_write::check)?;
+        stage::write(&mut self.state(), stage, chunks, now_ms)
+    }
+
+    fn abandon_stage(&self, stage: StageId) -> Result<()> {
+        self.state().stages.remove(&stage);
+        Ok(())
+    }
+
+    fn commit(&self, changes: Vec<Change>, now_ms: i64) -> Result<Vec<Result<Outcome>>> {
+        let mut state = self.state();
+        Ok(changes.into_iter().map(|change| commit::commit(&mut state, change, now_ms)).collect())
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
+        Ok(Box::new(MemorySnapshot::new(Arc::clone(&self.state().view))))
+    }
+
+    fn acquire_lease(&self, name: &str, holder: &str, now_ms: i64, ttl_ms: i64) -> Result<bool> {
+        Ok(lease::acquire(&mut self.state(), name, holder, now_ms, ttl_ms))
+    }
+
+    fn release_lease(&self, name: &str, holder: &str) -> Result<()> {
+        lease::release(&mut self.state(), name, holder);
+        Ok(())
+    }
+
+    fn reclaim(&self, byte_budget: u64, now_ms: i64) -> Result<Reclaimed> {
+        Ok(reclaim::reclaim(&mut self.state(), byte_budget, now_ms))
+    }
+
+    fn size(&self) -> Result<StoreSize> {
+        Ok(size::size(&self.state()))
+    }
+
+    fn verify(&self) -> Result<Vec<Finding>> {
+        Ok(verify::verify(&self.state().view))
+    }
+}

@@ -1,0 +1,207 @@
+//! Errors: what the parser and DataFusion report, as the errors that every crate returns.
+
+use crate::script::Place;
+use atsdb_core::name::nearest_name;
+use atsdb_core::{Error, ErrorKind};
+use datafusion::arrow::error::ArrowError;
+use datafusion::common::{DataFusionError, SchemaError};
+use datafusion::sql::sqlparser::parser::ParserError;
+
+/// [`ErrorKind::Sql`] with this message.
+pub(crate) fn sql_error(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Sql, message)
+}
+
+/// A statement or clause that cannot be done now.
+pub(crate) fn not_supported(what: impl std::fmt::Display) -> Error {
+    sql_error(format!("{what} is not supported yet"))
+}
+
+/// The text is wrong at a place of the script.
+pub(crate) fn syntax_error(message: impl std::fmt::Display, place: Place) -> Error {
+    sql_error(format!("syntax error at line {}, column {}: {message}", place.line, place.column))
+}
+
+/// Inside a statement a wrong name is an error of the SQL text, whoever found it.
+pub(crate) fn as_sql_error(error: Error) -> Error {
+    if error.kind() != ErrorKind::NotFound && error.kind() != ErrorKind::Usage {
+        return error;
+    }
+    let changed = sql_error(error.message());
+    match error.hint() {
+        Some(hint) => changed.with_hint(hint),
+        None => changed,
+    }
+}
+
+/// An error of the parser; `place` is where the statement begins.
+pub(crate) fn from_parser(error: ParserError, place: Place) -> Error {
+    match error {
+        ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
+            let (message, inner) = split_place(&message);
+            match inner {
+                Some(inner) => syntax_error(message, place.of_inner(inner)),
+                None => syntax_error(message, place),
+            }
+        }
+        ParserError::RecursionLimitExceeded => too_deep(),
+    }
+}
+
+/// SQL text nested deeper than is allowed.
+pub(crate) fn too_deep() -> Error {
+    sql_error("the statement is nested too deep")
+        .with_hint(format!("the most is {} levels", atsdb_core::limits::SQL_DEPTH_MAX))
+}
+
+/// `message at Line: 1, Column: 8` taken apart.
+fn split_place(message: &str) -> (&str, Option<Place>) {
+    let parse = || {
+        let (text, place) = message.rsplit_once(" at Line: ")?;
+        let (line, column) = place.split_once(", Column: ")?;
+        Some((text, Place { line: line.trim().parse().ok()?, column: column.trim().parse().ok()? }))
+    };
+    match parse() {
+        Some((text, place)) => (text, Some(place)),
+        None => (message, None),
+    }
+}
+
+/// An error of planning or execution.
+pub(crate) fn from_datafusion(error: DataFusionError) -> Error {
+    match error {
+        DataFusionError::External(error) => match error.downcast::<Error>() {
+            Ok(error) => *error,
+            Err(error) => match error.downcast::<DataFusionError>() {
+                Ok(error) => from_datafusion(*error),
+                Err(error) => Error::internal(error.to_string()),
+            },
+        },
+        DataFusionError::ArrowError(error, _) => from_arrow(*error),
+        DataFusionError::Context(_, error) | DataFusionError::Diagnostic(_, error) => from_datafusion(*error),
+        DataFusionError::Collection(errors) => match errors.into_iter().next() {
+            Some(error) => from_datafusion(error),
+            None => Error::internal("an empty collection of errors"),
+        },
+        DataFusionError::Shared(error) => from_shared(&error),
+        DataFusionError::SchemaError(error, _) => from_schema(&error),
+        DataFusionError::SQL(error, _) => from_parser(*error, Place::START),
+        DataFusionError::Plan(message) | DataFusionError::Configuration(message) => with_split_hint(&message),
+        DataFusionError::NotImplemented(message) => sql_error(format!("not supported: {message}")),
+        DataFusionError::Execution(message) => Error::invalid(message),
+        DataFusionError::ResourcesExhausted(message) => out_of_memory(&message),
+        DataFusionError::IoError(error) => {
+            Error::new(ErrorKind::Unavailable, format!("temporary file: {error}")).with_source(error)
+        }
+        DataFusionError::ExecutionJoin(error) => Error::internal(format!("the query's task failed: {error}")),
+        DataFusionError::Internal(message) => Error::internal(format!("DataFusion: {message}")),
+        other => sql_error(other.strip_backtrace()),
+    }
+}
+
+/// An error behind an `Arc` cannot be taken out: its text is kept, and its kind where that is known.
+fn from_shared(error: &DataFusionError) -> Error {
+    match error {
+        DataFusionError::External(inner) => match inner.downcast_ref::<Error>() {
+            Some(error) => error.duplicate(),
+            None => Error::internal(inner.to_string()),
+        },
+        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => from_shared(inner),
+        DataFusionError::Shared(inner) => from_shared(inner),
+        DataFusionError::ArrowError(error, _) => match error.as_ref() {
+            ArrowError::ExternalError(inner) => match inner.downcast_ref::<Error>() {
+                Some(error) => error.duplicate(),
+                None => Error::internal(inner.to_string()),
+            },
+            inner => Error::invalid(inner.to_string()),
+        },
+        DataFusionError::ResourcesExhausted(message) => out_of_memory(message),
+        DataFusionError::Execution(message) => Error::invalid(message.clone()),
+        other => Error::internal(other.strip_backtrace()),
+    }
+}
+
+fn from_arrow(error: ArrowError) -> Error {
+    match error {
+        ArrowError::ExternalError(error) => match error.downcast::<Error>() {
+            Ok(error) => *error,
+            Err(error) => match error.downcast::<DataFusionError>() {
+                Ok(error) => from_datafusion(*error),
+                Err(error) => Error::internal(error.to_string()),
+            },
+        },
+        ArrowError::DivideByZero => Error::invalid("division by zero").with_hint("guard it: x / nullif(y, 0)"),
+        ArrowError::ArithmeticOverflow(message) => {
+            Error::invalid(format!("overflow: {message}")).with_hint("cast to a wider type first: CAST(x AS DOUBLE)")
+        }
+        ArrowError::CastError(message) | ArrowError::ParseError(message) | ArrowError::ComputeError(message) => {
+            Error::invalid(message)
+        }
+        ArrowError::InvalidArgumentError(message) => Error::invalid(message),
+        ArrowError::MemoryError(message) => out_of_memory(&message),
+        other => Error::internal(other.to_string()),
+    }
+}
+
+fn from_schema(error: &SchemaError) -> Error {
+    let SchemaError::FieldNotFound { field, valid_fields } = error else {
+        return sql_error(error.to_string());
+    };
+    let names: Vec<&str> = valid_fields.iter().map(|column| column.name.as_str()).collect();
+    let error = match &field.relation {
+        Some(relation) => sql_error(format!("no column named {} in {relation}", field.name)),
+        None => sql_error(format!("no column named {}", field.name)),
+    };
+    match nearest_name(&field.name, names.iter().copied()) {
+        Some(near) => error.with_hint(format!("did you mean {near}?")),
+        None if names.is_empty() => error,
+        None => {
+            let more = if names.len() > 12 { ", ..." } else { "" };
+            error.with_hint(format!("there are: {}{more}", names[..names.len().min(12)].join(", ")))
+        }
+    }
+}
+
+/// DataFusion appends its suggestion as a second sentence.
+fn with_split_hint(message: &str) -> Error {
+    match message.split_once("\nDid you mean ").or_else(|| message.split_once(" Did you mean ")) {
+        Some((message, near)) => {
+            let near = near.trim_end_matches(['?', '.']).trim_matches('\'');
+            sql_error(message.trim_end_matches('.')).with_hint(format!("did you mean {near}?"))
+        }
+        None => sql_error(message.trim_end_matches('.')),
+    }
+}
+
+fn out_of_memory(message: &str) -> Error {
+    let first = message.lines().next().unwrap_or_default();
+    Error::new(ErrorKind::Resources, "the query needs more memory than it may have")
+        .with_hint("narrow the time range, select fewer columns, or allow more memory")
+        .with_source(first.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parser_error_is_placed_in_the_script() {
+        let error = ParserError::ParserError("Expected: x, found: y at Line: 2, Column: 5".into());
+        let error = from_parser(error, Place { line: 10, column: 3 });
+        assert_eq!(error.to_string(), "syntax error at line 11, column 5: Expected: x, found: y");
+    }
+
+    #[test]
+    fn an_error_of_the_engine_comes_out_as_it_went_in() {
+        let inner = Error::corrupt("chunk 7").with_hint("restore it");
+        let error = from_datafusion(DataFusionError::External(Box::new(inner)).context("scan"));
+        assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Corrupt, "chunk 7 (restore it)"));
+    }
+
+    #[test]
+    fn out_of_memory_says_what_to_do() {
+        let error = from_datafusion(DataFusionError::ResourcesExhausted("Failed to allocate".into()));
+        assert_eq!(error.kind(), ErrorKind::Resources);
+        assert!(error.hint().unwrap().contains("allow more memory"));
+    }
+}

@@ -1,0 +1,200 @@
+//! `INSERT`: where rows go, and the two ways there: literals straight into columns, everything else as the result
+//! of a query. Either way one batch, all or nothing.
+
+use crate::answer::{Answer, Rows};
+use crate::error::{as_sql_error, not_supported, sql_error};
+use crate::insert_text::{InsertText, Step};
+use crate::literal_columns::LiteralColumn;
+use crate::provider::unknown_table;
+use crate::runtime::Interrupt;
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, new_null_array};
+use arrow::datatypes::{DataType, Field, Schema};
+use atsdb_core::name::same_name;
+use atsdb_core::{Error, ErrorKind, Result, Table};
+use atsdb_engine::{Batch, Engine};
+use datafusion::sql::sqlparser::ast::{Insert, ObjectName, TableObject};
+use std::sync::Arc;
+
+/// Literals are handed to the engine whenever so many values have gathered.
+const GATHERED_VALUES_MAX: usize = 1 << 18;
+
+/// Where the rows of an `INSERT` go.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Target {
+    pub(crate) table: String,
+    pub(crate) columns: Option<Vec<String>>,
+}
+
+impl Target {
+    /// The target of a parsed `INSERT`; what else it asks for is refused.
+    pub(crate) fn of(insert: &Insert) -> Result<Self> {
+        let TableObject::TableName(name) = &insert.table else {
+            return Err(not_supported("INSERT INTO anything but a table"));
+        };
+        let refused = [
+            (insert.replace_into, "REPLACE INTO"),
+            (insert.or.is_some(), "INSERT OR ..."),
+            (insert.ignore, "INSERT IGNORE"),
+            (insert.on.is_some(), "ON CONFLICT or ON DUPLICATE KEY"),
+            (insert.returning.is_some() || insert.output.is_some(), "RETURNING"),
+            (insert.overwrite, "INSERT OVERWRITE"),
+            (insert.partitioned.is_some(), "PARTITION"),
+            (!insert.assignments.is_empty(), "INSERT ... SET"),
+            (!insert.after_columns.is_empty(), "a second list of columns"),
+            (insert.source.is_none(), "INSERT without VALUES or SELECT"),
+            (insert.format_clause.is_some() || insert.settings.is_some(), "FORMAT"),
+        ];
+        if let Some((_, what)) = refused.into_iter().find(|(found, _)| *found) {
+            return Err(not_supported(what));
+        }
+        let last = |name: &ObjectName| name.0.last().and_then(|part| part.as_ident()).map(|ident| ident.value.clone());
+        let columns: Option<Vec<String>> = insert.columns.iter().map(last).collect();
+        let columns = columns.filter(|columns| !columns.is_empty());
+        Ok(Self { table: crate::ddl::table_name(name)?, columns })
+    }
+
+    fn resolve(&self, engine: &Engine) -> Result<(Table, Vec<usize>)> {
+        let tables = engine.tables()?;
+        let table = tables
+            .iter()
+            .find(|table| same_name(&table.definition.name, &self.table))
+            .ok_or_else(|| unknown_table(&self.table, &tables))?;
+        let positions = self.positions(table)?;
+        Ok((table.clone(), positions))
+    }
+
+    fn positions(&self, table: &Table) -> Result<Vec<usize>> {
+        let definition = &table.definition;
+        let Some(columns) = &self.columns else { return Ok((0..definition.columns.len()).collect()) };
+        let mut positions: Vec<usize> = Vec::with_capacity(columns.len());
+        for name in columns {
+            let position = definition.position(name).map_err(as_sql_error)?;
+            if positions.contains(&position) {
+                return Err(sql_error(format!("column {name} stands twice in the INSERT into {}", definition.name)));
+            }
+            positions.push(position);
+        }
+        let missing = |(position, column): (usize, _)| {
+            let column: &atsdb_core::Column = column;
+            (!column.nullable && !positions.contains(&position)).then_some(column)
+        };
+        match definition.columns.iter().enumerate().find_map(missing) {
+            Some(column) => Err(Error::invalid(format!(
+                "table {}: column {} takes no NULL, and the INSERT gives it no value",
+                definition.name, column.name
+            ))),
+            None => Ok(positions),
+        }
+    }
+}
+
+/// Inserts literals; `None` if the statement is not plain.
+pub(crate) fn insert_literals(
+    engine: &Engine,
+    text: &str,
+    params: &[(String, String)],
+    interrupt: &Interrupt,
+) -> Result<Option<Answer>> {
+    let Some(mut insert) = InsertText::begin(text, params) else { return Ok(None) };
+    let mut row = Vec::new();
+    // The first row decides before the store is asked for anything.
+    let mut step = insert.next(&mut row)?;
+    if step == Step::NotPlain {
+        return Ok(None);
+    }
+    let target = Target { table: std::mem::take(&mut insert.table), columns: insert.columns.take() };
+    let (table, positions) = target.resolve(engine)?;
+    let mut columns: Vec<LiteralColumn> =
+        positions.iter().map(|position| LiteralColumn::new(&table.definition.columns[*position])).collect();
+    let unnamed = unnamed_mapped(&table, &positions);
+    let fields = columns.iter().map(LiteralColumn::field).chain(unnamed.iter().cloned());
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<Field>>()));
+    let mut batch = engine.batch(None);
+    let (mut row_count, mut gathered) = (0_u64, 0_usize);
+    let flush = |columns: &mut [LiteralColumn], batch: &mut Batch| -> Result<()> {
+        interrupt.check()?;
+        let mut arrays: Vec<ArrayRef> = columns.iter_mut().map(LiteralColumn::finish).collect();
+        let row_count = arrays.first().map_or(0, |array| array.len());
+        arrays.extend(unnamed.iter().map(|_| new_null_array(&DataType::Utf8, row_count)));
+        let rows = RecordBatch::try_new(Arc::clone(&schema), arrays);
+        batch.append(&table, &rows.map_err(|error| Error::internal(error.to_string()))?)
+    };
+    while step == Step::Row {
+        row_count += 1;
+        if row.len() != columns.len() {
+            return Err(wrong_width(&table, row.len(), columns.len()).context(format_args!("row {row_count}")));
+        }
+        for (column, literal) in columns.iter_mut().zip(&row) {
+            column.push(literal).map_err(|error| {
+                let name = column.field().name().clone();
+                error.context(format_args!("table {}, column {name}, row {row_count}", table.definition.name))
+            })?;
+        }
+        gathered += columns.len();
+        if gathered >= GATHERED_VALUES_MAX {
+            gathered = 0;
+            flush(&mut columns, &mut batch)?;
+        }
+        step = insert.next(&mut row)?;
+    }
+    if step == Step::NotPlain {
+        return Ok(None);
+    }
+    if gathered > 0 {
+        flush(&mut columns, &mut batch)?;
+    }
+    batch.commit()?;
+    Ok(Some(Answer::Done { verb: "INSERT", row_count: Some(row_count) }))
+}
+
+/// Inserts what a query answers, by position.
+pub(crate) fn insert_rows(engine: &Engine, target: &Target, rows: Rows) -> Result<Answer> {
+    let (table, positions) = target.resolve(engine)?;
+    let found = rows.schema().fields().len();
+    if found != positions.len() {
+        return Err(wrong_width(&table, found, positions.len()));
+    }
+    let names: Vec<&str> = positions.iter().map(|at| table.definition.columns[*at].name.as_str()).collect();
+    let unnamed = unnamed_mapped(&table, &positions);
+    let mut batch = engine.batch(None);
+    let mut row_count = 0_u64;
+    for rows in rows {
+        let rows = rows?;
+        let mut arrays: Vec<ArrayRef> = rows.columns().iter().map(with_values).collect();
+        let found = arrays.iter().zip(&names);
+        let mut fields: Vec<Field> =
+            found.map(|(array, name)| Field::new(*name, array.data_type().clone(), true)).collect();
+        fields.extend(unnamed.iter().cloned());
+        arrays.extend(unnamed.iter().map(|_| new_null_array(&DataType::Utf8, rows.num_rows())));
+        let renamed = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays);
+        let renamed = renamed.map_err(|error| Error::internal(error.to_string()))?;
+        batch.append(&table, &renamed).map_err(|error| match (error.kind(), row_count) {
+            (ErrorKind::InvalidValue, 1..) => error.context(format_args!("after {row_count} rows")),
+            _ => error,
+        })?;
+        row_count += rows.num_rows() as u64;
+    }
+    batch.commit()?;
+    Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count) })
+}
+
+/// The mapped columns that an `INSERT` does not name: their NULLs are given as plain text, which has no
+/// dictionary to be empty.
+fn unnamed_mapped(table: &Table, positions: &[usize]) -> Vec<Field> {
+    let columns = table.definition.columns.iter().enumerate();
+    let unnamed = columns.filter(|(position, column)| column.map.is_some() && !positions.contains(position));
+    unnamed.map(|(_, column)| Field::new(&column.name, DataType::Utf8, true)).collect()
+}
+
+/// An array of NULLs with an empty dictionary as plain text.
+fn with_values(array: &ArrayRef) -> ArrayRef {
+    match array.as_any_dictionary_opt() {
+        Some(dictionary) if dictionary.values().is_empty() => new_null_array(&DataType::Utf8, array.len()),
+        _ => Arc::clone(array),
+    }
+}
+
+fn wrong_width(table: &Table, found: usize, wanted: usize) -> Error {
+    sql_error(format!("{found} values for {wanted} columns of table {}", table.definition.name))
+        .with_hint("name the columns: INSERT INTO table (a, b) VALUES (1, 2)")
+}

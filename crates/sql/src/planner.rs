@@ -1,0 +1,120 @@
+//! What DataFusion's planner asks while it plans one statement: the tables of its snapshot, and functions.
+
+use crate::identifiers::{SharedSpellings, Spellings};
+use crate::provider::{SnapshotTable, unknown_table};
+use atsdb_engine::ReadSnapshot;
+use datafusion::arrow::datatypes::{DataType, SchemaRef};
+use datafusion::catalog::TableFunctionArgs;
+use datafusion::catalog::cte_worktable::CteWorkTable;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::{DFSchema, DataFusionError, Result, TableReference, plan_datafusion_err};
+use datafusion::datasource::provider_as_source;
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner};
+use datafusion::logical_expr::simplify::SimplifyContext;
+use datafusion::logical_expr::{AggregateUDF, Expr, HigherOrderUDF, LogicalPlan, ScalarUDF, TableSource, WindowUDF};
+use datafusion::optimizer::simplify_expressions::ExprSimplifier;
+use datafusion::sql::planner::{ParserOptions, SqlToRel};
+use datafusion::sql::sqlparser::ast::Statement as Ast;
+use std::sync::Arc;
+
+/// Plans a statement over one snapshot.
+pub(crate) fn logical_plan(
+    statement: Ast,
+    state: &SessionState,
+    snapshot: &ReadSnapshot,
+    spellings: &SharedSpellings,
+) -> Result<LogicalPlan> {
+    let names = SnapshotNames { state, snapshot, spellings };
+    let options = ParserOptions::from(&state.config_options().sql_parser);
+    SqlToRel::new_with_options(&names, options).sql_statement_to_plan(statement)
+}
+
+struct SnapshotNames<'a> {
+    state: &'a SessionState,
+    snapshot: &'a ReadSnapshot,
+    spellings: &'a SharedSpellings,
+}
+
+impl ContextProvider for SnapshotNames<'_> {
+    fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
+        let tables = self.snapshot.tables();
+        let schema_is_known = name.catalog().is_none()
+            && name
+                .schema()
+                .is_none_or(|schema| ["main", "public"].iter().any(|known| known.eq_ignore_ascii_case(schema)));
+        match Spellings::find(tables, name.table()).filter(|_| schema_is_known) {
+            Some(table) => {
+                let provider = SnapshotTable::new(self.snapshot.clone(), table, self.spellings);
+                Ok(provider_as_source(Arc::new(provider)))
+            }
+            None => Err(DataFusionError::External(Box::new(unknown_table(&name.to_string(), tables)))),
+        }
+    }
+
+    fn get_table_function_source(&self, name: &str, arguments: Vec<Expr>) -> Result<Arc<dyn TableSource>> {
+        let functions = self.state.table_functions();
+        let function = functions
+            .get(&name.to_lowercase())
+            .ok_or_else(|| plan_datafusion_err!("no table function named {name}"))?;
+        let simplifier = ExprSimplifier::new(
+            SimplifyContext::builder()
+                .with_config_options(Arc::clone(self.state.config_options()))
+                .with_query_execution_start_time(self.state.execution_props().query_execution_start_time)
+                .build(),
+        );
+        let schema = DFSchema::empty();
+        let simplify = |argument| simplifier.simplify(simplifier.coerce(argument, &schema)?);
+        let arguments = arguments.into_iter().map(simplify).collect::<Result<Vec<_>>>()?;
+        let provider = function.create_table_provider_with_args(TableFunctionArgs::new(&arguments, self.state))?;
+        Ok(provider_as_source(provider))
+    }
+
+    fn create_cte_work_table(&self, name: &str, schema: SchemaRef) -> Result<Arc<dyn TableSource>> {
+        Ok(provider_as_source(Arc::new(CteWorkTable::new(name, schema))))
+    }
+
+    fn get_expr_planners(&self) -> &[Arc<dyn ExprPlanner>] {
+        self.state.expr_planners()
+    }
+
+    fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
+        self.state.scalar_functions().get(name).cloned()
+    }
+
+    fn get_higher_order_meta(&self, name: &str) -> Option<Arc<HigherOrderUDF>> {
+        self.state.higher_order_functions().get(name).cloned()
+    }
+
+    fn get_aggregate_meta(&self, name: &str) -> Option<Arc<AggregateUDF>> {
+        self.state.aggregate_functions().get(name).cloned()
+    }
+
+    fn get_window_meta(&self, name: &str) -> Option<Arc<WindowUDF>> {
+        self.state.window_functions().get(name).cloned()
+    }
+
+    fn get_variable_type(&self, _: &[String]) -> Option<DataType> {
+        None
+    }
+
+    fn options(&self) -> &ConfigOptions {
+        self.state.config_options()
+    }
+
+    fn udf_names(&self) -> Vec<String> {
+        self.state.scalar_functions().keys().cloned().collect()
+    }
+
+    fn higher_order_function_names(&self) -> Vec<String> {
+        self.state.higher_order_functions().keys().cloned().collect()
+    }
+
+    fn udaf_names(&self) -> Vec<String> {
+        self.state.aggregate_functions().keys().cloned().collect()
+    }
+
+    fn udwf_names(&self) -> Vec<String> {
+        self.state.window_functions().keys().cloned().collect()
+    }
+}

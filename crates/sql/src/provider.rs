@@ -1,0 +1,83 @@
+//! A table of one snapshot as DataFusion sees it.
+
+use crate::error::sql_error;
+use crate::identifiers::SharedSpellings;
+use crate::pushdown::{Pushdown, predicates};
+use crate::scan::AtsdbScan;
+use async_trait::async_trait;
+use atsdb_codec::arrow_schema;
+use atsdb_core::Table;
+use atsdb_engine::{ReadSnapshot, ScanRequest};
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::{DataFusionError, Result};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use std::sync::Arc;
+
+/// One table of one snapshot, its columns spelled as the statement spells them.
+#[derive(Debug)]
+pub(crate) struct SnapshotTable {
+    snapshot: ReadSnapshot,
+    table: Table,
+    schema: SchemaRef,
+}
+
+impl SnapshotTable {
+    pub(crate) fn new(snapshot: ReadSnapshot, table: &Table, spellings: &SharedSpellings) -> Self {
+        let declared = arrow_schema(&table.definition);
+        let respelled = |name: &String| spellings.spell(name).to_owned();
+        let fields: Vec<_> =
+            declared.fields().iter().map(|field| field.as_ref().clone().with_name(respelled(field.name()))).collect();
+        Self { snapshot, table: table.clone(), schema: Arc::new(Schema::new(fields)) }
+    }
+}
+
+#[async_trait]
+impl TableProvider for SnapshotTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        let support = |filter: &&Expr| match predicates(filter, &self.table.definition) {
+            Some(_) => TableProviderFilterPushDown::Inexact,
+            None => TableProviderFilterPushDown::Unsupported,
+        };
+        Ok(filters.iter().map(support).collect())
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let definition = &self.table.definition;
+        let Pushdown { range, predicates } = Pushdown::of(filters, definition);
+        let columns = projection.cloned().unwrap_or_else(|| (0..definition.columns.len()).collect());
+        let schema = Arc::new(self.schema.project(&columns)?);
+        let request = ScanRequest { columns, range, predicates, use_cache: true };
+        let scan = self.snapshot.scan(&self.table, &request);
+        let scan = scan.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let partition_count = state.config().target_partitions().clamp(1, scan.chunks().len().max(1));
+        // A limit that a filter above has yet to apply must not stop the scan early.
+        let limit = limit.filter(|_| filters.is_empty());
+        Ok(Arc::new(AtsdbScan::new(scan, &self.table, request, schema, partition_count, limit)))
+    }
+}
+
+/// The error for a table that is not there.
+pub(crate) fn unknown_table(name: &str, tables: &[Table]) -> atsdb_core::Error {
+    let names = tables.iter().map(|table| table.definition.name.as_str());
+    let unknown = atsdb_core::name::unknown_name("table", name, names);
+    match unknown.hint() {
+        Some(hint) => sql_error(unknown.message()).with_hint(hint),
+        None => sql_error(unknown.message()),
+    }
+}

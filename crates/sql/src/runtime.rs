@@ -1,0 +1,337 @@
+//! Where queries run: a tokio runtime with DataFusion's context, made when the first query comes.
+//!
+//! Parsing, planning and execution of a query are one task on threads with large stacks; the caller's thread only
+//! waits for batches, so that it can be interrupted, may be of any kind, and sees a panic as an error.
+
+use crate::error::{from_datafusion, not_supported, sql_error};
+use crate::headings::Headings;
+use crate::identifiers::SharedSpellings;
+use crate::insert::Target;
+use crate::parse::parse_over;
+use crate::planner::logical_plan;
+use crate::script::Place;
+use crate::session::SessionOptions;
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::SchemaRef;
+use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_engine::ReadSnapshot;
+use datafusion::execution::context::{SQLOptions, SessionContext};
+use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::physical_plan::execute_stream;
+use datafusion::prelude::SessionConfig;
+use datafusion::sql::sqlparser::ast::Statement as Ast;
+use futures::{FutureExt, StreamExt};
+use std::future::{Future, poll_fn};
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+/// Address space, not memory: a page is taken when it is first touched.
+const STACK_BYTES: usize = 64 << 20;
+
+/// Rows that DataFusion's operators work on at a time.
+const BATCH_ROWS: usize = 8_192;
+
+/// Batches that wait for a slow reader.
+const WAITING_BATCHES_MAX: usize = 2;
+
+/// The runtime and DataFusion's context.
+pub(crate) struct Worker {
+    runtime: Option<Runtime>,
+    context: SessionContext,
+}
+
+/// One query on its way.
+pub(crate) struct Query {
+    pub(crate) text: String,
+    pub(crate) place: Place,
+    pub(crate) params: Vec<(String, String)>,
+    pub(crate) snapshot: ReadSnapshot,
+}
+
+/// What a query turned out to be, when it has begun.
+pub(crate) struct Started {
+    /// Where the rows go, if it is an INSERT.
+    pub(crate) insert: Option<Target>,
+    pub(crate) rows: QueryRows,
+}
+
+enum Message {
+    Started { insert: Option<Target>, schema: SchemaRef },
+    Batch(RecordBatch),
+    Failed(Error),
+    Finished,
+}
+
+impl Worker {
+    pub(crate) fn new(options: &SessionOptions) -> Result<Self> {
+        let failed = |error: std::io::Error| {
+            Error::new(ErrorKind::Resources, format!("cannot start the threads for queries: {error}"))
+        };
+        let threads = options.threads.max(1);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(threads)
+            .thread_name("atsdb-query")
+            .thread_stack_size(STACK_BYTES)
+            .enable_time()
+            .build()
+            .map_err(failed)?;
+        let environment = RuntimeEnvBuilder::new()
+            .with_memory_pool(Arc::new(FairSpillPool::new(options.memory_bytes)))
+            .build_arc()
+            .map_err(from_datafusion)?;
+        let mut config = SessionConfig::new()
+            .with_target_partitions(threads)
+            .with_batch_size(BATCH_ROWS)
+            .with_information_schema(false)
+            .with_create_default_catalog_and_schema(false);
+        let parser = &mut config.options_mut().sql_parser;
+        parser.enable_ident_normalization = false;
+        parser.map_string_types_to_utf8view = false;
+        let state = SessionStateBuilder::new()
+            .with_config(config)
+            .with_runtime_env(environment)
+            .with_default_features()
+            .build();
+        Ok(Self { runtime: Some(runtime), context: SessionContext::new_with_state(state) })
+    }
+
+    /// Starts a query and waits until its columns are known.
+    pub(crate) fn start(self: &Arc<Self>, query: Query, interrupt: &Interrupt) -> Result<Started> {
+        let (sender, receiver) = mpsc::channel(WAITING_BATCHES_MAX);
+        let Some(runtime) = &self.runtime else { return Err(Error::internal("the session is closed")) };
+        let context = self.context.clone();
+        let task = async move {
+            let outcome = AssertUnwindSafe(run(query, context, sender.clone())).catch_unwind().await;
+            let last = match outcome {
+                Ok(Ok(())) => Message::Finished,
+                Ok(Err(error)) => Message::Failed(error),
+                Err(panic) => Message::Failed(from_panic(panic.as_ref())),
+            };
+            // The reader may have gone: then nobody wants to know.
+            let _ = sender.send(last).await;
+        };
+        let task = runtime.spawn(task).abort_handle();
+        let mut messages =
+            Messages { receiver, task, interrupt: interrupt.clone(), _worker: Arc::clone(self), finished: false };
+        match messages.next() {
+            Message::Started { insert, schema } => Ok(Started { insert, rows: QueryRows { schema, messages } }),
+            Message::Failed(error) => Err(error),
+            Message::Batch(_) | Message::Finished => Err(Error::internal("a query answered before it started")),
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // Does not wait: the last owner may be a thread of the runtime.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+async fn run(query: Query, context: SessionContext, sender: mpsc::Sender<Message>) -> Result<()> {
+    let Query { text, place, params, snapshot } = query;
+    let (statement, spellings) = parse_over(&text, place, &params, snapshot.tables())?;
+    let spellings = SharedSpellings::new(spellings);
+    let (mut statement, insert) = readable(statement)?;
+    let headings = match &mut statement {
+        Ast::Query(query) => Headings::take(query, &spellings),
+        _ => Headings::default(),
+    };
+    let state = context.state();
+    let plan = logical_plan(statement, &state, &snapshot, &spellings).map_err(from_datafusion)?;
+    drop(snapshot);
+    SQLOptions::new()
+        .with_allow_ddl(false)
+        .with_allow_dml(false)
+        .with_allow_statements(false)
+        .verify_plan(&plan)
+        .map_err(from_datafusion)?;
+    let plan = state.create_physical_plan(&plan).await.map_err(from_datafusion)?;
+    let schema = headings.apply(&plan.schema());
+    let started = Message::Started { insert, schema: Arc::clone(&schema) };
+    if sender.send(started).await.is_err() {
+        return Ok(());
+    }
+    let mut stream = execute_stream(plan, state.task_ctx()).map_err(from_datafusion)?;
+    while let Some(batch) = stream.next().await {
+        let batch = batch.map_err(from_datafusion)?;
+        if batch.num_rows() == 0 {
+            continue;
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let named = RecordBatch::try_new_with_options(Arc::clone(&schema), batch.columns().to_vec(), &options);
+        let named = named.map_err(|error| Error::internal(error.to_string()))?;
+        if sender.send(Message::Batch(named)).await.is_err() {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// The statement to plan: a query, or what explains one; of an INSERT its query.
+fn readable(statement: Ast) -> Result<(Ast, Option<Target>)> {
+    match statement {
+        Ast::Query(_) => Ok((statement, None)),
+        Ast::Explain { statement: inner, .. } if !matches!(*inner, Ast::Query(_)) => {
+            Err(not_supported("EXPLAIN of anything but a query"))
+        }
+        Ast::Explain { .. } => Ok((statement, None)),
+        Ast::ExplainTable { .. } => Err(sql_error("EXPLAIN takes a query").with_hint("write DESCRIBE table")),
+        Ast::Insert(mut insert) => {
+            let target = Target::of(&insert)?;
+            match insert.source.take() {
+                Some(source) => Ok((Ast::Query(source), Some(target))),
+                None => Err(Error::internal("an INSERT without rows")),
+            }
+        }
+        other => Err(crate::refuse::refused(&other)),
+    }
+}
+
+fn from_panic(panic: &(dyn std::any::Any + Send)) -> Error {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    Error::internal(format!("the query failed inside: {}", text.unwrap_or("no message")))
+        .with_hint("please report it with the statement")
+}
+
+/// The rows of a query while it runs.
+pub(crate) struct QueryRows {
+    schema: SchemaRef,
+    messages: Messages,
+}
+
+impl QueryRows {
+    pub(crate) fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+impl Iterator for QueryRows {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.messages.finished {
+            return None;
+        }
+        match self.messages.next() {
+            Message::Batch(batch) => Some(Ok(batch)),
+            Message::Failed(error) => Some(Err(error)),
+            Message::Finished => None,
+            Message::Started { .. } => Some(Err(Error::internal("a query started twice"))),
+        }
+    }
+}
+
+/// What a query's task sends, waited for by a blocking thread.
+struct Messages {
+    receiver: mpsc::Receiver<Message>,
+    task: AbortHandle,
+    interrupt: Interrupt,
+    /// Keeps the runtime alive for as long as it is read from.
+    _worker: Arc<Worker>,
+    finished: bool,
+}
+
+impl Messages {
+    fn next(&mut self) -> Message {
+        let (receiver, interrupt) = (&mut self.receiver, &self.interrupt);
+        let message = block_on(poll_fn(|context| {
+            if interrupt.poll(context) {
+                return Poll::Ready(Message::Failed(interrupted()));
+            }
+            receiver.poll_recv(context).map(|message| {
+                message.unwrap_or_else(|| Message::Failed(Error::internal("the query ended without an answer")))
+            })
+        }));
+        if matches!(message, Message::Failed(_) | Message::Finished) {
+            self.finished = true;
+            self.task.abort();
+        }
+        message
+    }
+}
+
+impl Drop for Messages {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Whether the caller asked to stop, and who waits to be told.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Interrupt(Arc<Mutex<InterruptState>>);
+
+#[derive(Debug, Default)]
+struct InterruptState {
+    asked: bool,
+    waiting: Option<Waker>,
+}
+
+impl Interrupt {
+    fn state(&self) -> std::sync::MutexGuard<'_, InterruptState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn ask(&self) {
+        let waiting = {
+            let mut state = self.state();
+            state.asked = true;
+            state.waiting.take()
+        };
+        if let Some(waker) = waiting {
+            waker.wake();
+        }
+    }
+
+    pub(crate) fn reset(&self) {
+        *self.state() = InterruptState::default();
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.state().asked { Err(interrupted()) } else { Ok(()) }
+    }
+
+    fn poll(&self, context: &Context<'_>) -> bool {
+        let mut state = self.state();
+        if !state.asked {
+            state.waiting = Some(context.waker().clone());
+        }
+        state.asked
+    }
+}
+
+fn interrupted() -> Error {
+    Error::new(ErrorKind::Interrupted, "the query was interrupted")
+}
+
+/// Wakes a thread that waits for a future.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Waits for a future on this thread, whatever thread it is.
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The leaf of a physical plan: a planned read of the engine, its chunks dealt out to partitions.
+
+use crate::statistics::statistics_of;
+use atsdb_core::time::format_time;
+use atsdb_core::{ColumnType, Table, TimeRange};
+use atsdb_engine::{Comparison, Predicate, Scan, ScanRequest, Value};
+use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{DataFusionError, Result, Statistics};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
+use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet, Time};
+use datafusion::physical_plan::statistics::StatisticsArgs;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use futures::stream;
+use std::fmt;
+use std::sync::Arc;
+
+/// Reads one table. Partition `p` of `n` reads the chunks `p`, `p + n`, `p + 2n`, ..., in the order of slices.
+#[derive(Debug)]
+pub(crate) struct AtsdbScan {
+    scan: Arc<Scan>,
+    schema: SchemaRef,
+    /// Rows after which a partition may stop.
+    limit: Option<usize>,
+    description: String,
+    statistics: Arc<Statistics>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl AtsdbScan {
+    pub(crate) fn new(
+        scan: Scan,
+        table: &Table,
+        request: ScanRequest,
+        schema: SchemaRef,
+        partition_count: usize,
+        limit: Option<usize>,
+    ) -> Self {
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(&schema)),
+            Partitioning::UnknownPartitioning(partition_count),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        Self {
+            description: describe(&scan, table, &request, &schema, limit),
+            statistics: Arc::new(statistics_of(&scan, table, &request, limit)),
+            scan: Arc::new(scan),
+            schema,
+            limit,
+            properties: Arc::new(properties),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+}
+
+impl DisplayAs for AtsdbScan {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AtsdbScan: {}", self.description)
+    }
+}
+
+impl ExecutionPlan for AtsdbScan {
+    fn name(&self) -> &str {
+        "AtsdbScan"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn with_new_children(self: Arc<Self>, _: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let partition_count = self.properties.partitioning.partition_count();
+        let reader = PartitionReader {
+            scan: Arc::clone(&self.scan),
+            schema: Arc::clone(&self.schema),
+            next: partition,
+            step: partition_count,
+            rows_left: self.limit.unwrap_or(usize::MAX),
+            batch_rows_max: context.session_config().batch_size().max(1),
+            rest: None,
+            metrics: ReaderMetrics::new(&self.metrics, partition),
+        };
+        let batches = stream::iter(reader);
+        Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), batches)))
+    }
+
+    fn statistics_from_inputs(&self, _: &[Arc<Statistics>], args: &StatisticsArgs) -> Result<Arc<Statistics>> {
+        match args.partition() {
+            None => Ok(Arc::clone(&self.statistics)),
+            Some(_) => Ok(Arc::new(Statistics::new_unknown(&self.schema))),
+        }
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+
+    fn fetch(&self) -> Option<usize> {
+        self.limit
+    }
+}
+
+struct ReaderMetrics {
+    chunks_read: Count,
+    pages_read: Count,
+    output_rows: Count,
+    read_time: Time,
+}
+
+impl ReaderMetrics {
+    fn new(set: &ExecutionPlanMetricsSet, partition: usize) -> Self {
+        Self {
+            chunks_read: MetricBuilder::new(set).counter("chunks_read", partition),
+            pages_read: MetricBuilder::new(set).counter("pages_read", partition),
+            output_rows: MetricBuilder::new(set).output_rows(partition),
+            read_time: MetricBuilder::new(set).subset_time("read_time", partition),
+        }
+    }
+}
+
+struct PartitionReader {
+    scan: Arc<Scan>,
+    schema: SchemaRef,
+    next: usize,
+    step: usize,
+    rows_left: usize,
+    batch_rows_max: usize,
+    /// What is left of the chunk that was read last.
+    rest: Option<RecordBatch>,
+    metrics: ReaderMetrics,
+}
+
+impl Iterator for PartitionReader {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rows_left == 0 {
+            return None;
+        }
+        while self.rest.is_none() {
+            if self.next >= self.scan.chunks().len() {
+                return None;
+            }
+            match self.read_chunk() {
+                Ok(rest) => self.rest = rest,
+                Err(error) => {
+                    self.rows_left = 0;
+                    return Some(Err(error));
+                }
+            }
+        }
+        let rest = self.rest.take()?;
+        let row_count = rest.num_rows().min(self.batch_rows_max);
+        if row_count < rest.num_rows() {
+            self.rest = Some(rest.slice(row_count, rest.num_rows() - row_count));
+        }
+        let batch = rest.slice(0, row_count.min(self.rows_left));
+        self.rows_left -= batch.num_rows();
+        self.metrics.output_rows.add(batch.num_rows());
+        Some(Ok(batch))
+    }
+}
+
+impl PartitionReader {
+    fn read_chunk(&mut self) -> Result<Option<RecordBatch>> {
+        let position = self.next;
+        self.next += self.step;
+        let timer = self.metrics.read_time.timer();
+        let read = self.scan.read(position).map_err(|error| DataFusionError::External(Box::new(error)))?;
+        timer.done();
+        self.metrics.chunks_read.add(1);
+        self.metrics.pages_read.add(self.schema.fields().len());
+        let Some(rows) = read.filter(|rows| rows.num_rows() > 0) else { return Ok(None) };
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
+        let respelled = RecordBatch::try_new_with_options(Arc::clone(&self.schema), rows.columns().to_vec(), &options);
+        Ok(Some(respelled?))
+    }
+}
+
+fn describe(scan: &Scan, table: &Table, request: &ScanRequest, schema: &SchemaRef, limit: Option<usize>) -> String {
+    let definition = &table.definition;
+    let columns: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    let mut text = format!(
+        "table={}, columns=[{}], chunks={} of {}",
+        definition.name,
+        columns.join(", "),
+        scan.chunks().len(),
+        scan.chunk_count_total()
+    );
+    if let (Some(column), TimeRange { start, end }) = (definition.time_column(), request.range) {
+        let show = |time: i64| match column.column_type {
+            ColumnType::Timestamp(unit) => format_time(time, unit),
+            _ => (time / definition.time_scale()).to_string(),
+        };
+        start.iter().for_each(|start| text.push_str(&format!(", {}>={}", column.name, show(*start))));
+        end.iter().for_each(|end| text.push_str(&format!(", {}<{}", column.name, show(*end))));
+    }
+    if !request.predicates.is_empty() {
+        let predicates: Vec<String> = request
+            .predicates
+            .iter()
+            .map(|predicate| describe_predicate(predicate, &definition.columns[predicate.column].name))
+            .collect();
+        text.push_str(&format!(", predicates=[{}]", predicates.join(", ")));
+    }
+    limit.iter().for_each(|limit| text.push_str(&format!(", limit={limit}")));
+    text
+}
+
+fn describe_predicate(predicate: &Predicate, column: &str) -> String {
+    let values: Vec<String> = predicate.values.iter().take(8).map(describe_value).collect();
+    let more = if predicate.values.len() > 8 { ", ..." } else { "" };
+    let first = values.first().cloned().unwrap_or_default();
+    match predicate.operator {
+        Comparison::Equal => format!("{column} = {first}"),
+        Comparison::NotEqual => format!("{column} <> {first}"),
+        Comparison::Less => format!("{column} < {first}"),
+        Comparison::LessOrEqual => format!("{column} <= {first}"),
+        Comparison::Greater => format!("{column} > {first}"),
+        Comparison::GreaterOrEqual => format!("{column} >= {first}"),
+        Comparison::In => format!("{column} IN ({}{more})", values.join(", ")),
+        Comparison::IsNull => format!("{column} IS NULL"),
+        Comparison::IsNotNull => format!("{column} IS NOT NULL"),
+    }
+}
+
+fn describe_value(value: &Value) -> String {
+    match value {
+        Value::Int(value) => value.to_string(),
+        Value::UInt(value) => value.to_string(),
+        Value::Float(value) => value.to_string(),
+        Value::Text(value) => format!("'{value:.40}'"),
+        Value::Bytes(bytes) => format!("{} bytes", bytes.len()),
+        Value::Bool(value) => value.to_string(),
+    }
+}

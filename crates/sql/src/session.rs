@@ -1,0 +1,203 @@
+//! A session: executes statements over an engine, each on one consistent snapshot.
+
+use crate::answer::{Answer, Rows};
+use crate::ddl::{table_definition, table_name};
+use crate::error::{as_sql_error, not_supported, sql_error};
+use crate::insert::{insert_literals, insert_rows};
+use crate::parse::parse_declaring;
+use crate::provider::unknown_table;
+use crate::refuse::{refuse_files, refused};
+use crate::runtime::{Interrupt, Query, Started, Worker};
+use crate::script::{Statement, Statements};
+use crate::show::{describe, show_create, show_tables};
+use atsdb_core::name::same_name;
+use atsdb_core::{ErrorKind, Result, Table};
+use atsdb_engine::Engine;
+use datafusion::sql::sqlparser::ast::{
+    CreateTable, ObjectName, ObjectType, ShowCreateObject, ShowStatementOptions, Statement as Ast,
+};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a session may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionOptions {
+    /// The most bytes that running queries may hold, together; beyond it they write temporary files, or fail with
+    /// [`ErrorKind::Resources`].
+    pub memory_bytes: usize,
+    /// How many threads work on queries.
+    pub threads: usize,
+    /// Whether statements may name files. No statement does yet, so that nothing is opened either way; a server
+    /// says `false`.
+    pub file_access: bool,
+}
+
+impl Default for SessionOptions {
+    /// 2 GiB, a thread for each processor, no files.
+    fn default() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self { memory_bytes: 2 << 30, threads, file_access: false }
+    }
+}
+
+/// Executes SQL. May be shared by threads; [`interrupt_handle`](Self::interrupt_handle) then stops what any of
+/// them waits for.
+pub struct Session {
+    engine: Engine,
+    options: SessionOptions,
+    /// Made by the first query: a program that only inserts and declares starts without.
+    worker: Mutex<Option<Arc<Worker>>>,
+    interrupt: Interrupt,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("engine", &self.engine).field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+/// Stops what a session is doing, from any thread.
+#[derive(Debug, Clone)]
+pub struct InterruptHandle(Interrupt);
+
+impl InterruptHandle {
+    /// The running statement, and the rows that are being read, end with [`ErrorKind::Interrupted`]. Without one
+    /// nothing happens: the next statement begins afresh.
+    pub fn interrupt(&self) {
+        self.0.ask();
+    }
+}
+
+impl Session {
+    /// A session over an engine. Cheap: threads are started by the first query.
+    pub fn new(engine: Engine, options: SessionOptions) -> Result<Self> {
+        Ok(Self { engine, options, worker: Mutex::new(None), interrupt: Interrupt::default() })
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Splits a script into its statements, one by one. An error names line and column; nothing follows it.
+    pub fn statements<'a>(&self, text: &'a str) -> Statements<'a> {
+        Statements::new(text)
+    }
+
+    /// A handle that stops what this session is doing.
+    pub fn interrupt_handle(&self) -> InterruptHandle {
+        InterruptHandle(self.interrupt.clone())
+    }
+
+    /// Executes one statement. `params` are names and texts for the `$name`s in it: each becomes a literal, a
+    /// number where the text is one.
+    ///
+    /// Errors: [`ErrorKind::Sql`] for what is wrong with the text or not supported, [`ErrorKind::InvalidValue`]
+    /// for values that do not fit, [`ErrorKind::Resources`], [`ErrorKind::Interrupted`], and what the engine says.
+    pub fn execute(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+        self.interrupt.reset();
+        match first_word(statement.text()).as_str() {
+            "INSERT" => match insert_literals(&self.engine, statement.text(), params, &self.interrupt)? {
+                Some(answer) => Ok(answer),
+                None => self.query(statement, params),
+            },
+            "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "REPLACE" | "" => {
+                self.query(statement, params)
+            }
+            _ => self.declare(statement, params),
+        }
+    }
+
+    fn query(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+        let query = Query {
+            text: statement.text().to_owned(),
+            place: statement.place(),
+            params: params.to_vec(),
+            snapshot: self.engine.snapshot()?,
+        };
+        let Started { insert, rows } = self.worker()?.start(query, &self.interrupt)?;
+        let rows = Rows::query(rows);
+        match insert {
+            Some(target) => insert_rows(&self.engine, &target, rows),
+            None => Ok(Answer::Rows(rows)),
+        }
+    }
+
+    fn worker(&self) -> Result<Arc<Worker>> {
+        let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
+        match worker.as_ref() {
+            Some(worker) => Ok(Arc::clone(worker)),
+            None => Ok(Arc::clone(worker.insert(Arc::new(Worker::new(&self.options)?)))),
+        }
+    }
+
+    fn declare(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+        refuse_files(statement.text())?;
+        match parse_declaring(statement.text(), statement.place(), params)? {
+            Ast::CreateTable(create) if !create.external => self.create_table(&create),
+            Ast::Drop { object_type: ObjectType::Table, if_exists, names, temporary: false, table: None, .. } => {
+                self.drop_tables(&names, if_exists)
+            }
+            Ast::Drop { object_type, .. } => Err(not_supported(format_args!("DROP {object_type}"))),
+            Ast::ShowTables { show_options, .. } if is_plain(&show_options) => show_tables(&self.engine.tables()?),
+            Ast::ShowTables { .. } => Err(not_supported("SHOW TABLES with conditions")),
+            Ast::ShowCreate { obj_type: ShowCreateObject::Table, obj_name } => {
+                show_create(&self.table(&obj_name)?.definition)
+            }
+            Ast::ShowColumns { show_options, .. } => match show_options.show_in.and_then(|of| of.parent_name) {
+                Some(name) => describe(&self.table(&name)?.definition),
+                None => Err(sql_error("SHOW COLUMNS of which table?").with_hint("SHOW COLUMNS FROM table")),
+            },
+            Ast::ExplainTable { table_name, .. } => describe(&self.table(&table_name)?.definition),
+            Ast::Query(_) | Ast::Explain { .. } | Ast::Insert(_) => self.query(statement, params),
+            other => Err(refused(&other)),
+        }
+    }
+
+    fn create_table(&self, create: &CreateTable) -> Result<Answer> {
+        let definition = table_definition(create)?;
+        match self.engine.create_table(&definition) {
+            Err(error) if error.kind() == ErrorKind::Exists && create.if_not_exists => {}
+            Err(error) if error.kind() == ErrorKind::Exists => {
+                return Err(error.with_hint("CREATE TABLE IF NOT EXISTS leaves it as it is"));
+            }
+            created => drop(created.map_err(as_sql_error)?),
+        }
+        Ok(Answer::Done { verb: "CREATE TABLE", row_count: None })
+    }
+
+    /// All of them must be there before the first one goes.
+    fn drop_tables(&self, names: &[ObjectName], if_exists: bool) -> Result<Answer> {
+        let mut tables: Vec<Table> = Vec::new();
+        for name in names {
+            match self.table(name) {
+                Ok(table) if tables.iter().all(|other| other.id != table.id) => tables.push(table),
+                Ok(_) => {}
+                Err(error) if if_exists && error.kind() == ErrorKind::Sql => {}
+                Err(error) => return Err(error),
+            }
+        }
+        for table in &tables {
+            self.engine.drop_table(table)?;
+        }
+        Ok(Answer::Done { verb: "DROP TABLE", row_count: None })
+    }
+
+    fn table(&self, name: &ObjectName) -> Result<Table> {
+        let name = table_name(name)?;
+        let tables = self.engine.tables()?;
+        match tables.iter().find(|table| same_name(&table.definition.name, &name)) {
+            Some(table) => Ok(table.clone()),
+            None => Err(unknown_table(&name, &tables)),
+        }
+    }
+}
+
+/// The word a statement begins with, in capitals; empty if it begins with none, such as `(`.
+fn first_word(text: &str) -> String {
+    text.chars().take_while(|character| character.is_ascii_alphabetic()).collect::<String>().to_ascii_uppercase()
+}
+
+fn is_plain(options: &ShowStatementOptions) -> bool {
+    options.show_in.is_none() && options.filter_position.is_none() && options.limit.is_none()
+}

@@ -1,0 +1,53 @@
+//! `SHOW TABLES`, `DESCRIBE` and `SHOW CREATE TABLE`: what tables there are, as rows.
+
+use crate::answer::{Answer, Rows};
+use crate::ddl::create_table_sql;
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
+use atsdb_core::{Error, Result, Table, TableDefinition};
+use std::sync::Arc;
+
+/// One row for each table, by name.
+pub(crate) fn show_tables(tables: &[Table]) -> Result<Answer> {
+    let mut names: Vec<&str> = tables.iter().map(|table| table.definition.name.as_str()).collect();
+    names.sort_by_key(|name| name.to_lowercase());
+    answer(vec![("table", Arc::new(StringArray::from(names)))])
+}
+
+/// One row for each column, in order.
+pub(crate) fn describe(definition: &TableDefinition) -> Result<Answer> {
+    let columns = &definition.columns;
+    let names: StringArray = columns.iter().map(|column| Some(column.name.as_str())).collect();
+    let types: StringArray = columns.iter().map(|column| Some(column.column_type.sql_name())).collect();
+    let nullable: BooleanArray = columns.iter().map(|column| Some(column.nullable)).collect();
+    let notes: StringArray = columns.iter().map(|column| Some(notes_of(definition, column))).collect();
+    answer(vec![
+        ("column", Arc::new(names)),
+        ("type", Arc::new(types)),
+        ("nullable", Arc::new(nullable)),
+        ("notes", Arc::new(notes)),
+    ])
+}
+
+fn notes_of(definition: &TableDefinition, column: &atsdb_core::Column) -> String {
+    let mut notes = Vec::new();
+    if let Some(time) = definition.time.filter(|time| time.column == column.id) {
+        notes.push(format!("time ({}), sliced by {}", time.unit, definition.slice));
+        notes.extend(definition.retention.map(|retention| format!("kept for {retention}")));
+    }
+    notes.extend(column.map.map(|width| format!("mapped ({width})")));
+    notes.extend(definition.key.contains(&column.id).then(|| "key".to_owned()));
+    notes.join(", ")
+}
+
+/// One row: the table's name and the statement that declares it.
+pub(crate) fn show_create(definition: &TableDefinition) -> Result<Answer> {
+    answer(vec![
+        ("table", Arc::new(StringArray::from(vec![definition.name.as_str()]))),
+        ("sql", Arc::new(StringArray::from(vec![create_table_sql(definition)]))),
+    ])
+}
+
+fn answer(columns: Vec<(&str, ArrayRef)>) -> Result<Answer> {
+    let batch = RecordBatch::try_from_iter(columns).map_err(|error| Error::internal(error.to_string()))?;
+    Ok(Answer::Rows(Rows::fixed(batch)))
+}

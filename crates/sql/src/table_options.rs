@@ -1,0 +1,176 @@
+//! What `CREATE TABLE ... WITH (...)` may say, and the time column of a table that does not say it.
+
+use crate::error::sql_error;
+use atsdb_core::name::{nearest_name, same_name};
+use atsdb_core::{ColumnType, MapWidth, Result, Retention, SliceWidth, TableDefinition, TimeUnit};
+use datafusion::sql::sqlparser::ast::{Expr, SqlOption, Value};
+
+const NAMES: [&str; 6] = ["time", "time_unit", "slice", "map", "key", "retention"];
+
+/// The options as they were written.
+#[derive(Debug, Default)]
+pub(crate) struct TableOptions {
+    time: Option<String>,
+    time_unit: Option<TimeUnit>,
+    slice: Option<SliceWidth>,
+    map: Vec<(String, MapWidth)>,
+    key: Vec<String>,
+    retention: Option<Retention>,
+}
+
+impl TableOptions {
+    /// Reads the list inside `WITH (...)`.
+    pub(crate) fn read(options: &[SqlOption]) -> Result<Self> {
+        let mut read = Self::default();
+        let mut seen: Vec<&str> = Vec::new();
+        for option in options {
+            let SqlOption::KeyValue { key, value } = option else {
+                return Err(sql_error(format!("cannot read the option {option}")).with_hint("write NAME = 'VALUE'"));
+            };
+            let Some(name) = NAMES.into_iter().find(|name| same_name(name, &key.value)) else {
+                let hint = match nearest_name(&key.value, NAMES) {
+                    Some(near) => format!("did you mean {near}?"),
+                    None => format!("there are: {}", NAMES.join(", ")),
+                };
+                return Err(sql_error(format!("no table option named {}", key.value)).with_hint(hint));
+            };
+            if seen.contains(&name) {
+                return Err(sql_error(format!("the table option {name} stands twice")));
+            }
+            seen.push(name);
+            read.set(name, &text_of(name, value)?)?;
+        }
+        Ok(read)
+    }
+
+    fn set(&mut self, name: &str, text: &str) -> Result<()> {
+        match name {
+            "time" => self.time = Some(text.to_owned()),
+            "time_unit" => self.time_unit = Some(TimeUnit::parse(text)?),
+            "slice" => self.slice = Some(SliceWidth::parse(text)?),
+            "retention" => self.retention = Some(Retention::parse(text)?),
+            "key" => self.key = names_of(text),
+            _ => {
+                for item in names_of(text) {
+                    // A column's name may hold a colon; a width holds none.
+                    let (column, width) = match item.rsplit_once(':') {
+                        Some((column, width)) => (column.trim().to_owned(), MapWidth::parse(width.trim())?),
+                        None => (item, MapWidth::U32),
+                    };
+                    self.map.push((column, width));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the options into a definition that has its columns.
+    pub(crate) fn apply(self, mut definition: TableDefinition) -> Result<TableDefinition> {
+        for (name, width) in &self.map {
+            let position = definition.position(name)?;
+            definition.columns[position].map = Some(*width);
+        }
+        let time = match self.time.as_deref() {
+            Some(none) if none.eq_ignore_ascii_case("none") && definition.column(none).is_err() => None,
+            Some(name) => Some(definition.column(name)?.name.clone()),
+            None => inferred_time(&definition),
+        };
+        match (&time, self.time_unit) {
+            (Some(name), unit) => {
+                definition = definition.with_time(name, unit.unwrap_or(TimeUnit::Second))?;
+                check_unit(&definition, name, unit)?;
+            }
+            (None, Some(_)) => return Err(sql_error("time_unit is given, but there is no time column")),
+            (None, None) if self.slice.is_some() => {
+                return Err(sql_error("slice is given, but there is no time column")
+                    .with_hint("declare one: WITH (time = 'COLUMN')"));
+            }
+            (None, None) => {}
+        }
+        definition.slice = self.slice.unwrap_or(definition.slice);
+        definition.retention = self.retention;
+        apply_key(&mut definition, &self.key)?;
+        Ok(definition)
+    }
+}
+
+fn check_unit(definition: &TableDefinition, name: &str, unit: Option<TimeUnit>) -> Result<()> {
+    match (definition.column(name)?.column_type, unit) {
+        (ColumnType::Timestamp(own), Some(unit)) if own != unit => {
+            Err(sql_error(format!("time_unit is {unit}, but the time column {name} counts {own}"))
+                .with_hint("leave time_unit out: it is for integer columns"))
+        }
+        (ColumnType::Date, Some(_)) => Err(sql_error(format!("time_unit is given, but {name} is a date"))
+            .with_hint("leave time_unit out: it is for integer columns")),
+        _ => Ok(()),
+    }
+}
+
+/// The column named time, timestamp or ts if it can be one, else the only timestamp column.
+fn inferred_time(definition: &TableDefinition) -> Option<String> {
+    let named = ["time", "timestamp", "ts"].into_iter().find_map(|name| {
+        let column = definition.column(name).ok()?;
+        column.column_type.can_be_time().then(|| column.name.clone())
+    });
+    let mut timestamps =
+        definition.columns.iter().filter(|column| matches!(column.column_type, ColumnType::Timestamp(_)));
+    named.or_else(|| match (timestamps.next(), timestamps.next()) {
+        (Some(only), None) => Some(only.name.clone()),
+        _ => None,
+    })
+}
+
+/// The time comes last in every key, so that naming it there changes nothing.
+fn apply_key(definition: &mut TableDefinition, names: &[String]) -> Result<()> {
+    let time = definition.time.map(|time| time.column);
+    for (position, name) in names.iter().enumerate() {
+        let id = definition.column(name)?.id;
+        if Some(id) == time {
+            if position + 1 < names.len() {
+                return Err(sql_error(format!("the time column {name} stands inside the key"))
+                    .with_hint("put it last: rows of a series follow each other in time"));
+            }
+        } else if definition.key.contains(&id) {
+            return Err(sql_error(format!("column {name} stands twice in the key")));
+        } else {
+            definition.key.push(id);
+        }
+    }
+    Ok(())
+}
+
+/// Names between commas; a name that holds a comma, a colon or a quote is in double quotes.
+fn names_of(text: &str) -> Vec<String> {
+    let (mut names, mut name, mut quoted) = (Vec::new(), String::new(), false);
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' if quoted && characters.peek() == Some(&'"') => name.extend(characters.next()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => names.push(std::mem::take(&mut name)),
+            space if space.is_whitespace() && !quoted && name.is_empty() => {}
+            other => name.push(other),
+        }
+    }
+    names.push(name);
+    names.into_iter().map(|name| name.trim_end().to_owned()).filter(|name| !name.is_empty()).collect()
+}
+
+/// The form in which a name stands in a list of names.
+pub(crate) fn list_name(name: &str) -> String {
+    let plain = |character: char| !matches!(character, '"' | ',' | ':') && !character.is_whitespace();
+    if name.chars().all(plain) { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+fn text_of(name: &str, value: &Expr) -> Result<String> {
+    match value {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) | Value::DoubleQuotedString(text) => Ok(text.clone()),
+            Value::Number(number, _) => Ok(number.to_string()),
+            other => Err(sql_error(format!("the table option {name} takes text, not {other}"))),
+        },
+        Expr::Identifier(identifier) => Ok(identifier.value.clone()),
+        other => Err(sql_error(format!("the table option {name} takes text, not {other}"))
+            .with_hint(format!("write {name} = 'VALUE'"))),
+    }
+}

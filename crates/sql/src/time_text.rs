@@ -1,0 +1,140 @@
+//! Times and dates in text: ISO 8601 as people and databases write it, for every time that i64 holds.
+
+use atsdb_core::TimeUnit;
+use atsdb_core::time::{DAY_SECONDS, days_from_civil, days_in_month};
+
+/// The count of `unit` since the epoch that a text names: `2024-03-01`, `2024-03-01 12:30`,
+/// `2024-03-01T12:30:00.25Z`, `...+02:00`; years beyond four digits carry a sign. Without an offset it is UTC.
+/// `None` if it is no such text, or the unit cannot hold it exactly.
+pub(crate) fn parse_time(text: &str, unit: TimeUnit) -> Option<i64> {
+    let mut reader = Reader { bytes: text.trim().as_bytes() };
+    let days = reader.date()?;
+    let (mut second_of_day, mut fraction) = (0, 0);
+    if reader.take(b'T') || reader.take(b't') || reader.take(b' ') {
+        let hour = reader.digits(2, 2, 24)?;
+        reader.take(b':').then_some(())?;
+        let minute = reader.digits(2, 2, 59)?;
+        let second = if reader.take(b':') { reader.digits(2, 2, 59)? } else { 0 };
+        if reader.take(b'.') || reader.take(b',') {
+            fraction = reader.fraction(unit)?;
+        }
+        if hour == 24 && (minute, second, fraction) != (0, 0, 0) {
+            return None;
+        }
+        second_of_day = hour * 3_600 + minute * 60 + second - reader.offset_seconds()?;
+    }
+    if !reader.bytes.is_empty() {
+        return None;
+    }
+    let seconds = i128::from(days) * i128::from(DAY_SECONDS) + i128::from(second_of_day);
+    i64::try_from(seconds * i128::from(unit.per_second()) + i128::from(fraction)).ok()
+}
+
+/// The days since the epoch that a text names: a date, or a time at midnight.
+pub(crate) fn parse_date(text: &str) -> Option<i32> {
+    let seconds = parse_time(text, TimeUnit::Second)?;
+    (seconds.rem_euclid(DAY_SECONDS) == 0).then(|| i32::try_from(seconds.div_euclid(DAY_SECONDS)).ok())?
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl Reader<'_> {
+    fn take(&mut self, byte: u8) -> bool {
+        let found = self.bytes.first() == Some(&byte);
+        if found {
+            self.bytes = &self.bytes[1..];
+        }
+        found
+    }
+
+    /// A number of `least` to `most` digits that is at most `max`.
+    fn digits(&mut self, least: usize, most: usize, max: i64) -> Option<i64> {
+        let count = self.bytes.iter().take(most).take_while(|byte| byte.is_ascii_digit()).count();
+        if count < least {
+            return None;
+        }
+        let value = self.bytes[..count].iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
+        self.bytes = &self.bytes[count..];
+        (value <= max).then_some(value)
+    }
+
+    fn date(&mut self) -> Option<i64> {
+        let negative = self.take(b'-');
+        let signed = negative || self.take(b'+');
+        let year = if signed { self.digits(4, 12, i64::MAX)? } else { self.digits(4, 4, 9_999)? };
+        let year = if negative { -year } else { year };
+        let separator = [b'-', b'/'].into_iter().find(|byte| self.take(*byte))?;
+        let month = self.digits(2, 2, 12)? as u32;
+        self.take(separator).then_some(())?;
+        let day = self.digits(2, 2, 31)? as u32;
+        let valid = month >= 1 && day >= 1 && day <= days_in_month(year, month);
+        valid.then(|| days_from_civil(year, month, day))
+    }
+
+    /// Digits after the point, in the unit; further ones must be zeros.
+    fn fraction(&mut self, unit: TimeUnit) -> Option<i64> {
+        let count = self.bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (digits, rest) = self.bytes.split_at(count);
+        self.bytes = rest;
+        let kept = unit.fraction_digits();
+        if count == 0 || digits.iter().skip(kept).any(|digit| *digit != b'0') {
+            return None;
+        }
+        let digit = |position: usize| digits.get(position).map_or(0, |digit| i64::from(digit - b'0'));
+        Some((0..kept).fold(0, |value, position| value * 10 + digit(position)))
+    }
+
+    fn offset_seconds(&mut self) -> Option<i64> {
+        while self.take(b' ') {}
+        if self.bytes.is_empty() || self.take(b'Z') || self.take(b'z') {
+            return Some(0);
+        }
+        if self.bytes.eq_ignore_ascii_case(b"UTC") {
+            self.bytes = &[];
+            return Some(0);
+        }
+        let sign = if self.take(b'-') { -1 } else { self.take(b'+').then_some(1)? };
+        let hours = self.digits(2, 2, 18)?;
+        let minutes = if self.take(b':') || !self.bytes.is_empty() { self.digits(2, 2, 59)? } else { 0 };
+        Some(sign * (hours * 3_600 + minutes * 60))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atsdb_core::time::format_time;
+
+    #[test]
+    fn what_is_written_is_read_back_for_every_time() {
+        for unit in TimeUnit::ALL {
+            for time in [i64::MIN, -1, 0, 1, 1_709_294_400, 1_709_294_400_123_456_789, i64::MAX] {
+                assert_eq!(parse_time(&format_time(time, unit), unit), Some(time), "{}", format_time(time, unit));
+            }
+        }
+    }
+
+    #[test]
+    fn the_ways_to_write_a_time() {
+        let noon = Some(1_709_294_400);
+        for text in ["2024-03-01 12:00", "2024-03-01T12:00:00Z", "2024-03-01 14:00:00+02", "2024-03-01 06:30:00 -05:30"]
+        {
+            assert_eq!(parse_time(text, TimeUnit::Second), noon, "{text}");
+        }
+        assert_eq!(parse_time("2024-03-01 12:00:00.250", TimeUnit::Millisecond), Some(1_709_294_400_250));
+        assert_eq!(parse_date("2024-03-01"), Some(19_783));
+        assert_eq!(parse_date("1969-12-31 00:00:00"), Some(-1));
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for text in ["", "2024", "2024-13-01", "2023-02-29", "2024-03-01 25:00", "2024-03-01x", "2024-03-01 12:00:00.1"]
+        {
+            assert_eq!(parse_time(text, TimeUnit::Second), None, "{text}");
+        }
+        assert_eq!(parse_time("2500-01-01", TimeUnit::Nanosecond), None);
+        assert_eq!(parse_date("2024-03-01 12:00"), None);
+    }
+}

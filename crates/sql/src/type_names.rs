@@ -1,0 +1,93 @@
+//! Type names: what PostgreSQL, SQLite and MySQL call a type, and which column type it is here.
+
+use atsdb_core::{ColumnType, Error, ErrorKind, Result, TimeUnit};
+use datafusion::sql::sqlparser::ast::{DataType, ExactNumberInfo, ObjectName, TimezoneInfo};
+
+/// The column type that a declared type names. `place` says which column, for the error.
+pub(crate) fn column_type(declared: &DataType, place: &str) -> Result<ColumnType> {
+    use DataType as T;
+    Ok(match declared {
+        T::Bool | T::Boolean => ColumnType::Bool,
+        T::TinyInt(_) => ColumnType::Int8,
+        T::TinyIntUnsigned(_) | T::UTinyInt => ColumnType::UInt8,
+        T::SmallInt(_) | T::Int2(_) | T::Int16 => ColumnType::Int16,
+        T::SmallIntUnsigned(_) | T::Int2Unsigned(_) | T::USmallInt | T::UInt16 => ColumnType::UInt16,
+        T::Int(_) | T::Integer(_) | T::Int4(_) | T::Int32 | T::MediumInt(_) => ColumnType::Int32,
+        T::IntUnsigned(_) | T::IntegerUnsigned(_) | T::Int4Unsigned(_) | T::MediumIntUnsigned(_) | T::UInt32 => {
+            ColumnType::UInt32
+        }
+        // INT8 counts bytes, as in PostgreSQL; INT16 and wider count bits, as nobody has 16-byte integers.
+        T::BigInt(_) | T::Int8(_) | T::Int64 => ColumnType::Int64,
+        T::BigIntUnsigned(_) | T::Int8Unsigned(_) | T::UBigInt | T::UInt64 => ColumnType::UInt64,
+        T::Float4 | T::Float32 | T::Real | T::RealUnsigned => ColumnType::Float32,
+        T::Float(ExactNumberInfo::Precision(1..=24)) => ColumnType::Float32,
+        T::Float(_) | T::FloatUnsigned(_) | T::Float8 | T::Float64 => ColumnType::Float64,
+        T::Double(_) | T::DoublePrecision | T::DoubleUnsigned(_) | T::DoublePrecisionUnsigned => ColumnType::Float64,
+        T::Character(_) | T::Char(_) | T::CharacterVarying(_) | T::CharVarying(_) | T::Varchar(_) | T::Nvarchar(_) => {
+            ColumnType::Text
+        }
+        T::CharacterLargeObject(_) | T::CharLargeObject(_) | T::Clob(_) => ColumnType::Text,
+        T::Text | T::TinyText | T::MediumText | T::LongText | T::String(_) => ColumnType::Text,
+        T::Binary(_) | T::Varbinary(_) | T::Bytea | T::Bytes(_) => ColumnType::Binary,
+        T::Blob(_) | T::TinyBlob | T::MediumBlob | T::LongBlob => ColumnType::Binary,
+        T::Date | T::Date32 => ColumnType::Date,
+        T::Timestamp(digits, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => timestamp(*digits, place)?,
+        T::Timestamp(digits, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => timestamp(*digits, place)?,
+        T::Datetime(digits) | T::TimestampNtz(digits) => timestamp(*digits, place)?,
+        T::Custom(name, _) => custom(name, declared, place)?,
+        _ => return Err(unsupported(declared, place)),
+    })
+}
+
+/// The coarsest unit that holds so many digits of a second; microseconds when none are given.
+fn timestamp(digits: Option<u64>, place: &str) -> Result<ColumnType> {
+    Ok(ColumnType::Timestamp(match digits {
+        Some(0) => TimeUnit::Second,
+        Some(1..=3) => TimeUnit::Millisecond,
+        None | Some(4..=6) => TimeUnit::Microsecond,
+        Some(7..=9) => TimeUnit::Nanosecond,
+        Some(more) => {
+            return Err(Error::new(ErrorKind::Sql, format!("{place}: a timestamp with {more} digits of a second"))
+                .with_hint("the most is 9: TIMESTAMP(9)"));
+        }
+    }))
+}
+
+/// Names that the parser does not know.
+fn custom(name: &ObjectName, declared: &DataType, place: &str) -> Result<ColumnType> {
+    Ok(match name.to_string().to_ascii_lowercase().as_str() {
+        "int1" => ColumnType::Int8,
+        "int3" | "serial4" => ColumnType::Int32,
+        "long" => ColumnType::Int64,
+        "timestamp_s" => ColumnType::Timestamp(TimeUnit::Second),
+        "timestamp_ms" => ColumnType::Timestamp(TimeUnit::Millisecond),
+        "timestamp_us" => ColumnType::Timestamp(TimeUnit::Microsecond),
+        "timestamp_ns" => ColumnType::Timestamp(TimeUnit::Nanosecond),
+        "bpchar" | "citext" | "ntext" => ColumnType::Text,
+        "image" => ColumnType::Binary,
+        _ => return Err(unsupported(declared, place)),
+    })
+}
+
+fn unsupported(declared: &DataType, place: &str) -> Error {
+    use DataType as T;
+    let hint = match declared {
+        T::Numeric(_) | T::Decimal(_) | T::Dec(_) | T::BigNumeric(_) | T::BigDecimal(_) => {
+            "use DOUBLE, or BIGINT and count the smallest unit"
+        }
+        T::DecimalUnsigned(_) | T::DecUnsigned(_) => "use DOUBLE, or BIGINT and count the smallest unit",
+        T::Time(..) => "use TIMESTAMP, or INT and count seconds of the day",
+        T::Interval { .. } => "use BIGINT and count a unit of time",
+        T::JSON | T::JSONB | T::Uuid | T::Enum(..) | T::Set(_) => "use TEXT",
+        T::Array(_) | T::Map(..) | T::Struct(..) => "use one column for each element",
+        T::Unspecified => "write a type after the name: INT, BIGINT, DOUBLE, TEXT, TIMESTAMP, ...",
+        _ => {
+            "use BOOLEAN, TINYINT, SMALLINT, INT, BIGINT (each also UNSIGNED), REAL, DOUBLE, TEXT, BLOB, TIMESTAMP or DATE"
+        }
+    };
+    let message = match declared {
+        T::Unspecified => format!("{place} has no type"),
+        _ => format!("{place}: the type {declared} is not supported"),
+    };
+    Error::new(ErrorKind::Sql, message).with_hint(hint)
+}

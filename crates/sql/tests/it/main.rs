@@ -1,0 +1,8 @@
+//! SQL from outside: the scripts of `tests/slt`, the examples of the reference, definitions as text, and what a
+//! query must not do to the process.
+
+mod definitions;
+mod limits;
+mod render;
+mod scripts;
+mod stores;

@@ -1,0 +1,173 @@
+//! Runs the scripts of `tests/slt` and the examples of `docs/reference/sql.md`, on every store, with the rows
+//! fresh, half sealed and sealed: the answers are the same.
+//!
+//! A script is records between empty lines: `statement ok`, `statement error TEXT` or `query [rowsort]`, then
+//! SQL, then for a query `----` and the expected lines, the first of them the columns' names. `#` begins a
+//! comment. `ATSDB_SLT_WRITE=1` rewrites what queries expect.
+
+use crate::render::lines;
+use crate::stores::{STATES, STORES, State, session};
+use atsdb_core::Result;
+use atsdb_sql::{Answer, Session};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+struct Record<'a> {
+    line: usize,
+    directive: &'a str,
+    sql: String,
+    expected: Vec<String>,
+}
+
+#[test]
+fn every_script_answers_the_same_on_every_store_fresh_and_sealed() {
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(Path::new(ROOT).join("tests/slt")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "slt"));
+    paths.sort();
+    assert!(!paths.is_empty());
+    let failures: Vec<String> = paths.iter().flat_map(|path| run_file(path)).collect();
+    assert!(failures.is_empty(), "\n{}", failures.join("\n"));
+}
+
+fn run_file(path: &Path) -> Vec<String> {
+    let text = fs::read_to_string(path).unwrap();
+    if std::env::var_os("ATSDB_SLT_WRITE").is_some() {
+        rewrite(path, &text);
+        return Vec::new();
+    }
+    let name = path.file_name().unwrap().to_string_lossy();
+    let mut failures = Vec::new();
+    for store in STORES {
+        for state in STATES {
+            let (session, _directory) = session(store);
+            let mut inserts = 0;
+            for record in records(&text) {
+                if let Err(failure) = run(&session, &record, state, &mut inserts) {
+                    failures.push(format!("{name}:{} on {store}, {state:?}: {failure}", record.line));
+                }
+            }
+        }
+    }
+    failures
+}
+
+fn run(session: &Session, record: &Record<'_>, state: State, inserts: &mut usize) -> Result<(), String> {
+    let answer = answer(session, &record.sql);
+    if record.sql.trim_start().to_uppercase().starts_with("INSERT") {
+        *inserts += 1;
+        if state == State::Sealed || (state == State::HalfSealed && *inserts % 2 == 1) {
+            session.engine().recompress(None).map_err(|error| error.to_string())?;
+        }
+    }
+    match (record.directive.split_once(' ').unwrap_or((record.directive, "")), answer) {
+        (("statement", "ok"), Ok(_)) => Ok(()),
+        (("statement", "ok"), Err(error)) => Err(error),
+        (("statement", wanted), answer) => {
+            let wanted = wanted.strip_prefix("error").unwrap_or(wanted).trim();
+            match answer {
+                Ok(_) => Err(format!("succeeded; wanted the error: {wanted}")),
+                Err(error) if error.contains(wanted) => Ok(()),
+                Err(error) => Err(format!("the error is: {error}; wanted: {wanted}")),
+            }
+        }
+        (("query", _), Err(error)) => Err(error),
+        (("query", options), Ok(mut found)) => {
+            if options.contains("rowsort") && found.len() > 1 {
+                found[1..].sort();
+            }
+            let same = found == record.expected;
+            if same {
+                Ok(())
+            } else {
+                Err(format!("found\n{}\nwanted\n{}", found.join("\n"), record.expected.join("\n")))
+            }
+        }
+        ((other, _), _) => Err(format!("unknown directive {other}")),
+    }
+}
+
+/// The names of the columns, then the rows; nothing for what answers no rows.
+fn answer(session: &Session, sql: &str) -> Result<Vec<String>, String> {
+    let mut found = Vec::new();
+    for statement in session.statements(sql) {
+        found.clear();
+        let run = || -> Result<Vec<String>> {
+            let Answer::Rows(rows) = session.execute(&statement?, &[])? else { return Ok(Vec::new()) };
+            let names: Vec<String> = rows.schema().fields().iter().map(|field| field.name().clone()).collect();
+            let mut found = vec![names.join(" | ")];
+            for batch in rows {
+                found.extend(lines(&batch?));
+            }
+            Ok(found)
+        };
+        found = run().map_err(|error| error.to_string())?;
+    }
+    Ok(found)
+}
+
+fn records(text: &str) -> Vec<Record<'_>> {
+    let mut records = Vec::new();
+    let mut lines = text.lines().enumerate().peekable();
+    while let Some((number, line)) = lines.next() {
+        if line.trim().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let (mut sql, mut expected, mut in_sql) = (String::new(), Vec::new(), true);
+        while let Some((_, line)) = lines.next_if(|(_, line)| !line.is_empty()) {
+            match line {
+                "----" => in_sql = false,
+                line if in_sql => sql.push_str(&format!("{line}\n")),
+                line => expected.push(line.to_owned()),
+            }
+        }
+        records.push(Record { line: number + 1, directive: line.trim(), sql, expected });
+    }
+    records
+}
+
+fn rewrite(path: &Path, text: &str) {
+    let (session, _directory) = session("memory");
+    let mut written = String::new();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        written.push_str(&format!("{line}\n"));
+        if line.trim().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let mut sql = String::new();
+        while let Some(line) = lines.next_if(|line| !line.is_empty() && *line != "----") {
+            sql.push_str(&format!("{line}\n"));
+        }
+        written.push_str(&sql);
+        while lines.next_if(|line| !line.is_empty()).is_some() {}
+        let found = answer(&session, &sql);
+        if line.starts_with("query") {
+            let mut found = found.unwrap_or_else(|error| vec![format!("FAILED {error}")]);
+            if line.contains("rowsort") && found.len() > 1 {
+                found[1..].sort();
+            }
+            written.push_str(&format!("----\n{}\n", found.join("\n")));
+        } else if let (true, Err(error)) = (line == "statement ok", found) {
+            written.push_str(&format!("# FAILED {error}\n"));
+        }
+    }
+    fs::write(path, written).unwrap();
+}
+
+#[test]
+fn every_example_of_the_reference_runs() {
+    let text = fs::read_to_string(Path::new(ROOT).join("docs/reference/sql.md")).unwrap();
+    let (session, _directory) = session("memory");
+    let mut examples = 0;
+    for block in text.split("```sql\n").skip(1) {
+        let sql = block.split("```").next().unwrap();
+        if let Err(error) = answer(&session, sql) {
+            panic!("{error}\n{sql}");
+        }
+        examples += 1;
+    }
+    assert!(examples > 5);
+}

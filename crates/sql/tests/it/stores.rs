@@ -1,0 +1,38 @@
+//! The stores and states that every script runs on.
+
+use atsdb_core::{Durability, Store};
+use atsdb_engine::{Engine, EngineOptions};
+use atsdb_memory::MemoryStore;
+use atsdb_sql::{Session, SessionOptions};
+use atsdb_sqlite::{SqliteOptions, SqliteStore};
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// When the script's rows are sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Never.
+    Fresh,
+    /// After every second statement that inserts.
+    HalfSealed,
+    /// After every statement that inserts.
+    Sealed,
+}
+
+pub(crate) const STATES: [State; 3] = [State::Fresh, State::HalfSealed, State::Sealed];
+pub(crate) const STORES: [&str; 2] = ["memory", "sqlite"];
+
+/// A session over an empty store. The directory goes with it.
+pub(crate) fn session(store: &str) -> (Session, TempDir) {
+    let directory = tempfile::tempdir().unwrap();
+    let store: Arc<dyn Store> = match store {
+        "memory" => Arc::new(MemoryStore::new([7; 16])),
+        _ => {
+            let options = SqliteOptions { durability: Durability::Off, ..SqliteOptions::default() };
+            Arc::new(SqliteStore::open(&directory.path().join("test.db"), &options).unwrap())
+        }
+    };
+    let engine = Engine::new(store, EngineOptions { maintenance: false, ..EngineOptions::default() }).unwrap();
+    let options = SessionOptions { threads: 2, memory_bytes: 64 << 20, file_access: false };
+    (Session::new(engine, options).unwrap(), directory)
+}

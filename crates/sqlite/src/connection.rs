@@ -1,0 +1,350 @@
+//! Connections to the file: how it is opened, one connection that writes, a pool of those that read.
+//!
+//! The file is only ever opened through SQLite: closing a plain file handle of it would drop the locks that this
+//! process holds on it (POSIX locks belong to the process, not to the handle).
+
+use crate::error::{Attempt, Failure, primary_code};
+use crate::schema;
+use crate::store::SqliteOptions;
+use atsdb_core::{Durability, Error, ErrorKind, Result};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, ffi};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The first SQLite without the fault that could corrupt a write-ahead log when it was reset.
+const SQLITE_VERSION_MIN: i32 = 3_051_003;
+/// After how many pages of log a commit carries them into the file: 16 MiB.
+const CHECKPOINT_PAGES: i64 = 4_096;
+/// The same while a stage is written: 64 MiB, as each checkpoint waits for the disk twice.
+const CHECKPOINT_PAGES_STAGING: i64 = 16_384;
+/// To what the log is cut when it starts over.
+const LOG_BYTES_KEPT: i64 = 64 << 20;
+/// A longer log means that readers overlap so that it never starts over; then a writer waits for them a little.
+const LOG_BYTES_MAX: u64 = 256 << 20;
+const LOG_WAIT: Duration = Duration::from_millis(250);
+const WRITER_CACHE_KIB: i64 = 16 << 10;
+const READER_CACHE_KIB: i64 = 4 << 10;
+/// Idle reading connections that are kept.
+const READERS_KEPT_MAX: usize = 8;
+
+/// How the file can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Write,
+    Read,
+    /// Read, where not even SQLite's lock files can be made. Nobody may write meanwhile.
+    Immutable,
+}
+
+/// A file that turned out to be a store.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) connection: Connection,
+    pub(crate) access: Access,
+    pub(crate) uid: [u8; 16],
+}
+
+/// Opens the file, creates the store in it where that is asked for and due, and makes sure that it is one.
+pub(crate) fn open(path: &Path, options: &SqliteOptions) -> Result<Opened> {
+    if rusqlite::version_number() < SQLITE_VERSION_MIN {
+        let message = format!("SQLite {} is linked; versions before 3.51.3 can damage a store", rusqlite::version());
+        return Err(Error::internal(message).with_hint("build with the bundled SQLite"));
+    }
+    check_path(path, options)?;
+    let access = if options.read_only { Access::Read } else { Access::Write };
+    let create = options.create && !options.read_only;
+    open_as(path, access, create, options.busy_timeout)
+        .or_else(|failure| match failure {
+            Failure::Sqlite(error) if needs_immutable(&error, path) => {
+                open_as(path, Access::Immutable, false, options.busy_timeout)
+            }
+            other => Err(other),
+        })
+        .map_err(|failure| match &failure {
+            Failure::Sqlite(error) if primary_code(error) == Some(ffi::SQLITE_NOTADB) => {
+                Error::new(ErrorKind::NotAStore, format!("{} is no SQLite database", path.display()))
+                    .with_hint("name an atsdb store, or a file that does not exist yet")
+            }
+            _ => failure.at(path),
+        })
+}
+
+fn check_path(path: &Path, options: &SqliteOptions) -> Result<()> {
+    let place = path.display();
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => {
+            Err(Error::new(ErrorKind::NotAStore, format!("{place} is a directory")).with_hint("name a file in it"))
+        }
+        Ok(metadata) if !metadata.is_file() => {
+            Err(Error::new(ErrorKind::NotAStore, format!("{place} is not a regular file")))
+        }
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let parent = path.parent().unwrap_or(Path::new("/"));
+            if !parent.is_dir() {
+                Err(Error::not_found(format!("the directory {} does not exist", parent.display()))
+                    .with_hint("create it first, or correct the path"))
+            } else if options.read_only || !options.create {
+                Err(Error::not_found(format!("there is no store {place}")).with_hint("check the path"))
+            } else {
+                Ok(())
+            }
+        }
+        Err(error) => {
+            Err(Error::new(ErrorKind::Unavailable, format!("cannot look at {place}: {error}")).with_source(error))
+        }
+    }
+}
+
+/// Whether SQLite failed because it can make no lock files where the store lies, while nothing waits in a log that
+/// would have to be read too.
+fn needs_immutable(error: &rusqlite::Error, path: &Path) -> bool {
+    let cannot_open = matches!(primary_code(error), Some(ffi::SQLITE_CANTOPEN | ffi::SQLITE_READONLY));
+    let log_is_empty = std::fs::metadata(log_path(path)).map_or(true, |metadata| metadata.len() == 0);
+    cannot_open && log_is_empty && path.exists()
+}
+
+fn open_as(path: &Path, access: Access, create: bool, busy_timeout: Duration) -> Attempt<Opened> {
+    let connection = connect(path, access, create, busy_timeout)?;
+    if schema::is_blank(&connection)? {
+        // SQLite takes a file of one byte for an empty one, and would write over it.
+        let one_byte = std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 1);
+        if one_byte || !create {
+            let size = if one_byte { "a file of one byte" } else { "an empty file" };
+            let message = format!("{} is {size}, no atsdb store", path.display());
+            return Err(Error::new(ErrorKind::NotAStore, message).into());
+        }
+        schema::create(&connection)?;
+    }
+    let uid = schema::check(&connection, path)?;
+    // A file that may not be written opens all the same, for reading.
+    let access = if access == Access::Write && connection.is_readonly("main")? { Access::Read } else { access };
+    if access == Access::Write {
+        use_log(&connection, path, busy_timeout)?;
+        connection.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT)?;
+        connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
+        // A read now finds out whether the log's own files can be made.
+        connection.query_row("SELECT count(*) FROM atsdb_store", [], |_| Ok(()))?;
+    }
+    Ok(Opened { connection, access, uid })
+}
+
+/// Switches the file to a write-ahead log. It is kept by the file; SQLite needs it for itself for that moment, and
+/// does not always wait.
+fn use_log(connection: &Connection, path: &Path, busy_timeout: Duration) -> Attempt<()> {
+    let start = Instant::now();
+    loop {
+        match connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0)) {
+            Ok(mode) if mode == "wal" => return Ok(()),
+            Ok(mode) => {
+                let message = format!("the file system of {} allows no write-ahead log ({mode})", path.display());
+                return Err(Error::new(ErrorKind::Unavailable, message).with_hint("use a local file system").into());
+            }
+            Err(error) if primary_code(&error) == Some(ffi::SQLITE_BUSY) && start.elapsed() < busy_timeout => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn connect(path: &Path, access: Access, create: bool, busy_timeout: Duration) -> rusqlite::Result<Connection> {
+    let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    flags |= match access {
+        Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        Access::Read | Access::Immutable => OpenFlags::SQLITE_OPEN_READ_ONLY,
+    };
+    if create {
+        flags |= OpenFlags::SQLITE_OPEN_CREATE;
+    }
+    let connection = if access == Access::Immutable {
+        Connection::open_with_flags(immutable_uri(path), flags | OpenFlags::SQLITE_OPEN_URI)?
+    } else {
+        Connection::open_with_flags(path, flags)?
+    };
+    connection.busy_timeout(busy_timeout)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.execute_batch("PRAGMA foreign_keys = OFF")?;
+    Ok(connection)
+}
+
+fn immutable_uri(path: &Path) -> String {
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => uri.push(char::from(*byte)),
+            other => uri.push_str(&format!("%{other:02x}")),
+        }
+    }
+    uri + "?immutable=1"
+}
+
+fn log_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    PathBuf::from(name)
+}
+
+/// How soon a transaction must be on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sync {
+    /// When it returns, as far as the store's durability goes.
+    Now,
+    /// With the next one that is.
+    ///
+    /// In SQLite's log, `synchronous = NORMAL` leaves out only the fsync of the log at commit (`sqlite3WalFrames`
+    /// syncs if `WAL_SYNC_FLAGS`). A later commit with FULL syncs the log file as a whole, these frames with it. If a
+    /// checkpoint comes between, it syncs the log before and the database after it copied them
+    /// (`walCheckpoint`, `CKPT_SYNC_FLAGS`, which NORMAL sets too), and only then does the log start over. So
+    /// whatever a FULL commit makes visible is on disk when it returns.
+    Later,
+}
+
+/// The connection that writes.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    connection: Connection,
+    log_path: PathBuf,
+    log_bytes_tried: u64,
+    durability: Durability,
+    busy_timeout: Duration,
+    synchronous: &'static str,
+    checkpoint_pages: i64,
+}
+
+impl Writer {
+    pub(crate) fn new(connection: Connection, path: &Path, durability: Durability, busy_timeout: Duration) -> Self {
+        let log_path = log_path(path);
+        Self {
+            connection,
+            log_path,
+            log_bytes_tried: 0,
+            durability,
+            busy_timeout,
+            synchronous: "",
+            checkpoint_pages: 0,
+        }
+    }
+
+    /// The connection, for what needs no transaction.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Chooses when the next transactions reach the disk.
+    pub(crate) fn use_sync(&mut self, sync: Sync) -> rusqlite::Result<()> {
+        let synchronous = match (self.durability, sync) {
+            (Durability::Off, _) => "OFF",
+            (Durability::Normal, _) | (Durability::Full, Sync::Later) => "NORMAL",
+            (Durability::Full, Sync::Now) => "FULL",
+        };
+        if self.synchronous != synchronous {
+            self.connection.pragma_update(None, "synchronous", synchronous)?;
+            self.synchronous = synchronous;
+        }
+        let checkpoint_pages = match sync {
+            Sync::Now => CHECKPOINT_PAGES,
+            Sync::Later => CHECKPOINT_PAGES_STAGING,
+        };
+        if self.checkpoint_pages != checkpoint_pages {
+            self.connection.pragma_update(None, "wal_autocheckpoint", checkpoint_pages)?;
+            self.checkpoint_pages = checkpoint_pages;
+        }
+        Ok(())
+    }
+
+    /// Runs the work in one write transaction: all of it, or nothing after an error.
+    pub(crate) fn transaction<T>(&mut self, sync: Sync, work: impl FnOnce(&Connection) -> Attempt<T>) -> Attempt<T> {
+        self.use_sync(sync)?;
+        let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
+        let done = work(&transaction)?;
+        transaction.commit()?;
+        self.bound_log();
+        Ok(done)
+    }
+
+    /// Runs the work in one read transaction.
+    pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Attempt<T>) -> Attempt<T> {
+        let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)?;
+        work(&transaction)
+    }
+
+    /// Carries the log into the file as far as readers allow, and cuts it if none needs it. Waits for nobody.
+    pub(crate) fn checkpoint(&self, cut: bool) -> rusqlite::Result<()> {
+        let mode = if cut { "TRUNCATE" } else { "PASSIVE" };
+        self.checkpoint_within(mode, Duration::ZERO)
+    }
+
+    fn checkpoint_within(&self, mode: &str, wait: Duration) -> rusqlite::Result<()> {
+        self.connection.busy_timeout(wait)?;
+        // That it could not finish is told by a row, or by SQLITE_BUSY; neither is a failure here.
+        let done = self.connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |_| Ok(()));
+        self.connection.busy_timeout(self.busy_timeout)?;
+        match done {
+            Err(error) if primary_code(&error) == Some(ffi::SQLITE_BUSY) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Keeps the log from growing without end under readers that overlap: SQLite's own checkpoints never find the
+    /// moment without any of them, so once in a while a writer holds back others until the oldest is gone.
+    fn bound_log(&mut self) {
+        let length = std::fs::metadata(&self.log_path).map_or(0, |metadata| metadata.len());
+        if length <= LOG_BYTES_MAX {
+            self.log_bytes_tried = 0;
+        } else if length >= self.log_bytes_tried + LOG_BYTES_KEPT as u64 {
+            self.log_bytes_tried = length;
+            // The commit is done whatever becomes of this; the next one tries again.
+            let _ = self.checkpoint_within("TRUNCATE", LOG_WAIT);
+        }
+    }
+}
+
+/// The connections that read. Each is used by one snapshot at a time.
+#[derive(Debug)]
+pub(crate) struct Readers {
+    path: PathBuf,
+    access: Access,
+    busy_timeout: Duration,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Readers {
+    pub(crate) fn new(path: &Path, access: Access, busy_timeout: Duration) -> Self {
+        Self { path: path.to_owned(), access, busy_timeout, idle: Mutex::new(Vec::new()) }
+    }
+
+    /// The store's file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A connection with a read transaction that has begun.
+    pub(crate) fn take(&self) -> rusqlite::Result<Connection> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => {
+                // Opened for writing where possible, though never used so: the log's files may have to be made.
+                let connection = connect(&self.path, self.access, false, self.busy_timeout)?;
+                connection.execute_batch("PRAGMA query_only = ON")?;
+                connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
+                connection
+            }
+        };
+        // BEGIN alone takes no snapshot; the first read does.
+        connection.prepare_cached("BEGIN")?.execute([])?;
+        connection.prepare_cached("SELECT 1 FROM atsdb_store LIMIT 1")?.query_row([], |_| Ok(()))?;
+        Ok(connection)
+    }
+
+    /// Ends the read transaction and keeps the connection for the next.
+    pub(crate) fn give_back(&self, connection: Connection) {
+        let ended = connection.prepare_cached("ROLLBACK").and_then(|mut statement| statement.execute([]));
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if ended.is_ok() && idle.len() < READERS_KEPT_MAX {
+            idle.push(connection);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What can go wrong inside, and how it is told outside: SQLite's codes become kinds of [`Error`].
+
+use atsdb_core::{Error, ErrorKind};
+use rusqlite::ffi;
+use std::path::Path;
+
+/// A failure on its way out, before it is known which file it happened in.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// SQLite could not do it; nothing of the transaction may stay.
+    Sqlite(rusqlite::Error),
+    /// This call, or this change of a commit, is not possible; the connection is well.
+    Refused(Error),
+}
+
+pub(crate) type Attempt<T> = Result<T, Failure>;
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl Failure {
+    /// The error for the caller; `path` is the store's file.
+    pub(crate) fn at(self, path: &Path) -> Error {
+        match self {
+            Self::Sqlite(error) => translate(error, path),
+            Self::Refused(error) => error,
+        }
+    }
+}
+
+/// The extended result code, where SQLite gave one.
+pub(crate) fn extended_code(error: &rusqlite::Error) -> Option<i32> {
+    error.sqlite_error().map(|inner| inner.extended_code)
+}
+
+/// The primary result code, where SQLite gave one.
+pub(crate) fn primary_code(error: &rusqlite::Error) -> Option<i32> {
+    extended_code(error).map(|code| code & 0xff)
+}
+
+/// Whether the error says that stored bytes are damaged.
+pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error as E;
+    match error {
+        E::IntegralValueOutOfRange(..) | E::InvalidColumnType(..) | E::FromSqlConversionFailure(..) => true,
+        E::Utf8Error(..) | E::QueryReturnedNoRows => true,
+        _ => {
+            matches!(primary_code(error), Some(ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB))
+                || extended_code(error) == Some(ffi::SQLITE_IOERR_CORRUPTFS)
+        }
+    }
+}
+
+fn translate(error: rusqlite::Error, path: &Path) -> Error {
+    let place = path.display();
+    if is_damage(&error) {
+        return Error::corrupt(format!("the store {place} is damaged: {error}"))
+            .with_hint("run verify to find what is affected, and restore that from a backup")
+            .with_source(error);
+    }
+    let translated = match primary_code(&error) {
+        Some(ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED) => {
+            Error::new(ErrorKind::Busy, format!("the store {place} is held by another writer"))
+                .with_hint("try again when it has finished")
+        }
+        Some(ffi::SQLITE_FULL) => {
+            Error::new(ErrorKind::Unavailable, format!("disk full at {place}: nothing of this call was stored"))
+                .with_hint("make room and try again; reading goes on")
+        }
+        Some(ffi::SQLITE_IOERR) => {
+            let message = format!("input or output failed at {place}, nothing was acknowledged: {error}");
+            Error::new(ErrorKind::Unavailable, message).with_hint("check the disk and the system's log")
+        }
+        Some(ffi::SQLITE_CANTOPEN) => Error::new(ErrorKind::Unavailable, format!("cannot open {place}: {error}"))
+            .with_hint("check that you may read and write the file and its directory"),
+        Some(ffi::SQLITE_READONLY | ffi::SQLITE_PERM) => {
+            Error::new(ErrorKind::ReadOnly, format!("the store {place} cannot be written: {error}"))
+                .with_hint("check the permissions of the file and its directory")
+        }
+        Some(ffi::SQLITE_NOMEM) => Error::new(ErrorKind::Resources, format!("out of memory at {place}")),
+        Some(ffi::SQLITE_INTERRUPT) => Error::new(ErrorKind::Interrupted, "interrupted"),
+        Some(ffi::SQLITE_TOOBIG) => {
+            Error::new(ErrorKind::Limit, format!("a page is larger than SQLite takes, at {place}"))
+        }
+        _ => Error::internal(format!("SQLite refused at {place}: {error}")),
+    };
+    translated.with_source(error)
+}

@@ -1,0 +1,137 @@
+//! Reclaiming: deleting what nobody can see any more, and making the file shorter.
+
+use crate::connection::{Sync, Writer};
+use crate::error::Attempt;
+use crate::schema::COLUMN_BITS;
+use crate::stage;
+use atsdb_core::StageId;
+use atsdb_core::limits::{BATCH_MEMORY_MS, STAGE_IDLE_MS_MAX};
+use atsdb_core::store::Reclaimed;
+use rusqlite::{Connection, OptionalExtension, params};
+
+/// What a small row (a batch name, a string of a dictionary) is taken to occupy with its index, in bytes.
+const SMALL_ROW_BYTES: u64 = 128;
+
+/// The tables that have dictionaries but are gone. Steps from one to the next by the index, without reading the
+/// dictionaries.
+const DEAD_DICTIONARY: &str = "
+WITH RECURSIVE owner (id) AS (
+    SELECT min(table_id) FROM atsdb_map
+    UNION ALL SELECT (SELECT min(table_id) FROM atsdb_map WHERE table_id > owner.id) FROM owner WHERE id IS NOT NULL)
+SELECT id FROM owner WHERE id IS NOT NULL AND id NOT IN (SELECT id FROM atsdb_table) LIMIT 1";
+
+/// One step.
+pub(crate) fn reclaim(writer: &mut Writer, byte_budget: u64, now_ms: i64) -> Attempt<Reclaimed> {
+    let garbage = writer.read(|connection| has_garbage(connection, now_ms))?;
+    if garbage {
+        writer.transaction(Sync::Later, |connection| delete(connection, byte_budget, now_ms))?;
+    } else if free_pages(writer.connection())? == 0 {
+        return Ok(Reclaimed::default());
+    }
+    let byte_count = shorten(writer, byte_budget)?;
+    let more = writer.read(|connection| Ok(has_garbage(connection, now_ms)? || free_pages(connection)? > 0))?;
+    writer.checkpoint(false)?;
+    if !more {
+        writer.checkpoint(true)?;
+    }
+    Ok(Reclaimed { byte_count, more })
+}
+
+fn has_garbage(connection: &Connection, now_ms: i64) -> Attempt<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM atsdb_garbage)
+                   OR EXISTS (SELECT 1 FROM atsdb_stage WHERE touched_ms < ?1)
+                   OR EXISTS (SELECT 1 FROM atsdb_batch WHERE committed_ms < ?2)";
+    let cutoffs = params![stage_cutoff(now_ms), batch_cutoff(now_ms)];
+    if connection.prepare_cached(sql)?.query_row(cutoffs, |row| row.get(0))? {
+        return Ok(true);
+    }
+    Ok(dead_dictionary(connection)?.is_some())
+}
+
+fn stage_cutoff(now_ms: i64) -> i64 {
+    now_ms.saturating_sub(STAGE_IDLE_MS_MAX)
+}
+
+fn batch_cutoff(now_ms: i64) -> i64 {
+    now_ms.saturating_sub(BATCH_MEMORY_MS)
+}
+
+fn dead_dictionary(connection: &Connection) -> Attempt<Option<i64>> {
+    Ok(connection.prepare_cached(DEAD_DICTIONARY)?.query_row([], |row| row.get(0)).optional()?)
+}
+
+/// Deletes rows until about the budget is spent; at least something each time.
+fn delete(connection: &Connection, byte_budget: u64, now_ms: i64) -> Attempt<()> {
+    let idle = "SELECT id FROM atsdb_stage WHERE touched_ms < ?1";
+    let idle = connection
+        .prepare_cached(idle)?
+        .query_map([stage_cutoff(now_ms)], |row| row.get(0).map(StageId))?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    idle.into_iter().try_for_each(|stage| stage::abandon(connection, stage))?;
+
+    let mut left = delete_pages(connection, byte_budget.max(1))?;
+    let batches = "DELETE FROM atsdb_batch WHERE id IN (SELECT id FROM atsdb_batch WHERE committed_ms < ?1 LIMIT ?2)";
+    let row_limit = |left: u64| (left / SMALL_ROW_BYTES).clamp(1, 1 << 20) as i64;
+    if left > 0 {
+        let gone = connection.prepare_cached(batches)?.execute(params![batch_cutoff(now_ms), row_limit(left)])?;
+        left = left.saturating_sub(gone as u64 * SMALL_ROW_BYTES);
+    }
+    if let Some(table) = dead_dictionary(connection)?.filter(|_| left > 0) {
+        let sql = "DELETE FROM atsdb_map WHERE table_id = ?1 AND (column_id, id) IN
+                   (SELECT column_id, id FROM atsdb_map WHERE table_id = ?1 LIMIT ?2)";
+        connection.prepare_cached(sql)?.execute(params![table, row_limit(left)])?;
+    }
+    Ok(())
+}
+
+/// Deletes pages of removed chunks; gives what is left of the budget.
+fn delete_pages(connection: &Connection, byte_budget: u64) -> Attempt<u64> {
+    let mut left = byte_budget;
+    let next = "SELECT payload FROM atsdb_garbage LIMIT 1";
+    while let Some(payload) = connection.prepare_cached(next)?.query_row([], |row| row.get::<_, i64>(0)).optional()? {
+        // The length of a BLOB stands in its row's head: asking for it reads no page of it.
+        let mut pages = connection
+            .prepare_cached("SELECT id, length(bytes) FROM atsdb_page WHERE id >= ?1 AND id < ?2 ORDER BY id")?;
+        let keys = params![payload << COLUMN_BITS, (payload + 1) << COLUMN_BITS];
+        let pages = pages
+            .query_map(keys, |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<rusqlite::Result<Vec<(i64, u64)>>>()?;
+        let mut freed = 0;
+        for (key, byte_count) in pages {
+            if left == 0 {
+                let sql = "UPDATE atsdb_garbage SET byte_count = max(0, byte_count - ?2) WHERE payload = ?1";
+                connection.prepare_cached(sql)?.execute(params![payload, freed])?;
+                return Ok(0);
+            }
+            connection.prepare_cached("DELETE FROM atsdb_page WHERE id = ?1")?.execute([key])?;
+            left = left.saturating_sub(byte_count.max(1));
+            freed += byte_count as i64;
+        }
+        connection.prepare_cached("DELETE FROM atsdb_garbage WHERE payload = ?1")?.execute([payload])?;
+        left = left.saturating_sub(1);
+        if left == 0 {
+            break;
+        }
+    }
+    Ok(left)
+}
+
+fn free_pages(connection: &Connection) -> Attempt<i64> {
+    Ok(connection.query_row("PRAGMA freelist_count", [], |row| row.get(0))?)
+}
+
+/// Moves pages from the file's end into its holes and cuts it there. Gives the bytes it became shorter by.
+fn shorten(writer: &mut Writer, byte_budget: u64) -> Attempt<u64> {
+    writer.use_sync(Sync::Later)?;
+    let connection = writer.connection();
+    let page_bytes: u64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
+    let count = |name: &str| connection.query_row(name, [], |row| row.get::<_, u64>(0));
+    let before = count("PRAGMA page_count")?;
+    let limit = (byte_budget / page_bytes).clamp(1, 1 << 30);
+    // It works one page a step, and stops where the steps stop.
+    let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({limit})"))?;
+    let mut rows = statement.query([])?;
+    while rows.next()?.is_some() {}
+    let after = count("PRAGMA page_count")?;
+    Ok(before.saturating_sub(after) * page_bytes)
+}

@@ -1,0 +1,110 @@
+//! The tables of the file: creating them, and telling whether a file has them.
+
+use crate::error::{Attempt, Failure};
+use atsdb_core::{Error, ErrorKind};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use std::path::Path;
+
+/// The format that this version writes, and the newest it reads.
+pub const FORMAT: i64 = 1;
+
+/// `PRAGMA application_id` of a store: the letters `ATSD`.
+pub const APPLICATION_ID: i32 = 0x4154_5344;
+
+/// How many bits of a page's key are the column's number; the rest is the chunk's payload number.
+pub(crate) const COLUMN_BITS: u32 = 16;
+
+const TABLES: [&str; 9] = [
+    "atsdb_batch",
+    "atsdb_chunk",
+    "atsdb_garbage",
+    "atsdb_lease",
+    "atsdb_map",
+    "atsdb_page",
+    "atsdb_stage",
+    "atsdb_store",
+    "atsdb_table",
+];
+
+const CREATE: &str = "
+CREATE TABLE atsdb_store (key TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE atsdb_table (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, name_key TEXT NOT NULL,
+    definition TEXT NOT NULL, stage INTEGER) STRICT;
+CREATE UNIQUE INDEX atsdb_table_name ON atsdb_table (name_key) WHERE stage IS NULL;
+CREATE TABLE atsdb_map (
+    table_id INTEGER NOT NULL, column_id INTEGER NOT NULL, id INTEGER NOT NULL, value BLOB NOT NULL,
+    PRIMARY KEY (table_id, column_id, id)) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX atsdb_map_value ON atsdb_map (table_id, column_id, value);
+CREATE TABLE atsdb_chunk (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, table_id INTEGER NOT NULL, slice_start INTEGER NOT NULL,
+    sealed INTEGER NOT NULL, row_count INTEGER NOT NULL, time_min INTEGER NOT NULL, time_max INTEGER NOT NULL,
+    byte_count INTEGER NOT NULL, page_count INTEGER NOT NULL, payload INTEGER NOT NULL, stage INTEGER,
+    descriptor BLOB NOT NULL) STRICT;
+CREATE INDEX atsdb_chunk_slice ON atsdb_chunk (table_id, slice_start, id, time_min, time_max) WHERE stage IS NULL;
+CREATE INDEX atsdb_chunk_stage ON atsdb_chunk (stage) WHERE stage IS NOT NULL;
+CREATE TABLE atsdb_page (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+CREATE TABLE atsdb_batch (id TEXT PRIMARY KEY, committed_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE INDEX atsdb_batch_time ON atsdb_batch (committed_ms);
+CREATE TABLE atsdb_stage (id INTEGER PRIMARY KEY AUTOINCREMENT, touched_ms INTEGER NOT NULL) STRICT;
+CREATE TABLE atsdb_garbage (payload INTEGER PRIMARY KEY, byte_count INTEGER NOT NULL) STRICT;
+CREATE TABLE atsdb_lease (name TEXT PRIMARY KEY, holder TEXT NOT NULL, expires_ms INTEGER NOT NULL)
+    STRICT, WITHOUT ROWID;
+INSERT INTO atsdb_store VALUES ('uid', randomblob(16)), ('created', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'));
+";
+
+/// Whether the file holds no database at all: it is empty, or was just made.
+pub(crate) fn is_blank(connection: &Connection) -> rusqlite::Result<bool> {
+    // The list of tables is asked first: PRAGMA page_count does not look at the header.
+    let objects: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let pages: i64 = connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
+    Ok(objects == 0 && pages == 0)
+}
+
+/// Makes the tables, unless another process has just done so.
+pub(crate) fn create(connection: &Connection) -> rusqlite::Result<()> {
+    // Both are kept by the file from its first page on, and only then.
+    connection.execute_batch("PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL")?;
+    let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Exclusive)?;
+    if is_blank_inside(&transaction)? {
+        transaction.execute_batch(CREATE)?;
+        transaction.execute("INSERT INTO atsdb_store VALUES ('format', ?1)", [FORMAT])?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    }
+    transaction.commit()
+}
+
+fn is_blank_inside(connection: &Connection) -> rusqlite::Result<bool> {
+    let objects: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    Ok(objects == 0)
+}
+
+/// Refuses a file that is no store, or one of a newer format; gives the store's uid.
+pub(crate) fn check(connection: &Connection, path: &Path) -> Attempt<[u8; 16]> {
+    let place = path.display();
+    let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'atsdb\\_%' ESCAPE '\\' ORDER BY 1";
+    let mut statement = connection.prepare(sql)?;
+    let names = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
+    let application_id: i32 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    if !names.iter().any(|name| name == "atsdb_store") {
+        return Err(Failure::Refused(if application_id == APPLICATION_ID {
+            Error::corrupt(format!("the store {place} has lost its table atsdb_store"))
+        } else {
+            Error::new(ErrorKind::NotAStore, format!("{place} is an SQLite database, but no atsdb store"))
+                .with_hint("name a file that does not exist yet, or import from this one")
+        }));
+    }
+    let format: i64 =
+        connection.query_row("SELECT value FROM atsdb_store WHERE key = 'format'", [], |row| row.get(0))?;
+    if format > FORMAT {
+        let message = format!("{place} has store format {format}; this program reads formats up to {FORMAT}");
+        return Err(Error::new(ErrorKind::NewerFormat, message).with_hint("upgrade atsdb").into());
+    }
+    if let Some(missing) = TABLES.iter().find(|table| !names.iter().any(|name| name == *table)) {
+        return Err(Error::corrupt(format!("the store {place} has lost its table {missing}")).into());
+    }
+    let uid: Option<[u8; 16]> = connection
+        .query_row("SELECT value FROM atsdb_store WHERE key = 'uid' AND length(value) = 16", [], |row| row.get(0))
+        .optional()?;
+    Ok(uid.ok_or_else(|| Error::corrupt(format!("the store {place} has lost its uid")))?)
+}

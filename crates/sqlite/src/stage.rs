@@ -1,0 +1,74 @@
+//! Stages: chunks and tables that wait for their commit.
+
+use crate::chunk_write;
+use crate::error::{Attempt, Failure};
+use crate::table;
+use atsdb_core::{Error, NewChunk, StageId, TableId};
+use rusqlite::{Connection, OptionalExtension, ffi, params};
+
+/// Opens a stage.
+pub(crate) fn open(connection: &Connection, now_ms: i64) -> Attempt<StageId> {
+    connection.prepare_cached("INSERT INTO atsdb_stage (touched_ms) VALUES (?1)")?.execute([now_ms])?;
+    Ok(StageId(connection.last_insert_rowid()))
+}
+
+/// Refuses a stage that is not open.
+pub(crate) fn require(connection: &Connection, stage: StageId) -> Attempt<()> {
+    match connection.prepare_cached("SELECT 1 FROM atsdb_stage WHERE id = ?1")?.exists([stage.0])? {
+        true => Ok(()),
+        false => Err(missing(stage).into()),
+    }
+}
+
+fn missing(stage: StageId) -> Error {
+    Error::not_found(format!("stage {} is not open; it was committed, abandoned or idle for too long", stage.0))
+        .with_hint("write the batch again")
+}
+
+/// Writes chunks into a stage.
+pub(crate) fn write(connection: &Connection, stage: StageId, chunks: &[NewChunk], now_ms: i64) -> Attempt<()> {
+    let touched = connection
+        .prepare_cached("UPDATE atsdb_stage SET touched_ms = max(touched_ms, ?2) WHERE id = ?1")?
+        .execute(params![stage.0, now_ms])?;
+    if touched == 0 {
+        return Err(missing(stage).into());
+    }
+    chunk_write::insert(connection, chunks, Some(stage))
+}
+
+/// Makes a stage's tables and chunks visible and ends it.
+pub(crate) fn publish(connection: &Connection, stage: StageId) -> Attempt<()> {
+    require(connection, stage)?;
+    let dropped = "SELECT table_id FROM atsdb_chunk WHERE stage = ?1 AND table_id NOT IN
+                   (SELECT id FROM atsdb_table WHERE stage IS NULL OR stage = ?1) LIMIT 1";
+    if let Some(id) = connection.prepare_cached(dropped)?.query_row([stage.0], |row| row.get(0)).optional()? {
+        return Err(table::missing(TableId(id)).into());
+    }
+    let show = connection.prepare_cached("UPDATE atsdb_table SET stage = NULL WHERE stage = ?1")?.execute([stage.0]);
+    match show {
+        Err(error) if crate::error::primary_code(&error) == Some(ffi::SQLITE_CONSTRAINT) => {
+            return Err(name_taken(connection, stage)?.into());
+        }
+        other => other?,
+    };
+    chunk_write::publish(connection, stage)?;
+    connection.prepare_cached("DELETE FROM atsdb_stage WHERE id = ?1")?.execute([stage.0])?;
+    Ok(())
+}
+
+fn name_taken(connection: &Connection, stage: StageId) -> Result<Error, Failure> {
+    let sql = "SELECT name FROM atsdb_table WHERE stage = ?1 AND name_key IN
+               (SELECT name_key FROM atsdb_table WHERE stage IS NULL) LIMIT 1";
+    let name: Option<String> = connection.prepare_cached(sql)?.query_row([stage.0], |row| row.get(0)).optional()?;
+    Ok(table::exists(name.as_deref().unwrap_or("of that name")))
+}
+
+/// Gives a stage up; what it wrote waits for `reclaim`.
+pub(crate) fn abandon(connection: &Connection, stage: StageId) -> Attempt<()> {
+    let gone = connection.prepare_cached("DELETE FROM atsdb_stage WHERE id = ?1")?.execute([stage.0])?;
+    if gone > 0 {
+        chunk_write::discard(connection, "stage = ?1", stage.0)?;
+        connection.prepare_cached("DELETE FROM atsdb_table WHERE stage = ?1")?.execute([stage.0])?;
+    }
+    Ok(())
+}

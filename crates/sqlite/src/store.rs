@@ -1,0 +1,161 @@
+//! The store itself: who may do what, and which module does it.
+
+use crate::connection::{Access, Readers, Sync, Writer, open};
+use crate::error::{Attempt, Failure};
+use crate::snapshot::SqliteSnapshot;
+use crate::{chunk_write, commit, lease, mapping, reclaim, size, stage, table, verify};
+use atsdb_core::store::{Finding, Reclaimed, StoreSize};
+use atsdb_core::{
+    Change, ColumnId, Durability, Error, ErrorKind, NewChunk, Outcome, Result, Snapshot, StageId, Store, Table,
+    TableDefinition, TableId,
+};
+use rusqlite::Connection;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How a store is opened.
+#[derive(Debug, Clone)]
+pub struct SqliteOptions {
+    /// What an acknowledged commit survives.
+    pub durability: Durability,
+    /// Whether a file that does not exist, or is empty, becomes a store.
+    pub create: bool,
+    /// Whether writing is refused.
+    pub read_only: bool,
+    /// How long a writer waits for other writers before it gives up with `Busy`.
+    pub busy_timeout: Duration,
+}
+
+impl Default for SqliteOptions {
+    fn default() -> Self {
+        let busy_timeout = Duration::from_secs(60);
+        Self { durability: Durability::Full, create: true, read_only: false, busy_timeout }
+    }
+}
+
+/// A store in one SQLite file.
+#[derive(Debug)]
+pub struct SqliteStore {
+    path: PathBuf,
+    url: String,
+    uid: [u8; 16],
+    durability: Durability,
+    writer: Option<Mutex<Writer>>,
+    readers: Arc<Readers>,
+}
+
+impl SqliteStore {
+    /// Opens the store of a file, and creates it if the options say so.
+    ///
+    /// A file that cannot be written, or lies where no lock files can be made, is opened for reading. Errors:
+    /// `NotFound` (no such file or directory), `NotAStore` (something else is there), `NewerFormat`, `Corrupt`,
+    /// `Busy`, `Unavailable` (no permission, disk full).
+    pub fn open(path: &Path, options: &SqliteOptions) -> Result<Self> {
+        // An absolute path is never one of the names that mean something to SQLite, and stays right when the
+        // program changes its directory.
+        let path = std::path::absolute(path)
+            .map_err(|error| Error::usage(format!("cannot read the path {path:?}: {error}")).with_source(error))?;
+        let opened = open(&path, options)?;
+        let readers = Arc::new(Readers::new(&path, opened.access, options.busy_timeout));
+        let writer = (opened.access == Access::Write)
+            .then(|| Mutex::new(Writer::new(opened.connection, &path, options.durability, options.busy_timeout)));
+        let url = format!("sqlite:{}", path.display());
+        Ok(Self { url, path, uid: opened.uid, durability: options.durability, writer, readers })
+    }
+
+    /// Whether writing is refused: because it was asked for, or because the file cannot be written.
+    pub fn is_read_only(&self) -> bool {
+        self.writer.is_none()
+    }
+
+    fn write<T>(&self, work: impl FnOnce(&mut Writer) -> Attempt<T>) -> Result<T> {
+        let writer = self.writer.as_ref().ok_or_else(|| {
+            Error::new(ErrorKind::ReadOnly, format!("the store {} is open for reading only", self.path.display()))
+                .with_hint("open it without read_only, with permission to write the file and its directory")
+        })?;
+        // A panic while it was held left no transaction: it is rolled back when unwinding.
+        let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+        work(&mut writer).map_err(|failure| failure.at(&self.path))
+    }
+
+    fn transaction<T>(&self, sync: Sync, work: impl FnOnce(&Connection) -> Attempt<T>) -> Result<T> {
+        self.write(|writer| writer.transaction(sync, work))
+    }
+
+    fn read<T>(&self, work: impl FnOnce(&Connection) -> Attempt<T>) -> Result<T> {
+        let connection = self.readers.take().map_err(|error| Failure::from(error).at(&self.path))?;
+        let done = work(&connection);
+        self.readers.give_back(connection);
+        done.map_err(|failure| failure.at(&self.path))
+    }
+}
+
+impl Store for SqliteStore {
+    fn url(&self) -> &str {
+        &self.url
+    }
+
+    fn uid(&self) -> [u8; 16] {
+        self.uid
+    }
+
+    fn durability(&self) -> Durability {
+        self.durability
+    }
+
+    fn create_table(&self, definition: &TableDefinition, stage: Option<StageId>) -> Result<Table> {
+        definition.check()?;
+        self.transaction(Sync::Now, |connection| table::create(connection, definition, stage))
+    }
+
+    fn drop_table(&self, table: TableId) -> Result<()> {
+        self.transaction(Sync::Now, |connection| table::drop(connection, table))
+    }
+
+    fn map_values(&self, table: TableId, column: ColumnId, capacity: u64, values: &[&[u8]]) -> Result<Vec<u32>> {
+        self.write(|writer| mapping::map_values(writer, table, column, capacity, values))
+    }
+
+    fn open_stage(&self, now_ms: i64) -> Result<StageId> {
+        self.transaction(Sync::Later, |connection| stage::open(connection, now_ms))
+    }
+
+    fn stage(&self, stage: StageId, chunks: Vec<NewChunk>, now_ms: i64) -> Result<()> {
+        chunks.iter().try_for_each(chunk_write::check)?;
+        self.transaction(Sync::Later, |connection| stage::write(connection, stage, &chunks, now_ms))
+    }
+
+    fn abandon_stage(&self, stage: StageId) -> Result<()> {
+        self.transaction(Sync::Later, |connection| stage::abandon(connection, stage))
+    }
+
+    fn commit(&self, changes: Vec<Change>, now_ms: i64) -> Result<Vec<Result<Outcome>>> {
+        self.transaction(Sync::Now, |connection| commit::commit(connection, &changes, now_ms))
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
+        let connection = self.readers.take().map_err(|error| Failure::from(error).at(&self.path))?;
+        Ok(Box::new(SqliteSnapshot::new(connection, Arc::clone(&self.readers))))
+    }
+
+    fn acquire_lease(&self, name: &str, holder: &str, now_ms: i64, ttl_ms: i64) -> Result<bool> {
+        self.write(|writer| lease::acquire(writer, name, holder, now_ms, ttl_ms))
+    }
+
+    fn release_lease(&self, name: &str, holder: &str) -> Result<()> {
+        self.transaction(Sync::Later, |connection| lease::release(connection, name, holder))
+    }
+
+    fn reclaim(&self, byte_budget: u64, now_ms: i64) -> Result<Reclaimed> {
+        self.write(|writer| reclaim::reclaim(writer, byte_budget, now_ms))
+    }
+
+    fn size(&self) -> Result<StoreSize> {
+        self.read(size::size)
+    }
+
+    fn verify(&self) -> Result<Vec<Finding>> {
+        self.read(|connection| Ok(verify::verify(connection)))
+    }
+}

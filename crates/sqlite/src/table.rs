@@ -1,0 +1,80 @@
+//! Tables: creating, dropping, listing, and asking whether one is there.
+
+use crate::chunk_write;
+use crate::error::Attempt;
+use crate::stage;
+use atsdb_core::name::name_key;
+use atsdb_core::{Error, ErrorKind, StageId, Table, TableDefinition, TableId};
+use rusqlite::{Connection, OptionalExtension, params};
+
+/// Adds a table that was checked; a staged one is seen only by its stage.
+pub(crate) fn create(connection: &Connection, definition: &TableDefinition, stage: Option<StageId>) -> Attempt<Table> {
+    if let Some(stage) = stage {
+        stage::require(connection, stage)?;
+    }
+    let key = name_key(&definition.name);
+    let sql = "SELECT 1 FROM atsdb_table WHERE name_key = ?1 AND (stage IS NULL OR stage = ?2)";
+    if connection.prepare_cached(sql)?.exists(params![key, stage.map(|stage| stage.0)])? {
+        return Err(exists(&definition.name).into());
+    }
+    let json = serde_json::to_string(definition)
+        .map_err(|error| Error::internal(format!("table {} has no JSON form: {error}", definition.name)))?;
+    connection
+        .prepare_cached("INSERT INTO atsdb_table (name, name_key, definition, stage) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![definition.name, key, json, stage.map(|stage| stage.0)])?;
+    Ok(Table { id: TableId(connection.last_insert_rowid()), definition: definition.clone() })
+}
+
+/// A table of that name is visible already.
+pub(crate) fn exists(name: &str) -> Error {
+    Error::new(ErrorKind::Exists, format!("there is a table {name} already"))
+}
+
+/// Takes a table away. Its mappings and pages wait for `reclaim`; chunks of open stages are left, so that their
+/// commit finds out.
+pub(crate) fn drop(connection: &Connection, table: TableId) -> Attempt<()> {
+    let gone =
+        connection.prepare_cached("DELETE FROM atsdb_table WHERE id = ?1 AND stage IS NULL")?.execute([table.0])?;
+    if gone == 0 {
+        return Err(missing(table).into());
+    }
+    chunk_write::discard(connection, "table_id = ?1 AND stage IS NULL", table.0)
+}
+
+/// The visible tables, by number.
+pub(crate) fn list(connection: &Connection) -> Attempt<Vec<Table>> {
+    let sql = "SELECT id, definition FROM atsdb_table WHERE stage IS NULL ORDER BY id";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([])?;
+    let mut tables = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (id, json): (i64, String) = (row.get(0)?, row.get(1)?);
+        let definition = serde_json::from_str(&json)
+            .map_err(|error| Error::corrupt(format!("the definition of table {id} cannot be read: {error}")))?;
+        tables.push(Table { id: TableId(id), definition });
+    }
+    Ok(tables)
+}
+
+/// Refuses a table that is neither visible nor of this stage.
+pub(crate) fn require(connection: &Connection, table: TableId, stage: Option<StageId>) -> Attempt<()> {
+    let sql = "SELECT 1 FROM atsdb_table WHERE id = ?1 AND (stage IS NULL OR stage = ?2)";
+    if connection.prepare_cached(sql)?.exists(params![table.0, stage.map(|stage| stage.0)])? {
+        return Ok(());
+    }
+    Err(missing(table).into())
+}
+
+/// Refuses a table that is not there at all, not even staged.
+pub(crate) fn require_any(connection: &Connection, table: TableId) -> Attempt<()> {
+    let sql = "SELECT 1 FROM atsdb_table WHERE id = ?1";
+    match connection.prepare_cached(sql)?.query_row([table.0], |_| Ok(())).optional()? {
+        Some(()) => Ok(()),
+        None => Err(missing(table).into()),
+    }
+}
+
+/// The error for a table that is not there.
+pub(crate) fn missing(table: TableId) -> Error {
+    Error::not_found(format!("there is no table number {}; it was dropped", table.0))
+}

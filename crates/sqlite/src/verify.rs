@@ -1,0 +1,133 @@
+//! Looking for damage: SQLite's own check, then what its tables say about each other.
+
+use crate::schema::COLUMN_BITS;
+use atsdb_core::TableDefinition;
+use atsdb_core::name::name_key;
+use atsdb_core::store::Finding;
+use rusqlite::Connection;
+
+/// What is asked of the tables: each row of an answer is a place and a problem.
+const QUESTIONS: [&str; 9] = [
+    "SELECT 'chunk ' || id, 'belongs to table ' || table_id || ', which is not there' FROM atsdb_chunk
+     WHERE stage IS NULL AND table_id NOT IN (SELECT id FROM atsdb_table WHERE stage IS NULL)",
+    "SELECT 'chunk ' || id, 'belongs to stage ' || stage || ', which is not open' FROM atsdb_chunk
+     WHERE stage IS NOT NULL AND stage NOT IN (SELECT id FROM atsdb_stage)",
+    "SELECT 'table ' || name, 'belongs to stage ' || stage || ', which is not open' FROM atsdb_table
+     WHERE stage IS NOT NULL AND stage NOT IN (SELECT id FROM atsdb_stage)",
+    "SELECT 'chunk ' || id, 'shares its pages with another chunk' FROM atsdb_chunk
+     WHERE payload IN (SELECT payload FROM atsdb_chunk GROUP BY payload HAVING count(*) > 1)",
+    "SELECT 'chunk ' || id, 'its pages wait to be deleted' FROM atsdb_chunk
+     WHERE payload IN (SELECT payload FROM atsdb_garbage)",
+    "SELECT 'chunk ' || id, 'its times or counts contradict each other' FROM atsdb_chunk
+     WHERE time_min > time_max OR row_count < 0 OR byte_count < 0 OR sealed NOT IN (0, 1)",
+    "SELECT 'dictionary of column ' || column_id || ' of table ' || table_id, 'has holes' FROM atsdb_map
+     GROUP BY table_id, column_id HAVING min(id) <> 0 OR max(id) <> count(*) - 1",
+    "SELECT 'atsdb_chunk', 'numbers would be used again' WHERE (SELECT max(id) FROM atsdb_chunk)
+     > (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'atsdb_chunk')",
+    "SELECT 'atsdb_table', 'numbers would be used again' WHERE (SELECT max(id) FROM atsdb_table)
+     > (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'atsdb_table')",
+];
+
+/// Everything found; a place that cannot be read is a finding too.
+pub(crate) fn verify(connection: &Connection) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    note(&mut findings, "SQLite", |found| integrity(connection, found));
+    for question in QUESTIONS {
+        note(&mut findings, "tables", |found| ask(connection, question, found));
+    }
+    note(&mut findings, "atsdb_page", |found| pages(connection, found));
+    note(&mut findings, "atsdb_table", |found| definitions(connection, found));
+    findings
+}
+
+fn note(findings: &mut Vec<Finding>, place: &str, look: impl FnOnce(&mut Vec<Finding>) -> rusqlite::Result<()>) {
+    if let Err(error) = look(findings) {
+        findings.push(finding(place, format!("cannot be read: {error}")));
+    }
+}
+
+fn finding(place: impl Into<String>, problem: impl Into<String>) -> Finding {
+    Finding { place: place.into(), problem: problem.into() }
+}
+
+fn integrity(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare("PRAGMA integrity_check(100)")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let text: String = row.get(0)?;
+        findings.extend(text.lines().filter(|line| *line != "ok").map(|line| finding("SQLite", line)));
+    }
+    Ok(())
+}
+
+fn ask(connection: &Connection, question: &str, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare(question)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        findings.push(finding(row.get::<_, String>(0)?, row.get::<_, String>(1)?));
+    }
+    Ok(())
+}
+
+/// Compares chunks with the pages that are there, both in the order of payload numbers, so that memory does not grow
+/// with the store. Lengths stand in the rows' heads: no page is read.
+fn pages(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    let mut expected = connection.prepare(
+        "SELECT payload, 'chunk ' || id, page_count, byte_count FROM atsdb_chunk
+         UNION ALL SELECT payload, NULL, 0, 0 FROM atsdb_garbage ORDER BY 1",
+    )?;
+    let mut present = connection.prepare(&format!(
+        "SELECT id >> {COLUMN_BITS}, count(*), sum(length(bytes)) FROM atsdb_page GROUP BY 1 ORDER BY 1"
+    ))?;
+    let mut expected = expected.query([])?;
+    let mut present = present.query([])?;
+    type Group = (i64, i64, i64);
+    let mut next_present = || -> rusqlite::Result<Option<Group>> {
+        present.next()?.map(|row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).transpose()
+    };
+    let orphan = |payload: i64| finding(format!("payload {payload}"), "its pages belong to no chunk");
+    let mut group = next_present()?;
+    while let Some(row) = expected.next()? {
+        let (payload, chunk): (i64, Option<String>) = (row.get(0)?, row.get(1)?);
+        let (page_count, byte_count): (i64, i64) = (row.get(2)?, row.get(3)?);
+        while let Some((found, ..)) = group.filter(|(found, ..)| *found < payload) {
+            findings.push(orphan(found));
+            group = next_present()?;
+        }
+        let (mut pages_found, mut bytes_found) = (0, 0);
+        if let Some((_, pages, bytes)) = group.filter(|(found, ..)| *found == payload) {
+            (pages_found, bytes_found) = (pages, bytes);
+            group = next_present()?;
+        }
+        if let Some(chunk) = chunk.filter(|_| (pages_found, bytes_found) != (page_count, byte_count)) {
+            let problem = format!("has {pages_found} pages of {bytes_found} bytes, not {page_count} of {byte_count}");
+            findings.push(finding(chunk, problem));
+        }
+    }
+    while let Some((found, ..)) = group {
+        findings.push(orphan(found));
+        group = next_present()?;
+    }
+    Ok(())
+}
+
+fn definitions(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare("SELECT id, name, name_key, definition FROM atsdb_table")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let place = format!("table {}", row.get::<_, i64>(0)?);
+        let (name, key, json): (String, String, String) = (row.get(1)?, row.get(2)?, row.get(3)?);
+        match serde_json::from_str::<TableDefinition>(&json) {
+            Err(error) => findings.push(finding(place, format!("its definition cannot be read: {error}"))),
+            Ok(definition) => {
+                if definition.name != name || name_key(&name) != key {
+                    findings.push(finding(&place, "its name is not the definition's"));
+                }
+                if let Err(error) = definition.check() {
+                    findings.push(finding(place, error.to_string()));
+                }
+            }
+        }
+    }
+    Ok(())
+}

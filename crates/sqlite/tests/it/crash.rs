@@ -1,0 +1,83 @@
+//! Processes that are killed in the middle. (A power cut is another matter: the system's cache survives a kill.)
+
+use crate::support::{NOW_MS, Scratch, as_other_process, create, other_process, reclaim_all, reopen};
+use atsdb_core::{BatchId, Change, Store, TimeRange};
+use atsdb_testkit::sample::Plan;
+use std::io::Write;
+use std::time::Duration;
+
+const ROUNDS: u32 = 40;
+const CHUNKS: u64 = 4;
+
+fn chunk_plan(batch: u64, position: u64) -> Plan {
+    Plan::new(batch * 100 + position).with_pages(3, 40_000)
+}
+
+#[test]
+fn a_killed_writer_leaves_what_it_acknowledged_and_no_half_batch() {
+    let scratch = Scratch::new();
+    let path = scratch.path("a.db");
+    let table = create(&scratch.open("a.db"), "t");
+    for round in 0..ROUNDS {
+        let mut writer = other_process("crash::a_writer_until_killed", &path, round).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(20 + u64::from(round * 7 % 60)));
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+    }
+    let store = reopen(&path);
+    assert_eq!(store.verify().unwrap(), []);
+    let acknowledged = std::fs::read_to_string(scratch.path("a.db.acknowledged")).unwrap_or_default();
+    let acknowledged: Vec<u64> = acknowledged.lines().filter_map(|line| line.parse().ok()).collect();
+    assert!(acknowledged.len() > 5, "the writers did nothing: {}", acknowledged.len());
+    let snapshot = store.snapshot().unwrap();
+    let entries = snapshot.chunks(table, TimeRange::ALL).unwrap();
+    let whole = |batch: u64| {
+        (0..CHUNKS).all(|position| {
+            let chunk = chunk_plan(batch, position).chunk(table);
+            let columns: Vec<_> = chunk.descriptor.pages.iter().map(|page| page.column).collect();
+            entries.iter().any(|entry| {
+                entry.descriptor_bytes == chunk.descriptor_bytes
+                    && snapshot.read_pages(entry.id, &columns).unwrap() == chunk.pages
+            })
+        })
+    };
+    for batch in acknowledged {
+        assert!(whole(batch), "batch {batch} was acknowledged and is not there");
+    }
+    assert_eq!(entries.len() as u64 % CHUNKS, 0, "half a batch is visible");
+    drop(snapshot);
+    // What the killed ones had staged goes in the end.
+    while store.reclaim(8 << 20, i64::MAX).unwrap().more {}
+    reclaim_all(&store);
+    assert_eq!(store.verify().unwrap(), []);
+    let size = store.size().unwrap();
+    assert!(size.total < size.tables[0].1 * 6 / 5 + 200_000, "{size:?}");
+}
+
+#[test]
+fn a_writer_until_killed() {
+    let Some((path, number)) = as_other_process() else { return };
+    let store = reopen(&path);
+    let table = store.snapshot().unwrap().tables().unwrap()[0].id;
+    let mut log = path.into_os_string();
+    log.push(".acknowledged");
+    let mut log = std::fs::OpenOptions::new().create(true).append(true).open(log).unwrap();
+    for step in 0.. {
+        let batch = number * 100_000 + step;
+        let stage = store.open_stage(NOW_MS).unwrap();
+        for position in 0..CHUNKS - 1 {
+            store.stage(stage, vec![chunk_plan(batch, position).chunk(table)], NOW_MS).unwrap();
+        }
+        let change = Change {
+            batch: Some(BatchId::new(batch.to_string()).unwrap()),
+            stage: Some(stage),
+            add: vec![chunk_plan(batch, CHUNKS - 1).chunk(table)],
+            ..Change::default()
+        };
+        store.commit(vec![change], NOW_MS).unwrap().remove(0).unwrap();
+        log.write_all(format!("{batch}\n").as_bytes()).unwrap();
+        if step % 3 == 2 {
+            store.reclaim(1 << 20, NOW_MS).unwrap();
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Disks that are full or cannot be written. They are small file systems in memory; where mounting is not
+//! permitted, these tests say so and pass.
+
+use crate::files::refuses_writes;
+use crate::support::{NOW_MS, Scratch, append, create, reclaim_all, reopen, visible};
+use atsdb_core::{Change, ColumnId, ErrorKind, Store};
+use atsdb_sqlite::{SqliteOptions, SqliteStore};
+use atsdb_testkit::sample::Plan;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A file system in memory, unmounted when dropped.
+struct Mount(PathBuf);
+
+impl Mount {
+    fn new(path: &Path, byte_count: u64) -> Option<Self> {
+        std::fs::create_dir(path).unwrap();
+        let options = format!("size={byte_count}");
+        mount(&["-t", "tmpfs", "-o", &options, "tmpfs"], path).then(|| Self(path.to_owned()))
+    }
+
+    fn make_read_only(&self) -> bool {
+        mount(&["-o", "remount,ro"], &self.0)
+    }
+}
+
+fn mount(arguments: &[&str], path: &Path) -> bool {
+    let done = Command::new("mount").args(arguments).arg(path).stderr(Stdio::null()).status();
+    done.is_ok_and(|status| status.success())
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[allow(clippy::print_stderr, reason = "a test that is skipped has to say so")]
+fn skipped(why: &str) {
+    eprintln!("skipped: {why}");
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_what_was_acknowledged_stays() {
+    let scratch = Scratch::new();
+    let Some(mount) = Mount::new(&scratch.path("disk"), 6 << 20) else { return skipped("mounting is not permitted") };
+    let path = mount.0.join("a.db");
+    let store = SqliteStore::open(&path, &SqliteOptions::default()).unwrap();
+    let table = create(&store, "t");
+    let mut acknowledged = Vec::new();
+    let mut failures = 0;
+    for seed in 0..60 {
+        let chunk = Plan::new(seed).with_pages(3, 60_000).chunk(table);
+        let done = if seed % 2 == 0 {
+            store.commit(vec![Change { add: vec![chunk], ..Change::default() }], NOW_MS).map(|_| ())
+        } else {
+            store.open_stage(NOW_MS).and_then(|stage| {
+                store.stage(stage, vec![chunk], NOW_MS)?;
+                store.commit(vec![Change { stage: Some(stage), ..Change::default() }], NOW_MS).map(|_| ())
+            })
+        };
+        match done {
+            Ok(()) => acknowledged.push(seed),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+                assert!(error.to_string().contains("a.db"), "{error}");
+                failures += 1;
+            }
+        }
+    }
+    assert!(failures > 10 && acknowledged.len() > 5, "{failures} {}", acknowledged.len());
+    assert!(store.map_values(table, ColumnId(1), 100, &[&[b'x'; 3_000_000]]).is_err());
+    let check = |store: &SqliteStore| {
+        let snapshot = store.snapshot().unwrap();
+        let entries = snapshot.chunks(table, atsdb_core::TimeRange::ALL).unwrap();
+        assert_eq!(entries.len(), acknowledged.len());
+        for (entry, seed) in entries.iter().zip(&acknowledged) {
+            let chunk = Plan::new(*seed).with_pages(3, 60_000).chunk(table);
+            let columns = [ColumnId(0), ColumnId(1), ColumnId(2)];
+            assert!(snapshot.read_pages(entry.id, &columns).unwrap() == chunk.pages);
+        }
+    };
+    check(&store);
+    drop(store);
+    let store = reopen(&path);
+    check(&store);
+    // With more room it goes on, and nothing has to be repaired.
+    assert!(self::mount(&["-o", "remount,size=100m"], &mount.0));
+    append(&store, table, &Plan::new(999));
+    assert_eq!(visible(&store, table).len(), acknowledged.len() + 1);
+    while store.reclaim(1 << 20, i64::MAX).unwrap().more {}
+    reclaim_all(&store);
+    assert_eq!(store.verify().unwrap(), []);
+}
+
+#[test]
+fn a_store_on_a_read_only_disk_is_read_without_lock_files() {
+    let scratch = Scratch::new();
+    let Some(mount) = Mount::new(&scratch.path("disk"), 6 << 20) else { return skipped("mounting is not permitted") };
+    let path = mount.0.join("a b%41.db");
+    let store = SqliteStore::open(&path, &SqliteOptions::default()).unwrap();
+    let table = create(&store, "t");
+    append(&store, table, &Plan::new(1));
+    drop(store);
+    assert!(mount.make_read_only());
+    for read_only in [false, true] {
+        let options = SqliteOptions { read_only, ..SqliteOptions::default() };
+        let store = SqliteStore::open(&path, &options).unwrap();
+        assert!(store.is_read_only());
+        refuses_writes(&store, table);
+        assert_eq!(visible(&store, table).len(), 1);
+        assert_eq!(store.verify().unwrap(), []);
+    }
+    let error = SqliteStore::open(&mount.0.join("new.db"), &SqliteOptions::default()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::ReadOnly), "{error}");
+}
+
+#[test]
+fn a_file_without_permission_is_read_or_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = Scratch::new();
+    let path = scratch.path("a.db");
+    let store = scratch.open("a.db");
+    let table = create(&store, "t");
+    append(&store, table, &Plan::new(1));
+    drop(store);
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o444)).unwrap();
+    std::fs::set_permissions(scratch.path("."), PermissionsExt::from_mode(0o555)).unwrap();
+    let root = std::fs::write(scratch.path("probe"), b"").is_ok();
+    if root {
+        return skipped("permissions mean nothing to this user");
+    }
+    let store = SqliteStore::open(&path, &SqliteOptions::default()).unwrap();
+    assert!(store.is_read_only());
+    refuses_writes(&store, table);
+    assert_eq!(visible(&store, table).len(), 1);
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o000)).unwrap();
+    let error = SqliteStore::open(&path, &SqliteOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    std::fs::set_permissions(scratch.path("."), PermissionsExt::from_mode(0o755)).unwrap();
+}

@@ -1,0 +1,49 @@
+//! The write-ahead log.
+
+use crate::support::{NOW_MS, Scratch, create, file_bytes};
+use atsdb_core::{Change, Durability, Store};
+use atsdb_testkit::sample::Plan;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+#[test]
+#[ignore = "writes a gigabyte"]
+fn the_log_does_not_grow_without_end_under_readers_that_overlap() {
+    let scratch = Scratch::new();
+    let store = scratch.open_as("a.db", Durability::Off);
+    let table = create(&store, "t");
+    let done = AtomicBool::new(false);
+    let longest = thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut held = store.snapshot().unwrap();
+            while !done.load(Ordering::Acquire) {
+                // The next one is there before the last one goes.
+                let next = store.snapshot().unwrap();
+                thread::sleep(Duration::from_millis(10));
+                drop(std::mem::replace(&mut held, next));
+            }
+        });
+        let mut longest = 0;
+        for seed in 0..1_000 {
+            let add = vec![Plan::new(seed).with_pages(10, 100_000).chunk(table)];
+            store.commit(vec![Change { add, ..Change::default() }], NOW_MS).unwrap();
+            longest = longest.max(file_bytes(&scratch.path("a.db-wal")));
+        }
+        done.store(true, Ordering::Release);
+        longest
+    });
+    assert!(longest < 400 << 20, "{longest} bytes of log");
+}
+
+#[test]
+fn the_log_goes_when_the_last_user_does() {
+    let scratch = Scratch::new();
+    let store = scratch.open("a.db");
+    create(&store, "t");
+    let snapshot = store.snapshot().unwrap();
+    drop(store);
+    drop(snapshot);
+    assert!(file_bytes(&scratch.path("a.db")) > 0);
+    assert!(!scratch.path("a.db-wal").exists() && !scratch.path("a.db-shm").exists());
+}

@@ -1,0 +1,11 @@
+//! The SQLite store: the contract of stores, and what only a file promises.
+
+mod conformance;
+mod crash;
+mod damage;
+mod disk;
+mod figures;
+mod files;
+mod log;
+mod processes;
+mod support;

@@ -1,0 +1,109 @@
+//! Many processes on one file.
+
+use crate::support::{Scratch, append, as_other_process, create, other_process, reclaim_all, reopen, visible};
+use atsdb_core::{BatchId, Change, ColumnId, Store};
+use atsdb_sqlite::{SqliteOptions, SqliteStore};
+use atsdb_testkit::sample::{Plan, series_table};
+
+const STEPS: u64 = 30;
+
+#[test]
+fn four_processes_write_and_nothing_is_lost() {
+    let scratch = Scratch::new();
+    let store = scratch.open("a.db");
+    let table = create(&store, "t");
+    let path = scratch.path("a.db");
+    let mut writers: Vec<_> =
+        (0..4).map(|number| other_process("processes::one_writer_of_many", &path, number).spawn().unwrap()).collect();
+    // Meanwhile this process reads and reclaims.
+    let mut seen = 0;
+    while writers.iter_mut().any(|writer| writer.try_wait().unwrap().is_none()) {
+        let now = visible(&store, table).len();
+        assert!(now >= seen, "a chunk vanished");
+        seen = now;
+        store.reclaim(1 << 20, 0).unwrap();
+    }
+    for mut writer in writers {
+        assert!(writer.wait().unwrap().success());
+    }
+    assert_eq!(visible(&store, table).len() as u64, 4 * STEPS + STEPS);
+    let dictionary = store.snapshot().unwrap().mapping(table, ColumnId(1), 0).unwrap();
+    assert_eq!(dictionary.len() as u64, STEPS * 4 + STEPS);
+    reclaim_all(&store);
+    assert_eq!(store.verify().unwrap(), []);
+}
+
+#[test]
+fn one_writer_of_many() {
+    let Some((path, number)) = as_other_process() else { return };
+    let store = reopen(&path);
+    let table = store.snapshot().unwrap().tables().unwrap()[0].id;
+    for step in 0..STEPS {
+        append(&store, table, &Plan::new(number * 1_000 + step).with_pages(3, 5_000));
+        let (shared, own) = (format!("shared {step}"), format!("{number} {step}"));
+        store.map_values(table, ColumnId(1), 1 << 32, &[shared.as_bytes(), own.as_bytes()]).unwrap();
+        // All four send the same batch: one of them counts.
+        let stage = store.open_stage(0).unwrap();
+        store.stage(stage, vec![Plan::new(10_000 + step).chunk(table)], 0).unwrap();
+        let batch = Some(BatchId::new(format!("batch {step}")).unwrap());
+        store.commit(vec![Change { batch, stage: Some(stage), ..Change::default() }], 0).unwrap().remove(0).unwrap();
+    }
+}
+
+#[test]
+fn processes_that_create_one_store_together_all_succeed() {
+    let scratch = Scratch::new();
+    for round in 0..8 {
+        let path = scratch.path(&format!("{round}.db"));
+        let creators: Vec<_> = (0..4)
+            .map(|number| other_process("processes::one_creator_of_many", &path, number).spawn().unwrap())
+            .collect();
+        for mut creator in creators {
+            assert!(creator.wait().unwrap().success());
+        }
+        let store = reopen(&path);
+        assert_eq!(store.snapshot().unwrap().tables().unwrap().len(), 4);
+        assert_eq!(store.verify().unwrap(), []);
+    }
+}
+
+#[test]
+fn one_creator_of_many() {
+    let Some((path, number)) = as_other_process() else { return };
+    let store = SqliteStore::open(&path, &SqliteOptions::default()).unwrap();
+    store.create_table(&series_table(&format!("t{number}")), None).unwrap();
+}
+
+#[test]
+fn two_stores_of_one_process_share_a_file() {
+    let scratch = Scratch::new();
+    let first = scratch.open("a.db");
+    let second = scratch.open("a.db");
+    assert_eq!(first.uid(), second.uid());
+    let table = create(&first, "t");
+    append(&second, table, &Plan::new(1));
+    drop(second);
+    append(&first, table, &Plan::new(2));
+    assert_eq!(visible(&first, table).len(), 2);
+    let held = first.snapshot().unwrap();
+    drop(first);
+    // A snapshot outlives its store.
+    assert_eq!(held.chunks(table, atsdb_core::TimeRange::ALL).unwrap().len(), 2);
+}
+
+#[test]
+fn a_writer_that_waits_too_long_is_told_that_the_store_is_busy() {
+    let scratch = Scratch::new();
+    let store = scratch.open("a.db");
+    create(&store, "t");
+    let options = SqliteOptions { busy_timeout: std::time::Duration::from_millis(50), ..SqliteOptions::default() };
+    let hurried = SqliteStore::open(&scratch.path("a.db"), &options).unwrap();
+    let holder = rusqlite::Connection::open(scratch.path("a.db")).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let error = hurried.create_table(&series_table("u"), None).unwrap_err();
+    assert_eq!(error.kind(), atsdb_core::ErrorKind::Busy);
+    // Reading waits for nobody.
+    assert_eq!(hurried.snapshot().unwrap().tables().unwrap().len(), 1);
+    holder.execute_batch("ROLLBACK").unwrap();
+    hurried.create_table(&series_table("u"), None).unwrap();
+}

@@ -1,0 +1,134 @@
+//! The conformance suite: the cases, one folder file for each part of the contract, and what runs them.
+
+mod commits;
+mod concurrency;
+mod helpers;
+mod leases;
+mod mapping;
+mod reclaim;
+mod snapshots;
+mod stages;
+mod tables;
+
+use atsdb_core::Store;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Gives a new, empty store each time it is called; the one before may still be open.
+pub type OpenStore<'a> = &'a dyn Fn() -> Box<dyn Store>;
+
+/// One promise of the contract.
+#[derive(Debug, Clone, Copy)]
+pub struct Case {
+    /// The promise.
+    pub name: &'static str,
+    /// Panics where an empty store does not keep it.
+    pub run: fn(&dyn Store),
+}
+
+macro_rules! cases {
+    ($($module:ident: $($name:ident),+;)+) => {
+        vec![$($(Case { name: concat!(stringify!($module), "::", stringify!($name)), run: $module::$name }),+),+]
+    };
+}
+
+/// All cases.
+pub fn cases() -> Vec<Case> {
+    cases! {
+        tables:
+            a_new_store_is_empty_and_well,
+            a_created_table_is_listed_as_defined,
+            a_name_is_taken_in_any_case,
+            a_definition_that_cannot_be_is_refused,
+            dropping_takes_the_chunks_along,
+            dropping_what_is_not_there_is_not_found,
+            a_dropped_table_leaves_its_name_but_not_its_number,
+            a_staged_table_appears_with_its_commit,
+            a_staged_table_whose_name_was_taken_is_refused_whole,
+            a_staged_table_goes_with_its_stage,
+            names_may_hold_anything_printable;
+        mapping:
+            indices_count_up_in_the_order_given,
+            strings_are_bytes,
+            columns_and_tables_have_their_own_dictionaries,
+            a_full_dictionary_adds_nothing,
+            dictionaries_of_staged_tables_are_there_at_commit,
+            a_dropped_table_takes_no_strings,
+            a_part_of_a_dictionary_is_read_from_any_index,
+            threads_agree_on_every_index;
+        stages:
+            staged_chunks_appear_together_at_commit,
+            a_staged_chunk_is_numbered_by_its_commit,
+            an_abandoned_stage_leaves_nothing,
+            abandoning_what_is_not_there_is_passed_over,
+            numbers_of_stages_are_not_used_again,
+            a_stage_that_is_gone_takes_nothing,
+            an_idle_stage_is_given_up_and_a_touched_one_is_not,
+            staging_for_a_table_that_is_not_there_writes_nothing,
+            committing_a_stage_for_a_dropped_table_is_not_found,
+            a_chunk_may_join_a_table_of_the_same_commit;
+        commits:
+            what_is_committed_comes_back_as_it_was,
+            a_change_over_many_tables_is_all_or_nothing,
+            a_change_that_fails_leaves_the_others,
+            a_missing_chunk_is_a_conflict_and_nothing_is_done,
+            a_swap_is_seen_whole,
+            a_batch_sent_twice_counts_once,
+            a_batch_twice_in_one_commit_counts_once,
+            a_duplicate_drops_its_stage,
+            a_batch_that_failed_may_be_sent_again,
+            a_batch_is_remembered_for_its_time,
+            later_commits_have_higher_numbers,
+            numbers_of_chunks_are_not_used_again,
+            a_dropped_table_takes_no_chunks,
+            nothing_may_be_committed,
+            a_chunk_that_contradicts_itself_is_refused;
+        snapshots:
+            a_snapshot_does_not_change,
+            a_snapshot_outlives_removal_and_reclaiming,
+            a_snapshot_outlives_a_dropped_table,
+            chunks_are_listed_by_slice_then_number,
+            chunks_are_pruned_by_time_exactly,
+            pages_come_in_the_order_asked,
+            a_missing_page_is_corrupt,
+            a_thousand_columns_and_an_empty_page_are_kept,
+            an_unknown_table_has_no_chunks_and_no_strings,
+            many_snapshots_hold_and_writers_go_on;
+        leases:
+            a_lease_is_held_by_one_until_it_runs_out,
+            a_lease_is_extended_by_its_holder,
+            a_lease_is_given_back_only_by_its_holder,
+            leases_of_other_names_are_free,
+            a_lease_for_ever_does_not_overflow;
+        reclaim:
+            nothing_to_reclaim_ends_at_once,
+            what_is_removed_is_given_back_in_steps,
+            what_is_visible_is_left_alone,
+            sizes_tell_what_tables_hold,
+            sizes_leave_out_what_waits_to_be_reclaimed;
+        concurrency:
+            commits_of_many_threads_all_count,
+            of_swaps_of_one_chunk_one_wins,
+            a_reader_never_sees_half_a_change,
+            a_batch_sent_by_many_counts_once,
+            one_thread_gets_a_lease;
+    }
+}
+
+/// Runs every case on a store of its own. At the end it panics with the names of those that failed; what each said
+/// stands above, as panics print it.
+pub fn store_conformance(open: OpenStore<'_>) {
+    let all = cases();
+    let failed: Vec<&str> = all
+        .iter()
+        .filter(|case| {
+            let run = || {
+                let store = open();
+                (case.run)(&*store);
+                assert_eq!(store.verify().unwrap(), [], "verify after {}", case.name);
+            };
+            catch_unwind(AssertUnwindSafe(run)).is_err()
+        })
+        .map(|case| case.name)
+        .collect();
+    assert!(failed.is_empty(), "{} of {} cases failed: {}", failed.len(), all.len(), failed.join(", "));
+}
