@@ -6,17 +6,21 @@
 //! (`sqlite`, `memory`), what is done with them (`engine`).
 
 pub mod chunk;
+pub mod column_type;
 pub mod error;
 pub mod limits;
 pub mod name;
+pub mod retention;
 pub mod schema;
 pub mod slice;
 pub mod store;
 pub mod time;
 
 pub use chunk::{Bound, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, ColumnStatistics, NewChunk, PageDescriptor};
+pub use column_type::{ColumnType, MapWidth};
 pub use error::{Error, ErrorKind, Result};
-pub use schema::{Column, ColumnId, ColumnType, MapWidth, Retention, Table, TableDefinition, TableId, TimeColumn};
+pub use retention::Retention;
+pub use schema::{Column, ColumnId, Table, TableDefinition, TableId, TimeColumn};
 pub use slice::{Slice, SliceWidth};
 pub use store::{BatchId, Change, Durability, Outcome, Snapshot, StageId, Store};
 pub use time::{TimeRange, TimeUnit};

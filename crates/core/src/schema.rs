@@ -1,13 +1,14 @@
 //! Schema: what a table and its columns are.
 
+use crate::column_type::{ColumnType, MapWidth};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::COLUMNS_MAX;
 use crate::name::{check_name, name_key, same_name, unknown_name};
+use crate::retention::Retention;
 use crate::slice::{Slice, SliceWidth};
-use crate::time::{DAY_SECONDS, TimeUnit, civil_from_days, days_from_civil, days_in_month};
+use crate::time::{DAY_SECONDS, TimeUnit};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
-use std::fmt;
 
 /// A table's number in its store; never used again, also after DROP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -16,188 +17,6 @@ pub struct TableId(pub i64);
 /// A column's number in its table; never used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ColumnId(pub u16);
-
-/// What a column holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub enum ColumnType {
-    /// true and false.
-    Bool,
-    /// 8-bit signed integers.
-    Int8,
-    /// 16-bit signed integers.
-    Int16,
-    /// 32-bit signed integers.
-    Int32,
-    /// 64-bit signed integers.
-    Int64,
-    /// 8-bit unsigned integers.
-    UInt8,
-    /// 16-bit unsigned integers.
-    UInt16,
-    /// 32-bit unsigned integers.
-    UInt32,
-    /// 64-bit unsigned integers.
-    UInt64,
-    /// 32-bit floating point numbers (IEEE 754), each bit pattern kept.
-    Float32,
-    /// 64-bit floating point numbers (IEEE 754), each bit pattern kept.
-    Float64,
-    /// UTF-8 text, NUL bytes included.
-    Text,
-    /// Bytes.
-    Binary,
-    /// Counts of a unit since the Unix epoch, UTC.
-    Timestamp(TimeUnit),
-    /// Days since the Unix epoch, 32 bits.
-    Date,
-}
-
-impl ColumnType {
-    /// All of them.
-    pub const ALL: [Self; 18] = [
-        Self::Bool,
-        Self::Int8,
-        Self::Int16,
-        Self::Int32,
-        Self::Int64,
-        Self::UInt8,
-        Self::UInt16,
-        Self::UInt32,
-        Self::UInt64,
-        Self::Float32,
-        Self::Float64,
-        Self::Text,
-        Self::Binary,
-        Self::Timestamp(TimeUnit::Second),
-        Self::Timestamp(TimeUnit::Millisecond),
-        Self::Timestamp(TimeUnit::Microsecond),
-        Self::Timestamp(TimeUnit::Nanosecond),
-        Self::Date,
-    ];
-
-    /// The name in a stored definition and in `schema --format json`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Bool => "bool",
-            Self::Int8 => "int8",
-            Self::Int16 => "int16",
-            Self::Int32 => "int32",
-            Self::Int64 => "int64",
-            Self::UInt8 => "uint8",
-            Self::UInt16 => "uint16",
-            Self::UInt32 => "uint32",
-            Self::UInt64 => "uint64",
-            Self::Float32 => "float32",
-            Self::Float64 => "float64",
-            Self::Text => "text",
-            Self::Binary => "binary",
-            Self::Timestamp(TimeUnit::Second) => "timestamp_s",
-            Self::Timestamp(TimeUnit::Millisecond) => "timestamp_ms",
-            Self::Timestamp(TimeUnit::Microsecond) => "timestamp_us",
-            Self::Timestamp(TimeUnit::Nanosecond) => "timestamp_ns",
-            Self::Date => "date",
-        }
-    }
-
-    /// The SQL spelling, which `CREATE TABLE` reads back as the same type.
-    pub const fn sql_name(self) -> &'static str {
-        match self {
-            Self::Bool => "BOOLEAN",
-            Self::Int8 => "TINYINT",
-            Self::Int16 => "SMALLINT",
-            Self::Int32 => "INT",
-            Self::Int64 => "BIGINT",
-            Self::UInt8 => "TINYINT UNSIGNED",
-            Self::UInt16 => "SMALLINT UNSIGNED",
-            Self::UInt32 => "INT UNSIGNED",
-            Self::UInt64 => "BIGINT UNSIGNED",
-            Self::Float32 => "REAL",
-            Self::Float64 => "DOUBLE",
-            Self::Text => "TEXT",
-            Self::Binary => "BLOB",
-            Self::Timestamp(TimeUnit::Second) => "TIMESTAMP(0)",
-            Self::Timestamp(TimeUnit::Millisecond) => "TIMESTAMP(3)",
-            Self::Timestamp(TimeUnit::Microsecond) => "TIMESTAMP",
-            Self::Timestamp(TimeUnit::Nanosecond) => "TIMESTAMP(9)",
-            Self::Date => "DATE",
-        }
-    }
-
-    /// Whether a time column may have this type: timestamps, dates, and integers of 32 bits and more.
-    pub const fn can_be_time(self) -> bool {
-        matches!(self, Self::Timestamp(_) | Self::Date | Self::Int32 | Self::Int64 | Self::UInt32 | Self::UInt64)
-    }
-}
-
-impl fmt::Display for ColumnType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl From<ColumnType> for String {
-    fn from(column_type: ColumnType) -> Self {
-        column_type.name().to_owned()
-    }
-}
-
-impl TryFrom<String> for ColumnType {
-    type Error = String;
-
-    fn try_from(name: String) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|ty| ty.name() == name).ok_or_else(|| format!("unknown column type {name}"))
-    }
-}
-
-/// How wide the index of a mapped column is: the most strings its dictionary takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MapWidth {
-    /// 8 bits: 256 strings.
-    U8,
-    /// 16 bits: 65,536 strings.
-    U16,
-    /// 32 bits: 4,294,967,296 strings.
-    U32,
-}
-
-impl MapWidth {
-    /// All of them, narrowest first.
-    pub const ALL: [Self; 3] = [Self::U8, Self::U16, Self::U32];
-
-    /// How many strings the dictionary takes.
-    pub const fn capacity(self) -> u64 {
-        match self {
-            Self::U8 => 1 << 8,
-            Self::U16 => 1 << 16,
-            Self::U32 => 1 << 32,
-        }
-    }
-
-    /// `u8`, `u16` or `u32`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::U8 => "u8",
-            Self::U16 => "u16",
-            Self::U32 => "u32",
-        }
-    }
-
-    /// The width of this [`name`](Self::name).
-    pub fn parse(text: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|width| width.name().eq_ignore_ascii_case(text))
-            .ok_or_else(|| Error::usage(format!("unknown map width {text}")).with_hint("use u8, u16 or u32"))
-    }
-}
-
-impl fmt::Display for MapWidth {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// One column of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -224,76 +43,6 @@ pub struct TimeColumn {
     /// What it counts. The unit of a timestamp column is its own; an integer column counts this unit.
     /// A date column counts days, and `unit` is then seconds: see [`TimeColumn::scale`].
     pub unit: TimeUnit,
-}
-
-/// How long rows are kept, counted back from now: whole calendar units. Text: `2 years`, `36 hours`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Retention {
-    /// How many units.
-    pub count: u32,
-    /// Which unit.
-    pub unit: SliceWidth,
-}
-
-impl Retention {
-    /// The retention that a text such as `2 years` or `90 days` names.
-    pub fn parse(text: &str) -> Result<Self> {
-        let refuse = || {
-            Error::usage(format!("cannot read the retention {text:?}"))
-                .with_hint("write a count and hours, days, weeks, months or years: '90 days'")
-        };
-        let (count, unit) = text.trim().split_once(char::is_whitespace).ok_or_else(refuse)?;
-        let count: u32 = count.parse().map_err(|_| refuse())?;
-        let unit = unit.trim().to_ascii_lowercase();
-        let unit = SliceWidth::parse(unit.strip_suffix('s').unwrap_or(&unit)).map_err(|_| refuse())?;
-        if count == 0 {
-            return Err(refuse());
-        }
-        Ok(Self { count, unit })
-    }
-
-    /// The earliest time that is kept, in `unit`, when it is `now_ms` (milliseconds since the epoch).
-    pub fn cutoff(&self, now_ms: i64, unit: TimeUnit) -> i64 {
-        let count = i64::from(self.count);
-        let now_seconds = now_ms.div_euclid(1_000);
-        let seconds = match self.unit {
-            SliceWidth::Hour => now_seconds - count * 3_600,
-            SliceWidth::Day => now_seconds - count * DAY_SECONDS,
-            SliceWidth::Week => now_seconds - count * 7 * DAY_SECONDS,
-            SliceWidth::Month => months_before(now_seconds, count),
-            SliceWidth::Year => months_before(now_seconds, count * 12),
-        };
-        seconds.saturating_mul(unit.per_second())
-    }
-}
-
-fn months_before(seconds: i64, months: i64) -> i64 {
-    let (year, month, day) = civil_from_days(seconds.div_euclid(DAY_SECONDS));
-    let index = year * 12 + i64::from(month) - 1 - months;
-    let (year, month) = (index.div_euclid(12), index.rem_euclid(12) as u32 + 1);
-    let days = days_from_civil(year, month, day.min(days_in_month(year, month)));
-    days * DAY_SECONDS + seconds.rem_euclid(DAY_SECONDS)
-}
-
-impl fmt::Display for Retention {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}{}", self.count, self.unit, if self.count == 1 { "" } else { "s" })
-    }
-}
-
-impl From<Retention> for String {
-    fn from(retention: Retention) -> Self {
-        retention.to_string()
-    }
-}
-
-impl TryFrom<String> for Retention {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<Self> {
-        Self::parse(&text)
-    }
 }
 
 /// What a table is, apart from its number. Stored as JSON.
@@ -477,29 +226,11 @@ mod tests {
     }
 
     #[test]
-    fn type_names_are_their_own() {
-        for column_type in ColumnType::ALL {
-            assert_eq!(ColumnType::try_from(column_type.name().to_owned()), Ok(column_type));
-        }
-    }
-
-    #[test]
     fn what_no_store_can_hold_is_refused() {
         readings().check().unwrap();
         assert!(TableDefinition::new("t").check().is_err());
         assert!(readings().with_column("SENSOR", ColumnType::Bool, None).check().is_err());
         assert!(readings().with_column("x", ColumnType::Int8, Some(MapWidth::U8)).check().is_err());
         assert!(readings().column("senser").unwrap_err().to_string().contains("did you mean sensor?"));
-    }
-
-    #[test]
-    fn retention_counts_calendar_units_back() {
-        let now_ms = 1_709_164_800_000; // 2024-02-29
-        let cutoff = |text: &str| Retention::parse(text).unwrap().cutoff(now_ms, TimeUnit::Second);
-        assert_eq!(cutoff("1 year"), 1_677_542_400); // 2023-02-28
-        assert_eq!(cutoff("36 hours"), 1_709_164_800 - 36 * 3_600);
-        for bad in ["", "2", "0 days", "-1 days", "2 fortnights"] {
-            assert!(Retention::parse(bad).is_err(), "{bad}");
-        }
     }
 }

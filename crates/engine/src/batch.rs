@@ -272,12 +272,16 @@ fn intern_array(interner: &mut Interner, array: &ArrayRef) -> Result<(Vec<u32>, 
         return Err(Error::internal(format!("{} for a mapped column", array.data_type())));
     };
     let nulls = array.logical_nulls();
-    let keys = dictionary.normalized_keys();
     let strings = dictionary.values().as_string::<i32>();
+    if strings.is_empty() {
+        // Every row is NULL.
+        return Ok((vec![0; array.len()], nulls));
+    }
+    let keys = dictionary.normalized_keys();
     // Only the strings that rows use go into the dictionary.
     let mut number_of = vec![None; strings.len()];
     let number = |(row, key): (usize, &usize)| {
-        if strings.is_empty() || nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+        if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
             return 0;
         }
         *number_of[*key].get_or_insert_with(|| interner.intern(strings.value(*key).as_bytes()))

@@ -17,7 +17,7 @@ pub const CHILD_RUN: &str = "run";
 pub const CHILD_START: &str = "start";
 
 /// Does what the process that runs the lab asks for: reads a job on standard input, writes events on standard
-/// output. A program that calls [`run`](crate::run) calls this, and nothing else, when its first argument is
+/// output. A program that calls [`run`](crate::run()) calls this, and nothing else, when its first argument is
 /// [`CHILD_ARGUMENT`].
 ///
 /// # Errors

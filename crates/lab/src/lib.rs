@@ -1,7 +1,7 @@
 //! The lab: published experiments, run side by side on the systems that are there, with checked answers.
 //!
 //! Owned here: the workloads ([`workload`], [`workloads`]), the contestants ([`contestant`], [`contestants`]), the
-//! seeded data ([`generator`]), running them ([`run`]) and what comes of it ([`Report`]). Not owned: the command line,
+//! seeded data ([`generator`]), running them ([`run()`]) and what comes of it ([`Report`]). Not owned: the command line,
 //! which shows progress, writes files, and calls [`run_child`] when the lab starts the program as a child.
 //!
 //! A measurement is honest when it can be repeated and could have failed: data comes from a seed, what is read back

@@ -22,7 +22,7 @@ const CHECKPOINT_PAGES_STAGING: i64 = 16_384;
 const LOG_BYTES_KEPT: i64 = 64 << 20;
 /// A longer log means that readers overlap so that it never starts over; then a writer waits for them a little.
 const LOG_BYTES_MAX: u64 = 256 << 20;
-const LOG_WAIT: Duration = Duration::from_millis(250);
+const LOG_WAIT: Duration = Duration::from_millis(500);
 const WRITER_CACHE_KIB: i64 = 16 << 10;
 const READER_CACHE_KIB: i64 = 4 << 10;
 /// Idle reading connections that are kept.
@@ -288,12 +288,13 @@ impl Writer {
     }
 
     /// Keeps the log from growing without end under readers that overlap: SQLite's own checkpoints never find the
-    /// moment without any of them, so once in a while a writer holds back others until the oldest is gone.
+    /// moment without any of them, so once in a while a writer waits until the oldest are gone. A reader that stays for
+    /// minutes holds the log whatever is done: the next try comes only when it has grown by half.
     fn bound_log(&mut self) {
         let length = std::fs::metadata(&self.log_path).map_or(0, |metadata| metadata.len());
         if length <= LOG_BYTES_MAX {
             self.log_bytes_tried = 0;
-        } else if length >= self.log_bytes_tried + LOG_BYTES_KEPT as u64 {
+        } else if length >= self.log_bytes_tried + self.log_bytes_tried / 2 {
             self.log_bytes_tried = length;
             // The commit is done whatever becomes of this; the next one tries again.
             let _ = self.checkpoint_within("TRUNCATE", LOG_WAIT);

@@ -6,7 +6,7 @@
 //! on itself. Sources fail for hours at a time; so much is missing that the published number of rows is left. Most
 //! sources report round trips only; two report what follows `maxRtt` as well, so those columns are mostly NULL.
 //!
-//! Owned here: which rows there are, and their values. Not owned: their form as CSV and Arrow ([`output`]).
+//! Owned here: which rows there are, and their values. Not owned: their form as CSV and Arrow (`output`).
 
 mod output;
 

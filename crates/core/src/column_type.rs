@@ -1,0 +1,200 @@
+//! What a column holds, and how wide the index of a mapped one is.
+
+use crate::error::{Error, Result};
+use crate::time::TimeUnit;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum ColumnType {
+    /// true and false.
+    Bool,
+    /// 8-bit signed integers.
+    Int8,
+    /// 16-bit signed integers.
+    Int16,
+    /// 32-bit signed integers.
+    Int32,
+    /// 64-bit signed integers.
+    Int64,
+    /// 8-bit unsigned integers.
+    UInt8,
+    /// 16-bit unsigned integers.
+    UInt16,
+    /// 32-bit unsigned integers.
+    UInt32,
+    /// 64-bit unsigned integers.
+    UInt64,
+    /// 32-bit floating point numbers (IEEE 754), each bit pattern kept.
+    Float32,
+    /// 64-bit floating point numbers (IEEE 754), each bit pattern kept.
+    Float64,
+    /// UTF-8 text, NUL bytes included.
+    Text,
+    /// Bytes.
+    Binary,
+    /// Counts of a unit since the Unix epoch, UTC.
+    Timestamp(TimeUnit),
+    /// Days since the Unix epoch, 32 bits.
+    Date,
+}
+
+impl ColumnType {
+    /// All of them.
+    pub const ALL: [Self; 18] = [
+        Self::Bool,
+        Self::Int8,
+        Self::Int16,
+        Self::Int32,
+        Self::Int64,
+        Self::UInt8,
+        Self::UInt16,
+        Self::UInt32,
+        Self::UInt64,
+        Self::Float32,
+        Self::Float64,
+        Self::Text,
+        Self::Binary,
+        Self::Timestamp(TimeUnit::Second),
+        Self::Timestamp(TimeUnit::Millisecond),
+        Self::Timestamp(TimeUnit::Microsecond),
+        Self::Timestamp(TimeUnit::Nanosecond),
+        Self::Date,
+    ];
+
+    /// The name in a stored definition and in `schema --format json`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::Int8 => "int8",
+            Self::Int16 => "int16",
+            Self::Int32 => "int32",
+            Self::Int64 => "int64",
+            Self::UInt8 => "uint8",
+            Self::UInt16 => "uint16",
+            Self::UInt32 => "uint32",
+            Self::UInt64 => "uint64",
+            Self::Float32 => "float32",
+            Self::Float64 => "float64",
+            Self::Text => "text",
+            Self::Binary => "binary",
+            Self::Timestamp(TimeUnit::Second) => "timestamp_s",
+            Self::Timestamp(TimeUnit::Millisecond) => "timestamp_ms",
+            Self::Timestamp(TimeUnit::Microsecond) => "timestamp_us",
+            Self::Timestamp(TimeUnit::Nanosecond) => "timestamp_ns",
+            Self::Date => "date",
+        }
+    }
+
+    /// The SQL spelling, which `CREATE TABLE` reads back as the same type.
+    pub const fn sql_name(self) -> &'static str {
+        match self {
+            Self::Bool => "BOOLEAN",
+            Self::Int8 => "TINYINT",
+            Self::Int16 => "SMALLINT",
+            Self::Int32 => "INT",
+            Self::Int64 => "BIGINT",
+            Self::UInt8 => "TINYINT UNSIGNED",
+            Self::UInt16 => "SMALLINT UNSIGNED",
+            Self::UInt32 => "INT UNSIGNED",
+            Self::UInt64 => "BIGINT UNSIGNED",
+            Self::Float32 => "REAL",
+            Self::Float64 => "DOUBLE",
+            Self::Text => "TEXT",
+            Self::Binary => "BLOB",
+            Self::Timestamp(TimeUnit::Second) => "TIMESTAMP(0)",
+            Self::Timestamp(TimeUnit::Millisecond) => "TIMESTAMP(3)",
+            Self::Timestamp(TimeUnit::Microsecond) => "TIMESTAMP",
+            Self::Timestamp(TimeUnit::Nanosecond) => "TIMESTAMP(9)",
+            Self::Date => "DATE",
+        }
+    }
+
+    /// Whether a time column may have this type: timestamps, dates, and integers of 32 bits and more.
+    pub const fn can_be_time(self) -> bool {
+        matches!(self, Self::Timestamp(_) | Self::Date | Self::Int32 | Self::Int64 | Self::UInt32 | Self::UInt64)
+    }
+}
+
+impl fmt::Display for ColumnType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl From<ColumnType> for String {
+    fn from(column_type: ColumnType) -> Self {
+        column_type.name().to_owned()
+    }
+}
+
+impl TryFrom<String> for ColumnType {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|ty| ty.name() == name).ok_or_else(|| format!("unknown column type {name}"))
+    }
+}
+
+/// How wide the index of a mapped column is: the most strings its dictionary takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MapWidth {
+    /// 8 bits: 256 strings.
+    U8,
+    /// 16 bits: 65,536 strings.
+    U16,
+    /// 32 bits: 4,294,967,296 strings.
+    U32,
+}
+
+impl MapWidth {
+    /// All of them, narrowest first.
+    pub const ALL: [Self; 3] = [Self::U8, Self::U16, Self::U32];
+
+    /// How many strings the dictionary takes.
+    pub const fn capacity(self) -> u64 {
+        match self {
+            Self::U8 => 1 << 8,
+            Self::U16 => 1 << 16,
+            Self::U32 => 1 << 32,
+        }
+    }
+
+    /// `u8`, `u16` or `u32`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::U8 => "u8",
+            Self::U16 => "u16",
+            Self::U32 => "u32",
+        }
+    }
+
+    /// The width of this [`name`](Self::name).
+    pub fn parse(text: &str) -> Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|width| width.name().eq_ignore_ascii_case(text))
+            .ok_or_else(|| Error::usage(format!("unknown map width {text}")).with_hint("use u8, u16 or u32"))
+    }
+}
+
+impl fmt::Display for MapWidth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_names_are_their_own() {
+        for column_type in ColumnType::ALL {
+            assert_eq!(ColumnType::try_from(column_type.name().to_owned()), Ok(column_type));
+        }
+    }
+}

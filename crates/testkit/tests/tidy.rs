@@ -1,0 +1,74 @@
+//! Tidiness as a test: the documents name files that are there, nothing is left open, files stay readable.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && name != "target" && !name.starts_with('.') {
+            files(&path, ending, found);
+        } else if name.ends_with(ending) {
+            found.push(path);
+        }
+    }
+}
+
+fn all(ending: &str) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    files(&root(), ending, &mut found);
+    assert!(!found.is_empty(), "no {ending} files below {}", root().display());
+    found.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
+}
+
+#[test]
+fn every_link_of_the_documents_leads_somewhere() {
+    for (path, text) in all(".md") {
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link) {
+            let target = link.split('#').next().unwrap_or_default();
+            if target.is_empty() || target.contains("://") || target.contains(' ') {
+                continue;
+            }
+            let place = path.parent().unwrap().join(target);
+            assert!(place.exists(), "{}: {link} leads nowhere", path.display());
+        }
+    }
+}
+
+#[test]
+fn the_code_map_names_files_that_are_there() {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let named = text.split(|letter: char| letter.is_whitespace() || "()[]`,".contains(letter));
+    let named: Vec<&str> = named.filter(|word| word.starts_with("crates/")).collect();
+    assert!(named.len() > 20, "the code map names {} files", named.len());
+    for name in named {
+        assert!(root().join(name.trim_end_matches(['.', ':', ';'])).exists(), "{name} is not there");
+    }
+}
+
+#[test]
+fn nothing_is_left_open_in_the_code() {
+    let marks = ["TO", "FIX", "XX"].map(|start| format!("{start}{}", if start == "FIX" { "ME" } else if start == "TO" { "DO" } else { "X" }));
+    for (path, text) in all(".rs") {
+        for (line, content) in text.lines().enumerate() {
+            let open = marks.iter().any(|mark| content.contains(mark.as_str())) || content.trim_start().starts_with("#[ignore");
+            assert!(!open, "{}:{}: {content}", path.display(), line + 1);
+        }
+    }
+}
+
+#[test]
+fn files_keep_to_one_subject() {
+    // A ratchet: the list may only shrink.
+    const LONGER: [&str; 0] = [];
+    for (path, text) in all(".rs") {
+        let lines = text.lines().count();
+        let allowed = LONGER.iter().any(|longer| path.ends_with(longer));
+        assert!(lines <= 500 || allowed, "{} has {lines} lines", path.display());
+    }
+}
