@@ -1,11 +1,11 @@
 //! Tables of a struct.
 
-use atsdb_core::{ColumnType, Error, Result, Retention, SliceWidth, Table, TableDefinition, TimeRange, TimeUnit};
-use atsdb_core::{BatchId, Outcome};
-use atsdb_engine::{Appender, Engine, Record, RowReader, Scan, ScanRequest};
-use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch};
+use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type};
+use atsdb_core::{BatchId, Outcome};
+use atsdb_core::{ColumnType, Error, Result, Retention, SliceWidth, Table, TableDefinition, TimeRange, TimeUnit};
+use atsdb_engine::{Appender, Engine, Record, RowReader, Scan, ScanRequest};
 use std::marker::PhantomData;
 
 /// How a typed table is created, apart from the record's columns.
@@ -52,7 +52,8 @@ impl TableOptions {
         }
         definition.slice = self.slice;
         definition.retention = self.retention;
-        definition.key = self.key.iter().map(|name| definition.column(name).map(|column| column.id)).collect::<Result<_>>()?;
+        definition.key =
+            self.key.iter().map(|name| definition.column(name).map(|column| column.id)).collect::<Result<_>>()?;
         definition.check()?;
         Ok(definition)
     }
@@ -83,7 +84,7 @@ impl<R: Record> TypedTable<R> {
 
     /// The rows of a time range, with their times, slice after slice; a chunk at a time is in memory. The range is
     /// in the time column's unit; a plain table's times are 0.
-    pub fn stream(&self, range: impl Into<TimeRange>) -> Result<impl Iterator<Item = Result<(i64, R)>> + use<R>> {
+    pub fn stream<T: Into<TimeRange>>(&self, range: T) -> Result<impl Iterator<Item = Result<(i64, R)>> + use<R, T>> {
         let time = self.table.definition.time.map(|_| 0);
         let read = move |batch: Result<RecordBatch>| match batch.and_then(|batch| BatchRows::new(batch, time)) {
             Ok(rows) => (Some(rows), None),
@@ -94,7 +95,10 @@ impl<R: Record> TypedTable<R> {
     }
 
     /// The same rows as Arrow batches.
-    pub fn batches(&self, range: impl Into<TimeRange>) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<R>> {
+    pub fn batches<T: Into<TimeRange>>(
+        &self,
+        range: T,
+    ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<R, T>> {
         Ok(self.scan(range.into())?.batches())
     }
 
@@ -167,9 +171,8 @@ fn times_of(batch: &RecordBatch, time: Option<usize>) -> Result<Int64Array> {
     match time {
         None => Ok(Int64Array::from(vec![0; batch.num_rows()])),
         Some(position) => {
-            let times: ArrayRef = cast(batch.column(position), &DataType::Int64).map_err(|error| {
-                Error::internal(format!("times are no integers: {error}"))
-            })?;
+            let times: ArrayRef = cast(batch.column(position), &DataType::Int64)
+                .map_err(|error| Error::internal(format!("times are no integers: {error}")))?;
             Ok(times.as_primitive::<Int64Type>().clone())
         }
     }
@@ -192,7 +195,12 @@ fn check_same_columns(found: &TableDefinition, wanted: &TableDefinition) -> Resu
             let nullable = |column: &atsdb_core::Column| if column.nullable { ", nullable" } else { "" };
             return refuse(format!(
                 "{} {}{} stands where the record has {} {}{}",
-                found.name, found.column_type, nullable(found), wanted.name, wanted.column_type, nullable(wanted)
+                found.name,
+                found.column_type,
+                nullable(found),
+                wanted.name,
+                wanted.column_type,
+                nullable(wanted)
             ));
         }
     }

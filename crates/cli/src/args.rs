@@ -5,7 +5,7 @@ mod import;
 mod lab;
 mod store;
 
-pub(crate) use import::ImportArgs;
+pub(crate) use import::{DateOrderArg, ImportArgs, ImportFormat};
 pub(crate) use lab::{LabArgs, LabCommand, LabFormat, LabRunArgs};
 pub(crate) use store::{StoreArgs, WriteArgs};
 

@@ -42,7 +42,7 @@ pub(crate) fn retain_tables(shared: &Shared, table: Option<&Table>) -> Result<Re
                     report.bytes += entry.byte_count;
                 }
                 // Sealed or dropped by somebody else meanwhile: the next look finds what is left.
-                Err(error) if error.kind() == ErrorKind::Conflict => {}
+                Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {}
                 Err(error) => return Err(error),
             }
         }

@@ -118,7 +118,8 @@ pub(crate) fn seal_slice(
     for group in groups(merged).into_iter().filter(|group| group.iter().any(|entry| !entry.sealed)) {
         match seal_group(engine, &snapshot, table, &group) {
             Ok(group_report) => report.add(&group_report),
-            Err(error) if error.kind() == ErrorKind::Conflict => report.conflicts += 1,
+            // Somebody else changed the slice, or dropped the table, meanwhile.
+            Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => report.conflicts += 1,
             Err(error) => return Err(error),
         }
     }

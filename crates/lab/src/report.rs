@@ -159,9 +159,10 @@ impl Report {
                 }
             }
             Event::Ended { reason: Some(reason) } => {
-                let broken = Broken { contestant: contestant.to_owned(), reason };
-                if !self.workloads[position].broken.contains(&broken) {
-                    self.workloads[position].broken.push(broken);
+                // One reason is enough: the first.
+                let broken = &mut self.workloads[position].broken;
+                if broken.iter().all(|known| known.contestant != contestant) {
+                    broken.push(Broken { contestant: contestant.to_owned(), reason });
                 }
             }
             Event::Ended { reason: None } | Event::Progress { .. } => {}

@@ -262,7 +262,8 @@ fn in_child(
         .spawn()
         .map_err(|error| broken("cannot start the lab's child process", error))?;
     let text = serde_json::to_string(job).map_err(|error| Error::internal(format!("a job as JSON: {error}")))?;
-    let written = child.stdin.take().map(|mut input| input.write_all(text.as_bytes()));
+    // A child that ends before it has read its job says why on its standard error.
+    let _ = child.stdin.take().map(|mut input| input.write_all(text.as_bytes()));
     let (lines, complaints) = (lines_of(&mut child), complaints_of(&mut child));
 
     let deadline = Instant::now() + time_max;
@@ -296,8 +297,7 @@ fn in_child(
     let complaint = complaints.join().unwrap_or_default();
     let last: Vec<&str> = complaint.lines().rev().take(3).collect();
     let last = last.into_iter().rev().collect::<Vec<_>>().join(" / ");
-    let unread = if written.is_some_and(|written| written.is_err()) { " before it read its job" } else { "" };
-    Ok(Some(format!("its process ended{unread} with {status}: {last}")))
+    Ok(Some(format!("its process ended with {status}: {last}")))
 }
 
 fn lines_of(child: &mut Child) -> mpsc::Receiver<String> {

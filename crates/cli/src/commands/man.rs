@@ -11,7 +11,9 @@ pub(super) fn run(args: &ManArgs) -> Result<()> {
     if args.reference {
         return super::report::write_text(&super::reference::page());
     }
-    let program = Cli::command();
+    let mut program = Cli::command();
+    // Names each verb `atsdb-VERB`.
+    program.build();
     let Some(folder) = &args.dir else {
         return write_page(program, Destination::stdout());
     };
@@ -19,10 +21,8 @@ pub(super) fn run(args: &ManArgs) -> Result<()> {
         Error::new(ErrorKind::Unavailable, format!("cannot create {}: {error}", folder.display())).with_source(error)
     })?;
     for verb in program.get_subcommands().filter(|verb| !verb.is_hide_set()) {
-        let name = format!("atsdb-{}", verb.get_name());
-        let file = Destination::file(&folder.join(format!("{name}.1")), Compression::None)?;
-        let usage = format!("atsdb {}", verb.get_name());
-        write_page(verb.clone().name(name).bin_name(usage), file)?;
+        let name = format!("atsdb-{}.1", verb.get_name());
+        write_page(verb.clone(), Destination::file(&folder.join(name), Compression::None)?)?;
     }
     write_page(program, Destination::file(&folder.join("atsdb.1"), Compression::None)?)
 }

@@ -130,7 +130,10 @@ fn appends_from_many_threads_are_all_there_and_share_one_dictionary() {
         let rows = read_all(&engine, &table).unwrap();
         let mut counts: Vec<i32> = rows.iter().filter_map(|row| row.3).collect();
         counts.sort_unstable();
-        assert_eq!(counts, (0..4).flat_map(|thread| (0..50).map(move |round| thread * 1_000 + round)).collect::<Vec<_>>());
+        assert_eq!(
+            counts,
+            (0..4).flat_map(|thread| (0..50).map(move |round| thread * 1_000 + round)).collect::<Vec<_>>()
+        );
         for (time, sensor, ..) in &rows {
             let thread = rows.iter().any(|other| other.0 == *time && other.1 == *sensor);
             assert!(thread && sensor.is_some());
@@ -163,7 +166,8 @@ fn what_does_not_fit_a_column_is_refused_with_its_place() {
     let engine = &engines[0];
     let table = engine.create_table(&readings()).unwrap();
     let refused = |columns: Vec<(&str, ArrayRef)>| {
-        let rows = RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)));
+        let rows =
+            RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)));
         engine.batch(None).append(&table, &rows.unwrap()).unwrap_err().to_string()
     };
     let times = |times: Vec<Option<i64>>| Arc::new(Int64Array::from(times)) as ArrayRef;

@@ -16,9 +16,8 @@ fn a_damaged_page_is_named_and_the_others_stay_readable() {
     }
     drop(build);
     let file = rusqlite::Connection::open(&path).unwrap();
-    let page: i64 = file
-        .query_row("SELECT id FROM atsdb_page ORDER BY id DESC LIMIT 1 OFFSET 0", [], |row| row.get(0))
-        .unwrap();
+    let page: i64 =
+        file.query_row("SELECT id FROM atsdb_page ORDER BY id DESC LIMIT 1 OFFSET 0", [], |row| row.get(0)).unwrap();
     let mut bytes: Vec<u8> =
         file.query_row("SELECT bytes FROM atsdb_page WHERE id = ?1", [page], |row| row.get(0)).unwrap();
     let middle = bytes.len() / 2;

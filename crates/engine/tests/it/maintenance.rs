@@ -78,7 +78,8 @@ fn one_late_row_does_not_rewrite_a_large_slice() {
     let engine = engine(sqlite(&folder.path().join("t.db")), SystemEnvironment);
     let table = engine.create_table(&readings()).unwrap();
     for part in 0..12_i64 {
-        let rows: Vec<_> = (0..100_000).map(|number| row(part * 7_000 + number / 15, "a", "ok", number as i32)).collect();
+        let rows: Vec<_> =
+            (0..100_000).map(|number| row(part * 7_000 + number / 15, "a", "ok", number as i32)).collect();
         append(&engine, &table, &rows);
     }
     engine.recompress(None).unwrap();

@@ -51,7 +51,9 @@ fn any_text() -> impl Strategy<Value = String> {
 }
 
 fn any_row() -> impl Strategy<Value = Everything> {
-    let numbers = any::<(Option<bool>, Option<i8>, Option<i16>, Option<i64>, Option<u8>, Option<u16>, Option<u32>, Option<u64>)>();
+    let numbers =
+        any::<(Option<bool>, Option<i8>, Option<i16>, Option<i64>, Option<u8>, Option<u16>, Option<u32>, Option<u64>)>(
+        );
     let others = (
         any::<Option<u32>>(),
         any::<Option<u64>>(),
@@ -93,7 +95,8 @@ fn to_batch(rows: &[Everything]) -> RecordBatch {
     ];
     let definition = definition();
     let names = definition.columns.iter().map(|column| (column.name.clone(), column.nullable));
-    RecordBatch::try_from_iter_with_nullable(names.zip(columns).map(|((name, null), array)| (name, array, null))).unwrap()
+    RecordBatch::try_from_iter_with_nullable(names.zip(columns).map(|((name, null), array)| (name, array, null)))
+        .unwrap()
 }
 
 /// Every row as text in which each bit shows, sorted.
@@ -170,8 +173,9 @@ fn sealing_sorts_by_series_and_time_within_a_slice() {
         definition.key = vec![definition.column("sensor").unwrap().id];
         let table = engine.create_table(&definition).unwrap();
         for round in 0..3 {
-            let rows: Vec<_> =
-                (0..500).map(|row| crate::support::row(1_000 - row * 2 + round, ["a", "b"][row as usize % 2], "ok", 0)).collect();
+            let rows: Vec<_> = (0..500)
+                .map(|row| crate::support::row(1_000 - row * 2 + round, ["a", "b"][row as usize % 2], "ok", 0))
+                .collect();
             crate::support::append(&engine, &table, &rows);
         }
         engine.recompress(None).unwrap();
