@@ -73,9 +73,9 @@ fn misspelt_verb(arguments: &[OsString], is_shell: bool) -> Option<Error> {
     let has_more = arguments[2..].iter().any(|argument| !argument.to_string_lossy().starts_with('-'));
     let error = Error::usage(format!("no command named {word}"));
     match nearest_name(word, verbs.iter().copied()) {
-        Some(near) => Some(error.with_hint(format!(
-            "did you mean atsdb {near}? To open a store of that name write atsdb ./{word}"
-        ))),
+        Some(near) => Some(
+            error.with_hint(format!("did you mean atsdb {near}? To open a store of that name write atsdb ./{word}")),
+        ),
         None if has_more => Some(error.with_hint(format!("there are: {}", verbs.join(", ")))),
         None => None,
     }

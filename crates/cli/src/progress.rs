@@ -31,7 +31,13 @@ impl Progress {
         }
         self.shown.set(Some(now));
         let seconds = (now - self.started).as_secs();
-        eprint!("\r\x1b[K{} {} of {}, {}, {seconds} s", bar(done, total), show_bytes(done), show_bytes(total), show_rows(rows));
+        eprint!(
+            "\r\x1b[K{} {} of {}, {}, {seconds} s",
+            bar(done, total),
+            show_bytes(done),
+            show_bytes(total),
+            show_rows(rows)
+        );
         let _ = std::io::stderr().flush();
     }
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 /// The bytes that a text such as `256MiB`, `1.5 GB` or `65536` names. KB, MB and GB are powers of 1,000; KiB, MiB,
 /// GiB and the bare letters K, M and G of 1,024.
 pub(crate) fn parse_bytes(text: &str) -> Result<usize> {
-    let refuse = || Error::usage(format!("cannot read the size {text:?}")).with_hint("write it as 256MiB, 1GB or 65536");
+    let refuse =
+        || Error::usage(format!("cannot read the size {text:?}")).with_hint("write it as 256MiB, 1GB or 65536");
     let text = text.trim();
     let end = text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
     let number: f64 = text[..end].parse().map_err(|_| refuse())?;
@@ -56,9 +57,14 @@ pub(crate) fn show_count(count: u64) -> String {
     out
 }
 
+/// `1 chunk`, `1,234 chunks`.
+pub(crate) fn show_many(count: u64, noun: &str) -> String {
+    format!("{} {noun}{}", show_count(count), if count == 1 { "" } else { "s" })
+}
+
 /// `1 row`, `1,234 rows`.
 pub(crate) fn show_rows(count: u64) -> String {
-    format!("{} row{}", show_count(count), if count == 1 { "" } else { "s" })
+    show_many(count, "row")
 }
 
 /// `0.123 s`, `1.23 s`, `2 min 3 s`.

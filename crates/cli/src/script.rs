@@ -33,7 +33,13 @@ pub(crate) struct Runner {
 impl Runner {
     /// Runs the statements of a text, which stands from a line of a script on (from 1). `source` is the script's
     /// name for messages.
-    pub(crate) fn run(&mut self, text: &str, first_line: usize, source: Option<&str>, out: &mut Destination) -> Result<()> {
+    pub(crate) fn run(
+        &mut self,
+        text: &str,
+        first_line: usize,
+        source: Option<&str>,
+        out: &mut Destination,
+    ) -> Result<()> {
         let handle = self.session.interrupt_handle();
         let _watch = Watch::new(move || handle.interrupt());
         for statement in Statements::new(text) {

@@ -5,9 +5,10 @@
 
 use crate::encode::new_chunk;
 use crate::engine::{Engine, Shared};
-use crate::series_key::{SAMPLE_ROWS_MAX, choose_key};
+use crate::series_key::choose_key;
 use crate::slice_buffer::{internal, times_from};
 use crate::snapshot::{Inner, ReadSnapshot};
+use crate::sort::SortKeys;
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, UInt32Array, new_null_array};
 use arrow::compute::{concat, max, min, take};
 use arrow::datatypes::DataType;
@@ -21,6 +22,9 @@ use std::sync::Mutex;
 
 /// The most rows that are merged at once: what bounds the memory that sealing takes.
 const MERGE_ROWS_MAX: u64 = 4 << 20;
+
+/// With fewer rows no series key is looked for.
+const KEY_ROWS_MIN: usize = 256;
 
 /// What was sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -185,7 +189,7 @@ impl<'a> Merge<'a> {
         let keys = keys.iter().map(|column| merge.read(column)).collect::<Result<Vec<_>>>()?;
         // A plain table has no order of its own: its rows stay as they came.
         if table.definition.time.is_some() || !keys.is_empty() {
-            merge.order = crate::sort::order_of(&keys, &merge.times)?.map(UInt32Array::from);
+            merge.order = SortKeys::new(&keys, &merge.times)?.order().map(UInt32Array::from);
         }
         if let Some(order) = &merge.order {
             merge.times = take(&merge.times, order, None).map_err(internal)?.as_primitive().clone();
@@ -215,7 +219,8 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// The declared key, or the one that makes a sample smallest.
+    /// The declared key, or the one that makes a sample smallest. Rows that fit into one small chunk stay in the order
+    /// of time: what is learnt from them would not hold for more.
     fn key(&self) -> Result<Vec<&'a Column>> {
         let definition: &'a TableDefinition = &self.table.definition;
         if !definition.key.is_empty() {
@@ -223,23 +228,10 @@ impl<'a> Merge<'a> {
             let columns = definition.key.iter().filter_map(|id| definition.column_by_id(*id));
             return Ok(columns.filter(|column| !is_time(column)).collect());
         }
-        if definition.time.is_none() || definition.columns.iter().all(|column| column.map.is_none()) {
+        if definition.time.is_none() || self.times.len() < KEY_ROWS_MIN {
             return Ok(Vec::new());
         }
-        let Some((entry, descriptor)) = self.sources.iter().max_by_key(|(entry, _)| entry.row_count) else {
-            return Ok(Vec::new());
-        };
-        let columns: Vec<&Column> =
-            definition.columns.iter().filter(|column| descriptor.page(column.id).is_some()).collect();
-        let arrays = self.snapshot.columns(self.table, entry, descriptor, &columns, false)?;
-        let length = SAMPLE_ROWS_MAX.min(entry.row_count as usize);
-        let sample: Vec<ArrayRef> = arrays.into_iter().flatten().map(|array| array.slice(0, length)).collect();
-        let Some(time) = columns.iter().position(|column| definition.time_column() == Some(*column)) else {
-            return Ok(Vec::new());
-        };
-        let times = times_from(definition, &sample[time])?;
-        let owned: Vec<Column> = columns.iter().map(|column| (*column).clone()).collect();
-        Ok(choose_key(&owned, &sample, &times)?.into_iter().map(|position| columns[position]).collect())
+        choose_key(&definition.columns, &self.times, &|column| self.read(column))
     }
 
     /// The new chunks: column by column, on as many threads as there are cores.

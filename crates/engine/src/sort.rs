@@ -5,32 +5,66 @@ use arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type, UInt64Type};
 use atsdb_core::{Error, Result};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// The row numbers in the order of the keys, then the times; equal ones stay in the order they came. `None` when the
-/// rows stand so already.
-pub(crate) fn order_of(keys: &[ArrayRef], times: &Int64Array) -> Result<Option<Vec<u32>>> {
-    let row_count = u32::try_from(times.len()).map_err(|_| Error::internal("too many rows to sort at once"))?;
-    let keys: Vec<Vec<u64>> = keys.iter().map(codes_of).collect::<Result<_>>()?;
-    let times = times.values();
-    let key_at = |row: u32| keys.iter().map(move |codes| codes[row as usize]);
-    let compare = |a: &u32, b: &u32| {
-        let by_key = key_at(*a).cmp(key_at(*b));
-        by_key.then_with(|| times[*a as usize].cmp(&times[*b as usize])).then_with(|| a.cmp(b))
-    };
-    if (1..row_count).all(|row| compare(&(row - 1), &row).is_le()) {
-        return Ok(None);
+/// What rows are ordered by.
+pub(crate) struct SortKeys<'a> {
+    codes: Vec<Vec<u64>>,
+    times: &'a [i64],
+}
+
+impl<'a> SortKeys<'a> {
+    /// Keys and times of as many rows.
+    pub(crate) fn new(keys: &[ArrayRef], times: &'a Int64Array) -> Result<Self> {
+        u32::try_from(times.len()).map_err(|_| Error::internal("too many rows to sort at once"))?;
+        Ok(Self { codes: keys.iter().map(codes_of).collect::<Result<_>>()?, times: times.values() })
     }
-    if let [codes] = keys.as_slice() {
-        // The usual case, one key: sorting what is compared side by side spares the memory's latency.
-        let mut rows: Vec<(u64, i64, u32)> =
-            (0..row_count).map(|row| (codes[row as usize], times[row as usize], row)).collect();
-        rows.sort_unstable();
-        return Ok(Some(rows.into_iter().map(|(_, _, row)| row).collect()));
+
+    fn row_count(&self) -> u32 {
+        self.times.len() as u32
     }
-    let mut rows: Vec<u32> = (0..row_count).collect();
-    rows.sort_unstable_by(compare);
-    Ok(Some(rows))
+
+    fn compare(&self, a: u32, b: u32) -> Ordering {
+        let key_at = |row: u32| self.codes.iter().map(move |codes| codes[row as usize]);
+        let time_at = |row: u32| self.times[row as usize];
+        key_at(a).cmp(key_at(b)).then_with(|| time_at(a).cmp(&time_at(b))).then_with(|| a.cmp(&b))
+    }
+
+    /// The row numbers in order; equal ones stay in the order they came. `None` when the rows stand so already.
+    pub(crate) fn order(&self) -> Option<Vec<u32>> {
+        if (1..self.row_count()).all(|row| self.compare(row - 1, row).is_le()) {
+            return None;
+        }
+        if let [codes] = self.codes.as_slice() {
+            // The usual case, one key: sorting what is compared side by side spares the memory's latency.
+            let at = |row: u32| (codes[row as usize], self.times[row as usize], row);
+            let mut rows: Vec<(u64, i64, u32)> = (0..self.row_count()).map(at).collect();
+            rows.sort_unstable();
+            return Some(rows.into_iter().map(|(_, _, row)| row).collect());
+        }
+        let mut rows: Vec<u32> = (0..self.row_count()).collect();
+        rows.sort_unstable_by(|a, b| self.compare(*a, *b));
+        Some(rows)
+    }
+
+    /// The `length` row numbers that stand in the middle of the order, in order, without sorting the others.
+    pub(crate) fn middle(&self, length: usize) -> Vec<u32> {
+        let mut rows: Vec<u32> = (0..self.row_count()).collect();
+        let start = rows.len().saturating_sub(length) / 2;
+        let mut window = rows.as_mut_slice();
+        if start > 0 {
+            let (_, middle, after) = window.select_nth_unstable_by(start - 1, |a, b| self.compare(*a, *b));
+            let _ = middle;
+            window = after;
+        }
+        if length < window.len() {
+            window.select_nth_unstable_by(length, |a, b| self.compare(*a, *b));
+            window = &mut window[..length];
+        }
+        window.sort_unstable_by(|a, b| self.compare(*a, *b));
+        window.to_vec()
+    }
 }
 
 /// Numbers in the order of the values; NULL comes first.
@@ -84,7 +118,9 @@ mod tests {
     fn rows_are_ordered_by_key_then_time_then_arrival() {
         let sensor: ArrayRef = Arc::new(UInt32Array::from(vec![2, 1, 2, 1, 1]));
         let times = Int64Array::from(vec![5, 9, -5, 3, 3]);
-        assert_eq!(order_of(&[sensor], &times).unwrap().unwrap(), [3, 4, 1, 2, 0]);
+        let keys = SortKeys::new(&[sensor], &times).unwrap();
+        assert_eq!(keys.order().unwrap(), [3, 4, 1, 2, 0]);
+        assert_eq!((keys.middle(3), keys.middle(9)), (vec![4, 1, 2], vec![3, 4, 1, 2, 0]));
     }
 
     #[test]
@@ -92,11 +128,11 @@ mod tests {
         let text: ArrayRef = Arc::new(StringArray::from(vec!["b", "a", "a"]));
         let number: ArrayRef = Arc::new(Int32Array::from(vec![0, 1, -1]));
         let times = Int64Array::from(vec![0, 0, 0]);
-        assert_eq!(order_of(&[text, number], &times).unwrap().unwrap(), [2, 1, 0]);
+        assert_eq!(SortKeys::new(&[text, number], &times).unwrap().order().unwrap(), [2, 1, 0]);
     }
 
     #[test]
     fn what_is_in_order_stays() {
-        assert_eq!(order_of(&[], &Int64Array::from(vec![1, 1, 2])).unwrap(), None);
+        assert_eq!(SortKeys::new(&[], &Int64Array::from(vec![1, 1, 2])).unwrap().order(), None);
     }
 }

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 /// `atsdb import`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-All files together are one batch: it is there wholly or not at all. Types, time, mapped columns and slice width are
-chosen from the files, and the CREATE TABLE is printed; a flag overrides what it names.
+All files together are one batch: it is there wholly or not at all. Types, time, mapped columns and \
+slice width are chosen from the files, and the CREATE TABLE is printed; a flag overrides what it names.
 
 Examples:
   atsdb import air.db weather weather.csv

@@ -10,7 +10,7 @@ use super::schema::statement;
 use crate::args::ImportArgs;
 use crate::output::destination::Destination;
 use crate::progress::Progress;
-use crate::quantity::{show_bytes, show_count, show_duration, show_rows};
+use crate::quantity::{show_bytes, show_count, show_duration, show_many, show_rows};
 use crate::settings::{self, Access};
 use atsdb::Engine;
 use atsdb_core::{ErrorKind, Outcome, Result, Table};
@@ -100,7 +100,7 @@ fn show_remarks(report: &Report) {
     if report.skipped_count == 0 {
         return;
     }
-    eprintln!("left out {}:", show_rows(report.skipped_count).replace("row", "bad record"));
+    eprintln!("left out {}:", show_many(report.skipped_count, "bad record"));
     for skipped in report.skipped.iter().take(SKIPPED_SHOWN) {
         let column = skipped.column.as_ref().map_or(String::new(), |column| format!(", column {column}"));
         let value = if skipped.value.is_empty() { String::new() } else { format!("{} ", skipped.value) };

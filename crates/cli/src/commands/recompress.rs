@@ -2,7 +2,7 @@
 
 use super::report;
 use crate::args::{ChangeArgs, ReportFormat};
-use crate::quantity::{show_bytes, show_count, show_duration, show_rows};
+use crate::quantity::{show_bytes, show_count, show_duration, show_many, show_rows};
 use crate::settings::{self, Access};
 use atsdb_core::Result;
 use serde::Serialize;
@@ -47,18 +47,19 @@ pub(super) fn run(args: &ChangeArgs) -> Result<()> {
             report::write_text("everything is sealed already\n")
         }
         ReportFormat::Table => report::write_text(&format!(
-            "sealed {} in {} slices: {} before, {} after; {} chunks before, {} after; {}, durability {}\n{}",
+            "sealed {} in {}: {} before, {} after; {} before, {} after; {}, durability {}\n{}",
             show_rows(sealed.rows),
-            show_count(sealed.slices),
+            show_many(sealed.slices, "slice"),
             show_bytes(sealed.bytes_before),
             show_bytes(sealed.bytes_after),
-            show_count(sealed.chunks_before),
+            show_many(sealed.chunks_before, "chunk"),
             show_count(sealed.chunks_after),
             show_duration(elapsed),
             sealed.durability,
             match sealed.conflicts {
                 0 => String::new(),
-                count => format!("{count} slices were changed by somebody else meanwhile, and stay as they are\n"),
+                count =>
+                    format!("{} changed by somebody else meanwhile, left as they are\n", show_many(count, "slice")),
             },
         )),
     }

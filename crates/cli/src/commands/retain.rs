@@ -2,7 +2,7 @@
 
 use super::report;
 use crate::args::{ChangeArgs, ReportFormat};
-use crate::quantity::{show_bytes, show_count, show_rows};
+use crate::quantity::{show_bytes, show_many, show_rows};
 use crate::settings::{self, Access};
 use atsdb_core::Result;
 use serde::Serialize;
@@ -26,9 +26,9 @@ pub(super) fn run(args: &ChangeArgs) -> Result<()> {
         ReportFormat::Json => report::write_text(&report::json(&dropped)?),
         ReportFormat::Table if dropped.chunks == 0 => report::write_text("nothing has expired\n"),
         ReportFormat::Table => report::write_text(&format!(
-            "dropped {} in {} chunks, {}\n",
+            "dropped {} in {}, {}\n",
             show_rows(dropped.rows),
-            show_count(dropped.chunks),
+            show_many(dropped.chunks, "chunk"),
             show_bytes(dropped.bytes)
         )),
     }

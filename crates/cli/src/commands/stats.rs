@@ -44,7 +44,8 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
         .into_iter()
         .map(|table| (table.definition.name.clone(), table.definition.time_unit()))
         .collect();
-    let unit_of = |name: &str| units.iter().find(|(other, _)| other == name).map_or(TimeUnit::Second, |(_, unit)| *unit);
+    let unit_of =
+        |name: &str| units.iter().find(|(other, _)| other == name).map_or(TimeUnit::Second, |(_, unit)| *unit);
     let stats = engine.stats(table.as_ref())?;
     let tables: Vec<TableJson> = stats.into_iter().map(|stats| table_json(unit_of(&stats.name), stats)).collect();
     match args.format {

@@ -2,7 +2,7 @@
 
 use super::report;
 use crate::args::{ReportArgs, ReportFormat};
-use crate::quantity::{show_count, show_rows};
+use crate::quantity::{show_many, show_rows};
 use crate::settings::{self, Access};
 use atsdb_core::{Error, Result};
 use serde::Serialize;
@@ -42,8 +42,11 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
     }
     match checked.findings.len() {
         0 => Ok(()),
-        count => Err(Error::corrupt(format!("{} is damaged in {count} place{}", args.url, if count == 1 { "" } else { "s" }))
-            .with_hint("what is not named stays readable; save it with atsdb export, and restore the rest")),
+        count => {
+            let places = show_many(count as u64, "place");
+            Err(Error::corrupt(format!("{} is damaged in {places}", args.url))
+                .with_hint("what is not named stays readable: save it with atsdb export"))
+        }
     }
 }
 
@@ -51,11 +54,11 @@ fn for_people(checked: &Checked) -> String {
     let mut text: String =
         checked.findings.iter().map(|finding| format!("{}: {}\n", finding.place, finding.problem)).collect();
     text.push_str(&format!(
-        "{}: {} tables, {} chunks, {} pages, {} read\n",
+        "{}: {}, {}, {}, {} read\n",
         if checked.findings.is_empty() { "no damage" } else { "damaged" },
-        show_count(checked.tables),
-        show_count(checked.chunks),
-        show_count(checked.pages),
+        show_many(checked.tables, "table"),
+        show_many(checked.chunks, "chunk"),
+        show_many(checked.pages, "page"),
         show_rows(checked.rows)
     ));
     text

@@ -25,9 +25,7 @@ pub(super) struct ArrowIpcWriter<'a> {
 impl<'a> ArrowIpcWriter<'a> {
     pub(super) fn new(schema: &SchemaRef, out: &'a mut Destination) -> Result<Self> {
         let fields = schema.fields().iter().map(|field| match field.data_type() {
-            DataType::Dictionary(_, values) => {
-                Arc::new(field.as_ref().clone().with_data_type(values.as_ref().clone()))
-            }
+            DataType::Dictionary(_, values) => Arc::new(field.as_ref().clone().with_data_type(values.as_ref().clone())),
             _ => Arc::clone(field),
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));

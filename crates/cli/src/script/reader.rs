@@ -58,7 +58,8 @@ impl<R: BufRead> PieceReader<R> {
             return Ok(None);
         }
         let text = String::from_utf8(bytes).map_err(|error| {
-            let line = first_line + error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count();
+            let line = first_line
+                + error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count();
             Error::new(ErrorKind::Sql, format!("{}, line {line}: not UTF-8", self.name))
         })?;
         Ok(Some(Piece { text, first_line }))

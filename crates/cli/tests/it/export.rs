@@ -41,7 +41,8 @@ fn a_file_is_there_whole_or_not_at_all() {
 fn what_cannot_be_written_is_refused() {
     let case = Case::new().with_store();
     case.run(&["export", "a.db", "readings", "-o", "x.xls"]).failed(1, &["x.xls", "--format"]);
-    case.run(&["export", "a.db", "reading", "-o", "x.csv"]).failed(2, &["no table named reading", "did you mean readings?"]);
+    case.run(&["export", "a.db", "reading", "-o", "x.csv"])
+        .failed(2, &["no table named reading", "did you mean readings?"]);
     case.run(&["export", "a.db", "readings", "-o", "x.parquet.gz"]).failed(1, &["compressed inside"]);
     case.run(&["export", "a.db", "readings", "-o", "no/x.csv"]).failed(2, &["no/x.csv"]);
     case.run(&["export", "no.db", "readings", "-o", "x.csv"]).failed(2, &["no.db"]);

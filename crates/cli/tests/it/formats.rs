@@ -54,7 +54,10 @@ fn table_aligns_and_is_the_default_in_a_pipe() {
 #[test]
 fn markdown_is_a_table() {
     let text = shown("markdown");
-    assert!(text.starts_with("| time | sensor | value | count | good |\n| --- | --- | ---: | ---: | --- |\n"), "{text}");
+    assert!(
+        text.starts_with("| time | sensor | value | count | good |\n| --- | --- | ---: | ---: | --- |\n"),
+        "{text}"
+    );
     let bar = Case::new().run(&["sql", "memory:", "SELECT 'a|b' AS x", "--format", "markdown"]).well().text();
     assert!(bar.ends_with("| a\\|b |\n"), "{bar}");
 }

@@ -33,7 +33,8 @@ fn rows_are_added_to_a_table_that_is_there() {
 #[test]
 fn stdin_separators_nulls_and_file_names_are_understood() {
     let case = Case::new();
-    let run = case.run_with(&["import", "a.db", "t", "-", "--null", "-4.0"], "epoch;rtt\n1475280000;1.5\n1475280240;-4.0\n");
+    let run =
+        case.run_with(&["import", "a.db", "t", "-", "--null", "-4.0"], "epoch;rtt\n1475280000;1.5\n1475280240;-4.0\n");
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert_eq!(case.query("a.db", "SELECT count(rtt), count(*) FROM t"), "1,2");
     case.write("p1.csv", "epoch,rtt\n1475280000,1.5\n");

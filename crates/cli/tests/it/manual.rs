@@ -4,8 +4,19 @@ use crate::support::Case;
 use std::path::Path;
 
 const VERBS: [&str; 13] = [
-    "sql", "import", "export", "tables", "schema", "slices", "stats", "recompress", "retain", "verify", "lab",
-    "completions", "man",
+    "sql",
+    "import",
+    "export",
+    "tables",
+    "schema",
+    "slices",
+    "stats",
+    "recompress",
+    "retain",
+    "verify",
+    "lab",
+    "completions",
+    "man",
 ];
 
 #[test]

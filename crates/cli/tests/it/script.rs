@@ -43,7 +43,10 @@ fn parameters_are_values_and_nothing_else() {
         let param = format!("s={value}");
         case.run(&["sql", "a.db", sql, "-p", &param, "--format", "csv"]).well().text()
     };
-    assert_eq!((count("a"), count("x' OR 'a' = 'a"), count("b,\"c")), ("n\n1\n".into(), "n\n0\n".into(), "n\n1\n".into()));
+    assert_eq!(
+        (count("a"), count("x' OR 'a' = 'a"), count("b,\"c")),
+        ("n\n1\n".into(), "n\n0\n".into(), "n\n1\n".into())
+    );
     case.run(&["sql", "a.db", sql]).failed(3, &["$s"]);
     case.run(&["sql", "a.db", sql, "-p", "s"]).failed(1, &["NAME=VALUE"]);
 }
@@ -59,7 +62,8 @@ fn a_file_that_is_not_there_creates_no_store() {
 fn a_long_script_of_inserts_runs() {
     let case = Case::new();
     let inserts: String = (0..2_000).map(|row| format!("INSERT INTO t VALUES ({row}, {row});\n")).collect();
-    let script = format!("CREATE TABLE t (time TIMESTAMP, v INT);\n{inserts}SELECT count(*) AS n, sum(v) AS s FROM t;\n");
+    let script =
+        format!("CREATE TABLE t (time TIMESTAMP, v INT);\n{inserts}SELECT count(*) AS n, sum(v) AS s FROM t;\n");
     let run = case.run_with(&["sql", "memory:", "--format", "csv", "--durability", "off"], script).well();
     assert_eq!(run.text(), "n,s\n2000,1999000\n");
 }

@@ -11,6 +11,9 @@ fn each_statements_time_is_a_line_on_stderr() {
     for line in lines {
         let number = line.strip_prefix("Time: ").and_then(|rest| rest.strip_suffix(" ms")).expect(line);
         let (whole, fraction) = number.split_once('.').expect(line);
-        assert!(whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit()) && fraction.len() == 3, "{line}");
+        assert!(
+            whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit()) && fraction.len() == 3,
+            "{line}"
+        );
     }
 }
