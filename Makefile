@@ -23,7 +23,7 @@ build: setup ## the atsdb program, optimised
 	$(CARGO) build --release --workspace
 
 demo: build ## the main job: two real-life files into one SQLite file, measured, asked, drawn
-	@ATSDB="$(ATSDB)" sh examples/demo.sh
+	@$(ATSDB) demo examples/weather.csv.gz
 
 test: setup format lint unit doc ## everything that CI checks
 

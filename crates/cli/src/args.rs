@@ -1,10 +1,12 @@
 //! What was typed: the one declaration that the parser, `--help`, the completions, the man page and
 //! `docs/reference/cli.md` come from. What it means is [`settings`](crate::settings)' and the commands' business.
 
+mod demo;
 mod import;
 mod lab;
 mod store;
 
+pub(crate) use demo::DemoArgs;
 pub(crate) use import::{DateOrderArg, ImportArgs, ImportFormat};
 pub(crate) use lab::{LabArgs, LabCommand, LabFormat, LabRunArgs};
 pub(crate) use store::{StoreArgs, WriteArgs};
@@ -73,6 +75,8 @@ pub(crate) enum Command {
     Verify(ReportArgs),
     /// Measure databases side by side
     Lab(LabArgs),
+    /// Show the main job on two files: load, compare with plain SQLite, ask, draw
+    Demo(DemoArgs),
     /// Print the completions of a shell
     Completions(CompletionsArgs),
     /// Print the man page, or write one for each command

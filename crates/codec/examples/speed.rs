@@ -5,7 +5,7 @@
 #![allow(clippy::print_stdout)] // What this program is for.
 
 use arrow::array::{ArrayRef, Float32Array, Float64Array, Int32Array, StringArray, TimestampMicrosecondArray};
-use arrow::array::{BooleanArray, UInt8Array, UInt32Array};
+use arrow::array::{BooleanArray, Int64Array, UInt8Array, UInt32Array};
 use atsdb_codec::{Effort, decode_page, encode_page, encoding_name};
 use atsdb_core::{ChunkUid, Column, ColumnId, ColumnType, MapWidth, TimeUnit};
 use std::sync::Arc;
@@ -59,6 +59,25 @@ fn shapes() -> Vec<Shape> {
         (0..ROWS as i64).map(|row| 1_700_000_000_000_000 + row % 1_440 * 60_000_000 + random.below(2_000_000) as i64),
     )
     .with_timezone("UTC");
+    // Sensors one after another, for 400 to 1,440 minutes each, each at its own second of the minute.
+    let (mut row, mut until, mut second) = (0, 0, 0);
+    let by_sensor_seconds = TimestampMicrosecondArray::from_iter_values((0..ROWS).map(|_| {
+        if row == until {
+            (row, until, second) = (0, 400 + random.below(1_041) as i64, random.below(60) as i64);
+        }
+        row += 1;
+        (1_700_000_000 + row * 60 + second + random.below(3) as i64 - 1) * 1_000_000
+    }))
+    .with_timezone("UTC");
+    let (mut left, mut counter) = (0, 0);
+    let walks_by_sensor = Int64Array::from_iter_values((0..ROWS).map(|_| {
+        if left == 0 {
+            (left, counter) = (400 + random.below(1_041), random.below(1_000_000) as i64);
+        }
+        left -= 1;
+        counter += random.step();
+        counter
+    }));
     let ids: Vec<u32> = (0..ROWS).map(|_| random.below(SENSORS as u64) as u32).collect();
     let mut sorted = ids.clone();
     sorted.sort_unstable();
@@ -85,6 +104,8 @@ fn shapes() -> Vec<Shape> {
         ("jittered times", microseconds, None, Arc::new(jittered)),
         ("times in whole seconds", microseconds, None, Arc::new(seconds)),
         ("times sorted by sensor", microseconds, None, Arc::new(by_sensor)),
+        ("times sorted by sensor, whole seconds, jitter +-1", microseconds, None, Arc::new(by_sensor_seconds)),
+        ("counters sorted by sensor", ColumnType::Int64, None, Arc::new(walks_by_sensor)),
         ("random sensor ids", ColumnType::Text, Some(MapWidth::U32), Arc::new(UInt32Array::from(ids))),
         ("sorted sensor ids", ColumnType::Text, Some(MapWidth::U32), Arc::new(UInt32Array::from(sorted))),
         ("status, rarely not 0", ColumnType::Text, Some(MapWidth::U8), Arc::new(status)),
@@ -115,7 +136,7 @@ fn rate(mut work: impl FnMut()) -> f64 {
 fn main() {
     let wanted = std::env::args().nth(1).unwrap_or_default();
     println!(
-        "{:<24} {:<7} {:<12} {:>11} {:>13} {:>13}",
+        "{:<50} {:<7} {:<12} {:>11} {:>13} {:>13}",
         "", "effort", "encoding", "bytes/value", "M encoded/s", "M decoded/s"
     );
     for (name, column_type, map, array) in shapes().into_iter().filter(|shape| shape.0.contains(&wanted)) {
@@ -126,7 +147,7 @@ fn main() {
             let decode = || decode_page(UID, &column, ROWS, &page.bytes).expect("it can be decoded");
             assert_eq!(&decode(), &array, "{name}");
             println!(
-                "{name:<24} {:<7} {:<12} {:>11.3} {:>13.1} {:>13.1}",
+                "{name:<50} {:<7} {:<12} {:>11.3} {:>13.1} {:>13.1}",
                 format!("{effort:?}"),
                 encoding_name(page.descriptor.encoding),
                 page.bytes.len() as f64 / ROWS as f64,

@@ -35,10 +35,12 @@ pub(crate) enum Encoding {
     Dictionary = 9,
     /// Floating point numbers that are decimal fractions: as integers, and a power of ten.
     Decimal = 10,
+    /// Integers, mostly times, that follow a common step: residuals, and where the step does not lead on.
+    Rhythm = 11,
 }
 
 impl Encoding {
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Null,
         Self::Constant,
         Self::Regular,
@@ -50,6 +52,7 @@ impl Encoding {
         Self::Zstd,
         Self::Dictionary,
         Self::Decimal,
+        Self::Rhythm,
     ];
 
     pub(crate) fn from_number(number: u8) -> Option<Self> {
@@ -69,6 +72,7 @@ impl Encoding {
             Self::Zstd => "zstd",
             Self::Dictionary => "dictionary",
             Self::Decimal => "decimal",
+            Self::Rhythm => "rhythm",
         }
     }
 }

@@ -22,6 +22,7 @@ pub mod encoding;
 mod number;
 pub mod page;
 mod pco_form;
+mod rhythm;
 mod statistics;
 mod text;
 pub mod types;

@@ -1,4 +1,5 @@
-//! Numbers: constant, regular, raw, or by pcodec; floating point numbers also as decimals. For integers, floating
+//! Numbers: constant, regular, raw, or by pcodec; floating point numbers also as decimals, sealed integers also as a
+//! rhythm. For integers, floating
 //! point numbers, timestamps, dates, mapped columns' indices, and the lengths and indices of text.
 //!
 //! All but pcodec go through [`Number::to_bits`], so that every bit pattern comes back.
@@ -6,6 +7,7 @@
 use crate::decimal::{decode_decimals, encode_decimals};
 use crate::encoding::{Effort, Encoding};
 use crate::pco_form;
+use crate::rhythm::{decode_rhythm, encode_rhythm};
 use crate::wire::{Damage, Decoded, Reader, write_varint};
 use arrow::buffer::NullBuffer;
 use atsdb_core::{Bound, Result};
@@ -121,6 +123,21 @@ const FRESH_RAW_BYTES_MAX: usize = 64;
 
 /// Writes values, and says how.
 pub(crate) fn encode_numbers<T: Number>(out: &mut Vec<u8>, values: &[T], effort: Effort) -> Result<Encoding> {
+    let start = out.len();
+    let encoding = encode_inner_numbers(out, values, effort)?;
+    if effort == Effort::Sealed && matches!(encoding, Encoding::Pco | Encoding::Raw) {
+        let mut rhythm = Vec::new();
+        if encode_rhythm(&mut rhythm, values, effort)? && rhythm.len() < out.len() - start {
+            out.truncate(start);
+            out.extend_from_slice(&rhythm);
+            return Ok(Encoding::Rhythm);
+        }
+    }
+    Ok(encoding)
+}
+
+/// Writes values, and says how: never as a rhythm, which holds numbers itself.
+fn encode_inner_numbers<T: Number>(out: &mut Vec<u8>, values: &[T], effort: Effort) -> Result<Encoding> {
     let Some(first) = values.first() else { return Ok(Encoding::Null) };
     if let Some(step) = regular_step(values) {
         write_number(out, *first);
@@ -169,6 +186,7 @@ pub(crate) fn decode_numbers<T: Number>(encoding: Encoding, reader: &mut Reader<
         }
         Encoding::Pco => pco_form::decode(reader.take_rest(), count),
         Encoding::Decimal => decode_decimals(reader, count),
+        Encoding::Rhythm => decode_rhythm(reader, count),
         _ => Err("numbers in an encoding that is not theirs".into()),
     }
 }
@@ -176,7 +194,7 @@ pub(crate) fn decode_numbers<T: Number>(encoding: Encoding, reader: &mut Reader<
 /// Writes values behind their encoding and length, so that something may follow.
 pub(crate) fn write_numbers<T: Number>(out: &mut Vec<u8>, values: &[T], effort: Effort) -> Result<()> {
     let mut bytes = Vec::new();
-    let encoding = encode_numbers(&mut bytes, values, effort)?;
+    let encoding = encode_inner_numbers(&mut bytes, values, effort)?;
     out.push(encoding as u8);
     write_varint(out, bytes.len() as u64);
     out.extend_from_slice(&bytes);
@@ -186,8 +204,8 @@ pub(crate) fn write_numbers<T: Number>(out: &mut Vec<u8>, values: &[T], effort: 
 /// Reads what [`write_numbers`] wrote.
 pub(crate) fn read_numbers<T: Number>(reader: &mut Reader<'_>, count: usize) -> Decoded<Vec<T>> {
     let encoding = Encoding::from_number(reader.byte()?).ok_or("numbers in an unknown encoding")?;
-    // A decimal holds numbers itself; one in another would be a way to nest without end.
-    if encoding == Encoding::Decimal {
+    // Decimals and rhythms hold numbers themselves; one in another would be a way to nest without end.
+    if matches!(encoding, Encoding::Decimal | Encoding::Rhythm) {
         return Err("numbers in an encoding that is not theirs".into());
     }
     let byte_count = reader.varint_up_to(reader.remaining())?;
@@ -225,11 +243,11 @@ fn regular_step<T: Number>(values: &[T]) -> Option<u64> {
     values.windows(2).all(|pair| step_between(pair) == step).then_some(step)
 }
 
-fn write_number<T: Number>(out: &mut Vec<u8>, value: T) {
+pub(crate) fn write_number<T: Number>(out: &mut Vec<u8>, value: T) {
     out.extend_from_slice(&value.to_bits().to_le_bytes()[..T::WIDTH]);
 }
 
-fn read_number<T: Number>(reader: &mut Reader<'_>) -> Decoded<T> {
+pub(crate) fn read_number<T: Number>(reader: &mut Reader<'_>) -> Decoded<T> {
     reader.bytes(T::WIDTH).map(number_of_bytes)
 }
 

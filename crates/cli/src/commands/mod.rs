@@ -1,6 +1,7 @@
 //! The verbs: one file each, with what it does after its arguments are read.
 
 mod completions;
+mod demo;
 mod export;
 mod import;
 mod lab;
@@ -38,6 +39,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Some(Command::Retain(args)) => retain::run(&args),
         Some(Command::Verify(args)) => verify::run(&args),
         Some(Command::Lab(args)) => lab::run(&args),
+        Some(Command::Demo(args)) => demo::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Man(args)) => man::run(&args),
     }

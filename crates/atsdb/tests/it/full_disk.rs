@@ -1,0 +1,116 @@
+//! Disks that are full. They are small file systems in memory; where mounting is not permitted, these tests say so and
+//! pass.
+
+use crate::content::{Shape, assert_batches, assert_sound, create_tables, read, send};
+use crate::support::{Mount, open, skipped};
+use atsdb::{Database, Error, ErrorKind, Outcome};
+
+const NOT_PERMITTED: &str = "mounting is not permitted";
+
+fn assert_tells_full(error: &Error) {
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    let text = error.to_string();
+    assert!(text.contains("disk full") && text.contains("a.db"), "{text}");
+}
+
+/// Sends batches until the disk has been full this often. Gives the numbers of the acknowledged and of the others.
+fn fill(db: &Database, failures: usize) -> (Vec<u64>, Vec<u64>) {
+    let (mut acknowledged, mut refused) = (Vec::new(), Vec::new());
+    for number in 0.. {
+        match send(db, Shape::Bulky, number) {
+            Ok(outcome) => {
+                assert_eq!(outcome, Outcome::Committed);
+                acknowledged.push(number);
+            }
+            Err(error) => {
+                assert_tells_full(&error);
+                refused.push(number);
+                if refused.len() == failures {
+                    break;
+                }
+            }
+        }
+    }
+    (acknowledged, refused)
+}
+
+fn assert_holds(db: &Database, numbers: &[u64]) {
+    assert_batches(&read(&db.snapshot().unwrap()).unwrap(), Shape::Bulky, numbers.iter().copied());
+}
+
+#[test]
+fn a_full_disk_is_told_what_was_acknowledged_stays_and_with_room_it_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mount) = Mount::new(&folder.path().join("disk"), 8 << 20) else { return skipped(NOT_PERMITTED) };
+    let path = mount.0.join("a.db");
+    let db = open(&path);
+    create_tables(&db);
+    let (acknowledged, refused) = fill(&db, 8);
+    assert!(acknowledged.len() > 20, "{acknowledged:?}");
+    assert_holds(&db, &acknowledged);
+    drop(db);
+    let db = open(&path);
+    assert_holds(&db, &acknowledged);
+    assert_sound(&db);
+    mount.resize(64 << 20);
+    for number in &acknowledged {
+        assert_eq!(send(&db, Shape::Bulky, *number).unwrap(), Outcome::Duplicate);
+    }
+    for number in &refused {
+        assert_eq!(send(&db, Shape::Bulky, *number).unwrap(), Outcome::Committed);
+    }
+    let mut all = [acknowledged, refused].concat();
+    all.sort();
+    assert_holds(&db, &all);
+    db.engine().recompress(None).unwrap();
+    assert_holds(&db, &all);
+    assert_sound(&db);
+}
+
+#[test]
+fn a_batch_larger_than_the_disk_stores_nothing_and_its_room_is_given_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mount) = Mount::new(&folder.path().join("disk"), 24 << 20) else { return skipped(NOT_PERMITTED) };
+    let path = mount.0.join("a.db");
+    let db = open(&path);
+    create_tables(&db);
+    for number in 0..3 {
+        send(&db, Shape::Import, number).unwrap();
+    }
+    let holds = |db: &Database, count| assert_batches(&read(&db.snapshot().unwrap()).unwrap(), Shape::Import, 0..count);
+    for _ in 0..3 {
+        assert_tells_full(&send(&db, Shape::Import, 3).unwrap_err());
+        holds(&db, 3);
+    }
+    assert_sound(&db);
+    drop(db);
+    let db = open(&path);
+    holds(&db, 3);
+    mount.resize(128 << 20);
+    for number in 3..6 {
+        assert_eq!(send(&db, Shape::Import, number).unwrap(), Outcome::Committed);
+    }
+    holds(&db, 6);
+    db.engine().recompress(None).unwrap();
+    assert_sound(&db);
+    holds(&db, 6);
+}
+
+#[test]
+fn dropping_a_table_makes_room_on_a_full_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mount) = Mount::new(&folder.path().join("disk"), 8 << 20) else { return skipped(NOT_PERMITTED) };
+    let db = open(&mount.0.join("a.db"));
+    create_tables(&db);
+    let (acknowledged, _) = fill(&db, 3);
+    let noise = db.engine().table("noise").unwrap();
+    db.engine().drop_table(&noise).unwrap();
+    db.engine().recompress(None).unwrap();
+    for number in 0..5 {
+        send(&db, Shape::Small, 1_000_000 + number).unwrap();
+    }
+    let mut rows = read(&db.snapshot().unwrap()).unwrap();
+    rows.remove("noise");
+    assert_batches(&rows, Shape::Small, acknowledged.into_iter().chain(1_000_000..1_000_005));
+    assert_sound(&db);
+}

@@ -1,0 +1,11 @@
+//! The promises of the whole, from opening a store to reading it back: through crashes, between processes, on full
+//! disks, on damaged files, across formats, and as structs.
+
+mod content;
+mod crash;
+mod damage;
+mod derive;
+mod full_disk;
+mod golden;
+mod processes;
+mod support;

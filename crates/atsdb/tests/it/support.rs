@@ -1,0 +1,98 @@
+//! What the tests have in common: runs of this program as another process, and small file systems in memory.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A path beside the store: what is written there does not depend on the store.
+pub(crate) fn beside(store: &Path, ending: &str) -> PathBuf {
+    let mut name = store.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+pub(crate) fn open(store: &Path) -> atsdb::Database {
+    atsdb::open(store.to_str().unwrap()).unwrap()
+}
+
+/// Opens a store without a thread in the background, so that only the caller changes it.
+pub(crate) fn open_quiet(store: &Path) -> atsdb::Result<atsdb::Database> {
+    atsdb::OpenOptions::new().maintenance(false).open(store.to_str().unwrap())
+}
+
+/// Another process that runs one test of this program, which finds the store and the task in the environment.
+/// What it complains about goes beside the store.
+pub(crate) fn other_process(test: &str, store: &Path, task: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
+    command.env("ATSDB_TEST_STORE", store).env("ATSDB_TEST_TASK", task);
+    command.stdout(Stdio::null()).stderr(append_to(&beside(store, ".complaints")));
+    command
+}
+
+/// In such a process: the store's path and the task.
+pub(crate) fn as_other_process() -> Option<(PathBuf, String)> {
+    Some((PathBuf::from(std::env::var_os("ATSDB_TEST_STORE")?), std::env::var("ATSDB_TEST_TASK").ok()?))
+}
+
+/// Fails when another process complained.
+pub(crate) fn assert_no_complaints(store: &Path) {
+    let complaints = std::fs::read_to_string(beside(store, ".complaints")).unwrap_or_default();
+    assert!(complaints.is_empty(), "{complaints}");
+}
+
+fn append_to(path: &Path) -> File {
+    OpenOptions::new().create(true).append(true).open(path).unwrap()
+}
+
+/// What a writer had acknowledged, kept outside the store.
+pub(crate) struct Acknowledged(File);
+
+impl Acknowledged {
+    pub(crate) fn open(store: &Path) -> Self {
+        Self(append_to(&beside(store, ".acknowledged")))
+    }
+
+    /// One write: a kill leaves the whole line or nothing.
+    pub(crate) fn note(&mut self, number: u64) {
+        self.0.write_all(format!("{number}\n").as_bytes()).unwrap();
+    }
+
+    pub(crate) fn read(store: &Path) -> Vec<u64> {
+        let text = std::fs::read_to_string(beside(store, ".acknowledged")).unwrap_or_default();
+        text.lines().map(|line| line.parse().unwrap()).collect()
+    }
+}
+
+/// A file system in memory, unmounted when dropped.
+pub(crate) struct Mount(pub(crate) PathBuf);
+
+impl Mount {
+    /// `None` where mounting is not permitted.
+    pub(crate) fn new(path: &Path, byte_count: u64) -> Option<Self> {
+        std::fs::create_dir(path).unwrap();
+        let options = format!("size={byte_count}");
+        mount(&["-t", "tmpfs", "-o", &options, "tmpfs"], path).then(|| Self(path.to_owned()))
+    }
+
+    pub(crate) fn resize(&self, byte_count: u64) {
+        assert!(mount(&["-o", &format!("remount,size={byte_count}")], &self.0));
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+fn mount(arguments: &[&str], path: &Path) -> bool {
+    let done = Command::new("mount").args(arguments).arg(path).stderr(Stdio::null()).status();
+    done.is_ok_and(|status| status.success())
+}
+
+#[allow(clippy::print_stderr, reason = "a test that is skipped has to say so")]
+pub(crate) fn skipped(why: &str) {
+    eprintln!("skipped: {why}");
+}
