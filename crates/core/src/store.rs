@@ -150,8 +150,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn drop_table(&self, table: TableId) -> Result<()>;
 
     /// The indices of strings in the dictionary of a mapped column. Strings that have none get the next free
-    /// ones, from 0 without holes, in the order given; they are durable when this returns, and are never changed or
-    /// used again. Strings are bytes, and the same for all threads and processes. When more than `capacity`
+    /// ones, from 0 without holes, in the order given; everybody sees them when this returns, they reach the disk no
+    /// later than any commit that follows, and are never changed or used again. Strings are bytes, and the same for all threads and processes. When more than `capacity`
     /// would be needed, [`Limit`](crate::ErrorKind::Limit) and none is added; the caller names the column.
     fn map_values(&self, table: TableId, column: ColumnId, capacity: u64, values: &[&[u8]]) -> Result<Vec<u32>>;
 

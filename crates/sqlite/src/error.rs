@@ -54,7 +54,9 @@ pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
         E::IntegralValueOutOfRange(..) | E::InvalidColumnType(..) | E::FromSqlConversionFailure(..) => true,
         E::Utf8Error(..) | E::QueryReturnedNoRows => true,
         _ => {
-            matches!(primary_code(error), Some(ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB))
+            // SQLITE_ERROR: a statement that does not fit the file's tables. The statements are fixed, so that it is the
+            // tables' own descriptions that are damaged.
+            matches!(primary_code(error), Some(ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB | ffi::SQLITE_ERROR))
                 || extended_code(error) == Some(ffi::SQLITE_IOERR_CORRUPTFS)
         }
     }

@@ -22,7 +22,8 @@ pub(crate) fn map_values(
     if let Some(known) = known.iter().copied().collect::<Option<Vec<u32>>>() {
         return Ok(known);
     }
-    writer.transaction(Sync::Now, |connection| {
+    // The log keeps order: a commit that uses an index takes it to the disk with it.
+    writer.transaction(Sync::Later, |connection| {
         table::require_any(connection, table)?;
         let next = "SELECT coalesce(max(id) + 1, 0) FROM atsdb_map WHERE table_id = ?1 AND column_id = ?2";
         let mut next: u64 = connection.query_row(next, params![table.0, column.0], |row| row.get(0))?;

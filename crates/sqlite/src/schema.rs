@@ -63,9 +63,11 @@ pub(crate) fn is_blank(connection: &Connection) -> rusqlite::Result<bool> {
 
 /// Makes the tables, unless another process has just done so.
 pub(crate) fn create(connection: &Connection) -> rusqlite::Result<()> {
-    // Both are kept by the file from its first page on, and only then.
-    connection.execute_batch("PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL")?;
-    let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Exclusive)?;
+    // Both are kept by the file from its first page on, and only then. `auto_vacuum` writes that page: inside the
+    // transaction, so that a file which is no store yet stays empty whenever this process ends.
+    connection.execute_batch("PRAGMA page_size = 4096")?;
+    let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
+    transaction.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
     if is_blank_inside(&transaction)? {
         transaction.execute_batch(CREATE)?;
         transaction.execute("INSERT INTO atsdb_store VALUES ('format', ?1)", [FORMAT])?;

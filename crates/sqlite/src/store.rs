@@ -106,7 +106,9 @@ impl Store for SqliteStore {
 
     fn create_table(&self, definition: &TableDefinition, stage: Option<StageId>) -> Result<Table> {
         definition.check()?;
-        self.transaction(Sync::Now, |connection| table::create(connection, definition, stage))
+        // A staged table need not outlast a crash before its stage is committed.
+        let sync = if stage.is_some() { Sync::Later } else { Sync::Now };
+        self.transaction(sync, |connection| table::create(connection, definition, stage))
     }
 
     fn drop_table(&self, table: TableId) -> Result<()> {

@@ -10,7 +10,7 @@ fn pages(mut each: impl FnMut(&Column, &[u8], &mut Random)) {
     let mut random = Random(42);
     for column in columns() {
         for shape in 0..SHAPES {
-            let array = array(&column, ROWS, shape, shape, &mut random);
+            let array = array(&column, ROWS, shape, shape + 1, &mut random);
             for effort in [Effort::Fresh, Effort::Sealed] {
                 each(&column, &encode_page(UID, &column, &array, effort).unwrap().bytes, &mut random);
             }
@@ -84,7 +84,7 @@ fn random_payloads_in_every_encoding_never_panic() {
     for column in columns() {
         let array = array(&column, ROWS, 3, 0, &mut random);
         let page = encode_page(UID, &column, &array, Effort::Fresh).unwrap().bytes;
-        for encoding in 0..12 {
+        for encoding in 0..13 {
             for _ in 0..400 {
                 let length = random.below(80);
                 let mut hostile = page[..20].to_vec();

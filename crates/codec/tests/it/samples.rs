@@ -38,15 +38,18 @@ impl Random {
 }
 
 /// How many shapes [`array`] knows.
-pub(crate) const SHAPES: usize = 9;
+pub(crate) const SHAPES: usize = 10;
 
 /// An array of a column's stored type. `shape` is 0 constant, 1 regular, 2 walking, 3 random bits, 4 few distinct,
-/// 5 extremes, 6 walking with far values, 7 multiples (decimals in floats), 8 all NULL; every odd `nulls` has NULLs.
+/// 5 extremes, 6 walking with far values, 7 multiples (decimals in floats), 8 all NULL, 9 times of instruments; every odd
+/// `nulls` has NULLs.
 pub(crate) fn array(column: &Column, rows: usize, shape: usize, nulls: usize, random: &mut Random) -> ArrayRef {
     let mut walk = 1_000_i64;
     let extremes = [0, u64::MAX, 1 << 63, (1 << 63) - 1, 0x7ff8_0000_0000_1234, 0xfff0_0000_0000_0000, 0x7fc0_1234];
+    let times = rhythm(rows, &Rhythm { first: 1_700_000_000, step: 60, jitter: 1, run: 150, oddity: 70 }, random);
     let bits: Vec<u64> = (0..rows)
         .map(|row| match shape {
+            9 => times[row] as u64,
             0 | 8 => 0x4142_4344,
             1 => (row as u64).wrapping_mul(60_000).wrapping_sub(7_000_000),
             2 => {
@@ -101,6 +104,45 @@ pub(crate) fn array(column: &Column, rows: usize, shape: usize, nulls: usize, ra
         }
         data_type => number_array(&data_type, &bits, present.as_deref()),
     }
+}
+
+/// How [`rhythm`] goes.
+#[derive(Debug, Clone)]
+pub(crate) struct Rhythm {
+    pub(crate) first: i64,
+    pub(crate) step: i64,
+    /// How much too early or late a time may be.
+    pub(crate) jitter: usize,
+    /// After how many times, at most, the next instrument comes.
+    pub(crate) run: usize,
+    /// One in so many times is odd: behind a gap, twice, late, or anything.
+    pub(crate) oddity: usize,
+}
+
+/// Times of instruments that are read at a steady step, one instrument after another. They wrap.
+pub(crate) fn rhythm(rows: usize, rhythm: &Rhythm, random: &mut Random) -> Vec<i64> {
+    let (mut left, mut beat) = (0, rhythm.first);
+    let mut times: Vec<i64> = Vec::with_capacity(rows);
+    while times.len() < rows {
+        if left == 0 {
+            left = 1 + random.below(rhythm.run);
+            beat = rhythm.first.wrapping_add((random.next() % rhythm.step.unsigned_abs().max(1)) as i64);
+        }
+        left -= 1;
+        beat = beat.wrapping_add(rhythm.step);
+        let jitter = random.below(2 * rhythm.jitter + 1) as i64 - rhythm.jitter as i64;
+        let mut time = beat.wrapping_add(jitter);
+        if random.below(rhythm.oddity) == 0 {
+            match random.below(4) {
+                0 => beat = beat.wrapping_add(rhythm.step.wrapping_mul(random.below(9) as i64)),
+                1 => time = times.last().copied().unwrap_or(time),
+                2 => time = time.wrapping_sub(rhythm.step.wrapping_mul(2)),
+                _ => time = [i64::MIN, i64::MAX, 0, random.next() as i64][random.below(4)],
+            }
+        }
+        times.push(time);
+    }
+    times
 }
 
 fn text(bits: u64, shape: usize) -> String {

@@ -42,7 +42,7 @@ fn a_nan_takes_the_bounds_away_and_negative_zero_is_below_zero() {
 #[test]
 fn rows_that_are_all_null_have_no_bounds() {
     for column in columns() {
-        let array = array(&column, 10, SHAPES - 1, 0, &mut Random(1));
+        let array = array(&column, 10, 8, 0, &mut Random(1));
         let page = encode_page(UID, &column, &array, Effort::Sealed).unwrap();
         assert_eq!(page.descriptor.statistics, ColumnStatistics { null_count: 10, min: None, max: None });
     }
@@ -51,7 +51,7 @@ fn rows_that_are_all_null_have_no_bounds() {
 #[test]
 fn integer_bounds_are_exact() {
     let column = column(ColumnType::Int64, None);
-    for shape in 0..SHAPES - 1 {
+    for shape in (0..SHAPES).filter(|shape| *shape != 8) {
         let array = array(&column, 999, shape, 1, &mut Random(shape as u64));
         assert_eq!(stored_type(&column), DataType::Int64);
         let values = || array.as_primitive::<Int64Type>().iter().flatten();

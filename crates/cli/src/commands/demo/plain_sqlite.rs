@@ -112,7 +112,8 @@ fn values_of(array: &ArrayRef) -> Vec<Value> {
     (0..array.len()).map(value).collect()
 }
 
-fn remove(path: &Path) {
+/// Removes a database file and what SQLite keeps beside it.
+pub(super) fn remove(path: &Path) {
     for ending in ["", "-wal", "-shm"] {
         // What is not there need not go; what cannot go is reported when it is written.
         let _ = std::fs::remove_file(format!("{}{ending}", path.display()));
