@@ -87,7 +87,12 @@ fn report_usage(error: clap::Error) -> ExitCode {
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     let message: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.starts_with("tip:")).collect();
     let end = message.iter().position(|line| line.starts_with("Usage:")).unwrap_or(message.len());
-    let message = message[..end].iter().filter(|line| !line.is_empty()).copied().collect::<Vec<_>>().join(" ");
+    let message = message[..end]
+        .iter()
+        .filter(|line| !line.is_empty() && !line.starts_with("For more information"))
+        .copied()
+        .collect::<Vec<_>>()
+        .join(" ");
     let suggestion = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
         .into_iter()
         .find_map(|kind| match error.get(kind)? {

@@ -3,10 +3,13 @@
 use crate::quantity::{show_bytes, show_rows};
 use std::cell::Cell;
 use std::io::{IsTerminal, Write};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 const QUIET: Duration = Duration::from_secs(2);
 const INTERVAL: Duration = Duration::from_millis(100);
+const TICK: Duration = Duration::from_millis(500);
 const BAR_WIDTH: usize = 24;
 
 /// The progress of one piece of work. The line vanishes with it.
@@ -50,7 +53,47 @@ impl Drop for Progress {
     }
 }
 
-fn bar(done: u64, total: u64) -> String {
+/// The progress of work that cannot say itself how far it is. The line vanishes with it.
+pub(crate) struct Ticker {
+    /// Dropped to stop the thread.
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Ticker {
+    /// Begins; from two seconds on, shows what `describe` says, and the time.
+    pub(crate) fn new(describe: impl Fn() -> String + Send + 'static) -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self { stop: None, thread: None };
+        }
+        let (stop, stopped) = channel::<()>();
+        let started = Instant::now();
+        let thread = std::thread::spawn(move || {
+            let mut wait = QUIET;
+            while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                eprint!("\r\x1b[K{}, {} s", describe(), started.elapsed().as_secs());
+                let _ = std::io::stderr().flush();
+                wait = TICK;
+            }
+            if wait == TICK {
+                eprint!("\r\x1b[K");
+            }
+        });
+        Self { stop: Some(stop), thread: Some(thread) }
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        self.stop = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// `[=====     ]  50 %`.
+pub(crate) fn bar(done: u64, total: u64) -> String {
     let share = if total == 0 { 0.0 } else { (done as f64 / total as f64).min(1.0) };
     let filled = (share * BAR_WIDTH as f64) as usize;
     format!("[{}{}] {:3.0} %", "=".repeat(filled), " ".repeat(BAR_WIDTH - filled), share * 100.0)

@@ -147,7 +147,8 @@ fn width(value: u64) -> u32 {
     u64::BITS - value.leading_zeros()
 }
 
-fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+/// What both are multiples of; every number divides 0.
+pub(crate) fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);
     }

@@ -6,12 +6,14 @@
 //! have one step, which may have a fraction; a run begins where the step does not lead on: at the next instrument,
 //! behind a gap, at a time that comes twice. Where it begins is a jump from where the run before would have gone on.
 //!
-//! The step: whole part, fraction (in 2^-32). The first run's base. How many runs follow it; as numbers, the lengths
+//! The step: whole part, fraction (in 2^-32). The unit that jumps and residuals are written in: whole seconds are
+//! small numbers in nanoseconds too. The first run's base. How many runs follow it; as numbers, the lengths
 //! of all runs but the last, and the jumps. The residuals, as numbers. All sums wrap, so that any values come back,
 //! whatever was taken for a step.
 
 use crate::encoding::Effort;
 use crate::number::{Number, read_number, read_numbers, write_number, write_numbers};
+use crate::pco_form::greatest_common_divisor;
 use crate::wire::{Decoded, Reader, write_varint};
 use atsdb_core::Result;
 
@@ -36,6 +38,9 @@ const SAMPLE_PLACES: usize = 16;
 /// A step with more digits must lower the cost to this share of the cost of a rounder one.
 const ROUNDER_SHARE: f64 = 0.97;
 
+/// By how many times the spread the sum of a run's residuals may be larger for a jump by whole steps.
+const CHANCE: f64 = 6.0;
+
 /// Writes values as a rhythm if they seem to have one; says whether.
 pub(crate) fn encode_rhythm<T: Number>(out: &mut Vec<u8>, values: &[T], effort: Effort) -> Result<bool> {
     if values.len() < COUNT_MIN || T::WIDTH < WIDTH_MIN || values[0].as_float().is_some() {
@@ -52,19 +57,23 @@ pub(crate) fn encode_rhythm<T: Number>(out: &mut Vec<u8>, values: &[T], effort: 
     for run in &runs {
         let start = residuals.len();
         residuals.extend(run.iter().zip(0..).map(|(key, row)| distance(expected.wrapping_add(step.times(row)), *key)));
-        let jump = step.snapped(median(&mut residuals[start..].to_vec()), run.len(), spread);
+        let jump = jump_to(&residuals[start..], step, spread);
         residuals[start..].iter_mut().for_each(|residual| *residual = residual.wrapping_sub(jump));
         jumps.push(jump);
         expected = expected.wrapping_add_signed(jump).wrapping_add(step.times(run.len() as u64));
     }
+    let first = T::from_order_key(keys[0].wrapping_add_signed(jumps.remove(0)));
+    let unit = unit_of(jumps.iter().chain(&residuals));
+    jumps.iter_mut().chain(&mut residuals).for_each(|distance| *distance /= unit);
     let lengths: Vec<u32> = runs[..runs.len() - 1].iter().map(|run| run.len() as u32).collect();
 
     write_varint(out, step.whole);
     out.extend_from_slice(&step.fraction.to_le_bytes());
-    write_number(out, T::from_order_key(keys[0].wrapping_add_signed(jumps[0])));
+    write_varint(out, unit as u64);
+    write_number(out, first);
     write_varint(out, lengths.len() as u64);
     write_numbers(out, &lengths, effort)?;
-    write_numbers(out, &jumps[1..], effort)?;
+    write_numbers(out, &jumps, effort)?;
     write_numbers(out, &residuals, effort)?;
     Ok(true)
 }
@@ -75,6 +84,7 @@ pub(crate) fn decode_rhythm<T: Number>(reader: &mut Reader<'_>, count: usize) ->
         return Err("a rhythm where floating point numbers should be".into());
     }
     let step = Step { whole: reader.varint()?, fraction: u32::from_le_bytes(reader.array()?) };
+    let unit = reader.varint()? as i64;
     let mut base = read_number::<T>(reader)?.to_bits();
     let jump_count = reader.varint_up_to(count)?;
     let lengths: Vec<u32> = read_numbers(reader, jump_count)?;
@@ -84,19 +94,31 @@ pub(crate) fn decode_rhythm<T: Number>(reader: &mut Reader<'_>, count: usize) ->
     let mut rest = residuals.as_slice();
     for (length, jump) in lengths.into_iter().zip(jumps) {
         let (run, after) = rest.split_at_checked(length as usize).ok_or("a run behind the last row")?;
-        extend_by_run(&mut values, base, step, run);
-        base = base.wrapping_add(step.times(length.into())).wrapping_add_signed(jump);
+        extend_by_run(&mut values, base, step, unit, run);
+        base = base.wrapping_add(step.times(length.into())).wrapping_add_signed(jump.wrapping_mul(unit));
         rest = after;
     }
-    extend_by_run(&mut values, base, step, rest);
+    extend_by_run(&mut values, base, step, unit, rest);
     Ok(values)
 }
 
-fn extend_by_run<T: Number>(values: &mut Vec<T>, base: u64, step: Step, residuals: &[i64]) {
+fn extend_by_run<T: Number>(values: &mut Vec<T>, base: u64, step: Step, unit: i64, residuals: &[i64]) {
     let on_beat = (0..).map(|row| base.wrapping_add(step.times(row)));
-    values.extend(
-        residuals.iter().zip(on_beat).map(|(residual, time)| T::from_bits(time.wrapping_add_signed(*residual))),
-    );
+    let times =
+        residuals.iter().zip(on_beat).map(|(residual, time)| time.wrapping_add_signed(residual.wrapping_mul(unit)));
+    values.extend(times.map(T::from_bits));
+}
+
+/// What all distances are multiples of.
+fn unit_of<'a>(distances: impl Iterator<Item = &'a i64>) -> i64 {
+    let mut unit = 0;
+    for distance in distances {
+        unit = greatest_common_divisor(unit, distance.unsigned_abs());
+        if unit == 1 {
+            break;
+        }
+    }
+    i64::try_from(unit).unwrap_or(1).max(1)
 }
 
 /// The distance between two times on the beat.
@@ -121,16 +143,22 @@ impl Step {
         self.whole as f64 + f64::from(self.fraction) / 2_f64.powi(32)
     }
 
-    /// A jump as a multiple of the step where `length` residuals of this spread do not show that it is none: after a
-    /// gap the beat goes on, and multiples cost fewer bits.
-    fn snapped(self, jump: i64, length: usize, spread: u64) -> i64 {
-        let count = (jump as f64 / self.as_float()).round() as i64;
+    /// The multiple of the step that is nearest.
+    fn multiple_near(self, distance: i64) -> i64 {
+        let count = (distance as f64 / self.as_float()).round() as i64;
         let parts = (i128::from(self.fraction) * i128::from(count)) >> 32;
-        let multiple = (self.whole as i64).wrapping_mul(count).wrapping_add(parts as i64);
-        let error = distance(multiple as u64, jump as u64) as f64;
-        // Three times as far as the median of so many residuals is off by chance.
-        if error * error * length as f64 <= 9.0 * (spread as f64).powi(2) { multiple } else { jump }
+        (self.whole as i64).wrapping_mul(count).wrapping_add(parts as i64)
     }
+}
+
+/// The jump to a run whose values are this far from where the run before would have gone on: the median, or the
+/// multiple of the step near it. Behind a gap the beat goes on, and multiples cost fewer bits; the median of a few
+/// residuals may miss one by chance.
+fn jump_to(distances: &[i64], step: Step, spread: u64) -> i64 {
+    let middle = median(&mut distances.to_vec());
+    let multiple = step.multiple_near(middle);
+    let off = |jump: i64| distances.iter().map(|distance| distance.abs_diff(jump) as f64).sum::<f64>();
+    if off(multiple) - off(middle) <= CHANCE * spread as f64 { multiple } else { middle }
 }
 
 /// The median of the differences that are not negative, and how far the differences mostly are from it, if most are

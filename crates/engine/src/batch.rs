@@ -84,7 +84,7 @@ impl Batch {
         let row_count = rows.num_rows();
         let shared = Arc::clone(&self.engine.shared);
         let writer = self.writer(table);
-        let stored = writer.to_stored(&shared, columns)?;
+        let stored = writer.map_strings(&shared, columns)?;
         self.push_stored(table, stored, row_count)
     }
 
@@ -248,7 +248,7 @@ impl TableWriter {
     }
 
     /// Logical arrays to stored ones: mapped strings to indices.
-    fn to_stored(&mut self, shared: &Shared, columns: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
+    fn map_strings(&mut self, shared: &Shared, columns: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
         let definition = Arc::clone(&self.definition);
         let stored = |((column, array), interner): ((&Column, ArrayRef), &mut Option<Interner>)| match column.map {
             None => Ok(array),

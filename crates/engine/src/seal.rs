@@ -170,6 +170,9 @@ fn seal_group(engine: &Engine, snapshot: &ReadSnapshot, table: &Table, group: &[
     Ok(report)
 }
 
+/// A column's position and its pages, one for each new chunk.
+type EncodedColumn = (usize, Vec<EncodedPage>);
+
 /// Chunks on their way into fewer, sorted ones.
 struct Merge<'a> {
     snapshot: &'a Inner,
@@ -248,14 +251,14 @@ impl<'a> Merge<'a> {
                 encoded.push((position, self.encode_column(&definition.columns[position], &lengths, &uids)?));
             }
         };
-        let encoded: Vec<Result<Vec<(usize, Vec<EncodedPage>)>>> = std::thread::scope(|scope| {
+        let encoded: Vec<Result<Vec<EncodedColumn>>> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..shared.workers.thread_count()).map(|_| scope.spawn(work)).collect();
             let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
                 thread.join().unwrap_or_else(|_| Err(atsdb_core::Error::internal("sealing a column panicked")))
             };
             threads.into_iter().map(join).collect()
         });
-        let mut columns: Vec<(usize, Vec<EncodedPage>)> = Vec::new();
+        let mut columns: Vec<EncodedColumn> = Vec::new();
         for part in encoded {
             columns.extend(part?);
         }

@@ -2,7 +2,7 @@
 
 use crate::distinct::{Distinct, TextNumbers, hash, text_array};
 use crate::null::NullTexts;
-use crate::number_text::{any_f64, any_i64, any_u64, boolean, plain_f64, plain_i64};
+use crate::number_text::{any_f64, any_i64, any_u64, boolean, is_odd_float, plain_f64, plain_i64};
 use crate::plan::{PlanColumn, TimeManner};
 use crate::read::ReadBlock;
 use crate::record::Field;
@@ -80,7 +80,7 @@ impl Cells<'_> {
                 self.null(&mut gathered, row, field);
                 continue;
             };
-            let parsed = if self.column.is_inferred && field.is_json_string() && !self.takes_strings() {
+            let parsed = if self.column.is_inferred && field.is_json_string() && !self.takes_string(bytes) {
                 Err("is a string".to_owned())
             } else {
                 parse(bytes)
@@ -104,8 +104,13 @@ impl Cells<'_> {
         gathered
     }
 
-    fn takes_strings(&self) -> bool {
-        matches!(self.column.column.column_type, ColumnType::Timestamp(_) | ColumnType::Date)
+    /// Whether a string of JSON may stand in an inferred column.
+    fn takes_string(&self, bytes: &[u8]) -> bool {
+        match self.column.column.column_type {
+            ColumnType::Timestamp(_) | ColumnType::Date => true,
+            ColumnType::Float64 => is_odd_float(bytes),
+            _ => false,
+        }
     }
 
     #[cold]

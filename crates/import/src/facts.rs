@@ -3,7 +3,7 @@
 
 use crate::distinct::{Distinct, hash};
 use crate::null::NullTexts;
-use crate::number_text::{NumberText, boolean, number};
+use crate::number_text::{NumberText, boolean, is_odd_float, number};
 use crate::options::DateOrder;
 use crate::record::Field;
 use crate::time_text::{DateMemory, OrderSeen, parse, usual_form};
@@ -160,7 +160,7 @@ impl Facts {
             self.time(seconds, significant_digits(nanoseconds), bytes.ends_with(b"Z"), kind::STAMP);
             return false;
         }
-        let number = if is_json_string { None } else { number(bytes) };
+        let number = if is_json_string && !is_odd_float(bytes) { None } else { number(bytes) };
         if let Some(number) = number {
             self.number(number, bytes);
             return false;

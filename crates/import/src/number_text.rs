@@ -169,6 +169,11 @@ pub(crate) fn number(bytes: &[u8]) -> Option<NumberText> {
     any_f64(bytes).map(NumberText::Float)
 }
 
+/// The floats that JSON has no number for, as programs write them into strings.
+pub(crate) fn is_odd_float(bytes: &[u8]) -> bool {
+    matches!(bytes, b"NaN" | b"inf" | b"-inf" | b"Infinity" | b"-Infinity")
+}
+
 /// `true` or `false`, in any case.
 pub(crate) fn boolean(bytes: &[u8]) -> Option<bool> {
     match bytes.len() {

@@ -12,7 +12,7 @@ use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, DictionaryArray, StringArray, UInt32Array, new_null_array};
 use arrow::compute::{CastOptions, cast_with_options, filter_record_batch};
-use arrow::datatypes::{DataType, Int64Type, SchemaRef, TimeUnit as ArrowUnit};
+use arrow::datatypes::{DataType, Int64Type, SchemaRef, TimeUnit as ArrowUnit, UInt64Type};
 use arrow::record_batch::RecordBatch;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{ColumnType, Error, MapWidth, Result, TableDefinition, TimeUnit};
@@ -163,6 +163,17 @@ fn observe_array(array: &ArrayRef, column_type: ColumnType, facts: &mut Facts) -
         ColumnType::Timestamp(_) | ColumnType::Date => {
             facts.kinds |= if column_type == ColumnType::Date { kind::DATE } else { kind::STAMP };
             facts.time_count += valid_count;
+        }
+        ColumnType::UInt64 => {
+            facts.kinds |= kind::INT;
+            facts.number_count += valid_count;
+            for value in cast(array, &DataType::UInt64)?.as_primitive::<UInt64Type>().iter().flatten() {
+                match i64::try_from(value) {
+                    Ok(value) => facts.observe_int(value),
+                    // No time in any unit.
+                    Err(_) => facts.kinds |= kind::UINT,
+                }
+            }
         }
         _ => {
             facts.kinds |= kind::INT;

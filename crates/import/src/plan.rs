@@ -96,7 +96,7 @@ impl Plan {
         existing: Option<&TableDefinition>,
     ) -> Result<Self> {
         let mut notes = Vec::new();
-        let merged = merge(&observed.files, &mut notes)?;
+        let merged = merge(&observed.files, options.file_column.is_some(), &mut notes)?;
         let mut planner = Planner { observed, options, merged, notes };
         let (definition, columns) = match existing {
             Some(definition) => planner.existing(definition)?,
@@ -112,8 +112,8 @@ impl Plan {
     }
 }
 
-/// Columns of one name become one.
-fn merge(files: &[FileFacts], notes: &mut Vec<String>) -> Result<Vec<Merged>> {
+/// Columns of one name become one. `has_file_names` is whether a column tells the files apart.
+fn merge(files: &[FileFacts], has_file_names: bool, notes: &mut Vec<String>) -> Result<Vec<Merged>> {
     let mut merged: Vec<Merged> = Vec::new();
     for (number, file) in files.iter().enumerate() {
         let mut shared = 0;
@@ -151,9 +151,13 @@ fn merge(files: &[FileFacts], notes: &mut Vec<String>) -> Result<Vec<Merged>> {
         let shown = partial.iter().take(6).copied().collect::<Vec<_>>().join(", ");
         let more = if partial.len() > 6 { ", ..." } else { "" };
         let are = if partial.len() == 1 { "is" } else { "are" };
+        let names = match has_file_names {
+            true => "",
+            false => "to tell the files apart, add a column of their names: --file-column NAME; ",
+        };
         notes.push(format!(
-            "{shown}{more} {are} not in every file: rows of the others have NULL there. To tell the files apart, add a \
-             column of their names: --file-column NAME; to keep {first} apart, import the files into tables of their own"
+            "{shown}{more} {are} not in every file, and rows of the others have NULL there; {names}to keep {first} \
+             apart, import the files into tables of their own"
         ));
     }
     if merged.is_empty() {

@@ -54,10 +54,14 @@ impl Planner<'_> {
                 (_, None) => {
                     if !column.nullable {
                         let names = self.merged.iter().map(|merged| merged.name.as_str());
-                        let error = unknown_name("column", &column.name, names).context("the files have");
-                        let hint =
-                            format!("table {} needs it; for a time of another name pass --time", definition.name);
-                        return Err(if is_time { error.with_hint(hint) } else { error });
+                        let near = unknown_name("column", &column.name, names);
+                        let error = Error::new(near.kind(), format!("{} in the files", near.message()));
+                        let needs = format!("table {} needs it", definition.name);
+                        return Err(match near.hint() {
+                            _ if is_time => error.with_hint(format!("{needs}; for a time of another name pass --time")),
+                            Some(hint) => error.with_hint(format!("{needs}; {hint}")),
+                            None => error.with_hint(needs),
+                        });
                     }
                     vec![Binding::Missing; self.observed.files.len()]
                 }

@@ -131,7 +131,7 @@ fn named(columns: &[Merged], options: &Options) -> Result<Option<usize>> {
         let near = || columns.iter().position(|column| plain_name(&column.name) == *key);
         let Some(position) = exact.or_else(near) else { continue };
         let facts = &columns[position].facts;
-        if facts.time_count * 2 > facts.value_count {
+        if facts.time_count > 0 && facts.time_count * 2 >= facts.value_count {
             return Ok(Some(position));
         }
         if !facts.is_epoch_like() {

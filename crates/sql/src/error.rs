@@ -86,7 +86,7 @@ pub(crate) fn from_datafusion(error: DataFusionError) -> Error {
         DataFusionError::Shared(error) => from_shared(&error),
         DataFusionError::SchemaError(error, _) => from_schema(&error),
         DataFusionError::SQL(error, _) => from_parser(*error, Place::START),
-        DataFusionError::Plan(message) | DataFusionError::Configuration(message) => with_split_hint(&message),
+        DataFusionError::Plan(message) | DataFusionError::Configuration(message) => from_plan(&message),
         DataFusionError::NotImplemented(message) => sql_error(format!("not supported: {message}")),
         DataFusionError::Execution(message) => Error::invalid(message),
         DataFusionError::ResourcesExhausted(message) => out_of_memory(&message),
@@ -159,6 +159,23 @@ fn from_schema(error: &SchemaError) -> Error {
             let more = if names.len() > 12 { ", ..." } else { "" };
             error.with_hint(format!("there are: {}{more}", names[..names.len().min(12)].join(", ")))
         }
+    }
+}
+
+fn from_plan(message: &str) -> Error {
+    if let Some((_, rest)) = message.split_once("While expanding wildcard, column \"")
+        && let Some((column, _)) = rest.split_once("\" must appear in the GROUP BY")
+    {
+        return sql_error(format!("{column} is neither in GROUP BY nor in an aggregate function")).with_hint(
+            "in GROUP BY a name is the table's column before it is an alias: repeat the expression, or GROUP BY 1",
+        );
+    }
+    let is_time_by_integer = message.starts_with("Cannot infer common argument type for comparison operation")
+        && message.contains("Timestamp(")
+        && message.contains("Int");
+    match is_time_by_integer {
+        true => with_split_hint(message).with_hint("make the integer a time first: to_timestamp_seconds(n)"),
+        false => with_split_hint(message),
     }
 }
 

@@ -2,6 +2,7 @@
 //! of a query. Either way one batch, all or nothing.
 
 use crate::answer::{Answer, Rows};
+use crate::assign::assign;
 use crate::error::{as_sql_error, not_supported, sql_error};
 use crate::insert_text::{InsertText, Step};
 use crate::literal_columns::LiteralColumn;
@@ -160,7 +161,10 @@ pub(crate) fn insert_rows(engine: &Engine, target: &Target, rows: Rows) -> Resul
     let mut row_count = 0_u64;
     for rows in rows {
         let rows = rows?;
-        let mut arrays: Vec<ArrayRef> = rows.columns().iter().map(with_values).collect();
+        let assigned = rows.columns().iter().zip(&positions);
+        let mut arrays: Vec<ArrayRef> = assigned
+            .map(|(array, position)| assign(&table.definition, *position, &with_values(array), row_count))
+            .collect::<Result<_>>()?;
         let found = arrays.iter().zip(&names);
         let mut fields: Vec<Field> =
             found.map(|(array, name)| Field::new(*name, array.data_type().clone(), true)).collect();

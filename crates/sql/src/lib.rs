@@ -6,12 +6,16 @@
 //! answers are printed (`cli`).
 
 mod answer;
+mod assign;
+mod compare_times;
 mod ddl;
 mod error;
+mod explain;
 mod headings;
 mod identifiers;
 mod insert;
 mod insert_text;
+mod latest_first;
 mod literal_columns;
 mod params;
 mod parse;
@@ -19,6 +23,7 @@ mod planner;
 mod provider;
 mod pushdown;
 mod refuse;
+mod running_filter;
 mod runtime;
 mod scan;
 mod script;

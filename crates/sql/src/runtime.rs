@@ -3,10 +3,13 @@
 //! Parsing, planning and execution of a query are one task on threads with large stacks; the caller's thread only
 //! waits for batches, so that it can be interrupted, may be of any kind, and sees a panic as an error.
 
+use crate::compare_times::CompareTimes;
 use crate::error::{from_datafusion, not_supported, sql_error};
+use crate::explain::one_row_a_line;
 use crate::headings::Headings;
 use crate::identifiers::SharedSpellings;
 use crate::insert::Target;
+use crate::latest_first::LatestFirst;
 use crate::parse::parse_over;
 use crate::planner::logical_plan;
 use crate::script::Place;
@@ -19,6 +22,8 @@ use datafusion::execution::context::{SQLOptions, SessionContext};
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::optimizer::Analyzer;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::sqlparser::ast::Statement as Ast;
@@ -95,10 +100,16 @@ impl Worker {
         let parser = &mut config.options_mut().sql_parser;
         parser.enable_ident_normalization = false;
         parser.map_string_types_to_utf8view = false;
+        let mut analyzer = Analyzer::new();
+        analyzer.rules.insert(0, Arc::new(CompareTimes));
+        let mut optimizer = PhysicalOptimizer::new();
+        optimizer.rules.insert(0, Arc::new(LatestFirst));
         let state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(environment)
             .with_default_features()
+            .with_analyzer_rules(analyzer.rules)
+            .with_physical_optimizer_rules(optimizer.rules)
             .build();
         Ok(Self { runtime: Some(runtime), context: SessionContext::new_with_state(state) })
     }
@@ -143,6 +154,7 @@ async fn run(query: Query, context: SessionContext, sender: mpsc::Sender<Message
     let (statement, spellings) = parse_over(&text, place, &params, snapshot.tables())?;
     let spellings = SharedSpellings::new(spellings);
     let (mut statement, insert) = readable(statement)?;
+    let explains = matches!(statement, Ast::Explain { .. });
     let headings = match &mut statement {
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => Headings::default(),
@@ -168,6 +180,7 @@ async fn run(query: Query, context: SessionContext, sender: mpsc::Sender<Message
         if batch.num_rows() == 0 {
             continue;
         }
+        let batch = if explains { one_row_a_line(&batch)? } else { batch };
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         let named = RecordBatch::try_new_with_options(Arc::clone(&schema), batch.columns().to_vec(), &options);
         let named = named.map_err(|error| Error::internal(error.to_string()))?;

@@ -1,16 +1,19 @@
 //! The leaf of a physical plan: a planned read of the engine, its chunks dealt out to partitions.
 
+use crate::running_filter::{RunningFilter, is_running};
 use crate::statistics::statistics_of;
 use atsdb_core::time::format_time;
 use atsdb_core::{ColumnType, Table, TimeRange};
 use atsdb_engine::{Comparison, Predicate, Scan, ScanRequest, Value};
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
+use datafusion::physical_plan::filter_pushdown::{ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation};
 use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet, Time};
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
@@ -19,13 +22,20 @@ use futures::stream;
 use std::fmt;
 use std::sync::Arc;
 
-/// Reads one table. Partition `p` of `n` reads the chunks `p`, `p + n`, `p + 2n`, ..., in the order of slices.
-#[derive(Debug)]
+/// Reads one table. Partition `p` of `n` reads the chunks `p`, `p + n`, `p + 2n`, ..., in the order of slices or, turned
+/// round, from the latest time on.
+#[derive(Debug, Clone)]
 pub(crate) struct AtsdbScan {
     scan: Arc<Scan>,
     schema: SchemaRef,
     /// Rows after which a partition may stop.
     limit: Option<usize>,
+    table: Table,
+    /// The schema's columns by position in the table.
+    columns: Arc<[usize]>,
+    /// The positions of chunks in the scan, as they are to be read.
+    order: Arc<[usize]>,
+    running_filters: Vec<Arc<dyn PhysicalExpr>>,
     description: String,
     statistics: Arc<Statistics>,
     properties: Arc<PlanProperties>,
@@ -50,12 +60,30 @@ impl AtsdbScan {
         Self {
             description: describe(&scan, table, &request, &schema, limit),
             statistics: Arc::new(statistics_of(&scan, table, &request, limit)),
+            order: (0..scan.chunks().len()).collect(),
+            table: table.clone(),
+            columns: request.columns.into(),
+            running_filters: Vec::new(),
             scan: Arc::new(scan),
             schema,
             limit,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         }
+    }
+
+    /// The same, from the latest chunk on; `None` if `column` is not the time, or is not read.
+    pub(crate) fn latest_first(&self, column: &str) -> Option<Self> {
+        let definition = &self.table.definition;
+        let at = self.schema.index_of(column).ok()?;
+        let time = definition.time_column()?;
+        if definition.columns[self.columns[at]].id != time.id {
+            return None;
+        }
+        let chunks = self.scan.chunks();
+        let mut order: Vec<usize> = (0..chunks.len()).collect();
+        order.sort_by_key(|position| std::cmp::Reverse(chunks[*position].entry.time_max));
+        Some(Self { order: order.into(), description: format!("{}, latest first", self.description), ..self.clone() })
     }
 }
 
@@ -102,6 +130,10 @@ impl ExecutionPlan for AtsdbScan {
         let reader = PartitionReader {
             scan: Arc::clone(&self.scan),
             schema: Arc::clone(&self.schema),
+            table: self.table.clone(),
+            columns: Arc::clone(&self.columns),
+            order: Arc::clone(&self.order),
+            filter: RunningFilter::new(&self.running_filters, &self.schema),
             next: partition,
             step: partition_count,
             rows_left: self.limit.unwrap_or(usize::MAX),
@@ -111,6 +143,24 @@ impl ExecutionPlan for AtsdbScan {
         };
         let batches = stream::iter(reader);
         Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), batches)))
+    }
+
+    /// Static filters came with the request; those that change while the query runs are kept to pass over chunks by.
+    fn handle_child_pushdown_result(
+        &self,
+        phase: FilterPushdownPhase,
+        result: ChildPushdownResult,
+        _: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+        let filters = result.parent_filters.iter().map(|filter| Arc::clone(&filter.filter));
+        let running: Vec<Arc<dyn PhysicalExpr>> = filters.filter(is_running).collect();
+        // All are reported as not applied, so that whoever published them applies them to the rows.
+        let propagation = FilterPushdownPropagation::all_unsupported(result);
+        if running.is_empty() || phase != FilterPushdownPhase::Post {
+            return Ok(propagation);
+        }
+        let running_filters = self.running_filters.iter().cloned().chain(running).collect();
+        Ok(propagation.with_updated_node(Arc::new(Self { running_filters, ..self.clone() })))
     }
 
     fn statistics_from_inputs(&self, _: &[Arc<Statistics>], args: &StatisticsArgs) -> Result<Arc<Statistics>> {
@@ -131,6 +181,7 @@ impl ExecutionPlan for AtsdbScan {
 
 struct ReaderMetrics {
     chunks_read: Count,
+    chunks_passed: Count,
     pages_read: Count,
     output_rows: Count,
     read_time: Time,
@@ -140,6 +191,7 @@ impl ReaderMetrics {
     fn new(set: &ExecutionPlanMetricsSet, partition: usize) -> Self {
         Self {
             chunks_read: MetricBuilder::new(set).counter("chunks_read", partition),
+            chunks_passed: MetricBuilder::new(set).counter("chunks_passed_over", partition),
             pages_read: MetricBuilder::new(set).counter("pages_read", partition),
             output_rows: MetricBuilder::new(set).output_rows(partition),
             read_time: MetricBuilder::new(set).subset_time("read_time", partition),
@@ -150,6 +202,10 @@ impl ReaderMetrics {
 struct PartitionReader {
     scan: Arc<Scan>,
     schema: SchemaRef,
+    table: Table,
+    columns: Arc<[usize]>,
+    order: Arc<[usize]>,
+    filter: Option<RunningFilter>,
     next: usize,
     step: usize,
     rows_left: usize,
@@ -167,7 +223,7 @@ impl Iterator for PartitionReader {
             return None;
         }
         while self.rest.is_none() {
-            if self.next >= self.scan.chunks().len() {
+            if self.next >= self.order.len() {
                 return None;
             }
             match self.read_chunk() {
@@ -192,8 +248,14 @@ impl Iterator for PartitionReader {
 
 impl PartitionReader {
     fn read_chunk(&mut self) -> Result<Option<RecordBatch>> {
-        let position = self.next;
+        let position = self.order[self.next];
         self.next += self.step;
+        if let Some(filter) = &mut self.filter
+            && !filter.can_match(&self.scan.chunks()[position], &self.table.definition, &self.columns)?
+        {
+            self.metrics.chunks_passed.add(1);
+            return Ok(None);
+        }
         let timer = self.metrics.read_time.timer();
         let read = self.scan.read(position).map_err(|error| DataFusionError::External(Box::new(error)))?;
         timer.done();

@@ -27,7 +27,7 @@ pub(crate) fn statistics_of(scan: &Scan, table: &Table, request: &ScanRequest, l
 fn column_statistics(column: &Column, bounds: (Option<Bound>, Option<Bound>, u64)) -> ColumnStatistics {
     let (min, max, null_count) = bounds;
     let ty = logical_type(column);
-    let exact = |bound: Option<Bound>| match bound.and_then(|bound| scalar(bound, &ty)) {
+    let exact = |bound: Option<Bound>| match bound.and_then(|bound| exact_scalar(bound, &ty)) {
         Some(value) => Precision::Exact(value),
         None => Precision::Absent,
     };
@@ -40,7 +40,7 @@ fn column_statistics(column: &Column, bounds: (Option<Bound>, Option<Bound>, u64
 
 /// A bound as a value of the column's type. Of floats, zero is left out, as a bound does not tell 0.0 from -0.0;
 /// of text, everything, as bounds may be cut.
-fn scalar(bound: Bound, ty: &DataType) -> Option<ScalarValue> {
+pub(crate) fn exact_scalar(bound: Bound, ty: &DataType) -> Option<ScalarValue> {
     Some(match (bound, ty) {
         (Bound::Int(value), DataType::Boolean) => ScalarValue::Boolean(Some(value != 0)),
         (Bound::Int(value), DataType::Int8) => ScalarValue::Int8(Some(i8::try_from(value).ok()?)),

@@ -3,22 +3,44 @@
 use atsdb_core::TimeUnit;
 use atsdb_core::time::{DAY_SECONDS, days_from_civil, days_in_month};
 
-/// The count of `unit` since the epoch that a text names: `2024-03-01`, `2024-03-01 12:30`,
-/// `2024-03-01T12:30:00.25Z`, `...+02:00`; years beyond four digits carry a sign. Without an offset it is UTC.
-/// `None` if it is no such text, or the unit cannot hold it exactly.
+/// The count of `unit` since the epoch that is nearest to the time that a text names. `None` if it is no such text,
+/// or the time lies outside of what i64 counts.
 pub(crate) fn parse_time(text: &str, unit: TimeUnit) -> Option<i64> {
+    let WrittenTime { count, rest } = read_time(text, unit)?;
+    i64::try_from(count + i128::from(matches!(rest, Rest::HalfOrMore))).ok()
+}
+
+/// A time that was read, as a count of some unit since the epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct WrittenTime {
+    /// The last count that is not after the time.
+    pub(crate) count: i128,
+    pub(crate) rest: Rest,
+}
+
+/// How far a time lies after a whole count of its unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rest {
+    Nothing,
+    LessThanHalf,
+    HalfOrMore,
+}
+
+/// Reads `2024-03-01`, `2024-03-01 12:30`, `2024-03-01T12:30:00.25Z`, `...+02:00`; years beyond four digits carry a
+/// sign. Without an offset it is UTC. `None` if it is no such text.
+pub(crate) fn read_time(text: &str, unit: TimeUnit) -> Option<WrittenTime> {
     let mut reader = Reader { bytes: text.trim().as_bytes() };
     let days = reader.date()?;
-    let (mut second_of_day, mut fraction) = (0, 0);
+    let (mut second_of_day, mut fraction, mut rest) = (0, 0, Rest::Nothing);
     if reader.take(b'T') || reader.take(b't') || reader.take(b' ') {
         let hour = reader.digits(2, 2, 24)?;
         reader.take(b':').then_some(())?;
         let minute = reader.digits(2, 2, 59)?;
         let second = if reader.take(b':') { reader.digits(2, 2, 59)? } else { 0 };
         if reader.take(b'.') || reader.take(b',') {
-            fraction = reader.fraction(unit)?;
+            (fraction, rest) = reader.fraction(unit)?;
         }
-        if hour == 24 && (minute, second, fraction) != (0, 0, 0) {
+        if hour == 24 && (minute, second, fraction, rest) != (0, 0, 0, Rest::Nothing) {
             return None;
         }
         second_of_day = hour * 3_600 + minute * 60 + second - reader.offset_seconds()?;
@@ -27,13 +49,14 @@ pub(crate) fn parse_time(text: &str, unit: TimeUnit) -> Option<i64> {
         return None;
     }
     let seconds = i128::from(days) * i128::from(DAY_SECONDS) + i128::from(second_of_day);
-    i64::try_from(seconds * i128::from(unit.per_second()) + i128::from(fraction)).ok()
+    Some(WrittenTime { count: seconds * i128::from(unit.per_second()) + i128::from(fraction), rest })
 }
 
 /// The days since the epoch that a text names: a date, or a time at midnight.
 pub(crate) fn parse_date(text: &str) -> Option<i32> {
-    let seconds = parse_time(text, TimeUnit::Second)?;
-    (seconds.rem_euclid(DAY_SECONDS) == 0).then(|| i32::try_from(seconds.div_euclid(DAY_SECONDS)).ok())?
+    let WrittenTime { count, rest: Rest::Nothing } = read_time(text, TimeUnit::Second)? else { return None };
+    let day = i128::from(DAY_SECONDS);
+    (count.rem_euclid(day) == 0).then(|| i32::try_from(count.div_euclid(day)).ok())?
 }
 
 struct Reader<'a> {
@@ -73,17 +96,22 @@ impl Reader<'_> {
         valid.then(|| days_from_civil(year, month, day))
     }
 
-    /// Digits after the point, in the unit; further ones must be zeros.
-    fn fraction(&mut self, unit: TimeUnit) -> Option<i64> {
+    /// Digits after the point, in the unit, and what the further ones come to.
+    fn fraction(&mut self, unit: TimeUnit) -> Option<(i64, Rest)> {
         let count = self.bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (digits, rest) = self.bytes.split_at(count);
         self.bytes = rest;
         let kept = unit.fraction_digits();
-        if count == 0 || digits.iter().skip(kept).any(|digit| *digit != b'0') {
+        if count == 0 {
             return None;
         }
+        let rest = match digits.get(kept) {
+            Some(b'5'..) => Rest::HalfOrMore,
+            Some(_) if digits[kept..].iter().any(|digit| *digit != b'0') => Rest::LessThanHalf,
+            _ => Rest::Nothing,
+        };
         let digit = |position: usize| digits.get(position).map_or(0, |digit| i64::from(digit - b'0'));
-        Some((0..kept).fold(0, |value, position| value * 10 + digit(position)))
+        Some(((0..kept).fold(0, |value, position| value * 10 + digit(position)), rest))
     }
 
     fn offset_seconds(&mut self) -> Option<i64> {
@@ -129,8 +157,21 @@ mod tests {
     }
 
     #[test]
+    fn a_time_between_two_counts_goes_to_the_nearest() {
+        for (text, expected) in [
+            ("1970-01-01 00:00:01.4999999999", 1),
+            ("1970-01-01 00:00:01.5", 2),
+            ("1969-12-31 23:59:58.5", -1),
+            ("1969-12-31 23:59:58.25", -2),
+        ] {
+            assert_eq!(parse_time(text, TimeUnit::Second), Some(expected), "{text}");
+        }
+        assert_eq!(parse_date("1970-01-01 00:00:00.1"), None);
+    }
+
+    #[test]
     fn what_is_no_time_is_refused() {
-        for text in ["", "2024", "2024-13-01", "2023-02-29", "2024-03-01 25:00", "2024-03-01x", "2024-03-01 12:00:00.1"]
+        for text in ["", "2024", "2024-13-01", "2023-02-29", "2024-03-01 25:00", "2024-03-01x", "2024-03-01 12:00:00."]
         {
             assert_eq!(parse_time(text, TimeUnit::Second), None, "{text}");
         }

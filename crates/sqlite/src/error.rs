@@ -39,7 +39,10 @@ impl Failure {
 
 /// The extended result code, where SQLite gave one.
 pub(crate) fn extended_code(error: &rusqlite::Error) -> Option<i32> {
-    error.sqlite_error().map(|inner| inner.extended_code)
+    match error {
+        rusqlite::Error::SqlInputError { error, .. } => Some(error.extended_code),
+        other => other.sqlite_error().map(|inner| inner.extended_code),
+    }
 }
 
 /// The primary result code, where SQLite gave one.

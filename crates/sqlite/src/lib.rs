@@ -8,6 +8,7 @@
 //! `BEGIN IMMEDIATE`, so that a writer waits for other processes before it has read anything, and never has to
 //! start over.
 
+mod checksum;
 mod chunk_write;
 mod commit;
 mod connection;

@@ -1,5 +1,6 @@
 //! The dictionaries of mapped columns: strings to indices, and back.
 
+use crate::checksum;
 use crate::connection::{Sync, Writer};
 use crate::error::Attempt;
 use crate::table;
@@ -27,7 +28,7 @@ pub(crate) fn map_values(
         table::require_any(connection, table)?;
         let next = "SELECT coalesce(max(id) + 1, 0) FROM atsdb_map WHERE table_id = ?1 AND column_id = ?2";
         let mut next: u64 = connection.query_row(next, params![table.0, column.0], |row| row.get(0))?;
-        let insert = "INSERT INTO atsdb_map (table_id, column_id, id, value) VALUES (?1, ?2, ?3, ?4)";
+        let insert = "INSERT INTO atsdb_map (table_id, column_id, id, value, checksum) VALUES (?1, ?2, ?3, ?4, ?5)";
         let mut insert = connection.prepare_cached(insert)?;
         let mut indices = Vec::with_capacity(values.len());
         for (value, known) in values.iter().zip(known) {
@@ -41,7 +42,8 @@ pub(crate) fn map_values(
                 continue;
             }
             let index = u32::try_from(next).ok().filter(|_| next < capacity).ok_or_else(|| full(capacity))?;
-            insert.execute(params![table.0, column.0, index, value])?;
+            let checksum = checksum::of_string(table, column, index, value);
+            insert.execute(params![table.0, column.0, index, value, checksum])?;
             indices.push(index);
             next += 1;
         }
@@ -54,22 +56,37 @@ fn full(capacity: u64) -> Error {
 }
 
 fn find(connection: &Connection, table: TableId, column: ColumnId, value: &[u8]) -> Attempt<Option<u32>> {
-    let sql = "SELECT id FROM atsdb_map WHERE table_id = ?1 AND column_id = ?2 AND value = ?3";
+    let sql = "SELECT id, checksum FROM atsdb_map WHERE table_id = ?1 AND column_id = ?2 AND value = ?3";
     let mut statement = connection.prepare_cached(sql)?;
-    Ok(statement.query_row(params![table.0, column.0, value], |row| row.get(0)).optional()?)
+    let found = statement.query_row(params![table.0, column.0, value], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?)));
+    match found.optional()? {
+        None => Ok(None),
+        Some((index, checksum)) if checksum == checksum::of_string(table, column, index, value) => Ok(Some(index)),
+        Some((index, _)) => Err(damaged(table, column, index).into()),
+    }
+}
+
+fn damaged(table: TableId, column: ColumnId, index: u32) -> Error {
+    let place = format!("the dictionary of column {} of table {}", column.0, table.0);
+    Error::corrupt(format!("{place}: string {index} is damaged"))
+        .with_hint("run verify to find what is affected, and restore that from a backup")
 }
 
 /// The dictionary from an index on.
 pub(crate) fn read(connection: &Connection, table: TableId, column: ColumnId, first: u32) -> Attempt<Vec<Vec<u8>>> {
-    let sql = "SELECT id, value FROM atsdb_map WHERE table_id = ?1 AND column_id = ?2 AND id >= ?3 ORDER BY id";
+    let sql = "SELECT id, value, checksum FROM atsdb_map
+               WHERE table_id = ?1 AND column_id = ?2 AND id >= ?3 ORDER BY id";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(params![table.0, column.0, first])?;
     let mut values = Vec::new();
     while let Some(row) = rows.next()? {
-        let (id, value): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
-        if id != i64::from(first) + values.len() as i64 {
+        let (id, value): (u32, Vec<u8>) = (row.get(0)?, row.get(1)?);
+        if u64::from(id) != u64::from(first) + values.len() as u64 {
             let place = format!("the dictionary of column {} of table {}", column.0, table.0);
             return Err(Error::corrupt(format!("{place} has a hole before index {id}")).into());
+        }
+        if row.get::<_, i64>(2)? != checksum::of_string(table, column, id, &value) {
+            return Err(damaged(table, column, id).into());
         }
         values.push(value);
     }

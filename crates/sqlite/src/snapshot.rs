@@ -71,7 +71,14 @@ fn chunks(connection: &Connection, table: TableId, range: TimeRange) -> Attempt<
                ORDER BY slice_start, id";
     let mut statement = connection.prepare_cached(sql)?;
     let rows = statement.query_map(params![table.0, range.start, range.end], |row| entry(row, table))?;
-    Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?)
+    let entries = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+    // A damaged index may lead to a chunk twice, or in another order.
+    if entries.is_sorted_by(|a, b| (a.slice_start, a.id) < (b.slice_start, b.id)) {
+        return Ok(entries);
+    }
+    Err(Error::corrupt(format!("the list of chunks of table {} is damaged", table.0))
+        .with_hint("run verify to find what is affected, and restore that from a backup")
+        .into())
 }
 
 fn entry(row: &Row<'_>, table: TableId) -> rusqlite::Result<ChunkEntry> {

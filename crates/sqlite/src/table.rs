@@ -1,5 +1,6 @@
 //! Tables: creating, dropping, listing, and asking whether one is there.
 
+use crate::checksum;
 use crate::chunk_write;
 use crate::error::Attempt;
 use crate::stage;
@@ -20,9 +21,16 @@ pub(crate) fn create(connection: &Connection, definition: &TableDefinition, stag
     let json = serde_json::to_string(definition)
         .map_err(|error| Error::internal(format!("table {} has no JSON form: {error}", definition.name)))?;
     connection
-        .prepare_cached("INSERT INTO atsdb_table (name, name_key, definition, stage) VALUES (?1, ?2, ?3, ?4)")?
+        .prepare_cached(
+            "INSERT INTO atsdb_table (name, name_key, definition, checksum, stage) VALUES (?1, ?2, ?3, 0, ?4)",
+        )?
         .execute(params![definition.name, key, json, stage.map(|stage| stage.0)])?;
-    Ok(Table { id: TableId(connection.last_insert_rowid()), definition: definition.clone() })
+    // The checksum covers the number, which the file has just given.
+    let id = TableId(connection.last_insert_rowid());
+    connection
+        .prepare_cached("UPDATE atsdb_table SET checksum = ?2 WHERE id = ?1")?
+        .execute(params![id.0, checksum::of_definition(id, &json)])?;
+    Ok(Table { id, definition: definition.clone() })
 }
 
 /// A table of that name is visible already.
@@ -43,15 +51,18 @@ pub(crate) fn drop(connection: &Connection, table: TableId) -> Attempt<()> {
 
 /// The visible tables, by number.
 pub(crate) fn list(connection: &Connection) -> Attempt<Vec<Table>> {
-    let sql = "SELECT id, definition FROM atsdb_table WHERE stage IS NULL ORDER BY id";
+    let sql = "SELECT id, definition, checksum FROM atsdb_table WHERE stage IS NULL ORDER BY id";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
     let mut tables = Vec::new();
     while let Some(row) = rows.next()? {
-        let (id, json): (i64, String) = (row.get(0)?, row.get(1)?);
+        let (id, json): (TableId, String) = (TableId(row.get(0)?), row.get(1)?);
+        if row.get::<_, i64>(2)? != checksum::of_definition(id, &json) {
+            return Err(Error::corrupt(format!("the definition of table {} is damaged", id.0)).into());
+        }
         let definition = serde_json::from_str(&json)
-            .map_err(|error| Error::corrupt(format!("the definition of table {id} cannot be read: {error}")))?;
-        tables.push(Table { id: TableId(id), definition });
+            .map_err(|error| Error::corrupt(format!("the definition of table {} cannot be read: {error}", id.0)))?;
+        tables.push(Table { id, definition });
     }
     Ok(tables)
 }

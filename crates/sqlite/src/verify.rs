@@ -1,9 +1,10 @@
 //! Looking for damage: SQLite's own check, then what its tables say about each other.
 
+use crate::checksum;
 use crate::schema::COLUMN_BITS;
-use atsdb_core::TableDefinition;
 use atsdb_core::name::name_key;
 use atsdb_core::store::Finding;
+use atsdb_core::{ColumnId, TableDefinition, TableId};
 use rusqlite::Connection;
 
 /// What is asked of the tables: each row of an answer is a place and a problem.
@@ -37,6 +38,7 @@ pub(crate) fn verify(connection: &Connection) -> Vec<Finding> {
     }
     note(&mut findings, "atsdb_page", |found| pages(connection, found));
     note(&mut findings, "atsdb_table", |found| definitions(connection, found));
+    note(&mut findings, "atsdb_map", |found| strings(connection, found));
     findings
 }
 
@@ -112,11 +114,14 @@ fn pages(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Resu
 }
 
 fn definitions(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
-    let mut statement = connection.prepare("SELECT id, name, name_key, definition FROM atsdb_table")?;
+    let mut statement = connection.prepare("SELECT id, name, name_key, definition, checksum FROM atsdb_table")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let place = format!("table {}", row.get::<_, i64>(0)?);
         let (name, key, json): (String, String, String) = (row.get(1)?, row.get(2)?, row.get(3)?);
+        if row.get::<_, i64>(4)? != checksum::of_definition(TableId(row.get(0)?), &json) {
+            findings.push(finding(&place, "its definition is damaged"));
+        }
         match serde_json::from_str::<TableDefinition>(&json) {
             Err(error) => findings.push(finding(place, format!("its definition cannot be read: {error}"))),
             Ok(definition) => {
@@ -127,6 +132,20 @@ fn definitions(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite
                     findings.push(finding(place, error.to_string()));
                 }
             }
+        }
+    }
+    Ok(())
+}
+
+fn strings(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare("SELECT table_id, column_id, id, value, checksum FROM atsdb_map")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (table, column, index): (i64, u16, u32) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let value = row.get_ref(3)?.as_blob().unwrap_or_default();
+        if row.get::<_, i64>(4)? != checksum::of_string(TableId(table), ColumnId(column), index, value) {
+            let place = format!("dictionary of column {column} of table {table}");
+            findings.push(finding(place, format!("string {index} is damaged")));
         }
     }
     Ok(())

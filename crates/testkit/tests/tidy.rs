@@ -53,10 +53,22 @@ fn the_code_map_names_files_that_are_there() {
 
 #[test]
 fn nothing_is_left_open_in_the_code() {
-    let marks = ["TO", "FIX", "XX"].map(|start| format!("{start}{}", if start == "FIX" { "ME" } else if start == "TO" { "DO" } else { "X" }));
+    let marks = ["TO", "FIX", "XX"].map(|start| {
+        format!(
+            "{start}{}",
+            if start == "FIX" {
+                "ME"
+            } else if start == "TO" {
+                "DO"
+            } else {
+                "X"
+            }
+        )
+    });
     for (path, text) in all(".rs") {
         for (line, content) in text.lines().enumerate() {
-            let open = marks.iter().any(|mark| content.contains(mark.as_str())) || content.trim_start().starts_with("#[ignore");
+            let open = marks.iter().any(|mark| content.contains(mark.as_str()))
+                || content.trim_start().starts_with("#[ignore");
             assert!(!open, "{}:{}: {content}", path.display(), line + 1);
         }
     }

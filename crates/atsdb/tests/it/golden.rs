@@ -1,1 +1,244 @@
-//! x
+//! Stores that released formats wrote, read for ever.
+//!
+//! `ATSDB_WRITE_GOLDEN=1` writes those that are missing, and never one that is there: a changed format gets a folder of
+//! its own. What they must hold is made here.
+
+use crate::content::{Shape, assert_batches, assert_sound, create_tables, read, send};
+use crate::support::open_quiet;
+use arrow::array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, UInt64Array};
+use arrow::compute::{cast, concat_batches, sort_to_indices, take_record_batch};
+use arrow::datatypes::DataType;
+use atsdb::{
+    ColumnType, Database, MapWidth, Outcome, Retention, ScanRequest, SliceWidth, TableDefinition, TimeUnit,
+    logical_type,
+};
+use atsdb_testkit::sample::Random;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// All golden stores of a format together.
+const BYTES_MAX: u64 = 300_000;
+
+/// A copy of a golden store, so that what opening does to a file is done to the copy.
+fn golden(folder: &Path, name: &str, make: impl FnOnce(&Database)) -> PathBuf {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/format1").join(name);
+    if std::env::var_os("ATSDB_WRITE_GOLDEN").is_some() && !path.exists() {
+        make(&open_quiet(&path).unwrap());
+    }
+    let copy = folder.join(name);
+    std::fs::copy(&path, &copy).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    copy
+}
+
+/// A row number, and then a column of each type, of each width of mapped ones, and of each unit of time.
+fn definition(name: &str) -> TableDefinition {
+    let mut definition = TableDefinition::new(name).with_column("row", ColumnType::Int64, None);
+    for column_type in ColumnType::ALL {
+        definition = definition.with_column(column_type.name(), column_type, None);
+    }
+    for width in [MapWidth::U8, MapWidth::U16, MapWidth::U32] {
+        definition = definition.with_column(format!("mapped_{width}"), ColumnType::Text, Some(width));
+    }
+    definition
+}
+
+fn series(name: &str, slice: SliceWidth, key: &[&str]) -> TableDefinition {
+    let mut definition = definition(name)
+        .with_column("at", ColumnType::Timestamp(TimeUnit::Millisecond), None)
+        .with_time("at", TimeUnit::Millisecond)
+        .unwrap();
+    definition.slice = slice;
+    definition.key = key.iter().map(|name| definition.column(name).unwrap().id).collect();
+    definition.retention = (slice == SliceWidth::Year).then(|| Retention::parse("9000 years").unwrap());
+    definition
+}
+
+fn tables() -> Vec<TableDefinition> {
+    vec![
+        series("fresh", SliceWidth::Day, &[]),
+        series("sealed", SliceWidth::Month, &["mapped_u16"]),
+        series("mixed", SliceWidth::Year, &[]),
+        definition("plain"),
+    ]
+}
+
+const ROWS: usize = 240;
+
+/// Rows `first` to `first + ROWS`: extremes, NULLs, runs, noise, text of all kinds.
+fn rows(definition: &TableDefinition, first: usize) -> RecordBatch {
+    let columns = definition.columns.iter().map(|column| {
+        let array: ArrayRef = match (column.name.as_str(), column.map) {
+            ("row", _) => Arc::new((first..first + ROWS).map(|row| row as i64).collect::<Int64Array>()),
+            ("at", _) => times(first),
+            (_, Some(_)) => cast(&texts(first, column.id.0), &logical_type(column)).unwrap(),
+            _ => values(column.column_type, &logical_type(column), first, column.id.0),
+        };
+        (column.name.clone(), array, true)
+    });
+    RecordBatch::try_from_iter_with_nullable(columns.collect::<Vec<_>>()).unwrap()
+}
+
+fn times(first: usize) -> ArrayRef {
+    let time = |row: usize| match row % 60 {
+        58 => i64::MIN + row as i64,
+        59 => i64::MAX - row as i64,
+        _ => 1_700_000_000_000 - row as i64 * 7_000,
+    };
+    let times: Int64Array = (first..first + ROWS).map(time).collect();
+    cast(&times, &DataType::Timestamp(arrow::datatypes::TimeUnit::Millisecond, Some("UTC".into()))).unwrap()
+}
+
+fn texts(first: usize, seed: u16) -> ArrayRef {
+    let text = |row: usize| match (row + usize::from(seed)) % 9 {
+        0 => None,
+        1 => Some(String::new()),
+        2 => Some("nul\0 表 'quoted'".into()),
+        _ => Some(format!("string {}", row % 23)),
+    };
+    Arc::new((first..first + ROWS).map(text).collect::<StringArray>())
+}
+
+/// Bits of the type's width: extremes, small numbers, noise; every seventh NULL.
+fn values(column_type: ColumnType, data_type: &DataType, first: usize, seed: u16) -> ArrayRef {
+    if matches!(column_type, ColumnType::Text | ColumnType::Binary) {
+        return cast(&texts(first, seed), data_type).unwrap();
+    }
+    let mut random = Random::new(u64::from(seed) << 32 | first as u64);
+    let bits = |row: usize| {
+        let noise = random.bits();
+        match row % 7 {
+            0 => None,
+            1 => Some([0, u64::MAX, 1 << 63, u64::MAX >> 1, 0x7ff8_0000_0000_0001, 0x8000_0080_0080_8000][row / 7 % 6]),
+            2 | 3 => Some(row as u64),
+            4 => Some(1),
+            _ => Some(noise),
+        }
+    };
+    let bits: UInt64Array = (first..first + ROWS).map(bits).collect();
+    if column_type == ColumnType::Bool {
+        return Arc::new(
+            bits.iter().map(|bits| bits.map(|bits| bits % 3 == 1)).collect::<arrow::array::BooleanArray>(),
+        );
+    }
+    let width = data_type.primitive_width().unwrap();
+    let bytes: Vec<u8> = bits.values().iter().flat_map(|bits| bits.to_le_bytes()[..width].to_vec()).collect();
+    let data = arrow::array::ArrayData::builder(data_type.clone())
+        .len(ROWS)
+        .add_buffer(arrow::buffer::Buffer::from_vec(bytes))
+        .nulls(bits.nulls().cloned())
+        .align_buffers(true)
+        .build()
+        .unwrap();
+    arrow::array::make_array(data)
+}
+
+fn append(db: &Database, definition: &TableDefinition, first: usize) {
+    let table = db.engine().table(&definition.name).unwrap();
+    let mut batch = db.batch(None);
+    batch.append(&table, &rows(definition, first)).unwrap();
+    batch.commit().unwrap();
+}
+
+fn write_types(db: &Database) {
+    for definition in tables() {
+        let table = db.engine().create_table(&definition).unwrap();
+        append(db, &definition, 0);
+        if definition.name != "fresh" {
+            db.engine().recompress(Some(&table)).unwrap();
+        }
+        if definition.name != "sealed" {
+            append(db, &definition, ROWS);
+        }
+    }
+}
+
+fn assert_types(db: &Database) {
+    let snapshot = db.snapshot().unwrap();
+    assert_eq!(snapshot.tables().iter().map(|table| table.definition.clone()).collect::<Vec<_>>(), tables());
+    for table in snapshot.tables() {
+        let scan = snapshot.scan(table, &ScanRequest::all(table)).unwrap();
+        let schema = scan.schema();
+        let found = concat_batches(&schema, &scan.batches().map(Result::unwrap).collect::<Vec<_>>()).unwrap();
+        let order = sort_to_indices(found.column(0), None, None).unwrap();
+        let found = take_record_batch(&found, &order).unwrap();
+        let starts = if table.definition.name == "sealed" { vec![0] } else { vec![0, ROWS] };
+        let expected: Vec<RecordBatch> = starts.into_iter().map(|first| rows(&table.definition, first)).collect();
+        let expected = concat_batches(&expected[0].schema(), &expected).unwrap();
+        for (position, column) in table.definition.columns.iter().enumerate() {
+            let plain = |array: &ArrayRef| match column.map {
+                Some(_) => cast(array, &DataType::Utf8).unwrap(),
+                None => Arc::clone(array),
+            };
+            let same = plain(found.column(position)).to_data() == plain(expected.column(position)).to_data();
+            assert!(same, "table {}, column {}", table.definition.name, column.name);
+        }
+    }
+    let stats = db.engine().stats(None).unwrap();
+    let chunks: Vec<(bool, bool)> =
+        stats.iter().map(|table| (table.fresh_chunks > 0, table.chunks > table.fresh_chunks)).collect();
+    assert_eq!(chunks, [(true, false), (false, true), (true, true), (true, true)], "fresh and sealed chunks");
+}
+
+#[test]
+fn all_types_of_a_store_of_format_1_are_read_and_it_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = golden(folder.path(), "types.db", write_types);
+    let db = open_quiet(&path).unwrap();
+    assert_sound(&db);
+    assert_types(&db);
+    // It is written to, and sealed, as if it were new.
+    for definition in tables().into_iter().filter(|definition| definition.name != "sealed") {
+        append(&db, &definition, 2 * ROWS);
+    }
+    let before = read_all(&db);
+    db.engine().recompress(None).unwrap();
+    assert!(read_all(&db) == before, "sealing changed an answer");
+    assert_sound(&db);
+}
+
+fn read_all(db: &Database) -> Vec<RecordBatch> {
+    let snapshot = db.snapshot().unwrap();
+    let read = |table: &atsdb::Table| {
+        let scan = snapshot.scan(table, &ScanRequest::all(table)).unwrap();
+        let schema = scan.schema();
+        let rows = concat_batches(&schema, &scan.batches().map(Result::unwrap).collect::<Vec<_>>()).unwrap();
+        let order = sort_to_indices(rows.column(0), None, None).unwrap();
+        take_record_batch(&rows, &order).unwrap()
+    };
+    snapshot.tables().iter().map(read).collect()
+}
+
+#[test]
+fn batches_of_a_store_of_format_1_are_read_and_remembered() {
+    let folder = tempfile::tempdir().unwrap();
+    let make = |db: &Database| {
+        create_tables(db);
+        for number in 0..20 {
+            send(db, Shape::Small, number).unwrap();
+            if number == 12 {
+                db.engine().recompress(None).unwrap();
+            }
+        }
+        // An import that never came to its end.
+        let stage = db.engine().store().open_stage(i64::MAX).unwrap();
+        db.engine().store().create_table(&definition("staged"), Some(stage)).unwrap();
+    };
+    let path = golden(folder.path(), "batches.db", make);
+    let db = open_quiet(&path).unwrap();
+    assert_sound(&db);
+    assert_batches(&read(&db.snapshot().unwrap()).unwrap(), Shape::Small, 0..20);
+    for number in 0..20 {
+        assert_eq!(send(&db, Shape::Small, number).unwrap(), Outcome::Duplicate);
+    }
+    assert_eq!(send(&db, Shape::Small, 20).unwrap(), Outcome::Committed);
+    db.engine().recompress(None).unwrap();
+    assert_batches(&read(&db.snapshot().unwrap()).unwrap(), Shape::Small, 0..21);
+    assert_sound(&db);
+}
+
+#[test]
+fn golden_stores_stay_small() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/format1");
+    let stores = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len());
+    assert!(stores.sum::<u64>() <= BYTES_MAX);
+}

@@ -30,6 +30,12 @@ pub(super) fn run(args: &ImportArgs) -> Result<()> {
     let database = settings::open(&args.url, Access::Create, &args.store, Some(&args.write))?;
     let engine = database.engine();
     let existing = existing_table(engine, &args.table)?;
+    if let Some(table) = &existing {
+        let unused = options::unused(&options, &table.definition)?;
+        if !unused.is_empty() {
+            eprintln!("note: table {} is there and stays as it is; not used: {}", args.table, unused.join(", "));
+        }
+    }
     if args.create_only {
         let report = atsdb_import::import(&args.table, inputs, &options, None, &mut Discard, &|_| ())?;
         return create(engine, existing, report);

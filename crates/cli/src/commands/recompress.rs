@@ -2,9 +2,11 @@
 
 use super::report;
 use crate::args::{ChangeArgs, ReportFormat};
+use crate::progress::{Ticker, bar};
 use crate::quantity::{show_bytes, show_count, show_duration, show_many, show_rows};
 use crate::settings::{self, Access};
-use atsdb_core::Result;
+use atsdb::Engine;
+use atsdb_core::{Result, Table, TimeRange};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -28,7 +30,9 @@ pub(super) fn run(args: &ChangeArgs) -> Result<()> {
     let engine = database.engine();
     let table = report::table_of(engine, args)?;
     let started = Instant::now();
+    let ticker = Ticker::new(sealing(engine.clone(), report::tables_of(engine, args)?));
     let sealed = engine.recompress(table.as_ref())?;
+    drop(ticker);
     let elapsed = started.elapsed();
     let sealed = Sealed {
         slices: sealed.slices,
@@ -63,4 +67,25 @@ pub(super) fn run(args: &ChangeArgs) -> Result<()> {
             },
         )),
     }
+}
+
+/// How far it is: the rows that were fresh and are no more.
+fn sealing(engine: Engine, tables: Vec<Table>) -> impl Fn() -> String {
+    let total = fresh_rows(&engine, &tables).unwrap_or(0);
+    move || {
+        // A store that is too busy to tell is asked again at the next tick.
+        let fresh = fresh_rows(&engine, &tables).unwrap_or(total);
+        let sealed = total.saturating_sub(fresh);
+        format!("{} {} of {}", bar(sealed, total), show_count(sealed), show_rows(total))
+    }
+}
+
+fn fresh_rows(engine: &Engine, tables: &[Table]) -> Result<u64> {
+    let snapshot = engine.store().snapshot()?;
+    let mut rows = 0;
+    for table in tables {
+        let chunks = snapshot.chunks(table.id, TimeRange::ALL)?;
+        rows += chunks.iter().filter(|chunk| !chunk.sealed).map(|chunk| u64::from(chunk.row_count)).sum::<u64>();
+    }
+    Ok(rows)
 }

@@ -2,6 +2,7 @@
 
 use super::report;
 use crate::args::{ChangeArgs, ReportFormat};
+use crate::progress::Ticker;
 use crate::quantity::{show_bytes, show_many, show_rows};
 use crate::settings::{self, Access};
 use atsdb_core::Result;
@@ -20,7 +21,9 @@ pub(super) fn run(args: &ChangeArgs) -> Result<()> {
     let database = settings::open(&args.url, Access::Change, &args.store, Some(write))?;
     let engine = database.engine();
     let table = report::table_of(engine, args)?;
+    let ticker = Ticker::new(|| "dropping what has expired".to_owned());
     let dropped = engine.retain(table.as_ref())?;
+    drop(ticker);
     let dropped = Dropped { chunks: dropped.chunks, rows: dropped.rows, bytes: dropped.bytes };
     match args.format {
         ReportFormat::Json => report::write_text(&report::json(&dropped)?),

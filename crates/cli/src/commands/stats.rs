@@ -3,7 +3,7 @@
 use super::report::{self, show_time};
 use crate::args::{ReportArgs, ReportFormat};
 use crate::output::grid::{Heading, render};
-use crate::quantity::{show_bytes, show_count};
+use crate::quantity::{show_bytes, show_count, show_many, show_rows};
 use crate::settings::{self, Access};
 use atsdb::{ColumnStats, TableStats};
 use atsdb_core::{Result, TimeUnit};
@@ -50,7 +50,13 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
     let tables: Vec<TableJson> = stats.into_iter().map(|stats| table_json(unit_of(&stats.name), stats)).collect();
     match args.format {
         ReportFormat::Json => report::write_text(&report::json(&tables)?),
-        ReportFormat::Table => report::write_text(&for_people(&tables, table.is_some())),
+        ReportFormat::Table => {
+            let mut text = for_people(&tables, table.is_some());
+            if tables.len() > 1 {
+                text.push_str(&total(&tables, engine.store().size()?.total));
+            }
+            report::write_text(&text)
+        }
     }
 }
 
@@ -108,6 +114,12 @@ fn for_people(tables: &[TableJson], with_columns: bool) -> String {
         text.push_str(&render(&headings, &rows));
     }
     text
+}
+
+/// `the store: 2 tables, 26,115 rows, 1.23 MB`: more than the tables' bytes by what is everybody's.
+fn total(tables: &[TableJson], bytes: u64) -> String {
+    let rows = tables.iter().map(|table| table.rows).sum();
+    format!("\nthe store: {}, {}, {}\n", show_many(tables.len() as u64, "table"), show_rows(rows), show_bytes(bytes))
 }
 
 fn table_row(table: &TableJson) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 use super::report;
 use crate::args::{ReportArgs, ReportFormat};
+use crate::progress::Ticker;
 use crate::quantity::{show_many, show_rows};
 use crate::settings::{self, Access};
 use atsdb_core::{Error, Result};
@@ -27,7 +28,9 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
     let database = settings::open(&args.url, Access::Read, &args.store, None)?;
     let engine = database.engine();
     let table = report::table_of(engine, args)?;
+    let ticker = Ticker::new(|| "reading everything".to_owned());
     let checked = engine.verify(table.as_ref())?;
+    drop(ticker);
     let findings = checked.findings.into_iter();
     let checked = Checked {
         tables: checked.tables,
@@ -45,7 +48,8 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
         count => {
             let places = show_many(count as u64, "place");
             Err(Error::corrupt(format!("{} is damaged in {places}", args.url))
-                .with_hint("what is not named stays readable: save it with atsdb export"))
+                .with_hint("what is not named stays readable: save it with atsdb export -q, a query that leaves the damaged columns \
+                     or times out"))
         }
     }
 }

@@ -3,13 +3,13 @@
 //! Dictionaries are written as their values: a file allows one dictionary a column, and results may have many.
 
 use super::ResultWriter;
-use super::destination::Destination;
+use super::destination::{Destination, write_error};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::ipc::writer::{FileWriter, StreamWriter};
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_core::Result;
 use std::sync::Arc;
 
 enum Ipc<'a> {
@@ -20,6 +20,7 @@ enum Ipc<'a> {
 pub(super) struct ArrowIpcWriter<'a> {
     writer: Ipc<'a>,
     schema: SchemaRef,
+    place: String,
 }
 
 impl<'a> ArrowIpcWriter<'a> {
@@ -29,17 +30,20 @@ impl<'a> ArrowIpcWriter<'a> {
             _ => Arc::clone(field),
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let place = out.place().to_owned();
+        let refuse = |error: ArrowError| write_error(&place, error);
         let writer = if out.is_stdout() {
             Ipc::Stream(StreamWriter::try_new(out, &schema).map_err(refuse)?)
         } else {
             Ipc::File(FileWriter::try_new(out, &schema).map_err(refuse)?)
         };
-        Ok(Self { writer, schema })
+        Ok(Self { writer, schema, place })
     }
 }
 
 impl ResultWriter for ArrowIpcWriter<'_> {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let refuse = |error: ArrowError| write_error(&self.place, error);
         let columns = batch.columns().iter().zip(self.schema.fields());
         let columns = columns.map(|(column, field)| cast(column, field.data_type()).map_err(refuse));
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
@@ -53,13 +57,10 @@ impl ResultWriter for ArrowIpcWriter<'_> {
     }
 
     fn finish(&mut self) -> Result<()> {
+        let refuse = |error: ArrowError| write_error(&self.place, error);
         match &mut self.writer {
             Ipc::File(writer) => writer.finish().map_err(refuse),
             Ipc::Stream(writer) => writer.finish().map_err(refuse),
         }
     }
-}
-
-fn refuse(error: ArrowError) -> Error {
-    Error::new(ErrorKind::Unavailable, format!("cannot write Arrow: {error}")).with_source(error)
 }

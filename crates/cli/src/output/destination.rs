@@ -66,7 +66,8 @@ impl Destination {
             builder.prefix(".atsdb-").suffix(".part");
             #[cfg(unix)]
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-            let (file, temporary) = builder.tempfile_in(folder).map_err(refuse)?.into_parts();
+            let (file, temporary) =
+                builder.tempfile_in(folder).map_err(|error| refuse(without_path(error)))?.into_parts();
             crate::interrupt::remove_at_exit(Some(temporary.to_path_buf()));
             (Box::new(file.try_clone().map_err(refuse)?), Some((file, temporary, target)))
         };
@@ -77,6 +78,11 @@ impl Destination {
             Compression::Zstd => Encoder::Zstd(zstd::Encoder::new(plain, 3).map_err(refuse)?),
         };
         Ok(Self { encoder, place, file, is_stdout: false })
+    }
+
+    /// What messages call it.
+    pub(crate) fn place(&self) -> &str {
+        &self.place
     }
 
     /// Whether this is the standard output.
@@ -153,6 +159,20 @@ impl Write for Stdout {
     }
 }
 
-fn write_error(place: &str, error: io::Error) -> Error {
-    Error::new(ErrorKind::Unavailable, format!("cannot write {place}: {error}")).with_source(error)
+/// The error without the name of the unfinished file, which says nothing to the caller.
+fn without_path(error: io::Error) -> io::Error {
+    let text = error.to_string();
+    match text.split_once(" at path ") {
+        Some((reason, _)) => io::Error::new(error.kind(), reason.to_owned()),
+        None => error,
+    }
+}
+
+/// The error of a writer, told by what is at the bottom of it: the rest names the layers between.
+pub(crate) fn write_error(place: &str, error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    let mut cause: &dyn std::error::Error = &error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    Error::new(ErrorKind::Unavailable, format!("cannot write {place}: {cause}")).with_source(error)
 }

@@ -1,6 +1,7 @@
 //! Aligned columns of text for people.
 //!
-//! Control characters in values show as escapes, so that data cannot drive the terminal.
+//! A value of several lines keeps them, each but its last with a `+` behind it. Other control characters show as
+//! escapes, so that data cannot drive the terminal.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -30,7 +31,7 @@ pub(crate) fn widths(headings: &[Heading], rows: &[Vec<String>]) -> Vec<usize> {
     let mut widths: Vec<usize> = headings.iter().map(|heading| heading.text.width()).collect();
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.width());
+            *width = (*width).max(cell.split('\n').map(UnicodeWidthStr::width).max().unwrap_or(0));
         }
     }
     widths
@@ -49,17 +50,40 @@ pub(crate) fn write_head(headings: &[Heading], widths: &[usize], out: &mut Strin
 
 /// Appends one row; a cell wider than its column pushes the others to the right.
 pub(crate) fn write_row(cells: &[String], headings: &[Heading], widths: &[usize], out: &mut String) {
-    for (position, ((cell, heading), width)) in cells.iter().zip(headings).zip(widths).enumerate() {
-        out.push_str(if position > 0 { " | " } else { "" });
-        let padding = std::iter::repeat_n(' ', width.saturating_sub(cell.width()));
+    if !cells.iter().any(|cell| cell.contains('\n')) {
+        return write_line(cells.iter().map(|cell| (cell.as_str(), false)), headings, widths, out);
+    }
+    let lines: Vec<Vec<&str>> = cells.iter().map(|cell| cell.split('\n').collect()).collect();
+    for line in 0..lines.iter().map(Vec::len).max().unwrap_or(0) {
+        let texts = lines.iter().map(|cell| (cell.get(line).copied().unwrap_or_default(), line + 1 < cell.len()));
+        write_line(texts, headings, widths, out);
+    }
+}
+
+/// Appends one line of a row: of each cell its text, and whether it goes on in the next line.
+fn write_line<'a>(
+    texts: impl ExactSizeIterator<Item = (&'a str, bool)>,
+    headings: &[Heading],
+    widths: &[usize],
+    out: &mut String,
+) {
+    let last = texts.len().saturating_sub(1);
+    for (position, (((text, goes_on), heading), width)) in texts.zip(headings).zip(widths).enumerate() {
+        let padding = std::iter::repeat_n(' ', width.saturating_sub(text.width()));
         if heading.is_right {
             out.extend(padding);
-            out.push_str(cell);
+            out.push_str(text);
         } else {
-            out.push_str(cell);
-            if position + 1 < cells.len() {
+            out.push_str(text);
+            if position < last || goes_on {
                 out.extend(padding);
             }
+        }
+        match (position < last, goes_on) {
+            (true, true) => out.push_str("+| "),
+            (true, false) => out.push_str(" | "),
+            (false, true) => out.push('+'),
+            (false, false) => {}
         }
     }
     out.push('\n');
@@ -78,11 +102,20 @@ pub(crate) fn render(headings: &[Heading], rows: &[Vec<String>]) -> String {
 
 /// The text with its control characters as escapes.
 pub(crate) fn printable(text: &str) -> String {
-    if !text.chars().any(char::is_control) {
+    escaped(text, char::is_control)
+}
+
+/// The same, but line ends stay.
+pub(crate) fn printable_lines(text: &str) -> String {
+    escaped(text, |character| character.is_control() && character != '\n')
+}
+
+fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
+    if !text.chars().any(&is_escaped) {
         return text.to_owned();
     }
     text.chars().fold(String::new(), |mut out, character| {
-        match character.is_control() {
+        match is_escaped(character) {
             true => out.extend(character.escape_default()),
             false => out.push(character),
         }
@@ -105,5 +138,13 @@ mod tests {
     #[test]
     fn values_cannot_drive_the_terminal() {
         assert_eq!(printable("a\u{1b}[31m\nb"), "a\\u{1b}[31m\\nb");
+        assert_eq!(printable_lines("a\u{1b}[31m\nb\r\n"), "a\\u{1b}[31m\nb\\r\n");
+    }
+
+    #[test]
+    fn a_value_of_several_lines_keeps_them_in_its_column() {
+        let headings = [Heading::left("a"), Heading::right("b"), Heading::left("c")];
+        let rows = [vec!["one\nlonger".to_owned(), "1".to_owned(), "x\ny".to_owned()]];
+        assert_eq!(render(&headings, &rows), "a      | b | c\n-------+---+--\none   +| 1 | x+\nlonger |   | y\n");
     }
 }

@@ -3,12 +3,12 @@
 //! Parquet has no seconds: a timestamp of seconds is written in milliseconds.
 
 use super::ResultWriter;
-use super::destination::Destination;
+use super::destination::{Destination, write_error};
 use arrow::array::ArrayRef;
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, Schema, SchemaRef, TimeUnit};
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_core::{Error, Result};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -20,6 +20,7 @@ const ROW_GROUP_ROWS: usize = 131_072;
 pub(super) struct ParquetWriter<'a> {
     writer: Option<ArrowWriter<&'a mut Destination>>,
     schema: SchemaRef,
+    place: String,
 }
 
 impl<'a> ParquetWriter<'a> {
@@ -32,13 +33,15 @@ impl<'a> ParquetWriter<'a> {
             _ => Arc::clone(field),
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let place = out.place().to_owned();
+        let refuse = |error| write_error(&place, error);
         let level = ZstdLevel::try_new(3).map_err(refuse)?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(level))
             .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
             .build();
         let writer = ArrowWriter::try_new(out, Arc::clone(&schema), Some(properties)).map_err(refuse)?;
-        Ok(Self { writer: Some(writer), schema })
+        Ok(Self { writer: Some(writer), schema, place })
     }
 }
 
@@ -46,14 +49,14 @@ impl ResultWriter for ParquetWriter<'_> {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let batch = fit(batch, &self.schema)?;
         match &mut self.writer {
-            Some(writer) => writer.write(&batch).map_err(refuse),
+            Some(writer) => writer.write(&batch).map_err(|error| write_error(&self.place, error)),
             None => Err(Error::internal("a finished Parquet file got more rows")),
         }
     }
 
     fn finish(&mut self) -> Result<()> {
         match self.writer.take() {
-            Some(writer) => writer.close().map(drop).map_err(refuse),
+            Some(writer) => writer.close().map(drop).map_err(|error| write_error(&self.place, error)),
             None => Ok(()),
         }
     }
@@ -75,8 +78,4 @@ fn fit(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
         .map_err(|error| Error::internal(format!("cannot build a Parquet batch: {error}")))
-}
-
-fn refuse(error: parquet::errors::ParquetError) -> Error {
-    Error::new(ErrorKind::Unavailable, format!("cannot write Parquet: {error}")).with_source(error)
 }

@@ -68,7 +68,7 @@ impl ResultWriter for TableWriter<'_> {
                 bytes.clear();
                 column.write(row, &mut bytes);
                 self.held_bytes += bytes.len();
-                cells.push(grid::printable(&String::from_utf8_lossy(&bytes)));
+                cells.push(grid::printable_lines(&String::from_utf8_lossy(&bytes)));
             }
             self.held.push(cells);
             if self.held.len() >= ROWS_HELD || self.held_bytes >= BYTES_HELD {

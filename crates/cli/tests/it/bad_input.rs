@@ -22,6 +22,9 @@ fn misspelt_flags_and_commands_get_the_nearest() {
     case.run(&["tabels"]).failed(1, &["did you mean atsdb tables?"]);
     case.run(&["serve", "a.db"]).failed(1, &["no command named serve", "there are: sql, import"]);
     case.run(&["sql"]).failed(1, &["URL"]);
+    let run = case.run(&["export", "a.db", "t", "--format", "xml"]);
+    assert!(!run.stderr.contains("For more information"), "{}", run.stderr);
+    run.failed(1, &["xml", "possible values: table, csv"]);
     assert!(case.names().is_empty(), "{:?}", case.names());
 }
 
@@ -32,6 +35,20 @@ fn what_is_no_store_is_left_alone() {
     case.run(&["sql", "notes.txt", "SELECT 1"]).failed(2, &["notes.txt"]);
     assert!(case.read("notes.txt").starts_with("these are notes"));
     case.run(&["sql", "mysql://host/db", "SELECT 1"]).failed(1, &["mysql"]);
+}
+
+#[test]
+fn output_that_cannot_be_written_is_named_and_nothing_else() {
+    let case = Case::new().with_store();
+    let run = case.run(&["export", "a.db", "readings", "-o", "no/x.csv"]);
+    assert!(!run.stderr.contains(".part"), "{}", run.stderr);
+    run.failed(2, &["cannot write no/x.csv: No such file"]);
+    if std::path::Path::new("/dev/full").exists() {
+        for format in ["csv", "json", "parquet", "arrow"] {
+            let arguments = ["export", "a.db", "readings", "-o", "/dev/full", "--format", format];
+            case.run(&arguments).failed(2, &["cannot write /dev/full: No space left"]);
+        }
+    }
 }
 
 #[test]

@@ -52,6 +52,27 @@ fn table_aligns_and_is_the_default_in_a_pipe() {
 }
 
 #[test]
+fn a_plan_stands_in_a_table_line_by_line() {
+    let text = Case::new().run(&["sql", "memory:", "EXPLAIN SELECT 1 AS a"]).well().text();
+    assert!(!text.contains("\\n") && text.lines().count() > 4, "{text}");
+}
+
+#[test]
+fn what_is_exported_comes_back_the_same() {
+    let case = Case::new().with_store();
+    let rows = case.query("a.db", QUERY);
+    let schema = case.run(&["schema", "a.db"]).well().text();
+    for ending in ["csv", "tsv", "json", "jsonl", "parquet", "csv.gz", "jsonl.zst"] {
+        let (file, store) = (format!("x.{ending}"), format!("{ending}.db"));
+        case.run(&["export", "a.db", "readings", "-o", &file]).well();
+        case.run(&["sql", &store, &schema]).well();
+        let run = case.run(&["import", &store, "readings", &file]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        assert_eq!(case.query(&store, QUERY), rows, "{ending}");
+    }
+}
+
+#[test]
 fn markdown_is_a_table() {
     let text = shown("markdown");
     assert!(

@@ -58,6 +58,30 @@ fn a_bad_record_stops_everything_or_is_counted() {
 }
 
 #[test]
+fn flags_that_a_table_that_is_there_does_not_follow_are_told() {
+    let case = Case::new();
+    case.write("w.csv", "time,v,s\n2024-03-01,1,x\n");
+    let import = |flags: &[&str]| case.run(&[&["import", "a.db", "t", "w.csv"], flags].concat());
+    assert_eq!(import(&["--slice", "month", "--map", "s:u16", "--key", "s"]).code, 0);
+    let same = import(&["--slice", "month", "--map", "s:u16", "--key", "s"]);
+    assert_eq!((same.code, same.stderr.as_str()), (0, ""));
+    let other = import(&["--slice", "day", "--map", "s:u8", "--map", "v", "--key", "v"]);
+    assert_eq!(other.code, 0, "{}", other.stderr);
+    assert!(other.stderr.contains("not used: --slice day, --key v, --map s:u8, --map v"), "{}", other.stderr);
+    import(&["--map", "ss"]).failed(2, &["ss", "did you mean s?"]);
+}
+
+#[test]
+fn a_full_dictionary_names_the_flag_that_declares_a_wider_one() {
+    let case = Case::new();
+    let rows: String = (0..300).map(|row| format!("2024-03-01,v{row}\n")).collect();
+    case.write("w.csv", format!("time,s\n{rows}"));
+    case.run(&["import", "a.db", "t", "w.csv", "--map", "s:u8"]).failed(2, &["dictionary of column s", "--map s:u16"]);
+    case.run(&["sql", "a.db", "CREATE TABLE t (time DATE, s TEXT) WITH (time = 'time', map = 's:u8')"]).well();
+    case.run(&["import", "a.db", "t", "w.csv"]).failed(2, &["dictionary of column s", "into a new table"]);
+}
+
+#[test]
 fn create_only_stores_no_row() {
     let case = Case::new();
     case.write("w.csv", "time,v\n2024-03-01,1\n");

@@ -27,6 +27,10 @@ fn stats_has_the_fields_that_programs_rely_on() {
     assert!(column["encoding"].is_string() && column["bytes"].as_u64().is_some(), "{column}");
     let text = case.run(&["stats", "a.db", "readings"]).well().text();
     assert!(text.contains("bytes a row") && text.contains("encoding"), "{text}");
+    assert!(!case.run(&["stats", "a.db"]).well().text().contains("the store:"));
+    case.run(&["sql", "a.db", "CREATE TABLE other (a INT); INSERT INTO other VALUES (1)"]).well();
+    let text = case.run(&["stats", "a.db"]).well().text();
+    assert!(text.contains("\nthe store: 2 tables, 4 rows, "), "{text}");
 }
 
 #[test]
@@ -51,7 +55,8 @@ fn recompress_seals_and_changes_no_answer() {
     let case = Case::new().with_store();
     let rows = case.query("a.db", "SELECT * FROM readings ORDER BY time");
     let text = case.run(&["recompress", "a.db"]).well().text();
-    assert!(text.contains(" before, ") && text.contains("durability full"), "{text}");
+    assert!(text.starts_with("sealed 3 rows in 2 slices: ") && text.contains("; 2 chunks before, 2 after; "), "{text}");
+    assert!(text.contains("durability full"), "{text}");
     assert_eq!(json(&case, "stats")[0]["fresh_chunks"].as_u64(), Some(0));
     assert_eq!(case.query("a.db", "SELECT * FROM readings ORDER BY time"), rows);
     assert_eq!(case.run(&["recompress", "a.db", "readings"]).well().text(), "everything is sealed already\n");

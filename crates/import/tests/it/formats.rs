@@ -1,7 +1,7 @@
 //! Separators, quotes, headers, compression, JSON, Parquet.
 
 use crate::support::{csv, refused, run, text, with};
-use arrow::array::{Int64Array, StringArray, TimestampMillisecondArray};
+use arrow::array::{Int64Array, StringArray, TimestampMillisecondArray, UInt64Array};
 use arrow::record_batch::RecordBatch;
 use atsdb_import::Options;
 use std::io::Write;
@@ -117,6 +117,17 @@ fn json_strings_are_times_or_text_never_numbers() {
 }
 
 #[test]
+fn floats_that_json_has_no_number_for_are_floats_beside_numbers() {
+    let content = "{\"v\":1,\"w\":\"NaN\"}\n{\"v\":\"NaN\",\"w\":\"x\"}\n{\"v\":\"-inf\",\"w\":\"inf\"}\n";
+    let imported = run(vec![text("a.jsonl", content)], &Options::default(), None).unwrap();
+    assert_eq!(imported.columns(), ["v float64", "w text"]);
+    assert_eq!(
+        (imported.texts("v").join(" "), imported.texts("w").join(" ")),
+        ("1.0 NaN -inf".into(), "NaN x inf".into())
+    );
+}
+
+#[test]
 fn a_json_name_that_comes_late_is_a_column() {
     let mut content = "{\"a\":1}\n".repeat(700_000);
     content.push_str("{\"a\":2,\"late\":3}\n");
@@ -141,6 +152,18 @@ fn parquet_keeps_its_types() {
     assert_eq!(imported.columns(), ["*ts timestamp_ms", "sensor text", "n int64"]);
     assert_eq!(imported.texts("ts"), ["2023-11-14T22:13:20Z", "2023-11-14T22:14:20Z"]);
     assert_eq!(imported.texts("n"), ["1", "∅"]);
+}
+
+#[test]
+fn parquet_may_hold_every_unsigned_number() {
+    let batch = RecordBatch::try_from_iter([("n", Arc::new(UInt64Array::from(vec![0, u64::MAX])) as _)]).unwrap();
+    let mut bytes = Vec::new();
+    let mut writer = parquet::arrow::ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let imported = run(vec![text("a.parquet", bytes)], &Options::default(), None).unwrap();
+    assert_eq!(imported.columns(), ["n uint64"]);
+    assert_eq!(imported.texts("n"), ["0", "18446744073709551615"]);
 }
 
 #[test]

@@ -173,3 +173,9 @@ fn a_file_without_the_time_of_the_others_is_an_error_or_is_skipped() {
     let imported = run(inputs(), &Options { skip_bad: true, ..Options::default() }, None).unwrap();
     assert_eq!((imported.report.row_count, imported.report.skipped_count), (1, 2));
 }
+
+#[test]
+fn one_bad_time_among_two_is_a_bad_record_and_no_plain_table() {
+    let error = refused("time,v\n2024-01-01 00:00:00,1\n2024-13-01 00:00:00,2\n");
+    assert!(error.message().contains("line 3, column time"), "{error}");
+}

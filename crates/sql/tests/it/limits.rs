@@ -1,4 +1,3 @@
-#![allow(clippy::print_stderr)] // The figure of the ignored test.
 //! What a statement may not do to the process: overflow the stack, take all memory, run when it was stopped.
 
 use crate::stores::session;
@@ -86,23 +85,4 @@ fn a_thousand_columns_are_inserted_and_read() {
     execute(&session, &format!("INSERT INTO wide VALUES ('2024-01-01', {})", values.join(", ")), &[]).unwrap();
     assert_eq!(execute(&session, "SELECT c998, C0 FROM wide", &[]).unwrap(), ["998 | 0"]);
     assert_eq!(execute(&session, "SELECT * FROM wide", &[]).unwrap().len(), 1);
-}
-
-#[test]
-#[ignore = "prints a figure"]
-fn cost_of_a_single_row_insert() {
-    let (session, _directory) = session("memory");
-    execute(&session, "CREATE TABLE t (time TIMESTAMP, sensor TEXT, v INT) WITH (map = 'sensor:u32')", &[]).unwrap();
-    let sql = "INSERT INTO t VALUES ('2024-01-01 00:00:00', 'a', 1)";
-    let statement = session.statements(sql).next().unwrap().unwrap();
-    for (what, count) in [("insert", 2_000), ("split", 200_000)] {
-        let start = Instant::now();
-        for _ in 0..count {
-            match what {
-                "insert" => drop(session.execute(&statement, &[]).unwrap()),
-                _ => drop(session.statements(sql).next()),
-            }
-        }
-        eprintln!("{what}: {:?} each", start.elapsed() / count);
-    }
 }

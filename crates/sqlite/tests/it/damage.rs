@@ -32,6 +32,8 @@ fn verify_names_what_contradicts() {
         ("DELETE FROM atsdb_map WHERE id = 1", "dictionary of column 1 of table 1"),
         ("UPDATE atsdb_table SET name = 'u'", "table 1"),
         ("UPDATE atsdb_table SET definition = '{'", "table 1"),
+        ("UPDATE atsdb_table SET definition = replace(definition, 'float64', 'float32')", "table 1"),
+        ("UPDATE atsdb_map SET value = x'7a' WHERE id = 1", "dictionary of column 1 of table 1"),
         ("DELETE FROM sqlite_sequence WHERE name = 'atsdb_chunk'", "atsdb_chunk"),
     ];
     for (damage, place) in damages {

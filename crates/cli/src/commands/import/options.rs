@@ -1,7 +1,7 @@
 //! What the flags of `atsdb import` mean to the importer.
 
 use crate::args::{DateOrderArg, ImportArgs, ImportFormat};
-use atsdb_core::{BatchId, Error, MapWidth, Result, SliceWidth, TimeUnit};
+use atsdb_core::{BatchId, ColumnId, Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit};
 use atsdb_import::{DateOrder, Format, Input, Options};
 use std::path::Path;
 
@@ -28,6 +28,27 @@ pub(super) fn options(args: &ImportArgs) -> Result<Options> {
         skip_bad: args.skip_bad,
         file_column: args.file_column.clone(),
     })
+}
+
+/// The flags that ask for another table than the one that is there.
+pub(super) fn unused(options: &Options, definition: &TableDefinition) -> Result<Vec<String>> {
+    let mut unused = Vec::new();
+    if let Some(slice) = options.slice.filter(|slice| *slice != definition.slice) {
+        unused.push(format!("--slice {}", slice.name()));
+    }
+    let key: Vec<ColumnId> =
+        options.key.iter().map(|name| definition.column(name).map(|column| column.id)).collect::<Result<_>>()?;
+    if !key.is_empty() && key != definition.key {
+        unused.push(format!("--key {}", options.key.join(",")));
+    }
+    for (name, width) in &options.map {
+        let map = definition.column(name)?.map;
+        if map.is_none() || width.is_some() && *width != map {
+            let width = width.map_or(String::new(), |width| format!(":{}", width.name()));
+            unused.push(format!("--map {name}{width}"));
+        }
+    }
+    Ok(unused)
 }
 
 /// The files; stdin at most once.

@@ -50,9 +50,21 @@ impl atsdb_import::Sink for BatchSink<'_> {
     fn rows(&mut self, rows: RecordBatch) -> Result<()> {
         interrupt::check()?;
         match &mut self.open {
-            Some((batch, table)) => batch.append(table, &rows),
+            Some((batch, table)) => {
+                batch.append(table, &rows).map_err(|error| with_flag(error, self.existing.is_some()))
+            }
             None => Err(Error::internal("the importer gave rows before a table")),
         }
+    }
+}
+
+/// A full dictionary, with the flag of the import that declares a wider one instead of the SQL.
+fn with_flag(error: Error, is_existing: bool) -> Error {
+    let sql = error.hint().and_then(|hint| hint.strip_prefix("declare it wider: map = '")?.strip_suffix('\''));
+    match sql.map(str::to_owned) {
+        Some(map) if is_existing => error.with_hint(format!("import into a new table, with --map {map}")),
+        Some(map) => error.with_hint(format!("declare it wider: --map {map}")),
+        None => error,
     }
 }
 
