@@ -32,6 +32,7 @@ fn end() -> ! {
     if let Some(path) = REMOVE_AT_EXIT.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take() {
         let _ = std::fs::remove_file(path);
     }
+    crate::progress::clear();
     eprintln!("interrupted");
     std::process::exit(EXIT_CODE);
 }

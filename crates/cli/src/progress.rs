@@ -3,6 +3,7 @@
 use crate::quantity::{show_bytes, show_rows};
 use std::cell::Cell;
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -11,6 +12,23 @@ const QUIET: Duration = Duration::from_secs(2);
 const INTERVAL: Duration = Duration::from_millis(100);
 const TICK: Duration = Duration::from_millis(500);
 const BAR_WIDTH: usize = 24;
+
+/// Whether a line stands on the terminal now.
+static IS_SHOWN: AtomicBool = AtomicBool::new(false);
+
+fn show(line: &str) {
+    IS_SHOWN.store(true, Ordering::SeqCst);
+    eprint!("\r\x1b[K{line}");
+    // A terminal that is gone needs no progress.
+    let _ = std::io::stderr().flush();
+}
+
+/// Takes the line away, if there is one, so that a message can stand in its place.
+pub(crate) fn clear() {
+    if IS_SHOWN.swap(false, Ordering::SeqCst) {
+        eprint!("\r\x1b[K");
+    }
+}
 
 /// The progress of one piece of work. The line vanishes with it.
 pub(crate) struct Progress {
@@ -34,22 +52,14 @@ impl Progress {
         }
         self.shown.set(Some(now));
         let seconds = (now - self.started).as_secs();
-        eprint!(
-            "\r\x1b[K{} {} of {}, {}, {seconds} s",
-            bar(done, total),
-            show_bytes(done),
-            show_bytes(total),
-            show_rows(rows)
-        );
-        let _ = std::io::stderr().flush();
+        let (bar, done, total) = (bar(done, total), show_bytes(done), show_bytes(total));
+        show(&format!("{bar} {done} of {total}, {}, {seconds} s", show_rows(rows)));
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if self.shown.get().is_some() {
-            eprint!("\r\x1b[K");
-        }
+        clear();
     }
 }
 
@@ -71,13 +81,10 @@ impl Ticker {
         let thread = std::thread::spawn(move || {
             let mut wait = QUIET;
             while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-                eprint!("\r\x1b[K{}, {} s", describe(), started.elapsed().as_secs());
-                let _ = std::io::stderr().flush();
+                show(&format!("{}, {} s", describe(), started.elapsed().as_secs()));
                 wait = TICK;
             }
-            if wait == TICK {
-                eprint!("\r\x1b[K");
-            }
+            clear();
         });
         Self { stop: Some(stop), thread: Some(thread) }
     }

@@ -94,14 +94,20 @@ fn first_record(separator: Separator, text: &[u8]) -> (Vec<Field>, usize) {
 
 /// The separator that cuts the records most evenly, the header with them.
 fn separator_of(text: &[u8]) -> Separator {
-    let mut best = (Separator(b','), (false, 0, 1));
+    let mut best = (Separator(b','), (0, 0, 1));
     for candidate in [b',', b';', b'\t', b'|'].map(Separator) {
         let widths = candidate.widths(text, LOOK_RECORDS);
         let data = if widths.len() > 1 { &widths[1..] } else { &widths[..] };
         let Some(width) = most_frequent(data).filter(|width| *width > 1) else { continue };
         let first_width = widths.first().copied().unwrap_or(0);
         let even = data.iter().filter(|other| **other == width).count() * 100 / data.len();
-        let score = (first_width == width || first_width + 1 == width, even / 5, width);
+        // A header with a name too few counts less: `time;v` above `10:00;1,5` is no comma.
+        let fit = match first_width {
+            _ if first_width == width => 2,
+            _ if first_width + 1 == width => 1,
+            _ => 0,
+        };
+        let score = (fit, even / 5, width);
         if score > best.1 {
             best = (candidate, score);
         }

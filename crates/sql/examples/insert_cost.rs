@@ -22,8 +22,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sqlite: Arc<dyn Store> = Arc::new(SqliteStore::open(&directory.path().join("atsdb.db"), &options)?);
 
     let in_memory = session(memory)?;
-    let split = each(200_000, |row| Ok(drop(in_memory.statements(&insert(row)).next())))?;
-    let written = each(200_000, |row| Ok(drop(insert(row))))?;
+    let split = each(200_000, |row| {
+        in_memory.statements(&insert(row)).next().ok_or("no statement")??;
+        Ok(())
+    })?;
+    let written = each(200_000, |row| {
+        std::hint::black_box(insert(row));
+        Ok(())
+    })?;
     // A row that is refused for its time goes through everything but the store.
     let refused = "INSERT INTO t VALUES ('2024-01-01 00:00:00', 'sensor 1', 'x')";
     let statement = in_memory.statements(refused).next().ok_or("no statement")??;
@@ -41,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("one-row INSERT, each its own commit, {ROWS} of each");
     println!("  split the script            {:>9.2} us", micros(split.saturating_sub(written)));
     println!("  find the table, read a row  {:>9.2} us", micros(read));
-    println!("  append and commit, memory    {:>9.2} us", micros(memory.saturating_sub(read + split)));
+    println!("  append and commit, memory   {:>9.2} us", micros(memory.saturating_sub(read + split)));
     println!("  all, memory store           {:>9.2} us", micros(memory));
     println!("  all, SQLite store           {:>9.2} us", micros(file));
     println!("  plain SQLite, autocommit    {:>9.2} us", micros(plain));

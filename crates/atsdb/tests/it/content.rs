@@ -137,7 +137,14 @@ fn noise(number: u64, row_count: usize, row_bytes: usize) -> Part {
         row_count,
         |_| 0,
         |rows| {
-            let value = |row: usize| Random::new(number << 20 | row as u64).bytes(row_bytes);
+            let value = |row: usize| {
+                let mut random = Random::new(number << 20 | row as u64);
+                let mut bytes = Vec::with_capacity(row_bytes + 8);
+                while bytes.len() < row_bytes {
+                    bytes.extend_from_slice(&random.bits().to_le_bytes());
+                }
+                bytes
+            };
             vec![("bytes", Arc::new(BinaryArray::from_iter_values(rows.map(value))) as ArrayRef)]
         },
     )

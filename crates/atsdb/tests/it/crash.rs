@@ -13,24 +13,27 @@ const DAY_MS: i64 = 86_400_000;
 /// Kills a writer again and again at random moments; after each time, what it acknowledged is there, and nothing else
 /// but perhaps the batch that it was sending.
 fn kill_writers(task: &str, shape: Shape, store_count: u64, kills_per_store: u32, pause_ms_max: u64) {
-    let mut acknowledged_total = 0;
     for number in 0..store_count {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");
         create_tables(&open(&path));
         let mut random = Random::new(number);
-        for _ in 0..kills_per_store {
+        for kill in 0..kills_per_store {
+            let before = Acknowledged::read(&path).len();
             let mut writer = other_process("crash::a_writer_until_killed", &path, task).spawn().unwrap();
+            // Every other one gets somewhere before its moment comes, however slow the machine is.
+            while kill % 2 == 1 && Acknowledged::read(&path).len() == before {
+                assert!(writer.try_wait().unwrap().is_none(), "it ended by itself");
+                std::thread::sleep(Duration::from_millis(1));
+            }
             std::thread::sleep(Duration::from_millis(5 + random.below(pause_ms_max)));
             writer.kill().unwrap();
             writer.wait().unwrap();
             assert_no_complaints(&path);
             check_what_is_left(&path, shape);
         }
-        acknowledged_total += Acknowledged::read(&path).len();
         check_that_nothing_counts_twice(&path, shape);
     }
-    assert!(acknowledged_total as u64 > 3 * store_count, "the writers did nothing: {acknowledged_total}");
 }
 
 fn check_what_is_left(path: &Path, shape: Shape) {
@@ -77,7 +80,7 @@ fn writers_killed_70_times_while_sealing_lose_nothing_that_was_acknowledged() {
 
 #[test]
 fn writers_killed_60_times_while_importing_lose_nothing_that_was_acknowledged() {
-    kill_writers("import", Shape::Import, 4, 15, 350);
+    kill_writers("import", Shape::Import, 4, 15, 250);
 }
 
 #[test]

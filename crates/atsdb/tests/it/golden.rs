@@ -62,7 +62,7 @@ fn tables() -> Vec<TableDefinition> {
     ]
 }
 
-const ROWS: usize = 240;
+const ROWS: usize = 150;
 
 /// Rows `first` to `first + ROWS`: extremes, NULLs, runs, noise, text of all kinds.
 fn rows(definition: &TableDefinition, first: usize) -> RecordBatch {
@@ -213,9 +213,9 @@ fn batches_of_a_store_of_format_1_are_read_and_remembered() {
     let folder = tempfile::tempdir().unwrap();
     let make = |db: &Database| {
         create_tables(db);
-        for number in 0..20 {
+        for number in 0..16 {
             send(db, Shape::Small, number).unwrap();
-            if number == 12 {
+            if number == 10 {
                 db.engine().recompress(None).unwrap();
             }
         }
@@ -226,13 +226,13 @@ fn batches_of_a_store_of_format_1_are_read_and_remembered() {
     let path = golden(folder.path(), "batches.db", make);
     let db = open_quiet(&path).unwrap();
     assert_sound(&db);
-    assert_batches(&read(&db.snapshot().unwrap()).unwrap(), Shape::Small, 0..20);
-    for number in 0..20 {
+    assert_batches(&read(&db.snapshot().unwrap()).unwrap(), Shape::Small, 0..16);
+    for number in 0..16 {
         assert_eq!(send(&db, Shape::Small, number).unwrap(), Outcome::Duplicate);
     }
-    assert_eq!(send(&db, Shape::Small, 20).unwrap(), Outcome::Committed);
+    assert_eq!(send(&db, Shape::Small, 16).unwrap(), Outcome::Committed);
     db.engine().recompress(None).unwrap();
-    assert_batches(&read(&db.snapshot().unwrap()).unwrap(), Shape::Small, 0..21);
+    assert_batches(&read(&db.snapshot().unwrap()).unwrap(), Shape::Small, 0..17);
     assert_sound(&db);
 }
 

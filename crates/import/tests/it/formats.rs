@@ -23,6 +23,12 @@ fn commas_in_the_text_do_not_win_over_the_semicolons_between() {
 }
 
 #[test]
+fn decimal_commas_do_not_win_over_the_semicolons_of_the_header() {
+    let imported = csv("time;v\r\n2024-02-01 10:00;1,5\r\n2024-02-01 11:00;2,5\r\n");
+    assert_eq!(imported.columns(), ["*time timestamp_us", "v text"]);
+}
+
+#[test]
 fn quoted_fields_hold_line_ends_and_quotes() {
     let imported = csv("a,b\r\n\"x,\r\n\"\"y\"\"\",1\r\n\"\",2\r\n");
     assert_eq!(imported.texts("a"), ["x,\r\n\"y\"", ""]);
