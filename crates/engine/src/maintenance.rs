@@ -32,7 +32,8 @@ impl Maintenance {
         let (nudge, nudges) = sync_channel(1);
         let weak = Arc::downgrade(shared);
         let holder = shared.environment.random()?.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let run = move || Caretaker { shared: weak, holder, seen: HashMap::new() }.run(&nudges);
+        let run =
+            move || Caretaker { shared: weak, holder, seen: HashMap::new(), damaged: HashMap::new() }.run(&nudges);
         let thread = std::thread::Builder::new().name("atsdb-maintenance".into()).spawn(run).map_err(|error| {
             Error::new(ErrorKind::Unavailable, "the operating system gave no thread").with_source(error)
         })?;
@@ -65,6 +66,8 @@ struct Caretaker {
     holder: String,
     /// The newest chunk of each slice with fresh chunks, at the last look.
     seen: HashMap<(TableId, i64), ChunkId>,
+    /// Slices that could not be sealed because a page is damaged, and their newest chunk then.
+    damaged: HashMap<(TableId, i64), ChunkId>,
 }
 
 impl Caretaker {
@@ -97,7 +100,14 @@ impl Caretaker {
             }
             let tables = engine.tables()?;
             if let Some(table) = tables.iter().find(|other| other.id == table) {
-                seal_slice(engine, table, slice_start, |entry| entry.id <= newest)?;
+                match seal_slice(engine, table, slice_start, |entry| entry.id <= newest) {
+                    Ok(_) => {}
+                    // A damaged slice is left to verify; it does not stop the others.
+                    Err(error) if error.kind() == ErrorKind::Corrupt => {
+                        self.damaged.insert((table.id, slice_start), newest);
+                    }
+                    Err(error) => return Err(error),
+                }
             }
             self.seen.remove(&(table, slice_start));
         }
@@ -131,6 +141,9 @@ impl Caretaker {
                 let last = definition.slice_of(slice[0].time_min).last;
                 let is_past = definition.time.is_some() && unit_ms(last) < i128::from(now_ms);
                 let key = (table.id, slice[0].slice_start);
+                if self.damaged.get(&key) == Some(&newest) {
+                    continue;
+                }
                 let is_quiet = self.seen.get(&key) == Some(&newest);
                 if fresh.len() >= FRESH_CHUNKS_MAX || (is_quiet && (is_past || definition.time.is_none())) {
                     due.push((table.id, slice[0].slice_start, newest));

@@ -58,10 +58,12 @@ impl SealReport {
 }
 
 impl Engine {
-    /// Seals every slice of one table, or of all, that has fresh chunks, and gives the space back.
+    /// Seals every slice of one table, or of all, that has fresh chunks, and gives the space back. A damaged slice is
+    /// left as it is, and told when the others are sealed.
     pub fn recompress(&self, table: Option<&Table>) -> Result<SealReport> {
         let tables = self.snapshot()?.tables().to_vec();
         let mut report = SealReport::default();
+        let mut damage = None;
         for table in tables.iter().filter(|other| table.is_none_or(|table| table.id == other.id)) {
             let mut slices: Vec<i64> = self
                 .shared
@@ -74,11 +76,19 @@ impl Engine {
                 .collect();
             slices.dedup();
             for slice_start in slices {
-                report.add(&seal_slice(self, table, slice_start, |_| true)?);
+                match seal_slice(self, table, slice_start, |_| true) {
+                    Ok(slice_report) => report.add(&slice_report),
+                    // Damage stays local: the other slices are sealed all the same.
+                    Err(error) if error.kind() == ErrorKind::Corrupt => damage = damage.or(Some(error)),
+                    Err(error) => return Err(error),
+                }
             }
         }
         self.reclaim()?;
-        Ok(report)
+        match damage {
+            Some(error) => Err(error),
+            None => Ok(report),
+        }
     }
 
     /// Gives back what nothing uses any more.

@@ -53,18 +53,9 @@ fn the_code_map_names_files_that_are_there() {
 
 #[test]
 fn nothing_is_left_open_in_the_code() {
-    let marks = ["TO", "FIX", "XX"].map(|start| {
-        format!(
-            "{start}{}",
-            if start == "FIX" {
-                "ME"
-            } else if start == "TO" {
-                "DO"
-            } else {
-                "X"
-            }
-        )
-    });
+    // Written apart, so that this file does not hold them.
+    let marks =
+        [["TO", "DO"].concat(), ["FIX", "ME"].concat(), ["todo", "!("].concat(), ["unimpl", "emented!("].concat()];
     for (path, text) in all(".rs") {
         for (line, content) in text.lines().enumerate() {
             let open = marks.iter().any(|mark| content.contains(mark.as_str()))

@@ -37,4 +37,7 @@ fn a_damaged_page_is_named_and_the_others_stay_readable() {
     assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
     assert!(report.findings[0].place.contains("column count"), "{:?}", report.findings);
     assert_eq!((report.chunks, report.rows), (3, 2_000));
+    let error = engine.recompress(None).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    assert_eq!(engine.stats(None).unwrap()[0].fresh_chunks, 1, "the other slices are sealed all the same");
 }

@@ -8,7 +8,6 @@ use std::thread;
 use std::time::Duration;
 
 #[test]
-#[ignore = "writes a gigabyte"]
 fn the_log_does_not_grow_without_end_under_readers_that_overlap() {
     let scratch = Scratch::new();
     let store = scratch.open_as("a.db", Durability::Off);

@@ -4,7 +4,6 @@ mod conformance;
 mod crash;
 mod damage;
 mod disk;
-mod figures;
 mod files;
 mod log;
 mod processes;

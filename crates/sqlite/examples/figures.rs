@@ -1,17 +1,21 @@
-//! Speeds, for people to look at; not run by itself:
-//! `cargo test --release -p atsdb-sqlite --test it figures -- --ignored --nocapture`. `ATSDB_FIGURES_DIR` chooses the
-//! disk.
+//! The speeds of the SQLite store, for people to look at:
+//! `cargo run --release -p atsdb-sqlite --example figures`. `ATSDB_FIGURES_DIR` chooses the disk.
 
-use crate::support::{NOW_MS, file_bytes};
+#![allow(clippy::print_stdout, reason = "a benchmark tells its figures")]
+
 use atsdb_core::{Change, ColumnId, Durability, Store, TimeRange};
 use atsdb_sqlite::{SqliteOptions, SqliteStore};
 use atsdb_testkit::sample::{Plan, Random, series_table};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-#[test]
-#[ignore = "a benchmark"]
-#[allow(clippy::print_stderr, reason = "a benchmark tells its figures")]
-fn figures() {
+const NOW_MS: i64 = 1_709_294_400_000;
+
+fn file_bytes(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+fn main() {
     let folder = std::env::var_os("ATSDB_FIGURES_DIR").unwrap_or_else(|| std::env::temp_dir().into());
     let scratch = tempfile::tempdir_in(folder).unwrap();
     for durability in Durability::ALL {
@@ -21,7 +25,7 @@ fn figures() {
         let (staged_bytes, time) = bulk(&store, table);
         let speed = |bytes: u64, time: Duration| bytes as f64 / 1e6 / time.as_secs_f64();
         let file = file_bytes(&path);
-        eprintln!(
+        println!(
             "{durability}: bulk staging {:.0} MB/s, file / payload {:.3}",
             speed(staged_bytes, time),
             file as f64 / staged_bytes as f64
@@ -34,7 +38,7 @@ fn figures() {
             let columns: Vec<_> = (0..9).map(ColumnId).collect();
             read += snapshot.read_pages(entry.id, &columns).unwrap().iter().map(|page| page.len() as u64).sum::<u64>();
         }
-        eprintln!("{durability}: reading pages {:.0} MB/s", speed(read, start.elapsed()));
+        println!("{durability}: reading pages {:.0} MB/s", speed(read, start.elapsed()));
         drop(snapshot);
 
         let (start, mut count) = (Instant::now(), 0);
@@ -43,7 +47,7 @@ fn figures() {
             store.commit(vec![Change { add, ..Change::default() }], NOW_MS).unwrap();
             count += 1;
         }
-        eprintln!("{durability}: small commits {:.0} a second", count as f64 / start.elapsed().as_secs_f64());
+        println!("{durability}: small commits {:.0} a second", count as f64 / start.elapsed().as_secs_f64());
 
         let listed = store.create_table(&series_table("listed"), None).unwrap().id;
         let add =
@@ -54,14 +58,14 @@ fn figures() {
         let all_time = start.elapsed();
         let start = Instant::now();
         let one = store.snapshot().unwrap().chunks(listed, TimeRange::from(9_999 * 86_400..)).unwrap().len();
-        eprintln!("{durability}: listing {all} chunks {all_time:?}, {one} of them {:?}", start.elapsed());
+        println!("{durability}: listing {all} chunks {all_time:?}, {one} of them {:?}", start.elapsed());
 
         let start = Instant::now();
         store.drop_table(table).unwrap();
         let drop_time = start.elapsed();
         let start = Instant::now();
         while store.reclaim(32 << 20, NOW_MS).unwrap().more {}
-        eprintln!(
+        println!(
             "{durability}: drop {drop_time:?}, reclaim {:.0} MB/s, {} bytes left",
             speed(file, start.elapsed()),
             file_bytes(&path)
