@@ -109,12 +109,21 @@ fn placed(error: Error, line: usize, first_line: usize, source: Option<&str>) ->
         (None, false) if script_line > 1 => format!("line {script_line}: {message}"),
         (None, _) => message,
     };
-    let placed = Error::new(error.kind(), message);
+    let placed = Error::new(kind_in_script(error.kind()), message);
     let placed = match error.hint() {
         Some(hint) => placed.with_hint(hint),
         None => placed,
     };
     placed.with_source(error)
+}
+
+/// What the statement itself is to blame for, its text or its values, is an SQL error: exit code 3. What the store is
+/// to blame for stays what it is.
+fn kind_in_script(kind: ErrorKind) -> ErrorKind {
+    match kind {
+        ErrorKind::NotFound | ErrorKind::Exists | ErrorKind::InvalidValue | ErrorKind::Limit => ErrorKind::Sql,
+        other => other,
+    }
 }
 
 #[cfg(test)]
@@ -134,5 +143,7 @@ mod tests {
         let error = placed(error, 3, 10, None);
         assert_eq!((error.message(), error.hint()), ("line 12: no table named x", Some("did you mean y?")));
         assert_eq!(placed(Error::new(ErrorKind::Sql, "no"), 1, 1, None).message(), "no");
+        assert_eq!(placed(Error::invalid("row 1: the time is NULL"), 1, 1, None).kind(), ErrorKind::Sql);
+        assert_eq!(placed(Error::corrupt("a page"), 1, 1, None).kind(), ErrorKind::Corrupt);
     }
 }

@@ -5,8 +5,8 @@ use crate::args::{ReportArgs, ReportFormat};
 use crate::output::grid::{Heading, render};
 use crate::quantity::{show_bytes, show_count, show_many, show_rows};
 use crate::settings::{self, Access};
-use atsdb::{ColumnStats, TableStats};
-use atsdb_core::{Result, TimeUnit};
+use atsdb::{ColumnStats, Engine, TableStats};
+use atsdb_core::{Result, Table, TimeUnit};
 use serde::Serialize;
 
 /// The fields that programs rely on.
@@ -39,6 +39,32 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
     let database = settings::open(&args.url, Access::Read, &args.store, None)?;
     let engine = database.engine();
     let table = report::table_of(engine, args)?;
+    match args.format {
+        ReportFormat::Json => report::write_text(&report::json(&tables_of(engine, table.as_ref())?)?),
+        ReportFormat::Table => report::write_text(&text(engine, table.as_ref())?),
+    }
+}
+
+/// The figures for people: all tables in one list with their total, or one table with its columns.
+pub(crate) fn text(engine: &Engine, table: Option<&Table>) -> Result<String> {
+    let tables = tables_of(engine, table)?;
+    let mut text = for_people(&tables, table.is_some());
+    if tables.len() > 1 {
+        text.push_str(&total(&tables, engine.store().size()?.total));
+    }
+    Ok(text)
+}
+
+/// How this process's cache of decoded columns does, in a line.
+pub(crate) fn cache_line(engine: &Engine) -> String {
+    let cache = engine.cache_stats();
+    let rate = cache.hit_rate().map_or("not used yet".to_owned(), |rate| {
+        format!("{:.1} % hits of {}", rate * 100.0, show_many(cache.hits + cache.misses, "lookup"))
+    });
+    format!("cache: {rate}; {} of {} held\n", show_bytes(cache.bytes), show_bytes(cache.bytes_max))
+}
+
+fn tables_of(engine: &Engine, table: Option<&Table>) -> Result<Vec<TableJson>> {
     let units: Vec<(String, TimeUnit)> = engine
         .tables()?
         .into_iter()
@@ -46,18 +72,8 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
         .collect();
     let unit_of =
         |name: &str| units.iter().find(|(other, _)| other == name).map_or(TimeUnit::Second, |(_, unit)| *unit);
-    let stats = engine.stats(table.as_ref())?;
-    let tables: Vec<TableJson> = stats.into_iter().map(|stats| table_json(unit_of(&stats.name), stats)).collect();
-    match args.format {
-        ReportFormat::Json => report::write_text(&report::json(&tables)?),
-        ReportFormat::Table => {
-            let mut text = for_people(&tables, table.is_some());
-            if tables.len() > 1 {
-                text.push_str(&total(&tables, engine.store().size()?.total));
-            }
-            report::write_text(&text)
-        }
-    }
+    let stats = engine.stats(table)?;
+    Ok(stats.into_iter().map(|stats| table_json(unit_of(&stats.name), stats)).collect())
 }
 
 fn table_json(unit: TimeUnit, stats: TableStats) -> TableJson {

@@ -9,6 +9,7 @@ pub(super) const HELP: &str = "\
 .help                this list
 .tables              the tables
 .schema [TABLE]      the CREATE TABLE of one table, or of all
+.stats [TABLE]       rows, bytes and encodings; how the cache does
 .mode FORMAT         how results are written: table, csv, tsv, json, jsonl, markdown
 .timing on|off       whether each statement's time is shown
 .read FILE           run the statements of a file
@@ -17,7 +18,7 @@ pub(super) const HELP: &str = "\
 SQL ends with ; and may go over several lines. Ctrl-C stops a statement, or drops what was typed.
 ";
 
-const NAMES: [&str; 8] = [".help", ".tables", ".schema", ".mode", ".timing", ".read", ".quit", ".exit"];
+const NAMES: [&str; 9] = [".help", ".tables", ".schema", ".stats", ".mode", ".timing", ".read", ".quit", ".exit"];
 
 /// One of them, with what it was given.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,6 +26,7 @@ pub(super) enum DotCommand {
     Help,
     Tables,
     Schema(Option<String>),
+    Stats(Option<String>),
     Mode(Format),
     Timing(bool),
     Read(String),
@@ -43,6 +45,8 @@ pub(super) fn parse(line: &str) -> Result<DotCommand> {
         (".quit" | ".exit" | ".q", "") => DotCommand::Quit,
         (".schema", "") => DotCommand::Schema(None),
         (".schema", table) => DotCommand::Schema(Some(table.to_owned())),
+        (".stats", "") => DotCommand::Stats(None),
+        (".stats", table) => DotCommand::Stats(Some(table.to_owned())),
         (".mode", "") => return Err(needs("a format").with_hint("use table, csv, tsv, json, jsonl or markdown")),
         (".mode", format) => DotCommand::Mode(Format::parse(format)?),
         (".timing" | ".timer", "on") => DotCommand::Timing(true),

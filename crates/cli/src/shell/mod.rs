@@ -93,6 +93,11 @@ impl Shell {
                     self.out.put(crate::commands::table_statement(&table.definition).as_bytes())?;
                 }
             }
+            DotCommand::Stats(name) => {
+                let table = name.map(|name| engine.table(&name)).transpose()?;
+                self.out.put(crate::commands::stats_text(engine, table.as_ref())?.as_bytes())?;
+                self.out.put(crate::commands::cache_line(engine).as_bytes())?;
+            }
             DotCommand::Mode(format) => {
                 if !format.is_text() {
                     return Err(Error::usage(format!("{} is no text for a terminal", format.name()))

@@ -24,6 +24,22 @@ SELECT 'not reached';
 }
 
 #[test]
+fn stats_in_the_shell_tell_how_the_cache_does() {
+    let case = Case::new();
+    let input = "\
+CREATE TABLE t (time TIMESTAMP, v INT);
+INSERT INTO t VALUES ('2024-01-01', 1);
+.stats t
+SELECT sum(v) FROM t;
+SELECT sum(v) FROM t;
+.stats
+";
+    let text = case.run_with(&[], input).well().text();
+    assert!(text.contains("cache: not used yet"), "{text}");
+    assert!(text.contains("cache: 50.0 % hits of 2 lookups"), "{text}");
+}
+
+#[test]
 fn a_wrong_dot_command_stops_a_script_with_its_line() {
     Case::new().run_with(&["memory:"], "SELECT 1;\n.tabels\n").failed(1, &["stdin, line 2", "did you mean .tables?"]);
 }
