@@ -41,7 +41,7 @@ pub struct TimeColumn {
     /// The column.
     pub column: ColumnId,
     /// What it counts. The unit of a timestamp column is its own; an integer column counts this unit.
-    /// A date column counts days, and `unit` is then seconds: see [`TimeColumn::scale`].
+    /// A date column counts days, and `unit` is then seconds: see [`TableDefinition::time_scale`].
     pub unit: TimeUnit,
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn fold(row: u64, cell: u64) -> u64 {
 }
 
 impl RowDigest {
-    /// Adds a row whose cells were [`fold`]ed, from 0 on.
+    /// Adds a row whose cells were folded, from 0 on.
     #[inline]
     pub fn add_row(&mut self, row: u64) {
         let mixed = (row ^ (row >> 32)).wrapping_mul(NULL);

@@ -34,7 +34,7 @@ SELECT sum(v) FROM t;
 SELECT sum(v) FROM t;
 .stats
 ";
-    let text = case.run_with(&[], input).well().text();
+    let text = case.run_with::<&str>(&[], input).well().text();
     assert!(text.contains("cache: not used yet"), "{text}");
     assert!(text.contains("cache: 50.0 % hits of 2 lookups"), "{text}");
 }

@@ -1,6 +1,6 @@
 //! Measures the import of separated values: writes a file of 9 columns, reads it into nothing, prints rows a second.
 //!
-//! `cargo run --release -p atsdb-import --example speed [ROWS [iso|epoch]]`
+//! `cargo run --release -p atsdb-import --example import_speed [ROWS [iso|epoch]]`
 
 use arrow::record_batch::RecordBatch;
 use atsdb_core::{Result, TableDefinition};

@@ -1,6 +1,6 @@
 //! Prints how fast pages are written and read, and how many bytes a value takes, on data of several shapes.
 //!
-//! `cargo run --release -p atsdb-codec --example speed [SHAPE]`: one core, the best of several runs.
+//! `cargo run --release -p atsdb-codec --example codec_speed [SHAPE]`: one core, the best of several runs.
 
 #![allow(clippy::print_stdout)] // What this program is for.
 
