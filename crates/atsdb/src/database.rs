@@ -1,7 +1,7 @@
 //! The handle of an open store.
 
 use crate::typed::{TableOptions, TypedTable};
-use atsdb_core::{BatchId, Error, ErrorKind, Result, Table, TableDefinition};
+use atsdb_core::{BatchId, ErrorKind, Result, Table, TableDefinition};
 use atsdb_engine::{Appender, Batch, Engine, ReadSnapshot, Record};
 #[cfg(feature = "sql")]
 use atsdb_sql::{Answer, Session, SessionOptions};
@@ -87,7 +87,7 @@ impl Database {
             }
             answer = Some(session.execute(&statement?, &[])?);
         }
-        answer.ok_or_else(|| Error::new(ErrorKind::Sql, "there is no statement in the text"))
+        answer.ok_or_else(|| atsdb_core::Error::new(ErrorKind::Sql, "there is no statement in the text"))
     }
 
     /// A session of its own, with its own bounds.
