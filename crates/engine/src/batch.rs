@@ -220,6 +220,7 @@ impl Drop for Batch {
         if let Some(stage) = self.stage {
             // What stays is reclaimed when the stage has been idle for long.
             let _ = self.engine.shared.store.abandon_stage(stage);
+            self.engine.give_back();
         }
     }
 }

@@ -102,12 +102,19 @@ impl Engine {
         self.shared.store.create_table(definition, None)
     }
 
-    /// Drops a table with all its rows. What it occupied is given back in the background.
+    /// Drops a table with all its rows, and gives back what it occupied.
     pub fn drop_table(&self, table: &Table) -> Result<()> {
         self.shared.store.drop_table(table.id)?;
         self.shared.dictionaries.forget(table.id);
-        self.nudge_maintenance();
+        self.give_back();
         Ok(())
+    }
+
+    /// Gives back what nothing uses any more, for work that is done whether or not that succeeds: what cannot be given
+    /// back now, the background thread tries again.
+    pub(crate) fn give_back(&self) {
+        let _ = self.reclaim();
+        self.nudge_maintenance();
     }
 
     /// A batch: rows of any number of tables that become visible together. With an id, sent twice, it counts once.

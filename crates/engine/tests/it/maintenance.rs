@@ -88,3 +88,23 @@ fn one_late_row_does_not_rewrite_a_large_slice() {
     assert_eq!((report.chunks_before, report.chunks_after), (1, 1));
     assert_eq!(engine.stats(None).unwrap()[0].rows, 1_200_001);
 }
+
+#[test]
+fn a_dropped_table_and_a_given_up_batch_leave_the_file_as_small_as_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.db");
+    let engine = engine(sqlite(&path), SystemEnvironment);
+    let noise = |second: i64| (second.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64) >> 33) as i32;
+    let rows: Vec<_> = (0..100_000_i64).map(|second| row(noise(second).into(), "a", "ok", noise(second))).collect();
+    let before = engine.store().size().unwrap().total;
+    let table = engine.create_table(&readings()).unwrap();
+    append(&engine, &table, &rows);
+    assert!(engine.store().size().unwrap().total > before + 400_000);
+    engine.drop_table(&table).unwrap();
+    let mut batch = engine.batch(None);
+    let staged = batch.create_table(&readings()).unwrap();
+    batch.append(&staged, &crate::support::batch_of(&rows)).unwrap();
+    drop(batch);
+    assert!(engine.store().size().unwrap().total <= before + 32_768);
+    assert!(std::fs::metadata(&path).unwrap().len() <= before + 32_768, "the file itself is as small");
+}
