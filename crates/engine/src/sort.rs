@@ -54,8 +54,7 @@ impl<'a> SortKeys<'a> {
         let start = rows.len().saturating_sub(length) / 2;
         let mut window = rows.as_mut_slice();
         if start > 0 {
-            let (_, middle, after) = window.select_nth_unstable_by(start - 1, |a, b| self.compare(*a, *b));
-            let _ = middle;
+            let (_, _, after) = window.select_nth_unstable_by(start - 1, |a, b| self.compare(*a, *b));
             window = after;
         }
         if length < window.len() {
