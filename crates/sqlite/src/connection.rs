@@ -22,7 +22,9 @@ const CHECKPOINT_PAGES_STAGING: i64 = 16_384;
 const LOG_BYTES_KEPT: i64 = 64 << 20;
 /// A longer log means that readers overlap so that it never starts over; then a writer waits for them a little.
 const LOG_BYTES_MAX: u64 = 256 << 20;
+/// How long it waits, for each `LOG_BYTES_MAX` that the log is long, and at most.
 const LOG_WAIT: Duration = Duration::from_millis(500);
+const LOG_WAIT_MAX: Duration = Duration::from_secs(5);
 const WRITER_CACHE_KIB: i64 = 16 << 10;
 const READER_CACHE_KIB: i64 = 4 << 10;
 /// Idle reading connections that are kept.
@@ -297,7 +299,8 @@ impl Writer {
         } else if length >= self.log_bytes_tried + self.log_bytes_tried / 2 {
             self.log_bytes_tried = length;
             // The commit is done whatever becomes of this; the next one tries again.
-            let _ = self.checkpoint_within("TRUNCATE", LOG_WAIT);
+            let excess = u32::try_from(length / LOG_BYTES_MAX).unwrap_or(u32::MAX);
+            let _ = self.checkpoint_within("TRUNCATE", LOG_WAIT.saturating_mul(excess).min(LOG_WAIT_MAX));
         }
     }
 }
