@@ -121,7 +121,11 @@ fn placed(error: Error, line: usize, first_line: usize, source: Option<&str>) ->
 /// to blame for stays what it is.
 fn kind_in_script(kind: ErrorKind) -> ErrorKind {
     match kind {
-        ErrorKind::NotFound | ErrorKind::Exists | ErrorKind::InvalidValue | ErrorKind::Limit => ErrorKind::Sql,
+        ErrorKind::NotFound
+        | ErrorKind::Exists
+        | ErrorKind::InvalidValue
+        | ErrorKind::Limit
+        | ErrorKind::DuplicateKey => ErrorKind::Sql,
         other => other,
     }
 }

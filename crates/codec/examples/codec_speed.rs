@@ -140,7 +140,7 @@ fn main() {
         "", "effort", "encoding", "bytes/value", "M encoded/s", "M decoded/s"
     );
     for (name, column_type, map, array) in shapes().into_iter().filter(|shape| shape.0.contains(&wanted)) {
-        let column = Column { id: ColumnId(1), name: name.to_owned(), column_type, nullable: true, map };
+        let column = Column { map, ..Column::new(ColumnId(1), name, column_type) };
         for effort in [Effort::Fresh, Effort::Sealed] {
             let encode = || encode_page(UID, &column, &array, effort).expect("it can be encoded");
             let page = encode();

@@ -20,6 +20,8 @@ pub enum ErrorKind {
     Exists,
     /// A value does not fit its column: NULL time, out of range, malformed text. The message names the place.
     InvalidValue,
+    /// A row's key is there already. The message names the key.
+    DuplicateKey,
     /// A limit is reached: a full dictionary, too many columns. The message names the remedy.
     Limit,
     /// A query asked for more memory or time than it may have.
@@ -53,6 +55,7 @@ impl ErrorKind {
             Self::NotFound => "42P01",
             Self::Exists => "42P07",
             Self::InvalidValue => "22000",
+            Self::DuplicateKey => "23505",
             Self::Limit => "54000",
             Self::Resources => "53200",
             Self::Conflict => "40001",

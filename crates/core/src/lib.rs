@@ -15,12 +15,14 @@ pub mod schema;
 pub mod slice;
 pub mod store;
 pub mod time;
+pub mod value;
 
 pub use chunk::{Bound, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, ColumnStatistics, NewChunk, PageDescriptor};
 pub use column_type::{ColumnType, MapWidth};
 pub use error::{Error, ErrorKind, Result};
 pub use retention::Retention;
-pub use schema::{Column, ColumnId, Table, TableDefinition, TableId, TimeColumn};
+pub use schema::{Column, ColumnId, ConflictPolicy, Index, Table, TableDefinition, TableId, TimeColumn, Unique, View};
 pub use slice::{Slice, SliceWidth};
-pub use store::{BatchId, Change, Durability, Outcome, Snapshot, StageId, Store};
+pub use store::{Amendment, BatchId, Change, Durability, Guard, Outcome, Redefinition, Snapshot, StageId, Store};
 pub use time::{TimeRange, TimeUnit};
+pub use value::Value;

@@ -12,6 +12,9 @@ pub const VALUE_BYTES_MAX: usize = 256 << 20;
 /// The most columns of a table.
 pub const COLUMNS_MAX: usize = 1_000;
 
+/// From this number on a chunk's pages are those of indexes, not of columns.
+pub const INDEX_ID_MIN: u16 = 0x8000;
+
 /// The most bytes of a table's or column's name.
 pub const NAME_BYTES_MAX: usize = 200;
 

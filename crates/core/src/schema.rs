@@ -2,11 +2,12 @@
 
 use crate::column_type::{ColumnType, MapWidth};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::COLUMNS_MAX;
+use crate::limits::{COLUMNS_MAX, INDEX_ID_MIN};
 use crate::name::{check_name, name_key, same_name, unknown_name};
 use crate::retention::Retention;
 use crate::slice::{Slice, SliceWidth};
 use crate::time::{DAY_SECONDS, TimeUnit};
+use crate::value::Value;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -33,6 +34,90 @@ pub struct Column {
     /// For a mapped column (always text): the width of its index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<MapWidth>,
+    /// What an INSERT gives that does not name it; NULL without. Of a mapped column it is the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Value>,
+    /// What rows have in it that are older than the column; NULL without. Of a mapped column it is the index.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<Value>,
+}
+
+impl Column {
+    /// A column that takes NULL, is not mapped and has no default.
+    pub fn new(id: ColumnId, name: impl Into<String>, column_type: ColumnType) -> Self {
+        Self { id, name: name.into(), column_type, nullable: true, map: None, default: None, missing: None }
+    }
+}
+
+/// A constraint: no two rows have the same values in these columns. Rows with a NULL in one of them are never the
+/// same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unique {
+    /// Its name, if it was given one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its columns, in the order declared.
+    pub columns: Vec<ColumnId>,
+    /// Whether it is the primary key. Its columns take no NULL.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub primary: bool,
+}
+
+/// What becomes of a row whose key another row has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ConflictPolicy {
+    /// The whole batch is refused.
+    #[default]
+    Error,
+    /// The new row takes the other's place.
+    Replace,
+    /// The other row stays, the new one is left out.
+    Keep,
+}
+
+impl ConflictPolicy {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Error, Self::Replace, Self::Keep];
+
+    /// `error`, `replace` or `keep`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Replace => "replace",
+            Self::Keep => "keep",
+        }
+    }
+
+    /// The policy of this [`name`](Self::name).
+    pub fn parse(text: &str) -> Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|policy| policy.name().eq_ignore_ascii_case(text))
+            .ok_or_else(|| Error::usage(format!("unknown on_conflict {text}")).with_hint("use error, replace or keep"))
+    }
+}
+
+/// A membership filter over columns: for each chunk a page that tells which values it cannot hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Index {
+    /// Under which number its pages lie, beside those of the columns; [`INDEX_ID_MIN`](crate::limits::INDEX_ID_MIN)
+    /// or higher, and never used again.
+    pub id: ColumnId,
+    /// Its name, as written.
+    pub name: String,
+    /// Its columns, in the order declared.
+    pub columns: Vec<ColumnId>,
+}
+
+/// A view: a table that holds nothing, and is asked by a query.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct View {
+    /// The query, as written.
+    pub query: String,
 }
 
 /// Which column is the time, and what it counts.
@@ -45,8 +130,10 @@ pub struct TimeColumn {
     pub unit: TimeUnit,
 }
 
-/// What a table is, apart from its number. Stored as JSON.
+/// What a table is, apart from its number. Stored as JSON; a program that meets a field it does not know refuses the
+/// table rather than break what the field promises.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TableDefinition {
     /// Its name, as written.
     pub name: String,
@@ -64,6 +151,28 @@ pub struct TableDefinition {
     /// How long rows are kept; `None` is for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<Retention>,
+    /// What no two rows have in common. The primary key, if there is one, comes first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unique: Vec<Unique>,
+    /// What becomes of rows that break it, unless the statement says otherwise.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub on_conflict: ConflictPolicy,
+    /// Membership filters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub indexes: Vec<Index>,
+    /// For a view: its query. A view has no columns of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view: Option<View>,
+    /// Numbers of columns below this were given, also to columns that are gone.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub columns_given: u16,
+    /// How many numbers of indexes were given, also to indexes that are gone.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub indexes_given: u16,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl TableDefinition {
@@ -76,14 +185,47 @@ impl TableDefinition {
             slice: SliceWidth::Day,
             key: Vec::new(),
             retention: None,
+            unique: Vec::new(),
+            on_conflict: ConflictPolicy::Error,
+            indexes: Vec::new(),
+            view: None,
+            columns_given: 0,
+            indexes_given: 0,
         }
+    }
+
+    /// A view of this query.
+    pub fn new_view(name: impl Into<String>, query: impl Into<String>) -> Self {
+        Self { view: Some(View { query: query.into() }), ..Self::new(name) }
     }
 
     /// The same definition with one more column, numbered after the last.
     pub fn with_column(mut self, name: impl Into<String>, column_type: ColumnType, map: Option<MapWidth>) -> Self {
-        let id = ColumnId(self.columns.len() as u16);
-        self.columns.push(Column { id, name: name.into(), column_type, nullable: true, map });
+        let id = self.next_column_id();
+        self.columns.push(Column { map, ..Column::new(id, name, column_type) });
+        self.columns_given = id.0 + 1;
         self
+    }
+
+    /// The number of the next column: one that no column has or had.
+    pub fn next_column_id(&self) -> ColumnId {
+        let after_last = self.columns.iter().map(|column| column.id.0 + 1).max().unwrap_or(0);
+        ColumnId(after_last.max(self.columns_given))
+    }
+
+    /// The number of the next index.
+    pub fn next_index_id(&self) -> ColumnId {
+        ColumnId(INDEX_ID_MIN + self.indexes_given)
+    }
+
+    /// The index of a name, compared without case.
+    pub fn index(&self, name: &str) -> Option<&Index> {
+        self.indexes.iter().find(|index| same_name(&index.name, name))
+    }
+
+    /// Whether rows are checked against a key.
+    pub fn has_unique(&self) -> bool {
+        !self.unique.is_empty()
     }
 
     /// The same definition with this time column, which takes no NULL from now on. For a timestamp column the
@@ -153,6 +295,12 @@ impl TableDefinition {
     /// Refuses a definition that no store takes. Every store calls it before it creates a table.
     pub fn check(&self) -> Result<()> {
         check_name("table", &self.name)?;
+        if self.view.is_some() {
+            return match self.columns.is_empty() {
+                true => Ok(()),
+                false => Err(Error::internal(format!("view {} has columns of its own", self.name))),
+            };
+        }
         if self.columns.is_empty() {
             return Err(Error::usage(format!("table {} has no columns", self.name)));
         }
@@ -188,10 +336,42 @@ impl TableDefinition {
             }
             _ => {}
         }
-        match self.key.iter().find(|id| self.column_by_id(**id).is_none()) {
-            Some(id) => Err(Error::internal(format!("table {}: no key column {}", self.name, id.0))),
-            None => Ok(()),
+        let keys = self.key.iter().chain(self.unique.iter().flat_map(|unique| &unique.columns));
+        match keys
+            .chain(self.indexes.iter().flat_map(|index| &index.columns))
+            .find(|id| self.column_by_id(**id).is_none())
+        {
+            Some(id) => return Err(Error::internal(format!("table {}: no key column {}", self.name, id.0))),
+            None => {}
         }
+        self.check_constraints()
+    }
+
+    fn check_constraints(&self) -> Result<()> {
+        for unique in &self.unique {
+            if unique.columns.is_empty() {
+                return Err(Error::usage(format!("table {}: a key without columns", self.name)));
+            }
+            let nullable = unique.columns.iter().filter_map(|id| self.column_by_id(*id)).find(|column| column.nullable);
+            if let (true, Some(column)) = (unique.primary, nullable) {
+                return Err(Error::internal(format!("table {}: key column {} takes NULL", self.name, column.name)));
+            }
+        }
+        if self.on_conflict != ConflictPolicy::Error && self.unique.is_empty() {
+            return Err(Error::usage(format!("table {} has on_conflict but no key", self.name))
+                .with_hint("declare one: PRIMARY KEY (COLUMN, ...)"));
+        }
+        let mut names = HashSet::new();
+        for index in &self.indexes {
+            check_name("index", &index.name)?;
+            if !names.insert(name_key(&index.name)) {
+                return Err(Error::usage(format!("table {} has two indexes named {}", self.name, index.name)));
+            }
+            if index.id.0 < INDEX_ID_MIN || index.columns.is_empty() {
+                return Err(Error::internal(format!("table {}: index {} is not one", self.name, index.name)));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 //! A store is blocking, shared by threads and, but for `memory`, by processes. It knows nothing of encodings:
 //! pages and descriptors are bytes. Whoever implements it runs the conformance suite of `testkit`.
 
-use crate::chunk::{ChunkEntry, ChunkId, NewChunk};
+use crate::chunk::{ChunkDescriptor, ChunkEntry, ChunkId, NewChunk};
 use crate::error::{Error, Result};
 use crate::limits::BATCH_ID_BYTES_MAX;
 use crate::schema::{ColumnId, Table, TableDefinition, TableId};
@@ -88,6 +88,52 @@ pub struct Change {
     pub add: Vec<NewChunk>,
     /// Chunks that go. All of them must still be there.
     pub remove: Vec<(TableId, ChunkId)>,
+    /// Tables that go, as by [`Store::drop_table`]. Their names are free for the tables of the stage.
+    pub drop: Vec<TableId>,
+    /// Tables whose definition changes.
+    pub redefine: Vec<Redefinition>,
+    /// Chunks that get more pages.
+    pub amend: Vec<Amendment>,
+    /// Tables to which nothing may have been added meanwhile.
+    pub guards: Vec<Guard>,
+}
+
+/// A table's definition takes another's place. Its number, mappings and chunks stay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redefinition {
+    /// The table.
+    pub table: TableId,
+    /// What it must still be.
+    pub from: TableDefinition,
+    /// What it becomes. Checked; a name that another visible table has is [`Exists`](crate::ErrorKind::Exists).
+    pub to: TableDefinition,
+}
+
+/// Pages of indexes are added to a chunk, which keeps its number, its name and its other pages.
+#[derive(Debug, Clone)]
+pub struct Amendment {
+    /// The table the chunk belongs to.
+    pub table: TableId,
+    /// The chunk.
+    pub chunk: ChunkId,
+    /// The descriptor that it must still have, as bytes.
+    pub from: Vec<u8>,
+    /// What is known of it from now on: the same with more pages.
+    pub descriptor: ChunkDescriptor,
+    /// The same as bytes.
+    pub descriptor_bytes: Vec<u8>,
+    /// The pages that are new. None of the chunk's has the same number.
+    pub pages: Vec<(ColumnId, Vec<u8>)>,
+}
+
+/// A condition of a change: no chunk of the table with a number above `newest` is visible, when the change is done.
+/// Chunks that the change itself adds do not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Guard {
+    /// The table.
+    pub table: TableId,
+    /// The newest chunk that the change knows of; 0 for none.
+    pub newest: ChunkId,
 }
 
 /// What became of a change.
@@ -142,7 +188,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn durability(&self) -> Durability;
 
     /// Creates a table, visible at once, or with its stage. The definition is checked. A visible table of the
-    /// same name is [`Exists`](crate::ErrorKind::Exists).
+    /// same name is [`Exists`](crate::ErrorKind::Exists): found at once, or for a staged one when its stage is
+    /// committed; another one of the same stage at once.
     fn create_table(&self, definition: &TableDefinition, stage: Option<StageId>) -> Result<Table>;
 
     /// Drops a table, its mappings and its chunks. What they occupied is given back by [`reclaim`](Self::reclaim).
@@ -162,12 +209,27 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Writes chunks that nobody sees before their stage is committed. They need not be durable before.
     fn stage(&self, stage: StageId, chunks: Vec<NewChunk>, now_ms: i64) -> Result<()>;
 
+    /// What lies in a stage now: its tables, its chunks (under numbers that end with the stage), the mappings of its
+    /// tables. A stage that is not there is [`NotFound`](crate::ErrorKind::NotFound).
+    fn stage_snapshot(&self, stage: StageId) -> Result<Box<dyn Snapshot>>;
+
+    /// Takes chunks out of a stage, by the numbers that [`stage_snapshot`](Self::stage_snapshot) gives. One that is not
+    /// there is [`Conflict`](crate::ErrorKind::Conflict), and none is taken out.
+    fn unstage(&self, stage: StageId, chunks: &[ChunkId]) -> Result<()>;
+
+    /// Takes a table out of a stage, with its chunks there. One that is not there is
+    /// [`NotFound`](crate::ErrorKind::NotFound).
+    fn unstage_table(&self, stage: StageId, table: TableId) -> Result<()>;
+
     /// Gives a stage up: its tables and chunks are gone. One that is not there is passed over.
     fn abandon_stage(&self, stage: StageId) -> Result<()>;
 
-    /// Makes changes visible, together durable, each all or nothing on its own: a change that cannot be done
-    /// (a chunk to remove that is gone is [`Conflict`](crate::ErrorKind::Conflict), a dropped table
-    /// [`NotFound`](crate::ErrorKind::NotFound)) leaves the others. The outer error means that none was done.
+    /// Makes changes visible, together durable, each all or nothing on its own: a change that cannot be done leaves
+    /// the others. A table that is gone is [`NotFound`](crate::ErrorKind::NotFound), a name that is taken
+    /// [`Exists`](crate::ErrorKind::Exists); a chunk to remove or amend, a definition or a guard that is no longer as
+    /// the change says is [`Conflict`](crate::ErrorKind::Conflict). Within a change tables are dropped first, then
+    /// definitions changed, chunks removed and amended, and what is new comes last. The outer error means that none
+    /// was done.
     fn commit(&self, changes: Vec<Change>, now_ms: i64) -> Result<Vec<Result<Outcome>>>;
 
     /// The present state, for reading: later changes do not show in it, and what they remove stays readable for

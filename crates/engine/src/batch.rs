@@ -126,7 +126,7 @@ impl Batch {
             return Ok(Outcome::Committed);
         }
         let add = std::mem::take(&mut self.encoded);
-        let change = Change { batch: self.id.take(), stage, add, remove: Vec::new() };
+        let change = Change { batch: self.id.take(), stage, add, ..Change::default() };
         let shared = &self.engine.shared;
         let result = shared.committer.commit(shared.store.as_ref(), change, shared.environment.now_ms());
         match result {

@@ -30,11 +30,12 @@ pub mod verify;
 mod workers;
 
 pub use appender::Appender;
+pub use atsdb_core::Value;
 pub use batch::Batch;
 pub use cache::CacheStats;
 pub use engine::{Engine, EngineOptions};
 pub use environment::{Environment, SystemEnvironment};
-pub use predicate::{Comparison, Predicate, Value};
+pub use predicate::{Comparison, Predicate};
 pub use record::{ColumnSpec, Field, Record, RowReader, RowWriter};
 pub use retain::RetainReport;
 pub use scan::{Scan, ScanChunk, ScanRequest};

@@ -1,24 +1,7 @@
 //! Simple conditions on one column, by which chunks and rows are passed over.
 
-use atsdb_core::{Bound, ColumnStatistics};
+use atsdb_core::{Bound, ColumnStatistics, Value};
 use std::cmp::Ordering;
-
-/// A value to compare with.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Value {
-    /// A signed integer; also a timestamp in the column's unit, and a date in days.
-    Int(i64),
-    /// An unsigned integer.
-    UInt(u64),
-    /// A floating point number.
-    Float(f64),
-    /// Text.
-    Text(String),
-    /// Bytes.
-    Bytes(Vec<u8>),
-    /// true or false.
-    Bool(bool),
-}
 
 /// How a column is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

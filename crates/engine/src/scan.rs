@@ -1,6 +1,6 @@
 //! A planned read of one table: chunks that can match, each read on its own, by any thread.
 
-use crate::predicate::{Comparison, Predicate, Value, text_matches};
+use crate::predicate::{Comparison, Predicate, text_matches};
 use crate::slice_buffer::{filter_rows, internal, times_from};
 use crate::snapshot::{Inner, ReadSnapshot};
 use arrow::array::{
@@ -13,7 +13,7 @@ use arrow::datatypes::{ArrowDictionaryKeyType, DataType, Field, Schema, SchemaRe
 use atsdb_codec::{logical_type, stored_type};
 use atsdb_core::{
     Bound, ChunkDescriptor, ChunkEntry, Column, ColumnStatistics, Error, MapWidth, Result, Table, TableDefinition,
-    TimeRange,
+    TimeRange, Value,
 };
 use std::fmt;
 use std::sync::Arc;

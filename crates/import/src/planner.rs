@@ -155,7 +155,7 @@ impl Planner<'_> {
         bindings: Vec<Binding>,
     ) {
         let id = ColumnId(u16::try_from(definition.columns.len()).unwrap_or(u16::MAX));
-        let column = Column { id, name: name.to_owned(), column_type, nullable: true, map: None };
+        let column = Column::new(id, name, column_type);
         definition.columns.push(column.clone());
         columns.push(PlanColumn {
             column,

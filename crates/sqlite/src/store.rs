@@ -128,6 +128,18 @@ impl Store for SqliteStore {
         self.transaction(Sync::Later, |connection| stage::write(connection, stage, &chunks, now_ms))
     }
 
+    fn stage_snapshot(&self, _: StageId) -> Result<Box<dyn Snapshot>> {
+        Err(atsdb_core::Error::internal("not built"))
+    }
+
+    fn unstage(&self, _: StageId, _: &[atsdb_core::ChunkId]) -> Result<()> {
+        Err(atsdb_core::Error::internal("not built"))
+    }
+
+    fn unstage_table(&self, _: StageId, _: TableId) -> Result<()> {
+        Err(atsdb_core::Error::internal("not built"))
+    }
+
     fn abandon_stage(&self, stage: StageId) -> Result<()> {
         self.transaction(Sync::Later, |connection| stage::abandon(connection, stage))
     }

@@ -12,7 +12,7 @@ use twox_hash::XxHash3_64;
 pub(crate) const UID: ChunkUid = ChunkUid(*b"0123456789abcdef");
 
 pub(crate) fn column(column_type: ColumnType, map: Option<MapWidth>) -> Column {
-    Column { id: ColumnId(3), name: "x".to_owned(), column_type, nullable: true, map }
+    Column { map, ..Column::new(ColumnId(3), "x", column_type) }
 }
 
 /// One column of each type, and of each map width.
