@@ -175,7 +175,7 @@ fn add<B: AsRef<[u8]>>(hashes: &mut [u64], value: impl Fn(usize) -> B) {
 fn one_of_equals(float: f64) -> f64 {
     match float {
         float if float == 0.0 => 0.0,
-        float if float.is_nan() => f64::NAN,
+        float if float.is_nan() => f64::from_bits(0x7ff8_0000_0000_0000),
         float => float,
     }
 }
