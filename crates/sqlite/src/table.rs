@@ -112,3 +112,29 @@ pub(crate) fn require_any(connection: &Connection, table: TableId) -> Attempt<()
 pub(crate) fn missing(table: TableId) -> Error {
     Error::not_found(format!("there is no table number {}; it was dropped", table.0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Failure;
+    use crate::schema;
+    use atsdb_core::ColumnType;
+
+    #[test]
+    fn a_definition_that_says_more_than_is_known_is_refused_as_newer() {
+        let connection = Connection::open_in_memory().unwrap();
+        schema::create(&connection).unwrap();
+        let definition = TableDefinition::new("t").with_column("c", ColumnType::Int64, None);
+        let id = create(&connection, &definition, None).unwrap().id;
+        let json = json(&definition).unwrap().replacen('{', "{\"encrypted\":true,", 1);
+        let sql = "UPDATE atsdb_table SET definition = ?1, checksum = ?2";
+        connection.execute(sql, params![json, checksum::of_definition(id, &json)]).unwrap();
+        match list(&connection, None).unwrap_err() {
+            Failure::Refused(error) => {
+                assert_eq!(error.kind(), ErrorKind::NewerFormat);
+                assert!(error.to_string().contains("encrypted"), "{error}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
