@@ -17,7 +17,8 @@ pub(super) fn every_part_of_a_definition_is_kept(store: &dyn Store) {
     full.columns[0].nullable = false;
     full.columns[1].default = Some(Value::Text("it's".to_owned()));
     full.columns[1].missing = Some(Value::UInt(u64::MAX));
-    full.columns[2].default = Some(Value::Float(-0.0));
+    full.columns[2].default = Some(Value::Float(f64::from_bits(0x7ff8_0000_dead_beef)));
+    full.columns[2].missing = Some(Value::Float(-0.0));
     full.columns[3].missing = Some(Value::Int(i64::MIN));
     full.unique = vec![
         Unique { name: None, columns: vec![ColumnId(0)], primary: true },
