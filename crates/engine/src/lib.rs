@@ -6,6 +6,7 @@
 
 pub mod appender;
 pub mod batch;
+pub mod build_index;
 mod cache;
 mod coerce;
 mod commit;
@@ -35,6 +36,7 @@ mod workers;
 pub use appender::Appender;
 pub use atsdb_core::Value;
 pub use batch::Batch;
+pub use build_index::BuildReport;
 pub use cache::CacheStats;
 pub use engine::{Engine, EngineOptions};
 pub use environment::{Environment, SystemEnvironment};

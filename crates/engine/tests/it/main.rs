@@ -3,6 +3,7 @@
 mod append;
 mod damage;
 mod maintenance;
+mod rewrite;
 mod roundtrip;
 mod scan;
 mod support;
