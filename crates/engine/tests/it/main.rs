@@ -2,6 +2,8 @@
 
 mod append;
 mod damage;
+mod index;
+mod later;
 mod maintenance;
 mod rewrite;
 mod roundtrip;
