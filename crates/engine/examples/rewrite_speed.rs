@@ -10,7 +10,7 @@ use arrow::datatypes::Int64Type;
 use atsdb_core::{
     Change, ColumnId, ColumnType, Durability, Index, NewChunk, Redefinition, Table, TableDefinition, TimeUnit, Value,
 };
-use atsdb_engine::{Comparison, Engine, EngineOptions, Predicate, Rewrite, ScanRequest};
+use atsdb_engine::{Comparison, Engine, EngineOptions, Predicate, Rewrite, Scan, ScanRequest};
 use atsdb_sqlite::{SqliteOptions, SqliteStore};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -62,6 +62,7 @@ fn main() {
         });
     }
     timed("update, indexed", rows, || update(&engine, &table));
+    timed("delete every other row", rows, || delete(&engine, &table));
 }
 
 fn timed(what: &str, rows: i64, work: impl FnOnce()) {
@@ -95,6 +96,21 @@ fn append(engine: &Engine, table: &Table, rows: i64) {
 }
 
 fn update(engine: &Engine, table: &Table) {
+    rewrite(engine, table, |scan, position| {
+        let old = scan.read_stored(position, &[I2]).expect("a column").remove(0);
+        let changed = old.as_primitive::<Int64Type>().unary::<_, Int64Type>(|value| value + 2);
+        Rewrite { keep: None, set: vec![(I2, Arc::new(changed))] }
+    });
+}
+
+fn delete(engine: &Engine, table: &Table) {
+    rewrite(engine, table, |scan, position| {
+        let rows = scan.chunks()[position].entry.row_count;
+        Rewrite { keep: Some((0..rows).map(|row| Some(row % 2 == 0)).collect()), set: Vec::new() }
+    });
+}
+
+fn rewrite(engine: &Engine, table: &Table, how: impl Fn(&Scan, usize) -> Rewrite + Sync) {
     let scan = engine.snapshot().expect("a snapshot").scan(table, &ScanRequest::all(table)).expect("a scan");
     let next = AtomicUsize::new(0);
     let work = || {
@@ -104,10 +120,7 @@ fn update(engine: &Engine, table: &Table) {
             if position >= scan.chunks().len() {
                 return new;
             }
-            let old = scan.read_stored(position, &[I2]).expect("a column").remove(0);
-            let changed = old.as_primitive::<Int64Type>().unary::<_, Int64Type>(|value| value + 2);
-            let rewrite = Rewrite { keep: None, set: vec![(I2, Arc::new(changed))] };
-            new.extend(scan.rewrite(position, &rewrite).expect("rewritten"));
+            new.extend(scan.rewrite(position, &how(&scan, position)).expect("rewritten"));
         }
     };
     let start = Instant::now();
