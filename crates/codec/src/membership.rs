@@ -185,9 +185,9 @@ fn add<B: AsRef<[u8]>>(hashes: &mut [u64], value: impl Fn(usize) -> B) {
 
 /// The same bits for all floating point numbers that may be called equal: both zeros, and all NaNs.
 fn one_of_equals(float: f64) -> f64 {
-    match float {
-        float if float == 0.0 => 0.0,
-        float if float.is_nan() => f64::from_bits(0x7ff8_0000_0000_0000),
-        float => float,
+    if float.is_nan() {
+        return f64::from_bits(0x7ff8_0000_0000_0000);
     }
+    // Of the two zeros the sum is the positive one, whichever came in.
+    float + 0.0
 }
