@@ -47,7 +47,7 @@ pub(super) fn a_snapshot_does_not_see_later_pages(store: &dyn Store) {
     // Both outlive the chunk.
     commit(store, removing(&visible(store, chunk.table))).unwrap();
     reclaim_all(store, 1 << 20, NOW_MS);
-    assert_shows(&*held, chunk.table, &[chunk.clone()]);
+    assert_shows(&*held, chunk.table, std::slice::from_ref(&chunk));
     assert_shows(&*seen, chunk.table, &[more]);
 }
 
