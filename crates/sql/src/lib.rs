@@ -11,6 +11,8 @@ mod compare_times;
 mod ddl;
 mod error;
 mod explain;
+mod extension;
+mod gapfill;
 mod headings;
 mod identifiers;
 mod insert;

@@ -6,6 +6,8 @@
 use crate::compare_times::CompareTimes;
 use crate::error::{from_datafusion, not_supported, sql_error};
 use crate::explain::one_row_a_line;
+use crate::extension::StepPlanner;
+use crate::gapfill;
 use crate::headings::Headings;
 use crate::identifiers::SharedSpellings;
 use crate::insert::Target;
@@ -102,16 +104,20 @@ impl Worker {
         parser.map_string_types_to_utf8view = false;
         let mut analyzer = Analyzer::new();
         analyzer.rules.insert(0, Arc::new(CompareTimes));
+        analyzer.rules.push(Arc::new(gapfill::FillGaps));
         let mut optimizer = PhysicalOptimizer::new();
         optimizer.rules.insert(0, Arc::new(LatestFirst));
         let state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(environment)
             .with_default_features()
+            .with_query_planner(Arc::new(StepPlanner))
             .with_analyzer_rules(analyzer.rules)
             .with_physical_optimizer_rules(optimizer.rules)
             .build();
-        Ok(Self { runtime: Some(runtime), context: SessionContext::new_with_state(state) })
+        let context = SessionContext::new_with_state(state);
+        gapfill::functions().into_iter().for_each(|function| context.register_udf(function.as_ref().clone()));
+        Ok(Self { runtime: Some(runtime), context })
     }
 
     /// Starts a query and waits until its columns are known.
