@@ -11,6 +11,7 @@ mod compare_times;
 mod ddl;
 mod error;
 mod explain;
+mod functions;
 mod headings;
 mod identifiers;
 mod insert;

@@ -111,7 +111,9 @@ impl Worker {
             .with_analyzer_rules(analyzer.rules)
             .with_physical_optimizer_rules(optimizer.rules)
             .build();
-        Ok(Self { runtime: Some(runtime), context: SessionContext::new_with_state(state) })
+        let context = SessionContext::new_with_state(state);
+        crate::functions::register(&context).map_err(from_datafusion)?;
+        Ok(Self { runtime: Some(runtime), context })
     }
 
     /// Starts a query and waits until its columns are known.
@@ -159,6 +161,7 @@ async fn run(query: Query, context: SessionContext, sender: mpsc::Sender<Message
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => Headings::default(),
     };
+    crate::functions::place_named_arguments(&mut statement)?;
     let state = context.state();
     let plan = logical_plan(statement, &state, &snapshot, &spellings).map_err(from_datafusion)?;
     drop(snapshot);
