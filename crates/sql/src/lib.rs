@@ -12,6 +12,7 @@ mod ddl;
 mod error;
 mod explain;
 mod extension;
+mod functions;
 mod gapfill;
 mod headings;
 mod identifiers;

@@ -117,6 +117,7 @@ impl Worker {
             .build();
         let context = SessionContext::new_with_state(state);
         gapfill::functions().into_iter().for_each(|function| context.register_udf(function.as_ref().clone()));
+        crate::functions::register(&context).map_err(from_datafusion)?;
         Ok(Self { runtime: Some(runtime), context })
     }
 
@@ -165,6 +166,7 @@ async fn run(query: Query, context: SessionContext, sender: mpsc::Sender<Message
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => Headings::default(),
     };
+    crate::functions::place_named_arguments(&mut statement)?;
     let state = context.state();
     let plan = logical_plan(statement, &state, &snapshot, &spellings).map_err(from_datafusion)?;
     drop(snapshot);

@@ -1,6 +1,7 @@
 //! What stands in each bucket of one series: its row, or nothing; and what is put there then.
 
-use super::steps::{Steps, Ticks, interval_of};
+use super::steps::{Steps, Ticks};
+use crate::functions::interval::interval_of;
 use atsdb_core::Result;
 use atsdb_core::time::{DAY_SECONDS, civil_from_days, days_from_civil, days_in_month};
 use datafusion::arrow::array::{Array, Float64Array, Int64Array, UInt32Array};
@@ -89,7 +90,7 @@ impl Reach {
                 _ => Err(crate::error::sql_error("the longest gap of an integer time is an integer")),
             };
         };
-        let interval = interval_of(value)?;
+        let Some(interval) = interval_of(value)? else { return Ok(None) };
         let ticks_per_day = DAY_SECONDS * unit.per_second();
         let nanos = i128::from(interval.nanoseconds) * i128::from(unit.per_second()) / 1_000_000_000;
         let ticks = i128::from(interval.days) * i128::from(ticks_per_day) + nanos;

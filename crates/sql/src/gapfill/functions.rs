@@ -3,7 +3,7 @@
 
 use super::steps::{Steps, Ticks};
 use crate::error::sql_error;
-use datafusion::arrow::array::{Array, AsArray};
+use datafusion::arrow::array::AsArray;
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::{DataFusionError, Result, ScalarValue};
@@ -134,10 +134,7 @@ impl ScalarUDFImpl for Bucket {
         let ticks = Ticks::of(&ty).ok_or_else(|| misplaced(GAPFILL))?;
         let steps = Steps::new(width, zone, ticks).map_err(external)?;
         let counts = cast(&times, &DataType::Int64)?;
-        let counts = counts.as_primitive::<Int64Type>();
-        let starts = counts.try_unary::<_, Int64Type, DataFusionError>(|time| {
-            steps.bucket_of(time).ok_or_else(|| external(beyond(time)))
-        })?;
+        let starts = steps.starts(counts.as_primitive::<Int64Type>()).map_err(|time| external(beyond(time)))?;
         Ok(ColumnarValue::Array(cast(&starts, &ty)?))
     }
 }

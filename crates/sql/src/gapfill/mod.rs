@@ -18,7 +18,7 @@ use async_trait::async_trait;
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::Schema;
 use datafusion::catalog::Session;
-use datafusion::common::{DFSchema, Result, ScalarValue, internal_err};
+use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue, internal_err};
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{Expr, LogicalPlan, UserDefinedLogicalNode};
 use datafusion::physical_plan::ExecutionPlan;
@@ -58,8 +58,9 @@ impl ExtensionPlanner for GapFillPlanner {
         let task = operator::Task {
             group_count: node.group_count,
             bucket_at: node.bucket_at,
-            width: node.width.clone(),
-            steps: node.steps.clone(),
+            width: node.width.to_string(),
+            steps: steps::Steps::new(&node.width, node.zone.as_deref(), node.ticks)
+                .map_err(|error| DataFusionError::External(Box::new(error)))?,
             ticks: node.ticks,
             bounds: bounds.collect::<Result<_>>()?,
             fills: fills.collect::<Result<_>>()?,

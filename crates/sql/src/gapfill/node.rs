@@ -2,9 +2,9 @@
 
 use super::bounds::Bound;
 use super::fill::Reach;
-use super::steps::{Steps, Ticks};
+use super::steps::Ticks;
 use datafusion::arrow::datatypes::{DataType, Field};
-use datafusion::common::{DFSchema, DFSchemaRef, Result};
+use datafusion::common::{DFSchema, DFSchemaRef, Result, ScalarValue};
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, UserDefinedLogicalNodeCore};
 use std::cmp::Ordering;
 use std::fmt;
@@ -18,9 +18,8 @@ pub(crate) struct GapFill {
     pub(crate) group_count: usize,
     /// Which of those is the bucket; the others tell series apart.
     pub(crate) bucket_at: usize,
-    /// What the statement says the width is, and what that means.
-    pub(crate) width: String,
-    pub(crate) steps: Steps,
+    pub(crate) width: ScalarValue,
+    pub(crate) zone: Option<String>,
     pub(crate) ticks: Ticks,
     pub(crate) bounds: Vec<Bound>,
     pub(crate) fills: Vec<Fill>,
@@ -52,14 +51,14 @@ impl GapFill {
         input: LogicalPlan,
         group_count: usize,
         bucket_at: usize,
-        width: String,
-        steps: Steps,
+        width: ScalarValue,
+        zone: Option<String>,
         ticks: Ticks,
         bounds: Vec<Bound>,
     ) -> Result<Self> {
         let schema = Arc::clone(input.schema());
         let input = Arc::new(input);
-        Self { input, group_count, bucket_at, width, steps, ticks, bounds, fills: Vec::new(), schema }.with_schema()
+        Self { input, group_count, bucket_at, width, zone, ticks, bounds, fills: Vec::new(), schema }.with_schema()
     }
 
     /// The same with one more column, unless it has that already.

@@ -160,12 +160,12 @@ fn filled(aggregate: &Aggregate, at: usize, config: &ConfigOptions) -> Result<Lo
         }
     }
     let width = constant(width, "the width of buckets", config)?;
-    let steps = Steps::new(&width, zone.as_deref(), ticks).map_err(external)?;
+    Steps::new(&width, zone.as_deref(), ticks).map_err(external)?;
     let mut group = aggregate.group_expr.clone();
     group[at] = bucket(width.clone(), time, zone.as_deref()).alias(call.schema_name().to_string());
     let group_count = group.len();
     let plain = Aggregate::try_new(Arc::clone(input), group, aggregate.aggr_expr.clone())?;
-    let node = GapFill::new(LogicalPlan::Aggregate(plain), group_count, at, width.to_string(), steps, ticks, bounds)?;
+    let node = GapFill::new(LogicalPlan::Aggregate(plain), group_count, at, width, zone, ticks, bounds)?;
     Ok(LogicalPlan::Extension(Extension { node: Arc::new(node) }))
 }
 
