@@ -1,5 +1,6 @@
 //! How the steps of a plan that DataFusion does not know become operators.
 
+use crate::asof::AsofJoinPlanner;
 use crate::gapfill::GapFillPlanner;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
@@ -17,7 +18,8 @@ pub(crate) struct StepPlanner;
 #[async_trait]
 impl QueryPlanner for StepPlanner {
     async fn create_physical_plan(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
-        let planner = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(GapFillPlanner)]);
+        let planner =
+            DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(GapFillPlanner), Arc::new(AsofJoinPlanner)]);
         planner.create_physical_plan(plan, session).await
     }
 }

@@ -6,6 +6,7 @@
 //! answers are printed (`cli`).
 
 mod answer;
+mod asof;
 mod assign;
 mod compare_times;
 mod ddl;

@@ -3,6 +3,7 @@
 //! Parsing, planning and execution of a query are one task on threads with large stacks; the caller's thread only
 //! waits for batches, so that it can be interrupted, may be of any kind, and sees a panic as an error.
 
+use crate::asof;
 use crate::compare_times::CompareTimes;
 use crate::error::{from_datafusion, not_supported, sql_error};
 use crate::explain::one_row_a_line;
@@ -104,6 +105,7 @@ impl Worker {
         parser.map_string_types_to_utf8view = false;
         let mut analyzer = Analyzer::new();
         analyzer.rules.insert(0, Arc::new(CompareTimes));
+        analyzer.rules.insert(0, Arc::new(asof::JoinAsOf));
         analyzer.rules.push(Arc::new(gapfill::FillGaps));
         let mut optimizer = PhysicalOptimizer::new();
         optimizer.rules.insert(0, Arc::new(LatestFirst));
@@ -113,9 +115,11 @@ impl Worker {
             .with_default_features()
             .with_query_planner(Arc::new(StepPlanner))
             .with_analyzer_rules(analyzer.rules)
+            .with_optimizer_rule(Arc::new(asof::JoinAsOf))
             .with_physical_optimizer_rules(optimizer.rules)
             .build();
         let context = SessionContext::new_with_state(state);
+        context.register_udf(asof::mark());
         gapfill::functions().into_iter().for_each(|function| context.register_udf(function.as_ref().clone()));
         crate::functions::register(&context).map_err(from_datafusion)?;
         Ok(Self { runtime: Some(runtime), context })
