@@ -52,20 +52,20 @@ pub struct ScanChunk {
 /// A planned read. It holds its snapshot.
 pub struct Scan {
     snapshot: Arc<Inner>,
-    table: Table,
+    pub(crate) table: Table,
     request: ScanRequest,
     schema: SchemaRef,
     chunks: Vec<ScanChunk>,
     chunk_count_total: usize,
-    dictionaries: Vec<Option<Arc<StringArray>>>,
-    conditions: Vec<Condition>,
+    pub(crate) dictionaries: Vec<Option<Arc<StringArray>>>,
+    pub(crate) conditions: Vec<Condition>,
 }
 
 /// A predicate made ready for stored columns.
-struct Condition {
-    predicate: Predicate,
+pub(crate) struct Condition {
+    pub(crate) predicate: Predicate,
     /// For a mapped column: for each index whether its string matches.
-    matching: Option<BooleanArray>,
+    pub(crate) matching: Option<BooleanArray>,
 }
 
 impl fmt::Debug for Scan {
@@ -168,13 +168,19 @@ impl Scan {
         Some((min, max, null_count))
     }
 
-    /// The rows of one chunk that can match: exactly those in the time range, and of the predicates as far as is
-    /// cheap. `None` when there are none.
+    /// The rows of one chunk that can match: exactly those in the time range for which the predicates hold that are
+    /// [exact](is_exact), and of the others as far as is cheap. `None` when there are none.
     pub fn read(&self, position: usize) -> Result<Option<RecordBatch>> {
         let chunk =
             self.chunks.get(position).ok_or_else(|| Error::usage(format!("the scan has no chunk {position}")))?;
+        match self.select(chunk)? {
+            Some(selection) => self.read_selected(chunk, &selection).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    pub(crate) fn read_selected(&self, chunk: &ScanChunk, selection: &Selection) -> Result<RecordBatch> {
         let row_count = chunk.entry.row_count as usize;
-        let Some(selection) = self.select(chunk)? else { return Ok(None) };
         let definition = &self.table.definition;
         let columns: Vec<&Column> =
             self.request.columns.iter().map(|position| &definition.columns[*position]).collect();
@@ -189,7 +195,7 @@ impl Scan {
             .map(|((array, column), position)| self.to_logical(array, column, self.dictionaries[*position].as_ref()))
             .collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
-        RecordBatch::try_new_with_options(self.schema(), arrays, &options).map(Some).map_err(internal)
+        RecordBatch::try_new_with_options(self.schema(), arrays, &options).map_err(internal)
     }
 
     /// The chunks' rows, one batch for each chunk that has any.
@@ -201,7 +207,7 @@ impl Scan {
         self.table.definition.time.is_some() && !self.request.range.covers(entry.time_min, entry.time_max)
     }
 
-    fn load(&self, chunk: &ScanChunk, columns: &[&Column]) -> Result<Vec<ArrayRef>> {
+    pub(crate) fn load(&self, chunk: &ScanChunk, columns: &[&Column]) -> Result<Vec<ArrayRef>> {
         let ScanChunk { entry, descriptor } = chunk;
         let arrays = self.snapshot.columns(&self.table, entry, descriptor, columns, self.request.use_cache)?;
         let fill = |(array, column): (Option<ArrayRef>, &&Column)| {
@@ -211,7 +217,7 @@ impl Scan {
     }
 
     /// Which rows of a chunk can match; `None` when none can.
-    fn select(&self, chunk: &ScanChunk) -> Result<Option<Selection>> {
+    pub(crate) fn select(&self, chunk: &ScanChunk) -> Result<Option<Selection>> {
         let definition = &self.table.definition;
         let mut mask: Option<BooleanArray> = None;
         let mut narrow = |more: BooleanArray| -> Result<bool> {
@@ -257,7 +263,7 @@ impl Scan {
 }
 
 /// Rows of a chunk.
-enum Selection {
+pub(crate) enum Selection {
     All,
     /// Rows that stand together, as in a sealed chunk: first, how many.
     Run(usize, usize),
@@ -265,12 +271,20 @@ enum Selection {
 }
 
 impl Selection {
-    fn of(mask: BooleanArray) -> Self {
+    pub(crate) fn of(mask: BooleanArray) -> Self {
         let mut runs = mask.values().set_slices();
         match (runs.next(), runs.next()) {
             (Some((start, end)), None) if end - start == mask.len() && mask.null_count() == 0 => Self::All,
             (Some((start, end)), None) if mask.null_count() == 0 => Self::Run(start, end - start),
             _ => Self::Mask(mask),
+        }
+    }
+
+    pub(crate) fn holds(&self, row: usize) -> bool {
+        match self {
+            Self::All => true,
+            Self::Run(start, length) => (*start..start + length).contains(&row),
+            Self::Mask(mask) => mask.is_valid(row) && mask.value(row),
         }
     }
 
@@ -329,6 +343,15 @@ impl Condition {
             });
         }
         Ok(any)
+    }
+}
+
+/// Whether a read leaves out every row for which a predicate does not hold: then nobody needs to filter again.
+pub fn is_exact(predicate: &Predicate, column: &Column) -> bool {
+    match predicate.operator {
+        Comparison::IsNull | Comparison::IsNotNull => true,
+        _ if column.map.is_some() => predicate.values.iter().all(|value| matches!(value, Value::Text(_))),
+        _ => !predicate.values.is_empty() && predicate.values.iter().all(|value| scalar_of(column, value).is_some()),
     }
 }
 

@@ -20,6 +20,7 @@ mod identifiers;
 mod insert;
 mod insert_text;
 mod latest_first;
+mod latest_rows;
 mod literal_columns;
 mod params;
 mod parse;

@@ -13,6 +13,7 @@ use crate::headings::Headings;
 use crate::identifiers::SharedSpellings;
 use crate::insert::Target;
 use crate::latest_first::LatestFirst;
+use crate::latest_rows::LatestRows;
 use crate::parse::parse_over;
 use crate::planner::logical_plan;
 use crate::script::Place;
@@ -25,7 +26,7 @@ use datafusion::execution::context::{SQLOptions, SessionContext};
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
-use datafusion::optimizer::Analyzer;
+use datafusion::optimizer::{Analyzer, Optimizer};
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionConfig;
@@ -107,6 +108,9 @@ impl Worker {
         analyzer.rules.insert(0, Arc::new(CompareTimes));
         analyzer.rules.insert(0, Arc::new(asof::JoinAsOf));
         analyzer.rules.push(Arc::new(gapfill::FillGaps));
+        let mut logical = Optimizer::new();
+        logical.rules.insert(0, Arc::new(asof::JoinAsOf));
+        logical.rules.push(Arc::new(LatestRows));
         let mut optimizer = PhysicalOptimizer::new();
         optimizer.rules.insert(0, Arc::new(LatestFirst));
         let state = SessionStateBuilder::new()
@@ -115,7 +119,7 @@ impl Worker {
             .with_default_features()
             .with_query_planner(Arc::new(StepPlanner))
             .with_analyzer_rules(analyzer.rules)
-            .with_optimizer_rule(Arc::new(asof::JoinAsOf))
+            .with_optimizer_rules(logical.rules)
             .with_physical_optimizer_rules(optimizer.rules)
             .build();
         let context = SessionContext::new_with_state(state);
