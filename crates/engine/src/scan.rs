@@ -324,9 +324,9 @@ impl Condition {
             let matches = take(matching, array, None).map_err(internal)?;
             return Ok(Some(matches.as_boolean().clone()));
         }
-        let mut any: Option<BooleanArray> = None;
-        for value in &self.predicate.values {
-            let Some(scalar) = scalar_of(column, value) else { return Ok(None) };
+        let mut all: Option<BooleanArray> = None;
+        for value in self.predicate.values.iter().flat_map(|value| with_both_zeros(value, self.predicate.operator)) {
+            let Some(scalar) = scalar_of(column, &value) else { return Ok(None) };
             let scalar = Scalar::new(scalar);
             let matches = match self.predicate.operator {
                 Comparison::NotEqual => cmp::neq(array, &scalar),
@@ -337,12 +337,23 @@ impl Condition {
                 _ => cmp::eq(array, &scalar),
             };
             let matches = matches.map_err(internal)?;
-            any = Some(match any {
-                Some(any) => or(&any, &matches).map_err(internal)?,
-                None => matches,
+            all = Some(match (all, self.predicate.operator) {
+                (None, _) => matches,
+                (Some(all), Comparison::NotEqual) => and(&all, &matches).map_err(internal)?,
+                (Some(all), _) => or(&all, &matches).map_err(internal)?,
             });
         }
-        Ok(any)
+        Ok(all)
+    }
+}
+
+/// In SQL 0.0 and -0.0 are equal, while arrow puts -0.0 before 0.0: with which of them an array is compared.
+fn with_both_zeros(value: &Value, operator: Comparison) -> Vec<Value> {
+    match (value, operator) {
+        (Value::Float(0.0), Comparison::Less | Comparison::GreaterOrEqual) => vec![Value::Float(-0.0)],
+        (Value::Float(0.0), Comparison::LessOrEqual | Comparison::Greater) => vec![Value::Float(0.0)],
+        (Value::Float(0.0), _) => vec![Value::Float(0.0), Value::Float(-0.0)],
+        _ => vec![value.clone()],
     }
 }
 

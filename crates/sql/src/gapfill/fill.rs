@@ -191,3 +191,84 @@ impl Line {
         places.iter().map(value_at).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atsdb_core::TimeUnit;
+
+    /// A small generator of numbers that look random.
+    fn random(seed: &mut u64, bound: i64) -> i64 {
+        *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        i64::try_from(*seed >> 33).unwrap() % bound
+    }
+
+    #[test]
+    fn every_bucket_has_a_place_and_is_filled_as_by_looking_at_all_rows() {
+        let mut seed = 7;
+        for round in 0..500 {
+            let steps = Steps::new(&ScalarValue::Int64(Some(10)), None, Ticks::Plain).unwrap();
+            let mut buckets: Vec<i64> = (0..random(&mut seed, 12)).map(|_| random(&mut seed, 30) * 10 - 100).collect();
+            buckets.sort_unstable();
+            buckets.dedup();
+            let values: Vec<Option<f64>> =
+                buckets.iter().map(|_| (random(&mut seed, 4) > 0).then(|| random(&mut seed, 100) as f64)).collect();
+            let range = (random(&mut seed, 20) * 10 - 100, random(&mut seed, 250) - 50);
+            let reach = (round % 2 == 0).then(|| {
+                let gap = ScalarValue::Int64(Some(random(&mut seed, 60)));
+                Reach::new(&gap, Ticks::Plain).unwrap().unwrap()
+            });
+
+            let mut walk = Walk::new(&steps, Int64Array::from(buckets.clone()), range);
+            let column = Float64Array::from(values.clone());
+            let (mut carry, mut line) =
+                (Carry::new(reach), Line::new(reach, &column, &Int64Array::from(buckets.clone())));
+            let mut found = Vec::new();
+            loop {
+                let places = walk.places(1 + random(&mut seed, 5) as usize);
+                if places.is_empty() {
+                    break;
+                }
+                let carried = carry.rows(&column, &places);
+                let carried = carried.iter().map(|row| row.and_then(|row| values[row as usize]));
+                let lines = line.values(&column, &places);
+                let buckets = places.iter().map(|place| place.bucket.unwrap());
+                found.extend(
+                    buckets.zip(carried).zip(lines.iter()).map(|((bucket, carried), line)| (bucket, carried, line)),
+                );
+            }
+
+            let mut wanted: Vec<i64> = (range.0..range.1).filter(|time| (time - range.0) % 10 == 0).collect();
+            wanted.extend(&buckets);
+            wanted.sort_unstable();
+            wanted.dedup();
+            let known: Vec<(i64, f64)> =
+                buckets.iter().zip(&values).filter_map(|(bucket, value)| Some((*bucket, (*value)?))).collect();
+            let reached = |from: i64, to: i64| reach.is_none_or(|reach| to - from <= reach.ticks);
+            let wanted: Vec<(i64, Option<f64>, Option<f64>)> = wanted
+                .into_iter()
+                .map(|bucket| {
+                    let before = known.iter().rfind(|(time, _)| *time <= bucket);
+                    let after = known.iter().find(|(time, _)| *time >= bucket);
+                    let carried = before.filter(|(time, _)| reached(*time, bucket)).map(|(_, value)| *value);
+                    let line = before.zip(after).and_then(|((from, low), (to, high))| match to - from {
+                        0 => Some(*low),
+                        _ => reached(*from, *to)
+                            .then(|| low + (high - low) * (bucket - from) as f64 / (to - from) as f64),
+                    });
+                    (bucket, carried, line)
+                })
+                .collect();
+            assert_eq!(found, wanted, "{buckets:?} {values:?} {range:?} {reach:?}");
+        }
+    }
+
+    #[test]
+    fn a_gap_of_months_ends_on_the_same_day_or_the_last() {
+        let month = ScalarValue::Utf8(Some("1 month".to_owned()));
+        let reach = Reach::new(&month, Ticks::Of(TimeUnit::Second)).unwrap().unwrap();
+        let day = |year, month, day| days_from_civil(year, month, day) * DAY_SECONDS;
+        assert_eq!(reach.from(day(2024, 1, 31) + 60), day(2024, 2, 29) + 60);
+        assert_eq!(reach.from(day(2024, 12, 5)), day(2025, 1, 5));
+    }
+}
