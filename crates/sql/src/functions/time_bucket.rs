@@ -85,9 +85,8 @@ impl ScalarUDFImpl for TimeBucket {
 
     /// Later times lie in later buckets.
     fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
-        let constant = |(place, input): (usize, &ExprProperties)| {
-            place == 1 || input.sort_properties == SortProperties::Singleton
-        };
+        let constant =
+            |(place, input): (usize, &ExprProperties)| place == 1 || input.sort_properties == SortProperties::Singleton;
         match inputs.get(1) {
             Some(time) if inputs.iter().enumerate().all(constant) => Ok(time.sort_properties),
             _ => Ok(SortProperties::Unordered),
@@ -187,7 +186,8 @@ impl<'a> Choice<'a> {
 
 /// The time on local clocks that an origin names, in ticks.
 fn origin_ticks(origin: &ScalarValue, unit: ArrowUnit, zone: Option<&Zone>) -> Result<i128, Error> {
-    let no_time = || sql_error(format!("time_bucket: {origin} is no time")).with_hint("write an origin as '2024-01-01'");
+    let no_time =
+        || sql_error(format!("time_bucket: {origin} is no time")).with_hint("write an origin as '2024-01-01'");
     let (count, is_instant) = match text_of(origin) {
         Some(text) => {
             let time = read_time(text, core_unit(unit)).ok_or_else(no_time)?;
