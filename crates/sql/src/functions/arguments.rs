@@ -1,6 +1,6 @@
 //! Arguments: those given by name, constants, and numbers and times of whatever type.
 
-use crate::error::{from_datafusion, sql_error};
+use crate::error::sql_error;
 use atsdb_core::name::nearest_name;
 use atsdb_core::{Error, Result};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch};
@@ -199,9 +199,4 @@ pub(crate) fn type_name(data_type: &DataType) -> String {
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView => "BLOB".to_owned(),
         other => other.to_string(),
     }
-}
-
-/// A DataFusion error that was met while planning, as an error of the text.
-pub(crate) fn as_text_error(error: DataFusionError) -> Error {
-    sql_error(from_datafusion(error).message())
 }

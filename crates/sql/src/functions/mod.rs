@@ -39,8 +39,6 @@ pub(crate) fn register(context: &SessionContext) -> Result<()> {
     let (exact, approximate) = (percentile_cont_udaf(), approx_percentile_cont_udaf());
     for (function, alias) in [(exact, "percentile"), (approximate, "approx_percentile")] {
         context.register_udaf(function.as_ref().clone().with_aliases([alias]));
-        // Under its own names it stays as it was.
-        context.register_udaf(function.as_ref().clone());
     }
     Ok(())
 }

@@ -110,13 +110,12 @@ pub(crate) struct SeriesWindow {
     /// Over all points, as long as they came in order and none has left.
     fold: Option<Fold>,
     is_broken: bool,
-    is_moving: bool,
 }
 
 impl SeriesWindow {
     pub(crate) fn new(summary: Summary, number: Number, value: usize, time: usize) -> Self {
         let points = VecDeque::new();
-        Self { summary, number, value, time, points, fold: None, is_broken: false, is_moving: false }
+        Self { summary, number, value, time, points, fold: None, is_broken: false }
     }
 
     fn push(&mut self, point: Point) {
@@ -154,7 +153,7 @@ impl Accumulator for SeriesWindow {
 
     fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         self.points.drain(..values[0].len().min(self.points.len()));
-        (self.fold, self.is_broken, self.is_moving) = (None, true, true);
+        (self.fold, self.is_broken) = (None, true);
         Ok(())
     }
 
