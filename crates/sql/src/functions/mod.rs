@@ -7,6 +7,7 @@ pub(crate) mod arguments;
 mod bookend;
 mod bookend_groups;
 pub(crate) mod buckets;
+pub(crate) mod cut;
 pub(crate) mod grid;
 mod histogram;
 pub(crate) mod interval;
@@ -25,10 +26,13 @@ use datafusion::functions_aggregate::approx_percentile_cont::approx_percentile_c
 use datafusion::functions_aggregate::percentile_cont::percentile_cont_udaf;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionContext;
+use time_bucket::{Name, TimeBucket};
 
 /// Registers all of them.
 pub(crate) fn register(context: &SessionContext) -> Result<()> {
-    context.register_udf(ScalarUDF::new_from_impl(time_bucket::TimeBucket::new()));
+    for name in [Name::TimeBucket, Name::DateBin] {
+        context.register_udf(ScalarUDF::new_from_impl(TimeBucket::new(name)));
+    }
     for end in [End::First, End::Last] {
         context.register_udaf(AggregateUDF::new_from_impl(Bookend::new(end)));
     }
