@@ -8,6 +8,7 @@ mod bookend;
 mod bookend_groups;
 pub(crate) mod buckets;
 pub(crate) mod cut;
+mod date_trunc;
 pub(crate) mod grid;
 mod histogram;
 pub(crate) mod interval;
@@ -33,6 +34,7 @@ pub(crate) fn register(context: &SessionContext) -> Result<()> {
     for name in [Name::TimeBucket, Name::DateBin] {
         context.register_udf(ScalarUDF::new_from_impl(TimeBucket::new(name)));
     }
+    context.register_udf(ScalarUDF::new_from_impl(date_trunc::DateTrunc::new()));
     for end in [End::First, End::Last] {
         context.register_udaf(AggregateUDF::new_from_impl(Bookend::new(end)));
     }

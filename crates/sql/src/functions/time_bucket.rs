@@ -10,9 +10,12 @@ use atsdb_core::Error;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::functions::datetime::date_bin;
+use datafusion::logical_expr::interval_arithmetic::Interval;
+use datafusion::logical_expr::preimage::PreimageResult;
+use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
-    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 use std::sync::Arc;
 
@@ -140,6 +143,21 @@ impl ScalarUDFImpl for TimeBucket {
         self.invoke(&args, &constants)
     }
 
+    /// `time_bucket('1 day', t) = '2024-03-01'` becomes a range of `t`, by which chunks are passed over.
+    fn preimage(&self, args: &[Expr], literal: &Expr, info: &SimplifyContext) -> Result<PreimageResult> {
+        let Some(time) = args.get(1) else { return Ok(PreimageResult::None) };
+        let constants: Vec<Option<&ScalarValue>> = args.iter().map(Expr::as_literal).collect();
+        let is_known = constants.iter().enumerate().all(|(place, value)| place == 1 || value.is_some());
+        let times = info.get_data_type(time)?;
+        if !is_known || !matches!(times, DataType::Timestamp(..)) {
+            return Ok(PreimageResult::None);
+        }
+        match self.cut(&times, &constants).map_err(|error| external(self.named(error)))? {
+            Some(cut) => preimage_of(&cut, time, literal, info),
+            None => Ok(PreimageResult::None),
+        }
+    }
+
     /// Later times lie in later buckets.
     fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
         let constant =
@@ -158,6 +176,24 @@ impl TimeBucket {
             Some(hint) => named.with_hint(hint),
             None => named,
         }
+    }
+}
+
+/// The times of the bucket that begins at a literal. What begins none lies between two: that is left to compare.
+pub(crate) fn preimage_of(cut: &Cut, time: &Expr, start: &Expr, info: &SimplifyContext) -> Result<PreimageResult> {
+    let times = info.get_data_type(time)?;
+    let (Cut::Times(buckets), Some(start)) = (cut, start.as_literal()) else { return Ok(PreimageResult::None) };
+    if start.data_type() != times {
+        return Ok(PreimageResult::None);
+    }
+    let ScalarValue::Int64(Some(count)) = start.cast_to(&DataType::Int64)? else { return Ok(PreimageResult::None) };
+    match buckets.bucket(count) {
+        Some(bucket) if bucket.start == count && bucket.last < i64::MAX => {
+            let end = ScalarValue::Int64(Some(bucket.last + 1)).cast_to(&times)?;
+            let interval = Box::new(Interval::try_new(start.clone(), end)?);
+            Ok(PreimageResult::Range { expr: time.clone(), interval })
+        }
+        _ => Ok(PreimageResult::None),
     }
 }
 
