@@ -1,6 +1,6 @@
 //! Arguments: those given by name, constants, and numbers and times of whatever type.
 
-use crate::error::{from_datafusion, sql_error};
+use crate::error::sql_error;
 use atsdb_core::name::nearest_name;
 use atsdb_core::{Error, Result};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch};
@@ -117,7 +117,9 @@ pub(crate) fn constant_count(
 ) -> Result<usize> {
     let number = constant_number(function, what, expr)?;
     if number.fract() != 0.0 || number < least as f64 || number > most as f64 {
-        return Err(sql_error(format!("{function}: {what} must be a whole number from {least} to {most}, not {number}")));
+        return Err(sql_error(format!(
+            "{function}: {what} must be a whole number from {least} to {most}, not {number}"
+        )));
     }
     Ok(number as usize)
 }
@@ -144,9 +146,7 @@ pub(crate) fn order_keys(array: &ArrayRef) -> Result<Int64Array, DataFusionError
     let plain = plain_type(array.data_type());
     let array = if plain == array.data_type() { Arc::clone(array) } else { cast(array, plain)? };
     Ok(match plain {
-        DataType::UInt64 => {
-            array.as_primitive::<UInt64Type>().unary(|value| (value ^ (1 << 63)).cast_signed())
-        }
+        DataType::UInt64 => array.as_primitive::<UInt64Type>().unary(|value| (value ^ (1 << 63)).cast_signed()),
         float if float.is_floating() => {
             let array = cast(&array, &DataType::Float64)?;
             array.as_primitive::<Float64Type>().unary(|value: f64| {
@@ -199,9 +199,4 @@ pub(crate) fn type_name(data_type: &DataType) -> String {
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView => "BLOB".to_owned(),
         other => other.to_string(),
     }
-}
-
-/// A DataFusion error that was met while planning, as an error of the text.
-pub(crate) fn as_text_error(error: DataFusionError) -> Error {
-    sql_error(from_datafusion(error).message())
 }

@@ -24,7 +24,10 @@ pub(crate) struct Grid {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Shape {
     /// Boundaries leave the rest `phase` (0 up to `width`) when divided by `width`.
-    Steps { width: i64, phase: i64 },
+    Steps {
+        width: i64,
+        phase: i64,
+    },
     Months(Months),
 }
 

@@ -137,7 +137,8 @@ mod tests {
 
     #[test]
     fn a_finer_look_finds_no_further_changes() {
-        for name in ["Africa/Casablanca", "America/Argentina/San_Luis", "Asia/Gaza", "Europe/Warsaw", "Antarctica/Troll"]
+        for name in
+            ["Africa/Casablanca", "America/Argentina/San_Luis", "Asia/Gaza", "Europe/Warsaw", "Antarctica/Troll"]
         {
             let zone = find(name).unwrap();
             assert_eq!(Zone::of(zone, STEP), Zone::of(zone, 6 * 3_600), "{name}");

@@ -3,6 +3,7 @@
 
 mod asof;
 mod definitions;
+mod examples;
 mod limits;
 mod render;
 mod scripts;
