@@ -24,6 +24,7 @@ mod latest_rows;
 mod literal_columns;
 mod params;
 mod parse;
+mod plain_values;
 mod planner;
 mod provider;
 mod pushdown;

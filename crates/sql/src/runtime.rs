@@ -15,6 +15,7 @@ use crate::insert::Target;
 use crate::latest_first::LatestFirst;
 use crate::latest_rows::LatestRows;
 use crate::parse::parse_over;
+use crate::plain_values::PlainValues;
 use crate::planner::logical_plan;
 use crate::script::Place;
 use crate::session::SessionOptions;
@@ -110,6 +111,7 @@ impl Worker {
         analyzer.rules.push(Arc::new(gapfill::FillGaps));
         let mut logical = Optimizer::new();
         logical.rules.insert(0, Arc::new(asof::JoinAsOf));
+        logical.rules.push(Arc::new(PlainValues));
         logical.rules.push(Arc::new(LatestRows));
         let mut optimizer = PhysicalOptimizer::new();
         optimizer.rules.insert(0, Arc::new(LatestFirst));
