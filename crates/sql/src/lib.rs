@@ -6,19 +6,25 @@
 //! answers are printed (`cli`).
 
 mod answer;
+mod asof;
 mod assign;
 mod compare_times;
 mod ddl;
 mod error;
 mod explain;
+mod extension;
+mod functions;
+mod gapfill;
 mod headings;
 mod identifiers;
 mod insert;
 mod insert_text;
 mod latest_first;
+mod latest_rows;
 mod literal_columns;
 mod params;
 mod parse;
+mod plain_values;
 mod planner;
 mod provider;
 mod pushdown;

@@ -1,7 +1,9 @@
 //! SQL from outside: the scripts of `tests/slt`, the examples of the reference, definitions as text, and what a
 //! query must not do to the process.
 
+mod asof;
 mod definitions;
+mod examples;
 mod indexes;
 mod limits;
 mod render;
