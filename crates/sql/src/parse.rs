@@ -1,5 +1,6 @@
 //! From a statement's text to its syntax tree: tokens, limits, parameters, spellings, parser.
 
+use crate::ddl::foreign::read_foreign;
 use crate::error::{from_parser, sql_error, too_deep};
 use crate::identifiers::Spellings;
 use crate::params;
@@ -27,7 +28,9 @@ const RELATIONS_MAX: usize = 200;
 
 /// Parses without respelling names: for statements that declare them.
 pub(crate) fn parse_declaring(text: &str, place: Place, params: &[(String, String)]) -> Result<Ast> {
-    parse(tokens_of(text, place, params, DECLARING_CHAIN_TOKENS_MAX)?, place)
+    let mut tokens = tokens_of(text, place, params, DECLARING_CHAIN_TOKENS_MAX)?;
+    read_foreign(&mut tokens)?;
+    parse(tokens, place)
 }
 
 /// Parses a statement over tables.
