@@ -1,5 +1,6 @@
 //! Declarations between text and definition: `CREATE TABLE` both ways, and the pieces that other declarations share.
 
+pub(crate) mod alter;
 pub(crate) mod columns;
 pub(crate) mod constraints;
 pub(crate) mod defaults;

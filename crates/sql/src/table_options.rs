@@ -2,7 +2,7 @@
 
 use crate::ddl::constraints::add_unique;
 use crate::ddl::series_key_of_primary;
-use crate::error::sql_error;
+use crate::error::{not_supported, sql_error};
 use atsdb_core::name::{nearest_name, same_name};
 use atsdb_core::{
     ColumnId, ColumnType, ConflictPolicy, MapWidth, Result, Retention, SliceWidth, TableDefinition, TimeUnit, Unique,
@@ -22,6 +22,8 @@ pub(crate) struct TableOptions {
     sort: Option<Vec<String>>,
     on_conflict: Option<ConflictPolicy>,
     retention: Option<Retention>,
+    /// What is given as NULL: back to what a table has that says nothing of it.
+    reset: Vec<&'static str>,
 }
 
 impl TableOptions {
@@ -44,7 +46,10 @@ impl TableOptions {
                 return Err(sql_error(format!("the table option {name} stands twice")));
             }
             seen.push(name);
-            read.set(name, &text_of(name, value)?)?;
+            match value {
+                Expr::Value(value) if value.value == Value::Null => read.reset.push(name),
+                value => read.set(name, &text_of(name, value)?)?,
+            }
         }
         Ok(read)
     }
@@ -70,6 +75,53 @@ impl TableOptions {
             }
         }
         Ok(())
+    }
+
+    /// Changes the options of a table that was `from` before the statement. What decides how rows are stored and
+    /// found stays as it is.
+    pub(crate) fn amend(self, from: &TableDefinition, mut definition: TableDefinition) -> Result<TableDefinition> {
+        let is_reset = |name: &str| self.reset.contains(&name);
+        if self.time.is_some() || self.time_unit.is_some() || is_reset("time") || is_reset("time_unit") {
+            return Err(not_supported("another time column or time_unit for a table that is there"));
+        }
+        for (name, width) in &self.map {
+            let position = definition.position(name)?;
+            let column = &mut definition.columns[position];
+            let is_new = from.column_by_id(column.id).is_none();
+            match column.map {
+                _ if is_new => column.map = Some(*width),
+                Some(present) if present <= *width => column.map = Some(*width),
+                Some(present) => {
+                    return Err(sql_error(format!("column {name} is mapped by {present}, which is wider than {width}")));
+                }
+                None => {
+                    return Err(not_supported(format_args!("map for column {name}, which holds text"))
+                        .with_hint("add a mapped column: ADD COLUMN b TEXT, SET (map = 'b:u32'), and UPDATE it"));
+                }
+            }
+        }
+        if is_reset("map") {
+            return Err(not_supported("map = NULL").with_hint("a mapped column stays one"));
+        }
+        if definition.time.is_none() && self.slice.is_some() {
+            return Err(sql_error("slice is given, but there is no time column"));
+        }
+        definition.slice = if is_reset("slice") { SliceWidth::Day } else { self.slice.unwrap_or(definition.slice) };
+        if self.retention.is_some() || is_reset("retention") {
+            definition.retention = self.retention;
+        }
+        if self.on_conflict.is_some() || is_reset("on_conflict") {
+            definition.on_conflict = self.on_conflict.unwrap_or_default();
+        }
+        if self.key.is_some() || self.sort.is_some() || is_reset("key") || is_reset("sort") {
+            let unique_count = definition.unique.len();
+            apply_key(&mut definition, self.key.as_deref(), self.sort.as_deref())?;
+            if definition.unique.len() > unique_count {
+                return Err(not_supported("a key that tells rows apart for a table that is there")
+                    .with_hint("leave the time out of key, or use sort: rows are then only sorted by it"));
+            }
+        }
+        Ok(definition)
     }
 
     /// Puts the options into a definition that has its columns.

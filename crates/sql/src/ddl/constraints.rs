@@ -38,6 +38,11 @@ impl Constraints {
         self.unique.push(Declared::new(name, columns));
     }
 
+    /// Whether nothing was declared.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.primary.is_none() && self.unique.is_empty() && self.indexes.is_empty()
+    }
+
     /// A constraint of the table.
     pub(crate) fn table_constraint(&mut self, constraint: &TableConstraint) -> Result<()> {
         match constraint {

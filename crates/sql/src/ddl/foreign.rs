@@ -54,6 +54,9 @@ pub(crate) fn read_foreign(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
         return Ok(());
     }
     quote_bracketed(tokens);
+    if words.first() == Some(&"ALTER") {
+        read_reset(tokens);
+    }
     match words.as_slice() {
         ["CREATE", "TABLE", ..] | ["CREATE", _, "TABLE"] => remove_options(tokens),
         _ => Ok(()),
@@ -98,6 +101,21 @@ fn quote_bracketed(tokens: &mut Vec<TokenWithSpan>) {
             };
         }
         at += 1;
+    }
+}
+
+/// `RESET (a, b)` as `SET (a = NULL, b = NULL)`.
+fn read_reset(tokens: &mut Vec<TokenWithSpan>) {
+    let is_reset = |token: &TokenWithSpan| word(&token.token).as_deref() == Some("RESET");
+    let Some(at) = tokens.iter().position(is_reset) else { return };
+    let Some(end) = after_parentheses(tokens, at) else { return };
+    tokens[at].token = Token::make_keyword("SET");
+    for position in (at + 1..end).rev() {
+        if matches!(tokens[position].token, Token::Word(_)) {
+            let span = tokens[position].span;
+            let added = [Token::Eq, Token::make_keyword("NULL")].map(|token| TokenWithSpan::new(token, span));
+            tokens.splice(position + 1..position + 1, added);
+        }
     }
 }
 
