@@ -5,13 +5,12 @@
 
 use crate::checksum::page_checksum;
 use crate::encoding::{Effort, Encoding};
-use crate::types::{narrower_type, stored_type, stored_type_number};
+use crate::types::{stored_type, stored_type_number};
 use crate::validity::{read_validity, write_validity};
 use crate::values::{decode_values, encode_values};
 use crate::wire::{Damage, Decoded, Reader};
 use arrow::array::{Array, ArrayRef};
 use arrow::buffer::NullBuffer;
-use arrow::compute::cast;
 use atsdb_core::limits::CHUNK_ROWS_MAX;
 use atsdb_core::{ChunkUid, Column, ColumnId, ColumnStatistics, Error, ErrorKind, PageDescriptor, Result};
 
@@ -140,24 +139,17 @@ fn decode(column: &Column, row_count: usize, header: &Header, payload: &[u8]) ->
     if header.row_count != row_count || row_count > CHUNK_ROWS_MAX {
         return Err(Damage(format!("{} rows where {row_count} should be", header.row_count)));
     }
-    let wanted = stored_type(column);
-    let found = match header.stored_type == stored_type_number(column) {
-        true => wanted.clone(),
-        // The page is older than the column's type, which was widened since.
-        false => narrower_type(header.stored_type, &wanted)
-            .ok_or_else(|| Damage(format!("type {} where {wanted} should be", header.stored_type)))?,
-    };
+    if header.stored_type != stored_type_number(column) {
+        return Err(Damage(format!("type {} where {} should be", header.stored_type, stored_type(column))));
+    }
     let encoding = Encoding::from_number(header.encoding)
         .ok_or_else(|| Damage(format!("encoding {} is not known", header.encoding)))?;
     let mut reader = Reader::new(payload);
     let nulls = read_validity(&mut reader, row_count)?;
     let present_count = row_count - nulls.as_ref().map_or(0, NullBuffer::null_count);
-    let array = decode_values(&found, encoding, &mut reader, present_count, nulls)?;
+    let array = decode_values(&stored_type(column), encoding, &mut reader, present_count, nulls)?;
     reader.finish()?;
-    if found == wanted {
-        return Ok(array);
-    }
-    Ok(cast(&array, &wanted)?)
+    Ok(array)
 }
 
 fn corrupt(uid: ChunkUid, column: ColumnId, damage: &Damage) -> Error {

@@ -87,26 +87,3 @@ pub(crate) fn stored_type_number(column: &Column) -> u8 {
         (None, ColumnType::Date) => 18,
     }
 }
-
-/// The stored type of a number, if a column of it may have become the wanted one: an integer or an index of fewer
-/// bits and the same sign, or a float of fewer bits. Every value is the same in both.
-pub(crate) fn narrower_type(number: u8, wanted: &DataType) -> Option<DataType> {
-    use DataType as T;
-    let found = match number {
-        2 => T::Int8,
-        3 => T::Int16,
-        4 => T::Int32,
-        6 => T::UInt8,
-        7 => T::UInt16,
-        8 => T::UInt32,
-        10 => T::Float32,
-        _ => return None,
-    };
-    let widens = match (&found, wanted) {
-        (T::Int8, T::Int16 | T::Int32 | T::Int64) | (T::Int16, T::Int32 | T::Int64) | (T::Int32, T::Int64) => true,
-        (T::UInt8, T::UInt16 | T::UInt32 | T::UInt64) | (T::UInt16, T::UInt32 | T::UInt64) => true,
-        (T::UInt32, T::UInt64) | (T::Float32, T::Float64) => true,
-        _ => false,
-    };
-    widens.then_some(found)
-}
