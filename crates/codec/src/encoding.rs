@@ -37,10 +37,12 @@ pub(crate) enum Encoding {
     Decimal = 10,
     /// Integers, mostly times, that follow a common step: residuals, and where the step does not lead on.
     Rhythm = 11,
+    /// Of an index: a filter of the tuples that are there. Since format 2.
+    Membership = 12,
 }
 
 impl Encoding {
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Null,
         Self::Constant,
         Self::Regular,
@@ -53,10 +55,19 @@ impl Encoding {
         Self::Dictionary,
         Self::Decimal,
         Self::Rhythm,
+        Self::Membership,
     ];
 
     pub(crate) fn from_number(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
+    }
+
+    /// The first format of pages that has it.
+    pub(crate) fn format(self) -> u8 {
+        match self {
+            Self::Membership => 2,
+            _ => 1,
+        }
     }
 
     fn name(self) -> &'static str {
@@ -73,6 +84,7 @@ impl Encoding {
             Self::Dictionary => "dictionary",
             Self::Decimal => "decimal",
             Self::Rhythm => "rhythm",
+            Self::Membership => "membership",
         }
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! Each file holds the writer and the reader of one thing: [`page`] the frame and its checksum, `validity` which
 //! rows are NULL, `number`, `boolean` and `text` the values of a family of types, `statistics` what is known of
-//! them, [`descriptor`] what is kept of a whole chunk. The bytes are drawn in `docs/format/page.md` and
+//! them, [`membership`] the pages of indexes, [`descriptor`] what is kept of a whole chunk. The bytes are drawn in `docs/format/page.md` and
 //! `docs/format/chunk.md`.
 
 #[cfg(not(target_endian = "little"))]
@@ -19,6 +19,7 @@ mod checksum;
 mod decimal;
 pub mod descriptor;
 pub mod encoding;
+pub mod membership;
 mod number;
 pub mod page;
 mod pco_form;
@@ -32,5 +33,6 @@ mod wire;
 
 pub use descriptor::{decode_descriptor, encode_descriptor};
 pub use encoding::{Effort, encoding_name};
-pub use page::{EncodedPage, check_page, decode_page, encode_page};
+pub use membership::{Membership, TupleHashes, decode_membership, encode_membership, tuple_hashes};
+pub use page::{EncodedPage, check_page, decode_page, encode_page, rebind_page};
 pub use types::{arrow_schema, logical_type, stored_type};

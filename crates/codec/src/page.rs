@@ -1,27 +1,31 @@
 //! A page: one encoded column of one chunk. A header with a checksum, which rows are NULL, the values.
 //!
-//! Owned here: the frame. What it holds is `validity`'s and `values`'. The bytes are drawn in
-//! `docs/format/page.md`.
+//! Owned here: the frame. What it holds is `validity`'s and `values`', or of an index [`membership`](crate::membership)'s.
+//! The bytes are drawn in `docs/format/page.md`.
 
 use crate::checksum::page_checksum;
 use crate::encoding::{Effort, Encoding};
-use crate::types::{stored_type, stored_type_number};
+use crate::types::{stored_type, stored_type_number, written_type};
 use crate::validity::{read_validity, write_validity};
 use crate::values::{decode_values, encode_values};
 use crate::wire::{Damage, Decoded, Reader};
 use arrow::array::{Array, ArrayRef};
 use arrow::buffer::NullBuffer;
+use arrow::compute::cast;
 use atsdb_core::limits::CHUNK_ROWS_MAX;
 use atsdb_core::{ChunkUid, Column, ColumnId, ColumnStatistics, Error, ErrorKind, PageDescriptor, Result};
 
 /// What a page begins with.
 const MAGIC: [u8; 2] = *b"aP";
 
-/// The format that this version writes, and the newest that it reads.
-const FORMAT: u8 = 1;
+/// The oldest format.
+const FORMAT_MIN: u8 = 1;
+
+/// The newest format that this version reads. A page is written in the oldest that has its encoding.
+const FORMAT_MAX: u8 = 2;
 
 /// The header: magic 2, format 1, encoding 1, stored type 1, rows 3, bytes of payload 4, checksum 8.
-const HEADER_BYTES: usize = 20;
+pub(crate) const HEADER_BYTES: usize = 20;
 
 /// The part of the header that the checksum covers.
 const CHECKED_BYTES: usize = 12;
@@ -44,7 +48,8 @@ pub fn encode_page(uid: ChunkUid, column: &Column, array: &dyn Array, effort: Ef
 }
 
 /// Decodes the page of a column in the chunk `uid`, which has `row_count` rows, as an array of its
-/// [`stored_type`](crate::stored_type()). [`Corrupt`](ErrorKind::Corrupt) with chunk and column if the page is
+/// [`stored_type`](crate::stored_type()), also where the page was written while the column was a narrower one of the
+/// same kind. [`Corrupt`](ErrorKind::Corrupt) with chunk and column if the page is
 /// damaged, or belongs elsewhere; [`NewerFormat`](ErrorKind::NewerFormat) if a later version wrote it.
 pub fn decode_page(uid: ChunkUid, column: &Column, row_count: usize, bytes: &[u8]) -> Result<ArrayRef> {
     let (header, payload) = checked(uid, column.id, bytes)?;
@@ -57,19 +62,28 @@ pub fn check_page(uid: ChunkUid, column: ColumnId, bytes: &[u8]) -> Result<()> {
     checked(uid, column, bytes).map(|_| ())
 }
 
+/// The page of a column in the chunk `from`, bound to the chunk `to`, which has the same rows: it is checked, and gets
+/// a new checksum. What its descriptor says stays right. Errors are those of [`decode_page`].
+pub fn rebind_page(from: ChunkUid, to: ChunkUid, column: ColumnId, bytes: &[u8]) -> Result<Vec<u8>> {
+    checked(from, column, bytes)?;
+    let mut bytes = bytes.to_vec();
+    write_checksum(to, column, &mut bytes);
+    Ok(bytes)
+}
+
 /// What a page's header says, apart from what is checked at once.
 #[derive(Debug, Clone, Copy)]
-struct Header {
-    encoding: u8,
-    stored_type: u8,
-    row_count: usize,
+pub(crate) struct Header {
+    pub(crate) encoding: u8,
+    pub(crate) stored_type: u8,
+    pub(crate) row_count: usize,
 }
 
 impl Header {
     fn to_bytes(self, payload_bytes: u32) -> [u8; CHECKED_BYTES] {
         let mut bytes = [0; CHECKED_BYTES];
         bytes[..2].copy_from_slice(&MAGIC);
-        bytes[2] = FORMAT;
+        bytes[2] = Encoding::from_number(self.encoding).map_or(FORMAT_MAX, Encoding::format);
         bytes[3] = self.encoding;
         bytes[4] = self.stored_type;
         bytes[5..8].copy_from_slice(&(self.row_count as u32).to_le_bytes()[..3]);
@@ -91,23 +105,39 @@ fn encode(uid: ChunkUid, column: &Column, array: &dyn Array, effort: Effort) -> 
     write_validity(&mut bytes, nulls, row_count, effort)?;
     let (encoding, (min, max)) = encode_values(&mut bytes, array, nulls, effort)?;
 
+    let header = Header { encoding: encoding as u8, stored_type: stored_type_number(column), row_count };
+    let null_count = nulls.map_or(0, |nulls| nulls.null_count() as u32);
+    let statistics = ColumnStatistics { null_count, min, max };
+    frame(uid, column.id, header, bytes, statistics)
+}
+
+/// The page whose payload lies behind the room for its header.
+pub(crate) fn frame(
+    uid: ChunkUid,
+    column: ColumnId,
+    header: Header,
+    mut bytes: Vec<u8>,
+    statistics: ColumnStatistics,
+) -> Result<EncodedPage> {
     let too_long = || Error::new(ErrorKind::Limit, "a page of more than 4 GiB");
     let payload_bytes = u32::try_from(bytes.len() - HEADER_BYTES).map_err(|_| too_long())?;
     let byte_count = u32::try_from(bytes.len()).map_err(|_| too_long())?;
-    let header = Header { encoding: encoding as u8, stored_type: stored_type_number(column), row_count };
-    let header = header.to_bytes(payload_bytes);
-    let checksum = page_checksum(uid, column.id, &header, &bytes[HEADER_BYTES..]);
-    bytes[..CHECKED_BYTES].copy_from_slice(&header);
-    bytes[CHECKED_BYTES..HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
-
-    let null_count = nulls.map_or(0, |nulls| nulls.null_count() as u32);
-    let statistics = ColumnStatistics { null_count, min, max };
-    let descriptor = PageDescriptor { column: column.id, byte_count, encoding: encoding as u8, statistics };
+    bytes[..CHECKED_BYTES].copy_from_slice(&header.to_bytes(payload_bytes));
+    write_checksum(uid, column, &mut bytes);
+    let descriptor = PageDescriptor { column, byte_count, encoding: header.encoding, statistics };
     Ok(EncodedPage { bytes, descriptor })
 }
 
+/// Gives a page, which is not shorter than its header, the checksum of its bytes and its place.
+fn write_checksum(uid: ChunkUid, column: ColumnId, bytes: &mut [u8]) {
+    let (header_bytes, payload) = bytes.split_at_mut(HEADER_BYTES);
+    if let Some((checked_bytes, checksum)) = header_bytes.split_first_chunk_mut::<CHECKED_BYTES>() {
+        checksum.copy_from_slice(&page_checksum(uid, column, checked_bytes, payload).to_le_bytes());
+    }
+}
+
 /// The header and the payload of a page that is whole and in its place.
-fn checked(uid: ChunkUid, column: ColumnId, bytes: &[u8]) -> Result<(Header, &[u8])> {
+pub(crate) fn checked(uid: ChunkUid, column: ColumnId, bytes: &[u8]) -> Result<(Header, &[u8])> {
     let damaged = |problem: &str| corrupt(uid, column, &problem.into());
     let (header_bytes, payload) = bytes.split_at_checked(HEADER_BYTES).ok_or_else(|| damaged("it is cut short"))?;
     let (checked_bytes, checksum) =
@@ -116,8 +146,8 @@ fn checked(uid: ChunkUid, column: ColumnId, bytes: &[u8]) -> Result<(Header, &[u
         return Err(damaged("it does not begin like a page"));
     }
     match checked_bytes[2] {
-        FORMAT => {}
-        format if format > FORMAT => return Err(newer_format(uid, column, format)),
+        FORMAT_MIN..=FORMAT_MAX => {}
+        format if format > FORMAT_MAX => return Err(newer_format(uid, column, format)),
         _ => return Err(damaged("it has a format that never was")),
     }
     let payload_bytes = u32::from_le_bytes([checked_bytes[8], checked_bytes[9], checked_bytes[10], checked_bytes[11]]);
@@ -139,26 +169,29 @@ fn decode(column: &Column, row_count: usize, header: &Header, payload: &[u8]) ->
     if header.row_count != row_count || row_count > CHUNK_ROWS_MAX {
         return Err(Damage(format!("{} rows where {row_count} should be", header.row_count)));
     }
-    if header.stored_type != stored_type_number(column) {
-        return Err(Damage(format!("type {} where {} should be", header.stored_type, stored_type(column))));
-    }
+    let present_type = stored_type(column);
+    let written_type = written_type(header.stored_type, column)
+        .ok_or_else(|| Damage(format!("type {} where {present_type} should be", header.stored_type)))?;
     let encoding = Encoding::from_number(header.encoding)
         .ok_or_else(|| Damage(format!("encoding {} is not known", header.encoding)))?;
     let mut reader = Reader::new(payload);
     let nulls = read_validity(&mut reader, row_count)?;
     let present_count = row_count - nulls.as_ref().map_or(0, NullBuffer::null_count);
-    let array = decode_values(&stored_type(column), encoding, &mut reader, present_count, nulls)?;
+    let array = decode_values(&written_type, encoding, &mut reader, present_count, nulls)?;
     reader.finish()?;
-    Ok(array)
+    match written_type == present_type {
+        true => Ok(array),
+        false => Ok(cast(&array, &present_type)?),
+    }
 }
 
-fn corrupt(uid: ChunkUid, column: ColumnId, damage: &Damage) -> Error {
+pub(crate) fn corrupt(uid: ChunkUid, column: ColumnId, damage: &Damage) -> Error {
     Error::corrupt(format!("the page of column {} in chunk {uid} is damaged: {}", column.0, damage.0))
         .with_hint("the other pages stay readable; `atsdb verify` lists what is damaged, a backup may have it whole")
 }
 
 fn newer_format(uid: ChunkUid, column: ColumnId, format: u8) -> Error {
     let place = format!("the page of column {} in chunk {uid}", column.0);
-    Error::new(ErrorKind::NewerFormat, format!("{place} has format {format}; this version reads up to {FORMAT}"))
+    Error::new(ErrorKind::NewerFormat, format!("{place} has format {format}; this version reads up to {FORMAT_MAX}"))
         .with_hint("upgrade atsdb")
 }

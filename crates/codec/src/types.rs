@@ -87,3 +87,20 @@ pub(crate) fn stored_type_number(column: &Column) -> u8 {
         (None, ColumnType::Date) => 18,
     }
 }
+
+/// The type of the values in a page with this number of a stored type, if each of them is a value of the column:
+/// the column's own, or a narrower one of its kind. `None` else.
+pub(crate) fn written_type(number: u8, column: &Column) -> Option<DataType> {
+    let own = stored_type_number(column);
+    Some(match (number, own) {
+        (number, own) if number == own => stored_type(column),
+        (2, 3..=5) => DataType::Int8,
+        (3, 4..=5) => DataType::Int16,
+        (4, 5) => DataType::Int32,
+        (6, 7..=9) => DataType::UInt8,
+        (7, 8..=9) => DataType::UInt16,
+        (8, 9) => DataType::UInt32,
+        (10, 11) => DataType::Float32,
+        _ => return None,
+    })
+}

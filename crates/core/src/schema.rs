@@ -21,6 +21,7 @@ pub struct ColumnId(pub u16);
 
 /// One column of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Column {
     /// Its number.
     pub id: ColumnId,

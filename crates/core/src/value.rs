@@ -11,7 +11,7 @@ pub enum Value {
     /// An unsigned integer.
     UInt(u64),
     /// A floating point number.
-    Float(f64),
+    Float(#[serde(with = "float_text")] f64),
     /// Text.
     Text(String),
     /// Bytes.
@@ -36,3 +36,54 @@ impl PartialEq for Value {
 }
 
 impl Eq for Value {}
+
+/// Floating point numbers as text: the shortest that gives the same bits. JSON's own have no NaN and no infinities, and
+/// its readers may round.
+mod float_text {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    /// Before the bits of a NaN.
+    const NAN: &str = "NaN ";
+
+    pub(super) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        match value.is_nan() {
+            true => serializer.collect_str(&format_args!("{NAN}{:016x}", value.to_bits())),
+            false => serializer.collect_str(&format_args!("{value:?}")),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match text.strip_prefix(NAN) {
+            Some(bits) => u64::from_str_radix(bits, 16).map(f64::from_bits).map_err(D::Error::custom),
+            None => text.parse().map_err(D::Error::custom),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Value;
+
+    #[test]
+    fn values_come_back_from_json_bit_for_bit() {
+        let floats = [0.0, -0.0, 0.1, 1.0 / 3.0, 5e-324, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, f64::NAN]
+            .into_iter()
+            .chain([0x7ff8_0000_dead_beef, 0xfff0_0000_0000_0001, 0x3fb9_9999_9999_999b].map(f64::from_bits));
+        let others = [
+            Value::Int(i64::MIN),
+            Value::UInt(u64::MAX),
+            Value::Text("a\0\"é".to_owned()),
+            Value::Bytes(vec![0, 255]),
+            Value::Bool(true),
+        ];
+        for value in floats.map(Value::Float).chain(others) {
+            let json = serde_json::to_string(&value).unwrap();
+            assert_eq!(serde_json::from_str::<Value>(&json).unwrap(), value, "{json}");
+        }
+        for wrong in [r#"{"float":1.5}"#, r#"{"float":"NaN 5g"}"#, r#"{"float":"x"}"#, r#"{"decimal":"1"}"#] {
+            assert!(serde_json::from_str::<Value>(wrong).is_err(), "{wrong}");
+        }
+    }
+}

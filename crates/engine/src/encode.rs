@@ -1,7 +1,9 @@
 //! Rows of one chunk to its pages and descriptor.
 
+use crate::membership::index_columns;
 use crate::slice_buffer::ChunkRows;
-use atsdb_codec::{Effort, encode_descriptor, encode_page};
+use arrow::array::ArrayRef;
+use atsdb_codec::{Effort, encode_descriptor, encode_membership, encode_page};
 use atsdb_core::{ChunkDescriptor, ChunkUid, NewChunk, Result, TableDefinition, TableId};
 
 /// Encodes rows that an append brought.
@@ -15,6 +17,12 @@ pub(crate) fn encode_fresh(
     let mut descriptors = Vec::with_capacity(definition.columns.len());
     for (column, array) in definition.columns.iter().zip(chunk.rows.columns()) {
         let page = encode_page(uid, column, array, Effort::Fresh)?;
+        pages.push(page.bytes);
+        descriptors.push(page.descriptor);
+    }
+    for index in &definition.indexes {
+        let columns = index_columns(definition, index, |position| Ok(ArrayRef::clone(chunk.rows.column(position))))?;
+        let page = encode_membership(uid, index.id, &columns)?;
         pages.push(page.bytes);
         descriptors.push(page.descriptor);
     }

@@ -1,19 +1,20 @@
 //! A planned read of one table: chunks that can match, each read on its own, by any thread.
 
+use crate::membership::IndexPruning;
+use crate::missing::{column_statistics, missing_array, scalar_of};
 use crate::predicate::{Comparison, Predicate, text_matches};
 use crate::slice_buffer::{filter_rows, internal, times_from};
 use crate::snapshot::{Inner, ReadSnapshot};
 use arrow::array::{
-    Array, ArrayRef, ArrowPrimitiveType, AsArray, BinaryArray, BooleanArray, BooleanBufferBuilder, DictionaryArray,
-    RecordBatch, RecordBatchOptions, Scalar, StringArray, new_null_array,
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, BooleanBufferBuilder, DictionaryArray, RecordBatch,
+    RecordBatchOptions, Scalar, StringArray, UInt32Array,
 };
 use arrow::compute::kernels::cmp;
-use arrow::compute::{and, is_not_null, is_null, or, take};
-use arrow::datatypes::{ArrowDictionaryKeyType, DataType, Field, Schema, SchemaRef, UInt8Type, UInt16Type, UInt32Type};
+use arrow::compute::{and, is_not_null, is_null, or, prep_null_mask_filter, take};
+use arrow::datatypes::{ArrowDictionaryKeyType, Field, Schema, SchemaRef, UInt8Type, UInt16Type, UInt32Type};
 use atsdb_codec::{logical_type, stored_type};
 use atsdb_core::{
-    Bound, ChunkDescriptor, ChunkEntry, Column, ColumnStatistics, Error, MapWidth, Result, Table, TableDefinition,
-    TimeRange, Value,
+    Bound, ChunkDescriptor, ChunkEntry, Column, Error, MapWidth, Result, Table, TableDefinition, TimeRange,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -51,21 +52,22 @@ pub struct ScanChunk {
 
 /// A planned read. It holds its snapshot.
 pub struct Scan {
-    snapshot: Arc<Inner>,
-    table: Table,
+    pub(crate) snapshot: Arc<Inner>,
+    pub(crate) table: Table,
     request: ScanRequest,
     schema: SchemaRef,
     chunks: Vec<ScanChunk>,
     chunk_count_total: usize,
+    index_pruned: Vec<(String, usize)>,
     dictionaries: Vec<Option<Arc<StringArray>>>,
     conditions: Vec<Condition>,
 }
 
 /// A predicate made ready for stored columns.
-struct Condition {
-    predicate: Predicate,
+pub(crate) struct Condition {
+    pub(crate) predicate: Predicate,
     /// For a mapped column: for each index whether its string matches.
-    matching: Option<BooleanArray>,
+    pub(crate) matching: Option<BooleanArray>,
 }
 
 impl fmt::Debug for Scan {
@@ -104,7 +106,9 @@ impl Scan {
         };
         let conditions: Vec<Condition> = request.predicates.iter().map(condition).collect();
         let can_match = |chunk: &ScanChunk| conditions.iter().all(|condition| condition.can_match(definition, chunk));
-        let chunks = chunks.into_iter().filter(can_match).collect();
+        let chunks: Vec<ScanChunk> = chunks.into_iter().filter(can_match).collect();
+        let pruning = IndexPruning::of(definition, &conditions, request.range)?;
+        let (chunks, index_pruned) = pruning.apply(inner, table, chunks, request.use_cache)?;
         let schema = schema_of(definition, &request.columns);
         let (table, request) = (table.clone(), request.clone());
         Ok(Self {
@@ -114,6 +118,7 @@ impl Scan {
             schema,
             chunks,
             chunk_count_total,
+            index_pruned,
             dictionaries,
             conditions,
         })
@@ -156,7 +161,7 @@ impl Scan {
         }
         let (mut min, mut max, mut null_count): (Option<Bound>, Option<Bound>, u64) = (None, None, 0);
         for chunk in &self.chunks {
-            let statistics = chunk_statistics(chunk, column);
+            let statistics = column_statistics(&chunk.descriptor, column);
             null_count += u64::from(statistics.null_count);
             if statistics.null_count == chunk.entry.row_count {
                 continue;
@@ -168,13 +173,51 @@ impl Scan {
         Some((min, max, null_count))
     }
 
+    /// How many chunks the filters of indexes ruled out, of those that were left: for each index that was asked, its
+    /// name and how many.
+    pub fn index_pruned(&self) -> &[(String, usize)] {
+        &self.index_pruned
+    }
+
     /// The rows of one chunk that can match: exactly those in the time range, and of the predicates as far as is
     /// cheap. `None` when there are none.
     pub fn read(&self, position: usize) -> Result<Option<RecordBatch>> {
-        let chunk =
-            self.chunks.get(position).ok_or_else(|| Error::usage(format!("the scan has no chunk {position}")))?;
-        let row_count = chunk.entry.row_count as usize;
+        let chunk = self.chunk(position)?;
+        match self.select(chunk)? {
+            Some(selection) => self.read_selected(chunk, &selection).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The rows that [`read`](Self::read) gives, and for each its number in the chunk, from 0.
+    pub fn read_numbered(&self, position: usize) -> Result<Option<(RecordBatch, UInt32Array)>> {
+        let chunk = self.chunk(position)?;
         let Some(selection) = self.select(chunk)? else { return Ok(None) };
+        let numbers = match &selection {
+            Selection::All => (0..chunk.entry.row_count).collect(),
+            Selection::Run(start, length) => (*start as u32..(start + length) as u32).collect(),
+            Selection::Mask(mask) => mask.values().set_indices_u32().collect(),
+        };
+        Ok(Some((self.read_selected(chunk, &selection)?, UInt32Array::new(numbers, None))))
+    }
+
+    /// Columns of a whole chunk in stored form, by position in the table's definition: what a
+    /// [`Rewrite`](crate::Rewrite) is made of.
+    pub fn read_stored(&self, position: usize, columns: &[usize]) -> Result<Vec<ArrayRef>> {
+        let definition = &self.table.definition;
+        if let Some(position) = columns.iter().find(|position| **position >= definition.columns.len()) {
+            return Err(Error::usage(format!("table {} has no column {position}", definition.name)));
+        }
+        let columns: Vec<&Column> = columns.iter().map(|position| &definition.columns[*position]).collect();
+        self.load(self.chunk(position)?, &columns)
+    }
+
+    pub(crate) fn chunk(&self, position: usize) -> Result<&ScanChunk> {
+        self.chunks.get(position).ok_or_else(|| Error::usage(format!("the scan has no chunk {position}")))
+    }
+
+    fn read_selected(&self, chunk: &ScanChunk, selection: &Selection) -> Result<RecordBatch> {
+        let row_count = chunk.entry.row_count as usize;
         let definition = &self.table.definition;
         let columns: Vec<&Column> =
             self.request.columns.iter().map(|position| &definition.columns[*position]).collect();
@@ -189,7 +232,7 @@ impl Scan {
             .map(|((array, column), position)| self.to_logical(array, column, self.dictionaries[*position].as_ref()))
             .collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
-        RecordBatch::try_new_with_options(self.schema(), arrays, &options).map(Some).map_err(internal)
+        RecordBatch::try_new_with_options(self.schema(), arrays, &options).map_err(internal)
     }
 
     /// The chunks' rows, one batch for each chunk that has any.
@@ -201,13 +244,14 @@ impl Scan {
         self.table.definition.time.is_some() && !self.request.range.covers(entry.time_min, entry.time_max)
     }
 
-    fn load(&self, chunk: &ScanChunk, columns: &[&Column]) -> Result<Vec<ArrayRef>> {
+    pub(crate) fn load(&self, chunk: &ScanChunk, columns: &[&Column]) -> Result<Vec<ArrayRef>> {
         let ScanChunk { entry, descriptor } = chunk;
         let arrays = self.snapshot.columns(&self.table, entry, descriptor, columns, self.request.use_cache)?;
-        let fill = |(array, column): (Option<ArrayRef>, &&Column)| {
-            array.unwrap_or_else(|| new_null_array(&stored_type(column), entry.row_count as usize))
+        let fill = |(array, column): (Option<ArrayRef>, &&Column)| match array {
+            Some(array) => Ok(array),
+            None => missing_array(&self.table, column, entry.row_count as usize),
         };
-        Ok(arrays.into_iter().zip(columns).map(fill).collect())
+        arrays.into_iter().zip(columns).map(fill).collect()
     }
 
     /// Which rows of a chunk can match; `None` when none can.
@@ -261,15 +305,18 @@ enum Selection {
     All,
     /// Rows that stand together, as in a sealed chunk: first, how many.
     Run(usize, usize),
+    /// Without NULLs.
     Mask(BooleanArray),
 }
 
 impl Selection {
     fn of(mask: BooleanArray) -> Self {
+        // Where it is unknown whether a row matches it does not.
+        let mask = if mask.null_count() > 0 { prep_null_mask_filter(&mask) } else { mask };
         let mut runs = mask.values().set_slices();
         match (runs.next(), runs.next()) {
-            (Some((start, end)), None) if end - start == mask.len() && mask.null_count() == 0 => Self::All,
-            (Some((start, end)), None) if mask.null_count() == 0 => Self::Run(start, end - start),
+            (Some((start, end)), None) if end - start == mask.len() => Self::All,
+            (Some((start, end)), None) => Self::Run(start, end - start),
             _ => Self::Mask(mask),
         }
     }
@@ -285,7 +332,7 @@ impl Selection {
 
 impl Condition {
     fn can_match(&self, definition: &TableDefinition, chunk: &ScanChunk) -> bool {
-        let statistics = chunk_statistics(chunk, &definition.columns[self.predicate.column]);
+        let statistics = column_statistics(&chunk.descriptor, &definition.columns[self.predicate.column]);
         let Some(matching) = &self.matching else {
             return self.predicate.can_match(&statistics, chunk.entry.row_count);
         };
@@ -332,50 +379,10 @@ impl Condition {
     }
 }
 
-/// A value as an array of one, of the column's stored type; `None` when it does not fit exactly.
-fn scalar_of(column: &Column, value: &Value) -> Option<ArrayRef> {
-    use arrow::array::{Float32Array, Float64Array, Int64Array, UInt64Array};
-    let array: ArrayRef = match value {
-        Value::Int(value) => Arc::new(Int64Array::from(vec![*value])),
-        Value::UInt(value) => Arc::new(UInt64Array::from(vec![*value])),
-        Value::Float(value) if stored_type(column) == DataType::Float32 => {
-            let narrow = *value as f32;
-            (f64::from(narrow).to_bits() == value.to_bits()).then(|| Arc::new(Float32Array::from(vec![narrow])))?
-        }
-        Value::Float(value) => Arc::new(Float64Array::from(vec![*value])),
-        Value::Bool(value) => Arc::new(BooleanArray::from(vec![*value])),
-        Value::Text(value) => Arc::new(StringArray::from(vec![value.as_str()])),
-        Value::Bytes(value) => Arc::new(BinaryArray::from(vec![value.as_slice()])),
-    };
-    let wanted = stored_type(column);
-    let same_kind = match array.data_type() {
-        DataType::Int64 | DataType::UInt64 => wanted.is_integer() || wanted.is_temporal(),
-        found => *found == wanted,
-    };
-    if !same_kind {
-        return None;
-    }
-    let (array, wanted) = match wanted {
-        // Days go by way of their own width.
-        DataType::Date32 => (arrow::compute::cast(&array, &DataType::Int32).ok()?, wanted),
-        _ => (array, wanted),
-    };
-    let array = arrow::compute::cast(&array, &wanted).ok()?;
-    (array.null_count() == 0).then_some(array)
-}
-
 fn matching_strings(strings: &StringArray, predicate: &Predicate) -> BooleanArray {
     let mut matching = BooleanBufferBuilder::new(strings.len());
     strings.iter().for_each(|text| matching.append(text.is_some_and(|text| text_matches(text, predicate))));
     BooleanArray::new(matching.finish(), None)
-}
-
-/// The statistics of a column in a chunk; of a column that came later, all values are NULL.
-fn chunk_statistics(chunk: &ScanChunk, column: &Column) -> ColumnStatistics {
-    match chunk.descriptor.page(column.id) {
-        Some(page) => page.statistics.clone(),
-        None => ColumnStatistics { null_count: chunk.entry.row_count, min: None, max: None },
-    }
 }
 
 /// The strings of a mapped column, at least those that the chunks use.
@@ -385,7 +392,7 @@ pub(crate) fn load_dictionary(
     column: &Column,
     chunks: &[ScanChunk],
 ) -> Result<Arc<StringArray>> {
-    let largest = |chunk: &ScanChunk| match chunk.descriptor.page(column.id)?.statistics.max {
+    let largest = |chunk: &ScanChunk| match column_statistics(&chunk.descriptor, column).max {
         Some(Bound::UInt(max)) => usize::try_from(max).ok(),
         _ => None,
     };
@@ -419,7 +426,7 @@ fn with_strings<K: ArrowDictionaryKeyType + ArrowPrimitiveType>(
         return Err(Error::corrupt("an index is beyond its dictionary"));
     }
     let keys = keys.unary::<_, K>(renumber);
-    let picked = take(strings.as_ref(), &arrow::array::UInt32Array::from(used), None).map_err(internal)?;
+    let picked = take(strings.as_ref(), &UInt32Array::from(used), None).map_err(internal)?;
     Ok(Arc::new(DictionaryArray::<K>::try_new(keys, picked).map_err(beyond)?))
 }
 

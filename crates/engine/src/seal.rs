@@ -5,17 +5,19 @@
 
 use crate::encode::new_chunk;
 use crate::engine::{Engine, Shared};
+use crate::membership::index_columns;
+use crate::missing::missing_array;
 use crate::series_key::choose_key;
 use crate::slice_buffer::{internal, times_from};
 use crate::snapshot::{Inner, ReadSnapshot};
 use crate::sort::SortKeys;
-use arrow::array::{Array, ArrayRef, AsArray, Int64Array, UInt32Array, new_null_array};
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array, UInt32Array};
 use arrow::compute::{concat, max, min, take};
 use arrow::datatypes::DataType;
-use atsdb_codec::{Effort, EncodedPage, encode_page, stored_type};
+use atsdb_codec::{Effort, EncodedPage, encode_membership, encode_page, stored_type};
 use atsdb_core::limits::{CHUNK_ROWS_MAX, CHUNK_TEXT_BYTES_MAX};
 use atsdb_core::{
-    Change, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, Column, ErrorKind, NewChunk, Result, Table,
+    Change, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, Column, ErrorKind, Index, NewChunk, Result, Table,
     TableDefinition, TimeRange,
 };
 use std::sync::Mutex;
@@ -180,7 +182,7 @@ fn seal_group(engine: &Engine, snapshot: &ReadSnapshot, table: &Table, group: &[
     Ok(report)
 }
 
-/// A column's position and its pages, one for each new chunk.
+/// A column's, or index's, position and its pages, one for each new chunk.
 type EncodedColumn = (usize, Vec<EncodedPage>);
 
 /// Chunks on their way into fewer, sorted ones.
@@ -214,8 +216,10 @@ impl<'a> Merge<'a> {
     fn read(&self, column: &Column) -> Result<ArrayRef> {
         let arrays = self.sources.iter().map(|(entry, descriptor)| {
             let mut arrays = self.snapshot.columns(self.table, entry, descriptor, &[column], false)?;
-            let array = arrays.pop().flatten();
-            Ok(array.unwrap_or_else(|| new_null_array(&stored_type(column), entry.row_count as usize)))
+            match arrays.pop().flatten() {
+                Some(array) => Ok(array),
+                None => missing_array(self.table, column, entry.row_count as usize),
+            }
         });
         let arrays = arrays.collect::<Result<Vec<ArrayRef>>>()?;
         let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
@@ -252,13 +256,20 @@ impl<'a> Merge<'a> {
         let definition = &self.table.definition;
         let lengths = self.lengths()?;
         let uids = lengths.iter().map(|_| shared.environment.chunk_uid()).collect::<Result<Vec<ChunkUid>>>()?;
-        let next = Mutex::new(0..definition.columns.len());
+        // Columns first, then indexes.
+        let next = Mutex::new(0..definition.columns.len() + definition.indexes.len());
         let work = || {
             let mut encoded = Vec::new();
             loop {
                 let position = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
                 let Some(position) = position else { return Ok(encoded) };
-                encoded.push((position, self.encode_column(&definition.columns[position], &lengths, &uids)?));
+                let pages = match definition.columns.get(position) {
+                    Some(column) => self.encode_column(column, &lengths, &uids)?,
+                    None => {
+                        self.encode_index(&definition.indexes[position - definition.columns.len()], &lengths, &uids)?
+                    }
+                };
+                encoded.push((position, pages));
             }
         };
         let encoded: Vec<Result<Vec<EncodedColumn>>> = std::thread::scope(|scope| {
@@ -308,6 +319,19 @@ impl<'a> Merge<'a> {
         let mut pages = Vec::with_capacity(lengths.len());
         for (length, uid) in lengths.iter().zip(uids) {
             pages.push(encode_page(*uid, column, &array.slice(start, *length), Effort::Sealed)?);
+            start += length;
+        }
+        Ok(pages)
+    }
+
+    fn encode_index(&self, index: &Index, lengths: &[usize], uids: &[ChunkUid]) -> Result<Vec<EncodedPage>> {
+        let definition = &self.table.definition;
+        let columns = index_columns(definition, index, |position| self.sorted(&definition.columns[position]))?;
+        let mut start = 0;
+        let mut pages = Vec::with_capacity(lengths.len());
+        for (length, uid) in lengths.iter().zip(uids) {
+            let part: Vec<ArrayRef> = columns.iter().map(|column| column.slice(start, *length)).collect();
+            pages.push(encode_membership(*uid, index.id, &part)?);
             start += length;
         }
         Ok(pages)

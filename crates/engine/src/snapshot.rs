@@ -3,7 +3,7 @@
 use crate::engine::{Engine, Shared, find_table};
 use crate::scan::{Scan, ScanRequest};
 use arrow::array::ArrayRef;
-use atsdb_codec::{decode_descriptor, decode_page};
+use atsdb_codec::{decode_descriptor, decode_page, stored_type};
 use atsdb_core::{ChunkDescriptor, ChunkEntry, Column, Error, Result, Snapshot, Table};
 use std::fmt;
 use std::sync::Arc;
@@ -74,7 +74,10 @@ impl Inner {
         use_cache: bool,
     ) -> Result<Vec<Option<ArrayRef>>> {
         let cached = |column: &&Column| match use_cache {
-            true => self.shared.cache.get(entry.id, column.id),
+            // A wider column's may be there from before it became wider.
+            true => {
+                self.shared.cache.get(entry.id, column.id).filter(|array| *array.data_type() == stored_type(column))
+            }
             false => None,
         };
         let mut arrays: Vec<Option<ArrayRef>> = columns.iter().map(cached).collect();

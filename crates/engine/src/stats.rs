@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::snapshot::ReadSnapshot;
 use atsdb_codec::encoding_name;
-use atsdb_core::{ChunkEntry, ColumnType, MapWidth, Result, Table, TimeRange};
+use atsdb_core::{ChunkEntry, ColumnType, Index, MapWidth, Result, Table, TimeRange};
 use std::collections::BTreeMap;
 
 /// One table.
@@ -30,6 +30,19 @@ pub struct TableStats {
     pub time_max: Option<i64>,
     /// Its columns, in order.
     pub columns: Vec<ColumnStats>,
+    /// Its indexes, in order.
+    pub indexes: Vec<IndexStats>,
+}
+
+/// One index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexStats {
+    /// Its name.
+    pub name: String,
+    /// Chunks that have a filter of it.
+    pub chunks: u64,
+    /// The bytes of its pages.
+    pub bytes: u64,
 }
 
 /// One column.
@@ -124,8 +137,16 @@ fn table_stats(snapshot: &ReadSnapshot, table: &Table, bytes: u64) -> Result<Tab
     let definition = &table.definition;
     let entries = snapshot.inner.store.chunks(table.id, TimeRange::ALL)?;
     let mut encodings: Vec<BTreeMap<u8, u64>> = vec![BTreeMap::new(); definition.columns.len()];
+    let index_stats = |index: &Index| IndexStats { name: index.name.clone(), chunks: 0, bytes: 0 };
+    let mut indexes: Vec<IndexStats> = definition.indexes.iter().map(index_stats).collect();
     for entry in &entries {
         let descriptor = snapshot.inner.descriptor(table, entry)?;
+        for (index, stats) in definition.indexes.iter().zip(&mut indexes) {
+            if let Some(page) = descriptor.page(index.id) {
+                stats.chunks += 1;
+                stats.bytes += u64::from(page.byte_count);
+            }
+        }
         for (column, encodings) in definition.columns.iter().zip(&mut encodings) {
             if let Some(page) = descriptor.page(column.id) {
                 *encodings.entry(page.encoding).or_default() += u64::from(page.byte_count);
@@ -157,5 +178,6 @@ fn table_stats(snapshot: &ReadSnapshot, table: &Table, bytes: u64) -> Result<Tab
         time_min: timed(entries.iter().map(|entry| entry.time_min).min()),
         time_max: timed(entries.iter().map(|entry| entry.time_max).max()),
         columns: definition.columns.iter().zip(&encodings).map(column_stats).collect(),
+        indexes,
     })
 }

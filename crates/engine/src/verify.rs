@@ -1,13 +1,16 @@
 //! Verify: reads everything, and says what is damaged and where.
 
 use crate::engine::Engine;
+use crate::membership::index_positions;
+use crate::missing::{column_statistics, missing_array};
 use crate::slice_buffer::times_from;
 use crate::snapshot::ReadSnapshot;
 use arrow::array::{Array, AsArray};
 use arrow::compute::{max, min};
 use arrow::datatypes::DataType;
+use atsdb_codec::tuple_hashes;
 use atsdb_core::store::Finding;
-use atsdb_core::{ChunkEntry, Error, Result, Table, TimeRange};
+use atsdb_core::{Bound, ChunkDescriptor, ChunkEntry, Error, Index, Result, Table, TimeRange};
 
 /// What was looked at, and what was found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -83,8 +86,41 @@ fn verify_chunk(snapshot: &ReadSnapshot, table: &Table, entry: &ChunkEntry, repo
             report.add(&place, &Error::corrupt("its times are not those its descriptor says"));
         }
     }
+    for index in &table.definition.indexes {
+        match verify_filter(snapshot, table, entry, &descriptor, index) {
+            Ok(pages) => report.pages += pages,
+            Err(error) => {
+                report.pages += 1;
+                report.add(&format!("{place}, index {}", index.name), &error);
+            }
+        }
+    }
     if report.findings.len() == before {
         report.rows += u64::from(entry.row_count);
+    }
+}
+
+/// The filter of an index has every row; how many pages were looked at.
+fn verify_filter(
+    snapshot: &ReadSnapshot,
+    table: &Table,
+    entry: &ChunkEntry,
+    descriptor: &ChunkDescriptor,
+    index: &Index,
+) -> Result<u64> {
+    let Some(filter) = snapshot.inner.filter(table, entry, descriptor, index, false)? else { return Ok(0) };
+    let definition = &table.definition;
+    let columns: Vec<_> =
+        index_positions(definition, index)?.into_iter().map(|position| &definition.columns[position]).collect();
+    // Columns that cannot be read have been reported.
+    let Ok(arrays) = snapshot.inner.columns(table, entry, descriptor, &columns, false) else { return Ok(1) };
+    let filled = arrays.into_iter().zip(columns).map(|(array, column)| match array {
+        Some(array) => Ok(array),
+        None => missing_array(table, column, entry.row_count as usize),
+    });
+    match tuple_hashes(&filled.collect::<Result<Vec<_>>>()?)?.iter().all(|hash| filter.may_contain(hash)) {
+        true => Ok(1),
+        false => Err(Error::corrupt("its filter denies a row that is there")),
     }
 }
 
@@ -111,9 +147,14 @@ fn verify_indices(snapshot: &ReadSnapshot, table: &Table, column: &atsdb_core::C
         // What cannot be read has been reported with its chunk.
         let Ok(descriptor) = snapshot.inner.descriptor(table, &entry) else { continue };
         let Ok(arrays) = snapshot.inner.columns(table, &entry, &descriptor, &[column], false) else { continue };
-        let Some(array) = arrays.into_iter().next().flatten() else { continue };
-        let indices = arrow::compute::cast(&array, &DataType::UInt64).map_err(crate::slice_buffer::internal)?;
-        let largest = max(indices.as_primitive::<arrow::datatypes::UInt64Type>());
+        let largest = match (arrays.into_iter().next().flatten(), column_statistics(&descriptor, column).max) {
+            (Some(array), _) => {
+                let indices = arrow::compute::cast(&array, &DataType::UInt64).map_err(crate::slice_buffer::internal)?;
+                max(indices.as_primitive::<arrow::datatypes::UInt64Type>())
+            }
+            (None, Some(Bound::UInt(index))) => Some(index),
+            (None, _) => None,
+        };
         if let Some(largest) = largest.filter(|largest| *largest >= count as u64) {
             let message = format!("chunk {} uses index {largest} of {count}", entry.id.0);
             return Err(Error::corrupt(message));

@@ -1,8 +1,9 @@
 //! Writing chunks and taking them away. Reading them is in `snapshot`.
 
 use crate::state::{State, StoredChunk};
-use crate::table;
+use crate::table::{self, Gone};
 use atsdb_core::{ChunkEntry, ChunkId, Error, ErrorKind, NewChunk, Result, TableId};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Refuses a chunk that does not agree with its own descriptor.
@@ -14,40 +15,47 @@ pub(crate) fn check(chunk: &NewChunk) -> Result<()> {
     Err(Error::internal(format!("chunk {} does not have the pages its descriptor tells", chunk.descriptor.uid)))
 }
 
+/// The chunk under its number.
+pub(crate) fn stored(id: ChunkId, chunk: NewChunk) -> StoredChunk {
+    let NewChunk { table, descriptor, descriptor_bytes, pages } = chunk;
+    let entry = ChunkEntry {
+        id,
+        table,
+        slice_start: descriptor.slice.start,
+        sealed: descriptor.sealed,
+        row_count: descriptor.row_count,
+        time_min: descriptor.time_min,
+        time_max: descriptor.time_max,
+        byte_count: descriptor.byte_count(),
+        descriptor_bytes,
+    };
+    let columns = descriptor.pages.iter().map(|page| page.column);
+    StoredChunk { entry, pages: columns.zip(pages.into_iter().map(Arc::new)).collect() }
+}
+
 /// Makes a chunk of a visible table visible, with the next number.
 pub(crate) fn insert(state: &mut State, chunk: NewChunk) {
     state.chunk_last += 1;
     let id = ChunkId(state.chunk_last);
-    let NewChunk { table, descriptor, descriptor_bytes, pages } = chunk;
-    let byte_count = descriptor.byte_count();
-    let stored = Arc::new(StoredChunk {
-        entry: ChunkEntry {
-            id,
-            table,
-            slice_start: descriptor.slice.start,
-            sealed: descriptor.sealed,
-            row_count: descriptor.row_count,
-            time_min: descriptor.time_min,
-            time_max: descriptor.time_max,
-            byte_count,
-            descriptor_bytes,
-        },
-        pages: descriptor.pages.iter().map(|page| page.column).zip(pages).collect(),
-    });
+    show(state, stored(id, chunk));
+}
+
+/// Makes a chunk of a visible table visible.
+pub(crate) fn show(state: &mut State, chunk: StoredChunk) {
+    let (id, table, slice_start) = (chunk.entry.id, chunk.entry.table, chunk.entry.slice_start);
     let view = state.view_mut();
     if let Some(owner) = view.tables.get_mut(&table) {
-        Arc::make_mut(owner).chunks.insert((descriptor.slice.start, id), Arc::clone(&stored));
-        view.chunks.insert(id, stored);
+        let chunk = Arc::new(chunk);
+        Arc::make_mut(owner).chunks.insert((slice_start, id), Arc::clone(&chunk));
+        view.chunks.insert(id, chunk);
     }
 }
 
 /// Refuses chunks to remove that are not there.
-pub(crate) fn check_removal(state: &State, remove: &[(TableId, ChunkId)]) -> Result<()> {
-    let mut seen = std::collections::HashSet::new();
+pub(crate) fn check_removal(state: &State, remove: &[(TableId, ChunkId)], gone: &Gone) -> Result<()> {
+    let mut seen = HashSet::new();
     for (table, id) in remove {
-        if !state.view.tables.contains_key(table) {
-            return Err(table::missing(*table));
-        }
+        table::require(state, *table, gone)?;
         let there = state.view.chunks.get(id).is_some_and(|chunk| chunk.entry.table == *table);
         if !there || !seen.insert(id) {
             let message = format!("chunk {} of table {} was replaced by another writer", id.0, table.0);

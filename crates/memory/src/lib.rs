@@ -3,11 +3,13 @@
 //! Owned here: the state and its changes. A snapshot is a reference to the state; whoever writes while one is held
 //! copies the lists it changes, never the pages. Not owned: what pages and descriptors mean, which are bytes here.
 
+mod amend;
 mod chunk_write;
 mod commit;
 mod lease;
 mod mapping;
 mod reclaim;
+mod redefine;
 mod size;
 mod snapshot;
 mod stage;

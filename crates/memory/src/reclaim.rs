@@ -18,7 +18,7 @@ pub(crate) fn reclaim(state: &mut State, byte_budget: u64, now_ms: i64) -> Recla
         }
         let stage = state.stages.remove(id);
         byte_count +=
-            stage.iter().flat_map(|stage| &stage.chunks).map(|chunk| chunk.descriptor.byte_count()).sum::<u64>();
+            stage.iter().flat_map(|stage| stage.chunks.values()).map(|chunk| chunk.entry.byte_count).sum::<u64>();
     }
     Reclaimed { byte_count, more: false }
 }

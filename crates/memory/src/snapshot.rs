@@ -3,23 +3,32 @@
 use crate::mapping;
 use crate::state::View;
 use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, Result, Snapshot, Table, TableId, TimeRange};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The store at the moment the reference was taken.
+/// The store, or a stage, at the moment the reference was taken.
 #[derive(Debug)]
 pub(crate) struct MemorySnapshot {
     view: Arc<View>,
+    // Where not all of the view's tables are to be listed: which are.
+    listed: Option<BTreeSet<TableId>>,
 }
 
 impl MemorySnapshot {
     pub(crate) fn new(view: Arc<View>) -> Self {
-        Self { view }
+        Self { view, listed: None }
+    }
+
+    /// A snapshot that lists only some of the view's tables.
+    pub(crate) fn of_tables(view: View, listed: BTreeSet<TableId>) -> Self {
+        Self { view: Arc::new(view), listed: Some(listed) }
     }
 }
 
 impl Snapshot for MemorySnapshot {
     fn tables(&self) -> Result<Vec<Table>> {
-        let tables = self.view.tables.iter();
+        let is_listed = |id: &TableId| self.listed.as_ref().is_none_or(|listed| listed.contains(id));
+        let tables = self.view.tables.iter().filter(|(id, _)| is_listed(id));
         Ok(tables.map(|(id, stored)| Table { id: *id, definition: stored.definition.clone() }).collect())
     }
 
@@ -38,7 +47,7 @@ impl Snapshot for MemorySnapshot {
         let stored =
             self.view.chunks.get(&chunk).ok_or_else(|| Error::corrupt(format!("chunk {} is missing", chunk.0)))?;
         let page = |column: &ColumnId| {
-            let found = stored.pages.iter().find(|(name, _)| name == column).map(|(_, bytes)| bytes.clone());
+            let found = stored.pages.iter().find(|(name, _)| name == column).map(|(_, bytes)| bytes.to_vec());
             let missing = || Error::corrupt(format!("the page of column {} of chunk {} is missing", column.0, chunk.0));
             found.ok_or_else(missing)
         };

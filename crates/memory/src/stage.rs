@@ -1,15 +1,19 @@
 //! Stages: chunks and tables that wait for their commit.
 
-use crate::state::{Stage, State};
-use crate::{chunk_write, table};
-use atsdb_core::{Error, NewChunk, Result, StageId};
-use std::collections::BTreeMap;
+use crate::chunk_write;
+use crate::redefine::Definitions;
+use crate::state::{Stage, State, StoredChunk, View};
+use crate::table::{self, Gone};
+use atsdb_core::name::same_name;
+use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, Result, StageId, TableId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Opens a stage.
 pub(crate) fn open(state: &mut State, now_ms: i64) -> StageId {
     state.stage_last += 1;
     let id = StageId(state.stage_last);
-    state.stages.insert(id, Stage { touched_ms: now_ms, tables: BTreeMap::new(), chunks: Vec::new() });
+    state.stages.insert(id, Stage { touched_ms: now_ms, tables: BTreeMap::new(), chunks: BTreeMap::new() });
     id
 }
 
@@ -32,24 +36,79 @@ pub(crate) fn write(state: &mut State, stage: StageId, chunks: Vec<NewChunk>, no
         return Err(table::missing(stray.table));
     }
     open.touched_ms = open.touched_ms.max(now_ms);
-    open.chunks.extend(chunks);
+    for chunk in chunks {
+        state.chunk_last += 1;
+        let id = ChunkId(state.chunk_last);
+        open.chunks.insert(id, Arc::new(chunk_write::stored(id, chunk)));
+    }
     Ok(())
 }
 
-/// Refuses a stage that cannot be published.
-pub(crate) fn check(state: &State, stage: StageId) -> Result<()> {
+/// What lies in a stage, as a view, and which of the view's tables are the stage's. The others are visible ones, with
+/// the chunks that they have in the stage.
+pub(crate) fn view(state: &State, stage: StageId) -> Result<(View, BTreeSet<TableId>)> {
     let open = state.stages.get(&stage).ok_or_else(|| missing(stage))?;
-    for staged in open.tables.values() {
-        table::refuse_name(&state.view.tables, &staged.definition.name)?;
+    let mut view = View { tables: open.tables.clone(), chunks: open.chunks.clone() };
+    for (id, stored) in &state.view.tables {
+        view.tables.insert(*id, Arc::new(stored.without_chunks()));
     }
-    let there =
-        |chunk: &&NewChunk| !state.view.tables.contains_key(&chunk.table) && !open.tables.contains_key(&chunk.table);
-    open.chunks.iter().find(there).map_or(Ok(()), |stray| Err(table::missing(stray.table)))
+    for (id, chunk) in &open.chunks {
+        if let Some(owner) = view.tables.get_mut(&chunk.entry.table) {
+            Arc::make_mut(owner).chunks.insert((chunk.entry.slice_start, *id), Arc::clone(chunk));
+        }
+    }
+    Ok((view, open.tables.keys().copied().collect()))
 }
 
-/// Makes a stage's tables and chunks visible and ends it.
+/// Takes chunks out of a stage.
+pub(crate) fn take_chunks(state: &mut State, stage: StageId, chunks: &[ChunkId]) -> Result<()> {
+    let open = require(state, stage)?;
+    let mut seen = BTreeSet::new();
+    if let Some(chunk) = chunks.iter().find(|chunk| !open.chunks.contains_key(chunk) || !seen.insert(**chunk)) {
+        let message = format!("chunk {} is not in stage {}", chunk.0, stage.0);
+        return Err(Error::new(ErrorKind::Conflict, message));
+    }
+    open.chunks.retain(|id, _| !seen.contains(id));
+    Ok(())
+}
+
+/// Takes a table out of a stage, with its chunks.
+pub(crate) fn take_table(state: &mut State, stage: StageId, table: TableId) -> Result<()> {
+    let open = require(state, stage)?;
+    if open.tables.remove(&table).is_none() {
+        return Err(Error::not_found(format!("there is no table number {} in stage {}", table.0, stage.0)));
+    }
+    open.chunks.retain(|_, chunk| chunk.entry.table != table);
+    Ok(())
+}
+
+/// Refuses a stage that cannot be published, once some tables are gone and others have new definitions.
+pub(crate) fn check(state: &State, stage: StageId, gone: &Gone, definitions: &Definitions<'_>) -> Result<()> {
+    let open = state.stages.get(&stage).ok_or_else(|| missing(stage))?;
+    for staged in open.tables.values() {
+        let name = &staged.definition.name;
+        let visible = state.view.tables.iter().filter(|(id, _)| !gone.contains(id));
+        let mut names =
+            visible.map(|(id, stored)| definitions.get(id).map_or(&stored.definition.name, |new| &new.name));
+        if names.any(|taken| same_name(taken, name)) {
+            return Err(table::exists(name));
+        }
+    }
+    let owners = open.chunks.values().map(|chunk| chunk.entry.table);
+    owners.filter(|owner| !open.tables.contains_key(owner)).try_for_each(|owner| {
+        table::require(state, owner, gone)?;
+        Ok(())
+    })
+}
+
+/// Makes a stage's tables and chunks visible, these with new numbers, and ends it.
 pub(crate) fn publish(state: &mut State, stage: StageId) {
     let Some(stage) = state.stages.remove(&stage) else { return };
     state.view_mut().tables.extend(stage.tables);
-    stage.chunks.into_iter().for_each(|chunk| chunk_write::insert(state, chunk));
+    for chunk in stage.chunks.into_values() {
+        state.chunk_last += 1;
+        let mut chunk = StoredChunk::clone(&chunk);
+        chunk.entry.id = ChunkId(state.chunk_last);
+        chunk_write::show(state, chunk);
+    }
 }

@@ -1,6 +1,6 @@
 //! What the store holds.
 
-use atsdb_core::{ChunkEntry, ChunkId, ColumnId, NewChunk, StageId, TableDefinition, TableId};
+use atsdb_core::{ChunkEntry, ChunkId, ColumnId, StageId, TableDefinition, TableId};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, RwLock};
 
@@ -19,11 +19,19 @@ pub(crate) struct StoredTable {
     pub(crate) dictionaries: Dictionaries,
 }
 
-/// A chunk with its pages, by column.
-#[derive(Debug)]
+impl StoredTable {
+    /// The same table with no chunks.
+    pub(crate) fn without_chunks(&self) -> Self {
+        let (definition, dictionaries) = (self.definition.clone(), Arc::clone(&self.dictionaries));
+        Self { definition, chunks: BTreeMap::new(), dictionaries }
+    }
+}
+
+/// A chunk with its pages, by column. They are shared by all that becomes of the chunk.
+#[derive(Debug, Clone)]
 pub(crate) struct StoredChunk {
     pub(crate) entry: ChunkEntry,
-    pub(crate) pages: Vec<(ColumnId, Vec<u8>)>,
+    pub(crate) pages: Vec<(ColumnId, Arc<Vec<u8>>)>,
 }
 
 /// The dictionaries of a table's columns. They only grow, so that snapshots share them with writers.
@@ -41,7 +49,7 @@ pub(crate) struct Dictionary {
 pub(crate) struct Stage {
     pub(crate) touched_ms: i64,
     pub(crate) tables: BTreeMap<TableId, Arc<StoredTable>>,
-    pub(crate) chunks: Vec<NewChunk>,
+    pub(crate) chunks: BTreeMap<ChunkId, Arc<StoredChunk>>,
 }
 
 /// Who does the maintenance.

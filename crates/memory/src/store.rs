@@ -5,7 +5,8 @@ use crate::state::State;
 use crate::{chunk_write, commit, lease, mapping, reclaim, size, stage, table, verify};
 use atsdb_core::store::{Finding, Reclaimed, StoreSize};
 use atsdb_core::{
-    Change, ColumnId, Durability, NewChunk, Outcome, Result, Snapshot, StageId, Store, Table, TableDefinition, TableId,
+    Change, ChunkId, ColumnId, Durability, NewChunk, Outcome, Result, Snapshot, StageId, Store, Table, TableDefinition,
+    TableId,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -64,16 +65,17 @@ impl Store for MemoryStore {
         stage::write(&mut self.state(), stage, chunks, now_ms)
     }
 
-    fn stage_snapshot(&self, _: StageId) -> Result<Box<dyn Snapshot>> {
-        Err(atsdb_core::Error::internal("not built"))
+    fn stage_snapshot(&self, stage: StageId) -> Result<Box<dyn Snapshot>> {
+        let (view, tables) = stage::view(&self.state(), stage)?;
+        Ok(Box::new(MemorySnapshot::of_tables(view, tables)))
     }
 
-    fn unstage(&self, _: StageId, _: &[atsdb_core::ChunkId]) -> Result<()> {
-        Err(atsdb_core::Error::internal("not built"))
+    fn unstage(&self, stage: StageId, chunks: &[ChunkId]) -> Result<()> {
+        stage::take_chunks(&mut self.state(), stage, chunks)
     }
 
-    fn unstage_table(&self, _: StageId, _: TableId) -> Result<()> {
-        Err(atsdb_core::Error::internal("not built"))
+    fn unstage_table(&self, stage: StageId, table: TableId) -> Result<()> {
+        stage::take_table(&mut self.state(), stage, table)
     }
 
     fn abandon_stage(&self, stage: StageId) -> Result<()> {

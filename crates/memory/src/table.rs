@@ -4,16 +4,20 @@ use crate::stage;
 use crate::state::{State, StoredTable};
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 type Tables = BTreeMap<TableId, Arc<StoredTable>>;
 
-/// Adds a table that was checked; a staged one is seen only by its stage.
+/// Tables that a change takes away before it does anything else.
+pub(crate) type Gone = BTreeSet<TableId>;
+
+/// Adds a table that was checked; a staged one is seen only by its stage, and meets the visible ones when that is
+/// committed: what has the name now may be gone then.
 pub(crate) fn create(state: &mut State, definition: &TableDefinition, stage: Option<StageId>) -> Result<Table> {
-    refuse_name(&state.view.tables, &definition.name)?;
-    if let Some(stage) = stage {
-        refuse_name(&stage::require(state, stage)?.tables, &definition.name)?;
+    match stage {
+        Some(stage) => refuse_name(&stage::require(state, stage)?.tables, &definition.name)?,
+        None => refuse_name(&state.view.tables, &definition.name)?,
     }
     state.table_last += 1;
     let id = TableId(state.table_last);
@@ -26,23 +30,36 @@ pub(crate) fn create(state: &mut State, definition: &TableDefinition, stage: Opt
     Ok(Table { id, definition: definition.clone() })
 }
 
-/// Refuses a name that one of the tables has.
-pub(crate) fn refuse_name(tables: &Tables, name: &str) -> Result<()> {
+fn refuse_name(tables: &Tables, name: &str) -> Result<()> {
     match tables.values().any(|table| same_name(&table.definition.name, name)) {
-        true => Err(Error::new(ErrorKind::Exists, format!("there is a table {name} already"))),
+        true => Err(exists(name)),
         false => Ok(()),
     }
 }
 
-/// Takes a table away. Chunks of open stages are left, so that their commit finds out.
+/// A table of that name is there already.
+pub(crate) fn exists(name: &str) -> Error {
+    Error::new(ErrorKind::Exists, format!("there is a table {name} already"))
+}
+
+/// Takes a table away, or refuses one that is not there.
 pub(crate) fn drop(state: &mut State, table: TableId) -> Result<()> {
-    if !state.view.tables.contains_key(&table) {
-        return Err(missing(table));
-    }
+    require(state, table, &Gone::new())?;
+    remove(state, table);
+    Ok(())
+}
+
+/// Takes a table away that is there. Chunks of open stages are left, so that their commit finds out.
+pub(crate) fn remove(state: &mut State, table: TableId) {
     let view = state.view_mut();
     view.tables.remove(&table);
     view.chunks.retain(|_, chunk| chunk.entry.table != table);
-    Ok(())
+}
+
+/// A visible table that is not among those that go.
+pub(crate) fn require<'a>(state: &'a State, table: TableId, gone: &Gone) -> Result<&'a StoredTable> {
+    let stored = state.view.tables.get(&table).filter(|_| !gone.contains(&table));
+    stored.map(Arc::as_ref).ok_or_else(|| missing(table))
 }
 
 /// The error for a table that is not there.

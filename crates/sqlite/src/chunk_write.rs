@@ -8,7 +8,7 @@ use crate::error::Attempt;
 use crate::schema::COLUMN_BITS;
 use crate::table;
 use atsdb_core::{ChunkId, ColumnId, Error, ErrorKind, NewChunk, Result, StageId, TableId};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Params, params};
 
 /// The key of a page.
 pub(crate) fn page_key(payload: i64, column: ColumnId) -> i64 {
@@ -91,10 +91,9 @@ pub(crate) fn remove(connection: &Connection, table: TableId, chunk: ChunkId) ->
     Ok(())
 }
 
-/// Takes all chunks of a condition on `?1` away.
-pub(crate) fn discard(connection: &Connection, condition: &str, value: i64) -> Attempt<()> {
+/// Takes all chunks of a condition on `?1`, `?2`, ... away; says how many.
+pub(crate) fn discard(connection: &Connection, condition: &str, values: impl Params + Copy) -> Attempt<usize> {
     let keep = format!("INSERT INTO atsdb_garbage SELECT payload, byte_count FROM atsdb_chunk WHERE {condition}");
-    connection.prepare_cached(&keep)?.execute([value])?;
-    connection.prepare_cached(&format!("DELETE FROM atsdb_chunk WHERE {condition}"))?.execute([value])?;
-    Ok(())
+    connection.prepare_cached(&keep)?.execute(values)?;
+    Ok(connection.prepare_cached(&format!("DELETE FROM atsdb_chunk WHERE {condition}"))?.execute(values)?)
 }

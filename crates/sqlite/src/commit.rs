@@ -1,9 +1,13 @@
 //! Committing changes: many in one transaction, each in its own savepoint.
 
 use crate::error::{Attempt, Failure};
-use crate::{chunk_write, stage, table};
-use atsdb_core::{Change, Outcome, Result};
+use crate::{amend, chunk_write, redefine, stage, table};
+use atsdb_core::{Change, Error, ErrorKind, Guard, Outcome, Result, StageId};
 use rusqlite::{Connection, params};
+
+/// Whether a table has a chunk above a number. NOT INDEXED leaves the primary key: the newest rows are walked, not all
+/// of the table's.
+const NEWER: &str = "SELECT 1 FROM atsdb_chunk NOT INDEXED WHERE id > ?1 AND table_id = ?2 AND stage IS NULL LIMIT 1";
 
 /// Does each change or refuses it; a failure of SQLite undoes them all.
 pub(crate) fn commit(connection: &Connection, changes: &[Change], now_ms: i64) -> Attempt<Vec<Result<Outcome>>> {
@@ -37,13 +41,45 @@ fn apply(connection: &Connection, change: &Change, now_ms: i64) -> Attempt<Outco
             .execute(params![batch.as_str(), now_ms])?;
     }
     change.add.iter().try_for_each(chunk_write::check)?;
-    if let Some(stage) = change.stage {
-        stage::publish(connection, stage)?;
-    }
+    change.amend.iter().try_for_each(amend::check)?;
+    change.guards.iter().try_for_each(|guard| require_nothing_new(connection, guard, change.stage))?;
+    change.drop.iter().try_for_each(|table| table::drop(connection, *table))?;
+    redefine::redefine(connection, &change.redefine)?;
     for (table, chunk) in &change.remove {
         table::require(connection, *table, None)?;
         chunk_write::remove(connection, *table, *chunk)?;
     }
+    change.amend.iter().try_for_each(|amendment| amend::amend(connection, amendment))?;
+    if let Some(stage) = change.stage {
+        stage::publish(connection, stage)?;
+    }
     chunk_write::insert(connection, &change.add, None)?;
     Ok(Outcome::Committed)
+}
+
+/// Refuses a table that has a newer chunk than the guard knows of. A table of the change's stage has none yet.
+fn require_nothing_new(connection: &Connection, guard: &Guard, stage: Option<StageId>) -> Attempt<()> {
+    table::require(connection, guard.table, stage)?;
+    if connection.prepare_cached(NEWER)?.exists(params![guard.newest.0, guard.table.0])? {
+        let message = format!("another writer has added to table {} meanwhile", guard.table.0);
+        return Err(Error::new(ErrorKind::Conflict, message).into());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NEWER;
+    use crate::schema;
+    use rusqlite::Connection;
+
+    #[test]
+    fn a_guard_walks_only_the_newest_chunks() {
+        let connection = Connection::open_in_memory().unwrap();
+        schema::create(&connection).unwrap();
+        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {NEWER}")).unwrap();
+        let steps = plan.query_map([1, 1], |row| row.get::<_, String>(3)).unwrap();
+        let steps: Vec<String> = steps.map(Result::unwrap).collect();
+        assert_eq!(steps, ["SEARCH atsdb_chunk USING INTEGER PRIMARY KEY (rowid>?)"]);
+    }
 }

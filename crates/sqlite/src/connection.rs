@@ -166,7 +166,7 @@ fn connect(path: &Path, access: Access, create: bool, busy_timeout: Duration) ->
         Connection::open_with_flags(path, flags)?
     };
     connection.busy_timeout(busy_timeout)?;
-    connection.set_prepared_statement_cache_capacity(64);
+    connection.set_prepared_statement_cache_capacity(128);
     connection.execute_batch("PRAGMA foreign_keys = OFF")?;
     Ok(connection)
 }

@@ -8,6 +8,7 @@
 //! `BEGIN IMMEDIATE`, so that a writer waits for other processes before it has read anything, and never has to
 //! start over.
 
+mod amend;
 mod checksum;
 mod chunk_write;
 mod commit;
@@ -16,6 +17,7 @@ mod error;
 mod lease;
 mod mapping;
 mod reclaim;
+mod redefine;
 mod schema;
 mod size;
 mod snapshot;

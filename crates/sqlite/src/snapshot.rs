@@ -1,10 +1,10 @@
-//! Snapshots: a reading connection with an open read transaction. Writing chunks is in `chunk_write`.
+//! Snapshots, of what is visible or of a stage: a reading connection with an open read transaction. Writing chunks is in `chunk_write`.
 
 use crate::chunk_write::page_key;
 use crate::connection::Readers;
 use crate::error::Attempt;
-use crate::{mapping, table};
-use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, Result, Snapshot, Table, TableId, TimeRange};
+use crate::{mapping, stage, table};
+use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, Result, Snapshot, StageId, Table, TableId, TimeRange};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,11 +15,17 @@ pub(crate) struct SqliteSnapshot {
     // Taken out only by drop.
     connection: Mutex<Option<Connection>>,
     readers: Arc<Readers>,
+    stage: Option<StageId>,
 }
 
 impl SqliteSnapshot {
-    pub(crate) fn new(connection: Connection, readers: Arc<Readers>) -> Self {
-        Self { connection: Mutex::new(Some(connection)), readers }
+    /// Of what is visible, or of what lies in a stage that is open.
+    pub(crate) fn new(connection: Connection, readers: Arc<Readers>, stage: Option<StageId>) -> Result<Self> {
+        let snapshot = Self { connection: Mutex::new(Some(connection)), readers, stage };
+        if let Some(stage) = stage {
+            snapshot.read(|connection| stage::require(connection, stage))?;
+        }
+        Ok(snapshot)
     }
 
     fn read<T>(&self, work: impl FnOnce(&Connection) -> Attempt<T>) -> Result<T> {
@@ -46,11 +52,11 @@ impl fmt::Debug for SqliteSnapshot {
 
 impl Snapshot for SqliteSnapshot {
     fn tables(&self) -> Result<Vec<Table>> {
-        self.read(table::list)
+        self.read(|connection| table::list(connection, self.stage))
     }
 
     fn chunks(&self, table: TableId, range: TimeRange) -> Result<Vec<ChunkEntry>> {
-        self.read(|connection| chunks(connection, table, range))
+        self.read(|connection| chunks(connection, self.stage, table, range))
     }
 
     fn mapping(&self, table: TableId, column: ColumnId, first: u32) -> Result<Vec<Vec<u8>>> {
@@ -58,19 +64,36 @@ impl Snapshot for SqliteSnapshot {
     }
 
     fn read_pages(&self, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {
-        self.read(|connection| pages(connection, chunk, columns))
+        self.read(|connection| pages(connection, self.stage, chunk, columns))
     }
 }
 
 /// The index holds the times, so that a chunk outside the range costs no look at its row.
-fn chunks(connection: &Connection, table: TableId, range: TimeRange) -> Attempt<Vec<ChunkEntry>> {
-    let sql = "SELECT id, slice_start, sealed, row_count, time_min, time_max, byte_count, descriptor
-               FROM atsdb_chunk INDEXED BY atsdb_chunk_slice
-               WHERE stage IS NULL AND table_id = ?1
-                 AND (?2 IS NULL OR time_max >= ?2) AND (?3 IS NULL OR time_min < ?3)
-               ORDER BY slice_start, id";
+const VISIBLE_CHUNKS: &str = "SELECT id, slice_start, sealed, row_count, time_min, time_max, byte_count, descriptor
+    FROM atsdb_chunk INDEXED BY atsdb_chunk_slice
+    WHERE stage IS NULL AND table_id = ?1
+      AND (?2 IS NULL OR time_max >= ?2) AND (?3 IS NULL OR time_min < ?3)
+    ORDER BY slice_start, id";
+
+const STAGED_CHUNKS: &str = "SELECT id, slice_start, sealed, row_count, time_min, time_max, byte_count, descriptor
+    FROM atsdb_chunk INDEXED BY atsdb_chunk_stage
+    WHERE stage = ?4 AND table_id = ?1
+      AND (?2 IS NULL OR time_max >= ?2) AND (?3 IS NULL OR time_min < ?3)
+    ORDER BY slice_start, id";
+
+fn chunks(
+    connection: &Connection,
+    stage: Option<StageId>,
+    table: TableId,
+    range: TimeRange,
+) -> Attempt<Vec<ChunkEntry>> {
+    let (TableId(id), TimeRange { start, end }) = (table, range);
+    let (sql, values) = match &stage {
+        None => (VISIBLE_CHUNKS, params![id, start, end]),
+        Some(stage) => (STAGED_CHUNKS, params![id, start, end, stage.0]),
+    };
     let mut statement = connection.prepare_cached(sql)?;
-    let rows = statement.query_map(params![table.0, range.start, range.end], |row| entry(row, table))?;
+    let rows = statement.query_map(values, |row| entry(row, table))?;
     let entries = rows.collect::<rusqlite::Result<Vec<_>>>()?;
     // A damaged index may lead to a chunk twice, or in another order.
     if entries.is_sorted_by(|a, b| (a.slice_start, a.id) < (b.slice_start, b.id)) {
@@ -95,9 +118,15 @@ fn entry(row: &Row<'_>, table: TableId) -> rusqlite::Result<ChunkEntry> {
     })
 }
 
-fn pages(connection: &Connection, chunk: ChunkId, columns: &[ColumnId]) -> Attempt<Vec<Vec<u8>>> {
-    let sql = "SELECT payload FROM atsdb_chunk WHERE id = ?1 AND stage IS NULL";
-    let payload: Option<i64> = connection.prepare_cached(sql)?.query_row([chunk.0], |row| row.get(0)).optional()?;
+fn pages(
+    connection: &Connection,
+    stage: Option<StageId>,
+    chunk: ChunkId,
+    columns: &[ColumnId],
+) -> Attempt<Vec<Vec<u8>>> {
+    let mut find = connection.prepare_cached("SELECT payload FROM atsdb_chunk WHERE id = ?1 AND stage IS ?2")?;
+    let payload: Option<i64> =
+        find.query_row(params![chunk.0, stage.map(|stage| stage.0)], |row| row.get(0)).optional()?;
     let payload = payload.ok_or_else(|| Error::corrupt(format!("chunk {} is missing", chunk.0)))?;
     let mut statement = connection.prepare_cached("SELECT bytes FROM atsdb_page WHERE id = ?1")?;
     let mut pages = Vec::with_capacity(columns.len());

@@ -3,7 +3,7 @@
 use crate::chunk_write;
 use crate::error::{Attempt, Failure};
 use crate::table;
-use atsdb_core::{Error, NewChunk, StageId, TableId};
+use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, StageId, TableId};
 use rusqlite::{Connection, OptionalExtension, ffi, params};
 
 /// Opens a stage.
@@ -63,11 +63,35 @@ fn name_taken(connection: &Connection, stage: StageId) -> Result<Error, Failure>
     Ok(table::exists(name.as_deref().unwrap_or("of that name")))
 }
 
+/// Takes chunks out of a stage; what they wrote waits for `reclaim`.
+pub(crate) fn take_chunks(connection: &Connection, stage: StageId, chunks: &[ChunkId]) -> Attempt<()> {
+    require(connection, stage)?;
+    for chunk in chunks {
+        if chunk_write::discard(connection, "stage = ?1 AND id = ?2", [stage.0, chunk.0])? == 0 {
+            let message = format!("chunk {} is not in stage {}", chunk.0, stage.0);
+            return Err(Error::new(ErrorKind::Conflict, message).into());
+        }
+    }
+    Ok(())
+}
+
+/// Takes a table out of a stage, with its chunks; its mappings and pages wait for `reclaim`.
+pub(crate) fn take_table(connection: &Connection, stage: StageId, table: TableId) -> Attempt<()> {
+    require(connection, stage)?;
+    let sql = "DELETE FROM atsdb_table WHERE id = ?1 AND stage = ?2";
+    if connection.prepare_cached(sql)?.execute([table.0, stage.0])? == 0 {
+        let message = format!("there is no table number {} in stage {}", table.0, stage.0);
+        return Err(Error::not_found(message).into());
+    }
+    chunk_write::discard(connection, "stage = ?1 AND table_id = ?2", [stage.0, table.0])?;
+    Ok(())
+}
+
 /// Gives a stage up; what it wrote waits for `reclaim`.
 pub(crate) fn abandon(connection: &Connection, stage: StageId) -> Attempt<()> {
     let gone = connection.prepare_cached("DELETE FROM atsdb_stage WHERE id = ?1")?.execute([stage.0])?;
     if gone > 0 {
-        chunk_write::discard(connection, "stage = ?1", stage.0)?;
+        chunk_write::discard(connection, "stage = ?1", [stage.0])?;
         connection.prepare_cached("DELETE FROM atsdb_table WHERE stage = ?1")?.execute([stage.0])?;
     }
     Ok(())

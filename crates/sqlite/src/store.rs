@@ -6,8 +6,8 @@ use crate::snapshot::SqliteSnapshot;
 use crate::{chunk_write, commit, lease, mapping, reclaim, size, stage, table, verify};
 use atsdb_core::store::{Finding, Reclaimed, StoreSize};
 use atsdb_core::{
-    Change, ColumnId, Durability, Error, ErrorKind, NewChunk, Outcome, Result, Snapshot, StageId, Store, Table,
-    TableDefinition, TableId,
+    Change, ChunkId, ColumnId, Durability, Error, ErrorKind, NewChunk, Outcome, Result, Snapshot, StageId, Store,
+    Table, TableDefinition, TableId,
 };
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
@@ -83,6 +83,11 @@ impl SqliteStore {
         self.write(|writer| writer.transaction(sync, work))
     }
 
+    fn open_snapshot(&self, stage: Option<StageId>) -> Result<Box<dyn Snapshot>> {
+        let connection = self.readers.take().map_err(|error| Failure::from(error).at(&self.path))?;
+        Ok(Box::new(SqliteSnapshot::new(connection, Arc::clone(&self.readers), stage)?))
+    }
+
     fn read<T>(&self, work: impl FnOnce(&Connection) -> Attempt<T>) -> Result<T> {
         let connection = self.readers.take().map_err(|error| Failure::from(error).at(&self.path))?;
         let done = work(&connection);
@@ -128,16 +133,16 @@ impl Store for SqliteStore {
         self.transaction(Sync::Later, |connection| stage::write(connection, stage, &chunks, now_ms))
     }
 
-    fn stage_snapshot(&self, _: StageId) -> Result<Box<dyn Snapshot>> {
-        Err(atsdb_core::Error::internal("not built"))
+    fn stage_snapshot(&self, stage: StageId) -> Result<Box<dyn Snapshot>> {
+        self.open_snapshot(Some(stage))
     }
 
-    fn unstage(&self, _: StageId, _: &[atsdb_core::ChunkId]) -> Result<()> {
-        Err(atsdb_core::Error::internal("not built"))
+    fn unstage(&self, stage: StageId, chunks: &[ChunkId]) -> Result<()> {
+        self.transaction(Sync::Later, |connection| stage::take_chunks(connection, stage, chunks))
     }
 
-    fn unstage_table(&self, _: StageId, _: TableId) -> Result<()> {
-        Err(atsdb_core::Error::internal("not built"))
+    fn unstage_table(&self, stage: StageId, table: TableId) -> Result<()> {
+        self.transaction(Sync::Later, |connection| stage::take_table(connection, stage, table))
     }
 
     fn abandon_stage(&self, stage: StageId) -> Result<()> {
@@ -149,8 +154,7 @@ impl Store for SqliteStore {
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
-        let connection = self.readers.take().map_err(|error| Failure::from(error).at(&self.path))?;
-        Ok(Box::new(SqliteSnapshot::new(connection, Arc::clone(&self.readers))))
+        self.open_snapshot(None)
     }
 
     fn acquire_lease(&self, name: &str, holder: &str, now_ms: i64, ttl_ms: i64) -> Result<bool> {

@@ -5,8 +5,8 @@ use crate::chunk_write;
 use crate::error::Attempt;
 use crate::stage;
 use atsdb_core::name::name_key;
-use atsdb_core::{Error, ErrorKind, StageId, Table, TableDefinition, TableId};
-use rusqlite::{Connection, OptionalExtension, params};
+use atsdb_core::{Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 /// Adds a table that was checked; a staged one is seen only by its stage.
 pub(crate) fn create(connection: &Connection, definition: &TableDefinition, stage: Option<StageId>) -> Attempt<Table> {
@@ -14,12 +14,12 @@ pub(crate) fn create(connection: &Connection, definition: &TableDefinition, stag
         stage::require(connection, stage)?;
     }
     let key = name_key(&definition.name);
-    let sql = "SELECT 1 FROM atsdb_table WHERE name_key = ?1 AND (stage IS NULL OR stage = ?2)";
+    // A staged table meets the visible ones when its stage is committed: what has the name now may be gone then.
+    let sql = "SELECT 1 FROM atsdb_table WHERE name_key = ?1 AND stage IS ?2";
     if connection.prepare_cached(sql)?.exists(params![key, stage.map(|stage| stage.0)])? {
         return Err(exists(&definition.name).into());
     }
-    let json = serde_json::to_string(definition)
-        .map_err(|error| Error::internal(format!("table {} has no JSON form: {error}", definition.name)))?;
+    let json = json(definition)?;
     connection
         .prepare_cached(
             "INSERT INTO atsdb_table (name, name_key, definition, checksum, stage) VALUES (?1, ?2, ?3, 0, ?4)",
@@ -33,7 +33,13 @@ pub(crate) fn create(connection: &Connection, definition: &TableDefinition, stag
     Ok(Table { id, definition: definition.clone() })
 }
 
-/// A table of that name is visible already.
+/// The definition as stored.
+pub(crate) fn json(definition: &TableDefinition) -> Result<String> {
+    serde_json::to_string(definition)
+        .map_err(|error| Error::internal(format!("table {} has no JSON form: {error}", definition.name)))
+}
+
+/// A table of that name is there already.
 pub(crate) fn exists(name: &str) -> Error {
     Error::new(ErrorKind::Exists, format!("there is a table {name} already"))
 }
@@ -46,25 +52,42 @@ pub(crate) fn drop(connection: &Connection, table: TableId) -> Attempt<()> {
     if gone == 0 {
         return Err(missing(table).into());
     }
-    chunk_write::discard(connection, "table_id = ?1 AND stage IS NULL", table.0)
+    chunk_write::discard(connection, "table_id = ?1 AND stage IS NULL", [table.0])?;
+    Ok(())
 }
 
-/// The visible tables, by number.
-pub(crate) fn list(connection: &Connection) -> Attempt<Vec<Table>> {
-    let sql = "SELECT id, definition, checksum FROM atsdb_table WHERE stage IS NULL ORDER BY id";
+/// The visible tables, or those of a stage, by number.
+pub(crate) fn list(connection: &Connection, stage: Option<StageId>) -> Attempt<Vec<Table>> {
+    let sql = "SELECT id, definition, checksum FROM atsdb_table WHERE stage IS ?1 ORDER BY id";
     let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query([])?;
+    let mut rows = statement.query([stage.map(|stage| stage.0)])?;
     let mut tables = Vec::new();
     while let Some(row) = rows.next()? {
-        let (id, json): (TableId, String) = (TableId(row.get(0)?), row.get(1)?);
-        if row.get::<_, i64>(2)? != checksum::of_definition(id, &json) {
-            return Err(Error::corrupt(format!("the definition of table {} is damaged", id.0)).into());
-        }
-        let definition = serde_json::from_str(&json)
-            .map_err(|error| Error::corrupt(format!("the definition of table {} cannot be read: {error}", id.0)))?;
-        tables.push(Table { id, definition });
+        tables.push(table(row)?);
     }
     Ok(tables)
+}
+
+/// The definition of a visible table.
+pub(crate) fn definition(connection: &Connection, id: TableId) -> Attempt<TableDefinition> {
+    let sql = "SELECT id, definition, checksum FROM atsdb_table WHERE id = ?1 AND stage IS NULL";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([id.0])?;
+    let row = rows.next()?.ok_or_else(|| missing(id))?;
+    Ok(table(row)?.definition)
+}
+
+fn table(row: &Row<'_>) -> Attempt<Table> {
+    let (id, json): (TableId, String) = (TableId(row.get(0)?), row.get(1)?);
+    if row.get::<_, i64>(2)? != checksum::of_definition(id, &json) {
+        return Err(Error::corrupt(format!("the definition of table {} is damaged", id.0)).into());
+    }
+    // Undamaged, it is what a program wrote: one that knows more than this one.
+    let newer = |error| {
+        Error::new(ErrorKind::NewerFormat, format!("the definition of table {} cannot be read: {error}", id.0))
+            .with_hint("upgrade atsdb")
+    };
+    Ok(Table { id, definition: serde_json::from_str(&json).map_err(newer)? })
 }
 
 /// Refuses a table that is neither visible nor of this stage.
@@ -88,4 +111,30 @@ pub(crate) fn require_any(connection: &Connection, table: TableId) -> Attempt<()
 /// The error for a table that is not there.
 pub(crate) fn missing(table: TableId) -> Error {
     Error::not_found(format!("there is no table number {}; it was dropped", table.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Failure;
+    use crate::schema;
+    use atsdb_core::ColumnType;
+
+    #[test]
+    fn a_definition_that_says_more_than_is_known_is_refused_as_newer() {
+        let connection = Connection::open_in_memory().unwrap();
+        schema::create(&connection).unwrap();
+        let definition = TableDefinition::new("t").with_column("c", ColumnType::Int64, None);
+        let id = create(&connection, &definition, None).unwrap().id;
+        let json = json(&definition).unwrap().replacen('{', "{\"encrypted\":true,", 1);
+        let sql = "UPDATE atsdb_table SET definition = ?1, checksum = ?2";
+        connection.execute(sql, params![json, checksum::of_definition(id, &json)]).unwrap();
+        match list(&connection, None).unwrap_err() {
+            Failure::Refused(error) => {
+                assert_eq!(error.kind(), ErrorKind::NewerFormat);
+                assert!(error.to_string().contains("encrypted"), "{error}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
 }

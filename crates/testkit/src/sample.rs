@@ -2,9 +2,10 @@
 //!
 //! Stores keep pages and descriptors as bytes, so that these are made of random bytes, not by `codec`.
 
+use atsdb_core::limits::INDEX_ID_MIN;
 use atsdb_core::{
-    ChunkDescriptor, ChunkUid, ColumnId, ColumnStatistics, ColumnType, MapWidth, NewChunk, PageDescriptor, Slice,
-    SliceWidth, TableDefinition, TableId, TimeUnit,
+    Amendment, ChunkDescriptor, ChunkId, ChunkUid, ColumnId, ColumnStatistics, ColumnType, MapWidth, NewChunk,
+    PageDescriptor, Slice, SliceWidth, TableDefinition, TableId, TimeUnit,
 };
 
 /// Random numbers from a seed (SplitMix64, Steele, Lea and Flood 2014).
@@ -119,5 +120,30 @@ impl Plan {
             pages: pages.iter().enumerate().map(describe).collect(),
         };
         NewChunk { table, descriptor, descriptor_bytes: random.bytes(40 + 8 * pages.len()), pages }
+    }
+}
+
+/// The same chunk with one more page, of an index of that number.
+pub fn amended(chunk: &NewChunk, index: u16, page_bytes: usize) -> NewChunk {
+    let mut random = Random::new(u64::from(index) ^ u64::from(chunk.descriptor.row_count) << 32);
+    let mut chunk = chunk.clone();
+    let column = ColumnId(INDEX_ID_MIN + index);
+    let statistics = ColumnStatistics::default();
+    chunk.descriptor.pages.push(PageDescriptor { column, byte_count: page_bytes as u32, encoding: 0, statistics });
+    chunk.descriptor_bytes.extend(random.bytes(8));
+    chunk.pages.push(random.bytes(page_bytes));
+    chunk
+}
+
+/// What makes one chunk of the other, once it has this number. The other has the same pages, and then some.
+pub fn amendment(id: ChunkId, from: &NewChunk, to: &NewChunk) -> Amendment {
+    let columns = to.descriptor.pages.iter().map(|page| page.column);
+    Amendment {
+        table: from.table,
+        chunk: id,
+        from: from.descriptor_bytes.clone(),
+        descriptor: to.descriptor.clone(),
+        descriptor_bytes: to.descriptor_bytes.clone(),
+        pages: columns.zip(to.pages.iter().cloned()).skip(from.pages.len()).collect(),
     }
 }

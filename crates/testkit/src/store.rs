@@ -1,14 +1,19 @@
 //! The conformance suite: the cases, one folder file for each part of the contract, and what runs them.
 
+mod amendments;
 mod commits;
 mod concurrency;
+mod definitions;
+mod guards;
 mod helpers;
 mod leases;
 mod mapping;
+mod open_stages;
 mod reclaim;
 mod snapshots;
 mod stages;
 mod tables;
+mod whole;
 
 use atsdb_core::Store;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -66,6 +71,15 @@ pub fn cases() -> Vec<Case> {
             staging_for_a_table_that_is_not_there_writes_nothing,
             committing_a_stage_for_a_dropped_table_is_not_found,
             a_chunk_may_join_a_table_of_the_same_commit;
+        open_stages:
+            a_stage_is_read_before_its_commit,
+            staged_chunks_are_listed_like_visible_ones,
+            a_snapshot_of_a_stage_does_not_change,
+            a_stage_that_is_gone_is_not_found,
+            what_is_taken_out_does_not_appear,
+            taking_out_what_is_not_there_takes_none,
+            a_table_is_taken_out_with_its_chunks,
+            what_is_taken_out_is_given_back;
         commits:
             what_is_committed_comes_back_as_it_was,
             a_change_over_many_tables_is_all_or_nothing,
@@ -82,6 +96,41 @@ pub fn cases() -> Vec<Case> {
             a_dropped_table_takes_no_chunks,
             nothing_may_be_committed,
             a_chunk_that_contradicts_itself_is_refused;
+        guards:
+            a_guard_holds_while_nothing_newer_is_there,
+            what_the_change_itself_adds_does_not_count,
+            what_another_adds_breaks_a_guard,
+            what_is_taken_away_or_amended_breaks_no_guard,
+            a_guard_is_of_one_table_and_of_what_is_visible,
+            a_guard_is_of_a_table_that_is_there,
+            every_guard_of_a_change_must_hold,
+            a_guard_sees_the_changes_before_it;
+        definitions:
+            every_part_of_a_definition_is_kept,
+            a_view_is_a_table_without_columns,
+            a_new_definition_leaves_everything_else,
+            a_definition_that_changed_meanwhile_is_a_conflict,
+            a_table_is_redefined_step_by_step_in_one_change,
+            a_name_that_another_table_has_is_not_given,
+            names_are_exchanged_in_one_change,
+            a_staged_table_stands_in_no_names_way,
+            a_definition_that_cannot_be_is_not_given,
+            only_visible_tables_are_redefined_or_dropped,
+            a_change_drops_a_table_with_all_it_has,
+            another_table_takes_the_name_of_a_dropped_one,
+            a_dropped_table_takes_no_more_part_in_its_change;
+        amendments:
+            an_amended_chunk_keeps_what_it_has,
+            a_snapshot_does_not_see_later_pages,
+            of_two_amendments_one_wins,
+            a_chunk_is_amended_step_by_step_in_one_change,
+            only_a_visible_chunk_of_the_table_is_amended,
+            an_amendment_that_contradicts_itself_is_refused,
+            what_is_added_counts_and_goes_with_its_chunk;
+        whole:
+            a_change_of_all_parts_is_done_whole,
+            a_part_that_fails_undoes_all_others,
+            a_duplicate_does_no_part_of_it;
         snapshots:
             a_snapshot_does_not_change,
             a_snapshot_outlives_removal_and_reclaiming,
@@ -110,6 +159,9 @@ pub fn cases() -> Vec<Case> {
             of_swaps_of_one_chunk_one_wins,
             a_reader_never_sees_half_a_change,
             a_batch_sent_by_many_counts_once,
+            of_guarded_appends_one_wins,
+            of_redefinitions_of_one_table_one_wins,
+            of_amendments_of_one_chunk_one_wins,
             one_thread_gets_a_lease;
     }
 }

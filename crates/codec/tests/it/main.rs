@@ -3,6 +3,7 @@
 mod damage;
 mod descriptor;
 mod golden;
+mod membership;
 mod round_trip;
 mod samples;
 mod statistics;

@@ -2,7 +2,10 @@
 
 mod append;
 mod damage;
+mod index;
+mod later;
 mod maintenance;
+mod rewrite;
 mod roundtrip;
 mod scan;
 mod support;

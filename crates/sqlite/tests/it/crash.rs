@@ -1,5 +1,6 @@
 //! Processes that are killed in the middle. (A power cut is another matter: the system's cache survives a kill.)
 
+use crate::rolling;
 use crate::support::{NOW_MS, Scratch, as_other_process, create, other_process, reclaim_all, reopen};
 use atsdb_core::{BatchId, Change, Store, TimeRange};
 use atsdb_testkit::sample::Plan;
@@ -77,6 +78,51 @@ fn a_writer_until_killed() {
         store.commit(vec![change], NOW_MS).unwrap().remove(0).unwrap();
         log.write_all(format!("{batch}\n").as_bytes()).unwrap();
         if step % 3 == 2 {
+            store.reclaim(1 << 20, NOW_MS).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_killed_writer_leaves_every_change_whole() {
+    let scratch = Scratch::new();
+    let path = scratch.path("a.db");
+    rolling::begin(&scratch.open("a.db"));
+    let mut last = 1;
+    for round in 0..ROUNDS {
+        let mut writer = other_process("crash::a_rolling_writer_until_killed", &path, round).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(20 + u64::from(round * 7 % 60)));
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        let store = reopen(&path);
+        let step = rolling::check(&store);
+        let acknowledged = std::fs::read_to_string(scratch.path("a.db.acknowledged")).unwrap_or_default();
+        let acknowledged = acknowledged.lines().filter_map(|line| line.parse().ok()).max().unwrap_or(1);
+        assert!(step >= last && step >= acknowledged, "step {acknowledged} was acknowledged, {step} is there");
+        last = step;
+    }
+    assert!(last > 5, "the writers did nothing: {last}");
+    let store = reopen(&path);
+    assert_eq!(store.verify().unwrap(), []);
+    while store.reclaim(8 << 20, i64::MAX).unwrap().more {}
+    assert_eq!(rolling::check(&store), last);
+    assert_eq!(store.verify().unwrap(), []);
+    let size = store.size().unwrap();
+    let payload: u64 = size.tables.iter().map(|(_, byte_count)| byte_count).sum();
+    assert!(size.total < payload * 6 / 5 + 200_000, "{size:?}");
+}
+
+#[test]
+fn a_rolling_writer_until_killed() {
+    let Some((path, _)) = as_other_process() else { return };
+    let store = reopen(&path);
+    let mut log = path.into_os_string();
+    log.push(".acknowledged");
+    let mut log = std::fs::OpenOptions::new().create(true).append(true).open(log).unwrap();
+    for round in 0.. {
+        let step = rolling::step(&store).unwrap();
+        log.write_all(format!("{step}\n").as_bytes()).unwrap();
+        if round % 3 == 2 {
             store.reclaim(1 << 20, NOW_MS).unwrap();
         }
     }

@@ -2,6 +2,7 @@
 //! permitted, these tests say so and pass.
 
 use crate::files::refuses_writes;
+use crate::rolling;
 use crate::support::{NOW_MS, Scratch, append, create, reclaim_all, reopen, visible};
 use atsdb_core::{Change, ColumnId, ErrorKind, Store};
 use atsdb_sqlite::{SqliteOptions, SqliteStore};
@@ -90,6 +91,35 @@ fn a_full_disk_is_an_error_and_what_was_acknowledged_stays() {
     assert_eq!(visible(&store, table).len(), acknowledged.len() + 1);
     while store.reclaim(1 << 20, i64::MAX).unwrap().more {}
     reclaim_all(&store);
+    assert_eq!(store.verify().unwrap(), []);
+}
+
+#[test]
+fn a_full_disk_leaves_every_change_whole() {
+    let scratch = Scratch::new();
+    let Some(mount) = Mount::new(&scratch.path("disk"), 6 << 20) else { return skipped("mounting is not permitted") };
+    let path = mount.0.join("a.db");
+    let store = SqliteStore::open(&path, &SqliteOptions::default()).unwrap();
+    rolling::begin(&store);
+    let (mut last, mut failures) = (1, 0);
+    for _ in 0..60 {
+        match rolling::step(&store) {
+            Ok(step) => last = step,
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+                failures += 1;
+            }
+        }
+        assert_eq!(rolling::check(&store), last);
+    }
+    assert!(failures > 10 && last > 5, "{failures} {last}");
+    drop(store);
+    let store = reopen(&path);
+    assert_eq!(rolling::check(&store), last);
+    assert!(self::mount(&["-o", "remount,size=100m"], &mount.0));
+    assert_eq!(rolling::step(&store).unwrap(), last + 1);
+    while store.reclaim(1 << 20, i64::MAX).unwrap().more {}
+    assert_eq!(rolling::check(&store), last + 1);
     assert_eq!(store.verify().unwrap(), []);
 }
 

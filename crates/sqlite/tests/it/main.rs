@@ -7,4 +7,5 @@ mod disk;
 mod files;
 mod log;
 mod processes;
+mod rolling;
 mod support;

@@ -1,7 +1,7 @@
 //! Many processes on one file.
 
 use crate::support::{Scratch, append, as_other_process, create, other_process, reclaim_all, reopen, visible};
-use atsdb_core::{BatchId, Change, ColumnId, Store};
+use atsdb_core::{BatchId, Change, ChunkId, ColumnId, ErrorKind, Guard, Store};
 use atsdb_sqlite::{SqliteOptions, SqliteStore};
 use atsdb_testkit::sample::{Plan, series_table};
 
@@ -48,6 +48,52 @@ fn one_writer_of_many() {
         let batch = Some(BatchId::new(format!("batch {step}")).unwrap());
         store.commit(vec![Change { batch, stage: Some(stage), ..Change::default() }], 0).unwrap().remove(0).unwrap();
     }
+}
+
+#[test]
+fn of_two_processes_that_append_under_guards_one_wins_each_round() {
+    let scratch = Scratch::new();
+    let store = scratch.open("a.db");
+    let table = create(&store, "t");
+    let path = scratch.path("a.db");
+    let guarded = "processes::one_guarded_writer_of_two";
+    let writers: Vec<_> = (0..2).map(|number| other_process(guarded, &path, number).spawn().unwrap()).collect();
+    let mut won = [0; 2];
+    for mut writer in writers {
+        assert!(writer.wait().unwrap().success());
+    }
+    let entries = visible(&store, table);
+    assert_eq!(entries.len() as u64, STEPS);
+    for (round, entry) in entries.iter().enumerate() {
+        let of = |number: &u64| Plan::new(number * 1_000 + round as u64).chunk(table).descriptor_bytes;
+        let winner = (0..2).find(|number| of(number) == entry.descriptor_bytes).expect("of that round");
+        won[winner as usize] += 1;
+    }
+    for (number, won) in won.into_iter().enumerate() {
+        let told = std::fs::read_to_string(scratch.path(&format!("a.db.{number}"))).unwrap();
+        assert_eq!(told, won.to_string());
+    }
+    assert_eq!(store.verify().unwrap(), []);
+}
+
+#[test]
+fn one_guarded_writer_of_two() {
+    let Some((path, number)) = as_other_process() else { return };
+    let store = reopen(&path);
+    let table = store.snapshot().unwrap().tables().unwrap()[0].id;
+    let mut won = 0;
+    for round in 0..STEPS {
+        // What the other has added meanwhile is not looked at: both act on what was there before the round.
+        let entries = visible(&store, table);
+        let newest = entries[..round as usize].last().map_or(ChunkId(0), |entry| entry.id);
+        let add = vec![Plan::new(number * 1_000 + round).chunk(table)];
+        let change = Change { add, guards: vec![Guard { table, newest }], ..Change::default() };
+        match store.commit(vec![change], 0).unwrap().remove(0) {
+            Ok(_) => won += 1,
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict, "{error}"),
+        }
+    }
+    std::fs::write(format!("{}.{number}", path.display()), won.to_string()).unwrap();
 }
 
 #[test]

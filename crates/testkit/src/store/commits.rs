@@ -3,11 +3,7 @@
 use super::helpers::*;
 use crate::sample::Plan;
 use atsdb_core::limits::BATCH_MEMORY_MS;
-use atsdb_core::{BatchId, Change, ChunkId, ErrorKind, Outcome, Store, TableId};
-
-fn named(name: &str, change: Change) -> Change {
-    Change { batch: Some(BatchId::new(name).unwrap()), ..change }
-}
+use atsdb_core::{Change, ChunkId, ErrorKind, Outcome, Store, TableId};
 
 pub(super) fn what_is_committed_comes_back_as_it_was(store: &dyn Store) {
     let table = create(store, "t");

@@ -1,8 +1,8 @@
 //! Many threads on one store.
 
 use super::helpers::*;
-use crate::sample::Plan;
-use atsdb_core::{BatchId, Change, ErrorKind, Outcome, Store, TimeRange};
+use crate::sample::{Plan, amended, amendment};
+use atsdb_core::{BatchId, Change, ChunkId, Error, ErrorKind, Outcome, Result, Store, TimeRange};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -51,12 +51,48 @@ pub(super) fn of_swaps_of_one_chunk_one_wins(store: &dyn Store) {
             let seed = 100 * (round + 1) + number;
             commit(store, Change { add: vec![Plan::new(seed).chunk(table)], ..removing(&old) })
         });
-        let won = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
-        assert_eq!(won, 1);
-        let lost = |outcome: &Result<_, atsdb_core::Error>| outcome.as_ref().err().map(atsdb_core::Error::kind);
-        assert!(outcomes.iter().filter_map(lost).all(|kind| kind == ErrorKind::Conflict));
+        assert_one_won(outcomes);
         assert_eq!(visible(store, table).len(), 1);
     }
+}
+
+/// Of what four threads did one succeeded, the others met a conflict.
+#[track_caller]
+fn assert_one_won(outcomes: Vec<Result<Outcome>>) {
+    let kinds: Vec<_> = outcomes.iter().map(|outcome| outcome.as_ref().map_err(Error::kind)).collect();
+    assert_eq!(kinds.iter().filter(|kind| kind.is_ok()).count(), 1, "{kinds:?}");
+    assert_eq!(kinds.iter().filter(|kind| **kind == Err(ErrorKind::Conflict)).count(), 3, "{kinds:?}");
+}
+
+pub(super) fn of_guarded_appends_one_wins(store: &dyn Store) {
+    let table = create(store, "t");
+    let mut newest = ChunkId(0);
+    for round in 0..10 {
+        let append = |number| guarded(table, newest, adding(vec![Plan::new(round * 10 + number).chunk(table)]));
+        assert_one_won(four(|number| commit(store, append(number))));
+        let entries = visible(store, table);
+        assert_eq!(entries.len() as u64, round + 1);
+        newest = entries.iter().map(|entry| entry.id).max().unwrap();
+    }
+}
+
+pub(super) fn of_redefinitions_of_one_table_one_wins(store: &dyn Store) {
+    let table = create(store, "t");
+    for round in 0..5 {
+        let from = table_names(store).remove(0);
+        let rename = |number| redefining(vec![renaming(table, &from, &format!("t {round} {number}"))]);
+        assert_one_won(four(|number| commit(store, rename(number))));
+        assert_ne!(table_names(store), [from]);
+    }
+}
+
+pub(super) fn of_amendments_of_one_chunk_one_wins(store: &dyn Store) {
+    let table = create(store, "t");
+    let chunk = Plan::new(1).chunk(table);
+    let id = append(store, &chunk);
+    let amend = |number| amending(vec![amendment(id, &chunk, &amended(&chunk, number as u16, 900))]);
+    assert_one_won(four(|number| commit(store, amend(number))));
+    assert_eq!(visible(store, table)[0].byte_count, chunk.descriptor.byte_count() + 900);
 }
 
 pub(super) fn a_reader_never_sees_half_a_change(store: &dyn Store) {

@@ -2,8 +2,8 @@
 
 use crate::sample::{Plan, series_table};
 use atsdb_core::{
-    Change, ChunkEntry, ColumnId, Error, ErrorKind, NewChunk, Outcome, Result, StageId, Store, Table, TableId,
-    TimeRange,
+    Amendment, BatchId, Change, ChunkEntry, ChunkId, ColumnId, Error, ErrorKind, Guard, NewChunk, Outcome,
+    Redefinition, Result, Snapshot, StageId, Store, Table, TableId, TimeRange,
 };
 
 /// The time of all cases, in milliseconds: in 2024.
@@ -29,6 +29,48 @@ pub(super) fn publishing(stage: StageId) -> Change {
 
 pub(super) fn removing(entries: &[ChunkEntry]) -> Change {
     Change { remove: entries.iter().map(|entry| (entry.table, entry.id)).collect(), ..Change::default() }
+}
+
+pub(super) fn named(name: &str, change: Change) -> Change {
+    Change { batch: Some(BatchId::new(name).unwrap()), ..change }
+}
+
+pub(super) fn dropping(table: TableId) -> Change {
+    Change { drop: vec![table], ..Change::default() }
+}
+
+pub(super) fn redefining(redefine: Vec<Redefinition>) -> Change {
+    Change { redefine, ..Change::default() }
+}
+
+pub(super) fn amending(amend: Vec<Amendment>) -> Change {
+    Change { amend, ..Change::default() }
+}
+
+/// The change, on condition that the table has nothing newer.
+pub(super) fn guarded(table: TableId, newest: ChunkId, change: Change) -> Change {
+    Change { guards: vec![Guard { table, newest }], ..change }
+}
+
+/// A table's sample definition under another name.
+pub(super) fn renaming(table: TableId, from: &str, to: &str) -> Redefinition {
+    Redefinition { table, from: series_table(from), to: series_table(to) }
+}
+
+/// Commits one chunk; gives its number.
+pub(super) fn append(store: &dyn Store, chunk: &NewChunk) -> ChunkId {
+    assert_eq!(commit(store, adding(vec![chunk.clone()])).unwrap(), Outcome::Committed);
+    visible(store, chunk.table).iter().map(|entry| entry.id).max().unwrap()
+}
+
+/// All that is visible, but for pages.
+pub(super) fn everything(store: &dyn Store) -> Vec<(Table, Vec<ChunkEntry>)> {
+    let snapshot = store.snapshot().unwrap();
+    let with_chunks = |table: Table| {
+        let chunks = snapshot.chunks(table.id, TimeRange::ALL).unwrap();
+        (table, chunks)
+    };
+    snapshot.tables().unwrap().into_iter().map(with_chunks).collect()
 }
 
 /// Commits one chunk for each seed; gives the table's chunks.
@@ -57,7 +99,12 @@ pub(super) fn columns(count: u16) -> Vec<ColumnId> {
 /// Whether the store has exactly these chunks, bit for bit, in this table.
 #[track_caller]
 pub(super) fn assert_holds(store: &dyn Store, table: TableId, chunks: &[NewChunk]) {
-    let snapshot = store.snapshot().unwrap();
+    assert_shows(&*store.snapshot().unwrap(), table, chunks);
+}
+
+/// The same of a snapshot.
+#[track_caller]
+pub(super) fn assert_shows(snapshot: &dyn Snapshot, table: TableId, chunks: &[NewChunk]) {
     let entries = snapshot.chunks(table, TimeRange::ALL).unwrap();
     assert_eq!(entries.len(), chunks.len());
     for chunk in chunks {
@@ -88,8 +135,8 @@ pub(super) fn assert_entry(entry: &ChunkEntry, chunk: &NewChunk) {
 }
 
 #[track_caller]
-pub(super) fn assert_kind<T: std::fmt::Debug>(result: Result<T, Error>, kind: ErrorKind) {
-    let error = result.expect_err("an error is due");
+pub(super) fn assert_kind<T>(result: Result<T, Error>, kind: ErrorKind) {
+    let error = result.err().expect("an error is due");
     assert_eq!(error.kind(), kind, "{error}");
 }
 

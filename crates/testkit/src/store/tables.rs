@@ -26,7 +26,9 @@ pub(super) fn a_name_is_taken_in_any_case(store: &dyn Store) {
     create(store, "Größe");
     assert_kind(store.create_table(&series_table("GRÖßE"), None), ErrorKind::Exists);
     let stage = store.open_stage(NOW_MS).unwrap();
-    assert_kind(store.create_table(&series_table("größe"), Some(stage)), ErrorKind::Exists);
+    store.create_table(&series_table("größe"), Some(stage)).unwrap();
+    assert_kind(store.create_table(&series_table("GRÖßE"), Some(stage)), ErrorKind::Exists);
+    assert_kind(commit(store, publishing(stage)), ErrorKind::Exists);
     assert_eq!(table_names(store), ["Größe"]);
 }
 

@@ -1,0 +1,175 @@
+//! Rewrite: one chunk to its successor, some rows left out, some columns changed.
+//!
+//! What stays is not decoded: pages of columns that are not set are bound to the new chunk as they are, as long as all
+//! rows stay. The successor is fresh; sealing merges it again. Who commits it removes the old chunk in the same change,
+//! so that of two that rewrite a chunk at once one is refused.
+
+use crate::encode::new_chunk;
+use crate::membership::index_positions;
+use crate::scan::{Scan, ScanChunk};
+use crate::slice_buffer::{internal, times_from};
+use arrow::array::{Array, ArrayRef, BooleanArray};
+use arrow::compute::{filter, max, min};
+use atsdb_codec::{Effort, EncodedPage, encode_membership, encode_page, rebind_page, stored_type};
+use atsdb_core::{ChunkDescriptor, ChunkUid, Column, ColumnId, Error, Index, NewChunk, Result};
+use std::collections::HashMap;
+
+/// What becomes of a chunk's rows.
+#[derive(Debug, Clone, Default)]
+pub struct Rewrite {
+    /// The rows that stay, of all the chunk's; `None` is all of them. Without NULLs.
+    pub keep: Option<BooleanArray>,
+    /// Columns that change, by position in the table's definition, in stored form, with a value for each row of the old
+    /// chunk. Not the time column: rows that change their time may change their slice, and are deleted and added anew.
+    pub set: Vec<(usize, ArrayRef)>,
+}
+
+impl Scan {
+    /// The successor of a chunk. `None` when no row is left. It may be called by any number of threads at once.
+    pub fn rewrite(&self, position: usize, rewrite: &Rewrite) -> Result<Option<NewChunk>> {
+        let chunk = self.chunk(position)?;
+        self.check(chunk, rewrite)?;
+        let row_count = chunk.entry.row_count as usize;
+        let keep = rewrite.keep.as_ref().filter(|keep| keep.true_count() < row_count);
+        if keep.is_some_and(|keep| !keep.has_true()) {
+            return Ok(None);
+        }
+        let uid = self.snapshot.shared.environment.chunk_uid()?;
+        Successor { scan: self, chunk, uid, keep, set: &rewrite.set }.build().map(Some).map_err(|error| {
+            error.context(format_args!("table {}, chunk {}", self.table.definition.name, chunk.entry.id.0))
+        })
+    }
+
+    fn check(&self, chunk: &ScanChunk, rewrite: &Rewrite) -> Result<()> {
+        let definition = &self.table.definition;
+        let row_count = chunk.entry.row_count as usize;
+        let refuse = |problem: &str| Err(Error::internal(format!("table {}: {problem}", definition.name)));
+        if rewrite.keep.as_ref().is_some_and(|keep| keep.len() != row_count || keep.null_count() > 0) {
+            return refuse("a rewrite does not say of each row whether it stays");
+        }
+        for (position, array) in &rewrite.set {
+            let Some(column) = definition.columns.get(*position) else {
+                return refuse("a rewrite sets a column that is not there");
+            };
+            if definition.time_column().is_some_and(|time| time.id == column.id) {
+                return refuse("a rewrite sets the time");
+            }
+            if array.len() != row_count || *array.data_type() != stored_type(column) {
+                return refuse("a rewrite sets a column to what is no column of the chunk");
+            }
+            if !column.nullable && array.null_count() > 0 {
+                return refuse("a rewrite sets a column to NULL that takes none");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A chunk on its way.
+struct Successor<'a> {
+    scan: &'a Scan,
+    chunk: &'a ScanChunk,
+    uid: ChunkUid,
+    /// `None` is all.
+    keep: Option<&'a BooleanArray>,
+    set: &'a [(usize, ArrayRef)],
+}
+
+impl Successor<'_> {
+    fn build(&self) -> Result<NewChunk> {
+        let definition = &self.scan.table.definition;
+        let mut rebound = self.rebound_pages()?;
+        let (mut pages, mut descriptors) = (Vec::new(), Vec::new());
+        let mut push = |page: EncodedPage| {
+            pages.push(page.bytes);
+            descriptors.push(page.descriptor);
+        };
+        let (mut time_min, mut time_max) = (self.chunk.entry.time_min, self.chunk.entry.time_max);
+        for (position, column) in definition.columns.iter().enumerate() {
+            if let Some(page) = rebound.remove(&column.id) {
+                push(page);
+                continue;
+            }
+            if !self.is_set(position) && self.chunk.descriptor.page(column.id).is_none() {
+                // It is older than the column, and so is its successor.
+                continue;
+            }
+            let array = self.rows_of(position)?;
+            if definition.time_column().is_some_and(|time| time.id == column.id) {
+                let times = times_from(definition, &array)?;
+                (time_min, time_max) = (min(&times).unwrap_or(time_min), max(&times).unwrap_or(time_max));
+            }
+            push(encode_page(self.uid, column, &array, Effort::Fresh)?);
+        }
+        for index in &definition.indexes {
+            let page = match rebound.remove(&index.id) {
+                Some(page) => page,
+                None => self.index_page(index)?,
+            };
+            push(page);
+        }
+        let descriptor = ChunkDescriptor {
+            uid: self.uid,
+            row_count: self.keep.map_or(self.chunk.entry.row_count, |keep| keep.true_count() as u32),
+            sealed: false,
+            slice: self.chunk.descriptor.slice,
+            time_min,
+            time_max,
+            pages: descriptors,
+        };
+        Ok(new_chunk(self.scan.table.id, descriptor, pages))
+    }
+
+    /// The pages that stay as they are.
+    fn rebound_pages(&self) -> Result<HashMap<ColumnId, EncodedPage>> {
+        if self.keep.is_some() {
+            return Ok(HashMap::new());
+        }
+        let definition = &self.scan.table.definition;
+        let mut wanted = Vec::new();
+        for (position, column) in definition.columns.iter().enumerate() {
+            wanted.extend((!self.is_set(position)).then_some(column.id));
+        }
+        for index in &definition.indexes {
+            let stays = !index_positions(definition, index)?.into_iter().any(|position| self.is_set(position));
+            wanted.extend(stays.then_some(index.id));
+        }
+        let ChunkDescriptor { uid, .. } = self.chunk.descriptor;
+        let descriptors: Vec<_> = wanted.into_iter().filter_map(|id| self.chunk.descriptor.page(id)).collect();
+        let ids: Vec<ColumnId> = descriptors.iter().map(|page| page.column).collect();
+        let pages = self.scan.snapshot.store.read_pages(self.chunk.entry.id, &ids)?;
+        if pages.len() != ids.len() {
+            return Err(Error::internal("the store gave other pages than asked for"));
+        }
+        let rebind = |(descriptor, bytes): (&atsdb_core::PageDescriptor, Vec<u8>)| {
+            let bytes = rebind_page(uid, self.uid, descriptor.column, &bytes)?;
+            Ok((descriptor.column, EncodedPage { bytes, descriptor: descriptor.clone() }))
+        };
+        descriptors.into_iter().zip(pages).map(rebind).collect()
+    }
+
+    fn index_page(&self, index: &Index) -> Result<EncodedPage> {
+        let positions = index_positions(&self.scan.table.definition, index)?;
+        let columns = positions.into_iter().map(|position| self.rows_of(position)).collect::<Result<Vec<_>>>()?;
+        encode_membership(self.uid, index.id, &columns)
+    }
+
+    fn is_set(&self, position: usize) -> bool {
+        self.set.iter().any(|(set, _)| *set == position)
+    }
+
+    /// A column of the rows that stay.
+    fn rows_of(&self, position: usize) -> Result<ArrayRef> {
+        let array = match self.set.iter().find(|(set, _)| *set == position) {
+            Some((_, array)) => ArrayRef::clone(array),
+            None => {
+                let column: &Column = &self.scan.table.definition.columns[position];
+                self.scan.load(self.chunk, &[column])?.remove(0)
+            }
+        };
+        match self.keep {
+            Some(keep) => filter(&array, keep).map_err(internal),
+            None => Ok(array),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Adding pages to a chunk that is visible.
+
+use crate::state::{State, StoredChunk};
+use crate::table::{self, Gone};
+use atsdb_core::{Amendment, ChunkEntry, ChunkId, ColumnId, Error, ErrorKind, Result, TableId};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// What a change has made of a chunk so far.
+struct Amended<'a> {
+    descriptor: &'a [u8],
+    byte_count: u64,
+    columns: BTreeSet<ColumnId>,
+}
+
+/// Refuses amendments that cannot be made.
+pub(crate) fn check(state: &State, amendments: &[Amendment], gone: &Gone, remove: &[(TableId, ChunkId)]) -> Result<()> {
+    let mut amended: HashMap<ChunkId, Amended<'_>> = HashMap::new();
+    for amendment in amendments {
+        let Amendment { table, chunk: id, from, descriptor, descriptor_bytes, pages } = amendment;
+        table::require(state, *table, gone)?;
+        let conflict = || {
+            let message = format!("chunk {} of table {} was changed by another writer", id.0, table.0);
+            Error::new(ErrorKind::Conflict, message)
+        };
+        let removed = remove.iter().any(|(_, chunk)| chunk == id);
+        let stored = state.view.chunks.get(id).filter(|chunk| !removed && chunk.entry.table == *table);
+        let entry = &stored.ok_or_else(conflict)?.entry;
+        let before = amended.remove(id).unwrap_or_else(|| Amended {
+            descriptor: &entry.descriptor_bytes,
+            byte_count: entry.byte_count,
+            columns: stored.iter().flat_map(|chunk| &chunk.pages).map(|(column, _)| *column).collect(),
+        });
+        if before.descriptor != from {
+            return Err(conflict());
+        }
+        let Amended { mut byte_count, mut columns, .. } = before;
+        let described = pages.iter().all(|(column, bytes)| {
+            byte_count += bytes.len() as u64;
+            columns.insert(*column)
+                && descriptor.page(*column).is_some_and(|page| page.byte_count as usize == bytes.len())
+        });
+        if !described || columns.len() != descriptor.pages.len() || byte_count != descriptor.byte_count() {
+            let message = format!("chunk {} does not have the pages its new descriptor tells", descriptor.uid);
+            return Err(Error::internal(message));
+        }
+        amended.insert(*id, Amended { descriptor: descriptor_bytes, byte_count, columns });
+    }
+    Ok(())
+}
+
+/// Puts a chunk with more pages in the place of the old one, which snapshots keep.
+pub(crate) fn amend(state: &mut State, amendment: Amendment) {
+    let Amendment { table, chunk: id, descriptor, descriptor_bytes, pages, .. } = amendment;
+    let view = state.view_mut();
+    let Some(chunk) = view.chunks.get_mut(&id) else { return };
+    let new = pages.into_iter().map(|(column, bytes)| (column, Arc::new(bytes)));
+    let entry = ChunkEntry { byte_count: descriptor.byte_count(), descriptor_bytes, ..chunk.entry.clone() };
+    *chunk = Arc::new(StoredChunk { entry, pages: chunk.pages.iter().cloned().chain(new).collect() });
+    if let Some(owner) = view.tables.get_mut(&table) {
+        Arc::make_mut(owner).chunks.insert((chunk.entry.slice_start, id), Arc::clone(chunk));
+    }
+}

@@ -1,0 +1,54 @@
+//! Adding pages to a chunk that is visible.
+
+use crate::chunk_write::page_key;
+use crate::error::{Attempt, primary_code};
+use crate::table;
+use atsdb_core::{Amendment, Error, ErrorKind, Result};
+use rusqlite::{Connection, OptionalExtension, ffi, params};
+
+/// Refuses an amendment that does not agree with its own descriptor.
+pub(crate) fn check(amendment: &Amendment) -> Result<()> {
+    let described = amendment.pages.iter().all(|(column, bytes)| {
+        amendment.descriptor.page(*column).is_some_and(|page| page.byte_count as usize == bytes.len())
+    });
+    if described { Ok(()) } else { Err(contradiction(amendment)) }
+}
+
+fn contradiction(amendment: &Amendment) -> Error {
+    let message = format!("chunk {} does not have the pages its new descriptor tells", amendment.descriptor.uid);
+    Error::internal(message)
+}
+
+/// Adds the pages beside those of the chunk; a conflict if it is gone or is no longer what it was.
+pub(crate) fn amend(connection: &Connection, amendment: &Amendment) -> Attempt<()> {
+    let Amendment { table, chunk, from, descriptor, descriptor_bytes, pages } = amendment;
+    table::require(connection, *table, None)?;
+    let sql = "SELECT payload, page_count, byte_count FROM atsdb_chunk
+               WHERE id = ?1 AND table_id = ?2 AND stage IS NULL AND descriptor = ?3";
+    let found = connection
+        .prepare_cached(sql)?
+        .query_row(params![chunk.0, table.0, from], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    let Some((payload, page_count, byte_count)): Option<(i64, u64, u64)> = found else {
+        let message = format!("chunk {} of table {} was changed by another writer", chunk.0, table.0);
+        return Err(Error::new(ErrorKind::Conflict, message).into());
+    };
+    let added: u64 = pages.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+    let expected = (page_count + pages.len() as u64, byte_count + added);
+    if expected != (descriptor.pages.len() as u64, descriptor.byte_count()) {
+        return Err(contradiction(amendment).into());
+    }
+    let mut insert = connection.prepare_cached("INSERT INTO atsdb_page (id, bytes) VALUES (?1, ?2)")?;
+    for (column, bytes) in pages {
+        match insert.execute(params![page_key(payload, *column), bytes]) {
+            Err(error) if primary_code(&error) == Some(ffi::SQLITE_CONSTRAINT) => {
+                return Err(contradiction(amendment).into());
+            }
+            other => other?,
+        };
+    }
+    connection
+        .prepare_cached("UPDATE atsdb_chunk SET descriptor = ?2, page_count = ?3, byte_count = ?4 WHERE id = ?1")?
+        .execute(params![chunk.0, descriptor_bytes, expected.0 as i64, expected.1 as i64])?;
+    Ok(())
+}

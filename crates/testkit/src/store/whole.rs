@@ -1,0 +1,133 @@
+//! Changes that have every part: all of it is done, or nothing.
+
+use super::helpers::*;
+use crate::sample::{Plan, amended, amendment, series_table};
+use atsdb_core::{Change, ChunkId, ColumnId, ErrorKind, Guard, NewChunk, Outcome, StageId, Store, TableId};
+
+/// A change of every part, and what the store has to have for it.
+struct Sample {
+    old: TableId,
+    table: TableId,
+    renamed: TableId,
+    staged: TableId,
+    stage: StageId,
+    more: NewChunk,
+    change: Change,
+}
+
+/// `old` goes and another of its name comes, `before` becomes `after`; of the chunks of `t` one goes, one gets a page,
+/// one is added, one comes from the stage.
+fn sample(store: &dyn Store) -> Sample {
+    let (old, table, renamed) = (create(store, "old"), create(store, "t"), create(store, "before"));
+    fill(store, old, 0..2);
+    let entries = fill(store, table, 2..5);
+    let stage = store.open_stage(NOW_MS).unwrap();
+    let staged = store.create_table(&series_table("old"), Some(stage)).unwrap().id;
+    store.stage(stage, vec![Plan::new(10).chunk(staged), Plan::new(11).chunk(table)], NOW_MS).unwrap();
+    let chunk = Plan::new(3).chunk(table);
+    let more = amended(&chunk, 0, 700);
+    let guard = |table: TableId, newest: ChunkId| Guard { table, newest };
+    let change = Change {
+        batch: None,
+        stage: Some(stage),
+        add: vec![Plan::new(12).chunk(renamed), Plan::new(13).chunk(table), Plan::new(14).chunk(staged)],
+        remove: vec![(table, entries[0].id)],
+        drop: vec![old],
+        redefine: vec![renaming(renamed, "before", "after")],
+        amend: vec![amendment(entries[1].id, &chunk, &more)],
+        guards: vec![guard(table, entries[2].id), guard(renamed, ChunkId(0)), guard(old, entries[2].id)],
+    };
+    Sample { old, table, renamed, staged, stage, more, change }
+}
+
+#[track_caller]
+fn assert_done(store: &dyn Store, sample: &Sample) {
+    let Sample { table, renamed, staged, .. } = *sample;
+    assert_eq!(table_names(store), ["t", "after", "old"]);
+    assert!(visible(store, sample.old).is_empty());
+    let chunks =
+        [sample.more.clone(), Plan::new(4).chunk(table), Plan::new(11).chunk(table), Plan::new(13).chunk(table)];
+    assert_holds(store, table, &chunks);
+    assert_holds(store, renamed, &[Plan::new(12).chunk(renamed)]);
+    assert_holds(store, staged, &[Plan::new(10).chunk(staged), Plan::new(14).chunk(staged)]);
+    assert_kind(store.stage_snapshot(sample.stage), ErrorKind::NotFound);
+}
+
+pub(super) fn a_change_of_all_parts_is_done_whole(store: &dyn Store) {
+    let sample = sample(store);
+    let held = store.snapshot().unwrap();
+    assert_eq!(commit(store, named("batch", sample.change.clone())).unwrap(), Outcome::Committed);
+    assert_done(store, &sample);
+    assert_eq!(held.tables().unwrap().len(), 3);
+    assert_shows(&*held, sample.table, &[2, 3, 4].map(|seed| Plan::new(seed).chunk(sample.table)));
+    drop(held);
+    reclaim_all(store, 1 << 20, NOW_MS);
+    assert_done(store, &sample);
+}
+
+pub(super) fn a_part_that_fails_undoes_all_others(store: &dyn Store) {
+    let sample = sample(store);
+    let missing = TableId(sample.staged.0 + 99);
+    let stray = Plan::new(99).chunk(missing);
+    type Break<'a> = Box<dyn Fn(&mut Change) + 'a>;
+    let breaks: [(ErrorKind, Break<'_>); 14] = [
+        (ErrorKind::NotFound, Box::new(|change| change.guards.push(Guard { table: missing, newest: ChunkId(9) }))),
+        (ErrorKind::Conflict, Box::new(|change| change.guards[0].newest.0 -= 1)),
+        (ErrorKind::NotFound, Box::new(|change| change.drop.push(missing))),
+        (ErrorKind::NotFound, Box::new(|change| change.redefine.push(renaming(missing, "x", "y")))),
+        (ErrorKind::Conflict, Box::new(|change| change.redefine[0].from = series_table("other"))),
+        (ErrorKind::Exists, Box::new(|change| change.redefine[0].to = series_table("T"))),
+        // The stage has a table of that name.
+        (ErrorKind::Exists, Box::new(|change| change.redefine[0].to = series_table("OLD"))),
+        (ErrorKind::NotFound, Box::new(|change| change.remove.push((missing, ChunkId(1))))),
+        (ErrorKind::Conflict, Box::new(|change| change.remove.push((sample.table, ChunkId(9_999))))),
+        (ErrorKind::Conflict, Box::new(|change| change.amend[0].from.push(0))),
+        (ErrorKind::Internal, Box::new(|change| change.amend[0].pages[0].1.push(0))),
+        // Without the drop the staged table's name is taken.
+        (ErrorKind::Exists, Box::new(|change| change.drop.clear())),
+        (ErrorKind::NotFound, Box::new(|change| change.stage = Some(StageId(sample.stage.0 + 99)))),
+        (ErrorKind::NotFound, Box::new(|change| change.add.push(stray.clone()))),
+    ];
+    let before = everything(store);
+    for (position, (kind, break_part)) in breaks.into_iter().enumerate() {
+        let mut change = named("batch", sample.change.clone());
+        break_part(&mut change);
+        let error = commit(store, change).expect_err("a broken change is refused");
+        assert_eq!(error.kind(), kind, "{position}: {error}");
+        assert_eq!(everything(store), before, "{position}");
+        let staged = store.stage_snapshot(sample.stage).unwrap();
+        assert_shows(&*staged, sample.table, &[Plan::new(11).chunk(sample.table)]);
+        assert_shows(&*staged, sample.staged, &[Plan::new(10).chunk(sample.staged)]);
+        assert_shows(
+            &*store.snapshot().unwrap(),
+            sample.table,
+            &[2, 3, 4].map(|seed| Plan::new(seed).chunk(sample.table)),
+        );
+    }
+    reclaim_all(store, 1 << 20, NOW_MS);
+    // Between a change that fails and another it is done as if it were alone, under the name the broken ones had.
+    let broken = Change { remove: vec![(sample.table, ChunkId(9_999))], ..sample.change.clone() };
+    let changes = vec![broken, named("batch", sample.change.clone()), sample.change.clone()];
+    let kinds: Vec<_> = store.commit(changes, NOW_MS).unwrap();
+    let kinds: Vec<_> = kinds.into_iter().map(|outcome| outcome.map_err(|error| error.kind())).collect();
+    assert_eq!(kinds, [Err(ErrorKind::Conflict), Ok(Outcome::Committed), Err(ErrorKind::Conflict)]);
+    assert_done(store, &sample);
+}
+
+pub(super) fn a_duplicate_does_no_part_of_it(store: &dyn Store) {
+    let sample = sample(store);
+    commit(store, named("batch", Change::default())).unwrap();
+    let before = everything(store);
+    assert_eq!(commit(store, named("batch", sample.change.clone())).unwrap(), Outcome::Duplicate);
+    assert_eq!(everything(store), before);
+    assert_kind(store.stage_snapshot(sample.stage), ErrorKind::NotFound);
+    assert_kind(store.map_values(sample.staged, ColumnId(1), 10, &[b"a"]), ErrorKind::NotFound);
+    // It is one even if no part could be done any more.
+    let mut gone = Change { stage: None, ..sample.change };
+    gone.guards[0].newest = ChunkId(0);
+    gone.drop.push(TableId(9_999));
+    gone.redefine[0].from = series_table("other");
+    gone.amend[0].from.push(0);
+    assert_eq!(commit(store, named("batch", gone)).unwrap(), Outcome::Duplicate);
+    assert_eq!(everything(store), before);
+}
