@@ -5,6 +5,7 @@ pub(crate) mod columns;
 pub(crate) mod constraints;
 pub(crate) mod defaults;
 pub(crate) mod foreign;
+pub(crate) mod from_query;
 mod print;
 
 pub use print::{create_table_sql, quoted};
@@ -72,11 +73,9 @@ pub(crate) fn series_key_of_primary(definition: &TableDefinition) -> Vec<ColumnI
 }
 
 /// Everything that the parser read and that is not looked at here.
-fn refuse_other_clauses(create: &CreateTable) -> Result<()> {
+pub(crate) fn refuse_other_clauses(create: &CreateTable) -> Result<()> {
     if create.query.is_some() {
-        return Err(
-            not_supported("CREATE TABLE ... AS").with_hint("create the table first, then INSERT INTO it SELECT ...")
-        );
+        return Err(sql_error("CREATE TABLE ... AS declares no columns by itself"));
     }
     if create.or_replace {
         return Err(not_supported("CREATE OR REPLACE TABLE").with_hint("DROP TABLE IF EXISTS first"));

@@ -55,12 +55,21 @@ impl Target {
         Ok(Self { table: crate::ddl::table_name(name)?, columns })
     }
 
+    /// All columns of a table.
+    pub(crate) fn all_of(table: &Table) -> Self {
+        Self { table: table.definition.name.clone(), columns: None }
+    }
+
     fn resolve(&self, engine: &Engine) -> Result<(Table, Vec<usize>)> {
         let tables = engine.tables()?;
         let table = tables
             .iter()
             .find(|table| same_name(&table.definition.name, &self.table))
             .ok_or_else(|| unknown_table(&self.table, &tables))?;
+        if table.definition.view.is_some() {
+            return Err(sql_error(format!("{} is a view: no rows go into it", table.definition.name))
+                .with_hint("INSERT INTO the table it reads"));
+        }
         let positions = self.positions(table)?;
         Ok((table.clone(), positions))
     }
@@ -152,14 +161,22 @@ pub(crate) fn insert_literals(
 
 /// Inserts what a query answers, by position.
 pub(crate) fn insert_rows(engine: &Engine, target: &Target, rows: Rows) -> Result<Answer> {
-    let (table, positions) = target.resolve(engine)?;
+    let (table, _) = target.resolve(engine)?;
+    let mut batch = engine.batch(None);
+    let row_count = append_rows(&mut batch, &table, target, rows)?;
+    batch.commit()?;
+    Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count) })
+}
+
+/// Adds what a query answers to a batch, by position. Says how many rows.
+pub(crate) fn append_rows(batch: &mut Batch, table: &Table, target: &Target, rows: Rows) -> Result<u64> {
+    let positions = target.positions(table)?;
     let found = rows.schema().fields().len();
     if found != positions.len() {
-        return Err(wrong_width(&table, found, positions.len()));
+        return Err(wrong_width(table, found, positions.len()));
     }
     let names: Vec<&str> = positions.iter().map(|at| table.definition.columns[*at].name.as_str()).collect();
-    let unnamed = Unnamed::of(&table, &positions);
-    let mut batch = engine.batch(None);
+    let unnamed = Unnamed::of(table, &positions);
     let mut row_count = 0_u64;
     for rows in rows {
         let rows = rows?;
@@ -174,14 +191,13 @@ pub(crate) fn insert_rows(engine: &Engine, target: &Target, rows: Rows) -> Resul
         arrays.extend(unnamed.arrays(rows.num_rows())?);
         let renamed = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays);
         let renamed = renamed.map_err(|error| Error::internal(error.to_string()))?;
-        batch.append(&table, &renamed).map_err(|error| match (error.kind(), row_count) {
+        batch.append(table, &renamed).map_err(|error| match (error.kind(), row_count) {
             (ErrorKind::InvalidValue, 1..) => error.context(format_args!("after {row_count} rows")),
             _ => error,
         })?;
         row_count += rows.num_rows() as u64;
     }
-    batch.commit()?;
-    Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count) })
+    Ok(row_count)
 }
 
 /// The columns that an `INSERT` does not name and that must be given all the same: those with a default, and mapped

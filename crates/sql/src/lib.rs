@@ -33,6 +33,7 @@ mod statistics;
 mod table_options;
 mod time_text;
 mod type_names;
+mod views;
 
 pub use answer::{Answer, Rows};
 pub use ddl::{create_table_sql, parse_create_table, quoted};

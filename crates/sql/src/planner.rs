@@ -2,13 +2,15 @@
 
 use crate::identifiers::{SharedSpellings, Spellings};
 use crate::provider::{SnapshotTable, unknown_table};
+use crate::views::{Expansion, view_plan};
+use atsdb_core::{Table, View};
 use atsdb_engine::ReadSnapshot;
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::catalog::TableFunctionArgs;
 use datafusion::catalog::cte_worktable::CteWorkTable;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{DFSchema, DataFusionError, Result, TableReference, plan_datafusion_err};
-use datafusion::datasource::provider_as_source;
+use datafusion::datasource::{ViewTable, provider_as_source};
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner};
 use datafusion::logical_expr::simplify::SimplifyContext;
@@ -25,15 +27,32 @@ pub(crate) fn logical_plan(
     snapshot: &ReadSnapshot,
     spellings: &SharedSpellings,
 ) -> Result<LogicalPlan> {
-    let names = SnapshotNames { state, snapshot, spellings };
-    let options = ParserOptions::from(&state.config_options().sql_parser);
-    SqlToRel::new_with_options(&names, options).sql_statement_to_plan(statement)
+    SnapshotNames { state, snapshot, spellings, expansion: Expansion::default() }.plan(statement)
 }
 
 struct SnapshotNames<'a> {
     state: &'a SessionState,
     snapshot: &'a ReadSnapshot,
     spellings: &'a SharedSpellings,
+    expansion: Expansion,
+}
+
+impl SnapshotNames<'_> {
+    fn plan(&self, statement: Ast) -> Result<LogicalPlan> {
+        let options = ParserOptions::from(&self.state.config_options().sql_parser);
+        SqlToRel::new_with_options(self, options).sql_statement_to_plan(statement)
+    }
+
+    /// A view's query takes its place in the plan.
+    fn view(&self, table: &Table, view: &View) -> Result<Arc<dyn TableSource>> {
+        let Self { state, snapshot, spellings, expansion } = self;
+        let plan = |statement, spellings: &SharedSpellings, expansion| {
+            SnapshotNames { state, snapshot, spellings, expansion }.plan(statement)
+        };
+        let plan = view_plan(table, view, snapshot.tables(), spellings, expansion, plan);
+        let plan = plan.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        Ok(provider_as_source(Arc::new(ViewTable::new(plan, None))))
+    }
 }
 
 impl ContextProvider for SnapshotNames<'_> {
@@ -44,10 +63,13 @@ impl ContextProvider for SnapshotNames<'_> {
                 .schema()
                 .is_none_or(|schema| ["main", "public"].iter().any(|known| known.eq_ignore_ascii_case(schema)));
         match Spellings::find(tables, name.table()).filter(|_| schema_is_known) {
-            Some(table) => {
-                let provider = SnapshotTable::new(self.snapshot.clone(), table, self.spellings);
-                Ok(provider_as_source(Arc::new(provider)))
-            }
+            Some(table) => match &table.definition.view {
+                Some(view) => self.view(table, view),
+                None => {
+                    let provider = SnapshotTable::new(self.snapshot.clone(), table, self.spellings);
+                    Ok(provider_as_source(Arc::new(provider)))
+                }
+            },
             None => Err(DataFusionError::External(Box::new(unknown_table(&name.to_string(), tables)))),
         }
     }

@@ -22,12 +22,6 @@ pub(crate) fn refused(statement: &Ast) -> Error {
         Ast::Delete { .. } => {
             not_supported("DELETE").with_hint("old rows go by retention: CREATE TABLE ... WITH (retention = '2 years')")
         }
-        Ast::Truncate { .. } => not_supported("TRUNCATE").with_hint("DROP TABLE, then CREATE TABLE"),
-        Ast::AlterTable { .. } => not_supported("ALTER TABLE"),
-        Ast::CreateView { .. } => not_supported("CREATE VIEW"),
-        Ast::CreateIndex { .. } => {
-            not_supported("CREATE INDEX").with_hint("none is needed: chunks carry the bounds of every column")
-        }
         Ast::StartTransaction { .. } | Ast::Commit { .. } | Ast::Rollback { .. } => {
             not_supported("BEGIN, COMMIT and ROLLBACK").with_hint("each statement is a transaction of its own")
         }

@@ -1,5 +1,8 @@
 //! A session: executes statements over an engine, each on one consistent snapshot.
 
+mod declare;
+mod store;
+
 use crate::answer::{Answer, Rows};
 use crate::ddl::{table_definition, table_name};
 use crate::error::{as_sql_error, not_supported, sql_error};
@@ -9,9 +12,9 @@ use crate::provider::unknown_table;
 use crate::refuse::{refuse_files, refused};
 use crate::runtime::{Interrupt, Query, Started, Worker};
 use crate::script::{Statement, Statements};
-use crate::show::{describe, show_create, show_tables};
+use crate::show::{show_create, show_tables};
 use atsdb_core::name::same_name;
-use atsdb_core::{ErrorKind, Result, Table};
+use atsdb_core::{Error, ErrorKind, Result, Table};
 use atsdb_engine::Engine;
 use datafusion::sql::sqlparser::ast::{
     CreateTable, ObjectName, ObjectType, ShowCreateObject, ShowStatementOptions, Statement as Ast,
@@ -134,9 +137,20 @@ impl Session {
     fn declare(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
         refuse_files(statement.text())?;
         match parse_declaring(statement.text(), statement.place(), params)? {
+            Ast::CreateTable(create) if create.query.is_some() => self.create_table_as(statement, &create, params),
             Ast::CreateTable(create) if !create.external => self.create_table(&create),
+            Ast::CreateView(create) => self.create_view(statement, &create),
+            Ast::CreateIndex(create) => self.create_index(&create),
+            Ast::AlterTable(alter) => self.alter_table(&alter),
+            Ast::Truncate(truncate) => self.truncate(&truncate),
             Ast::Drop { object_type: ObjectType::Table, if_exists, names, temporary: false, table: None, .. } => {
-                self.drop_tables(&names, if_exists)
+                self.drop_tables(&names, if_exists, Dropped::Table)
+            }
+            Ast::Drop { object_type: ObjectType::View, if_exists, names, temporary: false, table: None, .. } => {
+                self.drop_tables(&names, if_exists, Dropped::View)
+            }
+            Ast::Drop { object_type: ObjectType::Index, if_exists, names, temporary: false, table, .. } => {
+                self.drop_index(&names, table.as_ref(), if_exists)
             }
             Ast::Drop { object_type, .. } => Err(not_supported(format_args!("DROP {object_type}"))),
             Ast::ShowTables { show_options, .. } if is_plain(&show_options) => show_tables(&self.engine.tables()?),
@@ -145,10 +159,10 @@ impl Session {
                 show_create(&self.table(&obj_name)?.definition)
             }
             Ast::ShowColumns { show_options, .. } => match show_options.show_in.and_then(|of| of.parent_name) {
-                Some(name) => describe(&self.table(&name)?.definition),
+                Some(name) => self.describe(&name),
                 None => Err(sql_error("SHOW COLUMNS of which table?").with_hint("SHOW COLUMNS FROM table")),
             },
-            Ast::ExplainTable { table_name, .. } => describe(&self.table(&table_name)?.definition),
+            Ast::ExplainTable { table_name, .. } => self.describe(&table_name),
             Ast::Query(_) | Ast::Explain { .. } | Ast::Insert(_) => self.query(statement, params),
             other => Err(refused(&other)),
         }
@@ -167,10 +181,13 @@ impl Session {
     }
 
     /// All of them must be there before the first one goes.
-    fn drop_tables(&self, names: &[ObjectName], if_exists: bool) -> Result<Answer> {
+    fn drop_tables(&self, names: &[ObjectName], if_exists: bool, kind: Dropped) -> Result<Answer> {
         let mut tables: Vec<Table> = Vec::new();
         for name in names {
             match self.table(name) {
+                Ok(table) if table.definition.view.is_some() != (kind == Dropped::View) => {
+                    return Err(kind.refuse(&table.definition.name));
+                }
                 Ok(table) if tables.iter().all(|other| other.id != table.id) => tables.push(table),
                 Ok(_) => {}
                 Err(error) if if_exists && error.kind() == ErrorKind::Sql => {}
@@ -180,7 +197,7 @@ impl Session {
         for table in &tables {
             self.engine.drop_table(table)?;
         }
-        Ok(Answer::Done { verb: "DROP TABLE", row_count: None })
+        Ok(Answer::Done { verb: kind.verb(), row_count: None })
     }
 
     fn table(&self, name: &ObjectName) -> Result<Table> {
@@ -189,6 +206,30 @@ impl Session {
         match tables.iter().find(|table| same_name(&table.definition.name, &name)) {
             Some(table) => Ok(table.clone()),
             None => Err(unknown_table(&name, &tables)),
+        }
+    }
+}
+
+/// What a `DROP` names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dropped {
+    Table,
+    View,
+}
+
+impl Dropped {
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Table => "DROP TABLE",
+            Self::View => "DROP VIEW",
+        }
+    }
+
+    /// The error for what is of the other kind.
+    fn refuse(self, name: &str) -> Error {
+        match self {
+            Self::Table => sql_error(format!("{name} is a view")).with_hint(format!("DROP VIEW {name}")),
+            Self::View => sql_error(format!("{name} is a table")).with_hint(format!("DROP TABLE {name}")),
         }
     }
 }

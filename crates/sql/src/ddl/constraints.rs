@@ -1,6 +1,7 @@
 //! Keys and indexes of a `CREATE TABLE`: what its columns and its table constraints say about them, gathered in
 //! order and put into the definition when all columns are there.
 
+use super::table_name;
 use crate::error::{not_supported, sql_error};
 use atsdb_core::limits::NAME_BYTES_MAX;
 use atsdb_core::{ColumnId, Index, Result, TableDefinition, Unique};
@@ -147,7 +148,7 @@ pub(crate) fn column_ids(definition: &TableDefinition, names: &[String]) -> Resu
 pub(crate) fn column_names(columns: &[IndexColumn], prefixes: bool) -> Result<Vec<String>> {
     let name = |column: &IndexColumn| match &column.column.expr {
         Expr::Identifier(name) if column.operator_class.is_none() => Ok(name.value.clone()),
-        Expr::Function(call) if prefixes && is_length(&call.args) => Ok(call.name.to_string()),
+        Expr::Function(call) if prefixes && is_length(&call.args) => table_name(&call.name),
         other => Err(not_supported(format_args!("a key over {other}")).with_hint("a key takes columns")),
     };
     columns.iter().map(name).collect()
