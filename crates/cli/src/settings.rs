@@ -3,10 +3,12 @@
 //! A flag goes before its environment variable, which goes before the default.
 
 use crate::args::{StoreArgs, WriteArgs};
+use crate::files::Files;
 use crate::quantity::parse_bytes;
 use atsdb::sql::{Session, SessionOptions};
 use atsdb::{Database, OpenOptions};
 use atsdb_core::{Durability, Error, Result};
+use std::sync::Arc;
 
 /// Memory of queries where nothing else is said.
 const MEMORY_BYTES_DEFAULT: usize = 1 << 30;
@@ -48,7 +50,8 @@ pub(crate) fn open(url: &str, access: Access, store: &StoreArgs, write: Option<&
 pub(crate) fn session(database: &Database, store: &StoreArgs) -> Result<Session> {
     let memory_bytes = bytes_of("--memory", store.memory.as_deref())?.unwrap_or(MEMORY_BYTES_DEFAULT);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    database.session(SessionOptions { memory_bytes, threads, ..SessionOptions::default() })
+    let options = SessionOptions { memory_bytes, threads, file_access: true, ..SessionOptions::default() };
+    Ok(database.session(options)?.with_files(Arc::new(Files)))
 }
 
 fn bytes_of(flag: &str, text: Option<&str>) -> Result<Option<usize>> {

@@ -61,11 +61,15 @@ impl Target {
     }
 
     fn resolve(&self, engine: &Engine) -> Result<(Table, Vec<usize>)> {
-        let tables = engine.tables()?;
+        self.resolve_among(&engine.tables()?)
+    }
+
+    /// The table, and where the columns stand in it.
+    pub(crate) fn resolve_among(&self, tables: &[Table]) -> Result<(Table, Vec<usize>)> {
         let table = tables
             .iter()
             .find(|table| same_name(&table.definition.name, &self.table))
-            .ok_or_else(|| unknown_table(&self.table, &tables))?;
+            .ok_or_else(|| unknown_table(&self.table, tables))?;
         if table.definition.view.is_some() {
             return Err(sql_error(format!("{} is a view: no rows go into it", table.definition.name))
                 .with_hint("INSERT INTO the table it reads"));
@@ -198,6 +202,23 @@ pub(crate) fn append_rows(batch: &mut Batch, table: &Table, target: &Target, row
         row_count += rows.num_rows() as u64;
     }
     Ok(row_count)
+}
+
+/// Adds rows that have the columns at some positions, in this order.
+pub(crate) fn append_named(batch: &mut Batch, table: &Table, positions: &[usize], rows: RecordBatch) -> Result<()> {
+    let unnamed = Unnamed::of(table, positions);
+    let names = positions.iter().map(|position| &table.definition.columns[*position].name);
+    let mut fields: Vec<Field> = rows
+        .columns()
+        .iter()
+        .zip(names)
+        .map(|(array, name)| Field::new(name, array.data_type().clone(), true))
+        .collect();
+    fields.extend(unnamed.fields());
+    let mut arrays = rows.columns().to_vec();
+    arrays.extend(unnamed.arrays(rows.num_rows())?);
+    let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays);
+    batch.append(table, &rows.map_err(|error| Error::internal(error.to_string()))?)
 }
 
 /// The columns that an `INSERT` does not name and that must be given all the same: those with a default, and mapped

@@ -4,11 +4,20 @@ use crate::error::{not_supported, sql_error};
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 
+/// Whether a statement is `LOAD DATA` or `COPY`.
+pub(crate) fn reads_a_file(text: &str) -> bool {
+    let words: Vec<String> = text.split_whitespace().take(2).map(str::to_ascii_uppercase).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["LOAD", "DATA"] | ["COPY", ..] => true,
+        _ => false,
+    }
+}
+
 /// Statements about files are refused by their first words, as the parser knows only some forms of them.
 pub(crate) fn refuse_files(text: &str) -> Result<()> {
     let words: Vec<String> = text.split_whitespace().take(2).map(str::to_ascii_uppercase).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["CREATE", "EXTERNAL"] | ["COPY" | "LOAD" | "UNLOAD" | "ATTACH" | "INSTALL", ..] => {
+        ["CREATE", "EXTERNAL"] | ["LOAD" | "UNLOAD" | "ATTACH" | "INSTALL", ..] => {
             Err(sql_error("SQL may not read or write files").with_hint("use `atsdb import` and `atsdb export`"))
         }
         _ => Ok(()),

@@ -1,15 +1,17 @@
 //! A session: executes statements over an engine, each on one consistent snapshot.
 
 mod declare;
+mod load;
 mod store;
 
 use crate::answer::{Answer, Rows};
 use crate::ddl::{table_definition, table_name};
 use crate::error::{as_sql_error, not_supported, sql_error};
+use crate::files::FileReader;
 use crate::insert::{insert_literals, insert_rows};
 use crate::parse::parse_declaring;
 use crate::provider::unknown_table;
-use crate::refuse::{refuse_files, refused};
+use crate::refuse::{reads_a_file, refuse_files, refused};
 use crate::runtime::{Interrupt, Query, Started, Worker};
 use crate::script::{Statement, Statements};
 use crate::show::{show_create, show_tables};
@@ -30,8 +32,7 @@ pub struct SessionOptions {
     pub memory_bytes: usize,
     /// How many threads work on queries.
     pub threads: usize,
-    /// Whether statements may name files. No statement does yet, so that nothing is opened either way; a server
-    /// says `false`.
+    /// Whether statements may name files, which the reader of [`Session::with_files`] opens; a server says `false`.
     pub file_access: bool,
 }
 
@@ -51,6 +52,8 @@ pub struct Session {
     /// Made by the first query: a program that only inserts and declares starts without.
     worker: Mutex<Option<Arc<Worker>>>,
     interrupt: Interrupt,
+    /// Who opens the files that statements name; without, none is opened.
+    files: Option<Arc<dyn FileReader>>,
 }
 
 impl fmt::Debug for Session {
@@ -74,7 +77,7 @@ impl InterruptHandle {
 impl Session {
     /// A session over an engine. Cheap: threads are started by the first query.
     pub fn new(engine: Engine, options: SessionOptions) -> Result<Self> {
-        Ok(Self { engine, options, worker: Mutex::new(None), interrupt: Interrupt::default() })
+        Ok(Self { engine, options, worker: Mutex::new(None), interrupt: Interrupt::default(), files: None })
     }
 
     /// The engine.
@@ -135,6 +138,9 @@ impl Session {
     }
 
     fn declare(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+        if reads_a_file(statement.text()) {
+            return self.load(statement.text(), statement.place(), params);
+        }
         refuse_files(statement.text())?;
         match parse_declaring(statement.text(), statement.place(), params)? {
             Ast::CreateTable(create) if create.query.is_some() => self.create_table_as(statement, &create, params),

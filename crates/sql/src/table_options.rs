@@ -92,7 +92,9 @@ impl TableOptions {
                 _ if is_new => column.map = Some(*width),
                 Some(present) if present <= *width => column.map = Some(*width),
                 Some(present) => {
-                    return Err(sql_error(format!("column {name} is mapped by {present}, which is wider than {width}")));
+                    return Err(sql_error(format!(
+                        "column {name} is mapped by {present}, which is wider than {width}"
+                    )));
                 }
                 None => {
                     return Err(not_supported(format_args!("map for column {name}, which holds text"))

@@ -77,8 +77,9 @@ impl Expansion {
         }
         let count = self.count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         if self.within.len() >= DEPTH_MAX || count >= EXPANDED_MAX {
-            return Err(sql_error(format!("view {} is made of too many views", table.definition.name))
-                .with_hint(format!("the most is {DEPTH_MAX} one inside the other, and {EXPANDED_MAX} in a statement")));
+            return Err(sql_error(format!("view {} is made of too many views", table.definition.name)).with_hint(
+                format!("the most is {DEPTH_MAX} one inside the other, and {EXPANDED_MAX} in a statement"),
+            ));
         }
         let mut inner = self.clone();
         inner.within.push(key);

@@ -127,9 +127,7 @@ fn drop_column(definition: &mut TableDefinition, name: &str) -> Result<()> {
     let position = definition.position(name)?;
     let column = &definition.columns[position];
     let id = column.id;
-    let refuse = |what: String| {
-        Err(sql_error(format!("column {} cannot be dropped: {what}", column.name)))
-    };
+    let refuse = |what: String| Err(sql_error(format!("column {} cannot be dropped: {what}", column.name)));
     if definition.time.is_some_and(|time| time.column == id) {
         return refuse("it is the time column".to_owned());
     }
@@ -157,7 +155,9 @@ fn alter_column(definition: &mut TableDefinition, name: &str, operation: &AlterC
     let place = format!("column {}", column.name);
     match operation {
         Do::SetDataType { data_type, using: None, .. } => widen(column, column_type(data_type, &place)?)?,
-        Do::SetDefault { value } => column.default = default_value(column, value).map_err(|error| error.context(place))?,
+        Do::SetDefault { value } => {
+            column.default = default_value(column, value).map_err(|error| error.context(place))?
+        }
         Do::DropDefault => column.default = None,
         Do::DropNotNull => match bound {
             Some(why) => return Err(sql_error(format!("{place} takes no NULL: it is {why}"))),
@@ -238,7 +238,9 @@ fn widen(column: &mut Column, to: ColumnType) -> Result<()> {
             from.sql_name(),
             to.sql_name()
         ))
-        .with_hint("a column takes a wider type of its family; for another one ADD COLUMN, UPDATE it, and DROP the old"));
+        .with_hint(
+            "a column takes a wider type of its family; for another one ADD COLUMN, UPDATE it, and DROP the old",
+        ));
     }
     column.column_type = to;
     Ok(())

@@ -38,7 +38,9 @@ impl Session {
             (create.with_no_schema_binding || create.copy_grants, "a clause behind the query"),
         ];
         if let Some((_, what)) = refused.into_iter().find(|(found, _)| *found) {
-            return Err(not_supported(format_args!("CREATE VIEW with {what}")).with_hint("write CREATE VIEW v AS SELECT"));
+            return Err(
+                not_supported(format_args!("CREATE VIEW with {what}")).with_hint("write CREATE VIEW v AS SELECT")
+            );
         }
         let Some((query, place)) = query_of(statement.text(), statement.place())? else {
             return Err(sql_error("CREATE VIEW without a query"));
@@ -53,7 +55,8 @@ impl Session {
             Some(_) if create.if_not_exists => {}
             Some(table) => {
                 let what = if table.definition.view.is_some() { "view" } else { "table" };
-                let error = atsdb_core::Error::new(ErrorKind::Exists, format!("a {what} named {name} is there already"));
+                let error =
+                    atsdb_core::Error::new(ErrorKind::Exists, format!("a {what} named {name} is there already"));
                 return Err(match what {
                     "view" => error.with_hint("CREATE OR REPLACE VIEW puts the new one in its place"),
                     _ => error,
@@ -130,8 +133,7 @@ impl Session {
     /// Turns the text that older rows have in a new mapped column into its index.
     fn enter_missing(&self, table: &Table, column: &mut Column) -> Result<()> {
         if let (Some(width), Some(Value::Text(text))) = (column.map, &column.missing) {
-            let indices =
-                self.engine.store().map_values(table.id, column.id, width.capacity(), &[text.as_bytes()])?;
+            let indices = self.engine.store().map_values(table.id, column.id, width.capacity(), &[text.as_bytes()])?;
             column.missing = indices.first().map(|index| Value::UInt(u64::from(*index)));
         }
         Ok(())
@@ -170,7 +172,12 @@ impl Session {
     }
 
     /// `DROP INDEX name [ON table]`. Without a table, the name must be that of one index.
-    pub(super) fn drop_index(&self, names: &[ObjectName], table: Option<&ObjectName>, if_exists: bool) -> Result<Answer> {
+    pub(super) fn drop_index(
+        &self,
+        names: &[ObjectName],
+        table: Option<&ObjectName>,
+        if_exists: bool,
+    ) -> Result<Answer> {
         let tables = match table {
             Some(name) => vec![self.base_table(name)?],
             None => self.tables()?,

@@ -65,7 +65,7 @@ fn definition(seed: u64) -> TableDefinition {
 
 fn with_constraints(mut definition: TableDefinition, choice: &mut Choice) -> TableDefinition {
     let count = definition.columns.len() as u64;
-    let mut some_columns = |choice: &mut Choice| {
+    let some_columns = |choice: &mut Choice| {
         let first = choice.below(count);
         let taken = 1 + choice.below(count);
         (0..taken).map(|offset| ColumnId(((first + offset) % count as usize) as u16)).collect::<Vec<_>>()
