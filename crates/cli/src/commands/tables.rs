@@ -11,6 +11,7 @@ use serde::Serialize;
 #[derive(Serialize)]
 struct Listed {
     name: String,
+    kind: &'static str,
     columns: usize,
     time: Option<String>,
     slice: Option<&'static str>,
@@ -36,6 +37,7 @@ fn listed(table: &Table) -> Listed {
     let name_of = |id: &ColumnId| definition.column_by_id(*id).map(|column| column.name.clone());
     Listed {
         name: definition.name.clone(),
+        kind: if definition.view.is_some() { "view" } else { "table" },
         columns: definition.columns.len(),
         time: definition.time_column().map(|column| column.name.clone()),
         slice: definition.time.map(|_| definition.slice.name()),
@@ -44,9 +46,10 @@ fn listed(table: &Table) -> Listed {
     }
 }
 
-fn headings() -> [Heading; 6] {
+fn headings() -> [Heading; 7] {
     [
         Heading::left("name"),
+        Heading::left("kind"),
         Heading::right("columns"),
         Heading::left("time"),
         Heading::left("slice"),
@@ -58,6 +61,7 @@ fn headings() -> [Heading; 6] {
 fn row(table: &Listed) -> Vec<String> {
     vec![
         table.name.clone(),
+        table.kind.to_owned(),
         table.columns.to_string(),
         table.time.clone().unwrap_or_default(),
         table.slice.unwrap_or_default().to_owned(),
