@@ -18,8 +18,8 @@ use arrow::datatypes::DataType;
 use atsdb_codec::{Effort, EncodedPage, encode_membership, encode_page, stored_type};
 use atsdb_core::limits::{CHUNK_ROWS_MAX, CHUNK_TEXT_BYTES_MAX};
 use atsdb_core::{
-    Change, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, Column, ErrorKind, Index, NewChunk, Result, Slice,
-    Table, TableDefinition, TimeRange,
+    Change, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, Column, ErrorKind, Index, NewChunk, Result, Slice, Table,
+    TableDefinition, TimeRange,
 };
 use std::sync::Mutex;
 

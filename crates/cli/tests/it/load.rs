@@ -34,11 +34,11 @@ fn a_bad_value_leaves_nothing_and_is_named_with_its_place() {
     let rows: String = (0..20_000).map(|n| format!("2024-03-01,a,{n},0.5\n")).collect();
     case.write("bad.csv", format!("{rows}2024-03-02,a,many,0.5\n"));
     case.run_with(&["sql", "a.db"], TABLE).well();
-    case.run(&["sql", "a.db", "COPY t1 FROM 'bad.csv' CSV"]).failed(2, &["bad.csv", "line 20001", "column n", "many"]);
+    case.run(&["sql", "a.db", "COPY t1 FROM 'bad.csv' CSV"]).failed(3, &["bad.csv", "line 20001", "column n", "many"]);
     assert_eq!(case.query("a.db", "SELECT count(*) FROM t1"), "0");
     case.run(&["sql", "a.db", "COPY t1 (time, n) FROM 'bad.csv' CSV"])
-        .failed(2, &["bad.csv", "4 fields for 2 columns"]);
-    case.run(&["sql", "a.db", "COPY t1 FROM 'nowhere.csv' CSV"]).failed(2, &["nowhere.csv"]);
+        .failed(3, &["bad.csv", "4 fields for 2 columns"]);
+    case.run(&["sql", "a.db", "COPY t1 FROM 'nowhere.csv' CSV"]).failed(3, &["nowhere.csv"]);
     case.run(&["sql", "a.db", "LOAD DATA INFILE 'bad.csv' INTO TABLE t9"]).failed(3, &["no table named t9"]);
     case.run(&["sql", "a.db", "COPY t1 TO 'out.csv'"]).failed(3, &["atsdb export"]);
 }
