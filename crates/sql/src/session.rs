@@ -161,7 +161,7 @@ impl Session {
             Ast::Drop { object_type, .. } => Err(not_supported(format_args!("DROP {object_type}"))),
             Ast::ShowTables { show_options, .. } if is_plain(&show_options) => show_tables(&self.engine.tables()?),
             Ast::ShowTables { .. } => Err(not_supported("SHOW TABLES with conditions")),
-            Ast::ShowCreate { obj_type: ShowCreateObject::Table, obj_name } => {
+            Ast::ShowCreate { obj_type: ShowCreateObject::Table | ShowCreateObject::View, obj_name } => {
                 show_create(&self.table(&obj_name)?.definition)
             }
             Ast::ShowColumns { show_options, .. } => match show_options.show_in.and_then(|of| of.parent_name) {
