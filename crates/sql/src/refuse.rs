@@ -7,10 +7,8 @@ use datafusion::sql::sqlparser::ast::Statement as Ast;
 /// Whether a statement is `LOAD DATA` or `COPY`.
 pub(crate) fn reads_a_file(text: &str) -> bool {
     let words: Vec<String> = text.split_whitespace().take(2).map(str::to_ascii_uppercase).collect();
-    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["LOAD", "DATA"] | ["COPY", ..] => true,
-        _ => false,
-    }
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    matches!(words.as_slice(), ["LOAD", "DATA"] | ["COPY", ..])
 }
 
 /// Statements about files are refused by their first words, as the parser knows only some forms of them.

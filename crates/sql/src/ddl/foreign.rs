@@ -130,7 +130,7 @@ fn plain_text(token: &TokenWithSpan) -> String {
 fn remove_options(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
     let Some(mut at) = after_parentheses(tokens, 0) else { return Ok(()) };
     loop {
-        while tokens.get(at).is_some_and(|token| is_space(token)) {
+        while tokens.get(at).is_some_and(is_space) {
             at += 1;
         }
         if tokens.get(at).and_then(|token| word(&token.token)).as_deref() == Some("WITH") {

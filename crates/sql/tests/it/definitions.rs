@@ -132,7 +132,7 @@ fn every_definition_comes_back_from_its_text() {
 #[test]
 fn a_declaration_cut_anywhere_is_read_or_refused() {
     let text = "CREATE TABLE IF NOT EXISTS [my t] (`a b` bigint(20) NOT NULL default '-1' COMMENT 'x', [c] text COLLATE utf8_bin \
-                DEFAULT X'00', PRIMARY KEY (`a b`), KEY k (c(10)) USING BTREE) ENGINE=InnoDB, DEFAULT CHARACTER SET = utf8 \
+                DEFAULT 'x', PRIMARY KEY (`a b`), KEY k (c(10)) USING BTREE) ENGINE=InnoDB, DEFAULT CHARACTER SET = utf8 \
                 AUTO_INCREMENT=5 WITHOUT ROWID WITH (sort = 'c') COMMENT='[é';";
     for (end, _) in text.char_indices() {
         for cut in [text[..end].to_owned(), format!("{}]", &text[..end]), format!("{})", &text[..end])] {
