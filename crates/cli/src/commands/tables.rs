@@ -11,12 +11,12 @@ use serde::Serialize;
 #[derive(Serialize)]
 struct Listed {
     name: String,
-    kind: &'static str,
     columns: usize,
     time: Option<String>,
     slice: Option<&'static str>,
     key: Vec<String>,
     retention: Option<String>,
+    kind: &'static str,
 }
 
 /// Lists them.
@@ -37,35 +37,35 @@ fn listed(table: &Table) -> Listed {
     let name_of = |id: &ColumnId| definition.column_by_id(*id).map(|column| column.name.clone());
     Listed {
         name: definition.name.clone(),
-        kind: if definition.view.is_some() { "view" } else { "table" },
         columns: definition.columns.len(),
         time: definition.time_column().map(|column| column.name.clone()),
         slice: definition.time.map(|_| definition.slice.name()),
         key: definition.key.iter().filter_map(name_of).collect(),
         retention: definition.retention.map(|retention| retention.to_string()),
+        kind: if definition.view.is_some() { "view" } else { "table" },
     }
 }
 
 fn headings() -> [Heading; 7] {
     [
         Heading::left("name"),
-        Heading::left("kind"),
         Heading::right("columns"),
         Heading::left("time"),
         Heading::left("slice"),
         Heading::left("key"),
         Heading::left("retention"),
+        Heading::left("kind"),
     ]
 }
 
 fn row(table: &Listed) -> Vec<String> {
     vec![
         table.name.clone(),
-        table.kind.to_owned(),
         table.columns.to_string(),
         table.time.clone().unwrap_or_default(),
         table.slice.unwrap_or_default().to_owned(),
         table.key.join(", "),
         table.retention.clone().unwrap_or_default(),
+        table.kind.to_owned(),
     ]
 }
