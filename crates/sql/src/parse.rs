@@ -24,7 +24,7 @@ const CHAIN_TOKENS_MAX: usize = 20_000;
 const DECLARING_CHAIN_TOKENS_MAX: usize = 2_000;
 
 /// The most tables that one statement may mention; a plan is as deep as it joins.
-const RELATIONS_MAX: usize = 200;
+pub(crate) const RELATIONS_MAX: usize = 200;
 
 /// Parses without respelling names: for statements that declare them.
 pub(crate) fn parse_declaring(text: &str, place: Place, params: &[(String, String)]) -> Result<Ast> {

@@ -57,6 +57,7 @@ impl SnapshotNames<'_> {
 
 impl ContextProvider for SnapshotNames<'_> {
     fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
+        self.expansion.count_one().map_err(|error| DataFusionError::External(Box::new(error)))?;
         let tables = self.snapshot.tables();
         let schema_is_known = name.catalog().is_none()
             && name

@@ -3,7 +3,7 @@
 use crate::error::{from_datafusion, sql_error};
 use crate::headings::Headings;
 use crate::identifiers::SharedSpellings;
-use crate::parse::parse_over;
+use crate::parse::{RELATIONS_MAX, parse_over};
 use crate::script::Place;
 use arrow::datatypes::SchemaRef;
 use atsdb_core::name::name_key;
@@ -16,12 +16,10 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, Tokenizer};
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How deep views may be made of views.
 const DEPTH_MAX: usize = 20;
-
-/// The most views that one statement may be made of, each counted as often as it is read.
-const EXPANDED_MAX: usize = 200;
 
 /// The query of `CREATE ... AS query`, as written, and where it begins.
 pub(crate) fn query_of(text: &str, place: Place) -> Result<Option<(&str, Place)>> {
@@ -61,25 +59,33 @@ pub(crate) fn check_names(what: &str, schema: &SchemaRef) -> Result<()> {
     }
 }
 
-/// The views that are being expanded, one inside the other.
+/// The views that are being expanded, one inside the other, and how many tables were found in them.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Expansion {
     within: Vec<String>,
-    count: Arc<std::sync::atomic::AtomicUsize>,
+    relation_count: Arc<AtomicUsize>,
 }
 
 impl Expansion {
+    /// A table is read. A statement's own were counted when it was parsed; those of views are as many as its own may be.
+    pub(crate) fn count_one(&self) -> Result<()> {
+        let Some(view) = self.within.last() else { return Ok(()) };
+        match self.relation_count.fetch_add(1, Ordering::Relaxed) {
+            0..RELATIONS_MAX => Ok(()),
+            _ => Err(sql_error(format!("with view {view}, the statement reads more than {RELATIONS_MAX} tables"))
+                .with_hint("make a table of a view: CREATE TABLE ... AS SELECT")),
+        }
+    }
+
     fn enter(&self, table: &Table) -> Result<Self> {
         let key = name_key(&table.definition.name);
         if self.within.contains(&key) {
             return Err(sql_error(format!("view {} is made of itself", table.definition.name))
                 .with_hint("DROP VIEW one of them"));
         }
-        let count = self.count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        if self.within.len() >= DEPTH_MAX || count >= EXPANDED_MAX {
-            return Err(sql_error(format!("view {} is made of too many views", table.definition.name)).with_hint(
-                format!("the most is {DEPTH_MAX} one inside the other, and {EXPANDED_MAX} in a statement"),
-            ));
+        if self.within.len() >= DEPTH_MAX {
+            return Err(sql_error(format!("views are made of views deeper than {DEPTH_MAX} levels"))
+                .with_hint("make a table of one: CREATE TABLE ... AS SELECT"));
         }
         let mut inner = self.clone();
         inner.within.push(key);
