@@ -42,8 +42,8 @@ pub use atsdb_core::{
 };
 pub use atsdb_derive::Record;
 pub use atsdb_engine::{
-    Appender, Batch, CacheStats, ColumnStats, Comparison, Engine, Predicate, ReadSnapshot, Record, RetainReport, Scan,
-    ScanRequest, SealReport, SliceStats, TableStats, Value, VerifyReport,
+    Appender, Batch, BuildReport, CacheStats, ColumnStats, Comparison, Engine, IndexStats, Predicate, ReadSnapshot,
+    Record, RetainReport, Rewrite, Scan, ScanRequest, SealReport, SliceStats, TableStats, Value, VerifyReport,
 };
 pub use database::Database;
 pub use open::{OpenOptions, open};

@@ -79,8 +79,8 @@ pub struct ChunkDescriptor {
     pub time_min: i64,
     /// The latest time; 0 in a plain table.
     pub time_max: i64,
-    /// One for each column the table had, in ascending order of number. A column that came later has none: its
-    /// values are NULL.
+    /// One for each column the table had, and for each index that was built over the chunk, in ascending order of number. A
+    /// column that came later has none: its values are what its definition says is missing.
     pub pages: Vec<PageDescriptor>,
 }
 

@@ -338,12 +338,9 @@ impl TableDefinition {
             _ => {}
         }
         let keys = self.key.iter().chain(self.unique.iter().flat_map(|unique| &unique.columns));
-        match keys
-            .chain(self.indexes.iter().flat_map(|index| &index.columns))
-            .find(|id| self.column_by_id(**id).is_none())
-        {
-            Some(id) => return Err(Error::internal(format!("table {}: no key column {}", self.name, id.0))),
-            None => {}
+        let mut keys = keys.chain(self.indexes.iter().flat_map(|index| &index.columns));
+        if let Some(id) = keys.find(|id| self.column_by_id(**id).is_none()) {
+            return Err(Error::internal(format!("table {}: no key column {}", self.name, id.0)));
         }
         self.check_constraints()
     }

@@ -60,28 +60,29 @@ impl IndexPruning {
         Ok(Self { questions })
     }
 
-    /// The chunks that can have one of the tuples; for each index that was asked its name, and how many it ruled out.
+    /// Leaves the chunks that can have one of the tuples. For each index that was asked its name, and how many it ruled
+    /// out.
     pub(crate) fn apply(
         &self,
         snapshot: &Inner,
         table: &Table,
-        mut chunks: Vec<ScanChunk>,
+        chunks: &mut Vec<ScanChunk>,
         use_cache: bool,
-    ) -> Result<(Vec<ScanChunk>, Vec<(String, usize)>)> {
+    ) -> Result<Vec<(String, usize)>> {
         let mut pruned = Vec::with_capacity(self.questions.len());
         for Question { index, hashes } in &self.questions {
             let before = chunks.len();
             let mut left = Vec::with_capacity(before);
-            for chunk in chunks {
+            for chunk in chunks.drain(..) {
                 match snapshot.filter(table, &chunk.entry, &chunk.descriptor, index, use_cache)? {
                     Some(filter) if !hashes.iter().any(|hash| filter.may_contain(*hash)) => {}
                     _ => left.push(chunk),
                 }
             }
             pruned.push((index.name.clone(), before - left.len()));
-            chunks = left;
+            *chunks = left;
         }
-        Ok((chunks, pruned))
+        Ok(pruned)
     }
 }
 

@@ -8,8 +8,8 @@ use crate::encode::new_chunk;
 use crate::membership::index_positions;
 use crate::scan::{Scan, ScanChunk};
 use crate::slice_buffer::{internal, times_from};
-use arrow::array::{Array, ArrayRef, BooleanArray};
-use arrow::compute::{filter, max, min};
+use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array};
+use arrow::compute::{filter, interleave, max, min};
 use atsdb_codec::{Effort, EncodedPage, encode_membership, encode_page, rebind_page, stored_type};
 use atsdb_core::{ChunkDescriptor, ChunkUid, Column, ColumnId, Error, Index, NewChunk, Result};
 use std::collections::HashMap;
@@ -38,6 +38,32 @@ impl Scan {
         Successor { scan: self, chunk, uid, keep, set: &rewrite.set }.build().map(Some).map_err(|error| {
             error.context(format_args!("table {}, chunk {}", self.table.definition.name, chunk.entry.id.0))
         })
+    }
+
+    /// A column of a whole chunk in stored form, as [`Rewrite::set`] takes it, in which the rows of these numbers (as
+    /// [`read_numbered`](Self::read_numbered) gives them) have these values, also in stored form.
+    pub fn replaced(
+        &self,
+        position: usize,
+        column: usize,
+        numbers: &UInt32Array,
+        values: &ArrayRef,
+    ) -> Result<ArrayRef> {
+        let chunk = self.chunk(position)?;
+        let row_count = chunk.entry.row_count as usize;
+        if numbers.len() != values.len() || numbers.null_count() > 0 {
+            return Err(Error::internal("not a value for each row that is replaced"));
+        }
+        if numbers.values().iter().copied().eq(0..chunk.entry.row_count) {
+            return Ok(ArrayRef::clone(values));
+        }
+        let old = self.read_stored(position, &[column])?.remove(0);
+        let mut sources: Vec<(usize, usize)> = (0..row_count).map(|row| (0, row)).collect();
+        for (place, number) in numbers.values().iter().enumerate() {
+            let source = sources.get_mut(*number as usize);
+            *source.ok_or_else(|| Error::internal(format!("row {number} of {row_count} is replaced")))? = (1, place);
+        }
+        interleave(&[&old, values], &sources).map_err(internal)
     }
 
     fn check(&self, chunk: &ScanChunk, rewrite: &Rewrite) -> Result<()> {

@@ -106,9 +106,9 @@ impl Scan {
         };
         let conditions: Vec<Condition> = request.predicates.iter().map(condition).collect();
         let can_match = |chunk: &ScanChunk| conditions.iter().all(|condition| condition.can_match(definition, chunk));
-        let chunks: Vec<ScanChunk> = chunks.into_iter().filter(can_match).collect();
+        let mut chunks: Vec<ScanChunk> = chunks.into_iter().filter(can_match).collect();
         let pruning = IndexPruning::of(definition, &conditions, request.range)?;
-        let (chunks, index_pruned) = pruning.apply(inner, table, chunks, request.use_cache)?;
+        let index_pruned = pruning.apply(inner, table, &mut chunks, request.use_cache)?;
         let schema = schema_of(definition, &request.columns);
         let (table, request) = (table.clone(), request.clone());
         Ok(Self {

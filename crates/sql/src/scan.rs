@@ -294,6 +294,9 @@ fn describe(scan: &Scan, table: &Table, request: &ScanRequest, schema: &SchemaRe
             .collect();
         text.push_str(&format!(", predicates=[{}]", predicates.join(", ")));
     }
+    for (index, chunk_count) in scan.index_pruned() {
+        text.push_str(&format!(", passed over by index {index}: {chunk_count}"));
+    }
     limit.iter().for_each(|limit| text.push_str(&format!(", limit={limit}")));
     text
 }

@@ -4,11 +4,13 @@
 //! written. They differ for a staged chunk: it gets its number when it becomes visible, and its pages stay where
 //! they are.
 
+use crate::connection::WriteTransaction;
 use crate::error::Attempt;
+use crate::numbers;
 use crate::schema::COLUMN_BITS;
 use crate::table;
 use atsdb_core::{ChunkId, ColumnId, Error, ErrorKind, NewChunk, Result, StageId, TableId};
-use rusqlite::{Connection, OptionalExtension, Params, params};
+use rusqlite::{Connection, Params, params};
 
 /// The key of a page.
 pub(crate) fn page_key(payload: i64, column: ColumnId) -> i64 {
@@ -25,26 +27,21 @@ pub(crate) fn check(chunk: &NewChunk) -> Result<()> {
 }
 
 /// Writes chunks, visible at once or with their stage.
-pub(crate) fn insert(connection: &Connection, chunks: &[NewChunk], stage: Option<StageId>) -> Attempt<()> {
+pub(crate) fn insert(transaction: &WriteTransaction<'_>, chunks: &[NewChunk], stage: Option<StageId>) -> Attempt<()> {
     let Some(first) = chunks.first() else { return Ok(()) };
-    let last: Option<i64> = connection
-        .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'atsdb_chunk'")?
-        .query_row([], |row| row.get(0))
-        .optional()?;
-    let mut id = last.unwrap_or(0);
-    let mut insert_chunk = connection.prepare_cached(
+    let first_id = numbers::take(transaction, chunks.len())?;
+    let mut insert_chunk = transaction.prepare_cached(
         "INSERT INTO atsdb_chunk (id, table_id, slice_start, sealed, row_count, time_min, time_max, byte_count,
             page_count, payload, stage, descriptor) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?1, ?10, ?11)",
     )?;
-    let mut insert_page = connection.prepare_cached("INSERT INTO atsdb_page (id, bytes) VALUES (?1, ?2)")?;
-    table::require(connection, first.table, stage)?;
+    let mut insert_page = transaction.prepare_cached("INSERT INTO atsdb_page (id, bytes) VALUES (?1, ?2)")?;
+    table::require(transaction, first.table, stage)?;
     let mut table = first.table;
-    for chunk in chunks {
+    for (id, chunk) in (first_id..).zip(chunks) {
         if chunk.table != table {
-            table::require(connection, chunk.table, stage)?;
+            table::require(transaction, chunk.table, stage)?;
             table = chunk.table;
         }
-        id += 1;
         let descriptor = &chunk.descriptor;
         insert_chunk.execute(params![
             id,

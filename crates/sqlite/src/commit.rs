@@ -1,5 +1,6 @@
-//! Committing changes: many in one transaction, each in its own savepoint.
+//! Committing changes: many in one transaction, each in its own savepoint. One alone needs none: the transaction is its.
 
+use crate::connection::WriteTransaction;
 use crate::error::{Attempt, Failure};
 use crate::{amend, chunk_write, redefine, stage, table};
 use atsdb_core::{Change, Error, ErrorKind, Guard, Outcome, Result, StageId};
@@ -10,50 +11,56 @@ use rusqlite::{Connection, params};
 const NEWER: &str = "SELECT 1 FROM atsdb_chunk NOT INDEXED WHERE id > ?1 AND table_id = ?2 AND stage IS NULL LIMIT 1";
 
 /// Does each change or refuses it; a failure of SQLite undoes them all.
-pub(crate) fn commit(connection: &Connection, changes: &[Change], now_ms: i64) -> Attempt<Vec<Result<Outcome>>> {
+pub(crate) fn commit_each(
+    transaction: &WriteTransaction<'_>,
+    changes: &[Change],
+    now_ms: i64,
+) -> Attempt<Vec<Result<Outcome>>> {
     let mut outcomes = Vec::with_capacity(changes.len());
     for change in changes {
-        connection.prepare_cached("SAVEPOINT change")?.execute([])?;
-        match apply(connection, change, now_ms) {
+        transaction.prepare_cached("SAVEPOINT change")?.execute([])?;
+        match commit_one(transaction, change, now_ms) {
             Ok(outcome) => outcomes.push(Ok(outcome)),
             Err(Failure::Refused(error)) => {
-                connection.prepare_cached("ROLLBACK TO change")?.execute([])?;
+                transaction.prepare_cached("ROLLBACK TO change")?.execute([])?;
+                transaction.numbers.take();
                 outcomes.push(Err(error));
             }
             // SQLite may have rolled back everything by itself: a full disk does that.
             Err(failure) => return Err(failure),
         }
-        connection.prepare_cached("RELEASE change")?.execute([])?;
+        transaction.prepare_cached("RELEASE change")?.execute([])?;
     }
     Ok(outcomes)
 }
 
-fn apply(connection: &Connection, change: &Change, now_ms: i64) -> Attempt<Outcome> {
+/// Does a change or refuses it; then the transaction must be rolled back.
+pub(crate) fn commit_one(transaction: &WriteTransaction<'_>, change: &Change, now_ms: i64) -> Attempt<Outcome> {
     if let Some(batch) = &change.batch {
-        if connection.prepare_cached("SELECT 1 FROM atsdb_batch WHERE id = ?1")?.exists([batch.as_str()])? {
+        if transaction.prepare_cached("SELECT 1 FROM atsdb_batch WHERE id = ?1")?.exists([batch.as_str()])? {
             if let Some(stage) = change.stage {
-                stage::abandon(connection, stage)?;
+                stage::abandon(transaction, stage)?;
             }
             return Ok(Outcome::Duplicate);
         }
-        connection
+        transaction
             .prepare_cached("INSERT INTO atsdb_batch (id, committed_ms) VALUES (?1, ?2)")?
             .execute(params![batch.as_str(), now_ms])?;
     }
     change.add.iter().try_for_each(chunk_write::check)?;
     change.amend.iter().try_for_each(amend::check)?;
-    change.guards.iter().try_for_each(|guard| require_nothing_new(connection, guard, change.stage))?;
-    change.drop.iter().try_for_each(|table| table::drop(connection, *table))?;
-    redefine::redefine(connection, &change.redefine)?;
+    change.guards.iter().try_for_each(|guard| require_nothing_new(transaction, guard, change.stage))?;
+    change.drop.iter().try_for_each(|table| table::drop(transaction, *table))?;
+    redefine::redefine(transaction, &change.redefine)?;
     for (table, chunk) in &change.remove {
-        table::require(connection, *table, None)?;
-        chunk_write::remove(connection, *table, *chunk)?;
+        table::require(transaction, *table, None)?;
+        chunk_write::remove(transaction, *table, *chunk)?;
     }
-    change.amend.iter().try_for_each(|amendment| amend::amend(connection, amendment))?;
+    change.amend.iter().try_for_each(|amendment| amend::amend(transaction, amendment))?;
     if let Some(stage) = change.stage {
-        stage::publish(connection, stage)?;
+        stage::publish(transaction, stage)?;
     }
-    chunk_write::insert(connection, &change.add, None)?;
+    chunk_write::insert(transaction, &change.add, None)?;
     Ok(Outcome::Committed)
 }
 

@@ -4,10 +4,13 @@
 //! process holds on it (POSIX locks belong to the process, not to the handle).
 
 use crate::error::{Attempt, Failure, primary_code};
+use crate::numbers::Numbers;
 use crate::schema;
 use crate::store::SqliteOptions;
 use atsdb_core::{Durability, Error, ErrorKind, Result};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, ffi};
+use std::cell::Cell;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -25,6 +28,8 @@ const LOG_BYTES_MAX: u64 = 256 << 20;
 /// How long it waits, for each `LOG_BYTES_MAX` that the log is long, and at most.
 const LOG_WAIT: Duration = Duration::from_millis(500);
 const LOG_WAIT_MAX: Duration = Duration::from_secs(5);
+/// After how many transactions its length is looked at.
+const TRANSACTIONS_PER_LOOK: u32 = 8;
 const WRITER_CACHE_KIB: i64 = 16 << 10;
 const READER_CACHE_KIB: i64 = 4 << 10;
 /// Idle reading connections that are kept.
@@ -209,6 +214,8 @@ pub(crate) struct Writer {
     connection: Connection,
     log_path: PathBuf,
     log_bytes_tried: u64,
+    transactions_since_look: u32,
+    numbers: Cell<Option<Numbers>>,
     durability: Durability,
     busy_timeout: Duration,
     synchronous: &'static str,
@@ -222,6 +229,8 @@ impl Writer {
             connection,
             log_path,
             log_bytes_tried: 0,
+            transactions_since_look: 0,
+            numbers: Cell::default(),
             durability,
             busy_timeout,
             synchronous: "",
@@ -257,9 +266,14 @@ impl Writer {
     }
 
     /// Runs the work in one write transaction: all of it, or nothing after an error.
-    pub(crate) fn transaction<T>(&mut self, sync: Sync, work: impl FnOnce(&Connection) -> Attempt<T>) -> Attempt<T> {
+    pub(crate) fn transaction<T>(
+        &mut self,
+        sync: Sync,
+        work: impl FnOnce(&WriteTransaction<'_>) -> Attempt<T>,
+    ) -> Attempt<T> {
         self.use_sync(sync)?;
-        let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
+        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        let transaction = WriteTransaction { connection: &self.connection, numbers: &self.numbers, committed: false };
         let done = work(&transaction)?;
         transaction.commit()?;
         self.bound_log();
@@ -293,6 +307,11 @@ impl Writer {
     /// moment without any of them, so once in a while a writer waits until the oldest are gone. A reader that stays for
     /// minutes holds the log whatever is done: the next try comes only when it has grown by half.
     fn bound_log(&mut self) {
+        self.transactions_since_look += 1;
+        if self.transactions_since_look < TRANSACTIONS_PER_LOOK {
+            return;
+        }
+        self.transactions_since_look = 0;
         let length = std::fs::metadata(&self.log_path).map_or(0, |metadata| metadata.len());
         if length <= LOG_BYTES_MAX {
             self.log_bytes_tried = 0;
@@ -301,6 +320,44 @@ impl Writer {
             // The commit is done whatever becomes of this; the next one tries again.
             let excess = u32::try_from(length / LOG_BYTES_MAX).unwrap_or(u32::MAX);
             let _ = self.checkpoint_within("TRUNCATE", LOG_WAIT.saturating_mul(excess).min(LOG_WAIT_MAX));
+        }
+    }
+}
+
+/// A write transaction that has begun. What is not committed is rolled back when it goes, also by a panic.
+#[derive(Debug)]
+pub(crate) struct WriteTransaction<'a> {
+    connection: &'a Connection,
+    /// The writer's; forgotten by whoever rolls back.
+    pub(crate) numbers: &'a Cell<Option<Numbers>>,
+    committed: bool,
+}
+
+impl Deref for WriteTransaction<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.connection
+    }
+}
+
+impl WriteTransaction<'_> {
+    fn commit(mut self) -> rusqlite::Result<()> {
+        self.prepare_cached("COMMIT")?.execute([])?;
+        self.committed = true;
+        Ok(())
+    }
+}
+
+impl Drop for WriteTransaction<'_> {
+    fn drop(&mut self) {
+        if self.committed {
+            return;
+        }
+        self.numbers.take();
+        // SQLite may have rolled back by itself. Should it fail, the next transaction cannot begin, and says so.
+        if !self.is_autocommit() {
+            let _ = self.execute_batch("ROLLBACK");
         }
     }
 }

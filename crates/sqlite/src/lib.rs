@@ -16,6 +16,7 @@ mod connection;
 mod error;
 mod lease;
 mod mapping;
+mod numbers;
 mod reclaim;
 mod redefine;
 mod schema;

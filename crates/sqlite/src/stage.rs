@@ -1,6 +1,7 @@
 //! Stages: chunks and tables that wait for their commit.
 
 use crate::chunk_write;
+use crate::connection::WriteTransaction;
 use crate::error::{Attempt, Failure};
 use crate::table;
 use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, StageId, TableId};
@@ -26,14 +27,19 @@ fn missing(stage: StageId) -> Error {
 }
 
 /// Writes chunks into a stage.
-pub(crate) fn write(connection: &Connection, stage: StageId, chunks: &[NewChunk], now_ms: i64) -> Attempt<()> {
-    let touched = connection
+pub(crate) fn write(
+    transaction: &WriteTransaction<'_>,
+    stage: StageId,
+    chunks: &[NewChunk],
+    now_ms: i64,
+) -> Attempt<()> {
+    let touched = transaction
         .prepare_cached("UPDATE atsdb_stage SET touched_ms = max(touched_ms, ?2) WHERE id = ?1")?
         .execute(params![stage.0, now_ms])?;
     if touched == 0 {
         return Err(missing(stage).into());
     }
-    chunk_write::insert(connection, chunks, Some(stage))
+    chunk_write::insert(transaction, chunks, Some(stage))
 }
 
 /// Makes a stage's tables and chunks visible and ends it.

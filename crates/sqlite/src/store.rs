@@ -1,6 +1,6 @@
 //! The store itself: who may do what, and which module does it.
 
-use crate::connection::{Access, Readers, Sync, Writer, open};
+use crate::connection::{Access, Readers, Sync, WriteTransaction, Writer, open};
 use crate::error::{Attempt, Failure};
 use crate::snapshot::SqliteSnapshot;
 use crate::{chunk_write, commit, lease, mapping, reclaim, size, stage, table, verify};
@@ -79,7 +79,7 @@ impl SqliteStore {
         work(&mut writer).map_err(|failure| failure.at(&self.path))
     }
 
-    fn transaction<T>(&self, sync: Sync, work: impl FnOnce(&Connection) -> Attempt<T>) -> Result<T> {
+    fn transaction<T>(&self, sync: Sync, work: impl FnOnce(&WriteTransaction<'_>) -> Attempt<T>) -> Result<T> {
         self.write(|writer| writer.transaction(sync, work))
     }
 
@@ -150,7 +150,16 @@ impl Store for SqliteStore {
     }
 
     fn commit(&self, changes: Vec<Change>, now_ms: i64) -> Result<Vec<Result<Outcome>>> {
-        self.transaction(Sync::Now, |connection| commit::commit(connection, &changes, now_ms))
+        self.write(|writer| match changes.as_slice() {
+            [] => Ok(Vec::new()),
+            [change] => {
+                match writer.transaction(Sync::Now, |connection| commit::commit_one(connection, change, now_ms)) {
+                    Err(Failure::Refused(error)) => Ok(vec![Err(error)]),
+                    done => Ok(vec![Ok(done?)]),
+                }
+            }
+            changes => writer.transaction(Sync::Now, |connection| commit::commit_each(connection, changes, now_ms)),
+        })
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot>> {

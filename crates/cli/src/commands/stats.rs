@@ -5,7 +5,7 @@ use crate::args::{ReportArgs, ReportFormat};
 use crate::output::grid::{Heading, render};
 use crate::quantity::{show_bytes, show_count, show_many, show_rows};
 use crate::settings::{self, Access};
-use atsdb::{ColumnStats, Engine, TableStats};
+use atsdb::{ColumnStats, Engine, IndexStats, TableStats};
 use atsdb_core::{Result, Table, TimeUnit};
 use serde::Serialize;
 
@@ -22,6 +22,7 @@ struct TableJson {
     time_min: Option<String>,
     time_max: Option<String>,
     columns: Vec<ColumnJson>,
+    indexes: Vec<IndexJson>,
 }
 
 #[derive(Serialize)]
@@ -31,6 +32,13 @@ struct ColumnJson {
     column_type: &'static str,
     map: Option<&'static str>,
     encoding: String,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct IndexJson {
+    name: String,
+    chunks: u64,
     bytes: u64,
 }
 
@@ -87,6 +95,7 @@ fn table_json(unit: TimeUnit, stats: TableStats) -> TableJson {
         time_min: show_time(stats.time_min, unit),
         time_max: show_time(stats.time_max, unit),
         columns: stats.columns.into_iter().map(column_json).collect(),
+        indexes: stats.indexes.into_iter().map(index_json).collect(),
         name: stats.name,
     }
 }
@@ -101,7 +110,11 @@ fn column_json(stats: ColumnStats) -> ColumnJson {
     }
 }
 
-/// All tables in one list, and the columns of the one that was named.
+fn index_json(stats: IndexStats) -> IndexJson {
+    IndexJson { name: stats.name, chunks: stats.chunks, bytes: stats.bytes }
+}
+
+/// All tables in one list, and the columns and indexes of the one that was named.
 fn for_people(tables: &[TableJson], with_columns: bool) -> String {
     let headings = [
         Heading::left("table"),
@@ -128,6 +141,12 @@ fn for_people(tables: &[TableJson], with_columns: bool) -> String {
         let rows: Vec<Vec<String>> = table.columns.iter().map(|column| column_row(column, table.rows)).collect();
         text.push('\n');
         text.push_str(&render(&headings, &rows));
+        if !table.indexes.is_empty() {
+            let headings = [Heading::left("index"), Heading::right("chunks"), Heading::right("bytes")];
+            let row = |index: &IndexJson| vec![index.name.clone(), show_count(index.chunks), show_bytes(index.bytes)];
+            text.push('\n');
+            text.push_str(&render(&headings, &table.indexes.iter().map(row).collect::<Vec<_>>()));
+        }
     }
     text
 }

@@ -124,6 +124,34 @@ fn rows_that_go_are_gone_and_times_and_filters_follow() {
 }
 
 #[test]
+fn values_of_some_rows_are_replaced_and_the_others_stay() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let table = engine.create_table(&readings()).unwrap();
+        let mut rows = rows();
+        rows[5].3 = None;
+        append(&engine, &table, &rows);
+        for (predicate, is_hit) in [
+            (Predicate::new(COUNT, Comparison::Less, Value::Int(100)), (|count| count < 100) as fn(i32) -> bool),
+            (Predicate::new(COUNT, Comparison::NotEqual, Value::Int(-1)), |_| true),
+        ] {
+            let request = ScanRequest { predicates: vec![predicate], ..ScanRequest::all(&table) };
+            let scan = engine.snapshot().unwrap().scan(&table, &request).unwrap();
+            let (found, numbers) = scan.read_numbered(0).unwrap().unwrap();
+            let counts = found.column(COUNT).as_primitive::<Int32Type>();
+            let values = counts.unary::<_, Int32Type>(|count| -count);
+            let replaced = scan.replaced(0, COUNT, &numbers, &(Arc::new(values) as _)).unwrap();
+            let wanted: Int32Array =
+                rows.iter().map(|row| row.3.map(|count| if is_hit(count) { -count } else { count })).collect();
+            assert_eq!(replaced.as_primitive::<Int32Type>(), &wanted);
+            assert!(scan.replaced(0, COUNT, &numbers.slice(0, 3), found.column(COUNT)).is_err());
+            let beyond = arrow::array::UInt32Array::from(vec![ROWS as u32]);
+            assert!(scan.replaced(0, COUNT, &beyond, &found.column(COUNT).slice(0, 1)).is_err());
+        }
+    }
+}
+
+#[test]
 fn a_column_that_the_chunk_is_older_than_stays_missing_until_it_is_set() {
     let (_folder, engines) = engines();
     for engine in engines {

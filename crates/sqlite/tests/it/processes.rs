@@ -1,9 +1,9 @@
 //! Many processes on one file.
 
 use crate::support::{Scratch, append, as_other_process, create, other_process, reclaim_all, reopen, visible};
-use atsdb_core::{BatchId, Change, ChunkId, ColumnId, ErrorKind, Guard, Store};
+use atsdb_core::{BatchId, Change, ChunkId, ColumnId, Durability, ErrorKind, Guard, Store, TableId};
 use atsdb_sqlite::{SqliteOptions, SqliteStore};
-use atsdb_testkit::sample::{Plan, series_table};
+use atsdb_testkit::sample::{Plan, Random, series_table};
 
 const STEPS: u64 = 30;
 
@@ -135,6 +135,64 @@ fn two_stores_of_one_process_share_a_file() {
     drop(first);
     // A snapshot outlives its store.
     assert_eq!(held.chunks(table, atsdb_core::TimeRange::ALL).unwrap().len(), 2);
+}
+
+#[test]
+fn numbers_grow_whoever_commits_and_whatever_fails() {
+    let scratch = Scratch::new();
+    let stores = [scratch.open_as("a.db", Durability::Off), scratch.open_as("a.db", Durability::Off)];
+    let table = create(&stores[0], "t");
+    let mut random = Random::new(1);
+    let mut last = ChunkId(0);
+    for step in 0..400 {
+        let store = &stores[random.below(8) as usize / 5];
+        let chunk = || Plan::new(step).chunk(table);
+        let good = Change { add: vec![chunk(); 1 + random.below(5) as usize], ..Change::default() };
+        // It fails when it has its numbers already.
+        let bad = Change { add: vec![chunk(), Plan::new(step).chunk(TableId(99))], ..Change::default() };
+        let staged = || {
+            let stage = store.open_stage(0).unwrap();
+            store.stage(stage, vec![chunk()], 0).unwrap();
+            Change { stage: Some(stage), ..Change::default() }
+        };
+        let changes = match random.below(8) {
+            0 => vec![bad],
+            1 => vec![good.clone(), bad, good],
+            2 => vec![staged(), good],
+            3 => vec![Change { add: vec![chunk(); 40], ..Change::default() }],
+            _ => vec![good],
+        };
+        store.commit(changes, 0).unwrap();
+        let entries = visible(store, table);
+        for entry in &entries {
+            assert!(entry.id > last, "step {step}: {} was given after {}", entry.id.0, last.0);
+        }
+        last = entries.iter().map(|entry| entry.id).max().unwrap_or(last);
+        let removed = entries.iter().map(|entry| (table, entry.id)).collect();
+        // Removed, so that only what was noted tells which numbers were given.
+        store.commit(vec![Change { remove: removed, ..Change::default() }], 0).unwrap().remove(0).unwrap();
+    }
+    assert_eq!(stores[0].verify().unwrap(), []);
+}
+
+#[test]
+fn numbers_of_a_change_that_failed_are_not_kept() {
+    let scratch = Scratch::new();
+    let (first, second) = (scratch.open_as("a.db", Durability::Off), scratch.open_as("a.db", Durability::Off));
+    let table = create(&first, "t");
+    let newest = || visible(&first, table).iter().map(|entry| entry.id).max().unwrap();
+    let good = |count| Change { add: vec![Plan::new(1).chunk(table); count], ..Change::default() };
+    let bad = Change { add: vec![Plan::new(1).chunk(table), Plan::new(2).chunk(TableId(99))], ..Change::default() };
+    // However many are noted together: at some point the failing change is the one that notes.
+    for count in 1..80 {
+        first.commit(vec![good(count)], 0).unwrap().remove(0).unwrap();
+        first.commit(vec![good(1), bad.clone()], 0).unwrap().remove(0).unwrap();
+        for store in [&second, &first, &second] {
+            let last = newest();
+            append(store, table, &Plan::new(3));
+            assert!(newest() > last, "{count}");
+        }
+    }
 }
 
 #[test]

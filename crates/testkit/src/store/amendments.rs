@@ -47,7 +47,7 @@ pub(super) fn a_snapshot_does_not_see_later_pages(store: &dyn Store) {
     // Both outlive the chunk.
     commit(store, removing(&visible(store, chunk.table))).unwrap();
     reclaim_all(store, 1 << 20, NOW_MS);
-    assert_shows(&*held, chunk.table, &[chunk.clone()]);
+    assert_shows(&*held, chunk.table, std::slice::from_ref(&chunk));
     assert_shows(&*seen, chunk.table, &[more]);
 }
 
@@ -101,11 +101,12 @@ pub(super) fn only_a_visible_chunk_of_the_table_is_amended(store: &dyn Store) {
 pub(super) fn an_amendment_that_contradicts_itself_is_refused(store: &dyn Store) {
     let (chunk, id) = sample(store);
     let good = amendment(id, &chunk, &amended(&amended(&chunk, 0, 30), 1, 30));
-    let mut bad = vec![good.clone(); 5];
+    let mut bad = vec![good.clone(); 6];
     bad[0].pages.pop();
     bad[1].pages[1].1.pop();
     bad[2].pages[1].0 = ColumnId(INDEX_ID_MIN + 9);
     bad[3].pages[1] = bad[3].pages[0].clone();
+    bad[5].descriptor.pages[0].byte_count += 1;
     // A page that the chunk has.
     bad[4].descriptor.pages[4] = bad[4].descriptor.pages[2].clone();
     bad[4].pages[1] = (ColumnId(2), chunk.pages[2].clone());
