@@ -7,6 +7,7 @@
 pub mod appender;
 pub mod batch;
 mod cache;
+mod catalogue;
 mod coerce;
 mod commit;
 mod dictionary;

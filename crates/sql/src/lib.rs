@@ -7,6 +7,7 @@
 
 mod answer;
 mod assign;
+mod catalogue;
 mod compare_times;
 mod ddl;
 mod error;
