@@ -2,8 +2,8 @@
 //!
 //! A flag goes before its environment variable, which goes before the default.
 
-use crate::args::{StoreArgs, WriteArgs};
-use crate::quantity::parse_bytes;
+use crate::args::{QueryArgs, StoreArgs, WriteArgs};
+use crate::quantity::{parse_bytes, parse_duration};
 use atsdb::sql::{Session, SessionOptions};
 use atsdb::{Database, OpenOptions};
 use atsdb_core::{Durability, Error, Result};
@@ -45,10 +45,14 @@ pub(crate) fn open(url: &str, access: Access, store: &StoreArgs, write: Option<&
 }
 
 /// A session over an open store.
-pub(crate) fn session(database: &Database, store: &StoreArgs) -> Result<Session> {
+pub(crate) fn session(database: &Database, store: &StoreArgs, query: &QueryArgs) -> Result<Session> {
     let memory_bytes = bytes_of("--memory", store.memory.as_deref())?.unwrap_or(MEMORY_BYTES_DEFAULT);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    database.session(SessionOptions { memory_bytes, threads, ..SessionOptions::default() })
+    let time_limit = match query.timeout.as_deref() {
+        None | Some("") => None,
+        Some(text) => Some(parse_duration(text).map_err(|error: Error| error.context("--timeout"))?),
+    };
+    database.session(SessionOptions { memory_bytes, threads, time_limit, ..SessionOptions::default() })
 }
 
 fn bytes_of(flag: &str, text: Option<&str>) -> Result<Option<usize>> {

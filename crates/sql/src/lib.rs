@@ -7,17 +7,20 @@
 
 mod answer;
 mod assign;
+mod bounded_functions;
 mod catalogue;
 mod compare_times;
 mod ddl;
 mod error;
 mod explain;
+mod guard;
 mod headings;
 mod identifiers;
 mod insert;
 mod insert_text;
 mod latest_first;
 mod literal_columns;
+mod long_literals;
 mod params;
 mod parse;
 mod planner;

@@ -2,6 +2,7 @@
 //! query must not do to the process.
 
 mod definitions;
+mod differential;
 mod limits;
 mod render;
 mod scripts;
