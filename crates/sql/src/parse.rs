@@ -1,5 +1,6 @@
 //! From a statement's text to its syntax tree: tokens, limits, parameters, spellings, parser.
 
+use crate::distinct_from::{operators_to_expressions, words_to_operators};
 use crate::error::{from_parser, sql_error, too_deep};
 use crate::identifiers::Spellings;
 use crate::params;
@@ -55,6 +56,7 @@ fn tokens_of(
     let mut tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location().map_err(|error| {
         from_parser(ParserError::TokenizerError(format!("{}{}", error.message, error.location)), place)
     })?;
+    words_to_operators(&mut tokens);
     check_depth(&tokens, chain_tokens_max)?;
     params::bind(&mut tokens, params, place)?;
     Ok(tokens)
@@ -63,12 +65,13 @@ fn tokens_of(
 fn parse(tokens: Vec<TokenWithSpan>, place: Place) -> Result<Ast> {
     let mut parser =
         Parser::new(&GenericDialect).with_recursion_limit(SQL_DEPTH_MAX).with_tokens_with_locations(tokens);
-    let statement = parser.parse_statement().map_err(|error| from_parser(error, place))?;
+    let mut statement = parser.parse_statement().map_err(|error| from_parser(error, place))?;
     let next = parser.next_token();
     if next.token != Token::EOF {
         let message = format!("Expected: end of statement, found: {}{}", next.token, next.span.start);
         return Err(from_parser(ParserError::ParserError(message), place));
     }
+    operators_to_expressions(&mut statement);
     let mut relation_count = 0;
     let _ = visit_relations(&statement, |_| {
         relation_count += 1;

@@ -14,6 +14,7 @@ use crate::insert::Target;
 use crate::latest_first::LatestFirst;
 use crate::long_literals::batch_rows;
 use crate::parse::parse_over;
+use crate::plain_results::plain_results;
 use crate::planner::logical_plan;
 use crate::script::Place;
 use crate::session::SessionOptions;
@@ -120,6 +121,7 @@ impl Worker {
             .build();
         let context = SessionContext::new_with_state(state);
         bound_functions(&context, options.memory_bytes);
+        plain_results(&context);
         Ok(Self { runtime: Some(runtime), context, options: options.clone(), abandoned: AtomicBool::new(false) })
     }
 

@@ -22,7 +22,7 @@ impl Scope {
         Self(self.0.iter().chain(&other.0).cloned().collect())
     }
 
-    fn column(&self, choice: &mut Choice, ty: Type) -> Option<String> {
+    pub(crate) fn column(&self, choice: &mut Choice, ty: Type) -> Option<String> {
         let fitting: Vec<&str> =
             self.0.iter().filter(|(_, other)| *other == ty).map(|(name, _)| name.as_str()).collect();
         if fitting.is_empty() { None } else { Some(choice.of(&fitting).to_owned()) }
@@ -63,7 +63,7 @@ pub(crate) fn expression(choice: &mut Choice, scope: &Scope, ty: Type, depth: us
             _ => format!("CASE WHEN {condition} THEN {then} ELSE {otherwise} END"),
         };
     }
-    let mut inner = |choice: &mut Choice, ty| expression(choice, scope, ty, depth);
+    let inner = |choice: &mut Choice, ty| expression(choice, scope, ty, depth);
     match ty {
         Type::Int => {
             let left = inner(choice, Type::Int);

@@ -101,7 +101,7 @@ fn filter(choice: &mut Choice, scope: &Scope) -> String {
     }
     let inner = Scope::of(TABLES[1].1, "sub");
     let not = choice.of(&["", "NOT "]);
-    let outer = expression(choice, scope, Int, 0);
+    let outer = scope.column(choice, Int).unwrap_or_else(|| literal(choice, Int));
     let subquery = match choice.below(2) {
         0 => format!("{outer} {not}IN (SELECT sub.k FROM b AS sub WHERE {})", condition(choice, &inner, 1)),
         _ => format!("{not}EXISTS (SELECT 1 FROM b AS sub WHERE sub.k = {outer} AND {})", condition(choice, &inner, 1)),
@@ -142,12 +142,15 @@ fn source(choice: &mut Choice, depth: usize) -> (String, Scope) {
 
 fn grouped(choice: &mut Choice, depth: usize) -> Query {
     let (from, scope) = source(choice, depth);
-    let keys: Vec<(String, Type)> = (0..choice.below(3))
-        .map(|_| any_type(choice))
-        .map(|ty| (expression(choice, &scope, ty, 1), ty))
+    let mut keys: Vec<(String, Type)> = Vec::new();
+    for _ in 0..choice.below(3) {
+        let ty = any_type(choice);
+        let key = expression(choice, &scope, ty, 1);
         // A literal in GROUP BY is the number of a column.
-        .filter(|(key, _)| key.contains('.') && key.contains(char::is_alphabetic) && !key.starts_with("CAST(NULL"))
-        .collect();
+        if scope.0.iter().any(|(column, _)| key.contains(column)) {
+            keys.push((key, ty));
+        }
+    }
     let aggregates: Vec<(String, Type)> = (0..1 + choice.below(3)).map(|_| aggregate(choice, &scope)).collect();
     let (mut items, mut types): (Vec<String>, Vec<Type>) = keys.iter().cloned().unzip();
     items.extend(aggregates.iter().map(|(sql, _)| sql.clone()));
@@ -204,7 +207,7 @@ fn windowed(choice: &mut Choice) -> Query {
 
 fn set_operation(choice: &mut Choice) -> Query {
     let types: Vec<Type> = (0..1 + choice.below(3)).map(|_| any_type(choice)).collect();
-    let mut side = |choice: &mut Choice| {
+    let side = |choice: &mut Choice| {
         let (from, scope) = source(choice, 0);
         let items: Vec<String> = types.iter().map(|ty| expression(choice, &scope, *ty, 1)).collect();
         format!("SELECT {} FROM {from}{}", named(&items), filter(choice, &scope))
