@@ -9,6 +9,7 @@ use atsdb_core::limits::SQL_DEPTH_MAX;
 use atsdb_core::{Error, ErrorKind, Result, Table};
 use datafusion::sql::sqlparser::ast::{Statement as Ast, visit_relations};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use std::ops::ControlFlow;
@@ -17,8 +18,11 @@ use std::ops::ControlFlow;
 const PARSED_BYTES_MAX: usize = 16 << 20;
 
 /// The most tokens between two commas, those around enclosing parentheses counted too: what bounds the depth of
-/// the tree that `a OR b OR c ...` becomes.
-const CHAIN_TOKENS_MAX: usize = 20_000;
+/// the tree that `a OR b OR c ...` becomes. The time to plan it grows with more than its square.
+const CHAIN_TOKENS_MAX: usize = 3_000;
+
+/// How many tokens an operator counts for that makes the tree one level deeper.
+const OPERATOR_TOKENS: usize = 4;
 
 /// The same for statements that are parsed on the caller's stack.
 const DECLARING_CHAIN_TOKENS_MAX: usize = 2_000;
@@ -101,9 +105,10 @@ fn check_depth(tokens: &[TokenWithSpan], chain_tokens_max: usize) -> Result<()> 
                     sum -= std::mem::take(last);
                 }
             }
-            _ => {
+            token => {
+                let count = if deepens(token) { OPERATOR_TOKENS } else { 1 };
                 if let Some(last) = chains.last_mut() {
-                    (*last, sum) = (*last + 1, sum + 1);
+                    (*last, sum) = (*last + count, sum + count);
                 }
                 if sum > chain_tokens_max {
                     return Err(sql_error(format!("an expression of more than {chain_tokens_max} parts"))
@@ -113,6 +118,14 @@ fn check_depth(tokens: &[TokenWithSpan], chain_tokens_max: usize) -> Result<()> 
         }
     }
     Ok(())
+}
+
+fn deepens(token: &Token) -> bool {
+    match token {
+        Token::Word(word) => matches!(word.keyword, Keyword::AND | Keyword::OR),
+        Token::Plus | Token::Minus | Token::Mul | Token::Div | Token::Mod | Token::StringConcat => true,
+        _ => false,
+    }
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ fn texts(array: &ArrayRef) -> Vec<String> {
     };
     match array.data_type() {
         DataType::Null => vec!["NULL".to_owned(); array.len()],
-        DataType::Float32 | DataType::Float64 => {
+        DataType::Float32 | DataType::Float64 | DataType::Decimal128(..) => {
             of(&DataType::Float64, &|array, row| float(array.as_primitive::<Float64Type>().value(row)))
         }
         ty if ty.is_integer() => {
