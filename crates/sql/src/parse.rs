@@ -27,8 +27,8 @@ const OPERATOR_TOKENS: usize = 4;
 /// The same for statements that are parsed on the caller's stack.
 const DECLARING_CHAIN_TOKENS_MAX: usize = 2_000;
 
-/// The most tables that one statement may mention; a plan is as deep as it joins.
-const RELATIONS_MAX: usize = 200;
+/// The most tables that one statement may mention; a plan is as deep as it joins. SQLite joins no more either.
+const RELATIONS_MAX: usize = 64;
 
 /// Parses without respelling names: for statements that declare them.
 pub(crate) fn parse_declaring(text: &str, place: Place, params: &[(String, String)]) -> Result<Ast> {

@@ -3,6 +3,7 @@
 
 mod definitions;
 mod differential;
+mod documents;
 mod limits;
 mod render;
 mod scripts;
