@@ -8,6 +8,7 @@ pub mod appender;
 pub mod batch;
 pub mod build_index;
 mod cache;
+mod catalogue;
 mod coerce;
 mod commit;
 mod dictionary;

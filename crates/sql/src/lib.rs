@@ -7,11 +7,15 @@
 
 mod answer;
 mod assign;
+mod bounded_functions;
+mod catalogue;
 mod compare_times;
 mod ddl;
+mod distinct_from;
 mod error;
 mod explain;
 mod files;
+mod guard;
 mod headings;
 mod identifiers;
 mod insert;
@@ -19,8 +23,10 @@ mod insert_text;
 mod latest_first;
 mod literal_columns;
 mod load;
+mod long_literals;
 mod params;
 mod parse;
+mod plain_results;
 mod planner;
 mod provider;
 mod pushdown;

@@ -1,5 +1,6 @@
 //! What DataFusion's planner asks while it plans one statement: the tables of its snapshot, and functions.
 
+use crate::catalogue::{self, CatalogueTable};
 use crate::identifiers::{SharedSpellings, Spellings};
 use crate::provider::{SnapshotTable, unknown_table};
 use crate::views::{Expansion, view_plan};
@@ -59,7 +60,14 @@ impl ContextProvider for SnapshotNames<'_> {
     fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
         self.expansion.count_one().map_err(|error| DataFusionError::External(Box::new(error)))?;
         let tables = self.snapshot.tables();
-        let schema_is_known = name.catalog().is_none()
+        let in_catalog = name.catalog().is_none_or(|catalog| catalog.eq_ignore_ascii_case("atsdb"));
+        if let Some(relation) =
+            name.schema().filter(|_| in_catalog).and_then(|schema| catalogue::find(schema, name.table()))
+        {
+            let provider = CatalogueTable::new(relation, self.snapshot.clone(), self.spellings);
+            return Ok(provider_as_source(Arc::new(provider)));
+        }
+        let schema_is_known = in_catalog
             && name
                 .schema()
                 .is_none_or(|schema| ["main", "public"].iter().any(|known| known.eq_ignore_ascii_case(schema)));
@@ -71,7 +79,14 @@ impl ContextProvider for SnapshotNames<'_> {
                     Ok(provider_as_source(Arc::new(provider)))
                 }
             },
-            None => Err(DataFusionError::External(Box::new(unknown_table(&name.to_string(), tables)))),
+            None => {
+                let unknown = unknown_table(&name.to_string(), tables);
+                let error = match catalogue::hint(name.schema(), name.table()) {
+                    Some(hint) => unknown.with_hint(hint),
+                    None => unknown,
+                };
+                Err(DataFusionError::External(Box::new(error)))
+            }
         }
     }
 

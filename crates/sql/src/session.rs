@@ -23,6 +23,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// What a session may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,13 +35,16 @@ pub struct SessionOptions {
     pub threads: usize,
     /// Whether statements may name files, which the reader of [`Session::with_files`] opens; a server says `false`.
     pub file_access: bool,
+    /// The longest that a query may take until its last row is read; beyond it fails with [`ErrorKind::Resources`].
+    /// `None`: as long as it takes.
+    pub time_limit: Option<Duration>,
 }
 
 impl Default for SessionOptions {
-    /// 2 GiB, a thread for each processor, no files.
+    /// 2 GiB, a thread for each processor, no files, no limit of time.
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self { memory_bytes: 2 << 30, threads, file_access: false }
+        Self { memory_bytes: 2 << 30, threads, file_access: false, time_limit: None }
     }
 }
 
@@ -131,7 +135,7 @@ impl Session {
 
     fn worker(&self) -> Result<Arc<Worker>> {
         let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
-        match worker.as_ref() {
+        match worker.as_ref().filter(|worker| !worker.is_abandoned()) {
             Some(worker) => Ok(Arc::clone(worker)),
             None => Ok(Arc::clone(worker.insert(Arc::new(Worker::new(&self.options)?)))),
         }

@@ -6,6 +6,7 @@ mod formats;
 mod import;
 mod interrupt;
 mod lab;
+mod limits;
 mod load;
 mod manual;
 mod report;

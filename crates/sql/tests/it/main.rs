@@ -2,6 +2,8 @@
 //! query must not do to the process.
 
 mod definitions;
+mod differential;
+mod documents;
 mod indexes;
 mod limits;
 mod render;

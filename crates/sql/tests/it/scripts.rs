@@ -90,7 +90,7 @@ fn run(session: &Session, record: &Record<'_>, state: State, inserts: &mut usize
 }
 
 /// The names of the columns, then the rows; nothing for what answers no rows.
-fn answer(session: &Session, sql: &str) -> Result<Vec<String>, String> {
+pub(crate) fn answer(session: &Session, sql: &str) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     for statement in session.statements(sql) {
         found.clear();
