@@ -1,4 +1,4 @@
-//! The examples of the reference pages on the catalogue and on limits: they run, and answer what the page says.
+//! The examples of the reference pages on the catalogue, limits and declarations: they run, and answer what the page says.
 
 use crate::scripts::answer;
 use crate::stores::session;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 #[test]
 fn the_examples_answer_what_the_pages_say() {
-    for page in ["sql-catalogue.md", "sql-limits.md"] {
+    for page in ["sql-catalogue.md", "sql-limits.md", "sql-declarations.md"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(page);
         let text = std::fs::read_to_string(path).unwrap();
         let (session, _directory) = session("memory");
