@@ -10,6 +10,7 @@ mod assign;
 mod bounded_functions;
 mod catalogue;
 mod compare_times;
+mod constant_in;
 mod ddl;
 mod distinct_from;
 mod error;

@@ -1,5 +1,6 @@
 //! From a statement's text to its syntax tree: tokens, limits, parameters, spellings, parser.
 
+use crate::constant_in::count_instead;
 use crate::ddl::foreign::read_foreign;
 use crate::distinct_from::{operators_to_expressions, words_to_operators};
 use crate::error::{from_parser, sql_error, too_deep};
@@ -79,6 +80,7 @@ fn parse(tokens: Vec<TokenWithSpan>, place: Place) -> Result<Ast> {
         return Err(from_parser(ParserError::ParserError(message), place));
     }
     operators_to_expressions(&mut statement);
+    count_instead(&mut statement).map_err(|error| from_parser(error, place))?;
     let mut relation_count = 0;
     let _ = visit_relations(&statement, |_| {
         relation_count += 1;

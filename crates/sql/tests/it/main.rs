@@ -1,6 +1,7 @@
 //! SQL from outside: the scripts of `tests/slt`, the examples of the reference, definitions as text, and what a
 //! query must not do to the process.
 
+mod catalogue;
 mod definitions;
 mod differential;
 mod documents;

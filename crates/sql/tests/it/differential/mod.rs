@@ -9,7 +9,7 @@
 //! Where the dialects differ by right, the generator goes around: division and remainder only by positive
 //! literals (by 0 SQLite says NULL, here it is an error), no numbers where text is wanted or text where numbers
 //! are, no overflow, `LIKE` in SQLite with `case_sensitive_like`, capitals only of ASCII letters, one set operation
-//! at a time (SQLite gives INTERSECT no precedence), places of NULL always said, no constant NOT IN (SELECT ...) (where a NULL among the rows is not heeded here), no product that makes -0.0 (which
+//! at a time (SQLite gives INTERSECT no precedence), places of NULL always said, no product that makes -0.0 (which
 //! DISTINCT tells from 0.0 here).
 
 mod choice;

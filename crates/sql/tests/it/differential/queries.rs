@@ -101,7 +101,7 @@ fn filter(choice: &mut Choice, scope: &Scope) -> String {
     }
     let inner = Scope::of(TABLES[1].1, "sub");
     let not = choice.of(&["", "NOT "]);
-    let Some(outer) = scope.column(choice, Int) else { return format!(" WHERE {plain}") };
+    let outer = expression(choice, scope, Int, 0);
     let subquery = match choice.below(2) {
         0 => format!("{outer} {not}IN (SELECT sub.k FROM b AS sub WHERE {})", condition(choice, &inner, 1)),
         _ => format!("{not}EXISTS (SELECT 1 FROM b AS sub WHERE sub.k = {outer} AND {})", condition(choice, &inner, 1)),
