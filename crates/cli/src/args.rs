@@ -9,7 +9,7 @@ mod store;
 pub(crate) use demo::DemoArgs;
 pub(crate) use import::{DateOrderArg, ImportArgs, ImportFormat};
 pub(crate) use lab::{LabArgs, LabCommand, LabFormat, LabRunArgs};
-pub(crate) use store::{StoreArgs, WriteArgs};
+pub(crate) use store::{QueryArgs, StoreArgs, WriteArgs};
 
 use crate::output::Format;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -21,7 +21,8 @@ URL: a path (air.db), sqlite:PATH, or memory: for a store that ends with the pro
 
 Exit codes: 0 done, 1 usage, 2 store or run error, 3 SQL error, 130 interrupted.
 
-Environment, below the flags: ATSDB_URL (shell), ATSDB_DURABILITY, ATSDB_CACHE, ATSDB_MEMORY, NO_COLOR.
+Environment, below the flags: ATSDB_URL (shell), ATSDB_DURABILITY, ATSDB_CACHE, ATSDB_MEMORY, ATSDB_TIMEOUT,
+NO_COLOR.
 
 Examples:
   atsdb import air.db weather weather.csv        load a file; the table is created from what it shows
@@ -99,6 +100,8 @@ pub(crate) struct ShellArgs {
     pub(crate) write: WriteArgs,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) query_limits: QueryArgs,
 }
 
 /// `atsdb sql`.
@@ -139,6 +142,8 @@ pub(crate) struct SqlArgs {
     pub(crate) write: WriteArgs,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) query_limits: QueryArgs,
 }
 
 /// `atsdb export`.
@@ -167,6 +172,8 @@ pub(crate) struct ExportArgs {
     pub(crate) format: Option<Format>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) query_limits: QueryArgs,
 }
 
 /// How a report is written.

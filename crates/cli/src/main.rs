@@ -9,6 +9,7 @@
 mod args;
 mod commands;
 mod failure;
+mod files;
 mod interrupt;
 mod output;
 mod progress;

@@ -28,6 +28,26 @@ pub(crate) fn parse_bytes(text: &str) -> Result<usize> {
     Ok(bytes as usize)
 }
 
+/// The time that a text such as `30s`, `500ms`, `1.5 min`, `2h` or `45` (seconds) names. Nothing is no time.
+pub(crate) fn parse_duration(text: &str) -> Result<Duration> {
+    let refuse =
+        || Error::usage(format!("cannot read the time {text:?}")).with_hint("write it as 500ms, 30s, 5min or 1h");
+    let text = text.trim();
+    let end = text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
+    let number: f64 = text[..end].parse().map_err(|_| refuse())?;
+    let factor = match text[end..].trim().to_ascii_lowercase().as_str() {
+        "ms" => 0.001,
+        "" | "s" | "sec" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3_600.0,
+        _ => return Err(refuse()),
+    };
+    match Duration::try_from_secs_f64(number * factor) {
+        Ok(duration) if !duration.is_zero() => Ok(duration),
+        _ => Err(refuse()),
+    }
+}
+
 /// `512 B`, `12.3 MB`: powers of 1,000, three digits.
 pub(crate) fn show_bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
@@ -88,6 +108,17 @@ mod tests {
         }
         for bad in ["", "MB", "-1", "1 XB", "1e9", "1..2", "99999999999GB"] {
             assert!(parse_bytes(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn times_are_read_with_and_without_a_unit() {
+        for (text, millis) in [("30s", 30_000), ("500 ms", 500), ("1.5min", 90_000), ("2H", 7_200_000), ("45", 45_000)]
+        {
+            assert_eq!(parse_duration(text).unwrap(), Duration::from_millis(millis), "{text}");
+        }
+        for bad in ["", "s", "-1s", "0", "1 day", "1..2s", "99999999999999999999h"] {
+            assert!(parse_duration(bad).is_err(), "{bad}");
         }
     }
 

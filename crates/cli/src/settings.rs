@@ -2,11 +2,13 @@
 //!
 //! A flag goes before its environment variable, which goes before the default.
 
-use crate::args::{StoreArgs, WriteArgs};
-use crate::quantity::parse_bytes;
+use crate::args::{QueryArgs, StoreArgs, WriteArgs};
+use crate::files::Files;
+use crate::quantity::{parse_bytes, parse_duration};
 use atsdb::sql::{Session, SessionOptions};
 use atsdb::{Database, OpenOptions};
 use atsdb_core::{Durability, Error, Result};
+use std::sync::Arc;
 
 /// Memory of queries where nothing else is said.
 const MEMORY_BYTES_DEFAULT: usize = 1 << 30;
@@ -45,10 +47,15 @@ pub(crate) fn open(url: &str, access: Access, store: &StoreArgs, write: Option<&
 }
 
 /// A session over an open store.
-pub(crate) fn session(database: &Database, store: &StoreArgs) -> Result<Session> {
+pub(crate) fn session(database: &Database, store: &StoreArgs, query: &QueryArgs) -> Result<Session> {
     let memory_bytes = bytes_of("--memory", store.memory.as_deref())?.unwrap_or(MEMORY_BYTES_DEFAULT);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    database.session(SessionOptions { memory_bytes, threads, ..SessionOptions::default() })
+    let time_limit = match query.timeout.as_deref() {
+        None | Some("") => None,
+        Some(text) => Some(parse_duration(text).map_err(|error: Error| error.context("--timeout"))?),
+    };
+    let options = SessionOptions { memory_bytes, threads, file_access: true, time_limit };
+    Ok(database.session(options)?.with_files(Arc::new(Files)))
 }
 
 fn bytes_of(flag: &str, text: Option<&str>) -> Result<Option<usize>> {

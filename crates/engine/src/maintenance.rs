@@ -2,6 +2,7 @@
 //! while it holds the store's lease.
 
 use crate::engine::{Engine, Shared};
+use crate::reslice::reslice;
 use crate::retain::retain_tables;
 use crate::seal::{reclaim_step, seal_slice};
 use atsdb_core::{ChunkEntry, ChunkId, Error, ErrorKind, Result, TableId, TimeRange};
@@ -19,6 +20,8 @@ const LONG_PAUSE: Duration = Duration::from_secs(30);
 const LEASE_MS: i64 = 60_000;
 /// A slice that is still being written is sealed in part once so many small chunks have gathered in it.
 const FRESH_CHUNKS_MAX: usize = 64;
+/// Chunks of one table that are cut for its new slice width in one look.
+const RESLICED_MAX: usize = 64;
 const LEASE: &str = "maintenance";
 
 /// The thread. Dropping it ends the thread, between two slices.
@@ -92,8 +95,12 @@ impl Caretaker {
             return Ok(false);
         }
         retain_tables(shared, None)?;
+        let mut resliced = 0;
+        for table in engine.tables()? {
+            resliced += reslice(engine, &table, RESLICED_MAX)?.0;
+        }
         let due = self.due_slices(engine)?;
-        let waiting = !self.seen.is_empty();
+        let waiting = !self.seen.is_empty() || resliced > 0;
         for (table, slice_start, newest) in due {
             if !self.has_lease(shared)? || is_over(nudges) {
                 return Ok(true);

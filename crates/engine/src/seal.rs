@@ -7,6 +7,7 @@ use crate::encode::new_chunk;
 use crate::engine::{Engine, Shared};
 use crate::membership::index_columns;
 use crate::missing::missing_array;
+use crate::reslice::reslice;
 use crate::series_key::choose_key;
 use crate::slice_buffer::{internal, times_from};
 use crate::snapshot::{Inner, ReadSnapshot};
@@ -17,7 +18,7 @@ use arrow::datatypes::DataType;
 use atsdb_codec::{Effort, EncodedPage, encode_membership, encode_page, stored_type};
 use atsdb_core::limits::{CHUNK_ROWS_MAX, CHUNK_TEXT_BYTES_MAX};
 use atsdb_core::{
-    Change, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, Column, ErrorKind, Index, NewChunk, Result, Table,
+    Change, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, Column, ErrorKind, Index, NewChunk, Result, Slice, Table,
     TableDefinition, TimeRange,
 };
 use std::sync::Mutex;
@@ -60,13 +61,15 @@ impl SealReport {
 }
 
 impl Engine {
-    /// Seals every slice of one table, or of all, that has fresh chunks, and gives the space back. A damaged slice is
-    /// left as it is, and told when the others are sealed.
+    /// Seals every slice of one table, or of all, that has fresh chunks, and gives the space back. Chunks of another
+    /// slice width than the table's are cut anew before. A damaged slice is left as it is, and told when the others are
+    /// sealed.
     pub fn recompress(&self, table: Option<&Table>) -> Result<SealReport> {
         let tables = self.snapshot()?.tables().to_vec();
         let mut report = SealReport::default();
         let mut damage = None;
         for table in tables.iter().filter(|other| table.is_none_or(|table| table.id == other.id)) {
+            damage = damage.or(reslice(self, table, usize::MAX)?.1);
             let mut slices: Vec<i64> = self
                 .shared
                 .store
@@ -305,12 +308,22 @@ impl<'a> Merge<'a> {
             uid,
             row_count: times.len() as u32,
             sealed: true,
-            slice: self.sources[0].1.slice,
+            slice: self.slice(time_min),
             time_min,
             time_max,
             pages: descriptors,
         };
         new_chunk(self.table.id, descriptor, pages)
+    }
+
+    /// The slice of the sources, and of the table now: they differ while its width has changed and not all of its chunks
+    /// are cut anew. Those that begin together have the widest.
+    fn slice(&self, time_min: i64) -> Slice {
+        let of_table = self.table.definition.slice_of(time_min);
+        let start = self.sources[0].1.slice.start;
+        let lasts = self.sources.iter().map(|(_, descriptor)| descriptor.slice.last);
+        let last = lasts.chain((of_table.start == start).then_some(of_table.last)).max();
+        Slice { start, last: last.unwrap_or(of_table.last) }
     }
 
     fn encode_column(&self, column: &Column, lengths: &[usize], uids: &[ChunkUid]) -> Result<Vec<EncodedPage>> {

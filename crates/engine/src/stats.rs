@@ -85,17 +85,9 @@ impl Engine {
     /// Figures of one table, or of all.
     pub fn stats(&self, table: Option<&Table>) -> Result<Vec<TableStats>> {
         let snapshot = self.snapshot()?;
-        let size = self.shared.store.size()?;
-        let own_total: u64 = size.tables.iter().map(|(_, bytes)| bytes).sum();
-        let share = |table: &Table| {
-            let own = size.tables.iter().find(|(id, _)| *id == table.id).map_or(0, |(_, bytes)| *bytes);
-            match own_total {
-                0 => size.total / snapshot.tables().len().max(1) as u64,
-                total => (u128::from(size.total) * u128::from(own) / u128::from(total)) as u64,
-            }
-        };
+        let bytes = snapshot.table_bytes()?;
         let wanted = snapshot.tables().iter().filter(|other| table.is_none_or(|table| table.id == other.id));
-        wanted.map(|table| table_stats(&snapshot, table, share(table))).collect()
+        wanted.map(|table| table_stats(&snapshot, table, bytes.get(&table.id).copied().unwrap_or(0))).collect()
     }
 
     /// Figures of a table's slices, earliest first.

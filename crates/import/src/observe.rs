@@ -8,7 +8,7 @@ use crate::options::{Format, Options};
 use crate::pipeline::run_in_order;
 use crate::read::{Manner, ReadBlock};
 use crate::source::Source;
-use atsdb_core::Result;
+use atsdb_core::{Error, Result};
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -131,7 +131,18 @@ fn look(source: &Source, options: &Options, nulls: &NullTexts) -> Result<Dialect
     // The last line may be cut off.
     let is_whole = (head.len() as u64) < LOOK_BYTES - 3;
     let end = if is_whole { head.len() } else { memchr::memrchr(b'\n', head).map_or(head.len(), |end| end + 1) };
-    Ok(Dialect::of(&head[..end], options, nulls))
+    let mut dialect = Dialect::of(&head[..end], options, nulls);
+    if let Some(names) = &options.names {
+        let width = dialect.names.len();
+        if width != names.len() && !head.is_empty() {
+            let message = format!("{}, line 1: {width} fields for {} columns", source.name, names.len());
+            return Err(
+                Error::invalid(message).with_hint("say what separates the fields, or which columns they are of")
+            );
+        }
+        dialect.names.clone_from(names);
+    }
+    Ok(dialect)
 }
 
 fn observe_block(block: &ReadBlock, options: &Options, nulls: &NullTexts) -> Vec<Facts> {

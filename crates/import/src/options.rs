@@ -35,6 +35,10 @@ pub struct Options {
     pub delimiter: Option<u8>,
     /// Whether the first record names the columns.
     pub header: Option<bool>,
+    /// The names of the fields, whatever the first record says. Every record must have as many.
+    pub names: Option<Vec<String>>,
+    /// Look at all values before the first row is handed on, so that a [`Sink`] begins once.
+    pub begin_once: bool,
     /// The time: one column; a column of dates and one of times of day; or columns of year, month, day and as far
     /// as there are hour, minute, second. The one word `none` makes a plain table. Empty: chosen from the files.
     pub time: Vec<String>,

@@ -92,6 +92,9 @@ impl Run<'_> {
     pub(crate) fn run(&self, sink: &mut dyn Sink) -> Result<Report> {
         let nulls = NullTexts::new(&self.options.null);
         let mut observed = sample(&self.sources, self.options, &nulls)?;
+        if self.options.begin_once && !observed.is_complete() {
+            self.plan_of_everything(&mut observed, &nulls)?;
+        }
         let mut plan = match Plan::new(self.name, &observed, self.options, self.existing) {
             Err(_) if !observed.is_complete() => self.plan_of_everything(&mut observed, &nulls)?,
             plan => plan?,

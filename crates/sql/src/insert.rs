@@ -3,6 +3,7 @@
 
 use crate::answer::{Answer, Rows};
 use crate::assign::assign;
+use crate::ddl::defaults::{default_array, default_type};
 use crate::error::{as_sql_error, not_supported, sql_error};
 use crate::insert_text::{InsertText, Step};
 use crate::literal_columns::LiteralColumn;
@@ -11,7 +12,7 @@ use crate::runtime::Interrupt;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, new_null_array};
 use arrow::datatypes::{DataType, Field, Schema};
 use atsdb_core::name::same_name;
-use atsdb_core::{Error, ErrorKind, Result, Table};
+use atsdb_core::{Column, Error, ErrorKind, Result, Table};
 use atsdb_engine::{Batch, Engine};
 use datafusion::sql::sqlparser::ast::{Insert, ObjectName, TableObject};
 use std::sync::Arc;
@@ -54,12 +55,25 @@ impl Target {
         Ok(Self { table: crate::ddl::table_name(name)?, columns })
     }
 
+    /// All columns of a table.
+    pub(crate) fn all_of(table: &Table) -> Self {
+        Self { table: table.definition.name.clone(), columns: None }
+    }
+
     fn resolve(&self, engine: &Engine) -> Result<(Table, Vec<usize>)> {
-        let tables = engine.tables()?;
+        self.resolve_among(&engine.tables()?)
+    }
+
+    /// The table, and where the columns stand in it.
+    pub(crate) fn resolve_among(&self, tables: &[Table]) -> Result<(Table, Vec<usize>)> {
         let table = tables
             .iter()
             .find(|table| same_name(&table.definition.name, &self.table))
-            .ok_or_else(|| unknown_table(&self.table, &tables))?;
+            .ok_or_else(|| unknown_table(&self.table, tables))?;
+        if table.definition.view.is_some() {
+            return Err(sql_error(format!("{} is a view: no rows go into it", table.definition.name))
+                .with_hint("INSERT INTO the table it reads"));
+        }
         let positions = self.positions(table)?;
         Ok((table.clone(), positions))
     }
@@ -76,8 +90,9 @@ impl Target {
             positions.push(position);
         }
         let missing = |(position, column): (usize, _)| {
-            let column: &atsdb_core::Column = column;
-            (!column.nullable && !positions.contains(&position)).then_some(column)
+            let column: &Column = column;
+            let given = column.nullable || column.default.is_some() || positions.contains(&position);
+            (!given).then_some(column)
         };
         match definition.columns.iter().enumerate().find_map(missing) {
             Some(column) => Err(Error::invalid(format!(
@@ -107,8 +122,8 @@ pub(crate) fn insert_literals(
     let (table, positions) = target.resolve(engine)?;
     let mut columns: Vec<LiteralColumn> =
         positions.iter().map(|position| LiteralColumn::new(&table.definition.columns[*position])).collect();
-    let unnamed = unnamed_mapped(&table, &positions);
-    let fields = columns.iter().map(LiteralColumn::field).chain(unnamed.iter().cloned());
+    let unnamed = Unnamed::of(&table, &positions);
+    let fields = columns.iter().map(LiteralColumn::field).chain(unnamed.fields());
     let schema = Arc::new(Schema::new(fields.collect::<Vec<Field>>()));
     let mut batch = engine.batch(None);
     let (mut row_count, mut gathered) = (0_u64, 0_usize);
@@ -116,7 +131,7 @@ pub(crate) fn insert_literals(
         interrupt.check()?;
         let mut arrays: Vec<ArrayRef> = columns.iter_mut().map(LiteralColumn::finish).collect();
         let row_count = arrays.first().map_or(0, |array| array.len());
-        arrays.extend(unnamed.iter().map(|_| new_null_array(&DataType::Utf8, row_count)));
+        arrays.extend(unnamed.arrays(row_count)?);
         let rows = RecordBatch::try_new(Arc::clone(&schema), arrays);
         batch.append(&table, &rows.map_err(|error| Error::internal(error.to_string()))?)
     };
@@ -150,14 +165,22 @@ pub(crate) fn insert_literals(
 
 /// Inserts what a query answers, by position.
 pub(crate) fn insert_rows(engine: &Engine, target: &Target, rows: Rows) -> Result<Answer> {
-    let (table, positions) = target.resolve(engine)?;
+    let (table, _) = target.resolve(engine)?;
+    let mut batch = engine.batch(None);
+    let row_count = append_rows(&mut batch, &table, target, rows)?;
+    batch.commit()?;
+    Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count) })
+}
+
+/// Adds what a query answers to a batch, by position. Says how many rows.
+pub(crate) fn append_rows(batch: &mut Batch, table: &Table, target: &Target, rows: Rows) -> Result<u64> {
+    let positions = target.positions(table)?;
     let found = rows.schema().fields().len();
     if found != positions.len() {
-        return Err(wrong_width(&table, found, positions.len()));
+        return Err(wrong_width(table, found, positions.len()));
     }
     let names: Vec<&str> = positions.iter().map(|at| table.definition.columns[*at].name.as_str()).collect();
-    let unnamed = unnamed_mapped(&table, &positions);
-    let mut batch = engine.batch(None);
+    let unnamed = Unnamed::of(table, &positions);
     let mut row_count = 0_u64;
     for rows in rows {
         let rows = rows?;
@@ -168,26 +191,56 @@ pub(crate) fn insert_rows(engine: &Engine, target: &Target, rows: Rows) -> Resul
         let found = arrays.iter().zip(&names);
         let mut fields: Vec<Field> =
             found.map(|(array, name)| Field::new(*name, array.data_type().clone(), true)).collect();
-        fields.extend(unnamed.iter().cloned());
-        arrays.extend(unnamed.iter().map(|_| new_null_array(&DataType::Utf8, rows.num_rows())));
+        fields.extend(unnamed.fields());
+        arrays.extend(unnamed.arrays(rows.num_rows())?);
         let renamed = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays);
         let renamed = renamed.map_err(|error| Error::internal(error.to_string()))?;
-        batch.append(&table, &renamed).map_err(|error| match (error.kind(), row_count) {
+        batch.append(table, &renamed).map_err(|error| match (error.kind(), row_count) {
             (ErrorKind::InvalidValue, 1..) => error.context(format_args!("after {row_count} rows")),
             _ => error,
         })?;
         row_count += rows.num_rows() as u64;
     }
-    batch.commit()?;
-    Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count) })
+    Ok(row_count)
 }
 
-/// The mapped columns that an `INSERT` does not name: their NULLs are given as plain text, which has no
-/// dictionary to be empty.
-fn unnamed_mapped(table: &Table, positions: &[usize]) -> Vec<Field> {
-    let columns = table.definition.columns.iter().enumerate();
-    let unnamed = columns.filter(|(position, column)| column.map.is_some() && !positions.contains(position));
-    unnamed.map(|(_, column)| Field::new(&column.name, DataType::Utf8, true)).collect()
+/// Adds rows that have the columns at some positions, in this order.
+pub(crate) fn append_named(batch: &mut Batch, table: &Table, positions: &[usize], rows: RecordBatch) -> Result<()> {
+    let unnamed = Unnamed::of(table, positions);
+    let names = positions.iter().map(|position| &table.definition.columns[*position].name);
+    let mut fields: Vec<Field> = rows
+        .columns()
+        .iter()
+        .zip(names)
+        .map(|(array, name)| Field::new(name, array.data_type().clone(), true))
+        .collect();
+    fields.extend(unnamed.fields());
+    let mut arrays = rows.columns().to_vec();
+    arrays.extend(unnamed.arrays(rows.num_rows())?);
+    let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays);
+    batch.append(table, &rows.map_err(|error| Error::internal(error.to_string()))?)
+}
+
+/// The columns that an `INSERT` does not name and that must be given all the same: those with a default, and mapped
+/// ones, whose NULLs are given as plain text, which has no dictionary to be empty.
+struct Unnamed<'a>(Vec<&'a Column>);
+
+impl<'a> Unnamed<'a> {
+    fn of(table: &'a Table, positions: &[usize]) -> Self {
+        let columns = table.definition.columns.iter().enumerate();
+        let unnamed = columns.filter(|(position, column)| {
+            (column.map.is_some() || column.default.is_some()) && !positions.contains(position)
+        });
+        Self(unnamed.map(|(_, column)| column).collect())
+    }
+
+    fn fields(&self) -> impl Iterator<Item = Field> {
+        self.0.iter().map(|column| Field::new(&column.name, default_type(column), true))
+    }
+
+    fn arrays(&self, row_count: usize) -> Result<Vec<ArrayRef>> {
+        self.0.iter().map(|column| default_array(column, row_count)).collect()
+    }
 }
 
 /// An array of NULLs with an empty dictionary as plain text.

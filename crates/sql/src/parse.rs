@@ -1,6 +1,9 @@
 //! From a statement's text to its syntax tree: tokens, limits, parameters, spellings, parser.
 
 use crate::asof::rewrite_tokens;
+use crate::constant_in::count_instead;
+use crate::ddl::foreign::read_foreign;
+use crate::distinct_from::{operators_to_expressions, words_to_operators};
 use crate::error::{from_parser, sql_error, too_deep};
 use crate::identifiers::Spellings;
 use crate::params;
@@ -9,6 +12,7 @@ use atsdb_core::limits::SQL_DEPTH_MAX;
 use atsdb_core::{Error, ErrorKind, Result, Table};
 use datafusion::sql::sqlparser::ast::{Statement as Ast, visit_relations};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use std::ops::ControlFlow;
@@ -17,18 +21,23 @@ use std::ops::ControlFlow;
 const PARSED_BYTES_MAX: usize = 16 << 20;
 
 /// The most tokens between two commas, those around enclosing parentheses counted too: what bounds the depth of
-/// the tree that `a OR b OR c ...` becomes.
-const CHAIN_TOKENS_MAX: usize = 20_000;
+/// the tree that `a OR b OR c ...` becomes. The time to plan it grows with more than its square.
+const CHAIN_TOKENS_MAX: usize = 3_000;
+
+/// How many tokens an operator counts for that makes the tree one level deeper.
+const OPERATOR_TOKENS: usize = 4;
 
 /// The same for statements that are parsed on the caller's stack.
 const DECLARING_CHAIN_TOKENS_MAX: usize = 2_000;
 
-/// The most tables that one statement may mention; a plan is as deep as it joins.
-const RELATIONS_MAX: usize = 200;
+/// The most tables that one statement may mention; a plan is as deep as it joins. SQLite joins no more either.
+pub(crate) const RELATIONS_MAX: usize = 64;
 
 /// Parses without respelling names: for statements that declare them.
 pub(crate) fn parse_declaring(text: &str, place: Place, params: &[(String, String)]) -> Result<Ast> {
-    parse(tokens_of(text, place, params, DECLARING_CHAIN_TOKENS_MAX)?, place)
+    let mut tokens = tokens_of(text, place, params, DECLARING_CHAIN_TOKENS_MAX)?;
+    read_foreign(&mut tokens)?;
+    parse(tokens, place)
 }
 
 /// Parses a statement over tables.
@@ -57,6 +66,7 @@ fn tokens_of(
     let mut tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location().map_err(|error| {
         from_parser(ParserError::TokenizerError(format!("{}{}", error.message, error.location)), place)
     })?;
+    words_to_operators(&mut tokens);
     check_depth(&tokens, chain_tokens_max)?;
     params::bind(&mut tokens, params, place)?;
     Ok(tokens)
@@ -65,12 +75,14 @@ fn tokens_of(
 fn parse(tokens: Vec<TokenWithSpan>, place: Place) -> Result<Ast> {
     let mut parser =
         Parser::new(&GenericDialect).with_recursion_limit(SQL_DEPTH_MAX).with_tokens_with_locations(tokens);
-    let statement = parser.parse_statement().map_err(|error| from_parser(error, place))?;
+    let mut statement = parser.parse_statement().map_err(|error| from_parser(error, place))?;
     let next = parser.next_token();
     if next.token != Token::EOF {
         let message = format!("Expected: end of statement, found: {}{}", next.token, next.span.start);
         return Err(from_parser(ParserError::ParserError(message), place));
     }
+    operators_to_expressions(&mut statement);
+    count_instead(&mut statement).map_err(|error| from_parser(error, place))?;
     let mut relation_count = 0;
     let _ = visit_relations(&statement, |_| {
         relation_count += 1;
@@ -100,9 +112,10 @@ fn check_depth(tokens: &[TokenWithSpan], chain_tokens_max: usize) -> Result<()> 
                     sum -= std::mem::take(last);
                 }
             }
-            _ => {
+            token => {
+                let count = if deepens(token) { OPERATOR_TOKENS } else { 1 };
                 if let Some(last) = chains.last_mut() {
-                    (*last, sum) = (*last + 1, sum + 1);
+                    (*last, sum) = (*last + count, sum + count);
                 }
                 if sum > chain_tokens_max {
                     return Err(sql_error(format!("an expression of more than {chain_tokens_max} parts"))
@@ -112,6 +125,14 @@ fn check_depth(tokens: &[TokenWithSpan], chain_tokens_max: usize) -> Result<()> 
         }
     }
     Ok(())
+}
+
+fn deepens(token: &Token) -> bool {
+    match token {
+        Token::Word(word) => matches!(word.keyword, Keyword::AND | Keyword::OR),
+        Token::Plus | Token::Minus | Token::Mul | Token::Div | Token::Mod | Token::StringConcat => true,
+        _ => false,
+    }
 }
 
 #[cfg(test)]

@@ -1,14 +1,17 @@
 //! What DataFusion's planner asks while it plans one statement: the tables of its snapshot, and functions.
 
+use crate::catalogue::{self, CatalogueTable};
 use crate::identifiers::{SharedSpellings, Spellings};
 use crate::provider::{SnapshotTable, unknown_table};
+use crate::views::{Expansion, view_plan};
+use atsdb_core::{Table, View};
 use atsdb_engine::ReadSnapshot;
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::catalog::TableFunctionArgs;
 use datafusion::catalog::cte_worktable::CteWorkTable;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{DFSchema, DataFusionError, Result, TableReference, plan_datafusion_err};
-use datafusion::datasource::provider_as_source;
+use datafusion::datasource::{ViewTable, provider_as_source};
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner};
 use datafusion::logical_expr::simplify::SimplifyContext;
@@ -25,30 +28,65 @@ pub(crate) fn logical_plan(
     snapshot: &ReadSnapshot,
     spellings: &SharedSpellings,
 ) -> Result<LogicalPlan> {
-    let names = SnapshotNames { state, snapshot, spellings };
-    let options = ParserOptions::from(&state.config_options().sql_parser);
-    SqlToRel::new_with_options(&names, options).sql_statement_to_plan(statement)
+    SnapshotNames { state, snapshot, spellings, expansion: Expansion::default() }.plan(statement)
 }
 
 struct SnapshotNames<'a> {
     state: &'a SessionState,
     snapshot: &'a ReadSnapshot,
     spellings: &'a SharedSpellings,
+    expansion: Expansion,
+}
+
+impl SnapshotNames<'_> {
+    fn plan(&self, statement: Ast) -> Result<LogicalPlan> {
+        let options = ParserOptions::from(&self.state.config_options().sql_parser);
+        SqlToRel::new_with_options(self, options).sql_statement_to_plan(statement)
+    }
+
+    /// A view's query takes its place in the plan.
+    fn view(&self, table: &Table, view: &View) -> Result<Arc<dyn TableSource>> {
+        let Self { state, snapshot, spellings, expansion } = self;
+        let plan = |statement, spellings: &SharedSpellings, expansion| {
+            SnapshotNames { state, snapshot, spellings, expansion }.plan(statement)
+        };
+        let plan = view_plan(table, view, snapshot.tables(), spellings, expansion, plan);
+        let plan = plan.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        Ok(provider_as_source(Arc::new(ViewTable::new(plan, None))))
+    }
 }
 
 impl ContextProvider for SnapshotNames<'_> {
     fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
+        self.expansion.count_one().map_err(|error| DataFusionError::External(Box::new(error)))?;
         let tables = self.snapshot.tables();
-        let schema_is_known = name.catalog().is_none()
+        let in_catalog = name.catalog().is_none_or(|catalog| catalog.eq_ignore_ascii_case("atsdb"));
+        if let Some(relation) =
+            name.schema().filter(|_| in_catalog).and_then(|schema| catalogue::find(schema, name.table()))
+        {
+            let provider = CatalogueTable::new(relation, self.snapshot.clone(), self.spellings);
+            return Ok(provider_as_source(Arc::new(provider)));
+        }
+        let schema_is_known = in_catalog
             && name
                 .schema()
                 .is_none_or(|schema| ["main", "public"].iter().any(|known| known.eq_ignore_ascii_case(schema)));
         match Spellings::find(tables, name.table()).filter(|_| schema_is_known) {
-            Some(table) => {
-                let provider = SnapshotTable::new(self.snapshot.clone(), table, self.spellings);
-                Ok(provider_as_source(Arc::new(provider)))
+            Some(table) => match &table.definition.view {
+                Some(view) => self.view(table, view),
+                None => {
+                    let provider = SnapshotTable::new(self.snapshot.clone(), table, self.spellings);
+                    Ok(provider_as_source(Arc::new(provider)))
+                }
+            },
+            None => {
+                let unknown = unknown_table(&name.to_string(), tables);
+                let error = match catalogue::hint(name.schema(), name.table()) {
+                    Some(hint) => unknown.with_hint(hint),
+                    None => unknown,
+                };
+                Err(DataFusionError::External(Box::new(error)))
             }
-            None => Err(DataFusionError::External(Box::new(unknown_table(&name.to_string(), tables)))),
         }
     }
 

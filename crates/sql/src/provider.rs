@@ -82,9 +82,14 @@ impl TableProvider for SnapshotTable {
         let request = ScanRequest { columns, range, predicates, use_cache: true };
         let scan = self.snapshot.scan(&self.table, &request);
         let scan = scan.map_err(|error| DataFusionError::External(Box::new(error)))?;
-        let partition_count = state.config().target_partitions().clamp(1, scan.chunks().len().max(1));
         // A limit that a filter above has yet to apply must not stop the scan early.
         let limit = limit.filter(|_| filters.iter().all(|filter| is_exact(filter, definition)));
+        // Under a limit that is all that is asked the first chunks suffice, and the answer is the same each time. Where
+        // a filter stands between, all threads look for rows: which they find first differs.
+        let partition_count = match limit {
+            Some(_) => 1,
+            None => state.config().target_partitions().clamp(1, scan.chunks().len().max(1)),
+        };
         let scan = AtsdbScan::new(scan, &self.table, request, schema, partition_count, limit);
         Ok(Arc::new(match self.latest_by {
             Some(column) => scan.latest_by(column),

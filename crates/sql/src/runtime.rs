@@ -4,17 +4,21 @@
 //! waits for batches, so that it can be interrupted, may be of any kind, and sees a panic as an error.
 
 use crate::asof;
+use crate::bounded_functions::bound_functions;
 use crate::compare_times::CompareTimes;
 use crate::error::{from_datafusion, not_supported, sql_error};
 use crate::explain::one_row_a_line;
 use crate::extension::StepPlanner;
 use crate::gapfill;
+use crate::guard::{Guard, LOOK_EVERY};
 use crate::headings::Headings;
 use crate::identifiers::SharedSpellings;
 use crate::insert::Target;
 use crate::latest_first::LatestFirst;
 use crate::latest_rows::LatestRows;
+use crate::long_literals::batch_rows;
 use crate::parse::parse_over;
+use crate::plain_results::plain_results;
 use crate::plain_values::PlainValues;
 use crate::planner::logical_plan;
 use crate::script::Place;
@@ -36,6 +40,7 @@ use futures::{FutureExt, StreamExt};
 use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
@@ -56,6 +61,9 @@ const WAITING_BATCHES_MAX: usize = 2;
 pub(crate) struct Worker {
     runtime: Option<Runtime>,
     context: SessionContext,
+    options: SessionOptions,
+    /// Whether a query was stopped here that may go on until it next looks up.
+    abandoned: AtomicBool,
 }
 
 /// One query on its way.
@@ -128,16 +136,24 @@ impl Worker {
         context.register_udf(asof::mark());
         gapfill::functions().into_iter().for_each(|function| context.register_udf(function.as_ref().clone()));
         crate::functions::register(&context).map_err(from_datafusion)?;
-        Ok(Self { runtime: Some(runtime), context })
+        bound_functions(&context, options.memory_bytes);
+        plain_results(&context);
+        Ok(Self { runtime: Some(runtime), context, options: options.clone(), abandoned: AtomicBool::new(false) })
+    }
+
+    /// Whether the next query goes elsewhere, as a stopped one may still hold threads here.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Ordering::Relaxed)
     }
 
     /// Starts a query and waits until its columns are known.
     pub(crate) fn start(self: &Arc<Self>, query: Query, interrupt: &Interrupt) -> Result<Started> {
         let (sender, receiver) = mpsc::channel(WAITING_BATCHES_MAX);
         let Some(runtime) = &self.runtime else { return Err(Error::internal("the session is closed")) };
-        let context = self.context.clone();
+        let (context, memory_bytes) = (self.context.clone(), self.options.memory_bytes);
+        let guard = Guard::begin(&self.options);
         let task = async move {
-            let outcome = AssertUnwindSafe(run(query, context, sender.clone())).catch_unwind().await;
+            let outcome = AssertUnwindSafe(run(query, context, memory_bytes, sender.clone())).catch_unwind().await;
             let last = match outcome {
                 Ok(Ok(())) => Message::Finished,
                 Ok(Err(error)) => Message::Failed(error),
@@ -148,7 +164,7 @@ impl Worker {
         };
         let task = runtime.spawn(task).abort_handle();
         let mut messages =
-            Messages { receiver, task, interrupt: interrupt.clone(), _worker: Arc::clone(self), finished: false };
+            Messages { receiver, task, interrupt: interrupt.clone(), guard, worker: Arc::clone(self), finished: false };
         match messages.next() {
             Message::Started { insert, schema } => Ok(Started { insert, rows: QueryRows { schema, messages } }),
             Message::Failed(error) => Err(error),
@@ -166,7 +182,7 @@ impl Drop for Worker {
     }
 }
 
-async fn run(query: Query, context: SessionContext, sender: mpsc::Sender<Message>) -> Result<()> {
+async fn run(query: Query, context: SessionContext, memory_bytes: usize, sender: mpsc::Sender<Message>) -> Result<()> {
     let Query { text, place, params, snapshot } = query;
     let (statement, spellings) = parse_over(&text, place, &params, snapshot.tables())?;
     let spellings = SharedSpellings::new(spellings);
@@ -177,7 +193,7 @@ async fn run(query: Query, context: SessionContext, sender: mpsc::Sender<Message
         _ => Headings::default(),
     };
     crate::functions::place_named_arguments(&mut statement)?;
-    let state = context.state();
+    let mut state = context.state();
     let plan = logical_plan(statement, &state, &snapshot, &spellings).map_err(from_datafusion)?;
     drop(snapshot);
     SQLOptions::new()
@@ -186,7 +202,10 @@ async fn run(query: Query, context: SessionContext, sender: mpsc::Sender<Message
         .with_allow_statements(false)
         .verify_plan(&plan)
         .map_err(from_datafusion)?;
-    let plan = state.create_physical_plan(&plan).await.map_err(from_datafusion)?;
+    let plan = state.optimize(&plan).map_err(from_datafusion)?;
+    let batch_rows = batch_rows(&plan, memory_bytes, BATCH_ROWS).map_err(from_datafusion)?;
+    *state.config_mut() = state.config().clone().with_batch_size(batch_rows);
+    let plan = state.query_planner().create_physical_plan(&plan, &state).await.map_err(from_datafusion)?;
     let schema = headings.apply(&plan.schema());
     let started = Message::Started { insert, schema: Arc::clone(&schema) };
     if sender.send(started).await.is_err() {
@@ -268,17 +287,24 @@ struct Messages {
     receiver: mpsc::Receiver<Message>,
     task: AbortHandle,
     interrupt: Interrupt,
+    guard: Guard,
     /// Keeps the runtime alive for as long as it is read from.
-    _worker: Arc<Worker>,
+    worker: Arc<Worker>,
     finished: bool,
 }
 
 impl Messages {
     fn next(&mut self) -> Message {
-        let (receiver, interrupt) = (&mut self.receiver, &self.interrupt);
+        let (receiver, interrupt, guard) = (&mut self.receiver, &self.interrupt, &mut self.guard);
+        let mut stopped = false;
         let message = block_on(poll_fn(|context| {
             if interrupt.poll(context) {
+                stopped = true;
                 return Poll::Ready(Message::Failed(interrupted()));
+            }
+            if let Err(error) = guard.check() {
+                stopped = true;
+                return Poll::Ready(Message::Failed(error));
             }
             receiver.poll_recv(context).map(|message| {
                 message.unwrap_or_else(|| Message::Failed(Error::internal("the query ended without an answer")))
@@ -287,6 +313,7 @@ impl Messages {
         if matches!(message, Message::Failed(_) | Message::Finished) {
             self.finished = true;
             self.task.abort();
+            self.worker.abandoned.fetch_or(stopped, Ordering::Relaxed);
         }
         message
     }
@@ -354,7 +381,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Waits for a future on this thread, whatever thread it is.
+/// Waits for a future on this thread, whatever thread it is, and asks it now and then.
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut context = Context::from_waker(&waker);
@@ -362,7 +389,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     loop {
         match future.as_mut().poll(&mut context) {
             Poll::Ready(value) => return value,
-            Poll::Pending => std::thread::park(),
+            Poll::Pending => std::thread::park_timeout(LOOK_EVERY),
         }
     }
 }

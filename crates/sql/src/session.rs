@@ -1,23 +1,29 @@
 //! A session: executes statements over an engine, each on one consistent snapshot.
 
+mod declare;
+mod load;
+mod store;
+
 use crate::answer::{Answer, Rows};
 use crate::ddl::{table_definition, table_name};
 use crate::error::{as_sql_error, not_supported, sql_error};
+use crate::files::FileReader;
 use crate::insert::{insert_literals, insert_rows};
 use crate::parse::parse_declaring;
 use crate::provider::unknown_table;
-use crate::refuse::{refuse_files, refused};
+use crate::refuse::{reads_a_file, refuse_files, refused};
 use crate::runtime::{Interrupt, Query, Started, Worker};
 use crate::script::{Statement, Statements};
-use crate::show::{describe, show_create, show_tables};
+use crate::show::{show_create, show_tables};
 use atsdb_core::name::same_name;
-use atsdb_core::{ErrorKind, Result, Table};
+use atsdb_core::{Error, ErrorKind, Result, Table};
 use atsdb_engine::Engine;
 use datafusion::sql::sqlparser::ast::{
     CreateTable, ObjectName, ObjectType, ShowCreateObject, ShowStatementOptions, Statement as Ast,
 };
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// What a session may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,16 +33,18 @@ pub struct SessionOptions {
     pub memory_bytes: usize,
     /// How many threads work on queries.
     pub threads: usize,
-    /// Whether statements may name files. No statement does yet, so that nothing is opened either way; a server
-    /// says `false`.
+    /// Whether statements may name files, which the reader of [`Session::with_files`] opens; a server says `false`.
     pub file_access: bool,
+    /// The longest that a query may take until its last row is read; beyond it fails with [`ErrorKind::Resources`].
+    /// `None`: as long as it takes.
+    pub time_limit: Option<Duration>,
 }
 
 impl Default for SessionOptions {
-    /// 2 GiB, a thread for each processor, no files.
+    /// 2 GiB, a thread for each processor, no files, no limit of time.
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self { memory_bytes: 2 << 30, threads, file_access: false }
+        Self { memory_bytes: 2 << 30, threads, file_access: false, time_limit: None }
     }
 }
 
@@ -48,6 +56,8 @@ pub struct Session {
     /// Made by the first query: a program that only inserts and declares starts without.
     worker: Mutex<Option<Arc<Worker>>>,
     interrupt: Interrupt,
+    /// Who opens the files that statements name; without, none is opened.
+    files: Option<Arc<dyn FileReader>>,
 }
 
 impl fmt::Debug for Session {
@@ -71,7 +81,7 @@ impl InterruptHandle {
 impl Session {
     /// A session over an engine. Cheap: threads are started by the first query.
     pub fn new(engine: Engine, options: SessionOptions) -> Result<Self> {
-        Ok(Self { engine, options, worker: Mutex::new(None), interrupt: Interrupt::default() })
+        Ok(Self { engine, options, worker: Mutex::new(None), interrupt: Interrupt::default(), files: None })
     }
 
     /// The engine.
@@ -125,30 +135,44 @@ impl Session {
 
     fn worker(&self) -> Result<Arc<Worker>> {
         let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
-        match worker.as_ref() {
+        match worker.as_ref().filter(|worker| !worker.is_abandoned()) {
             Some(worker) => Ok(Arc::clone(worker)),
             None => Ok(Arc::clone(worker.insert(Arc::new(Worker::new(&self.options)?)))),
         }
     }
 
     fn declare(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+        if reads_a_file(statement.text()) {
+            return self.load(statement.text(), statement.place(), params);
+        }
         refuse_files(statement.text())?;
         match parse_declaring(statement.text(), statement.place(), params)? {
+            Ast::CreateTable(create) if create.query.is_some() => self.create_table_as(statement, &create, params),
             Ast::CreateTable(create) if !create.external => self.create_table(&create),
+            Ast::CreateView(create) => self.create_view(statement, &create),
+            Ast::CreateIndex(create) => self.create_index(&create),
+            Ast::AlterTable(alter) => self.alter_table(&alter),
+            Ast::Truncate(truncate) => self.truncate(&truncate),
             Ast::Drop { object_type: ObjectType::Table, if_exists, names, temporary: false, table: None, .. } => {
-                self.drop_tables(&names, if_exists)
+                self.drop_tables(&names, if_exists, Dropped::Table)
+            }
+            Ast::Drop { object_type: ObjectType::View, if_exists, names, temporary: false, table: None, .. } => {
+                self.drop_tables(&names, if_exists, Dropped::View)
+            }
+            Ast::Drop { object_type: ObjectType::Index, if_exists, names, temporary: false, table, .. } => {
+                self.drop_index(&names, table.as_ref(), if_exists)
             }
             Ast::Drop { object_type, .. } => Err(not_supported(format_args!("DROP {object_type}"))),
             Ast::ShowTables { show_options, .. } if is_plain(&show_options) => show_tables(&self.engine.tables()?),
             Ast::ShowTables { .. } => Err(not_supported("SHOW TABLES with conditions")),
-            Ast::ShowCreate { obj_type: ShowCreateObject::Table, obj_name } => {
+            Ast::ShowCreate { obj_type: ShowCreateObject::Table | ShowCreateObject::View, obj_name } => {
                 show_create(&self.table(&obj_name)?.definition)
             }
             Ast::ShowColumns { show_options, .. } => match show_options.show_in.and_then(|of| of.parent_name) {
-                Some(name) => describe(&self.table(&name)?.definition),
+                Some(name) => self.describe(&name),
                 None => Err(sql_error("SHOW COLUMNS of which table?").with_hint("SHOW COLUMNS FROM table")),
             },
-            Ast::ExplainTable { table_name, .. } => describe(&self.table(&table_name)?.definition),
+            Ast::ExplainTable { table_name, .. } => self.describe(&table_name),
             Ast::Query(_) | Ast::Explain { .. } | Ast::Insert(_) => self.query(statement, params),
             other => Err(refused(&other)),
         }
@@ -167,10 +191,13 @@ impl Session {
     }
 
     /// All of them must be there before the first one goes.
-    fn drop_tables(&self, names: &[ObjectName], if_exists: bool) -> Result<Answer> {
+    fn drop_tables(&self, names: &[ObjectName], if_exists: bool, kind: Dropped) -> Result<Answer> {
         let mut tables: Vec<Table> = Vec::new();
         for name in names {
             match self.table(name) {
+                Ok(table) if table.definition.view.is_some() != (kind == Dropped::View) => {
+                    return Err(kind.refuse(&table.definition.name));
+                }
                 Ok(table) if tables.iter().all(|other| other.id != table.id) => tables.push(table),
                 Ok(_) => {}
                 Err(error) if if_exists && error.kind() == ErrorKind::Sql => {}
@@ -180,7 +207,7 @@ impl Session {
         for table in &tables {
             self.engine.drop_table(table)?;
         }
-        Ok(Answer::Done { verb: "DROP TABLE", row_count: None })
+        Ok(Answer::Done { verb: kind.verb(), row_count: None })
     }
 
     fn table(&self, name: &ObjectName) -> Result<Table> {
@@ -189,6 +216,30 @@ impl Session {
         match tables.iter().find(|table| same_name(&table.definition.name, &name)) {
             Some(table) => Ok(table.clone()),
             None => Err(unknown_table(&name, &tables)),
+        }
+    }
+}
+
+/// What a `DROP` names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dropped {
+    Table,
+    View,
+}
+
+impl Dropped {
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Table => "DROP TABLE",
+            Self::View => "DROP VIEW",
+        }
+    }
+
+    /// The error for what is of the other kind.
+    fn refuse(self, name: &str) -> Error {
+        match self {
+            Self::Table => sql_error(format!("{name} is a view")).with_hint(format!("DROP VIEW {name}")),
+            Self::View => sql_error(format!("{name} is a table")).with_hint(format!("DROP TABLE {name}")),
         }
     }
 }

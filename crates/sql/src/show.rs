@@ -2,7 +2,10 @@
 
 use crate::answer::{Answer, Rows};
 use crate::ddl::create_table_sql;
+use crate::ddl::defaults::value_sql;
+use crate::ddl::from_query::type_name_of;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
+use arrow::datatypes::SchemaRef;
 use atsdb_core::{Error, Result, Table, TableDefinition};
 use std::sync::Arc;
 
@@ -28,6 +31,21 @@ pub(crate) fn describe(definition: &TableDefinition) -> Result<Answer> {
     ])
 }
 
+/// One row for each column of a view's query, in order.
+pub(crate) fn describe_query(schema: &SchemaRef) -> Result<Answer> {
+    let fields = schema.fields();
+    let names: StringArray = fields.iter().map(|field| Some(field.name().as_str())).collect();
+    let types: StringArray = fields.iter().map(|field| Some(type_name_of(field))).collect();
+    let nullable: BooleanArray = fields.iter().map(|field| Some(field.is_nullable())).collect();
+    let notes: StringArray = fields.iter().map(|_| Some("")).collect();
+    answer(vec![
+        ("column", Arc::new(names)),
+        ("type", Arc::new(types)),
+        ("nullable", Arc::new(nullable)),
+        ("notes", Arc::new(notes)),
+    ])
+}
+
 fn notes_of(definition: &TableDefinition, column: &atsdb_core::Column) -> String {
     let mut notes = Vec::new();
     if let Some(time) = definition.time.filter(|time| time.column == column.id) {
@@ -36,6 +54,13 @@ fn notes_of(definition: &TableDefinition, column: &atsdb_core::Column) -> String
     }
     notes.extend(column.map.map(|width| format!("mapped ({width})")));
     notes.extend(definition.key.contains(&column.id).then(|| "key".to_owned()));
+    for unique in definition.unique.iter().filter(|unique| unique.columns.contains(&column.id)) {
+        notes.push(if unique.primary { "primary key" } else { "unique" }.to_owned());
+    }
+    let indexes = definition.indexes.iter().filter(|index| index.columns.contains(&column.id));
+    notes.extend(indexes.map(|index| format!("index {}", index.name)));
+    let default = column.default.as_ref();
+    notes.extend(default.map(|value| format!("default {}", value_sql(column.column_type, value))));
     notes.join(", ")
 }
 

@@ -1,11 +1,15 @@
 //! What `CREATE TABLE ... WITH (...)` may say, and the time column of a table that does not say it.
 
-use crate::error::sql_error;
+use crate::ddl::constraints::add_unique;
+use crate::ddl::series_key_of_primary;
+use crate::error::{not_supported, sql_error};
 use atsdb_core::name::{nearest_name, same_name};
-use atsdb_core::{ColumnType, MapWidth, Result, Retention, SliceWidth, TableDefinition, TimeUnit};
+use atsdb_core::{
+    ColumnId, ColumnType, ConflictPolicy, MapWidth, Result, Retention, SliceWidth, TableDefinition, TimeUnit, Unique,
+};
 use datafusion::sql::sqlparser::ast::{Expr, SqlOption, Value};
 
-const NAMES: [&str; 6] = ["time", "time_unit", "slice", "map", "key", "retention"];
+const NAMES: [&str; 8] = ["time", "time_unit", "slice", "map", "key", "sort", "on_conflict", "retention"];
 
 /// The options as they were written.
 #[derive(Debug, Default)]
@@ -14,8 +18,12 @@ pub(crate) struct TableOptions {
     time_unit: Option<TimeUnit>,
     slice: Option<SliceWidth>,
     map: Vec<(String, MapWidth)>,
-    key: Vec<String>,
+    key: Option<Vec<String>>,
+    sort: Option<Vec<String>>,
+    on_conflict: Option<ConflictPolicy>,
     retention: Option<Retention>,
+    /// What is given as NULL: back to what a table has that says nothing of it.
+    reset: Vec<&'static str>,
 }
 
 impl TableOptions {
@@ -38,7 +46,10 @@ impl TableOptions {
                 return Err(sql_error(format!("the table option {name} stands twice")));
             }
             seen.push(name);
-            read.set(name, &text_of(name, value)?)?;
+            match value {
+                Expr::Value(value) if value.value == Value::Null => read.reset.push(name),
+                value => read.set(name, &text_of(name, value)?)?,
+            }
         }
         Ok(read)
     }
@@ -49,7 +60,9 @@ impl TableOptions {
             "time_unit" => self.time_unit = Some(TimeUnit::parse(text)?),
             "slice" => self.slice = Some(SliceWidth::parse(text)?),
             "retention" => self.retention = Some(Retention::parse(text)?),
-            "key" => self.key = names_of(text),
+            "key" => self.key = Some(names_of(text)),
+            "sort" => self.sort = Some(names_of(text)),
+            "on_conflict" => self.on_conflict = Some(ConflictPolicy::parse(text)?),
             _ => {
                 for item in names_of(text) {
                     // A column's name may hold a colon; a width holds none.
@@ -62,6 +75,55 @@ impl TableOptions {
             }
         }
         Ok(())
+    }
+
+    /// Changes the options of a table that was `from` before the statement. What decides how rows are stored and
+    /// found stays as it is.
+    pub(crate) fn amend(self, from: &TableDefinition, mut definition: TableDefinition) -> Result<TableDefinition> {
+        let is_reset = |name: &str| self.reset.contains(&name);
+        if self.time.is_some() || self.time_unit.is_some() || is_reset("time") || is_reset("time_unit") {
+            return Err(not_supported("another time column or time_unit for a table that is there"));
+        }
+        for (name, width) in &self.map {
+            let position = definition.position(name)?;
+            let column = &mut definition.columns[position];
+            let is_new = from.column_by_id(column.id).is_none();
+            match column.map {
+                _ if is_new => column.map = Some(*width),
+                Some(present) if present <= *width => column.map = Some(*width),
+                Some(present) => {
+                    return Err(sql_error(format!(
+                        "column {name} is mapped by {present}, which is wider than {width}"
+                    )));
+                }
+                None => {
+                    return Err(not_supported(format_args!("map for column {name}, which holds text"))
+                        .with_hint("add a mapped column: ADD COLUMN b TEXT, SET (map = 'b:u32'), and UPDATE it"));
+                }
+            }
+        }
+        if is_reset("map") {
+            return Err(not_supported("map = NULL").with_hint("a mapped column stays one"));
+        }
+        if definition.time.is_none() && self.slice.is_some() {
+            return Err(sql_error("slice is given, but there is no time column"));
+        }
+        definition.slice = if is_reset("slice") { SliceWidth::Day } else { self.slice.unwrap_or(definition.slice) };
+        if self.retention.is_some() || is_reset("retention") {
+            definition.retention = self.retention;
+        }
+        if self.on_conflict.is_some() || is_reset("on_conflict") {
+            definition.on_conflict = self.on_conflict.unwrap_or_default();
+        }
+        if self.key.is_some() || self.sort.is_some() || is_reset("key") || is_reset("sort") {
+            let unique_count = definition.unique.len();
+            apply_key(&mut definition, self.key.as_deref(), self.sort.as_deref())?;
+            if definition.unique.len() > unique_count {
+                return Err(not_supported("a key that tells rows apart for a table that is there")
+                    .with_hint("leave the time out of key, or use sort: rows are then only sorted by it"));
+            }
+        }
+        Ok(definition)
     }
 
     /// Puts the options into a definition that has its columns.
@@ -89,7 +151,8 @@ impl TableOptions {
         }
         definition.slice = self.slice.unwrap_or(definition.slice);
         definition.retention = self.retention;
-        apply_key(&mut definition, &self.key)?;
+        definition.on_conflict = self.on_conflict.unwrap_or(definition.on_conflict);
+        apply_key(&mut definition, self.key.as_deref(), self.sort.as_deref())?;
         Ok(definition)
     }
 }
@@ -120,23 +183,55 @@ fn inferred_time(definition: &TableDefinition) -> Option<String> {
     })
 }
 
-/// The time comes last in every key, so that naming it there changes nothing.
-fn apply_key(definition: &mut TableDefinition, names: &[String]) -> Result<()> {
+/// The series key: what `sort` says, else `key`, else the primary key. A `key` with the time, and any of a plain
+/// table, is a primary key besides, as it tells every row from every other.
+fn apply_key(definition: &mut TableDefinition, key: Option<&[String]>, sort: Option<&[String]>) -> Result<()> {
+    let mut series_key = None;
+    if let Some(names) = key {
+        let (series, timed) = without_time(definition, "key", names)?;
+        let tells_rows_apart = timed || (definition.time.is_none() && !series.is_empty());
+        let mut columns = series.clone();
+        columns.extend(definition.time.filter(|_| timed).map(|time| time.column));
+        let primary = definition.unique.first().filter(|unique| unique.primary);
+        let same = |unique: &Unique| {
+            unique.columns.len() == columns.len() && columns.iter().all(|id| unique.columns.contains(id))
+        };
+        match primary {
+            None if tells_rows_apart => add_unique(definition, Unique { name: None, columns, primary: true }),
+            Some(primary) if timed && !same(primary) => {
+                return Err(sql_error(format!("table {}: two keys with all that tells rows apart", definition.name))
+                    .with_hint("beside a PRIMARY KEY leave the time out of key, or declare UNIQUE (COLUMN, ...)"));
+            }
+            _ => {}
+        }
+        series_key = Some(series);
+    }
+    if let Some(names) = sort {
+        series_key = Some(without_time(definition, "sort", names)?.0);
+    }
+    definition.key = series_key.unwrap_or_else(|| series_key_of_primary(definition));
+    Ok(())
+}
+
+/// The columns of a series key, and whether the time, which comes last in every one, is named too.
+fn without_time(definition: &TableDefinition, option: &str, names: &[String]) -> Result<(Vec<ColumnId>, bool)> {
     let time = definition.time.map(|time| time.column);
+    let (mut ids, mut timed) = (Vec::new(), false);
     for (position, name) in names.iter().enumerate() {
         let id = definition.column(name)?.id;
         if Some(id) == time {
             if position + 1 < names.len() {
-                return Err(sql_error(format!("the time column {name} stands inside the key"))
+                return Err(sql_error(format!("the time column {name} stands inside the {option}"))
                     .with_hint("put it last: rows of a series follow each other in time"));
             }
-        } else if definition.key.contains(&id) {
-            return Err(sql_error(format!("column {name} stands twice in the key")));
+            timed = true;
+        } else if ids.contains(&id) {
+            return Err(sql_error(format!("column {name} stands twice in the {option}")));
         } else {
-            definition.key.push(id);
+            ids.push(id);
         }
     }
-    Ok(())
+    Ok((ids, timed))
 }
 
 /// Names between commas; a name that holds a comma, a colon or a quote is in double quotes.

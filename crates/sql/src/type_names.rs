@@ -57,7 +57,7 @@ fn timestamp(digits: Option<u64>, place: &str) -> Result<ColumnType> {
 fn custom(name: &ObjectName, declared: &DataType, place: &str) -> Result<ColumnType> {
     Ok(match name.to_string().to_ascii_lowercase().as_str() {
         "int1" => ColumnType::Int8,
-        "int3" | "serial4" => ColumnType::Int32,
+        "int3" => ColumnType::Int32,
         "long" => ColumnType::Int64,
         "timestamp_s" => ColumnType::Timestamp(TimeUnit::Second),
         "timestamp_ms" => ColumnType::Timestamp(TimeUnit::Millisecond),
@@ -79,6 +79,9 @@ fn unsupported(declared: &DataType, place: &str) -> Error {
         T::Time(..) => "use TIMESTAMP, or INT and count seconds of the day",
         T::Interval { .. } => "use BIGINT and count a unit of time",
         T::JSON | T::JSONB | T::Uuid | T::Enum(..) | T::Set(_) => "use TEXT",
+        T::Custom(name, _) if name.to_string().to_ascii_lowercase().contains("serial") => {
+            "use BIGINT and give the values in the INSERT: no column counts by itself"
+        }
         T::Array(_) | T::Map(..) | T::Struct(..) => "use one column for each element",
         T::Unspecified => "write a type after the name: INT, BIGINT, DOUBLE, TEXT, TIMESTAMP, ...",
         _ => {

@@ -14,6 +14,15 @@ pub(crate) struct StoreArgs {
     pub(crate) memory: Option<String>,
 }
 
+/// Flags of every command that runs queries.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Resources")]
+pub(crate) struct QueryArgs {
+    /// Stop a query that takes longer, as 500ms, 30s, 5min or 1h [default: as long as it takes]
+    #[arg(long, value_name = "TIME", env = "ATSDB_TIMEOUT", hide_env = true)]
+    pub(crate) timeout: Option<String>,
+}
+
 /// Flags of every command that writes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct WriteArgs {

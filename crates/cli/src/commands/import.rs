@@ -13,7 +13,7 @@ use crate::progress::Progress;
 use crate::quantity::{show_bytes, show_count, show_duration, show_many, show_rows};
 use crate::settings::{self, Access};
 use atsdb::Engine;
-use atsdb_core::{ErrorKind, Outcome, Result, Table};
+use atsdb_core::{Error, ErrorKind, Outcome, Result, Table};
 use atsdb_import::Report;
 use sink::{BatchSink, Discard};
 use std::time::{Duration, Instant};
@@ -66,6 +66,9 @@ pub(super) fn run(args: &ImportArgs) -> Result<()> {
 
 fn existing_table(engine: &Engine, name: &str) -> Result<Option<Table>> {
     match engine.table(name) {
+        Ok(table) if table.definition.view.is_some() => {
+            Err(Error::usage(format!("{name} is a view: no rows go into it")).with_hint("import into another table"))
+        }
         Ok(table) => Ok(Some(table)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

@@ -16,6 +16,7 @@ struct Listed {
     slice: Option<&'static str>,
     key: Vec<String>,
     retention: Option<String>,
+    kind: &'static str,
 }
 
 /// Lists them.
@@ -41,10 +42,11 @@ fn listed(table: &Table) -> Listed {
         slice: definition.time.map(|_| definition.slice.name()),
         key: definition.key.iter().filter_map(name_of).collect(),
         retention: definition.retention.map(|retention| retention.to_string()),
+        kind: if definition.view.is_some() { "view" } else { "table" },
     }
 }
 
-fn headings() -> [Heading; 6] {
+fn headings() -> [Heading; 7] {
     [
         Heading::left("name"),
         Heading::right("columns"),
@@ -52,6 +54,7 @@ fn headings() -> [Heading; 6] {
         Heading::left("slice"),
         Heading::left("key"),
         Heading::left("retention"),
+        Heading::left("kind"),
     ]
 }
 
@@ -63,5 +66,6 @@ fn row(table: &Listed) -> Vec<String> {
         table.slice.unwrap_or_default().to_owned(),
         table.key.join(", "),
         table.retention.clone().unwrap_or_default(),
+        table.kind.to_owned(),
     ]
 }

@@ -42,7 +42,7 @@ pub(crate) fn run(url: Option<&str>, args: &ShellArgs) -> Result<()> {
     let access = if args.read_only { Access::Read } else { Access::Create };
     let database = settings::open(url, access, &args.store, Some(&args.write))?;
     let runner = Runner {
-        session: settings::session(&database, &args.store)?,
+        session: settings::session(&database, &args.store, &args.query_limits)?,
         params: Vec::new(),
         format: args.format,
         timing: args.timing,

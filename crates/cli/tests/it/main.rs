@@ -6,6 +6,8 @@ mod formats;
 mod import;
 mod interrupt;
 mod lab;
+mod limits;
+mod load;
 mod manual;
 mod report;
 mod script;

@@ -100,3 +100,17 @@ fn verify_is_quiet_about_a_whole_store_and_names_what_is_damaged() {
     let report: Value = serde_json::from_str(&run.text()).unwrap();
     assert_eq!((run.code, report["findings"].as_array().map(Vec::len)), (2, Some(1)), "{report}");
 }
+
+#[test]
+fn a_view_is_listed_as_one_and_takes_no_rows() {
+    let case = Case::new();
+    case.run(&["sql", "a.db", "CREATE TABLE t (a INT); CREATE VIEW v AS SELECT a + 1 AS b FROM t"]).well();
+    let tables = case.run(&["tables", "a.db"]).well().text();
+    assert!(tables.lines().any(|line| line.starts_with("v ") && line.contains("view")), "{tables}");
+    assert!(case.run(&["schema", "a.db", "v"]).well().text().starts_with("CREATE VIEW v AS SELECT a + 1 AS b FROM t"));
+    case.write("a.csv", "a\n1\n");
+    case.run(&["import", "a.db", "v", "a.csv"]).failed(1, &["v is a view"]);
+    for verb in ["stats", "slices", "verify", "recompress"] {
+        case.run(&[verb, "a.db"]).well();
+    }
+}

@@ -5,6 +5,7 @@ mod damage;
 mod index;
 mod later;
 mod maintenance;
+mod reslice;
 mod rewrite;
 mod roundtrip;
 mod scan;

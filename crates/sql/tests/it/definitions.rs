@@ -1,9 +1,16 @@
 //! A definition written as `CREATE TABLE` comes back as the same definition.
 
-use atsdb_core::{ColumnId, ColumnType, MapWidth, Retention, SliceWidth, TableDefinition, TimeUnit};
+use atsdb_core::{
+    ColumnId, ColumnType, ConflictPolicy, Index, MapWidth, Retention, SliceWidth, TableDefinition, TimeUnit, Unique,
+    Value,
+};
 use atsdb_sql::{create_table_sql, parse_create_table};
 
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 20] = [
+    "timestamp",
+    "interval",
+    "current_date",
+    "exists",
     "sensor",
     "PM2.5",
     "select",
@@ -53,7 +60,63 @@ fn definition(seed: u64) -> TableDefinition {
     let time = definition.time.map(|time| time.column);
     let count = definition.columns.len() as u16;
     definition.key = (0..count).map(ColumnId).filter(|id| Some(*id) != time && choice.below(3) == 0).collect();
+    with_constraints(definition, &mut choice)
+}
+
+fn with_constraints(mut definition: TableDefinition, choice: &mut Choice) -> TableDefinition {
+    let count = definition.columns.len() as u64;
+    let some_columns = |choice: &mut Choice| {
+        let first = choice.below(count);
+        let taken = 1 + choice.below(count);
+        (0..taken).map(|offset| ColumnId(((first + offset) % count as usize) as u16)).collect::<Vec<_>>()
+    };
+    for primary in [true, false, false] {
+        if choice.below(3) == 0 {
+            let columns = some_columns(choice);
+            if primary {
+                definition.columns.iter_mut().for_each(|column| column.nullable &= !columns.contains(&column.id));
+            }
+            let name = (choice.below(2) == 0).then(|| NAMES[choice.below(NAMES.len() as u64)].to_owned());
+            definition.unique.push(Unique { name, columns, primary });
+        }
+    }
+    if !definition.unique.is_empty() {
+        definition.on_conflict = ConflictPolicy::ALL[choice.below(3)];
+    }
+    for number in 0..choice.below(3) {
+        let name = NAMES[(number * 7 + choice.below(7)) % NAMES.len()].to_owned();
+        definition.indexes.push(Index { id: definition.next_index_id(), name, columns: some_columns(choice) });
+        definition.indexes_given += 1;
+    }
+    for column in &mut definition.columns {
+        if choice.below(2) == 0 {
+            column.default = Some(some_value(column.column_type, choice));
+        }
+    }
     definition
+}
+
+fn some_value(column_type: ColumnType, choice: &mut Choice) -> Value {
+    let far = [i64::MIN, -1, 0, 1, 1_709_251_200_123_456, i64::MAX][choice.below(6)];
+    let float = [0.0, -0.0, 0.1, -1e300, f64::MAX, f64::INFINITY, f64::NEG_INFINITY][choice.below(7)];
+    let narrow = [0.0_f32, -0.0, 0.1, 1e-40, f32::MIN, f32::INFINITY][choice.below(6)];
+    let text = ["", "it's", "a\\b", "\"x\"", "é\n\t", "NULL", "$x", "a,b"][choice.below(8)];
+    match column_type {
+        ColumnType::Bool => Value::Bool(choice.below(2) == 0),
+        ColumnType::Int8 => Value::Int([-128, 127][choice.below(2)]),
+        ColumnType::Int16 => Value::Int([-32_768, 32_767][choice.below(2)]),
+        ColumnType::Int32 => Value::Int([i64::from(i32::MIN), i64::from(i32::MAX)][choice.below(2)]),
+        ColumnType::Date => Value::Int([i64::from(i32::MIN), -719_529, 19_000, i64::from(i32::MAX)][choice.below(4)]),
+        ColumnType::Int64 | ColumnType::Timestamp(_) => Value::Int(far),
+        ColumnType::UInt8 => Value::UInt(255),
+        ColumnType::UInt16 => Value::UInt(65_535),
+        ColumnType::UInt32 => Value::UInt(u64::from(u32::MAX)),
+        ColumnType::UInt64 => Value::UInt([0, u64::MAX][choice.below(2)]),
+        ColumnType::Float32 => Value::Float(f64::from(narrow)),
+        ColumnType::Float64 => Value::Float(float),
+        ColumnType::Text => Value::Text(text.to_owned()),
+        ColumnType::Binary => Value::Bytes(text.as_bytes().to_vec()),
+    }
 }
 
 #[test]
@@ -64,4 +127,19 @@ fn every_definition_comes_back_from_its_text() {
         let parsed = parse_create_table(&sql).unwrap_or_else(|error| panic!("{error}\n{sql}"));
         assert_eq!(parsed, definition, "{sql}");
     }
+}
+
+#[test]
+fn a_declaration_cut_anywhere_is_read_or_refused() {
+    let text = "CREATE TABLE IF NOT EXISTS [my t] (`a b` bigint(20) NOT NULL default '-1' COMMENT 'x', [c] text COLLATE utf8_bin \
+                DEFAULT 'x', PRIMARY KEY (`a b`), KEY k (c(10)) USING BTREE) ENGINE=InnoDB, DEFAULT CHARACTER SET = utf8 \
+                AUTO_INCREMENT=5 WITHOUT ROWID WITH (sort = 'c') COMMENT='[é';";
+    for (end, _) in text.char_indices() {
+        for cut in [text[..end].to_owned(), format!("{}]", &text[..end]), format!("{})", &text[..end])] {
+            let _ = parse_create_table(&cut);
+        }
+        let _ = parse_create_table(&text[end..]);
+    }
+    let definition = parse_create_table(text).unwrap();
+    assert_eq!((definition.name.as_str(), definition.columns.len(), definition.indexes.len()), ("my t", 2, 1));
 }

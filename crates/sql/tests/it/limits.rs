@@ -2,7 +2,7 @@
 
 use crate::stores::session;
 use atsdb_core::{Error, ErrorKind};
-use atsdb_sql::{Answer, Session};
+use atsdb_sql::{Answer, Session, SessionOptions};
 use std::time::{Duration, Instant};
 
 fn execute(session: &Session, sql: &str, params: &[(&str, &str)]) -> Result<Vec<String>, Error> {
@@ -62,6 +62,133 @@ fn an_interrupt_ends_a_query_within_a_second() {
     assert_eq!(error.kind(), ErrorKind::Interrupted, "{error}");
     assert!(stopped.elapsed() < Duration::from_secs(1));
     assert_eq!(execute(&session, "SELECT 3", &[]).unwrap(), ["3"]);
+}
+
+/// Queries that hold a thread for long, or for ever, each in another operator.
+const ENDLESS: [&str; 10] = [
+    "SELECT count(*) FROM generate_series(1, 10000000000)",
+    "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b",
+    "SELECT count(*) FROM generate_series(1, 300000) a JOIN generate_series(1, 3000000000) b ON a.value < b.value % 3",
+    "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t",
+    "WITH RECURSIVE t(n) AS (SELECT 1 UNION SELECT n + 1 FROM t) SELECT count(*) FROM t",
+    "SELECT count(*) FROM generate_series(1, 100000000) WHERE regexp_like(repeat('a', 1000) || value, '(a*)*b|(a|aa)+c')",
+    "SELECT sum(levenshtein(repeat('a', 600) || value, repeat('b', 600))) FROM generate_series(1, 100000000)",
+    "SELECT max(s) FROM (SELECT sum(value % 3) OVER (ORDER BY value) s FROM generate_series(1, 10000000000))",
+    "SELECT count(*) FROM generate_series(1, 300000) a WHERE EXISTS (SELECT 1 FROM generate_series(1, 3000000) b WHERE b.value < -a.value)",
+    "SELECT sum(value * value % 7) FROM generate_series(1, 10000000000)",
+];
+
+#[test]
+fn every_operator_stops_within_a_second_and_leaves_the_session_usable() {
+    let (session, _directory) = session("memory");
+    for sql in ENDLESS {
+        let handle = session.interrupt_handle();
+        let stopper = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(200));
+            handle.interrupt();
+            Instant::now()
+        });
+        let error = execute(&session, sql, &[]).unwrap_err();
+        let stopped = stopper.join().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Interrupted, "{error}: {sql}");
+        assert_eq!(execute(&session, "SELECT 3", &[]).unwrap(), ["3"]);
+        assert!(stopped.elapsed() < Duration::from_secs(1), "{:?}: {sql}", stopped.elapsed());
+    }
+}
+
+#[test]
+fn a_query_beyond_its_time_says_so_and_the_session_goes_on() {
+    let options = SessionOptions { time_limit: Some(Duration::from_millis(300)), ..SessionOptions::default() };
+    let (engine, _directory) = session("memory");
+    let session = Session::new(engine.engine().clone(), options).unwrap();
+    for sql in ENDLESS {
+        let start = Instant::now();
+        let error = execute(&session, sql, &[]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Resources, "{error}: {sql}");
+        assert!(error.to_string().contains("longer than 300ms") && error.hint().is_some(), "{error}");
+        assert!(start.elapsed() < Duration::from_millis(1_300), "{:?}: {sql}", start.elapsed());
+    }
+    assert_eq!(execute(&session, "SELECT 4", &[]).unwrap(), ["4"]);
+}
+
+#[test]
+fn a_result_that_does_not_fit_is_refused_before_it_is_made() {
+    let (session, _directory) = session("memory");
+    for sql in [
+        "SELECT length(repeat('x', 1000000000))",
+        "SELECT length(lpad('x', 1000000000, 'y'))",
+        "SELECT sum(length(repeat('x', CAST(1000000 + value AS INT)))) FROM generate_series(1, 100000)",
+        "SELECT sum(length(rpad('x', CAST(1000000 + value AS INT), 'y'))) FROM generate_series(1, 100000)",
+        "SELECT cardinality(range(1, 10000000000))",
+        "SELECT cardinality(generate_series(1, 1000000000))",
+        "SELECT cardinality(array_repeat(1, 1000000000))",
+        "SELECT count(*) FROM (SELECT unnest(range(1, 10000000)) FROM generate_series(1, 100000))",
+    ] {
+        let error = execute(&session, sql, &[]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Resources, "{error}: {sql}");
+    }
+    for (sql, wanted) in [
+        ("SELECT length(repeat('xy', 1000))", "2000"),
+        ("SELECT sum(length(lpad('x', CAST(value AS INT), 'y'))) FROM generate_series(1, 1000)", "500500"),
+        ("SELECT range(5, 1, -2)", "[5, 3]"),
+        ("SELECT generate_series(1, 3)", "[1, 2, 3]"),
+        ("SELECT array_repeat('a', 2)", "[a, a]"),
+        ("SELECT sum(cardinality(range(value))) FROM generate_series(1, 10)", "55"),
+        ("SELECT count(*) FROM (SELECT unnest(range(0, 100000)) FROM generate_series(1, 10))", "1000000"),
+    ] {
+        assert_eq!(execute(&session, sql, &[]).unwrap(), [wanted], "{sql}");
+    }
+}
+
+#[test]
+fn wide_conditions_and_many_joins_answer_or_refuse_soon() {
+    let (session, _directory) = session("memory");
+    execute(&session, "CREATE TABLE t (a INT)", &[]).unwrap();
+    execute(&session, "INSERT INTO t VALUES (1)", &[]).unwrap();
+    let joins: Vec<String> = (1..64).map(|join| format!(" JOIN t AS t{join} ON t{join}.a = t0.a")).collect();
+    for sql in [
+        format!("SELECT count(*) FROM t AS t0{}", joins.concat()),
+        format!("SELECT count(*) FROM t AS t0{} JOIN t AS last ON last.a = t0.a", joins.concat()),
+        format!("SELECT count(*) FROM {}", (0..64).map(|t| format!("t AS t{t}")).collect::<Vec<_>>().join(", ")),
+        format!(
+            "SELECT count(*) FROM t WHERE a = 1{}",
+            (0..20_000).map(|n| format!(" OR a = {n}")).collect::<String>()
+        ),
+        format!("SELECT count(*) FROM t WHERE a = 1{}", (0..400).map(|n| format!(" OR a = {n}")).collect::<String>()),
+        format!(
+            "SELECT count(*) FROM t WHERE a = 1{}",
+            (0..20_000).map(|n| format!(" OR (a = {n})")).collect::<String>()
+        ),
+        format!("SELECT count(*) FROM t WHERE a = 1{}", (0..700).map(|n| format!(" OR (a = {n})")).collect::<String>()),
+        format!("SELECT count(*) FROM t WHERE a{} > 0", (0..150).map(|n| format!(" + {n} * a")).collect::<String>()),
+        format!(
+            "SELECT count(*) FROM t WHERE a IN ({})",
+            (0..20_000).map(|n| n.to_string()).collect::<Vec<_>>().join(", ")
+        ),
+    ] {
+        let start = Instant::now();
+        match execute(&session, &sql, &[]) {
+            Ok(found) => assert_eq!(found, ["1"], "{sql:.60}"),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Sql, "{error}"),
+        }
+        // A second on an idle machine.
+        assert!(start.elapsed() < Duration::from_secs(6), "{:?}: {sql:.60}", start.elapsed());
+    }
+}
+
+#[test]
+fn a_limit_without_an_order_answers_the_same_each_time() {
+    let (session, _directory) = session("memory");
+    execute(&session, "CREATE TABLE t (time TIMESTAMP, x BIGINT)", &[]).unwrap();
+    let days = "SELECT to_timestamp_seconds(value * 864), value FROM generate_series(0, 20000)";
+    execute(&session, &format!("INSERT INTO t {days}"), &[]).unwrap();
+    for sql in
+        ["SELECT x FROM t LIMIT 5", "SELECT x * 2 AS y, time FROM t LIMIT 3 OFFSET 150", "SELECT * FROM t LIMIT 7"]
+    {
+        let first = execute(&session, sql, &[]).unwrap();
+        assert!((0..30).all(|_| execute(&session, sql, &[]).unwrap() == first), "{sql}");
+    }
+    assert_eq!(execute(&session, "SELECT x FROM t LIMIT 2", &[]).unwrap(), ["0", "1"]);
 }
 
 #[test]

@@ -2,7 +2,10 @@
 //! query must not do to the process.
 
 mod asof;
+mod catalogue;
 mod definitions;
+mod differential;
+mod documents;
 mod examples;
 mod indexes;
 mod limits;

@@ -33,6 +33,6 @@ pub(crate) fn session(store: &str) -> (Session, TempDir) {
         }
     };
     let engine = Engine::new(store, EngineOptions { maintenance: false, ..EngineOptions::default() }).unwrap();
-    let options = SessionOptions { threads: 2, memory_bytes: 64 << 20, file_access: false };
+    let options = SessionOptions { threads: 2, memory_bytes: 64 << 20, ..SessionOptions::default() };
     (Session::new(engine, options).unwrap(), directory)
 }

@@ -27,6 +27,7 @@ pub(super) fn options(args: &ImportArgs) -> Result<Options> {
         null: args.null.clone(),
         skip_bad: args.skip_bad,
         file_column: args.file_column.clone(),
+        ..Options::default()
     })
 }
 

@@ -1,0 +1,44 @@
+//! `LOAD DATA` and `COPY ... FROM`: all of a file, or none of it, and errors that name the place.
+
+use crate::support::Case;
+
+const TABLE: &str = "CREATE TABLE t1 (time TIMESTAMP, place TEXT, n INT DEFAULT 7, x DOUBLE) WITH (map = 'place:u8');";
+
+#[test]
+fn files_in_the_forms_of_mysql_and_postgresql_go_into_the_named_columns() {
+    let case = Case::new();
+    case.write("tabs.txt", "2024-03-01 00:00:00\ta\t1\t\\N\n2024-03-01 01:00:00\tb\t2\t2.5\n");
+    case.write("commas.csv", "when,where\n2024-03-02,\"c, d\"\n");
+    case.write("copy.csv", "9;2024-03-03\n-;2024-03-04\n");
+    case.write("one.txt", "5\n6\n");
+    let script = format!(
+        "{TABLE}
+        LOAD DATA INFILE \"tabs.txt\" INTO TABLE t1;
+        LOAD DATA LOCAL INFILE 'commas.csv' INTO TABLE t1 FIELDS TERMINATED BY ',' IGNORE 1 LINES (time, place);
+        COPY t1 (n, time) FROM 'copy.csv' WITH (FORMAT csv, DELIMITER ';', NULL '-');
+        CREATE TABLE t2 (c1 int, index (c1)) engine memory;
+        LOAD DATA INFILE \"one.txt\" INTO TABLE t2;"
+    );
+    case.run_with(&["sql", "a.db"], script).well();
+    assert_eq!(
+        case.query("a.db", "SELECT time, place, n, x FROM t1 ORDER BY time"),
+        "2024-03-01T00:00:00Z,a,1,\n2024-03-01T01:00:00Z,b,2,2.5\n2024-03-02T00:00:00Z,\"c, d\",7,\n\
+         2024-03-03T00:00:00Z,,9,\n2024-03-04T00:00:00Z,,,"
+    );
+    assert_eq!(case.query("a.db", "SELECT sum(c1), count(*) FROM t2"), "11,2");
+}
+
+#[test]
+fn a_bad_value_leaves_nothing_and_is_named_with_its_place() {
+    let case = Case::new();
+    let rows: String = (0..20_000).map(|n| format!("2024-03-01,a,{n},0.5\n")).collect();
+    case.write("bad.csv", format!("{rows}2024-03-02,a,many,0.5\n"));
+    case.run_with(&["sql", "a.db"], TABLE).well();
+    case.run(&["sql", "a.db", "COPY t1 FROM 'bad.csv' CSV"]).failed(3, &["bad.csv", "line 20001", "column n", "many"]);
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM t1"), "0");
+    case.run(&["sql", "a.db", "COPY t1 (time, n) FROM 'bad.csv' CSV"])
+        .failed(3, &["bad.csv", "4 fields for 2 columns"]);
+    case.run(&["sql", "a.db", "COPY t1 FROM 'nowhere.csv' CSV"]).failed(3, &["nowhere.csv"]);
+    case.run(&["sql", "a.db", "LOAD DATA INFILE 'bad.csv' INTO TABLE t9"]).failed(3, &["no table named t9"]);
+    case.run(&["sql", "a.db", "COPY t1 TO 'out.csv'"]).failed(3, &["atsdb export"]);
+}

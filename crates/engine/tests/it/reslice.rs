@@ -1,0 +1,47 @@
+//! A table's slices become wider or narrower: every row stays, and lies in a slice of the new width.
+
+use crate::support::{append, engines, read_all, readings, row, sorted};
+use atsdb_core::{Change, Redefinition, SliceWidth, Table};
+use atsdb_engine::Engine;
+
+const DAY: i64 = 86_400;
+
+fn with_slice(engine: &Engine, table: &Table, slice: SliceWidth) -> Table {
+    let mut to = table.definition.clone();
+    to.slice = slice;
+    let change = Redefinition { table: table.id, from: table.definition.clone(), to: to.clone() };
+    let change = Change { redefine: vec![change], ..Change::default() };
+    engine.store().commit(vec![change], 0).unwrap().remove(0).unwrap();
+    Table { id: table.id, definition: to }
+}
+
+#[test]
+fn old_chunks_follow_the_width_when_they_are_sealed() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let mut table = engine.create_table(&readings()).unwrap();
+        let mut rows: Vec<_> = (0..300).map(|day| row(day * DAY, &format!("s{}", day % 7), "ok", day as i32)).collect();
+        append(&engine, &table, &rows);
+        let widths = [SliceWidth::Month, SliceWidth::Week, SliceWidth::Year, SliceWidth::Hour, SliceWidth::Day];
+        for (number, width) in widths.into_iter().enumerate() {
+            table = with_slice(&engine, &table, width);
+            // Rows of a slice that begins with an old one of another width.
+            let more = [row(number as i64, "new", "ok", 1), row(5 * DAY + number as i64, "new", "late", 2)];
+            append(&engine, &table, &more);
+            rows.extend(more);
+            engine.recompress(Some(&table)).unwrap();
+            assert_eq!(read_all(&engine, &table).unwrap(), sorted(&rows), "{width}");
+            let slices = engine.slices(&table).unwrap();
+            let mut starts: Vec<i64> = rows.iter().map(|row| table.definition.slice_of(row.0).start).collect();
+            starts.sort_unstable();
+            starts.dedup();
+            assert_eq!(slices.len(), starts.len(), "{width}");
+            assert!(slices.iter().all(|slice| {
+                let whole = table.definition.slice_of(slice.time_min);
+                whole.contains(slice.time_max) && slice.fresh_chunks == 0 && slice.chunks == 1
+            }));
+            let report = engine.recompress(Some(&table)).unwrap();
+            assert_eq!((report.slices, report.chunks_before), (0, 0), "{width}");
+        }
+    }
+}

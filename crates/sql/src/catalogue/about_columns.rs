@@ -1,0 +1,209 @@
+//! Columns: `atsdb.columns`, and `columns` of the standard.
+
+use super::relation::{Asked, Cell, Kind, Relation, Rows, Source};
+use super::view_columns::ViewColumn;
+use super::{CATALOG, PUBLIC, SCHEMAS};
+use atsdb_codec::{encoding_name, logical_type};
+use atsdb_core::{Column, ColumnType, Result, Table, Value};
+use datafusion::arrow::datatypes::{DataType, TimeUnit};
+use std::collections::BTreeMap;
+
+pub(super) const COLUMNS: Relation = Relation {
+    name: "columns",
+    columns: &[
+        ("table_name", Kind::Text),
+        ("column_name", Kind::Text),
+        ("position", Kind::Int),
+        ("type", Kind::Text),
+        ("nullable", Kind::Bool),
+        ("default_value", Kind::Text),
+        ("map", Kind::Text),
+        ("is_time", Kind::Bool),
+        ("encoding", Kind::Text),
+        ("bytes", Kind::Int),
+    ],
+    source: Source::Tables("table_name", columns),
+};
+
+pub(super) const STANDARD_COLUMNS: Relation = Relation {
+    name: "columns",
+    columns: &[
+        ("table_catalog", Kind::Text),
+        ("table_schema", Kind::Text),
+        ("table_name", Kind::Text),
+        ("column_name", Kind::Text),
+        ("ordinal_position", Kind::Int),
+        ("column_default", Kind::Text),
+        ("is_nullable", Kind::Text),
+        ("data_type", Kind::Text),
+        ("character_maximum_length", Kind::Int),
+        ("character_octet_length", Kind::Int),
+        ("numeric_precision", Kind::Int),
+        ("numeric_precision_radix", Kind::Int),
+        ("numeric_scale", Kind::Int),
+        ("datetime_precision", Kind::Int),
+    ],
+    source: Source::TablesAndCatalogue("table_name", standard_columns, catalogue_columns),
+};
+
+fn columns(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+    let definition = &table.definition;
+    let mut encodings: Vec<BTreeMap<u8, u64>> = vec![BTreeMap::new(); definition.columns.len()];
+    if definition.view.is_none() && asked.wants(&["encoding", "bytes"]) {
+        for entry in asked.snapshot.chunks(table)? {
+            let descriptor = asked.snapshot.descriptor(table, &entry)?;
+            for (column, encodings) in definition.columns.iter().zip(&mut encodings) {
+                if let Some(page) = descriptor.page(column.id) {
+                    *encodings.entry(page.encoding).or_default() += u64::from(page.byte_count);
+                }
+            }
+        }
+    }
+    for (position, (column, encodings)) in definition.columns.iter().zip(&encodings).enumerate() {
+        let most = encodings.iter().max_by_key(|(_, bytes)| **bytes);
+        rows.push(vec![
+            Cell::text(&definition.name),
+            Cell::text(&column.name),
+            Cell::count(position as u64 + 1),
+            Cell::text(column.column_type.sql_name()),
+            Cell::Bool(column.nullable),
+            default_of(column),
+            Cell::maybe(column.map.map(|width| width.to_string())),
+            Cell::Bool(definition.time.is_some_and(|time| time.column == column.id)),
+            Cell::maybe(most.map(|(encoding, _)| encoding_name(*encoding))),
+            Cell::count(encodings.values().sum()),
+        ]);
+    }
+    for (position, column) in view_columns(asked, table).iter().enumerate() {
+        rows.push(vec![
+            Cell::text(&definition.name),
+            Cell::text(&column.name),
+            Cell::count(position as u64 + 1),
+            Cell::text(type_name(&column.data_type)),
+            Cell::Bool(column.nullable),
+            Cell::Null,
+            Cell::Null,
+            Cell::Bool(false),
+        ]);
+    }
+    Ok(())
+}
+
+fn standard_columns(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+    let definition = &table.definition;
+    for (position, column) in definition.columns.iter().enumerate() {
+        let place = (PUBLIC, definition.name.as_str(), column.name.as_str(), position);
+        let name = column.column_type.sql_name().to_owned();
+        rows.push(standard(place, column.nullable, default_of(column), name, &logical_type(column)));
+    }
+    for (position, column) in view_columns(asked, table).iter().enumerate() {
+        let place = (PUBLIC, definition.name.as_str(), column.name.as_str(), position);
+        let name = type_name(&column.data_type);
+        rows.push(standard(place, column.nullable, Cell::Null, name, &column.data_type));
+    }
+    Ok(())
+}
+
+fn catalogue_columns(rows: &mut Rows) {
+    for (schema, relations) in SCHEMAS {
+        for relation in relations {
+            for (position, (column, kind)) in relation.columns.iter().enumerate() {
+                let data_type = kind.data_type();
+                let place = (schema, relation.name, *column, position);
+                rows.push(standard(place, true, Cell::Null, type_name(&data_type), &data_type));
+            }
+        }
+    }
+}
+
+fn view_columns<'a>(asked: &'a Asked<'_>, table: &Table) -> &'a [ViewColumn] {
+    asked.view_columns.get(&table.id).map_or(&[], Vec::as_slice)
+}
+
+fn standard(
+    (schema, table, column, position): (&str, &str, &str, usize),
+    nullable: bool,
+    default: Cell,
+    type_name: String,
+    data_type: &DataType,
+) -> Vec<Cell> {
+    let precision = numeric_precision(data_type);
+    let is_exact = data_type.is_integer();
+    vec![
+        Cell::text(CATALOG),
+        Cell::text(schema),
+        Cell::text(table),
+        Cell::text(column),
+        Cell::count(position as u64 + 1),
+        default,
+        Cell::text(if nullable { "YES" } else { "NO" }),
+        Cell::text(type_name),
+        Cell::Null,
+        Cell::Null,
+        precision.map_or(Cell::Null, Cell::Int),
+        precision.map_or(Cell::Null, |_| Cell::Int(2)),
+        if is_exact { Cell::Int(0) } else { Cell::Null },
+        datetime_precision(data_type).map_or(Cell::Null, Cell::Int),
+    ]
+}
+
+/// Bits of the number, without a sign's.
+fn numeric_precision(data_type: &DataType) -> Option<i64> {
+    Some(match data_type {
+        DataType::Int8 | DataType::UInt8 => 8,
+        DataType::Int16 | DataType::UInt16 => 16,
+        DataType::Int32 | DataType::UInt32 => 32,
+        DataType::Int64 | DataType::UInt64 => 64,
+        DataType::Float32 => 24,
+        DataType::Float64 => 53,
+        _ => return None,
+    })
+}
+
+/// Digits of a second.
+fn datetime_precision(data_type: &DataType) -> Option<i64> {
+    Some(match data_type {
+        DataType::Timestamp(TimeUnit::Second, _) | DataType::Date32 => 0,
+        DataType::Timestamp(TimeUnit::Millisecond, _) => 3,
+        DataType::Timestamp(TimeUnit::Microsecond, _) => 6,
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => 9,
+        _ => return None,
+    })
+}
+
+/// The name that `CREATE TABLE` has for a computed type, where it has one.
+fn type_name(data_type: &DataType) -> String {
+    let plain = match data_type {
+        DataType::Dictionary(_, values) => values,
+        other => other,
+    };
+    let same = |column_type: &ColumnType| match (logical_type(&plain_column(*column_type)), plain) {
+        (DataType::Timestamp(unit, _), DataType::Timestamp(other, _)) => unit == *other,
+        (DataType::Utf8, DataType::Utf8View | DataType::LargeUtf8) => true,
+        (data_type, other) => data_type == *other,
+    };
+    match ColumnType::ALL.iter().find(|column_type| same(column_type)) {
+        Some(column_type) => column_type.sql_name().to_owned(),
+        None => plain.to_string().to_uppercase(),
+    }
+}
+
+fn plain_column(column_type: ColumnType) -> Column {
+    Column::new(atsdb_core::ColumnId(0), "", column_type)
+}
+
+fn default_of(column: &Column) -> Cell {
+    let Some(value) = &column.default else { return Cell::Null };
+    Cell::text(match (value, column.column_type) {
+        (Value::Int(time), ColumnType::Timestamp(unit)) => format!("'{}'", atsdb_core::time::format_time(*time, unit)),
+        (Value::Int(days), ColumnType::Date) => format!("'{}'", atsdb_core::time::format_date(*days)),
+        (Value::Int(value), _) => value.to_string(),
+        (Value::UInt(value), _) => value.to_string(),
+        (Value::Float(value), _) => value.to_string(),
+        (Value::Text(text), _) => format!("'{}'", text.replace('\'', "''")),
+        (Value::Bytes(bytes), _) => {
+            format!("X'{}'", bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+        }
+        (Value::Bool(value), _) => value.to_string(),
+    })
+}

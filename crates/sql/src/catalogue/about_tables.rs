@@ -1,0 +1,162 @@
+//! Tables and views: `atsdb.tables`, and `schemata`, `tables` and `views` of the standard.
+
+use super::relation::{Asked, Cell, Kind, Relation, Rows, Source, names_of};
+use super::{CATALOG, PUBLIC, SCHEMAS};
+use crate::ddl::{create_table_sql, quoted};
+use atsdb_core::{Result, Table};
+
+pub(super) const TABLES: Relation = Relation {
+    name: "tables",
+    columns: &[
+        ("name", Kind::Text),
+        ("kind", Kind::Text),
+        ("time_column", Kind::Text),
+        ("time_unit", Kind::Text),
+        ("slice", Kind::Text),
+        ("retention", Kind::Text),
+        ("rows", Kind::Int),
+        ("slices", Kind::Int),
+        ("chunks", Kind::Int),
+        ("fresh_chunks", Kind::Int),
+        ("bytes", Kind::Int),
+        ("bytes_per_row", Kind::Float),
+        ("time_min", Kind::Time),
+        ("time_max", Kind::Time),
+        ("series_key", Kind::Text),
+        ("on_conflict", Kind::Text),
+        ("sql", Kind::Text),
+    ],
+    source: Source::Tables("name", table),
+};
+
+pub(super) const STANDARD_SCHEMATA: Relation = Relation {
+    name: "schemata",
+    columns: &[("catalog_name", Kind::Text), ("schema_name", Kind::Text), ("schema_owner", Kind::Text)],
+    source: Source::Fixed(schemata),
+};
+
+pub(super) const STANDARD_TABLES: Relation = Relation {
+    name: "tables",
+    columns: &[
+        ("table_catalog", Kind::Text),
+        ("table_schema", Kind::Text),
+        ("table_name", Kind::Text),
+        ("table_type", Kind::Text),
+        ("is_insertable_into", Kind::Text),
+    ],
+    source: Source::TablesAndCatalogue("table_name", standard_table, catalogue_tables),
+};
+
+pub(super) const STANDARD_VIEWS: Relation = Relation {
+    name: "views",
+    columns: &[
+        ("table_catalog", Kind::Text),
+        ("table_schema", Kind::Text),
+        ("table_name", Kind::Text),
+        ("view_definition", Kind::Text),
+        ("check_option", Kind::Text),
+        ("is_updatable", Kind::Text),
+        ("is_insertable_into", Kind::Text),
+    ],
+    source: Source::Tables("table_name", view),
+};
+
+fn table(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+    const OF_CHUNKS: [&str; 7] = ["rows", "slices", "chunks", "fresh_chunks", "bytes_per_row", "time_min", "time_max"];
+    let definition = &table.definition;
+    let is_view = definition.view.is_some();
+    let kind = match (is_view, definition.time) {
+        (true, _) => "view",
+        (false, Some(_)) => "series",
+        (false, None) => "plain",
+    };
+    let chunks = match !is_view && asked.wants(&OF_CHUNKS) {
+        true => asked.snapshot.chunks(table)?,
+        false => Vec::new(),
+    };
+    let bytes = match !is_view && asked.wants(&["bytes", "bytes_per_row"]) {
+        true => asked.bytes_of(table)?,
+        false => 0,
+    };
+    let row_count: u64 = chunks.iter().map(|chunk| u64::from(chunk.row_count)).sum();
+    let slice_count = {
+        let mut starts: Vec<i64> = chunks.iter().map(|chunk| chunk.slice_start).collect();
+        starts.dedup();
+        starts.len() as u64
+    };
+    let figure = |cell: Cell| if is_view { Cell::Null } else { cell };
+    let time = definition.time_column();
+    rows.push(vec![
+        Cell::text(&definition.name),
+        Cell::text(kind),
+        Cell::maybe(time.map(|column| &column.name)),
+        Cell::maybe(time.map(|_| definition.time_unit().name())),
+        Cell::maybe(time.map(|_| definition.slice.name())),
+        Cell::maybe(definition.retention.map(|retention| retention.to_string())),
+        figure(Cell::count(row_count)),
+        figure(Cell::count(slice_count)),
+        figure(Cell::count(chunks.len() as u64)),
+        figure(Cell::count(chunks.iter().filter(|chunk| !chunk.sealed).count() as u64)),
+        figure(Cell::count(bytes)),
+        if row_count == 0 { Cell::Null } else { Cell::Float(bytes as f64 / row_count as f64) },
+        chunks.iter().map(|chunk| chunk.time_min).min().map_or(Cell::Null, |time| Cell::time(definition, time)),
+        chunks.iter().map(|chunk| chunk.time_max).max().map_or(Cell::Null, |time| Cell::time_after(definition, time)),
+        names_of(definition, &definition.key),
+        if definition.has_unique() { Cell::text(definition.on_conflict.name()) } else { Cell::Null },
+        Cell::text(match &definition.view {
+            Some(view) => format!("CREATE VIEW {} AS {}", quoted(&definition.name), view.query),
+            None => create_table_sql(definition),
+        }),
+    ]);
+    Ok(())
+}
+
+fn schemata(rows: &mut Rows) {
+    for schema in SCHEMAS.iter().map(|(name, _)| *name).chain([PUBLIC]) {
+        rows.push(vec![Cell::text(CATALOG), Cell::text(schema), Cell::Null]);
+    }
+}
+
+fn standard_table(_: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+    let (table_type, insertable) = match table.definition.view {
+        Some(_) => ("VIEW", "NO"),
+        None => ("BASE TABLE", "YES"),
+    };
+    rows.push(vec![
+        Cell::text(CATALOG),
+        Cell::text(PUBLIC),
+        Cell::text(&table.definition.name),
+        Cell::text(table_type),
+        Cell::text(insertable),
+    ]);
+    Ok(())
+}
+
+fn catalogue_tables(rows: &mut Rows) {
+    for (schema, relations) in SCHEMAS {
+        for relation in relations {
+            rows.push(vec![
+                Cell::text(CATALOG),
+                Cell::text(schema),
+                Cell::text(relation.name),
+                Cell::text("VIEW"),
+                Cell::text("NO"),
+            ]);
+        }
+    }
+}
+
+fn view(_: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+    if let Some(view) = &table.definition.view {
+        rows.push(vec![
+            Cell::text(CATALOG),
+            Cell::text(PUBLIC),
+            Cell::text(&table.definition.name),
+            Cell::text(&view.query),
+            Cell::text("NONE"),
+            Cell::text("NO"),
+            Cell::text("NO"),
+        ]);
+    }
+    Ok(())
+}

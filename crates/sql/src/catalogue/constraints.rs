@@ -1,0 +1,77 @@
+//! Keys as the standard lists them: `table_constraints` and `key_column_usage`.
+
+use super::relation::{Asked, Cell, Kind, Relation, Rows, Source};
+use super::{CATALOG, PUBLIC};
+use atsdb_core::{Result, Table, TableDefinition, Unique};
+
+pub(super) const TABLE_CONSTRAINTS: Relation = Relation {
+    name: "table_constraints",
+    columns: &[
+        ("constraint_catalog", Kind::Text),
+        ("constraint_schema", Kind::Text),
+        ("constraint_name", Kind::Text),
+        ("table_catalog", Kind::Text),
+        ("table_schema", Kind::Text),
+        ("table_name", Kind::Text),
+        ("constraint_type", Kind::Text),
+        ("is_deferrable", Kind::Text),
+        ("initially_deferred", Kind::Text),
+    ],
+    source: Source::Tables("table_name", table_constraints),
+};
+
+pub(super) const KEY_COLUMN_USAGE: Relation = Relation {
+    name: "key_column_usage",
+    columns: &[
+        ("constraint_catalog", Kind::Text),
+        ("constraint_schema", Kind::Text),
+        ("constraint_name", Kind::Text),
+        ("table_catalog", Kind::Text),
+        ("table_schema", Kind::Text),
+        ("table_name", Kind::Text),
+        ("column_name", Kind::Text),
+        ("ordinal_position", Kind::Int),
+        ("position_in_unique_constraint", Kind::Int),
+    ],
+    source: Source::Tables("table_name", key_column_usage),
+};
+
+fn table_constraints(_: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+    for unique in &table.definition.unique {
+        let mut row = place(&table.definition, unique);
+        row.extend(["NO", "NO"].map(Cell::text));
+        row.insert(6, Cell::text(if unique.primary { "PRIMARY KEY" } else { "UNIQUE" }));
+        rows.push(row);
+    }
+    Ok(())
+}
+
+fn key_column_usage(_: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+    for unique in &table.definition.unique {
+        for (position, name) in column_names(&table.definition, unique).into_iter().enumerate() {
+            let mut row = place(&table.definition, unique);
+            row.extend([Cell::text(name), Cell::count(position as u64 + 1), Cell::Null]);
+            rows.push(row);
+        }
+    }
+    Ok(())
+}
+
+/// Catalog, schema and name of a constraint, then of its table.
+fn place(definition: &TableDefinition, unique: &Unique) -> Vec<Cell> {
+    let name = constraint_name(definition, unique);
+    [CATALOG, PUBLIC, name.as_str(), CATALOG, PUBLIC, definition.name.as_str()].map(Cell::text).into()
+}
+
+/// Its own name, else the one that PostgreSQL would give it.
+fn constraint_name(definition: &TableDefinition, unique: &Unique) -> String {
+    match &unique.name {
+        Some(name) => name.clone(),
+        None if unique.primary => format!("{}_pkey", definition.name),
+        None => format!("{}_{}_key", definition.name, column_names(definition, unique).join("_")),
+    }
+}
+
+fn column_names<'a>(definition: &'a TableDefinition, unique: &Unique) -> Vec<&'a str> {
+    unique.columns.iter().filter_map(|id| definition.column_by_id(*id)).map(|column| column.name.as_str()).collect()
+}

@@ -1,0 +1,199 @@
+//! What a relation of the catalogue is, and the rows it makes.
+
+use super::view_columns::ViewColumn;
+use atsdb_core::{Column, Error, Result, Table, TableDefinition, TableId, TimeUnit};
+use atsdb_engine::ReadSnapshot;
+use datafusion::arrow::array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, TimestampMicrosecondArray,
+};
+use datafusion::arrow::datatypes::{DataType, TimeUnit as ArrowUnit};
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A relation of the catalogue.
+pub(crate) struct Relation {
+    pub(super) name: &'static str,
+    pub(super) columns: &'static [(&'static str, Kind)],
+    pub(super) source: Source,
+}
+
+impl Relation {
+    /// Whether it tells of columns, those of views too.
+    pub(super) fn lists_columns(&self) -> bool {
+        self.name == "columns"
+    }
+}
+
+/// Where its rows come from.
+pub(super) enum Source {
+    /// From each table and view on its own; its name is in the relation's column of this name.
+    Tables(&'static str, fn(&Asked<'_>, &Table, &mut Rows) -> Result<()>),
+    /// From the same, and then from the schemas of the catalogue.
+    TablesAndCatalogue(&'static str, fn(&Asked<'_>, &Table, &mut Rows) -> Result<()>, fn(&mut Rows)),
+    /// From nothing but the program.
+    Fixed(fn(&mut Rows)),
+}
+
+/// The type of a relation's column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    Int,
+    Float,
+    Bool,
+    /// Microseconds, UTC.
+    Time,
+}
+
+/// One value of a row.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Cell {
+    Null,
+    Text(String),
+    Int(i64),
+    Float(f64),
+    Bool(bool),
+    Time(i64),
+}
+
+/// What a statement asks of a relation.
+pub(super) struct Asked<'a> {
+    pub(super) snapshot: &'a ReadSnapshot,
+    /// The columns that are read.
+    pub(super) columns: Vec<&'static str>,
+    /// The columns of views, which come from planning their queries.
+    pub(super) view_columns: &'a HashMap<TableId, Vec<ViewColumn>>,
+    bytes: OnceCell<HashMap<TableId, u64>>,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn new(
+        snapshot: &'a ReadSnapshot,
+        columns: Vec<&'static str>,
+        view_columns: &'a HashMap<TableId, Vec<ViewColumn>>,
+    ) -> Self {
+        Self { snapshot, columns, view_columns, bytes: OnceCell::new() }
+    }
+
+    /// Whether one of these columns is read.
+    pub(super) fn wants(&self, columns: &[&str]) -> bool {
+        columns.iter().any(|column| self.columns.contains(column))
+    }
+
+    /// What a table occupies.
+    pub(super) fn bytes_of(&self, table: &Table) -> Result<u64> {
+        if self.bytes.get().is_none() {
+            let _ = self.bytes.set(self.snapshot.table_bytes()?);
+        }
+        Ok(self.bytes.get().and_then(|bytes| bytes.get(&table.id)).copied().unwrap_or(0))
+    }
+}
+
+/// Rows on their way to arrays.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    rows: Vec<Vec<Cell>>,
+}
+
+impl Rows {
+    pub(super) fn push(&mut self, row: Vec<Cell>) {
+        self.rows.push(row);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// A column of them.
+    pub(super) fn array(&self, position: usize, kind: Kind) -> Result<ArrayRef> {
+        let cells = || self.rows.iter().map(|row| row.get(position).unwrap_or(&Cell::Null));
+        let wrong = |cell: &Cell| Error::internal(format!("catalogue: {cell:?} in column {position}"));
+        macro_rules! array {
+            ($array:ty, $kind:ident) => {
+                cells()
+                    .map(|cell| match cell {
+                        Cell::Null => Ok(None),
+                        Cell::$kind(value) => Ok(Some(value.clone())),
+                        other => Err(wrong(other)),
+                    })
+                    .collect::<Result<$array>>()?
+            };
+        }
+        Ok(match kind {
+            Kind::Text => Arc::new(array!(StringArray, Text)),
+            Kind::Int => Arc::new(array!(Int64Array, Int)),
+            Kind::Float => Arc::new(array!(Float64Array, Float)),
+            Kind::Bool => Arc::new(array!(BooleanArray, Bool)),
+            Kind::Time => Arc::new(array!(TimestampMicrosecondArray, Time).with_timezone("UTC")),
+        })
+    }
+}
+
+impl Kind {
+    pub(super) fn data_type(self) -> DataType {
+        match self {
+            Self::Text => DataType::Utf8,
+            Self::Int => DataType::Int64,
+            Self::Float => DataType::Float64,
+            Self::Bool => DataType::Boolean,
+            Self::Time => DataType::Timestamp(ArrowUnit::Microsecond, Some("UTC".into())),
+        }
+    }
+}
+
+impl Cell {
+    pub(super) fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    pub(super) fn count(count: u64) -> Self {
+        Self::Int(i64::try_from(count).unwrap_or(i64::MAX))
+    }
+
+    /// The text, or NULL.
+    pub(super) fn maybe(text: Option<impl Into<String>>) -> Self {
+        text.map_or(Self::Null, |text| Self::Text(text.into()))
+    }
+
+    /// A time of a table; NULL without a time column, and for what microseconds cannot count. Between two
+    /// microseconds the earlier one.
+    pub(super) fn time(definition: &TableDefinition, time: i64) -> Self {
+        match definition.time {
+            Some(_) => micros(time, definition.time_unit()).map_or(Self::Null, Self::Time),
+            None => Self::Null,
+        }
+    }
+
+    /// The same, between two microseconds the later one: no row is after it.
+    pub(super) fn time_after(definition: &TableDefinition, time: i64) -> Self {
+        let is_between = definition.time_unit() == TimeUnit::Nanosecond && time.rem_euclid(1_000) > 0;
+        match Self::time(definition, time) {
+            Self::Time(micros) if is_between => Self::Time(micros + 1),
+            time => time,
+        }
+    }
+}
+
+fn micros(time: i64, unit: TimeUnit) -> Option<i64> {
+    match unit {
+        TimeUnit::Nanosecond => Some(time.div_euclid(1_000)),
+        unit => time.checked_mul(1_000_000 / unit.per_second()),
+    }
+}
+
+/// The names of some columns, separated by commas; NULL without any.
+pub(super) fn names_of<'a>(
+    definition: &'a TableDefinition,
+    ids: impl IntoIterator<Item = &'a atsdb_core::ColumnId>,
+) -> Cell {
+    let names: Vec<&str> = ids
+        .into_iter()
+        .filter_map(|id| definition.column_by_id(*id))
+        .map(|column: &Column| column.name.as_str())
+        .collect();
+    match names.is_empty() {
+        true => Cell::Null,
+        false => Cell::text(names.join(", ")),
+    }
+}

@@ -1,0 +1,203 @@
+//! How tables lie in the store: `atsdb.slices`, `chunks`, `pages`, `mappings` and `indexes`.
+
+use super::relation::{Asked, Cell, Kind, Relation, Rows, Source, names_of};
+use atsdb_codec::encoding_name;
+use atsdb_core::limits::INDEX_ID_MIN;
+use atsdb_core::time::{format_date, format_time};
+use atsdb_core::{Bound, ChunkEntry, Column, ColumnType, Result, Table};
+
+pub(super) const SLICES: Relation = Relation {
+    name: "slices",
+    columns: &[
+        ("table_name", Kind::Text),
+        ("start", Kind::Time),
+        ("end", Kind::Time),
+        ("rows", Kind::Int),
+        ("chunks", Kind::Int),
+        ("fresh_chunks", Kind::Int),
+        ("bytes", Kind::Int),
+    ],
+    source: Source::Tables("table_name", slices),
+};
+
+pub(super) const CHUNKS: Relation = Relation {
+    name: "chunks",
+    columns: &[
+        ("table_name", Kind::Text),
+        ("id", Kind::Int),
+        ("uid", Kind::Text),
+        ("slice_start", Kind::Time),
+        ("sealed", Kind::Bool),
+        ("rows", Kind::Int),
+        ("time_min", Kind::Time),
+        ("time_max", Kind::Time),
+        ("bytes", Kind::Int),
+    ],
+    source: Source::Tables("table_name", chunks),
+};
+
+pub(super) const PAGES: Relation = Relation {
+    name: "pages",
+    columns: &[
+        ("table_name", Kind::Text),
+        ("chunk", Kind::Int),
+        ("column_name", Kind::Text),
+        ("index_name", Kind::Text),
+        ("encoding", Kind::Text),
+        ("bytes", Kind::Int),
+        ("null_count", Kind::Int),
+        ("min", Kind::Text),
+        ("max", Kind::Text),
+    ],
+    source: Source::Tables("table_name", pages),
+};
+
+pub(super) const MAPPINGS: Relation = Relation {
+    name: "mappings",
+    columns: &[("table_name", Kind::Text), ("column_name", Kind::Text), ("id", Kind::Int), ("value", Kind::Text)],
+    source: Source::Tables("table_name", mappings),
+};
+
+pub(super) const INDEXES: Relation = Relation {
+    name: "indexes",
+    columns: &[
+        ("table_name", Kind::Text),
+        ("index_name", Kind::Text),
+        ("columns", Kind::Text),
+        ("chunks", Kind::Int),
+        ("bytes", Kind::Int),
+    ],
+    source: Source::Tables("table_name", indexes),
+};
+
+fn slices(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+    let definition = &table.definition;
+    for slice in asked.snapshot.chunks(table)?.chunk_by(|a, b| a.slice_start == b.slice_start) {
+        // What a slice ends at its chunks know: the width may have been changed since.
+        let last = match asked.wants(&["end"]) {
+            true => asked.snapshot.descriptor(table, &slice[0])?.slice.last,
+            false => 0,
+        };
+        let sum = |figure: fn(&ChunkEntry) -> u64| Cell::count(slice.iter().map(figure).sum());
+        rows.push(vec![
+            Cell::text(&definition.name),
+            Cell::time(definition, slice[0].slice_start),
+            Cell::time(definition, last.saturating_add(1)),
+            sum(|chunk| u64::from(chunk.row_count)),
+            sum(|_| 1),
+            sum(|chunk| u64::from(!chunk.sealed)),
+            sum(|chunk| chunk.byte_count),
+        ]);
+    }
+    Ok(())
+}
+
+fn chunks(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+    let definition = &table.definition;
+    for chunk in asked.snapshot.chunks(table)? {
+        let uid = match asked.wants(&["uid"]) {
+            true => Cell::text(asked.snapshot.descriptor(table, &chunk)?.uid.to_string()),
+            false => Cell::Null,
+        };
+        rows.push(vec![
+            Cell::text(&definition.name),
+            Cell::Int(chunk.id.0),
+            uid,
+            Cell::time(definition, chunk.slice_start),
+            Cell::Bool(chunk.sealed),
+            Cell::count(u64::from(chunk.row_count)),
+            Cell::time(definition, chunk.time_min),
+            Cell::time_after(definition, chunk.time_max),
+            Cell::count(chunk.byte_count),
+        ]);
+    }
+    Ok(())
+}
+
+fn pages(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+    let definition = &table.definition;
+    for chunk in asked.snapshot.chunks(table)? {
+        for page in asked.snapshot.descriptor(table, &chunk)?.pages {
+            let column = definition.column_by_id(page.column);
+            let index = definition.indexes.iter().find(|index| index.id == page.column);
+            // Of a column or an index that is gone nothing is told, as nobody can read it.
+            if column.is_none() && index.is_none() {
+                continue;
+            }
+            let statistics = &page.statistics;
+            let bound = |bound: &Option<Bound>| match (column, bound) {
+                (Some(column), Some(bound)) => Cell::maybe(bound_text(column, bound)),
+                _ => Cell::Null,
+            };
+            rows.push(vec![
+                Cell::text(&definition.name),
+                Cell::Int(chunk.id.0),
+                Cell::maybe(column.map(|column| &column.name)),
+                Cell::maybe(index.map(|index| &index.name)),
+                Cell::maybe(column.map(|_| encoding_name(page.encoding))),
+                Cell::count(u64::from(page.byte_count)),
+                column.map_or(Cell::Null, |_| Cell::count(u64::from(statistics.null_count))),
+                bound(&statistics.min),
+                bound(&statistics.max),
+            ]);
+        }
+    }
+    Ok(())
+}
+
+/// A bound as text; none of a mapped column, whose bounds are of indices.
+fn bound_text(column: &Column, bound: &Bound) -> Option<String> {
+    if column.map.is_some() {
+        return None;
+    }
+    Some(match (bound, column.column_type) {
+        (Bound::Int(time), ColumnType::Timestamp(unit)) => format_time(*time, unit),
+        (Bound::Int(days), ColumnType::Date) => format_date(*days),
+        (Bound::Int(value), ColumnType::Bool) => (*value != 0).to_string(),
+        (Bound::Int(value), _) => value.to_string(),
+        (Bound::UInt(value), _) => value.to_string(),
+        (Bound::Float(value), _) => value.to_string(),
+        (Bound::Bytes(bytes), ColumnType::Text) => String::from_utf8_lossy(bytes).into_owned(),
+        (Bound::Bytes(bytes), _) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+    })
+}
+
+fn mappings(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+    let definition = &table.definition;
+    for column in definition.columns.iter().filter(|column| column.map.is_some()) {
+        for (id, value) in asked.snapshot.mapping(table, column)?.into_iter().enumerate() {
+            rows.push(vec![
+                Cell::text(&definition.name),
+                Cell::text(&column.name),
+                Cell::count(id as u64),
+                Cell::text(String::from_utf8_lossy(&value)),
+            ]);
+        }
+    }
+    Ok(())
+}
+
+fn indexes(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
+    let definition = &table.definition;
+    let mut sizes = vec![(0_u64, 0_u64); definition.indexes.len()];
+    if !definition.indexes.is_empty() && asked.wants(&["chunks", "bytes"]) {
+        for chunk in asked.snapshot.chunks(table)? {
+            let descriptor = asked.snapshot.descriptor(table, &chunk)?;
+            for page in descriptor.pages.iter().filter(|page| page.column.0 >= INDEX_ID_MIN) {
+                if let Some(position) = definition.indexes.iter().position(|index| index.id == page.column) {
+                    sizes[position] = (sizes[position].0 + 1, sizes[position].1 + u64::from(page.byte_count));
+                }
+            }
+        }
+    }
+    for (index, (chunk_count, bytes)) in definition.indexes.iter().zip(sizes) {
+        rows.push(vec![
+            Cell::text(&definition.name),
+            Cell::text(&index.name),
+            names_of(definition, &index.columns),
+            Cell::count(chunk_count),
+            Cell::count(bytes),
+        ]);
+    }
+    Ok(())
+}

@@ -1,0 +1,280 @@
+//! `ALTER TABLE`: from one definition to the next. No chunk is touched by any of it: rows that are older than a
+//! column have its [`missing`](Column::missing) value, pages of a narrower type are widened when they are read.
+
+use super::columns::with_column;
+use super::constraints::{Constraints, add_index, check_index_type, column_ids, column_names};
+use super::defaults::default_value;
+use crate::error::{as_sql_error, not_supported, sql_error};
+use crate::table_options::TableOptions;
+use crate::type_names::column_type;
+use atsdb_core::{Column, ColumnType, Result, TableDefinition};
+use datafusion::sql::sqlparser::ast::{
+    AlterColumnOperation, AlterTableOperation, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Ident,
+    MySQLColumnPosition, RenameTableNameKind, TableConstraint,
+};
+
+/// The definition after all operations, one after the other. The value that older rows have in a new mapped column is
+/// still text.
+pub(crate) fn altered(from: &TableDefinition, operations: &[AlterTableOperation]) -> Result<TableDefinition> {
+    let place = format!("table {}", from.name);
+    let in_place = |error| as_sql_error(error).context(&place);
+    let step = |definition, operation| alter(from, definition, operation);
+    let definition = operations.iter().try_fold(from.clone(), step).map_err(in_place)?;
+    definition.check().map_err(as_sql_error)?;
+    Ok(definition)
+}
+
+fn alter(
+    from: &TableDefinition,
+    mut definition: TableDefinition,
+    operation: &AlterTableOperation,
+) -> Result<TableDefinition> {
+    use AlterTableOperation as Do;
+    match operation {
+        Do::AddColumn { if_not_exists, column_def, column_position, .. } => {
+            let is_there = definition.column(&column_def.name.value).is_ok();
+            if is_there && *if_not_exists {
+                return Ok(definition);
+            }
+            return add_column(definition, column_def, column_position.as_ref());
+        }
+        Do::DropColumn { column_names, if_exists, .. } => {
+            for name in column_names {
+                if definition.column(&name.value).is_ok() || !*if_exists {
+                    drop_column(&mut definition, &name.value)?;
+                }
+            }
+        }
+        Do::RenameColumn { old_column_name, new_column_name } => {
+            let position = definition.position(&old_column_name.value)?;
+            definition.columns[position].name = new_column_name.value.clone();
+        }
+        Do::RenameTable { table_name: RenameTableNameKind::As(name) | RenameTableNameKind::To(name) } => {
+            definition.name = super::table_name(name)?;
+        }
+        Do::AlterColumn { column_name, op } => alter_column(&mut definition, &column_name.value, op)?,
+        Do::ModifyColumn { col_name, data_type, options, column_position } => {
+            redeclare(&mut definition, col_name, col_name, data_type, options)?;
+            place(&mut definition, &col_name.value, column_position.as_ref())?;
+        }
+        Do::ChangeColumn { old_name, new_name, data_type, options, column_position } => {
+            redeclare(&mut definition, old_name, new_name, data_type, options)?;
+            place(&mut definition, &new_name.value, column_position.as_ref())?;
+        }
+        Do::SetOptionsParens { options } => {
+            definition = TableOptions::read(options)?.amend(from, definition)?;
+        }
+        Do::AddConstraint { constraint: TableConstraint::Index(index), .. } => {
+            check_index_type(index.index_type.as_ref())?;
+            let columns = column_ids(&definition, &column_names(&index.columns, true)?)?;
+            add_index(&mut definition, index.name.as_ref().map(|name| name.value.as_str()), columns);
+        }
+        Do::AddConstraint { .. } => return Err(a_new_key()),
+        Do::DropIndex { name } => drop_index(&mut definition, &name.value)?,
+        Do::DropConstraint { if_exists, name, .. } => drop_constraint(&mut definition, name, *if_exists)?,
+        Do::DropPrimaryKey { .. } => match definition.unique.first() {
+            Some(unique) if unique.primary => {
+                definition.unique.remove(0);
+                without_keys(&mut definition);
+            }
+            _ => return Err(sql_error("there is no primary key")),
+        },
+        other => return Err(not_supported(format_args!("ALTER TABLE ... {other}"))),
+    }
+    Ok(definition)
+}
+
+fn a_new_key() -> atsdb_core::Error {
+    not_supported("a new PRIMARY KEY or UNIQUE for a table that is there").with_hint(
+        "create a table with the key, INSERT INTO it SELECT ... FROM this one, DROP this one, and rename the new one",
+    )
+}
+
+fn add_column(
+    definition: TableDefinition,
+    declared: &ColumnDef,
+    position: Option<&MySQLColumnPosition>,
+) -> Result<TableDefinition> {
+    let mut constraints = Constraints::default();
+    let mut definition = with_column(definition, declared, &mut constraints)?;
+    if !constraints.is_empty() {
+        return Err(a_new_key());
+    }
+    if let Some(column) = definition.columns.last_mut() {
+        if !column.nullable && column.default.is_none() {
+            return Err(sql_error(format!("column {} takes no NULL, and the rows there have no value", column.name))
+                .with_hint("give one: NOT NULL DEFAULT VALUE"));
+        }
+        column.missing.clone_from(&column.default);
+    }
+    place(&mut definition, &declared.name.value, position)?;
+    Ok(definition)
+}
+
+/// Moves a column to where MySQL's `FIRST` and `AFTER` say.
+fn place(definition: &mut TableDefinition, name: &str, position: Option<&MySQLColumnPosition>) -> Result<()> {
+    let Some(position) = position else { return Ok(()) };
+    let column = definition.columns.remove(definition.position(name)?);
+    let at = match position {
+        MySQLColumnPosition::First => 0,
+        MySQLColumnPosition::After(before) => definition.position(&before.value)? + 1,
+    };
+    definition.columns.insert(at, column);
+    Ok(())
+}
+
+fn drop_column(definition: &mut TableDefinition, name: &str) -> Result<()> {
+    let position = definition.position(name)?;
+    let column = &definition.columns[position];
+    let id = column.id;
+    let refuse = |what: String| Err(sql_error(format!("column {} cannot be dropped: {what}", column.name)));
+    if definition.time.is_some_and(|time| time.column == id) {
+        return refuse("it is the time column".to_owned());
+    }
+    if definition.unique.iter().any(|unique| unique.columns.contains(&id)) || definition.key.contains(&id) {
+        return refuse("it is part of a key".to_owned());
+    }
+    if let Some(index) = definition.indexes.iter().find(|index| index.columns.contains(&id)) {
+        return refuse(format!("the index {} is over it", index.name))
+            .map_err(|error| error.with_hint(format!("DROP INDEX {} first", index.name)));
+    }
+    if definition.columns.len() == 1 {
+        return refuse("it is the only one".to_owned());
+    }
+    // Its number is not given to another: chunks still have pages of it.
+    definition.columns_given = definition.next_column_id().0;
+    definition.columns.remove(position);
+    Ok(())
+}
+
+fn alter_column(definition: &mut TableDefinition, name: &str, operation: &AlterColumnOperation) -> Result<()> {
+    use AlterColumnOperation as Do;
+    let position = definition.position(name)?;
+    let bound = takes_no_null(definition, position);
+    let column = &mut definition.columns[position];
+    let place = format!("column {}", column.name);
+    match operation {
+        Do::SetDataType { data_type, using: None, .. } => widen(column, column_type(data_type, &place)?)?,
+        Do::SetDefault { value } => {
+            column.default = default_value(column, value).map_err(|error| error.context(place))?
+        }
+        Do::DropDefault => column.default = None,
+        Do::DropNotNull => match bound {
+            Some(why) => return Err(sql_error(format!("{place} takes no NULL: it is {why}"))),
+            None => column.nullable = true,
+        },
+        Do::SetNotNull => refuse_not_null(column)?,
+        other => return Err(not_supported(format_args!("ALTER COLUMN {name} {other}"))),
+    }
+    Ok(())
+}
+
+/// Why a column takes no NULL, whatever is declared.
+fn takes_no_null(definition: &TableDefinition, position: usize) -> Option<&'static str> {
+    let id = definition.columns[position].id;
+    if definition.time.is_some_and(|time| time.column == id) {
+        return Some("the time column");
+    }
+    let primary = definition.unique.iter().find(|unique| unique.primary);
+    primary.filter(|unique| unique.columns.contains(&id)).map(|_| "part of the primary key")
+}
+
+fn refuse_not_null(column: &Column) -> Result<()> {
+    match column.nullable {
+        false => Ok(()),
+        true => Err(not_supported(format_args!("NOT NULL for column {}, which took NULL until now", column.name))
+            .with_hint("add a column with NOT NULL DEFAULT VALUE, and UPDATE it from this one")),
+    }
+}
+
+/// MySQL's `MODIFY` and `CHANGE` say all of a column anew.
+fn redeclare(
+    definition: &mut TableDefinition,
+    name: &Ident,
+    new_name: &Ident,
+    data_type: &DataType,
+    options: &[ColumnOption],
+) -> Result<()> {
+    let position = definition.position(&name.value)?;
+    let bound = takes_no_null(definition, position).is_some();
+    let options = options.iter().map(|option| ColumnOptionDef { name: None, option: option.clone() }).collect();
+    let declared = ColumnDef { name: new_name.clone(), data_type: data_type.clone(), options };
+    let mut constraints = Constraints::default();
+    let alone = with_column(TableDefinition::new(&definition.name), &declared, &mut constraints)?;
+    if !constraints.is_empty() {
+        return Err(a_new_key());
+    }
+    let column = &mut definition.columns[position];
+    for declared in alone.columns {
+        widen(column, declared.column_type)?;
+        if !declared.nullable {
+            refuse_not_null(column)?;
+        }
+        column.name = declared.name;
+        column.nullable = declared.nullable && !bound;
+        column.default = declared.default;
+    }
+    Ok(())
+}
+
+/// Gives a column a type that has every value of the one it has.
+fn widen(column: &mut Column, to: ColumnType) -> Result<()> {
+    use ColumnType as T;
+    const FAMILIES: [&[ColumnType]; 3] = [
+        &[T::Int8, T::Int16, T::Int32, T::Int64],
+        &[T::UInt8, T::UInt16, T::UInt32, T::UInt64],
+        &[T::Float32, T::Float64],
+    ];
+    let from = column.column_type;
+    let rank = |family: &[ColumnType], of: ColumnType| family.iter().position(|member| *member == of);
+    let wider = FAMILIES.iter().any(|family| match (rank(family, from), rank(family, to)) {
+        (Some(from), Some(to)) => from < to,
+        _ => false,
+    });
+    if from != to && !wider {
+        return Err(sql_error(format!(
+            "column {} of type {} does not become {}",
+            column.name,
+            from.sql_name(),
+            to.sql_name()
+        ))
+        .with_hint(
+            "a column takes a wider type of its family; for another one ADD COLUMN, UPDATE it, and DROP the old",
+        ));
+    }
+    column.column_type = to;
+    Ok(())
+}
+
+/// Takes an index out of a definition.
+pub(crate) fn drop_index(definition: &mut TableDefinition, name: &str) -> Result<()> {
+    let Some(index) = definition.index(name).map(|index| index.id) else {
+        let names = definition.indexes.iter().map(|index| index.name.as_str());
+        return Err(atsdb_core::name::unknown_name("index", name, names));
+    };
+    definition.indexes.retain(|other| other.id != index);
+    Ok(())
+}
+
+fn drop_constraint(definition: &mut TableDefinition, name: &Ident, if_exists: bool) -> Result<()> {
+    let named = |of: &atsdb_core::Unique| {
+        of.name.as_deref().is_some_and(|other| atsdb_core::name::same_name(other, &name.value))
+    };
+    match definition.unique.iter().position(named) {
+        Some(position) => drop(definition.unique.remove(position)),
+        None if if_exists => {}
+        None => {
+            let names = definition.unique.iter().filter_map(|unique| unique.name.as_deref());
+            return Err(atsdb_core::name::unknown_name("constraint", &name.value, names));
+        }
+    }
+    without_keys(definition);
+    Ok(())
+}
+
+/// Without a key there are no conflicts to have a policy for.
+fn without_keys(definition: &mut TableDefinition) {
+    if definition.unique.is_empty() {
+        definition.on_conflict = atsdb_core::ConflictPolicy::Error;
+    }
+}

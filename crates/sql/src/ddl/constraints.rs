@@ -1,0 +1,186 @@
+//! Keys and indexes of a `CREATE TABLE`: what its columns and its table constraints say about them, gathered in
+//! order and put into the definition when all columns are there.
+
+use super::table_name;
+use crate::error::{not_supported, sql_error};
+use atsdb_core::limits::NAME_BYTES_MAX;
+use atsdb_core::{ColumnId, Index, Result, TableDefinition, Unique};
+use datafusion::sql::sqlparser::ast::{
+    ConstraintCharacteristics, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, IndexColumn, IndexOption,
+    IndexType, NullsDistinctOption, TableConstraint, Value,
+};
+
+/// What was declared.
+#[derive(Debug, Default)]
+pub(crate) struct Constraints {
+    primary: Option<Declared>,
+    unique: Vec<Declared>,
+    indexes: Vec<Declared>,
+}
+
+#[derive(Debug)]
+struct Declared {
+    name: Option<String>,
+    columns: Vec<String>,
+}
+
+impl Constraints {
+    /// `PRIMARY KEY` behind a column, or for the table.
+    pub(crate) fn primary(&mut self, name: Option<&Ident>, columns: Vec<String>) -> Result<()> {
+        if self.primary.is_some() {
+            return Err(sql_error("two primary keys").with_hint("declare one: PRIMARY KEY (COLUMN, ...)"));
+        }
+        self.primary = Some(Declared::new(name, columns));
+        Ok(())
+    }
+
+    /// `UNIQUE` behind a column, or for the table.
+    pub(crate) fn unique(&mut self, name: Option<&Ident>, columns: Vec<String>) {
+        self.unique.push(Declared::new(name, columns));
+    }
+
+    /// Whether nothing was declared.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.primary.is_none() && self.unique.is_empty() && self.indexes.is_empty()
+    }
+
+    /// A constraint of the table.
+    pub(crate) fn table_constraint(&mut self, constraint: &TableConstraint) -> Result<()> {
+        match constraint {
+            TableConstraint::PrimaryKey(key) => {
+                refuse_clauses(key.index_type.as_ref(), &key.index_options, key.characteristics.as_ref())?;
+                self.primary(key.name.as_ref(), column_names(&key.columns, false)?)
+            }
+            TableConstraint::Unique(key) => {
+                refuse_clauses(key.index_type.as_ref(), &key.index_options, key.characteristics.as_ref())?;
+                if key.nulls_distinct == NullsDistinctOption::NotDistinct {
+                    return Err(not_supported("NULLS NOT DISTINCT"));
+                }
+                self.unique(key.name.as_ref().or(key.index_name.as_ref()), column_names(&key.columns, false)?);
+                Ok(())
+            }
+            TableConstraint::Index(index) => {
+                refuse_clauses(index.index_type.as_ref(), &index.index_options, None)?;
+                self.indexes.push(Declared::new(index.name.as_ref(), column_names(&index.columns, true)?));
+                Ok(())
+            }
+            TableConstraint::ForeignKey(_) => Err(not_supported("FOREIGN KEY").with_hint("leave it out")),
+            TableConstraint::Check(_) => Err(not_supported("CHECK").with_hint("leave it out")),
+            other => Err(not_supported(other).with_hint("leave it out")),
+        }
+    }
+
+    /// Puts them into a definition that has its columns. The columns of the primary key take no NULL from now on.
+    pub(crate) fn apply(self, definition: &mut TableDefinition) -> Result<()> {
+        let primary = self.primary.map(|declared| (declared, true));
+        for (declared, primary) in primary.into_iter().chain(self.unique.into_iter().map(|declared| (declared, false)))
+        {
+            let columns = column_ids(definition, &declared.columns)?;
+            add_unique(definition, Unique { name: declared.name, columns, primary });
+        }
+        for declared in self.indexes {
+            let columns = column_ids(definition, &declared.columns)?;
+            add_index(definition, declared.name.as_deref(), columns);
+        }
+        Ok(())
+    }
+}
+
+impl Declared {
+    fn new(name: Option<&Ident>, columns: Vec<String>) -> Self {
+        Self { name: name.map(|name| name.value.clone()), columns }
+    }
+}
+
+/// Adds a constraint; the primary key comes first, and its columns take no NULL.
+pub(crate) fn add_unique(definition: &mut TableDefinition, unique: Unique) {
+    if unique.primary {
+        for column in &mut definition.columns {
+            column.nullable &= !unique.columns.contains(&column.id);
+        }
+        definition.unique.insert(0, unique);
+    } else {
+        definition.unique.push(unique);
+    }
+}
+
+/// Adds an index. Without a name it gets one of its table's and columns' names.
+pub(crate) fn add_index(definition: &mut TableDefinition, name: Option<&str>, columns: Vec<ColumnId>) -> Index {
+    let name = match name {
+        Some(name) => name.to_owned(),
+        None => index_name(definition, &columns),
+    };
+    let index = Index { id: definition.next_index_id(), name, columns };
+    definition.indexes_given += 1;
+    definition.indexes.push(index.clone());
+    index
+}
+
+fn index_name(definition: &TableDefinition, columns: &[ColumnId]) -> String {
+    let mut parts = vec![definition.name.as_str()];
+    parts.extend(columns.iter().filter_map(|id| definition.column_by_id(*id)).map(|column| column.name.as_str()));
+    // Room for a number behind it.
+    let length_max = NAME_BYTES_MAX - 8;
+    let mut name = parts.join("_");
+    while name.len() > length_max {
+        name.pop();
+    }
+    let free = |name: &String| definition.index(name).is_none();
+    let numbered = (2..).map(|number| format!("{name}_{number}"));
+    std::iter::once(name.clone()).chain(numbered).find(free).unwrap_or(name)
+}
+
+/// The numbers of columns. Each may stand there once.
+pub(crate) fn column_ids(definition: &TableDefinition, names: &[String]) -> Result<Vec<ColumnId>> {
+    let mut ids = Vec::with_capacity(names.len());
+    for name in names {
+        let id = definition.column(name)?.id;
+        if ids.contains(&id) {
+            return Err(sql_error(format!("column {name} stands twice in a key")));
+        }
+        ids.push(id);
+    }
+    Ok(ids)
+}
+
+/// The names of the columns of a key or index, whichever way it would be sorted. With `prefixes`, `name(10)` is the
+/// column: all of a value is indexed.
+pub(crate) fn column_names(columns: &[IndexColumn], prefixes: bool) -> Result<Vec<String>> {
+    let name = |column: &IndexColumn| match &column.column.expr {
+        Expr::Identifier(name) if column.operator_class.is_none() => Ok(name.value.clone()),
+        Expr::Function(call) if prefixes && is_length(&call.args) => table_name(&call.name),
+        other => Err(not_supported(format_args!("a key over {other}")).with_hint("a key takes columns")),
+    };
+    columns.iter().map(name).collect()
+}
+
+fn is_length(arguments: &FunctionArguments) -> bool {
+    let FunctionArguments::List(list) = arguments else { return false };
+    matches!(list.args.as_slice(), [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value)))]
+        if matches!(value.value, Value::Number(..)))
+}
+
+/// `USING` a kind of index that only compares is accepted: there is one kind here.
+pub(crate) fn check_index_type(index_type: Option<&IndexType>) -> Result<()> {
+    match index_type {
+        None | Some(IndexType::BTree | IndexType::Hash | IndexType::Bloom | IndexType::BRIN) => Ok(()),
+        Some(other) => Err(not_supported(format_args!("USING {other}")).with_hint("leave USING out")),
+    }
+}
+
+fn refuse_clauses(
+    index_type: Option<&IndexType>,
+    options: &[IndexOption],
+    characteristics: Option<&ConstraintCharacteristics>,
+) -> Result<()> {
+    check_index_type(index_type)?;
+    for option in options {
+        if let IndexOption::Using(index_type) = option {
+            check_index_type(Some(index_type))?;
+        }
+    }
+    match characteristics {
+        Some(other) => Err(not_supported(other).with_hint("leave it out")),
+        None => Ok(()),
+    }
+}

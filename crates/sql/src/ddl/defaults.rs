@@ -1,0 +1,137 @@
+//! `DEFAULT`: literals as values of a column, and values as literals.
+
+use crate::error::{not_supported, sql_error};
+use crate::insert_text::Literal;
+use crate::literal_columns::LiteralColumn;
+use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Float64Array, Int64Array, StringArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
+use atsdb_codec::logical_type;
+use atsdb_core::time::{format_date, format_time};
+use atsdb_core::{Column, ColumnType, Error, Result, Value};
+use datafusion::sql::sqlparser::ast::{Expr, UnaryOperator, Value as Token};
+use std::sync::Arc;
+
+/// The value of a `DEFAULT` for a column; `None` is NULL.
+pub(crate) fn default_value(column: &Column, expression: &Expr) -> Result<Option<Value>> {
+    let literal = literal(expression).ok_or_else(|| {
+        not_supported(format_args!("DEFAULT {expression}"))
+            .with_hint("a default is a literal: give other values in the INSERT")
+    })?;
+    if literal == Literal::Null {
+        return Ok(None);
+    }
+    let mut read = LiteralColumn::new(column);
+    read.push(&literal).map_err(|error| sql_error(format!("DEFAULT: {}", error.message())))?;
+    value_of(column.column_type, &read.finish()).map(Some)
+}
+
+fn literal(expression: &Expr) -> Option<Literal<'static>> {
+    match expression {
+        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => literal(inner),
+        Expr::TypedString(typed) => token(&typed.value.value),
+        Expr::Value(value) => token(&value.value),
+        // MySQL and SQLite take double quotes for text where no name can stand.
+        Expr::Identifier(text) if text.quote_style == Some('"') => Some(Literal::Text(text.value.clone().into())),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match literal(expr)? {
+            Literal::Number(digits) => Some(Literal::Number(format!("-{digits}").into())),
+            _ => None,
+        },
+        Expr::UnaryOp { op: UnaryOperator::Plus, expr } => literal(expr).filter(|of| matches!(of, Literal::Number(_))),
+        _ => None,
+    }
+}
+
+fn token(value: &Token) -> Option<Literal<'static>> {
+    Some(match value {
+        Token::Null => Literal::Null,
+        Token::Boolean(value) => Literal::Bool(*value),
+        Token::Number(digits, _) => Literal::Number(digits.to_string().into()),
+        Token::SingleQuotedString(text)
+        | Token::DoubleQuotedString(text)
+        | Token::EscapedStringLiteral(text)
+        | Token::NationalStringLiteral(text) => Literal::Text(text.clone().into()),
+        Token::DollarQuotedString(text) => Literal::Text(text.value.clone().into()),
+        Token::HexStringLiteral(digits) => Literal::Bytes(bytes_of_hex(digits)?),
+        _ => return None,
+    })
+}
+
+fn bytes_of_hex(digits: &str) -> Option<Vec<u8>> {
+    if !digits.is_ascii() || digits.len() % 2 == 1 {
+        return None;
+    }
+    (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).ok()).collect()
+}
+
+/// The first value of an array of a column's type.
+fn value_of(column_type: ColumnType, array: &ArrayRef) -> Result<Value> {
+    use ColumnType as T;
+    let narrow = |array: &ArrayRef, to: &DataType| cast(array, to).map_err(internal);
+    Ok(match column_type {
+        T::Bool => Value::Bool(array.as_boolean().value(0)),
+        T::Int8 | T::Int16 | T::Int32 | T::Int64 | T::Timestamp(_) => {
+            Value::Int(narrow(array, &DataType::Int64)?.as_primitive::<Int64Type>().value(0))
+        }
+        T::Date => {
+            let days = narrow(array, &DataType::Int32)?;
+            Value::Int(narrow(&days, &DataType::Int64)?.as_primitive::<Int64Type>().value(0))
+        }
+        T::UInt8 | T::UInt16 | T::UInt32 | T::UInt64 => {
+            Value::UInt(narrow(array, &DataType::UInt64)?.as_primitive::<UInt64Type>().value(0))
+        }
+        T::Float32 | T::Float64 => {
+            Value::Float(narrow(array, &DataType::Float64)?.as_primitive::<Float64Type>().value(0))
+        }
+        T::Text => Value::Text(array.as_string::<i32>().value(0).to_owned()),
+        T::Binary => Value::Bytes(array.as_binary::<i32>().value(0).to_vec()),
+    })
+}
+
+/// The type of [`default_array`]: the column's logical type, but text for a mapped column.
+pub(crate) fn default_type(column: &Column) -> DataType {
+    if column.map.is_some() { DataType::Utf8 } else { logical_type(column) }
+}
+
+/// So many times a column's default, or NULL.
+pub(crate) fn default_array(column: &Column, row_count: usize) -> Result<ArrayRef> {
+    let wanted = default_type(column);
+    let repeated: ArrayRef = match &column.default {
+        None => return Ok(arrow::array::new_null_array(&wanted, row_count)),
+        Some(Value::Bool(value)) => Arc::new(BooleanArray::from(vec![*value; row_count])),
+        Some(Value::Int(value)) => Arc::new(Int64Array::from_value(*value, row_count)),
+        Some(Value::UInt(value)) => Arc::new(arrow::array::UInt64Array::from_value(*value, row_count)),
+        Some(Value::Float(value)) => Arc::new(Float64Array::from_value(*value, row_count)),
+        Some(Value::Text(value)) => Arc::new(StringArray::from_iter_values(std::iter::repeat_n(value, row_count))),
+        Some(Value::Bytes(value)) => Arc::new(BinaryArray::from_iter_values(std::iter::repeat_n(value, row_count))),
+    };
+    let narrowed = match (&wanted, repeated.data_type()) {
+        (wanted, found) if wanted == found => return Ok(repeated),
+        (DataType::Date32, _) => cast(&repeated, &DataType::Int32).map_err(internal)?,
+        _ => repeated,
+    };
+    cast(&narrowed, &wanted).map_err(internal)
+}
+
+/// A value as a literal that [`default_value`] reads back.
+pub(crate) fn value_sql(column_type: ColumnType, value: &Value) -> String {
+    match (value, column_type) {
+        (Value::Int(time), ColumnType::Timestamp(unit)) => format!("'{}'", format_time(*time, unit)),
+        (Value::Int(days), ColumnType::Date) => format!("'{}'", format_date(*days)),
+        (Value::Int(value), _) => value.to_string(),
+        (Value::UInt(value), _) => value.to_string(),
+        (Value::Bool(value), _) => value.to_string().to_uppercase(),
+        (Value::Float(value), _) if !value.is_finite() => format!("'{value}'"),
+        (Value::Float(value), ColumnType::Float32) => format!("{:?}", *value as f32),
+        (Value::Float(value), _) => format!("{value:?}"),
+        (Value::Text(text), _) => format!("'{}'", text.replace('\'', "''")),
+        (Value::Bytes(bytes), _) => {
+            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("X'{digits}'")
+        }
+    }
+}
+
+fn internal(error: arrow::error::ArrowError) -> Error {
+    Error::internal(error.to_string())
+}

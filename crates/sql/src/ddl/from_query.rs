@@ -1,0 +1,66 @@
+//! The table that `CREATE TABLE ... AS` declares: a column for each of the query's, of the type that has its values.
+
+use crate::error::sql_error;
+use crate::views::check_names;
+use arrow::datatypes::{DataType, Field, SchemaRef, TimeUnit as ArrowUnit};
+use atsdb_core::{ColumnType, MapWidth, Result, TableDefinition, TimeUnit};
+
+/// A definition with the columns of a schema.
+pub(crate) fn definition_of(name: &str, schema: &SchemaRef) -> Result<TableDefinition> {
+    check_names(&format!("table {name}"), schema)?;
+    let mut definition = TableDefinition::new(name);
+    for field in schema.fields() {
+        let (column_type, map) = column_type_of(field).ok_or_else(|| no_type(field))?;
+        definition = definition.with_column(field.name(), column_type, map);
+    }
+    Ok(definition)
+}
+
+/// What a column of a query is called in `DESCRIBE`.
+pub(crate) fn type_name_of(field: &Field) -> String {
+    match column_type_of(field) {
+        Some((column_type, _)) => column_type.sql_name().to_owned(),
+        None => field.data_type().to_string(),
+    }
+}
+
+fn column_type_of(field: &Field) -> Option<(ColumnType, Option<MapWidth>)> {
+    use DataType as T;
+    let column_type = match field.data_type() {
+        T::Boolean => ColumnType::Bool,
+        T::Int8 => ColumnType::Int8,
+        T::Int16 => ColumnType::Int16,
+        T::Int32 => ColumnType::Int32,
+        T::Int64 => ColumnType::Int64,
+        T::UInt8 => ColumnType::UInt8,
+        T::UInt16 => ColumnType::UInt16,
+        T::UInt32 => ColumnType::UInt32,
+        T::UInt64 => ColumnType::UInt64,
+        T::Float16 | T::Float32 => ColumnType::Float32,
+        T::Float64 => ColumnType::Float64,
+        T::Utf8 | T::LargeUtf8 | T::Utf8View | T::Null => ColumnType::Text,
+        T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) => ColumnType::Binary,
+        T::Timestamp(unit, _) => ColumnType::Timestamp(match unit {
+            ArrowUnit::Second => TimeUnit::Second,
+            ArrowUnit::Millisecond => TimeUnit::Millisecond,
+            ArrowUnit::Microsecond => TimeUnit::Microsecond,
+            ArrowUnit::Nanosecond => TimeUnit::Nanosecond,
+        }),
+        T::Date32 => ColumnType::Date,
+        T::Dictionary(key, value) if matches!(value.as_ref(), T::Utf8 | T::LargeUtf8 | T::Utf8View) => {
+            let width = match key.as_ref() {
+                T::UInt8 => MapWidth::U8,
+                T::UInt16 => MapWidth::U16,
+                _ => MapWidth::U32,
+            };
+            return Some((ColumnType::Text, Some(width)));
+        }
+        _ => return None,
+    };
+    Some((column_type, None))
+}
+
+fn no_type(field: &Field) -> atsdb_core::Error {
+    sql_error(format!("column {}: no table holds the type {}", field.name(), field.data_type()))
+        .with_hint(format!("cast it: CAST({} AS DOUBLE), or AS TEXT", field.name()))
+}

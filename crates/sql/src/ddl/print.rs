@@ -1,0 +1,157 @@
+//! A definition as the `CREATE TABLE` that declares it.
+
+use super::defaults::value_sql;
+use crate::table_options::{TableOptions, list_name};
+use atsdb_core::{Column, ColumnId, ColumnType, ConflictPolicy, TableDefinition, TimeUnit};
+use datafusion::sql::sqlparser::ast::Expr;
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::keywords::{
+    ALL_KEYWORDS, ALL_KEYWORDS_INDEX, Keyword, RESERVED_FOR_COLUMN_ALIAS, RESERVED_FOR_IDENTIFIER,
+    RESERVED_FOR_TABLE_ALIAS,
+};
+use datafusion::sql::sqlparser::parser::Parser;
+
+/// The `CREATE TABLE` that declares a table, or the `CREATE VIEW` of a view; reading it gives the same definition.
+pub fn create_table_sql(definition: &TableDefinition) -> String {
+    if let Some(view) = &definition.view {
+        return format!("CREATE VIEW {} AS {}", quoted(&definition.name), view.query);
+    }
+    let mut lines: Vec<String> = definition.columns.iter().map(|column| column_sql(definition, column)).collect();
+    for unique in &definition.unique {
+        let name = unique.name.as_ref().map_or_else(String::new, |name| format!("CONSTRAINT {} ", quoted(name)));
+        let kind = if unique.primary { "PRIMARY KEY" } else { "UNIQUE" };
+        lines.push(format!("{name}{kind} ({})", column_list(definition, &unique.columns)));
+    }
+    for index in &definition.indexes {
+        lines.push(format!("INDEX {} ({})", quoted(&index.name), column_list(definition, &index.columns)));
+    }
+    let mut sql = format!("CREATE TABLE {} (\n    {}\n)", quoted(&definition.name), lines.join(",\n    "));
+    let options: Vec<String> = options_of(definition)
+        .into_iter()
+        .map(|(name, value)| format!("{name} = '{}'", value.replace('\'', "''")))
+        .collect();
+    if !options.is_empty() {
+        sql.push_str(&format!(" WITH ({})", options.join(", ")));
+    }
+    sql
+}
+
+fn column_sql(definition: &TableDefinition, column: &Column) -> String {
+    let is_time = definition.time.is_some_and(|time| time.column == column.id);
+    let is_primary = definition.unique.iter().any(|unique| unique.primary && unique.columns.contains(&column.id));
+    let not_null = if column.nullable || is_time || is_primary { "" } else { " NOT NULL" };
+    let default = column.default.as_ref();
+    let default =
+        default.map_or_else(String::new, |value| format!(" DEFAULT {}", value_sql(column.column_type, value)));
+    format!("{} {}{not_null}{default}", quoted(&column.name), column.column_type.sql_name())
+}
+
+fn column_list(definition: &TableDefinition, columns: &[ColumnId]) -> String {
+    let columns = columns.iter().filter_map(|id| definition.column_by_id(*id));
+    let name = |column: &Column| match reads_as_name(&column.name) {
+        true => quoted(&column.name),
+        false => always_quoted(&column.name),
+    };
+    columns.map(name).collect::<Vec<_>>().join(", ")
+}
+
+fn options_of(definition: &TableDefinition) -> Vec<(&'static str, String)> {
+    let mut options = Vec::new();
+    match definition.time_column() {
+        Some(column) => {
+            options.push(("time", column.name.clone()));
+            if !matches!(column.column_type, ColumnType::Timestamp(_) | ColumnType::Date)
+                && definition.time_unit() != TimeUnit::Second
+            {
+                options.push(("time_unit", definition.time_unit().to_string()));
+            }
+            options.push(("slice", definition.slice.to_string()));
+        }
+        None => {
+            if TableOptions::default().apply(definition.clone()).is_ok_and(|inferred| inferred.time.is_some()) {
+                options.push(("time", "none".to_owned()));
+            }
+        }
+    }
+    let mapped: Vec<String> = definition
+        .columns
+        .iter()
+        .filter_map(|column| column.map.map(|width| format!("{}:{width}", list_name(&column.name))))
+        .collect();
+    if !mapped.is_empty() {
+        options.push(("map", mapped.join(", ")));
+    }
+    if definition.key != super::series_key_of_primary(definition) {
+        let names: Vec<String> = definition
+            .key
+            .iter()
+            .filter_map(|id| definition.column_by_id(*id))
+            .map(|column| list_name(&column.name))
+            .collect();
+        // The key of a plain table would forbid equal rows, which `sort` does not.
+        let forbids = definition.time.is_none() && !definition.unique.first().is_some_and(|unique| unique.primary);
+        options.push((if forbids { "sort" } else { "key" }, names.join(", ")));
+    }
+    if definition.on_conflict != ConflictPolicy::Error {
+        options.push(("on_conflict", definition.on_conflict.name().to_owned()));
+    }
+    if let Some(retention) = definition.retention {
+        options.push(("retention", retention.to_string()));
+    }
+    options
+}
+
+/// A name as SQL text: in double quotes where the parser would not take it for a name without them.
+pub fn quoted(name: &str) -> String {
+    let mut characters = name.chars();
+    let plain = characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+        && characters.all(|character| character.is_ascii_alphanumeric() || character == '_');
+    if plain && !is_reserved(name) { name.to_owned() } else { always_quoted(name) }
+}
+
+fn always_quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// Whether a name that is a keyword is a name also where an expression may stand, as in a key.
+fn reads_as_name(name: &str) -> bool {
+    if ALL_KEYWORDS.binary_search(&name.to_ascii_uppercase().as_str()).is_err() {
+        return true;
+    }
+    let parsed = Parser::new(&GenericDialect).try_with_sql(name).and_then(|mut parser| parser.parse_expr());
+    matches!(parsed, Ok(Expr::Identifier(read)) if read.value == name)
+}
+
+fn is_reserved(name: &str) -> bool {
+    const BEGIN_A_CONSTRAINT: [Keyword; 9] = [
+        Keyword::CONSTRAINT,
+        Keyword::PRIMARY,
+        Keyword::UNIQUE,
+        Keyword::FOREIGN,
+        Keyword::CHECK,
+        Keyword::INDEX,
+        Keyword::KEY,
+        Keyword::FULLTEXT,
+        Keyword::SPATIAL,
+    ];
+    const BEGIN_AN_EXPRESSION: [Keyword; 9] = [
+        Keyword::CASE,
+        Keyword::CAST,
+        Keyword::NOT,
+        Keyword::NULL,
+        Keyword::TRUE,
+        Keyword::FALSE,
+        Keyword::LIKE,
+        Keyword::ALL,
+        Keyword::DISTINCT,
+    ];
+    let Ok(position) = ALL_KEYWORDS.binary_search(&name.to_ascii_uppercase().as_str()) else {
+        return false;
+    };
+    let keyword = ALL_KEYWORDS_INDEX[position];
+    RESERVED_FOR_COLUMN_ALIAS.contains(&keyword)
+        || RESERVED_FOR_TABLE_ALIAS.contains(&keyword)
+        || RESERVED_FOR_IDENTIFIER.contains(&keyword)
+        || BEGIN_A_CONSTRAINT.contains(&keyword)
+        || BEGIN_AN_EXPRESSION.contains(&keyword)
+}

@@ -1,0 +1,53 @@
+//! Statements that read files: refused unless the session was given a reader.
+
+use super::Session;
+use crate::answer::Answer;
+use crate::error::sql_error;
+use crate::files::{FileReader, FileRequest};
+use crate::insert::{Target, append_named};
+use crate::load::Load;
+use atsdb_core::{Column, Result, Table, TableDefinition};
+use std::sync::Arc;
+
+impl Session {
+    /// Lets statements read files through a reader: for a session that serves whoever runs the program.
+    pub fn with_files(mut self, files: Arc<dyn FileReader>) -> Self {
+        self.files = Some(files);
+        self
+    }
+
+    /// `LOAD DATA` and `COPY ... FROM`: all rows of the file, or none.
+    pub(super) fn load(&self, text: &str, place: crate::script::Place, params: &[(String, String)]) -> Result<Answer> {
+        let Some(files) = self.files.as_ref().filter(|_| self.options.file_access) else {
+            return Err(sql_error("SQL may not read files here").with_hint("use `atsdb import`"));
+        };
+        let load = Load::parse(text, place, params)?;
+        let target = Target { table: load.table.clone(), columns: load.columns.clone() };
+        let (table, positions) = target.resolve_among(&self.tables()?)?;
+        let definition = fields_of(&table, &positions);
+        let request = FileRequest {
+            path: &load.path,
+            definition: &definition,
+            delimiter: load.delimiter,
+            has_header: load.has_header,
+            null: load.null.clone(),
+        };
+        let mut row_count = 0_u64;
+        self.with_batch(|batch| {
+            files.read(&request, &mut |rows| {
+                self.interrupt.check()?;
+                row_count += rows.num_rows() as u64;
+                append_named(batch, &table, &positions, rows)
+            })
+        })?;
+        Ok(Answer::Done { verb: load.verb, row_count: Some(row_count) })
+    }
+}
+
+/// The columns at some positions, as a table of their own; without the table's constraints.
+fn fields_of(table: &Table, positions: &[usize]) -> TableDefinition {
+    let whole = &table.definition;
+    let columns: Vec<Column> = positions.iter().map(|position| whole.columns[*position].clone()).collect();
+    let time = whole.time.filter(|time| columns.iter().any(|column| column.id == time.column));
+    TableDefinition { columns, time, slice: whole.slice, ..TableDefinition::new(&whole.name) }
+}
