@@ -18,6 +18,7 @@ use crate::plain_results::plain_results;
 use crate::planner::logical_plan;
 use crate::script::Place;
 use crate::session::SessionOptions;
+use crate::stoppable::Stoppable;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use atsdb_core::{Error, ErrorKind, Result};
@@ -112,6 +113,7 @@ impl Worker {
         analyzer.rules.insert(0, Arc::new(CompareTimes));
         let mut optimizer = PhysicalOptimizer::new();
         optimizer.rules.insert(0, Arc::new(LatestFirst));
+        optimizer.rules.push(Arc::new(Stoppable));
         let state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(environment)
