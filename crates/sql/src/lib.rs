@@ -45,6 +45,7 @@ mod script;
 mod session;
 mod show;
 mod statistics;
+mod stoppable;
 mod table_options;
 mod time_text;
 mod type_names;

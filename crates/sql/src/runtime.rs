@@ -23,6 +23,7 @@ use crate::plain_values::PlainValues;
 use crate::planner::logical_plan;
 use crate::script::Place;
 use crate::session::SessionOptions;
+use crate::stoppable::Stoppable;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use atsdb_core::{Error, ErrorKind, Result};
@@ -123,6 +124,7 @@ impl Worker {
         logical.rules.push(Arc::new(LatestRows));
         let mut optimizer = PhysicalOptimizer::new();
         optimizer.rules.insert(0, Arc::new(LatestFirst));
+        optimizer.rules.push(Arc::new(Stoppable));
         let state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(environment)
