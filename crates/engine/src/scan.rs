@@ -14,7 +14,7 @@ use arrow::compute::{and, is_not_null, is_null, or, prep_null_mask_filter, take}
 use arrow::datatypes::{ArrowDictionaryKeyType, Field, Schema, SchemaRef, UInt8Type, UInt16Type, UInt32Type};
 use atsdb_codec::{logical_type, stored_type};
 use atsdb_core::{
-    Bound, ChunkDescriptor, ChunkEntry, Column, Error, MapWidth, Result, Table, TableDefinition, TimeRange,
+    Bound, ChunkDescriptor, ChunkEntry, Column, Error, MapWidth, Result, Table, TableDefinition, TimeRange, Value,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -59,8 +59,8 @@ pub struct Scan {
     chunks: Vec<ScanChunk>,
     chunk_count_total: usize,
     index_pruned: Vec<(String, usize)>,
-    dictionaries: Vec<Option<Arc<StringArray>>>,
-    conditions: Vec<Condition>,
+    pub(crate) dictionaries: Vec<Option<Arc<StringArray>>>,
+    pub(crate) conditions: Vec<Condition>,
 }
 
 /// A predicate made ready for stored columns.
@@ -179,8 +179,8 @@ impl Scan {
         &self.index_pruned
     }
 
-    /// The rows of one chunk that can match: exactly those in the time range, and of the predicates as far as is
-    /// cheap. `None` when there are none.
+    /// The rows of one chunk that can match: exactly those in the time range for which the predicates hold that are
+    /// [exact](is_exact), and of the others as far as is cheap. `None` when there are none.
     pub fn read(&self, position: usize) -> Result<Option<RecordBatch>> {
         let chunk = self.chunk(position)?;
         match self.select(chunk)? {
@@ -216,7 +216,7 @@ impl Scan {
         self.chunks.get(position).ok_or_else(|| Error::usage(format!("the scan has no chunk {position}")))
     }
 
-    fn read_selected(&self, chunk: &ScanChunk, selection: &Selection) -> Result<RecordBatch> {
+    pub(crate) fn read_selected(&self, chunk: &ScanChunk, selection: &Selection) -> Result<RecordBatch> {
         let row_count = chunk.entry.row_count as usize;
         let definition = &self.table.definition;
         let columns: Vec<&Column> =
@@ -255,7 +255,7 @@ impl Scan {
     }
 
     /// Which rows of a chunk can match; `None` when none can.
-    fn select(&self, chunk: &ScanChunk) -> Result<Option<Selection>> {
+    pub(crate) fn select(&self, chunk: &ScanChunk) -> Result<Option<Selection>> {
         let definition = &self.table.definition;
         let mut mask: Option<BooleanArray> = None;
         let mut narrow = |more: BooleanArray| -> Result<bool> {
@@ -301,7 +301,7 @@ impl Scan {
 }
 
 /// Rows of a chunk.
-enum Selection {
+pub(crate) enum Selection {
     All,
     /// Rows that stand together, as in a sealed chunk: first, how many.
     Run(usize, usize),
@@ -310,7 +310,7 @@ enum Selection {
 }
 
 impl Selection {
-    fn of(mask: BooleanArray) -> Self {
+    pub(crate) fn of(mask: BooleanArray) -> Self {
         // Where it is unknown whether a row matches it does not.
         let mask = if mask.null_count() > 0 { prep_null_mask_filter(&mask) } else { mask };
         let mut runs = mask.values().set_slices();
@@ -318,6 +318,14 @@ impl Selection {
             (Some((start, end)), None) if end - start == mask.len() => Self::All,
             (Some((start, end)), None) => Self::Run(start, end - start),
             _ => Self::Mask(mask),
+        }
+    }
+
+    pub(crate) fn holds(&self, row: usize) -> bool {
+        match self {
+            Self::All => true,
+            Self::Run(start, length) => (*start..start + length).contains(&row),
+            Self::Mask(mask) => mask.is_valid(row) && mask.value(row),
         }
     }
 
@@ -357,9 +365,9 @@ impl Condition {
             let matches = take(matching, array, None).map_err(internal)?;
             return Ok(Some(matches.as_boolean().clone()));
         }
-        let mut any: Option<BooleanArray> = None;
-        for value in &self.predicate.values {
-            let Some(scalar) = scalar_of(column, value) else { return Ok(None) };
+        let mut all: Option<BooleanArray> = None;
+        for value in self.predicate.values.iter().flat_map(|value| with_both_zeros(value, self.predicate.operator)) {
+            let Some(scalar) = scalar_of(column, &value) else { return Ok(None) };
             let scalar = Scalar::new(scalar);
             let matches = match self.predicate.operator {
                 Comparison::NotEqual => cmp::neq(array, &scalar),
@@ -370,12 +378,32 @@ impl Condition {
                 _ => cmp::eq(array, &scalar),
             };
             let matches = matches.map_err(internal)?;
-            any = Some(match any {
-                Some(any) => or(&any, &matches).map_err(internal)?,
-                None => matches,
+            all = Some(match (all, self.predicate.operator) {
+                (None, _) => matches,
+                (Some(all), Comparison::NotEqual) => and(&all, &matches).map_err(internal)?,
+                (Some(all), _) => or(&all, &matches).map_err(internal)?,
             });
         }
-        Ok(any)
+        Ok(all)
+    }
+}
+
+/// In SQL 0.0 and -0.0 are equal, while arrow puts -0.0 before 0.0: with which of them an array is compared.
+fn with_both_zeros(value: &Value, operator: Comparison) -> Vec<Value> {
+    match (value, operator) {
+        (Value::Float(0.0), Comparison::Less | Comparison::GreaterOrEqual) => vec![Value::Float(-0.0)],
+        (Value::Float(0.0), Comparison::LessOrEqual | Comparison::Greater) => vec![Value::Float(0.0)],
+        (Value::Float(0.0), _) => vec![Value::Float(0.0), Value::Float(-0.0)],
+        _ => vec![value.clone()],
+    }
+}
+
+/// Whether a read leaves out every row for which a predicate does not hold: then nobody needs to filter again.
+pub fn is_exact(predicate: &Predicate, column: &Column) -> bool {
+    match predicate.operator {
+        Comparison::IsNull | Comparison::IsNotNull => true,
+        _ if column.map.is_some() => predicate.values.iter().all(|value| matches!(value, Value::Text(_))),
+        _ => !predicate.values.is_empty() && predicate.values.iter().all(|value| scalar_of(column, value).is_some()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! From a statement's text to its syntax tree: tokens, limits, parameters, spellings, parser.
 
+use crate::asof::rewrite_tokens;
 use crate::constant_in::count_instead;
 use crate::ddl::foreign::read_foreign;
 use crate::distinct_from::{operators_to_expressions, words_to_operators};
@@ -48,6 +49,7 @@ pub(crate) fn parse_over(
 ) -> Result<(Ast, Spellings)> {
     let mut tokens = tokens_of(text, place, params, CHAIN_TOKENS_MAX)?;
     let spellings = Spellings::unify(&mut tokens, tables);
+    let tokens = rewrite_tokens(tokens, place)?;
     Ok((parse(tokens, place)?, spellings))
 }
 

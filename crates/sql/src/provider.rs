@@ -2,11 +2,11 @@
 
 use crate::error::sql_error;
 use crate::identifiers::SharedSpellings;
-use crate::pushdown::{Pushdown, predicates};
+use crate::pushdown::{Pushdown, is_exact, predicates};
 use crate::scan::AtsdbScan;
 use async_trait::async_trait;
 use atsdb_codec::arrow_schema;
-use atsdb_core::Table;
+use atsdb_core::{Table, TableDefinition};
 use atsdb_engine::{ReadSnapshot, ScanRequest};
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
@@ -21,6 +21,8 @@ pub(crate) struct SnapshotTable {
     snapshot: ReadSnapshot,
     table: Table,
     schema: SchemaRef,
+    /// The mapped column of whose every value only the latest rows are wanted, by position.
+    latest_by: Option<usize>,
 }
 
 impl SnapshotTable {
@@ -29,7 +31,20 @@ impl SnapshotTable {
         let respelled = |name: &String| spellings.spell(name).to_owned();
         let fields: Vec<_> =
             declared.fields().iter().map(|field| field.as_ref().clone().with_name(respelled(field.name()))).collect();
-        Self { snapshot, table: table.clone(), schema: Arc::new(Schema::new(fields)) }
+        Self { snapshot, table: table.clone(), schema: Arc::new(Schema::new(fields)), latest_by: None }
+    }
+
+    pub(crate) fn definition(&self) -> &TableDefinition {
+        &self.table.definition
+    }
+
+    /// The same, from which only rows are read among which the latest ones for each value of a column are. `None` if it
+    /// is so already, or the column is not mapped.
+    pub(crate) fn latest_by(&self, column: usize) -> Option<Self> {
+        self.definition().time_column()?;
+        self.definition().columns.get(column)?.map?;
+        let (snapshot, table, schema) = (self.snapshot.clone(), self.table.clone(), Arc::clone(&self.schema));
+        self.latest_by.is_none().then_some(Self { snapshot, table, schema, latest_by: Some(column) })
     }
 }
 
@@ -44,7 +59,9 @@ impl TableProvider for SnapshotTable {
     }
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        let support = |filter: &&Expr| match predicates(filter, &self.table.definition) {
+        let definition = &self.table.definition;
+        let support = |filter: &&Expr| match predicates(filter, definition) {
+            Some(_) if is_exact(filter, definition) => TableProviderFilterPushDown::Exact,
             Some(_) => TableProviderFilterPushDown::Inexact,
             None => TableProviderFilterPushDown::Unsupported,
         };
@@ -66,14 +83,18 @@ impl TableProvider for SnapshotTable {
         let scan = self.snapshot.scan(&self.table, &request);
         let scan = scan.map_err(|error| DataFusionError::External(Box::new(error)))?;
         // A limit that a filter above has yet to apply must not stop the scan early.
-        let limit = limit.filter(|_| filters.is_empty());
+        let limit = limit.filter(|_| filters.iter().all(|filter| is_exact(filter, definition)));
         // Under a limit that is all that is asked the first chunks suffice, and the answer is the same each time. Where
         // a filter stands between, all threads look for rows: which they find first differs.
         let partition_count = match limit {
             Some(_) => 1,
             None => state.config().target_partitions().clamp(1, scan.chunks().len().max(1)),
         };
-        Ok(Arc::new(AtsdbScan::new(scan, &self.table, request, schema, partition_count, limit)))
+        let scan = AtsdbScan::new(scan, &self.table, request, schema, partition_count, limit);
+        Ok(Arc::new(match self.latest_by {
+            Some(column) => scan.latest_by(column),
+            None => scan,
+        }))
     }
 }
 

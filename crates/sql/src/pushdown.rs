@@ -1,9 +1,10 @@
 //! Conditions of a query as the engine understands them: a time range and predicates on single columns.
 //!
-//! What is taken here only lets the engine pass over chunks and rows; DataFusion filters again.
+//! What is taken here lets the engine pass over chunks and rows. Where the engine decides as DataFusion does, DataFusion
+//! does not filter again, so that a read can stop when it has what it needs.
 
-use atsdb_core::{TableDefinition, TimeRange};
-use atsdb_engine::{Comparison, Predicate, Value};
+use atsdb_core::{ColumnType, TableDefinition, TimeRange};
+use atsdb_engine::{Comparison, Predicate, Value, is_exact as is_exact_read};
 use datafusion::common::{Column, ScalarValue};
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
@@ -73,6 +74,23 @@ pub(crate) fn predicates(filter: &Expr, definition: &TableDefinition) -> Option<
         },
         _ => None,
     }
+}
+
+/// Whether the engine leaves out exactly the rows that DataFusion would.
+pub(crate) fn is_exact(filter: &Expr, definition: &TableDefinition) -> bool {
+    predicates(filter, definition).is_some_and(|predicates| {
+        predicates.iter().all(|predicate| {
+            let column = &definition.columns[predicate.column];
+            let is_float = matches!(column.column_type, ColumnType::Float32 | ColumnType::Float64);
+            match predicate.operator {
+                // In a list DataFusion compares floats by their bits.
+                Comparison::In if is_float => false,
+                // A list of times is a range here.
+                Comparison::In if time_range(predicate, definition).is_some() => false,
+                _ => time_range(predicate, definition).is_some() || is_exact_read(predicate, column),
+            }
+        })
+    })
 }
 
 fn position(column: &Column, definition: &TableDefinition) -> Option<usize> {
@@ -200,6 +218,16 @@ mod tests {
         assert!(!last.range.contains(i64::MAX));
         let all = Pushdown::of(&[col("time").lt_eq(lit(i64::MAX))], &readings());
         assert!(all.range.contains(i64::MAX));
+    }
+
+    #[test]
+    fn only_what_the_engine_decides_alone_is_exact() {
+        let exact = |filter: Expr| is_exact(&filter, &readings());
+        assert!(exact(col("time").gt(lit(3_i64)).and(col("time").lt(lit(9_i64)))) && exact(col("value").lt(lit(0.0))));
+        assert!(exact(col("value").is_null()) && exact(col("time").eq(lit(3_i64))));
+        assert!(!exact(col("time").in_list(vec![lit(3_i64), lit(9_i64)], false)), "a list of times is a range");
+        assert!(!exact(col("value").eq(lit(0.0)).or(col("value").eq(lit(1.0)))), "bits or numbers");
+        assert!(!exact((col("value") + lit(1.0)).gt(lit(3.0))));
     }
 
     #[test]

@@ -3,21 +3,27 @@
 //! Parsing, planning and execution of a query are one task on threads with large stacks; the caller's thread only
 //! waits for batches, so that it can be interrupted, may be of any kind, and sees a panic as an error.
 
+use crate::asof;
 use crate::bounded_functions::bound_functions;
 use crate::compare_times::CompareTimes;
 use crate::error::{from_datafusion, not_supported, sql_error};
 use crate::explain::one_row_a_line;
+use crate::extension::StepPlanner;
+use crate::gapfill;
 use crate::guard::{Guard, LOOK_EVERY};
 use crate::headings::Headings;
 use crate::identifiers::SharedSpellings;
 use crate::insert::Target;
 use crate::latest_first::LatestFirst;
+use crate::latest_rows::LatestRows;
 use crate::long_literals::batch_rows;
 use crate::parse::parse_over;
 use crate::plain_results::plain_results;
+use crate::plain_values::PlainValues;
 use crate::planner::logical_plan;
 use crate::script::Place;
 use crate::session::SessionOptions;
+use crate::stoppable::Stoppable;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use atsdb_core::{Error, ErrorKind, Result};
@@ -26,7 +32,7 @@ use datafusion::execution::context::{SQLOptions, SessionContext};
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
-use datafusion::optimizer::Analyzer;
+use datafusion::optimizer::{Analyzer, Optimizer};
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionConfig;
@@ -110,16 +116,28 @@ impl Worker {
         parser.map_string_types_to_utf8view = false;
         let mut analyzer = Analyzer::new();
         analyzer.rules.insert(0, Arc::new(CompareTimes));
+        analyzer.rules.insert(0, Arc::new(asof::JoinAsOf));
+        analyzer.rules.push(Arc::new(gapfill::FillGaps));
+        let mut logical = Optimizer::new();
+        logical.rules.insert(0, Arc::new(asof::JoinAsOf));
+        logical.rules.push(Arc::new(PlainValues));
+        logical.rules.push(Arc::new(LatestRows));
         let mut optimizer = PhysicalOptimizer::new();
         optimizer.rules.insert(0, Arc::new(LatestFirst));
+        optimizer.rules.push(Arc::new(Stoppable));
         let state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(environment)
             .with_default_features()
+            .with_query_planner(Arc::new(StepPlanner))
             .with_analyzer_rules(analyzer.rules)
+            .with_optimizer_rules(logical.rules)
             .with_physical_optimizer_rules(optimizer.rules)
             .build();
         let context = SessionContext::new_with_state(state);
+        context.register_udf(asof::mark());
+        gapfill::functions().into_iter().for_each(|function| context.register_udf(function.as_ref().clone()));
+        crate::functions::register(&context).map_err(from_datafusion)?;
         bound_functions(&context, options.memory_bytes);
         plain_results(&context);
         Ok(Self { runtime: Some(runtime), context, options: options.clone(), abandoned: AtomicBool::new(false) })
@@ -176,6 +194,7 @@ async fn run(query: Query, context: SessionContext, memory_bytes: usize, sender:
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => Headings::default(),
     };
+    crate::functions::place_named_arguments(&mut statement)?;
     let mut state = context.state();
     let plan = logical_plan(statement, &state, &snapshot, &spellings).map_err(from_datafusion)?;
     drop(snapshot);

@@ -4,7 +4,7 @@ use crate::running_filter::{RunningFilter, is_running};
 use crate::statistics::statistics_of;
 use atsdb_core::time::format_time;
 use atsdb_core::{ColumnType, Table, TimeRange};
-use atsdb_engine::{Comparison, Predicate, Scan, ScanRequest, Value};
+use atsdb_engine::{Comparison, Latest, Predicate, Scan, ScanRequest, Value};
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::config::ConfigOptions;
@@ -35,6 +35,8 @@ pub(crate) struct AtsdbScan {
     columns: Arc<[usize]>,
     /// The positions of chunks in the scan, as they are to be read.
     order: Arc<[usize]>,
+    /// The mapped column of whose every value only the latest rows are wanted, by position in the table.
+    latest_by: Option<usize>,
     running_filters: Vec<Arc<dyn PhysicalExpr>>,
     description: String,
     statistics: Arc<Statistics>,
@@ -63,6 +65,7 @@ impl AtsdbScan {
             order: (0..scan.chunks().len()).collect(),
             table: table.clone(),
             columns: request.columns.into(),
+            latest_by: None,
             running_filters: Vec::new(),
             scan: Arc::new(scan),
             schema,
@@ -80,10 +83,31 @@ impl AtsdbScan {
         if definition.columns[self.columns[at]].id != time.id {
             return None;
         }
-        let chunks = self.scan.chunks();
-        let mut order: Vec<usize> = (0..chunks.len()).collect();
-        order.sort_by_key(|position| std::cmp::Reverse(chunks[*position].entry.time_max));
-        Some(Self { order: order.into(), description: format!("{}, latest first", self.description), ..self.clone() })
+        let order = Latest::order(&self.scan).into();
+        Some(Self { order, description: format!("{}, latest first", self.description), ..self.clone() })
+    }
+
+    /// The same in one partition, of whose rows only those are read that may be the latest ones for their value of a
+    /// mapped column. The rows of a scan that does not read that column stay as they are.
+    pub(crate) fn latest_by(self, column: usize) -> Self {
+        if Latest::new(&self.scan, column).is_none() {
+            return self;
+        }
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(&self.schema)),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        let name = &self.table.definition.columns[column].name;
+        Self {
+            order: Latest::order(&self.scan).into(),
+            latest_by: Some(column),
+            description: format!("{}, latest of each {name}", self.description),
+            statistics: Arc::new(Statistics::new_unknown(&self.schema)),
+            properties: Arc::new(properties),
+            ..self
+        }
     }
 }
 
@@ -134,6 +158,7 @@ impl ExecutionPlan for AtsdbScan {
             columns: Arc::clone(&self.columns),
             order: Arc::clone(&self.order),
             filter: RunningFilter::new(&self.running_filters, &self.schema),
+            latest: self.latest_by.and_then(|column| Latest::new(&self.scan, column)),
             next: partition,
             step: partition_count,
             rows_left: self.limit.unwrap_or(usize::MAX),
@@ -206,6 +231,7 @@ struct PartitionReader {
     columns: Arc<[usize]>,
     order: Arc<[usize]>,
     filter: Option<RunningFilter>,
+    latest: Option<Latest>,
     next: usize,
     step: usize,
     rows_left: usize,
@@ -256,8 +282,16 @@ impl PartitionReader {
             self.metrics.chunks_passed.add(1);
             return Ok(None);
         }
+        if self.latest.as_ref().is_some_and(|latest| !latest.can_add(&self.scan, position)) {
+            self.metrics.chunks_passed.add(1);
+            return Ok(None);
+        }
         let timer = self.metrics.read_time.timer();
-        let read = self.scan.read(position).map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let read = match &mut self.latest {
+            Some(latest) => latest.read(&self.scan, position),
+            None => self.scan.read(position),
+        };
+        let read = read.map_err(|error| DataFusionError::External(Box::new(error)))?;
         timer.done();
         self.metrics.chunks_read.add(1);
         self.metrics.pages_read.add(self.schema.fields().len());

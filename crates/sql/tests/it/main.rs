@@ -1,10 +1,12 @@
 //! SQL from outside: the scripts of `tests/slt`, the examples of the reference, definitions as text, and what a
 //! query must not do to the process.
 
+mod asof;
 mod catalogue;
 mod definitions;
 mod differential;
 mod documents;
+mod examples;
 mod indexes;
 mod limits;
 mod render;

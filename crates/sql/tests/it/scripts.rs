@@ -1,5 +1,5 @@
-//! Runs the scripts of `tests/slt` and the examples of `docs/reference/sql.md`, on every store, with the rows
-//! fresh, half sealed and sealed: the answers are the same.
+//! Runs the scripts of `tests/slt` on every store, with the rows fresh, half sealed and sealed: the answers are the
+//! same.
 //!
 //! A script is records between empty lines: `statement ok`, `statement error TEXT` or `query [rowsort]`, then
 //! SQL, then for a query `----` and the expected lines, the first of them the columns' names. `#` begins a
@@ -12,7 +12,7 @@ use atsdb_sql::{Answer, Session};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 struct Record<'a> {
     line: usize,
@@ -155,19 +155,4 @@ fn rewrite(path: &Path, text: &str) {
         }
     }
     fs::write(path, written).unwrap();
-}
-
-#[test]
-fn every_example_of_the_reference_runs() {
-    let text = fs::read_to_string(Path::new(ROOT).join("docs/reference/sql.md")).unwrap();
-    let (session, _directory) = session("memory");
-    let mut examples = 0;
-    for block in text.split("```sql\n").skip(1) {
-        let sql = block.split("```").next().unwrap();
-        if let Err(error) = answer(&session, sql) {
-            panic!("{error}\n{sql}");
-        }
-        examples += 1;
-    }
-    assert!(examples > 5);
 }

@@ -1,0 +1,132 @@
+//! The step of a plan that joins by time, before it is known how.
+
+use datafusion::common::{DFSchemaRef, JoinType, Result};
+use datafusion::logical_expr::{Expr, LogicalPlan, Operator, UserDefinedLogicalNodeCore, build_join_schema};
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::Arc;
+
+/// Joins to each row of the left side the nearest of the right side.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct AsofJoin {
+    pub(crate) left: Arc<LogicalPlan>,
+    pub(crate) right: Arc<LogicalPlan>,
+    /// What must be equal.
+    pub(crate) on: Vec<(Expr, Expr)>,
+    /// The times of both sides, and what one count of each is worth, in a measure that they share.
+    pub(crate) at: (Expr, Expr),
+    pub(crate) ticks: (i64, i64),
+    pub(crate) task: Task,
+    schema: DFSchemaRef,
+}
+
+/// Which row is the match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Task {
+    /// The time of the left row stands before it, that of the right row after it.
+    pub(crate) operator: Operator,
+    pub(crate) tolerance: Option<Tolerance>,
+    /// Whether rows of the left side without a match stay.
+    pub(crate) is_left: bool,
+}
+
+/// How far apart the times may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Tolerance {
+    pub(crate) distance: i128,
+    /// Less than the distance, not equal to it.
+    pub(crate) strict: bool,
+}
+
+impl Task {
+    /// Whether a right row is looked for at or before the left one.
+    pub(crate) fn is_backward(&self) -> bool {
+        matches!(self.operator, Operator::Gt | Operator::GtEq)
+    }
+
+    /// Whether equal times are no match.
+    pub(crate) fn is_strict(&self) -> bool {
+        matches!(self.operator, Operator::Gt | Operator::Lt)
+    }
+}
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", if self.is_left { "left" } else { "inner" })?;
+        match self.tolerance {
+            Some(Tolerance { distance, strict }) => {
+                write!(f, ", tolerance{}{distance}", if strict { "<" } else { "<=" })
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl AsofJoin {
+    pub(super) fn new(
+        (left, right): (Arc<LogicalPlan>, Arc<LogicalPlan>),
+        on: Vec<(Expr, Expr)>,
+        at: (Expr, Expr),
+        ticks: (i64, i64),
+        task: Task,
+    ) -> Result<Self> {
+        let join_type = if task.is_left { JoinType::Left } else { JoinType::Inner };
+        let schema = Arc::new(build_join_schema(left.schema(), right.schema(), &join_type)?);
+        Ok(Self { left, right, on, at, ticks, task, schema })
+    }
+}
+
+impl PartialOrd for AsofJoin {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        (self == other).then_some(Ordering::Equal)
+    }
+}
+
+impl UserDefinedLogicalNodeCore for AsofJoin {
+    fn name(&self) -> &str {
+        "AsofJoin"
+    }
+
+    fn inputs(&self) -> Vec<&LogicalPlan> {
+        vec![&self.left, &self.right]
+    }
+
+    fn schema(&self) -> &DFSchemaRef {
+        &self.schema
+    }
+
+    fn expressions(&self) -> Vec<Expr> {
+        let on = self.on.iter().flat_map(|(left, right)| [left.clone(), right.clone()]);
+        on.chain([self.at.0.clone(), self.at.1.clone()]).collect()
+    }
+
+    fn fmt_for_explain(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let on: Vec<String> = self.on.iter().map(|(left, right)| format!("{left} = {right}")).collect();
+        let (left, right) = &self.at;
+        write!(f, "AsofJoin: {left} {} {right}, on=[{}], {}", self.task.operator, on.join(", "), self.task)
+    }
+
+    /// Of each side only what it or something above needs is read.
+    fn necessary_children_exprs(&self, output_columns: &[usize]) -> Option<Vec<Vec<usize>>> {
+        let left_count = self.left.schema().fields().len();
+        let mut needed = [Vec::new(), Vec::new()];
+        for column in output_columns {
+            match column.checked_sub(left_count) {
+                None => needed[0].push(*column),
+                Some(column) => needed[1].push(column),
+            }
+        }
+        Some(needed.to_vec())
+    }
+
+    fn with_exprs_and_inputs(&self, exprs: Vec<Expr>, inputs: Vec<LogicalPlan>) -> Result<Self> {
+        let mut exprs = exprs.into_iter().map(Expr::unalias);
+        let mut next = |old: &Expr| exprs.next().unwrap_or_else(|| old.clone());
+        let on = self.on.iter().map(|(left, right)| (next(left), next(right))).collect();
+        let at = (next(&self.at.0), next(&self.at.1));
+        let mut inputs = inputs.into_iter().map(Arc::new);
+        let left = inputs.next().unwrap_or_else(|| Arc::clone(&self.left));
+        let right = inputs.next().unwrap_or_else(|| Arc::clone(&self.right));
+        Self::new((left, right), on, at, self.ticks, self.task)
+    }
+}

@@ -1,0 +1,73 @@
+//! Intervals as arguments: literals, and text such as `5 minutes`.
+
+use crate::error::sql_error;
+use atsdb_core::Result;
+use datafusion::arrow::compute::kernels::cast_utils::parse_interval_month_day_nano;
+use datafusion::arrow::datatypes::IntervalMonthDayNano as Interval;
+use datafusion::common::ScalarValue;
+
+/// The interval that a value is; `None` for a NULL.
+pub(crate) fn interval_of(value: &ScalarValue) -> Result<Option<Interval>> {
+    let days = |days: i32, nanoseconds: i64| Some(Interval { months: 0, days, nanoseconds });
+    let duration = |count: Option<i64>, nanos: i64| {
+        let nanos = |count: i64| {
+            let nanos = i128::from(count) * i128::from(nanos);
+            let (whole, rest) = (nanos.div_euclid(super::grid::DAY_NANOS), nanos.rem_euclid(super::grid::DAY_NANOS));
+            let whole = i32::try_from(whole).map_err(|_| sql_error(format!("the duration {value} is too long")))?;
+            Ok(Interval { months: 0, days: whole, nanoseconds: rest as i64 })
+        };
+        count.map(nanos).transpose()
+    };
+    Ok(match value {
+        value if value.is_null() => None,
+        ScalarValue::IntervalMonthDayNano(interval) => *interval,
+        ScalarValue::IntervalYearMonth(Some(months)) => Some(Interval { months: *months, days: 0, nanoseconds: 0 }),
+        ScalarValue::IntervalDayTime(Some(interval)) => {
+            days(interval.days, i64::from(interval.milliseconds) * 1_000_000)
+        }
+        ScalarValue::DurationSecond(count) => duration(*count, 1_000_000_000)?,
+        ScalarValue::DurationMillisecond(count) => duration(*count, 1_000_000)?,
+        ScalarValue::DurationMicrosecond(count) => duration(*count, 1_000)?,
+        ScalarValue::DurationNanosecond(count) => duration(*count, 1)?,
+        value => match super::arguments::text_of(value) {
+            Some(text) => Some(parse_interval(text)?),
+            None => {
+                return Err(sql_error(format!("{value} is no interval")).with_hint("write '5 minutes' or '1 day'"));
+            }
+        },
+    })
+}
+
+/// Reads `5 minutes`, `1 day 12 hours`, `1h`; a number without a unit is refused.
+pub(crate) fn parse_interval(text: &str) -> Result<Interval> {
+    let text = text.trim();
+    let has_unit = text.ends_with(|last: char| last.is_ascii_alphabetic());
+    parse_interval_month_day_nano(text).ok().filter(|_| has_unit).ok_or_else(|| {
+        sql_error(format!("'{text}' is no interval")).with_hint("write '5 minutes', '1 day', '1 month' or '1 year'")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_in_text_need_a_unit() {
+        let interval = |months, days, nanoseconds| Interval { months, days, nanoseconds };
+        assert_eq!(parse_interval("1 day 30 seconds").unwrap(), interval(0, 1, 30_000_000_000));
+        assert_eq!(parse_interval(" 1 year ").unwrap(), interval(12, 0, 0));
+        assert_eq!(parse_interval("-1 week").unwrap(), interval(0, -7, 0));
+        for text in ["", "5", "1 fortnight", "day", "1 day 5"] {
+            assert!(parse_interval(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn durations_are_intervals() {
+        let value = ScalarValue::DurationMillisecond(Some(-1));
+        let found = interval_of(&value).unwrap().unwrap();
+        assert_eq!(super::super::grid::nanos_of(found), -1_000_000);
+        assert_eq!(interval_of(&ScalarValue::Utf8(None)).unwrap(), None);
+        assert!(interval_of(&ScalarValue::Int64(Some(5))).is_err());
+    }
+}

@@ -1,0 +1,50 @@
+//! Functions that people ask time series with, beside those of DataFusion.
+//!
+//! Owned here: cutting time into buckets ([`time_bucket`], over [`buckets`], [`grid`] and [`zone`]); aggregates over
+//! values in the order of their times. Not owned: filling gaps, which is a plan and no function.
+
+pub(crate) mod arguments;
+mod bookend;
+mod bookend_groups;
+pub(crate) mod buckets;
+pub(crate) mod cut;
+mod date_trunc;
+pub(crate) mod grid;
+mod histogram;
+pub(crate) mod interval;
+mod lttb;
+mod points;
+mod series;
+mod series_state;
+mod time_bucket;
+pub(crate) mod zone;
+
+pub(crate) use arguments::place_named_arguments;
+
+use bookend::{Bookend, End};
+use datafusion::common::Result;
+use datafusion::functions_aggregate::approx_percentile_cont::approx_percentile_cont_udaf;
+use datafusion::functions_aggregate::percentile_cont::percentile_cont_udaf;
+use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
+use datafusion::prelude::SessionContext;
+use time_bucket::{Name, TimeBucket};
+
+/// Registers all of them.
+pub(crate) fn register(context: &SessionContext) -> Result<()> {
+    for name in [Name::TimeBucket, Name::DateBin] {
+        context.register_udf(ScalarUDF::new_from_impl(TimeBucket::new(name)));
+    }
+    context.register_udf(ScalarUDF::new_from_impl(date_trunc::DateTrunc::new()));
+    for end in [End::First, End::Last] {
+        context.register_udaf(AggregateUDF::new_from_impl(Bookend::new(end)));
+    }
+    for kind in series::Kind::ALL {
+        context.register_udaf(AggregateUDF::new_from_impl(series::Series::new(kind)));
+    }
+    context.register_udaf(AggregateUDF::new_from_impl(histogram::Histogram::new()));
+    let (exact, approximate) = (percentile_cont_udaf(), approx_percentile_cont_udaf());
+    for (function, alias) in [(exact, "percentile"), (approximate, "approx_percentile")] {
+        context.register_udaf(function.as_ref().clone().with_aliases([alias]));
+    }
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! Time zones: what clocks showed, and when they were changed. The rules come from the IANA database that `chrono-tz`
+//! carries.
+
+use crate::error::sql_error;
+use atsdb_core::name::nearest_name;
+use atsdb_core::{Error, Result};
+use chrono::{DateTime, Offset, TimeZone};
+use chrono_tz::{TZ_VARIANTS, Tz};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The instants between which clocks were changed; before and after, zones keep their offset.
+const CHANGES_FROM: i64 = -4_733_510_400;
+const CHANGES_TO: i64 = 4_449_513_600;
+
+/// Clocks are looked at once in this many seconds: no zone changed its clocks twice, and back, within it.
+const STEP: i64 = 2 * 86_400;
+
+/// A time zone: spans of time, one after the other, in which clocks are ahead of UTC by so many seconds.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Zone {
+    spans: Vec<Span>,
+}
+
+/// From `start` (seconds since the epoch; the first span has always been) up to the next span's start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) start: i64,
+    pub(crate) ahead: i64,
+}
+
+impl Zone {
+    /// `Europe/Berlin`, in any case; `+02:00`; `UTC`.
+    pub(crate) fn named(name: &str) -> Result<Arc<Self>> {
+        static KNOWN: Mutex<Option<HashMap<Tz, Arc<Zone>>>> = Mutex::new(None);
+        if let Some(ahead) = fixed_offset(name) {
+            return Ok(Arc::new(Self { spans: vec![Span { start: i64::MIN, ahead }] }));
+        }
+        let zone = find(name)?;
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known.get_or_insert_with(HashMap::new);
+        Ok(Arc::clone(known.entry(zone).or_insert_with(|| Arc::new(Self::of(zone, STEP)))))
+    }
+
+    /// Whether a text is the name of a zone.
+    pub(crate) fn is_name(name: &str) -> bool {
+        fixed_offset(name).is_some() || find(name).is_ok()
+    }
+
+    /// Whether clocks always show UTC.
+    pub(crate) fn is_utc(&self) -> bool {
+        self.spans.iter().all(|span| span.ahead == 0)
+    }
+
+    pub(crate) fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
+    /// The span in which an instant (seconds) lies.
+    pub(crate) fn span_at(&self, seconds: i64) -> usize {
+        self.spans.partition_point(|span| span.start <= seconds).max(1) - 1
+    }
+
+    fn of(zone: Tz, step: i64) -> Self {
+        let mut spans = vec![Span { start: i64::MIN, ahead: ahead(zone, CHANGES_FROM) }];
+        let (mut low, mut before) = (CHANGES_FROM, spans[0].ahead);
+        while low < CHANGES_TO {
+            let (mut high, after) = (low + step, ahead(zone, low + step));
+            if after != before {
+                while high - low > 1 {
+                    let middle = low + (high - low) / 2;
+                    if ahead(zone, middle) == before { low = middle } else { high = middle }
+                }
+                before = ahead(zone, high);
+                spans.push(Span { start: high, ahead: before });
+            }
+            low = high;
+        }
+        Self { spans }
+    }
+}
+
+fn ahead(zone: Tz, seconds: i64) -> i64 {
+    let instant = DateTime::from_timestamp(seconds, 0).unwrap_or_default();
+    i64::from(zone.offset_from_utc_datetime(&instant.naive_utc()).fix().local_minus_utc())
+}
+
+fn find(name: &str) -> Result<Tz> {
+    name.parse::<Tz>().or_else(|_| {
+        let mut zones = TZ_VARIANTS.iter();
+        zones.find(|zone| zone.name().eq_ignore_ascii_case(name)).copied().ok_or_else(|| unknown(name))
+    })
+}
+
+fn unknown(name: &str) -> Error {
+    // People remember the city.
+    let last = |full: &'static str| full.rsplit('/').next().unwrap_or(full);
+    let names = || TZ_VARIANTS.iter().map(|zone| zone.name());
+    let near = nearest_name(name, names()).or_else(|| {
+        let city = nearest_name(name.rsplit('/').next().unwrap_or(name), names().map(last))?;
+        names().find(|full| last(full) == city)
+    });
+    let error = sql_error(format!("no time zone named {name}"));
+    match near {
+        Some(near) => error.with_hint(format!("did you mean {near}?")),
+        None => error.with_hint("write a name as 'Europe/Berlin', or '+02:00'"),
+    }
+}
+
+/// The seconds of `+02:00`, `-0530`, `+02`, `Z`.
+fn fixed_offset(name: &str) -> Option<i64> {
+    if name.eq_ignore_ascii_case("Z") || name.eq_ignore_ascii_case("UTC") {
+        return Some(0);
+    }
+    let sign = if name.starts_with('-') { -1 } else { 1 };
+    let digits: String = name.strip_prefix(['+', '-'])?.replacen(':', "", 1);
+    if !matches!(digits.len(), 2 | 4) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let hours: i64 = digits[..2].parse().ok()?;
+    let minutes: i64 = if digits.len() == 4 { digits[2..].parse().ok()? } else { 0 };
+    (hours <= 18 && minutes <= 59).then_some(sign * (hours * 3_600 + minutes * 60))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn berlin_changes_its_clocks_twice_a_year() {
+        let zone = Zone::named("europe/berlin").unwrap();
+        let ahead = |seconds| zone.spans()[zone.span_at(seconds)].ahead;
+        assert_eq!((ahead(1_711_846_799), ahead(1_711_846_800)), (3_600, 7_200));
+        assert_eq!((ahead(1_729_990_799), ahead(1_729_990_800)), (7_200, 3_600));
+        assert_eq!((ahead(i64::MIN), ahead(i64::MAX)), (3_208, 3_600));
+    }
+
+    #[test]
+    fn a_finer_look_finds_no_further_changes() {
+        for name in
+            ["Africa/Casablanca", "America/Argentina/San_Luis", "Asia/Gaza", "Europe/Warsaw", "Antarctica/Troll"]
+        {
+            let zone = find(name).unwrap();
+            assert_eq!(Zone::of(zone, STEP), Zone::of(zone, 6 * 3_600), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_zone_is_an_error_with_the_nearest_name() {
+        for (name, near) in [("Europe/Berln", "Europe/Berlin"), ("tokio", "Asia/Tokyo"), ("+25:00", "'+02:00'")] {
+            let error = Zone::named(name).unwrap_err().to_string();
+            assert!(error.contains(near), "{error}");
+        }
+        assert!(Zone::named("Z").unwrap().is_utc() && Zone::named("UTC").unwrap().is_utc());
+        assert_eq!(Zone::named("-05:30").unwrap().spans()[0].ahead, -19_800);
+    }
+}
