@@ -164,8 +164,7 @@ mod tests {
         assert!(!clock.advance(&text));
         assert!(!clock.advance(&rows(&[1], &[1])));
         let mut clock = SeriesClock::new(Some(1));
-        let null: Vec<ArrayRef> =
-            vec![Arc::new(UInt32Array::from(vec![None])), Arc::new(Int64Array::from(vec![1]))];
+        let null: Vec<ArrayRef> = vec![Arc::new(UInt32Array::from(vec![None])), Arc::new(Int64Array::from(vec![1]))];
         assert!(!clock.advance(&null));
         assert!(!clock.advance(&rows(&[1], &[1])));
     }

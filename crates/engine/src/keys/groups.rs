@@ -51,9 +51,7 @@ impl Groups {
         }
         let group = first.len() as u32;
         first.push(row as u32);
-        table.insert_unique(hash, group, |group| {
-            hasher.hash_one(rows.row(first[*group as usize] as usize).as_ref())
-        });
+        table.insert_unique(hash, group, |group| hasher.hash_one(rows.row(first[*group as usize] as usize).as_ref()));
         group
     }
 
@@ -65,11 +63,6 @@ impl Groups {
     /// How many groups there are.
     pub(crate) fn count(&self) -> usize {
         self.first.len()
-    }
-
-    /// The first row of a group.
-    pub(crate) fn first_row(&self, group: u32) -> usize {
-        self.first[group as usize] as usize
     }
 
     /// For each of some other rows the group that has its key.

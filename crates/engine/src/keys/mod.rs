@@ -6,6 +6,7 @@
 //! [`Scope`] tells by the chunks' statistics that the store can have none of them, and only where neither helps are
 //! keys hashed ([`Groups`]) and chunks read ([`probe`]). Not owned: the batch, and the guard with which it commits.
 
+mod batch;
 mod clock;
 mod groups;
 mod probe;
@@ -13,8 +14,10 @@ mod resolve;
 mod scope;
 mod turns;
 
+pub(crate) use batch::KeyedTables;
 pub(crate) use turns::Turns;
 
+use crate::rewrite::Rewrite;
 use crate::slice_buffer::{filter_rows, internal, times_of};
 use crate::snapshot::ReadSnapshot;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
@@ -22,15 +25,14 @@ use arrow::compute::{max, min};
 use arrow::datatypes::DataType;
 use arrow::util::display::array_value_to_string;
 use atsdb_core::{
-    ChunkId, Column, ConflictPolicy, Error, ErrorKind, NewChunk, Result, Table, TableDefinition, TimeRange, Unique,
+    ChunkId, Column, ConflictPolicy, Error, ErrorKind, NewChunk, Result, Table, TableDefinition, TableId, TimeRange,
+    Unique,
 };
 use clock::SeriesClock;
 use groups::Groups;
 use probe::Candidates;
 use resolve::resolve;
 use scope::Scope;
-
-use crate::rewrite::Rewrite;
 
 /// The columns of a key, in stored form.
 type KeyColumns = Vec<ArrayRef>;
@@ -89,8 +91,8 @@ impl Key {
         let columns = || self.positions.iter().map(|position| &definition.columns[*position]).enumerate();
         let time = definition.time.map(|time| time.column);
         let is_time = columns().find(|(_, column)| Some(column.id) == time);
-        let counts = |column: &Column| column.column_type.is_integer() || column.column_type.can_be_time();
-        is_time.or_else(|| columns().filter(|(_, column)| counts(column)).last()).map(|(at, _)| at)
+        let growing = is_time.or_else(|| columns().filter(|(_, column)| column.column_type.can_be_time()).last());
+        growing.map(|(at, _)| at)
     }
 
     fn columns(&self, rows: &RecordBatch) -> KeyColumns {
@@ -131,6 +133,16 @@ impl KeyedRows {
     /// What waits; nothing does then.
     pub(crate) fn take(&mut self) -> (Waiting, bool) {
         (std::mem::take(&mut self.waiting), std::mem::replace(&mut self.grows, true))
+    }
+
+    /// A copy of what waits, for the table of this number.
+    pub(crate) fn held(&self, table: TableId) -> Option<(TableId, Waiting, bool)> {
+        Some((table, self.waiting.clone(), self.grows))
+    }
+
+    /// Lets rows wait again that were taken out.
+    pub(crate) fn put_back(&mut self, waiting: Waiting, grows: bool) {
+        (self.waiting, self.grows) = (waiting, grows);
     }
 
     /// Settles rows that were taken out. `grows` says that they differ from each other and from all rows of the batch.
@@ -243,13 +255,7 @@ fn duplicate_key(table: &Table, key: &Key, batches: &[RecordBatch], row: usize, 
     }
 }
 
-fn value_text(
-    table: &Table,
-    column: &Column,
-    array: &ArrayRef,
-    row: usize,
-    snapshot: &ReadSnapshot,
-) -> Result<String> {
+fn value_text(table: &Table, column: &Column, array: &ArrayRef, row: usize, snapshot: &ReadSnapshot) -> Result<String> {
     if column.map.is_none() {
         return array_value_to_string(array, row).map_err(internal);
     }

@@ -26,7 +26,13 @@ pub(crate) struct Found {
 
 impl Candidates {
     /// By the chunks' statistics; no page is read.
-    pub(crate) fn of(snapshot: &ReadSnapshot, table: &Table, keys: &[Key], scopes: &[Scope], range: TimeRange) -> Result<Self> {
+    pub(crate) fn of(
+        snapshot: &ReadSnapshot,
+        table: &Table,
+        keys: &[Key],
+        scopes: &[Scope],
+        range: TimeRange,
+    ) -> Result<Self> {
         let mut chunks = BTreeMap::new();
         for entry in snapshot.inner.store.chunks(table.id, range)? {
             let descriptor = snapshot.inner.descriptor(table, &entry)?;
