@@ -31,11 +31,16 @@ impl SeriesClock {
     /// Takes the key's columns of some rows in. Says whether no two of all the rows so far are the same, as far as it
     /// can tell.
     pub(crate) fn advance(&mut self, columns: &[ArrayRef]) -> bool {
-        if self.stopped {
+        if self.stopped || columns.iter().any(|column| column.null_count() > 0) {
+            self.stopped = true;
             return false;
         }
+        if let Some(grows) = self.advance_mapped(columns) {
+            return grows;
+        }
         match self.numbers(columns) {
-            Some((series, times)) => self.tick(series.as_deref(), &times),
+            Some((Some(series), times)) => self.tick(&series, &times),
+            Some((None, times)) => self.tick_one(&times),
             None => {
                 self.stopped = true;
                 false
@@ -43,11 +48,23 @@ impl SeriesClock {
         }
     }
 
-    /// For each row the number of its series (none: there is one) and the growing value.
-    fn numbers(&self, columns: &[ArrayRef]) -> Option<(Option<Vec<u64>>, Vec<i64>)> {
-        if columns.iter().any(|column| column.null_count() > 0) {
+    /// The same for a mapped column and a time, as most keys are, without copies.
+    fn advance_mapped(&mut self, columns: &[ArrayRef]) -> Option<bool> {
+        if columns.len() != 2 {
             return None;
         }
+        let times = longs(columns.get(self.growing)?)?;
+        let series = &columns[1 - self.growing];
+        match series.data_type() {
+            DataType::UInt8 => Some(self.tick(series.as_primitive::<UInt8Type>().values(), times)),
+            DataType::UInt16 => Some(self.tick(series.as_primitive::<UInt16Type>().values(), times)),
+            DataType::UInt32 => Some(self.tick(series.as_primitive::<UInt32Type>().values(), times)),
+            _ => None,
+        }
+    }
+
+    /// For each row the number of its series (none: there is one) and the growing value.
+    fn numbers(&self, columns: &[ArrayRef]) -> Option<(Option<Vec<u64>>, Vec<i64>)> {
         let times: Vec<i64> = integers(columns.get(self.growing)?)?;
         let mut others = columns.iter().enumerate().filter(|(at, _)| *at != self.growing).map(|(_, array)| array);
         let series = match (others.next(), others.next(), others.next()) {
@@ -65,21 +82,18 @@ impl SeriesClock {
         Some((series, times))
     }
 
-    fn tick(&mut self, series: Option<&[u64]>, times: &[i64]) -> bool {
-        let Some(series) = series else {
-            return self.tick_one(times);
-        };
+    fn tick<N: Copy + Ord + Into<u64>>(&mut self, series: &[N], times: &[i64]) -> bool {
+        let largest: u64 = series.iter().copied().max().map_or(0, N::into);
+        let needed = largest.min(NUMBER_MAX - 1) as usize + 1;
+        if self.by_number.len() < needed {
+            self.by_number.resize(needed.next_power_of_two(), i64::MIN);
+        }
         let mut grows = true;
         for (number, time) in series.iter().zip(times) {
-            let latest = match *number < NUMBER_MAX {
-                true => {
-                    let at = *number as usize;
-                    if at >= self.by_number.len() {
-                        self.by_number.resize((at + 1).next_power_of_two(), i64::MIN);
-                    }
-                    &mut self.by_number[at]
-                }
-                false => self.by_hash.entry(*number).or_insert(i64::MIN),
+            let number: u64 = (*number).into();
+            let latest = match self.by_number.get_mut(number as usize) {
+                Some(latest) => latest,
+                None => self.by_hash.entry(number).or_insert(i64::MIN),
             };
             grows &= *time > *latest;
             *latest = (*latest).max(*time);
@@ -98,6 +112,19 @@ impl SeriesClock {
         self.by_number = vec![latest];
         grows
     }
+}
+
+/// The values of an array of 64-bit integers or times.
+fn longs(array: &ArrayRef) -> Option<&[i64]> {
+    use arrow::datatypes::TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+    Some(match array.data_type() {
+        DataType::Int64 => array.as_primitive::<Int64Type>().values(),
+        DataType::Timestamp(Second, _) => array.as_primitive::<TimestampSecondType>().values(),
+        DataType::Timestamp(Millisecond, _) => array.as_primitive::<TimestampMillisecondType>().values(),
+        DataType::Timestamp(Microsecond, _) => array.as_primitive::<TimestampMicrosecondType>().values(),
+        DataType::Timestamp(Nanosecond, _) => array.as_primitive::<TimestampNanosecondType>().values(),
+        _ => return None,
+    })
 }
 
 /// Integers, indices, dates and times as numbers; `None` for what is none, or does not fit.
@@ -120,10 +147,7 @@ fn integers(array: &ArrayRef) -> Option<Vec<i64>> {
             array.as_primitive::<UInt64Type>().values().iter().map(|value| i64::try_from(*value).ok()).collect()
         }
         DataType::Date32 => widened::<Date32Type>(array),
-        DataType::Timestamp(arrow::datatypes::TimeUnit::Second, _) => widened::<TimestampSecondType>(array),
-        DataType::Timestamp(arrow::datatypes::TimeUnit::Millisecond, _) => widened::<TimestampMillisecondType>(array),
-        DataType::Timestamp(arrow::datatypes::TimeUnit::Microsecond, _) => widened::<TimestampMicrosecondType>(array),
-        DataType::Timestamp(arrow::datatypes::TimeUnit::Nanosecond, _) => widened::<TimestampNanosecondType>(array),
+        DataType::Timestamp(..) => longs(array).map(<[i64]>::to_vec),
         _ => None,
     }
 }
