@@ -82,6 +82,7 @@ impl Batch {
 
     /// Creates a table that appears with the commit.
     pub fn create_table(&mut self, definition: &TableDefinition) -> Result<Table> {
+        self.check_name(&definition.name)?;
         let stage = self.open_stage()?;
         let table = self.engine.shared.store.create_table(definition, Some(stage))?;
         self.changes.note_created(&table);

@@ -59,9 +59,12 @@ impl Changes {
 
     /// Makes the commit fail with [`ErrorKind::Conflict`] if a chunk newer than `newest` is visible in the table.
     pub(crate) fn guard(&mut self, guard: Guard) {
-        if !self.guards.contains(&guard) {
-            self.guards.push(guard);
-        }
+        self.guards.push(guard);
+    }
+
+    /// Whether a table is guarded.
+    pub(crate) fn has_guard(&self, table: TableId) -> bool {
+        self.guards.iter().any(|guard| guard.table == table)
     }
 
     /// Whether the batch has looked at the store, or changed anything.
@@ -103,6 +106,12 @@ impl Batch {
         let store = Arc::clone(&shared.store);
         let overlay = Overlay { store, base, stage, tables: tables.clone(), removed, own };
         Ok(ReadSnapshot { inner: Arc::new(Inner { store: Box::new(overlay), tables, shared }) })
+    }
+
+    /// The tables as [`snapshot`](Self::snapshot) would give them; rows that wait go on waiting.
+    pub fn tables(&mut self) -> Result<Vec<Table>> {
+        let base = self.base()?;
+        Ok(self.changes.tables(&base))
     }
 
     /// A chunk of [`snapshot`](Self::snapshot) goes, and its successor comes. If somebody else changes the chunk before
@@ -155,8 +164,7 @@ impl Batch {
         let others = self.changes.tables(&base);
         let taken = |other: &&Table| other.id != table.id && same_name(&other.definition.name, &to.name);
         if let Some(other) = others.iter().find(taken) {
-            let message = format!("there is a table {} already", other.definition.name);
-            return Err(Error::new(ErrorKind::Exists, message));
+            return Err(exists(&other.definition.name));
         }
         self.forget_writer(table.id);
         if self.changes.created.iter().any(|created| created.id == table.id) {
@@ -174,6 +182,18 @@ impl Batch {
         match &self.changes.base {
             Some(base) => Ok(base.clone()),
             None => Ok(self.changes.base.insert(self.engine.snapshot()?).clone()),
+        }
+    }
+
+    /// Refuses a name that a table has. What the store had at the beginning is not pinned for that.
+    pub(crate) fn check_name(&self, name: &str) -> Result<()> {
+        let tables = match &self.changes.base {
+            Some(base) => self.changes.tables(base),
+            None => self.changes.tables(&self.engine.snapshot()?),
+        };
+        match tables.iter().find(|table| same_name(&table.definition.name, name)) {
+            Some(table) => Err(exists(&table.definition.name)),
+            None => Ok(()),
         }
     }
 
@@ -222,4 +242,8 @@ impl Batch {
         let id = ChunkId(self.engine.shared.next_own_chunk());
         self.own.push(OwnChunk { id, chunk: Arc::new(chunk) });
     }
+}
+
+fn exists(name: &str) -> Error {
+    Error::new(ErrorKind::Exists, format!("there is a table {name} already"))
 }

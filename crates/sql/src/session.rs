@@ -3,12 +3,14 @@
 mod declare;
 mod load;
 mod store;
+mod transaction;
 
+use self::transaction::{Bracket, Transaction};
 use crate::answer::{Answer, Rows};
 use crate::ddl::{table_definition, table_name};
 use crate::error::{as_sql_error, not_supported, sql_error};
 use crate::files::FileReader;
-use crate::insert::{insert_literals, insert_rows};
+use crate::insert::{LiteralRows, Target, append_rows, read_literals};
 use crate::parse::parse_declaring;
 use crate::provider::unknown_table;
 use crate::refuse::{reads_a_file, refuse_files, refused};
@@ -17,11 +19,12 @@ use crate::script::{Statement, Statements};
 use crate::show::{show_create, show_tables};
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, ErrorKind, Result, Table};
-use atsdb_engine::Engine;
+use atsdb_engine::{Batch, Engine};
 use datafusion::sql::sqlparser::ast::{
     CreateTable, ObjectName, ObjectType, ShowCreateObject, ShowStatementOptions, Statement as Ast,
 };
 use std::fmt;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -56,6 +59,8 @@ pub struct Session {
     /// Made by the first query: a program that only inserts and declares starts without.
     worker: Mutex<Option<Arc<Worker>>>,
     interrupt: Interrupt,
+    /// What has been begun and is not committed.
+    transaction: Mutex<Option<Transaction>>,
     /// Who opens the files that statements name; without, none is opened.
     files: Option<Arc<dyn FileReader>>,
 }
@@ -81,7 +86,14 @@ impl InterruptHandle {
 impl Session {
     /// A session over an engine. Cheap: threads are started by the first query.
     pub fn new(engine: Engine, options: SessionOptions) -> Result<Self> {
-        Ok(Self { engine, options, worker: Mutex::new(None), interrupt: Interrupt::default(), files: None })
+        Ok(Self {
+            engine,
+            options,
+            worker: Mutex::new(None),
+            interrupt: Interrupt::default(),
+            transaction: Mutex::new(None),
+            files: None,
+        })
     }
 
     /// The engine.
@@ -107,15 +119,29 @@ impl Session {
     pub fn execute(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
         self.interrupt.reset();
         match first_word(statement.text()).as_str() {
-            "INSERT" => match insert_literals(&self.engine, statement.text(), params, &self.interrupt)? {
-                Some(answer) => Ok(answer),
+            "INSERT" | "REPLACE" => match read_literals(|| self.tables(), statement.text(), params, &self.interrupt)? {
+                Some(rows) => self.insert_literals(&rows),
                 None => self.query(statement, params),
             },
-            "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "REPLACE" | "" => {
+            "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "" => {
                 self.query(statement, params)
+            }
+            "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => {
+                match Bracket::of(statement.text())? {
+                    Some(bracket) => self.bracket(bracket),
+                    None => self.declare(statement, params),
+                }
             }
             _ => self.declare(statement, params),
         }
+    }
+
+    fn insert_literals(&self, rows: &LiteralRows) -> Result<Answer> {
+        let append = |batch: &mut Batch| {
+            rows.batches.iter().try_for_each(|arrays| batch.append_with(&rows.table, arrays, rows.policy))?;
+            Ok(rows.row_count)
+        };
+        self.insert(append)
     }
 
     fn query(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
@@ -123,14 +149,31 @@ impl Session {
             text: statement.text().to_owned(),
             place: statement.place(),
             params: params.to_vec(),
-            snapshot: self.engine.snapshot()?,
+            snapshot: self.snapshot()?,
         };
         let Started { insert, rows } = self.worker()?.start(query, &self.interrupt)?;
         let rows = Rows::query(rows);
         match insert {
-            Some(target) => insert_rows(&self.engine, &target, rows),
+            Some(target) => self.insert_rows(&target, rows),
             None => Ok(Answer::Rows(rows)),
         }
+    }
+
+    /// Inserts what a query answers, by position.
+    fn insert_rows(&self, target: &Target, rows: Rows) -> Result<Answer> {
+        let (table, _) = target.resolve_among(&self.tables()?)?;
+        self.insert(|batch| append_rows(batch, &table, target, rows))
+    }
+
+    /// Does what appends rows. They count but for those that are left out as their key is there.
+    fn insert(&self, append: impl FnOnce(&mut Batch) -> Result<u64>) -> Result<Answer> {
+        let (row_count, before, kept_out) = self.with_batch(|batch| {
+            let kept_out = batch.kept_out();
+            let before = kept_out.load(Ordering::Relaxed);
+            Ok((append(batch)?, before, kept_out))
+        })?;
+        let kept_out = kept_out.load(Ordering::Relaxed) - before;
+        Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count.saturating_sub(kept_out)) })
     }
 
     fn worker(&self) -> Result<Arc<Worker>> {
@@ -163,7 +206,7 @@ impl Session {
                 self.drop_index(&names, table.as_ref(), if_exists)
             }
             Ast::Drop { object_type, .. } => Err(not_supported(format_args!("DROP {object_type}"))),
-            Ast::ShowTables { show_options, .. } if is_plain(&show_options) => show_tables(&self.engine.tables()?),
+            Ast::ShowTables { show_options, .. } if is_plain(&show_options) => show_tables(&self.tables()?),
             Ast::ShowTables { .. } => Err(not_supported("SHOW TABLES with conditions")),
             Ast::ShowCreate { obj_type: ShowCreateObject::Table | ShowCreateObject::View, obj_name } => {
                 show_create(&self.table(&obj_name)?.definition)
@@ -180,7 +223,7 @@ impl Session {
 
     fn create_table(&self, create: &CreateTable) -> Result<Answer> {
         let definition = table_definition(create)?;
-        match self.engine.create_table(&definition) {
+        match self.create(&definition) {
             Err(error) if error.kind() == ErrorKind::Exists && create.if_not_exists => {}
             Err(error) if error.kind() == ErrorKind::Exists => {
                 return Err(error.with_hint("CREATE TABLE IF NOT EXISTS leaves it as it is"));
@@ -204,15 +247,13 @@ impl Session {
                 Err(error) => return Err(error),
             }
         }
-        for table in &tables {
-            self.engine.drop_table(table)?;
-        }
+        self.drop_all(&tables)?;
         Ok(Answer::Done { verb: kind.verb(), row_count: None })
     }
 
     fn table(&self, name: &ObjectName) -> Result<Table> {
         let name = table_name(name)?;
-        let tables = self.engine.tables()?;
+        let tables = self.tables()?;
         match tables.iter().find(|table| same_name(&table.definition.name, &name)) {
             Some(table) => Ok(table.clone()),
             None => Err(unknown_table(&name, &tables)),

@@ -81,7 +81,7 @@ impl Batch {
         let settled = snapshot.and_then(|snapshot| keyed.settle(&table, &waiting, grows, &snapshot));
         self.keyed.tables.insert(id, (table.clone(), keyed));
         let settled = settled?;
-        if !self.changes.has_created(id) {
+        if !self.changes.has_created(id) && !self.changes.has_guard(id) {
             let newest = self.base()?.inner.store.newest_chunk()?;
             self.changes.guard(Guard { table: id, newest });
         }

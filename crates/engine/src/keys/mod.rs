@@ -18,10 +18,9 @@ pub(crate) use batch::KeyedTables;
 pub(crate) use turns::Turns;
 
 use crate::rewrite::Rewrite;
-use crate::slice_buffer::{filter_rows, internal, times_of};
+use crate::slice_buffer::{filter_rows, internal};
 use crate::snapshot::ReadSnapshot;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
-use arrow::compute::{max, min};
 use arrow::datatypes::DataType;
 use arrow::util::display::array_value_to_string;
 use atsdb_core::{
@@ -42,8 +41,8 @@ type KeyColumns = Vec<ArrayRef>;
 pub(crate) struct Key {
     /// Where its columns stand in the table's definition.
     positions: Vec<usize>,
-    /// Whether the time column is among them.
-    has_time: bool,
+    /// Which of them is the time column.
+    time: Option<usize>,
 }
 
 /// The rows of one table with keys, on their way.
@@ -82,17 +81,14 @@ impl Key {
             position.ok_or_else(|| Error::internal(format!("table {}: no key column", definition.name)))
         };
         let positions = unique.columns.iter().map(|id| position(*id)).collect::<Result<_>>()?;
-        let has_time = definition.time.is_some_and(|time| unique.columns.contains(&time.column));
-        Ok(Self { positions, has_time })
+        let time = definition.time.and_then(|time| unique.columns.iter().position(|id| *id == time.column));
+        Ok(Self { positions, time })
     }
 
     /// Which of its columns is expected to grow: the time, else the last that counts.
     fn growing(&self, definition: &TableDefinition) -> Option<usize> {
-        let columns = || self.positions.iter().map(|position| &definition.columns[*position]).enumerate();
-        let time = definition.time.map(|time| time.column);
-        let is_time = columns().find(|(_, column)| Some(column.id) == time);
-        let growing = is_time.or_else(|| columns().filter(|(_, column)| column.column_type.can_be_time()).last());
-        growing.map(|(at, _)| at)
+        let counts = |position: &usize| definition.columns[*position].column_type.can_be_time();
+        self.time.or_else(|| self.positions.iter().rposition(counts))
     }
 
     fn columns(&self, rows: &RecordBatch) -> KeyColumns {
@@ -162,7 +158,7 @@ impl KeyedRows {
             batches.iter().for_each(|columns| scope.widen(columns));
             scopes.push(scope);
         }
-        let range = self.range(&table.definition, &waiting.rows)?;
+        let range = self.range(&table.definition, &scopes);
         let candidates = Candidates::of(snapshot, table, &self.keys, &scopes, range)?;
         if grows && candidates.is_empty() {
             return Ok(Settled { rows: waiting.rows.clone(), ..Settled::default() });
@@ -195,22 +191,19 @@ impl KeyedRows {
     }
 
     /// The times in which rows of the same keys can lie.
-    fn range(&self, definition: &TableDefinition, rows: &[RecordBatch]) -> Result<TimeRange> {
-        if !self.keys.iter().all(|key| key.has_time) {
-            return Ok(TimeRange::ALL);
-        }
+    fn range(&self, definition: &TableDefinition, scopes: &[Scope]) -> TimeRange {
         let mut ends: Option<(i64, i64)> = None;
-        for rows in rows {
-            if let Some(times) = times_of(definition, rows)?
-                && let (Some(first), Some(last)) = (min(&times), max(&times))
-            {
-                ends = Some(ends.map_or((first, last), |(start, end)| (start.min(first), end.max(last))));
-            }
+        for (key, scope) in self.keys.iter().zip(scopes) {
+            let Some((first, last)) = key.time.and_then(|time| scope.integers(time)) else { return TimeRange::ALL };
+            ends = Some(ends.map_or((first, last), |(start, end)| (start.min(first), end.max(last))));
         }
-        Ok(match ends {
-            Some((first, last)) => TimeRange { start: Some(first), end: last.checked_add(1) },
+        let scaled = |time: i64| time.checked_mul(definition.time_scale());
+        match ends {
+            Some((first, last)) => {
+                TimeRange { start: scaled(first), end: scaled(last).and_then(|last| last.checked_add(1)) }
+            }
             None => TimeRange::ALL,
-        })
+        }
     }
 }
 

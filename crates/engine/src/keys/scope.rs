@@ -46,6 +46,17 @@ impl Scope {
         }
     }
 
+    /// Between which integers a column lies; `None` if it is of another type, or nothing is known.
+    pub(crate) fn integers(&self, column: usize) -> Option<(i64, i64)> {
+        match self.columns.get(column)? {
+            Reach::Between(Bound::Int(min), Bound::Int(max)) => Some((*min, *max)),
+            Reach::Between(Bound::UInt(min), Bound::UInt(max)) => {
+                Some((i64::try_from(*min).ok()?, i64::try_from(*max).ok()?))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether a chunk of these statistics, one for each column, may hold a row of the same key.
     pub(crate) fn meets(&self, row_count: u32, statistics: &[ColumnStatistics]) -> bool {
         self.columns.iter().zip(statistics).all(|(reach, chunk)| match (reach, &chunk.min, &chunk.max) {
