@@ -62,6 +62,16 @@ impl Changes {
         self.guards.push(guard);
     }
 
+    /// What must not have changed meanwhile.
+    pub(crate) fn guards(&self) -> &[Guard] {
+        &self.guards
+    }
+
+    /// Moves the guards up: what is there up to this chunk has been looked at.
+    pub(crate) fn move_guards(&mut self, newest: ChunkId) {
+        self.guards.iter_mut().for_each(|guard| guard.newest = guard.newest.max(newest));
+    }
+
     /// Whether a table is guarded.
     pub(crate) fn has_guard(&self, table: TableId) -> bool {
         self.guards.iter().any(|guard| guard.table == table)

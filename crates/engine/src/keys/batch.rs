@@ -97,12 +97,12 @@ impl Batch {
     pub(crate) fn commit_in_turn(mut self) -> Result<Outcome> {
         let waiting = self.keyed.waiting();
         if waiting.is_empty() {
-            return self.commit_once().map_err(with_hint);
+            return self.commit_settled();
         }
         let turns: Vec<_> = waiting.iter().map(|table| self.engine.shared.turns.of(*table)).collect();
         let _turns: Vec<_> = turns.iter().map(|turn| turn.lock().unwrap_or_else(PoisonError::into_inner)).collect();
         if self.has_rows() || self.changes.has_looked() {
-            return self.commit_once().map_err(with_hint);
+            return self.commit_settled();
         }
         let held: Vec<_> = waiting.iter().filter_map(|table| self.keyed.tables.get(table)?.1.held(*table)).collect();
         let kept_out = self.keyed.kept_out.load(Ordering::Relaxed);
@@ -121,6 +121,12 @@ impl Batch {
             }
         }
         self.commit_once().map_err(with_hint)
+    }
+
+    /// Commits what can no longer be settled again.
+    fn commit_settled(mut self) -> Result<Outcome> {
+        self.settle()?;
+        self.look_again().and_then(|()| self.commit_once()).map_err(with_hint)
     }
 }
 

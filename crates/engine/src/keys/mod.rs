@@ -6,6 +6,7 @@
 //! [`Scope`] tells by the chunks' statistics that the store can have none of them, and only where neither helps are
 //! keys hashed ([`Groups`]) and chunks read ([`probe`]). Not owned: the batch, and the guard with which it commits.
 
+mod again;
 mod batch;
 mod clock;
 mod groups;

@@ -70,6 +70,18 @@ impl Scope {
     }
 }
 
+/// Whether two chunks, by their row counts and statistics, may hold rows of the same key.
+pub(crate) fn may_meet(a: (u32, &[ColumnStatistics]), b: (u32, &[ColumnStatistics])) -> bool {
+    a.1.iter().zip(b.1).all(|(one, other)| {
+        let apart = |max: &Option<Bound>, min: &Option<Bound>| match (max, min) {
+            (Some(max), Some(min)) => compare(max, min) == Some(Ordering::Less),
+            _ => false,
+        };
+        let all_null = one.null_count >= a.0 || other.null_count >= b.0;
+        !all_null && !apart(&one.max, &other.min) && !apart(&other.max, &one.min)
+    })
+}
+
 fn reach_of(array: &ArrayRef) -> Reach {
     fn numbers<T: ArrowPrimitiveType>(array: &ArrayRef, bound: impl Fn(T::Native) -> Bound) -> Reach
     where

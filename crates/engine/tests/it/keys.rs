@@ -77,6 +77,31 @@ fn a_batch_sees_its_own_rows_after_they_became_chunks() {
 }
 
 #[test]
+fn a_batch_that_was_settled_early_does_not_mind_sealing_but_others_keys() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let table = engine.create_table(&keyed(&[&["sensor", "time"]])).unwrap();
+        support::append(&engine, &table, &[row(1, "a", "ok", 1), row(9, "b", "ok", 1)]);
+        support::append(&engine, &table, &[row(1, "b", "ok", 1)]);
+        let begun = |row: Row| {
+            let mut batch = engine.batch(None);
+            batch.append(&table, &batch_of(&[row])).unwrap();
+            batch.settle_keys().unwrap();
+            batch
+        };
+        let batch = begun(row(5, "a", "ok", 2));
+        engine.recompress(Some(&table)).unwrap();
+        support::append(&engine, &table, &[row(6, "a", "ok", 1)]);
+        batch.commit().unwrap();
+        let batch = begun(row(7, "a", "ok", 2));
+        support::append(&engine, &table, &[row(7, "a", "ok", 1)]);
+        engine.recompress(Some(&table)).unwrap();
+        assert_eq!(batch.commit().unwrap_err().kind(), ErrorKind::Conflict);
+        assert_eq!(read_all(&engine, &table).unwrap().len(), 6);
+    }
+}
+
+#[test]
 fn of_many_that_insert_the_same_keys_exactly_one_wins_each() {
     const KEYS: i64 = 40;
     let folder = tempfile::tempdir().unwrap();
