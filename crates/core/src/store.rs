@@ -263,6 +263,9 @@ pub trait Snapshot: Send + Sync {
     /// A table's visible chunks that have a time in the range, by slice, then by number.
     fn chunks(&self, table: TableId, range: TimeRange) -> Result<Vec<ChunkEntry>>;
 
+    /// A number that no visible chunk is above, and that chunks of all later commits are above: for a [`Guard`].
+    fn newest_chunk(&self) -> Result<ChunkId>;
+
     /// The dictionary of a mapped column from index `first` on, in order of index. It holds at least the strings
     /// that the snapshot's chunks use; later ones may follow.
     fn mapping(&self, table: TableId, column: ColumnId, first: u32) -> Result<Vec<Vec<u8>>>;

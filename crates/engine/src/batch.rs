@@ -8,6 +8,7 @@ use crate::coerce::coerce;
 use crate::encode::encode_fresh;
 use crate::engine::{Engine, Shared};
 use crate::interner::Interner;
+use crate::keys::KeyedTables;
 use crate::overlay::OwnChunk;
 use crate::slice_buffer::{ChunkRows, SliceBuffer, internal};
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, RecordBatch};
@@ -15,8 +16,8 @@ use arrow::buffer::{NullBuffer, ScalarBuffer};
 use arrow::datatypes::{DataType, Schema, SchemaRef, UInt8Type, UInt16Type, UInt32Type};
 use atsdb_codec::stored_type;
 use atsdb_core::{
-    BatchId, Change, Column, Error, ErrorKind, MapWidth, NewChunk, Outcome, Result, StageId, Table, TableDefinition,
-    TableId,
+    BatchId, Change, Column, ConflictPolicy, Error, ErrorKind, MapWidth, NewChunk, Outcome, Result, StageId, Table,
+    TableDefinition, TableId,
 };
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -43,6 +44,8 @@ pub struct Batch {
     pub(crate) own: Vec<OwnChunk>,
     own_bytes: usize,
     pub(crate) changes: Changes,
+    /// Rows of tables with keys, before they go on.
+    pub(crate) keyed: KeyedTables,
     outstanding: usize,
     sender: Sender<Result<Option<NewChunk>>>,
     receiver: Receiver<Result<Option<NewChunk>>>,
@@ -69,6 +72,7 @@ impl Batch {
             own: Vec::new(),
             own_bytes: 0,
             changes: Changes::default(),
+            keyed: KeyedTables::default(),
             outstanding: 0,
             sender,
             receiver,
@@ -88,12 +92,17 @@ impl Batch {
     /// Adds rows. Columns are found by name; nullable ones may be missing; types are converted where nothing is
     /// lost. Times come in any order. After an error the batch should be dropped.
     pub fn append(&mut self, table: &Table, rows: &RecordBatch) -> Result<()> {
+        self.append_with(table, rows, table.definition.on_conflict)
+    }
+
+    /// The same with another policy than the table's for rows whose key is there already.
+    pub fn append_with(&mut self, table: &Table, rows: &RecordBatch, policy: ConflictPolicy) -> Result<()> {
         let columns = coerce(&table.definition, rows)?;
         let row_count = rows.num_rows();
         let shared = Arc::clone(&self.engine.shared);
         let writer = self.writer(table);
         let stored = writer.map_strings(&shared, columns)?;
-        self.push_stored(table, stored, row_count)
+        self.push_with(table, stored, row_count, policy)
     }
 
     /// Gives the batch its id.
@@ -108,13 +117,32 @@ impl Batch {
 
     /// Adds columns in stored form.
     pub(crate) fn push_stored(&mut self, table: &Table, columns: Vec<ArrayRef>, row_count: usize) -> Result<()> {
+        self.push_with(table, columns, row_count, table.definition.on_conflict)
+    }
+
+    fn push_with(
+        &mut self,
+        table: &Table,
+        columns: Vec<ArrayRef>,
+        row_count: usize,
+        policy: ConflictPolicy,
+    ) -> Result<()> {
         let writer = self.writer(table);
         let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(row_count));
         let rows =
             RecordBatch::try_new_with_options(Arc::clone(&writer.schema), columns, &options).map_err(internal)?;
+        self.row_count += row_count as u64;
+        match table.definition.has_unique() {
+            true => self.push_keyed(table, rows, policy),
+            false => self.push_rows(table, rows),
+        }
+    }
+
+    /// Sends rows on their way into chunks.
+    pub(crate) fn push_rows(&mut self, table: &Table, rows: RecordBatch) -> Result<()> {
+        let writer = self.writer(table);
         let definition = Arc::clone(&writer.definition);
         let full = writer.slices.push(&definition, rows)?;
-        self.row_count += row_count as u64;
         for chunk in full {
             self.encode(table.id, &definition, chunk)?;
         }
@@ -124,7 +152,12 @@ impl Batch {
 
     /// Makes everything visible, in one step. With [`Outcome::Duplicate`] a batch of the same id had been
     /// committed before, and this one is dropped.
-    pub fn commit(mut self) -> Result<Outcome> {
+    pub fn commit(self) -> Result<Outcome> {
+        self.commit_in_turn()
+    }
+
+    /// One attempt to commit.
+    pub(crate) fn commit_once(&mut self) -> Result<Outcome> {
         self.settle()?;
         let stage = self.stage.take();
         if stage.is_none() && self.own.is_empty() && self.id.is_none() && self.changes.is_empty() {
@@ -133,7 +166,7 @@ impl Batch {
         // A snapshot that is still held keeps its own copy.
         let own = std::mem::take(&mut self.own).into_iter();
         let add = own.map(|own| Arc::try_unwrap(own.chunk).unwrap_or_else(|shared| (*shared).clone())).collect();
-        let mut change = Change { batch: self.id.take(), stage, add, ..Change::default() };
+        let mut change = Change { batch: self.id.clone(), stage, add, ..Change::default() };
         self.changes.fill(&mut change);
         let shared = &self.engine.shared;
         let result = shared.committer.commit(shared.store.as_ref(), change, shared.environment.now_ms());
@@ -168,6 +201,7 @@ impl Batch {
 
     /// Turns every row that waits into chunks, and waits for their encoding.
     pub(crate) fn settle(&mut self) -> Result<()> {
+        self.settle_keys()?;
         self.drain()?;
         while self.outstanding > 0 {
             self.receive()?;
@@ -177,13 +211,32 @@ impl Batch {
 
     /// Takes the rows of a table out of what waits and of what is in memory.
     pub(crate) fn forget_rows(&mut self, table: TableId) {
+        self.keyed.forget(table);
         self.writers.remove(&table);
         self.own.retain(|own| own.chunk.table != table);
     }
 
     /// Rows that come from now on keep to the definition that comes with them. None may wait.
     pub(crate) fn forget_writer(&mut self, table: TableId) {
+        self.keyed.forget(table);
         self.writers.remove(&table);
+    }
+
+    /// Whether rows wait, or became chunks.
+    pub(crate) fn has_rows(&self) -> bool {
+        let waits = self.writers.values().any(|writer| writer.slices.byte_count() > 0);
+        waits || self.outstanding > 0 || !self.own.is_empty() || self.stage.is_some()
+    }
+
+    /// Forgets all but the rows of tables with keys that are not settled: the batch begins anew.
+    pub(crate) fn start_anew(&mut self) -> Result<()> {
+        self.own.clear();
+        self.own_bytes = 0;
+        self.changes = Changes::default();
+        match self.stage.take() {
+            Some(stage) => self.engine.shared.store.abandon_stage(stage),
+            None => Ok(()),
+        }
     }
 
     /// Turns every row that waits into chunks.

@@ -58,9 +58,33 @@ impl Changes {
     }
 
     /// Makes the commit fail with [`ErrorKind::Conflict`] if a chunk newer than `newest` is visible in the table.
-    #[allow(dead_code, reason = "for whoever decides by what the table holds")]
     pub(crate) fn guard(&mut self, guard: Guard) {
         self.guards.push(guard);
+    }
+
+    /// What must not have changed meanwhile.
+    pub(crate) fn guards(&self) -> &[Guard] {
+        &self.guards
+    }
+
+    /// Moves the guards up: what is there up to this chunk has been looked at.
+    pub(crate) fn move_guards(&mut self, newest: ChunkId) {
+        self.guards.iter_mut().for_each(|guard| guard.newest = guard.newest.max(newest));
+    }
+
+    /// Whether a table is guarded.
+    pub(crate) fn has_guard(&self, table: TableId) -> bool {
+        self.guards.iter().any(|guard| guard.table == table)
+    }
+
+    /// Whether the batch has looked at the store, or changed anything.
+    pub(crate) fn has_looked(&self) -> bool {
+        self.base.is_some() || !self.is_empty() || !self.created.is_empty()
+    }
+
+    /// Whether the batch itself made the table.
+    pub(crate) fn has_created(&self, table: TableId) -> bool {
+        self.created.iter().any(|created| created.id == table)
     }
 
     fn tables(&self, base: &ReadSnapshot) -> Vec<Table> {
@@ -103,6 +127,7 @@ impl Batch {
     /// A chunk of [`snapshot`](Self::snapshot) goes, and its successor comes. If somebody else changes the chunk before
     /// the commit, that is [`ErrorKind::Conflict`].
     pub fn replace(&mut self, table: &Table, chunk: ChunkId, successor: Option<NewChunk>) -> Result<()> {
+        self.keyed.note_rewritten(table.id);
         self.remove_chunk(table.id, chunk)?;
         match successor {
             Some(successor) => self.keep(successor),

@@ -6,6 +6,7 @@ use crate::cache::{CacheStats, ColumnCache};
 use crate::commit::Committer;
 use crate::dictionary::Dictionaries;
 use crate::environment::{Environment, SystemEnvironment};
+use crate::keys::Turns;
 use crate::maintenance::Maintenance;
 use crate::snapshot::ReadSnapshot;
 use crate::workers::Workers;
@@ -57,6 +58,8 @@ pub(crate) struct Shared {
     pub(crate) cache: ColumnCache,
     /// Numbers that were given to chunks in batches' memory.
     pub(crate) own_chunks: AtomicI64,
+    /// Whose turn it is to commit rows with keys.
+    pub(crate) turns: Turns,
 }
 
 impl Shared {
@@ -83,6 +86,7 @@ impl Engine {
             dictionaries: Dictionaries::default(),
             cache: ColumnCache::new(options.cache_bytes),
             own_chunks: AtomicI64::new(0),
+            turns: Turns::default(),
         });
         let maintenance = if options.maintenance { Some(Arc::new(Maintenance::start(&shared)?)) } else { None };
         Ok(Self { shared, maintenance })

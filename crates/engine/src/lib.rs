@@ -17,6 +17,7 @@ mod encode;
 pub mod engine;
 pub mod environment;
 mod interner;
+mod keys;
 pub mod latest;
 pub mod maintenance;
 mod membership;

@@ -71,6 +71,10 @@ impl Snapshot for Overlay {
         Ok(entries)
     }
 
+    fn newest_chunk(&self) -> Result<ChunkId> {
+        self.base.inner.store.newest_chunk()
+    }
+
     fn mapping(&self, table: TableId, column: ColumnId, first: u32) -> Result<Vec<Vec<u8>>> {
         if let Some(stage) = self.stage.as_ref().filter(|stage| stage.tables.contains(&table)) {
             return stage.snapshot.mapping(table, column, first);

@@ -38,6 +38,10 @@ impl Snapshot for MemorySnapshot {
         Ok(entries.filter(|entry| range.overlaps(entry.time_min, entry.time_max)).cloned().collect())
     }
 
+    fn newest_chunk(&self) -> Result<ChunkId> {
+        Ok(self.view.chunks.last_key_value().map_or(ChunkId(0), |(id, _)| *id))
+    }
+
     fn mapping(&self, table: TableId, column: ColumnId, first: u32) -> Result<Vec<Vec<u8>>> {
         let stored = self.view.tables.get(&table);
         Ok(stored.map_or_else(Vec::new, |stored| mapping::read(&stored.dictionaries, column, first)))

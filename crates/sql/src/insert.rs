@@ -3,6 +3,7 @@
 
 use crate::answer::Rows;
 use crate::assign::assign;
+use crate::conflict::OnDuplicate;
 use crate::ddl::defaults::{default_array, default_type};
 use crate::error::{as_sql_error, not_supported, sql_error};
 use crate::insert_text::{InsertText, Step};
@@ -12,7 +13,7 @@ use crate::runtime::Interrupt;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, new_null_array};
 use arrow::datatypes::{DataType, Field, Schema};
 use atsdb_core::name::same_name;
-use atsdb_core::{Column, Error, ErrorKind, Result, Table};
+use atsdb_core::{Column, ConflictPolicy, Error, ErrorKind, Result, Table};
 use atsdb_engine::Batch;
 use datafusion::sql::sqlparser::ast::{Insert, ObjectName, TableObject};
 use std::sync::Arc;
@@ -25,6 +26,7 @@ const GATHERED_VALUES_MAX: usize = 1 << 18;
 pub(crate) struct Target {
     pub(crate) table: String,
     pub(crate) columns: Option<Vec<String>>,
+    pub(crate) on_duplicate: OnDuplicate,
 }
 
 impl Target {
@@ -34,10 +36,6 @@ impl Target {
             return Err(not_supported("INSERT INTO anything but a table"));
         };
         let refused = [
-            (insert.replace_into, "REPLACE INTO"),
-            (insert.or.is_some(), "INSERT OR ..."),
-            (insert.ignore, "INSERT IGNORE"),
-            (insert.on.is_some(), "ON CONFLICT or ON DUPLICATE KEY"),
             (insert.returning.is_some() || insert.output.is_some(), "RETURNING"),
             (insert.overwrite, "INSERT OVERWRITE"),
             (insert.partitioned.is_some(), "PARTITION"),
@@ -52,12 +50,12 @@ impl Target {
         let last = |name: &ObjectName| name.0.last().and_then(|part| part.as_ident()).map(|ident| ident.value.clone());
         let columns: Option<Vec<String>> = insert.columns.iter().map(last).collect();
         let columns = columns.filter(|columns| !columns.is_empty());
-        Ok(Self { table: crate::ddl::table_name(name)?, columns })
+        Ok(Self { table: crate::ddl::table_name(name)?, columns, on_duplicate: OnDuplicate::of(insert)? })
     }
 
     /// All columns of a table.
     pub(crate) fn all_of(table: &Table) -> Self {
-        Self { table: table.definition.name.clone(), columns: None }
+        Self { table: table.definition.name.clone(), columns: None, on_duplicate: OnDuplicate::default() }
     }
 
     /// The table, and where the columns stand in it.
@@ -104,6 +102,7 @@ impl Target {
 #[derive(Debug)]
 pub(crate) struct LiteralRows {
     pub(crate) table: Table,
+    pub(crate) policy: ConflictPolicy,
     pub(crate) batches: Vec<RecordBatch>,
     pub(crate) row_count: u64,
 }
@@ -122,8 +121,10 @@ pub(crate) fn read_literals(
     if step == Step::NotPlain {
         return Ok(None);
     }
-    let target = Target { table: std::mem::take(&mut insert.table), columns: insert.columns.take() };
+    let (columns, on_duplicate) = (insert.columns.take(), insert.on_duplicate.clone());
+    let target = Target { table: std::mem::take(&mut insert.table), columns, on_duplicate };
     let (table, positions) = target.resolve_among(&tables()?)?;
+    let policy = target.on_duplicate.policy(&table)?;
     let mut columns: Vec<LiteralColumn> =
         positions.iter().map(|position| LiteralColumn::new(&table.definition.columns[*position])).collect();
     let unnamed = Unnamed::of(&table, &positions);
@@ -163,12 +164,13 @@ pub(crate) fn read_literals(
     if gathered > 0 {
         batches.push(flush(&mut columns)?);
     }
-    Ok(Some(LiteralRows { table, batches, row_count }))
+    Ok(Some(LiteralRows { table, policy, batches, row_count }))
 }
 
 /// Adds what a query answers to a batch, by position. Says how many rows.
 pub(crate) fn append_rows(batch: &mut Batch, table: &Table, target: &Target, rows: Rows) -> Result<u64> {
     let positions = target.positions(table)?;
+    let policy = target.on_duplicate.policy(table)?;
     let found = rows.schema().fields().len();
     if found != positions.len() {
         return Err(wrong_width(table, found, positions.len()));
@@ -189,7 +191,7 @@ pub(crate) fn append_rows(batch: &mut Batch, table: &Table, target: &Target, row
         arrays.extend(unnamed.arrays(rows.num_rows())?);
         let renamed = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays);
         let renamed = renamed.map_err(|error| Error::internal(error.to_string()))?;
-        batch.append(table, &renamed).map_err(|error| match (error.kind(), row_count) {
+        batch.append_with(table, &renamed, policy).map_err(|error| match (error.kind(), row_count) {
             (ErrorKind::InvalidValue, 1..) => error.context(format_args!("after {row_count} rows")),
             _ => error,
         })?;

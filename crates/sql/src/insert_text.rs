@@ -1,8 +1,9 @@
 //! Reading `INSERT INTO table (columns) VALUES (literals), ...` straight from its text, without syntax tree and
 //! plan, row by row. Anything else is "not plain" and goes the general way.
 
+use crate::conflict::OnDuplicate;
 use crate::params::{bound, is_number};
-use atsdb_core::Result;
+use atsdb_core::{ConflictPolicy, Result};
 use std::borrow::Cow;
 
 /// A literal as it is written.
@@ -32,6 +33,7 @@ pub(crate) struct InsertText<'a> {
     params: &'a [(String, String)],
     pub(crate) table: String,
     pub(crate) columns: Option<Vec<String>>,
+    pub(crate) on_duplicate: OnDuplicate,
     has_rows: bool,
 }
 
@@ -39,9 +41,7 @@ impl<'a> InsertText<'a> {
     /// Reads up to and with `VALUES`; `None` if the text is not plain.
     pub(crate) fn begin(text: &'a str, params: &'a [(String, String)]) -> Option<Self> {
         let mut reader = Reader { text, at: 0 };
-        if !reader.keyword("INSERT") || !reader.keyword("INTO") {
-            return None;
-        }
+        let on_duplicate = reader.opening()?;
         let mut table = reader.name()?;
         if reader.take(b'.') {
             let known = ["main", "public"].iter().any(|known| known.eq_ignore_ascii_case(&table));
@@ -51,7 +51,7 @@ impl<'a> InsertText<'a> {
         if !reader.keyword("VALUES") && !reader.keyword("VALUE") {
             return None;
         }
-        Some(Self { reader, params, table, columns, has_rows: false })
+        Some(Self { reader, params, table, columns, on_duplicate, has_rows: false })
     }
 
     /// Reads one row into `row`, which is cleared first.
@@ -131,6 +131,27 @@ impl<'a> Reader<'a> {
         let found = self.word().eq_ignore_ascii_case(keyword);
         self.at += if found { keyword.len() } else { 0 };
         found
+    }
+
+    /// Up to and with `INTO`: what becomes of rows whose key is there.
+    fn opening(&mut self) -> Option<OnDuplicate> {
+        let by_word = match self.keyword("REPLACE") {
+            true => ConflictPolicy::Replace.into(),
+            false if !self.keyword("INSERT") => return None,
+            false if self.keyword("IGNORE") => ConflictPolicy::Keep.into(),
+            false if self.keyword("OR") => {
+                let words = [
+                    ("REPLACE", ConflictPolicy::Replace),
+                    ("IGNORE", ConflictPolicy::Keep),
+                    ("ABORT", ConflictPolicy::Error),
+                    ("FAIL", ConflictPolicy::Error),
+                    ("ROLLBACK", ConflictPolicy::Error),
+                ];
+                words.into_iter().find(|(word, _)| self.keyword(word))?.1.into()
+            }
+            false => OnDuplicate::default(),
+        };
+        self.keyword("INTO").then_some(by_word)
     }
 
     fn name(&mut self) -> Option<String> {

@@ -11,6 +11,7 @@ mod assign;
 mod bounded_functions;
 mod catalogue;
 mod compare_times;
+mod conflict;
 mod constant_in;
 mod ddl;
 mod distinct_from;

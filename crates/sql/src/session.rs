@@ -19,11 +19,12 @@ use crate::script::{Statement, Statements};
 use crate::show::{show_create, show_tables};
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, ErrorKind, Result, Table};
-use atsdb_engine::Engine;
+use atsdb_engine::{Batch, Engine};
 use datafusion::sql::sqlparser::ast::{
     CreateTable, ObjectName, ObjectType, ShowCreateObject, ShowStatementOptions, Statement as Ast,
 };
 use std::fmt;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -118,11 +119,11 @@ impl Session {
     pub fn execute(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
         self.interrupt.reset();
         match first_word(statement.text()).as_str() {
-            "INSERT" => match read_literals(|| self.tables(), statement.text(), params, &self.interrupt)? {
+            "INSERT" | "REPLACE" => match read_literals(|| self.tables(), statement.text(), params, &self.interrupt)? {
                 Some(rows) => self.insert_literals(&rows),
                 None => self.query(statement, params),
             },
-            "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "REPLACE" | "" => {
+            "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "" => {
                 self.query(statement, params)
             }
             "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => {
@@ -136,8 +137,11 @@ impl Session {
     }
 
     fn insert_literals(&self, rows: &LiteralRows) -> Result<Answer> {
-        self.with_batch(|batch| rows.batches.iter().try_for_each(|arrays| batch.append(&rows.table, arrays)))?;
-        Ok(Answer::Done { verb: "INSERT", row_count: Some(rows.row_count) })
+        let append = |batch: &mut Batch| {
+            rows.batches.iter().try_for_each(|arrays| batch.append_with(&rows.table, arrays, rows.policy))?;
+            Ok(rows.row_count)
+        };
+        self.insert(append)
     }
 
     fn query(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
@@ -158,8 +162,18 @@ impl Session {
     /// Inserts what a query answers, by position.
     fn insert_rows(&self, target: &Target, rows: Rows) -> Result<Answer> {
         let (table, _) = target.resolve_among(&self.tables()?)?;
-        let row_count = self.with_batch(|batch| append_rows(batch, &table, target, rows))?;
-        Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count) })
+        self.insert(|batch| append_rows(batch, &table, target, rows))
+    }
+
+    /// Does what appends rows. They count but for those that are left out as their key is there.
+    fn insert(&self, append: impl FnOnce(&mut Batch) -> Result<u64>) -> Result<Answer> {
+        let (row_count, before, kept_out) = self.with_batch(|batch| {
+            let kept_out = batch.kept_out();
+            let before = kept_out.load(Ordering::Relaxed);
+            Ok((append(batch)?, before, kept_out))
+        })?;
+        let kept_out = kept_out.load(Ordering::Relaxed) - before;
+        Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count.saturating_sub(kept_out)) })
     }
 
     fn worker(&self) -> Result<Arc<Worker>> {

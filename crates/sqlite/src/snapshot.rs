@@ -59,6 +59,10 @@ impl Snapshot for SqliteSnapshot {
         self.read(|connection| chunks(connection, self.stage, table, range))
     }
 
+    fn newest_chunk(&self) -> Result<ChunkId> {
+        self.read(|connection| Ok(connection.prepare_cached(NEWEST)?.query_row([], |row| row.get(0).map(ChunkId))?))
+    }
+
     fn mapping(&self, table: TableId, column: ColumnId, first: u32) -> Result<Vec<Vec<u8>>> {
         self.read(|connection| mapping::read(connection, table, column, first))
     }
@@ -74,6 +78,9 @@ const VISIBLE_CHUNKS: &str = "SELECT id, slice_start, sealed, row_count, time_mi
     WHERE stage IS NULL AND table_id = ?1
       AND (?2 IS NULL OR time_max >= ?2) AND (?3 IS NULL OR time_min < ?3)
     ORDER BY slice_start, id";
+
+/// The primary key is walked from its end.
+const NEWEST: &str = "SELECT coalesce(max(id), 0) FROM atsdb_chunk";
 
 const STAGED_CHUNKS: &str = "SELECT id, slice_start, sealed, row_count, time_min, time_max, byte_count, descriptor
     FROM atsdb_chunk INDEXED BY atsdb_chunk_stage

@@ -104,7 +104,8 @@ pub fn cases() -> Vec<Case> {
             a_guard_is_of_one_table_and_of_what_is_visible,
             a_guard_is_of_a_table_that_is_there,
             every_guard_of_a_change_must_hold,
-            a_guard_sees_the_changes_before_it;
+            a_guard_sees_the_changes_before_it,
+            the_newest_number_is_a_guard_for_every_table;
         definitions:
             every_part_of_a_definition_is_kept,
             a_view_is_a_table_without_columns,

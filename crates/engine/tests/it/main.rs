@@ -3,6 +3,7 @@
 mod append;
 mod damage;
 mod index;
+mod keys;
 mod later;
 mod maintenance;
 mod reslice;

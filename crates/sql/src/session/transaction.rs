@@ -158,7 +158,9 @@ impl Session {
 }
 
 fn in_transaction<T>(open: &mut Transaction, work: impl FnOnce(&mut Batch) -> Result<T>) -> Result<T> {
-    let done = work(usable(open)?);
+    let batch = usable(open)?;
+    // A key that is there already is the error of the statement that adds it.
+    let done = work(batch).and_then(|done| batch.settle_keys().map(|()| done));
     open.failed = done.is_err();
     done
 }

@@ -8,6 +8,7 @@ mod differential;
 mod documents;
 mod examples;
 mod indexes;
+mod keys;
 mod limits;
 mod render;
 mod scripts;

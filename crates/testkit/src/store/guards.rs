@@ -123,3 +123,22 @@ pub(super) fn a_guard_sees_the_changes_before_it(store: &dyn Store) {
     assert_eq!(kinds, [Err(ErrorKind::Conflict), Ok(Outcome::Committed), Err(ErrorKind::Conflict)]);
     assert_holds(store, table, &[Plan::new(1).chunk(table), Plan::new(2).chunk(table)]);
 }
+
+pub(super) fn the_newest_number_is_a_guard_for_every_table(store: &dyn Store) {
+    let newest = || store.snapshot().unwrap().newest_chunk().unwrap();
+    let (table, other) = (create(store, "t"), create(store, "u"));
+    let empty = newest();
+    let first = append(store, &Plan::new(1).chunk(table));
+    assert!(first > empty && first <= newest());
+    let stage = store.open_stage(NOW_MS).unwrap();
+    store.stage(stage, vec![Plan::new(5).chunk(table)], NOW_MS).unwrap();
+    let old = store.snapshot().unwrap();
+    let known = old.newest_chunk().unwrap();
+    commit(store, guarded(table, known, adding(vec![Plan::new(2).chunk(other)]))).unwrap();
+    commit(store, guarded(table, known, Change::default())).unwrap();
+    commit(store, publishing(stage)).unwrap();
+    assert_kind(commit(store, guarded(table, known, Change::default())), ErrorKind::Conflict);
+    assert_eq!(old.newest_chunk().unwrap(), known, "a snapshot does not see later chunks");
+    commit(store, guarded(table, newest(), Change::default())).unwrap();
+    commit(store, guarded(other, newest(), Change::default())).unwrap();
+}

@@ -1,0 +1,138 @@
+//! Keys in a batch: which rows wait, when they are settled, and the commit with its guards.
+
+use super::KeyedRows;
+use crate::batch::Batch;
+use arrow::array::RecordBatch;
+use atsdb_core::{ConflictPolicy, Error, ErrorKind, Guard, Outcome, Result, Table, TableId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
+
+/// Rows wait up to this many bytes; as long as all of a batch wait, they can be settled again when another was faster.
+const WAITING_BYTES_MAX: usize = 48 << 20;
+/// How often rows are settled again.
+const ATTEMPTS_MAX: usize = 20;
+
+/// The rows of a batch's tables with keys.
+#[derive(Default)]
+pub(crate) struct KeyedTables {
+    tables: BTreeMap<TableId, (Table, KeyedRows)>,
+    /// Tables in which the batch has chunks with rows that the clocks have not seen.
+    rewritten: BTreeSet<TableId>,
+    kept_out: Arc<AtomicU64>,
+}
+
+impl KeyedTables {
+    /// Forgets the rows that wait in a table, and what is known of the others.
+    pub(crate) fn forget(&mut self, table: TableId) {
+        self.tables.remove(&table);
+        self.note_rewritten(table);
+    }
+
+    /// Notes that the batch changes chunks of a table.
+    pub(crate) fn note_rewritten(&mut self, table: TableId) {
+        self.rewritten.insert(table);
+    }
+
+    fn waiting(&self) -> Vec<TableId> {
+        self.tables.iter().filter(|(_, (_, rows))| rows.policy().is_some()).map(|(table, _)| *table).collect()
+    }
+}
+
+impl Batch {
+    /// How many rows were left out because their key was there, by [`ConflictPolicy::Keep`]. The number is final after
+    /// the commit, or after [`settle_keys`](Self::settle_keys) for the rows before it.
+    pub fn kept_out(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.keyed.kept_out)
+    }
+
+    /// Compares the rows that wait with the others and with the store, so that a
+    /// [`DuplicateKey`](ErrorKind::DuplicateKey) comes now rather than with the commit. The commit then fails with
+    /// [`ErrorKind::Conflict`] if another adds to the table meanwhile. After an error the rows are forgotten.
+    pub fn settle_keys(&mut self) -> Result<()> {
+        self.keyed.waiting().into_iter().try_for_each(|table| self.settle_table(table))
+    }
+
+    pub(crate) fn push_keyed(&mut self, table: &Table, rows: RecordBatch, policy: ConflictPolicy) -> Result<()> {
+        let known = self.keyed.tables.get(&table.id).map(|(_, rows)| rows.policy());
+        match known {
+            Some(Some(other)) if other != policy => self.settle_table(table.id)?,
+            Some(_) => {}
+            None => {
+                let rows = KeyedRows::new(&table.definition)?;
+                self.keyed.tables.insert(table.id, (table.clone(), rows));
+            }
+        }
+        let Some((_, keyed)) = self.keyed.tables.get_mut(&table.id) else {
+            return Err(Error::internal("rows with keys of no table"));
+        };
+        keyed.push(rows, policy);
+        let byte_count: usize = self.keyed.tables.values().map(|(_, rows)| rows.byte_count()).sum();
+        if byte_count > WAITING_BYTES_MAX { self.settle_keys() } else { Ok(()) }
+    }
+
+    fn settle_table(&mut self, id: TableId) -> Result<()> {
+        let Some((table, mut keyed)) = self.keyed.tables.remove(&id) else { return Ok(()) };
+        let (waiting, grows) = keyed.take();
+        let snapshot = match grows && !self.keyed.rewritten.contains(&id) {
+            true => self.base(),
+            false => self.snapshot(),
+        };
+        let settled = snapshot.and_then(|snapshot| keyed.settle(&table, &waiting, grows, &snapshot));
+        self.keyed.tables.insert(id, (table.clone(), keyed));
+        let settled = settled?;
+        if !self.changes.has_created(id) && !self.changes.has_guard(id) {
+            let newest = self.base()?.inner.store.newest_chunk()?;
+            self.changes.guard(Guard { table: id, newest });
+        }
+        for (chunk, successor) in settled.replaced {
+            self.replace(&table, chunk, successor)?;
+        }
+        self.keyed.kept_out.fetch_add(settled.kept_out, Ordering::Relaxed);
+        settled.rows.into_iter().try_for_each(|rows| self.push_rows(&table, rows))
+    }
+
+    /// Commits. If all there is are rows with keys that wait, and another adds to their tables meanwhile, they are
+    /// settled again.
+    pub(crate) fn commit_in_turn(mut self) -> Result<Outcome> {
+        let waiting = self.keyed.waiting();
+        if waiting.is_empty() {
+            return self.commit_settled();
+        }
+        let turns: Vec<_> = waiting.iter().map(|table| self.engine.shared.turns.of(*table)).collect();
+        let _turns: Vec<_> = turns.iter().map(|turn| turn.lock().unwrap_or_else(PoisonError::into_inner)).collect();
+        if self.has_rows() || self.changes.has_looked() {
+            return self.commit_settled();
+        }
+        let held: Vec<_> = waiting.iter().filter_map(|table| self.keyed.tables.get(table)?.1.held(*table)).collect();
+        let kept_out = self.keyed.kept_out.load(Ordering::Relaxed);
+        for _ in 1..ATTEMPTS_MAX {
+            match self.commit_once() {
+                Err(error) if error.kind() == ErrorKind::Conflict => {}
+                done => return done,
+            }
+            self.start_anew()?;
+            self.keyed.rewritten.clear();
+            self.keyed.kept_out.store(kept_out, Ordering::Relaxed);
+            for (table, waiting, grows) in &held {
+                if let Some((_, keyed)) = self.keyed.tables.get_mut(table) {
+                    keyed.put_back(waiting.clone(), *grows);
+                }
+            }
+        }
+        self.commit_once().map_err(with_hint)
+    }
+
+    /// Commits what can no longer be settled again.
+    fn commit_settled(mut self) -> Result<Outcome> {
+        self.settle()?;
+        self.look_again().and_then(|()| self.commit_once()).map_err(with_hint)
+    }
+}
+
+fn with_hint(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Conflict if error.hint().is_none() => error.with_hint("nothing was stored; do it again"),
+        _ => error,
+    }
+}

@@ -1,0 +1,97 @@
+//! Looking for rows of the same key among the chunks of a snapshot.
+
+use super::groups::Groups;
+use super::scope::Scope;
+use super::{Key, KeyColumns};
+use crate::missing::column_statistics;
+use crate::scan::{Scan, ScanRequest};
+use crate::snapshot::ReadSnapshot;
+use atsdb_core::{ChunkDescriptor, ChunkId, ConflictPolicy, Result, Table, TimeRange};
+use std::collections::BTreeMap;
+
+/// Chunks that may hold rows of the same key, with the keys of which they may.
+#[derive(Debug)]
+pub(crate) struct Candidates {
+    range: TimeRange,
+    chunks: BTreeMap<ChunkId, Vec<bool>>,
+}
+
+/// What was found.
+pub(crate) struct Found {
+    /// For each key and group whether there is a row of it.
+    pub(crate) stored: Vec<Vec<bool>>,
+    /// The scan that found them, for rewriting, and for each of its chunks which rows have a key of the groups.
+    pub(crate) hits: Option<(Scan, Vec<(usize, Vec<u32>)>)>,
+}
+
+impl Candidates {
+    /// By the chunks' statistics; no page is read.
+    pub(crate) fn of(
+        snapshot: &ReadSnapshot,
+        table: &Table,
+        keys: &[Key],
+        scopes: &[Scope],
+        range: TimeRange,
+    ) -> Result<Self> {
+        let mut chunks = BTreeMap::new();
+        for entry in snapshot.inner.store.chunks(table.id, range)? {
+            let descriptor = snapshot.inner.descriptor(table, &entry)?;
+            let meets = |(key, scope): (&Key, &Scope)| may_hold(&descriptor, table, key, scope);
+            let meeting: Vec<bool> = keys.iter().zip(scopes).map(meets).collect();
+            if meeting.contains(&true) {
+                chunks.insert(entry.id, meeting);
+            }
+        }
+        Ok(Self { range, chunks })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
+    /// Reads the key columns of the candidates. With the policy to refuse the first row found is enough.
+    pub(crate) fn probe(
+        &self,
+        snapshot: &ReadSnapshot,
+        table: &Table,
+        keys: &[Key],
+        groups: &[Groups],
+        policy: ConflictPolicy,
+    ) -> Result<Found> {
+        let mut stored: Vec<Vec<bool>> = groups.iter().map(|groups| vec![false; groups.count()]).collect();
+        if self.is_empty() {
+            return Ok(Found { stored, hits: None });
+        }
+        let (range, predicates) = (self.range, Vec::new());
+        let scan = snapshot.scan(table, &ScanRequest { columns: Vec::new(), range, predicates, use_cache: true })?;
+        let mut hits = Vec::new();
+        for (position, chunk) in scan.chunks().iter().enumerate() {
+            let Some(meeting) = self.chunks.get(&chunk.entry.id) else { continue };
+            let mut rows = Vec::new();
+            for (at, key) in keys.iter().enumerate().filter(|(at, _)| meeting[*at]) {
+                let columns: KeyColumns = scan.read_stored(position, &key.positions)?;
+                for (row, group) in groups[at].find(&columns)?.into_iter().enumerate() {
+                    if let Some(group) = group {
+                        stored[at][group as usize] = true;
+                        rows.push(row as u32);
+                    }
+                }
+            }
+            if !rows.is_empty() {
+                rows.sort_unstable();
+                rows.dedup();
+                hits.push((position, rows));
+                if policy == ConflictPolicy::Error {
+                    break;
+                }
+            }
+        }
+        Ok(Found { stored, hits: (!hits.is_empty()).then_some((scan, hits)) })
+    }
+}
+
+fn may_hold(descriptor: &ChunkDescriptor, table: &Table, key: &Key, scope: &Scope) -> bool {
+    let columns = key.positions.iter().map(|position| &table.definition.columns[*position]);
+    let statistics: Vec<_> = columns.map(|column| column_statistics(descriptor, column)).collect();
+    scope.meets(descriptor.row_count, &statistics)
+}

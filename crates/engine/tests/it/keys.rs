@@ -1,0 +1,280 @@
+//! Keys: no two rows are the same in them, whoever appends what in which order.
+
+use crate::support::{self, Row, batch_of, engines, read_all, row, sorted};
+use atsdb_core::{ConflictPolicy, ErrorKind, Table, TableDefinition, Unique};
+use atsdb_engine::{Engine, SystemEnvironment};
+use proptest::prelude::*;
+use std::sync::Barrier;
+
+const DAY: i64 = 86_400;
+
+fn keyed(keys: &[&[&str]]) -> TableDefinition {
+    let mut definition = support::readings();
+    for names in keys {
+        let columns = names.iter().map(|name| definition.column(name).unwrap().id).collect();
+        definition.unique.push(Unique { name: None, columns, primary: false });
+    }
+    definition
+}
+
+fn append_with(engine: &Engine, table: &Table, rows: &[Row], policy: ConflictPolicy) -> atsdb_core::Result<()> {
+    let mut batch = engine.batch(None);
+    batch.append_with(table, &batch_of(rows), policy)?;
+    batch.commit().map(drop)
+}
+
+#[test]
+fn a_second_row_of_the_same_key_is_refused_with_its_place() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let table = engine.create_table(&keyed(&[&["sensor", "time"]])).unwrap();
+        support::append(&engine, &table, &[row(1, "a", "ok", 1), row(1, "b", "ok", 2)]);
+        let again = |rows: &[Row]| append_with(&engine, &table, rows, ConflictPolicy::Error).unwrap_err();
+        let error = again(&[row(2, "b", "ok", 1), row(1, "b", "new", 3)]);
+        assert_eq!(error.kind(), ErrorKind::DuplicateKey);
+        assert_eq!(
+            error.to_string().lines().next().unwrap(),
+            "table readings, key (sensor, time): (b, 1970-01-01T00:00:01Z) is there already"
+        );
+        let within = again(&[row(7, "c", "ok", 1), row(7, "c", "ok", 1)]);
+        assert_eq!(within.kind(), ErrorKind::DuplicateKey);
+        assert_eq!(read_all(&engine, &table).unwrap().len(), 2, "nothing of a refused batch is stored");
+    }
+}
+
+#[test]
+fn a_key_with_a_null_is_the_same_as_no_other() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let table = engine.create_table(&keyed(&[&["sensor", "time"]])).unwrap();
+        let rows: [Row; 2] = [(1, None, None, Some(1)), (1, None, None, Some(1))];
+        append_with(&engine, &table, &rows, ConflictPolicy::Error).unwrap();
+        append_with(&engine, &table, &rows, ConflictPolicy::Replace).unwrap();
+        assert_eq!(read_all(&engine, &table).unwrap().len(), 4);
+    }
+}
+
+#[test]
+fn a_batch_sees_its_own_rows_after_they_became_chunks() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let table = engine.create_table(&keyed(&[&["sensor", "time"]])).unwrap();
+        let mut batch = engine.batch(None);
+        batch.append(&table, &batch_of(&[row(5, "a", "ok", 1), row(6, "a", "ok", 1)])).unwrap();
+        batch.snapshot().unwrap();
+        batch.append(&table, &batch_of(&[row(5, "a", "ok", 2)])).unwrap();
+        assert_eq!(batch.settle_keys().unwrap_err().kind(), ErrorKind::DuplicateKey);
+        // What was refused is forgotten, the rest goes on.
+        batch.append_with(&table, &batch_of(&[row(5, "a", "new", 3)]), ConflictPolicy::Replace).unwrap();
+        batch.append_with(&table, &batch_of(&[row(6, "a", "new", 3)]), ConflictPolicy::Keep).unwrap();
+        batch.append(&table, &batch_of(&[row(7, "a", "ok", 4)])).unwrap();
+        let kept_out = batch.kept_out();
+        batch.commit().unwrap();
+        assert_eq!(kept_out.load(std::sync::atomic::Ordering::Relaxed), 1);
+        let expected = [row(5, "a", "new", 3), row(6, "a", "ok", 1), row(7, "a", "ok", 4)];
+        assert_eq!(read_all(&engine, &table).unwrap(), sorted(&expected));
+    }
+}
+
+#[test]
+fn a_batch_that_was_settled_early_does_not_mind_sealing_but_others_keys() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let table = engine.create_table(&keyed(&[&["sensor", "time"]])).unwrap();
+        support::append(&engine, &table, &[row(1, "a", "ok", 1), row(9, "b", "ok", 1)]);
+        support::append(&engine, &table, &[row(1, "b", "ok", 1)]);
+        let begun = |row: Row| {
+            let mut batch = engine.batch(None);
+            batch.append(&table, &batch_of(&[row])).unwrap();
+            batch.settle_keys().unwrap();
+            batch
+        };
+        let batch = begun(row(5, "a", "ok", 2));
+        engine.recompress(Some(&table)).unwrap();
+        support::append(&engine, &table, &[row(6, "a", "ok", 1)]);
+        batch.commit().unwrap();
+        let batch = begun(row(7, "a", "ok", 2));
+        support::append(&engine, &table, &[row(7, "a", "ok", 1)]);
+        engine.recompress(Some(&table)).unwrap();
+        assert_eq!(batch.commit().unwrap_err().kind(), ErrorKind::Conflict);
+        assert_eq!(read_all(&engine, &table).unwrap().len(), 6);
+    }
+}
+
+#[test]
+fn of_many_that_insert_the_same_keys_exactly_one_wins_each() {
+    const KEYS: i64 = 40;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.db");
+    // Two engines, as two processes would have, and two threads on each.
+    let engines: Vec<Engine> = (0..2).map(|_| support::engine(support::sqlite(&path), SystemEnvironment)).collect();
+    let table = engines[0].create_table(&keyed(&[&["sensor", "time"]])).unwrap();
+    let start = Barrier::new(5);
+    let wins: Vec<i64> = std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..4)
+            .map(|writer| {
+                let (engine, table, start) = (&engines[writer % 2], &table, &start);
+                scope.spawn(move || {
+                    start.wait();
+                    let insert = |key: i64| match append_with(
+                        engine,
+                        table,
+                        &[row(key % 7, &format!("s{}", key / 7), "ok", writer as i32)],
+                        ConflictPolicy::Error,
+                    ) {
+                        Ok(()) => 1,
+                        Err(error) => {
+                            assert_eq!(error.kind(), ErrorKind::DuplicateKey, "{error}");
+                            0
+                        }
+                    };
+                    (0..KEYS).map(insert).sum()
+                })
+            })
+            .collect();
+        scope.spawn(|| {
+            start.wait();
+            for _ in 0..5 {
+                let _ = engines[0].recompress(Some(&table));
+            }
+        });
+        writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+    });
+    assert_eq!(wins.iter().sum::<i64>(), KEYS);
+    let rows = read_all(&engines[1], &table).unwrap();
+    assert_eq!(rows.len() as i64, KEYS);
+}
+
+/// What a table of rows does with rows that come one after the other.
+struct Model {
+    keys: Vec<Vec<usize>>,
+    rows: Vec<Row>,
+}
+
+impl Model {
+    fn value(row: &Row, column: usize) -> Option<String> {
+        match column {
+            0 => Some(row.0.to_string()),
+            1 => row.1.clone(),
+            2 => row.2.clone(),
+            _ => row.3.map(|count| count.to_string()),
+        }
+    }
+
+    fn same(&self, a: &Row, b: &Row) -> bool {
+        let same = |column: &usize| {
+            let value = Self::value(a, *column);
+            value.is_some() && value == Self::value(b, *column)
+        };
+        self.keys.iter().any(|key| key.iter().all(same))
+    }
+
+    fn append(&mut self, rows: &[Row], policy: ConflictPolicy) -> bool {
+        let before = self.rows.clone();
+        for row in rows {
+            let duplicate = self.rows.iter().any(|other| self.same(other, row));
+            match policy {
+                ConflictPolicy::Error if duplicate => {
+                    self.rows = before;
+                    return false;
+                }
+                ConflictPolicy::Keep if duplicate => continue,
+                ConflictPolicy::Replace => {
+                    let others = std::mem::take(&mut self.rows);
+                    let stays: Vec<bool> = others.iter().map(|other| !self.same(other, row)).collect();
+                    self.rows = others.into_iter().zip(stays).filter(|(_, stays)| *stays).map(|(row, _)| row).collect();
+                }
+                _ => {}
+            }
+            self.rows.push(row.clone());
+        }
+        true
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    /// Batches of rows in one commit, each with what is done after it: nothing, settle, look.
+    Append(ConflictPolicy, Vec<(Vec<Row>, u8)>),
+    Seal,
+}
+
+fn any_row() -> impl Strategy<Value = Row> {
+    let sensor = prop::option::weighted(0.9, (0..4u8).prop_map(|number| format!("s{number}")));
+    let status = prop::option::weighted(0.5, (0..30u8).prop_map(|number| format!("t{number}")));
+    let time = (0..3i64, 0..6i64).prop_map(|(day, minute)| day * DAY + minute * 60);
+    (time, sensor, status, prop::option::weighted(0.9, 0..40i32))
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let policy = prop::sample::select(ConflictPolicy::ALL.to_vec());
+    let rows = (prop::collection::vec(any_row(), 0..9), any::<bool>()).prop_map(|(mut rows, in_order)| {
+        if in_order {
+            rows.sort();
+        }
+        rows
+    });
+    let append =
+        (policy, prop::collection::vec((rows, 0..3u8), 1..4)).prop_map(|(policy, rows)| Step::Append(policy, rows));
+    prop_oneof![6 => append, 1 => Just(Step::Seal)]
+}
+
+fn check(keys: &[&[&str]], steps: &[Step]) {
+    let definition = keyed(keys);
+    let position = |name: &&str| definition.position(name).unwrap();
+    let mut model =
+        Model { keys: keys.iter().map(|names| names.iter().map(position).collect()).collect(), rows: vec![] };
+    let (_folder, engines) = engines();
+    for engine in engines {
+        model.rows.clear();
+        let table = engine.create_table(&definition).unwrap();
+        for step in steps {
+            let Step::Append(policy, batches) = step else {
+                engine.recompress(Some(&table)).unwrap();
+                continue;
+            };
+            let all: Vec<Row> = batches.iter().flat_map(|(rows, _)| rows.clone()).collect();
+            let expected = model.append(&all, *policy);
+            let mut batch = engine.batch(None);
+            let mut append = || -> atsdb_core::Result<()> {
+                for (rows, after) in batches {
+                    batch.append_with(&table, &batch_of(rows), *policy)?;
+                    match after {
+                        1 => batch.settle_keys()?,
+                        2 => drop(batch.snapshot()?),
+                        _ => {}
+                    }
+                }
+                Ok(())
+            };
+            let done = append().and_then(|()| batch.commit().map(drop));
+            match &done {
+                Ok(()) => assert!(expected, "a duplicate was let in"),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::DuplicateKey, "{error}");
+                    assert!(!expected, "{error}");
+                }
+            }
+            assert_eq!(read_all(&engine, &table).unwrap(), sorted(&model.rows));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn rows_are_as_if_they_had_come_one_by_one(steps in prop::collection::vec(any_step(), 1..8)) {
+        check(&[&["sensor", "time"]], &steps);
+    }
+
+    #[test]
+    fn a_key_needs_no_time(steps in prop::collection::vec(any_step(), 1..8)) {
+        check(&[&["count"]], &steps);
+    }
+
+    #[test]
+    fn two_keys_hold_both(steps in prop::collection::vec(any_step(), 1..8)) {
+        check(&[&["sensor", "time"], &["status"]], &steps);
+    }
+}
