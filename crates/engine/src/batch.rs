@@ -3,7 +3,7 @@
 //! Full chunks are encoded by the workers while the caller goes on. A small batch is kept in memory and committed
 //! in one step; a large one writes its chunks ahead into a stage that nobody sees.
 
-use crate::coerce::coerce;
+use crate::coerce::{coerce, coerce_column};
 use crate::encode::encode_fresh;
 use crate::engine::{Engine, Shared};
 use crate::interner::Interner;
@@ -43,6 +43,7 @@ pub struct Batch {
     sender: Sender<Result<Option<NewChunk>>>,
     receiver: Receiver<Result<Option<NewChunk>>>,
     row_count: u64,
+    remove: Vec<(TableId, atsdb_core::ChunkId)>,
 }
 
 /// The rows of one table that wait.
@@ -68,7 +69,27 @@ impl Batch {
             sender,
             receiver,
             row_count: 0,
+            remove: Vec::new(),
         }
+    }
+
+    /// STUB
+    pub fn snapshot(&mut self) -> Result<crate::snapshot::ReadSnapshot> {
+        self.engine.snapshot()
+    }
+
+    /// STUB
+    pub fn replace(&mut self, table: &Table, chunk: atsdb_core::ChunkId, successor: Option<NewChunk>) -> Result<()> {
+        self.remove.push((table.id, chunk));
+        successor.map_or(Ok(()), |chunk| self.keep(chunk))
+    }
+
+    /// STUB
+    pub fn truncate(&mut self, table: &Table) -> Result<u64> {
+        let snapshot = self.engine.shared.store.snapshot()?;
+        let chunks = snapshot.chunks(table.id, atsdb_core::TimeRange::ALL)?;
+        self.remove.extend(chunks.iter().map(|chunk| (table.id, chunk.id)));
+        Ok(chunks.iter().map(|chunk| u64::from(chunk.row_count)).sum())
     }
 
     /// Creates a table that appears with the commit.
@@ -86,6 +107,22 @@ impl Batch {
         let writer = self.writer(table);
         let stored = writer.map_strings(&shared, columns)?;
         self.push_stored(table, stored, row_count)
+    }
+
+    /// Values for one column, by position, in stored form. Types are converted where nothing is lost; strings of a
+    /// mapped column go into its dictionary.
+    pub fn stored(&mut self, table: &Table, position: usize, values: &ArrayRef) -> Result<ArrayRef> {
+        let Some(column) = table.definition.columns.get(position) else {
+            return Err(Error::usage(format!("table {} has no column {position}", table.definition.name)));
+        };
+        let values = coerce_column(&table.definition, column, values)?;
+        let shared = Arc::clone(&self.engine.shared);
+        self.writer(table).map_column(&shared, position, values)
+    }
+
+    /// Adds rows whose columns are all in stored form, in the table's order.
+    pub fn append_stored(&mut self, table: &Table, columns: Vec<ArrayRef>, row_count: usize) -> Result<()> {
+        self.push_stored(table, columns, row_count)
     }
 
     /// Gives the batch its id.
@@ -122,11 +159,12 @@ impl Batch {
             self.receive()?;
         }
         let stage = self.stage.take();
-        if stage.is_none() && self.encoded.is_empty() && self.id.is_none() {
+        if stage.is_none() && self.encoded.is_empty() && self.id.is_none() && self.remove.is_empty() {
             return Ok(Outcome::Committed);
         }
         let add = std::mem::take(&mut self.encoded);
-        let change = Change { batch: self.id.take(), stage, add, ..Change::default() };
+        let change =
+            Change { batch: self.id.take(), stage, add, remove: std::mem::take(&mut self.remove), ..Change::default() };
         let shared = &self.engine.shared;
         let result = shared.committer.commit(shared.store.as_ref(), change, shared.environment.now_ms());
         match result {
@@ -250,16 +288,16 @@ impl TableWriter {
 
     /// Logical arrays to stored ones: mapped strings to indices.
     fn map_strings(&mut self, shared: &Shared, columns: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
+        columns.into_iter().enumerate().map(|(position, array)| self.map_column(shared, position, array)).collect()
+    }
+
+    fn map_column(&mut self, shared: &Shared, position: usize, array: ArrayRef) -> Result<ArrayRef> {
         let definition = Arc::clone(&self.definition);
-        let stored = |((column, array), interner): ((&Column, ArrayRef), &mut Option<Interner>)| match column.map {
-            None => Ok(array),
-            Some(width) => {
-                let interner = interner.get_or_insert_with(Interner::new);
-                let (numbers, nulls) = intern_array(interner, &array)?;
-                map_numbers(shared, self.table, &definition, column, width, interner, &numbers, nulls)
-            }
-        };
-        definition.columns.iter().zip(columns).zip(&mut self.interners).map(stored).collect()
+        let column = &definition.columns[position];
+        let Some(width) = column.map else { return Ok(array) };
+        let interner = self.interners[position].get_or_insert_with(Interner::new);
+        let (numbers, nulls) = intern_array(interner, &array)?;
+        map_numbers(shared, self.table, &definition, column, width, interner, &numbers, nulls)
     }
 }
 

@@ -1,5 +1,6 @@
 //! A session: executes statements over an engine, each on one consistent snapshot.
 
+mod change;
 mod declare;
 mod load;
 mod store;
@@ -111,6 +112,7 @@ impl Session {
                 Some(answer) => Ok(answer),
                 None => self.query(statement, params),
             },
+            "UPDATE" | "DELETE" => self.change(statement, params),
             "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "REPLACE" | "" => {
                 self.query(statement, params)
             }
@@ -125,7 +127,7 @@ impl Session {
             params: params.to_vec(),
             snapshot: self.engine.snapshot()?,
         };
-        let Started { insert, rows } = self.worker()?.start(query, &self.interrupt)?;
+        let Started { insert, rows, .. } = self.worker()?.start(query, &self.interrupt)?;
         let rows = Rows::query(rows);
         match insert {
             Some(target) => insert_rows(&self.engine, &target, rows),
