@@ -3,10 +3,12 @@
 //! Full chunks are encoded by the workers while the caller goes on. A small batch is kept in memory and committed
 //! in one step; a large one writes its chunks ahead into a stage that nobody sees.
 
+use crate::change::Changes;
 use crate::coerce::{coerce, coerce_column};
 use crate::encode::encode_fresh;
 use crate::engine::{Engine, Shared};
 use crate::interner::Interner;
+use crate::overlay::OwnChunk;
 use crate::slice_buffer::{ChunkRows, SliceBuffer, internal};
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, RecordBatch};
 use arrow::buffer::{NullBuffer, ScalarBuffer};
@@ -33,17 +35,18 @@ const INTERNER_BYTES_MAX: usize = 32 << 20;
 /// Rows that become visible together. Dropped without [`commit`](Self::commit), nothing of it stays but strings
 /// in dictionaries.
 pub struct Batch {
-    engine: Engine,
+    pub(crate) engine: Engine,
     id: Option<BatchId>,
     writers: BTreeMap<TableId, TableWriter>,
-    stage: Option<StageId>,
-    encoded: Vec<NewChunk>,
-    encoded_bytes: usize,
+    pub(crate) stage: Option<StageId>,
+    /// Encoded chunks that are not written ahead.
+    pub(crate) own: Vec<OwnChunk>,
+    own_bytes: usize,
+    pub(crate) changes: Changes,
     outstanding: usize,
     sender: Sender<Result<Option<NewChunk>>>,
     receiver: Receiver<Result<Option<NewChunk>>>,
     row_count: u64,
-    remove: Vec<(TableId, atsdb_core::ChunkId)>,
 }
 
 /// The rows of one table that wait.
@@ -63,39 +66,23 @@ impl Batch {
             id,
             writers: BTreeMap::new(),
             stage: None,
-            encoded: Vec::new(),
-            encoded_bytes: 0,
+            own: Vec::new(),
+            own_bytes: 0,
+            changes: Changes::default(),
             outstanding: 0,
             sender,
             receiver,
             row_count: 0,
-            remove: Vec::new(),
         }
-    }
-
-    /// STUB
-    pub fn snapshot(&mut self) -> Result<crate::snapshot::ReadSnapshot> {
-        self.engine.snapshot()
-    }
-
-    /// STUB
-    pub fn replace(&mut self, table: &Table, chunk: atsdb_core::ChunkId, successor: Option<NewChunk>) -> Result<()> {
-        self.remove.push((table.id, chunk));
-        successor.map_or(Ok(()), |chunk| self.keep(chunk))
-    }
-
-    /// STUB
-    pub fn truncate(&mut self, table: &Table) -> Result<u64> {
-        let snapshot = self.engine.shared.store.snapshot()?;
-        let chunks = snapshot.chunks(table.id, atsdb_core::TimeRange::ALL)?;
-        self.remove.extend(chunks.iter().map(|chunk| (table.id, chunk.id)));
-        Ok(chunks.iter().map(|chunk| u64::from(chunk.row_count)).sum())
     }
 
     /// Creates a table that appears with the commit.
     pub fn create_table(&mut self, definition: &TableDefinition) -> Result<Table> {
+        self.check_name(&definition.name)?;
         let stage = self.open_stage()?;
-        self.engine.shared.store.create_table(definition, Some(stage))
+        let table = self.engine.shared.store.create_table(definition, Some(stage))?;
+        self.changes.note_created(&table);
+        Ok(table)
     }
 
     /// Adds rows. Columns are found by name; nullable ones may be missing; types are converted where nothing is
@@ -154,21 +141,21 @@ impl Batch {
     /// Makes everything visible, in one step. With [`Outcome::Duplicate`] a batch of the same id had been
     /// committed before, and this one is dropped.
     pub fn commit(mut self) -> Result<Outcome> {
-        self.drain()?;
-        while self.outstanding > 0 {
-            self.receive()?;
-        }
+        self.settle()?;
         let stage = self.stage.take();
-        if stage.is_none() && self.encoded.is_empty() && self.id.is_none() && self.remove.is_empty() {
+        if stage.is_none() && self.own.is_empty() && self.id.is_none() && self.changes.is_empty() {
             return Ok(Outcome::Committed);
         }
-        let add = std::mem::take(&mut self.encoded);
-        let change =
-            Change { batch: self.id.take(), stage, add, remove: std::mem::take(&mut self.remove), ..Change::default() };
+        // A snapshot that is still held keeps its own copy.
+        let own = std::mem::take(&mut self.own).into_iter();
+        let add = own.map(|own| Arc::try_unwrap(own.chunk).unwrap_or_else(|shared| (*shared).clone())).collect();
+        let mut change = Change { batch: self.id.take(), stage, add, ..Change::default() };
+        self.changes.fill(&mut change);
         let shared = &self.engine.shared;
         let result = shared.committer.commit(shared.store.as_ref(), change, shared.environment.now_ms());
         match result {
             Ok(outcome) => {
+                self.changes.dropped().iter().for_each(|table| shared.dictionaries.forget(*table));
                 self.engine.nudge_maintenance();
                 Ok(outcome)
             }
@@ -193,6 +180,26 @@ impl Batch {
                 Ok(stage)
             }
         }
+    }
+
+    /// Turns every row that waits into chunks, and waits for their encoding.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        self.drain()?;
+        while self.outstanding > 0 {
+            self.receive()?;
+        }
+        Ok(())
+    }
+
+    /// Takes the rows of a table out of what waits and of what is in memory.
+    pub(crate) fn forget_rows(&mut self, table: TableId) {
+        self.writers.remove(&table);
+        self.own.retain(|own| own.chunk.table != table);
+    }
+
+    /// Rows that come from now on keep to the definition that comes with them. None may wait.
+    pub(crate) fn forget_writer(&mut self, table: TableId) {
+        self.writers.remove(&table);
     }
 
     /// Turns every row that waits into chunks.
@@ -237,16 +244,19 @@ impl Batch {
         }
     }
 
-    fn keep(&mut self, chunk: NewChunk) -> Result<()> {
-        self.encoded_bytes += chunk.pages.iter().map(Vec::len).sum::<usize>() + chunk.descriptor_bytes.len();
-        self.encoded.push(chunk);
-        if self.encoded_bytes <= ENCODED_BYTES_MAX {
+    /// Keeps an encoded chunk in memory; too many are written ahead.
+    pub(crate) fn keep(&mut self, chunk: NewChunk) -> Result<()> {
+        self.own_bytes += chunk.pages.iter().map(Vec::len).sum::<usize>() + chunk.descriptor_bytes.len();
+        self.own_chunk(chunk);
+        if self.own_bytes <= ENCODED_BYTES_MAX {
             return Ok(());
         }
         let stage = self.open_stage()?;
-        self.encoded_bytes = 0;
+        self.own_bytes = 0;
+        let own = std::mem::take(&mut self.own).into_iter();
+        let chunks = own.map(|own| Arc::try_unwrap(own.chunk).unwrap_or_else(|shared| (*shared).clone())).collect();
         let shared = &self.engine.shared;
-        shared.store.stage(stage, std::mem::take(&mut self.encoded), shared.environment.now_ms())
+        shared.store.stage(stage, chunks, shared.environment.now_ms())
     }
 }
 

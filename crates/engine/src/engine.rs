@@ -13,6 +13,7 @@ use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{BatchId, Result, Store, Table, TableDefinition};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// How an engine works.
 pub struct EngineOptions {
@@ -54,6 +55,15 @@ pub(crate) struct Shared {
     pub(crate) committer: Committer,
     pub(crate) dictionaries: Dictionaries,
     pub(crate) cache: ColumnCache,
+    /// Numbers that were given to chunks in batches' memory.
+    pub(crate) own_chunks: AtomicI64,
+}
+
+impl Shared {
+    /// A number for a chunk in a batch's memory: below zero, never used again.
+    pub(crate) fn next_own_chunk(&self) -> i64 {
+        self.own_chunks.fetch_sub(1, Ordering::Relaxed) - 1
+    }
 }
 
 impl fmt::Debug for Engine {
@@ -72,6 +82,7 @@ impl Engine {
             committer: Committer::default(),
             dictionaries: Dictionaries::default(),
             cache: ColumnCache::new(options.cache_bytes),
+            own_chunks: AtomicI64::new(0),
         });
         let maintenance = if options.maintenance { Some(Arc::new(Maintenance::start(&shared)?)) } else { None };
         Ok(Self { shared, maintenance })

@@ -1,8 +1,8 @@
 //! The latest rows of each series, found without reading what is older.
 //!
 //! Chunks are looked at from the latest on. Of each only those rows are given out that no row before was later than, in
-//! their series; and a chunk is passed over once every series that it can hold has a row later than all of it. A series is
-//! what one index of a mapped column stands for, and NULL.
+//! their series; and a chunk is passed over once every series that it can hold has a row later than all of it. A series
+//! is what one index of a mapped column stands for, and NULL.
 
 use crate::scan::{Scan, ScanChunk, Selection};
 use crate::slice_buffer::{internal, times_from};

@@ -1,7 +1,7 @@
 //! `INSERT`: where rows go, and the two ways there: literals straight into columns, everything else as the result
 //! of a query. Either way one batch, all or nothing.
 
-use crate::answer::{Answer, Rows};
+use crate::answer::Rows;
 use crate::assign::assign;
 use crate::ddl::defaults::{default_array, default_type};
 use crate::error::{as_sql_error, not_supported, sql_error};
@@ -13,7 +13,7 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, new_null_array};
 use arrow::datatypes::{DataType, Field, Schema};
 use atsdb_core::name::same_name;
 use atsdb_core::{Column, Error, ErrorKind, Result, Table};
-use atsdb_engine::{Batch, Engine};
+use atsdb_engine::Batch;
 use datafusion::sql::sqlparser::ast::{Insert, ObjectName, TableObject};
 use std::sync::Arc;
 
@@ -60,10 +60,6 @@ impl Target {
         Self { table: table.definition.name.clone(), columns: None }
     }
 
-    fn resolve(&self, engine: &Engine) -> Result<(Table, Vec<usize>)> {
-        self.resolve_among(&engine.tables()?)
-    }
-
     /// The table, and where the columns stand in it.
     pub(crate) fn resolve_among(&self, tables: &[Table]) -> Result<(Table, Vec<usize>)> {
         let table = tables
@@ -104,13 +100,21 @@ impl Target {
     }
 }
 
-/// Inserts literals; `None` if the statement is not plain.
-pub(crate) fn insert_literals(
-    engine: &Engine,
+/// The rows of an `INSERT` of literals, on their way into a table.
+#[derive(Debug)]
+pub(crate) struct LiteralRows {
+    pub(crate) table: Table,
+    pub(crate) batches: Vec<RecordBatch>,
+    pub(crate) row_count: u64,
+}
+
+/// Reads an `INSERT` of literals; `None` if the statement is not plain. `tables` gives those that it may mean.
+pub(crate) fn read_literals(
+    tables: impl FnOnce() -> Result<Vec<Table>>,
     text: &str,
     params: &[(String, String)],
     interrupt: &Interrupt,
-) -> Result<Option<Answer>> {
+) -> Result<Option<LiteralRows>> {
     let Some(mut insert) = InsertText::begin(text, params) else { return Ok(None) };
     let mut row = Vec::new();
     // The first row decides before the store is asked for anything.
@@ -119,21 +123,21 @@ pub(crate) fn insert_literals(
         return Ok(None);
     }
     let target = Target { table: std::mem::take(&mut insert.table), columns: insert.columns.take() };
-    let (table, positions) = target.resolve(engine)?;
+    let (table, positions) = target.resolve_among(&tables()?)?;
     let mut columns: Vec<LiteralColumn> =
         positions.iter().map(|position| LiteralColumn::new(&table.definition.columns[*position])).collect();
     let unnamed = Unnamed::of(&table, &positions);
     let fields = columns.iter().map(LiteralColumn::field).chain(unnamed.fields());
     let schema = Arc::new(Schema::new(fields.collect::<Vec<Field>>()));
-    let mut batch = engine.batch(None);
+    let mut batches = Vec::new();
     let (mut row_count, mut gathered) = (0_u64, 0_usize);
-    let flush = |columns: &mut [LiteralColumn], batch: &mut Batch| -> Result<()> {
+    let flush = |columns: &mut [LiteralColumn]| -> Result<RecordBatch> {
         interrupt.check()?;
         let mut arrays: Vec<ArrayRef> = columns.iter_mut().map(LiteralColumn::finish).collect();
         let row_count = arrays.first().map_or(0, |array| array.len());
         arrays.extend(unnamed.arrays(row_count)?);
         let rows = RecordBatch::try_new(Arc::clone(&schema), arrays);
-        batch.append(&table, &rows.map_err(|error| Error::internal(error.to_string()))?)
+        rows.map_err(|error| Error::internal(error.to_string()))
     };
     while step == Step::Row {
         row_count += 1;
@@ -149,7 +153,7 @@ pub(crate) fn insert_literals(
         gathered += columns.len();
         if gathered >= GATHERED_VALUES_MAX {
             gathered = 0;
-            flush(&mut columns, &mut batch)?;
+            batches.push(flush(&mut columns)?);
         }
         step = insert.next(&mut row)?;
     }
@@ -157,19 +161,9 @@ pub(crate) fn insert_literals(
         return Ok(None);
     }
     if gathered > 0 {
-        flush(&mut columns, &mut batch)?;
+        batches.push(flush(&mut columns)?);
     }
-    batch.commit()?;
-    Ok(Some(Answer::Done { verb: "INSERT", row_count: Some(row_count) }))
-}
-
-/// Inserts what a query answers, by position.
-pub(crate) fn insert_rows(engine: &Engine, target: &Target, rows: Rows) -> Result<Answer> {
-    let (table, _) = target.resolve(engine)?;
-    let mut batch = engine.batch(None);
-    let row_count = append_rows(&mut batch, &table, target, rows)?;
-    batch.commit()?;
-    Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count) })
+    Ok(Some(LiteralRows { table, batches, row_count }))
 }
 
 /// Adds what a query answers to a batch, by position. Says how many rows.

@@ -4,12 +4,14 @@ mod change;
 mod declare;
 mod load;
 mod store;
+mod transaction;
 
+use self::transaction::{Bracket, Transaction};
 use crate::answer::{Answer, Rows};
 use crate::ddl::{table_definition, table_name};
 use crate::error::{as_sql_error, not_supported, sql_error};
 use crate::files::FileReader;
-use crate::insert::{insert_literals, insert_rows};
+use crate::insert::{LiteralRows, Target, append_rows, read_literals};
 use crate::parse::parse_declaring;
 use crate::provider::unknown_table;
 use crate::refuse::{reads_a_file, refuse_files, refused};
@@ -57,6 +59,8 @@ pub struct Session {
     /// Made by the first query: a program that only inserts and declares starts without.
     worker: Mutex<Option<Arc<Worker>>>,
     interrupt: Interrupt,
+    /// What has been begun and is not committed.
+    transaction: Mutex<Option<Transaction>>,
     /// Who opens the files that statements name; without, none is opened.
     files: Option<Arc<dyn FileReader>>,
 }
@@ -82,7 +86,14 @@ impl InterruptHandle {
 impl Session {
     /// A session over an engine. Cheap: threads are started by the first query.
     pub fn new(engine: Engine, options: SessionOptions) -> Result<Self> {
-        Ok(Self { engine, options, worker: Mutex::new(None), interrupt: Interrupt::default(), files: None })
+        Ok(Self {
+            engine,
+            options,
+            worker: Mutex::new(None),
+            interrupt: Interrupt::default(),
+            transaction: Mutex::new(None),
+            files: None,
+        })
     }
 
     /// The engine.
@@ -108,16 +119,27 @@ impl Session {
     pub fn execute(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
         self.interrupt.reset();
         match first_word(statement.text()).as_str() {
-            "INSERT" => match insert_literals(&self.engine, statement.text(), params, &self.interrupt)? {
-                Some(answer) => Ok(answer),
+            "INSERT" => match read_literals(|| self.tables(), statement.text(), params, &self.interrupt)? {
+                Some(rows) => self.insert_literals(&rows),
                 None => self.query(statement, params),
             },
             "UPDATE" | "DELETE" => self.change(statement, params),
             "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "REPLACE" | "" => {
                 self.query(statement, params)
             }
+            "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => {
+                match Bracket::of(statement.text())? {
+                    Some(bracket) => self.bracket(bracket),
+                    None => self.declare(statement, params),
+                }
+            }
             _ => self.declare(statement, params),
         }
+    }
+
+    fn insert_literals(&self, rows: &LiteralRows) -> Result<Answer> {
+        self.with_batch(|batch| rows.batches.iter().try_for_each(|arrays| batch.append(&rows.table, arrays)))?;
+        Ok(Answer::Done { verb: "INSERT", row_count: Some(rows.row_count) })
     }
 
     fn query(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
@@ -125,14 +147,21 @@ impl Session {
             text: statement.text().to_owned(),
             place: statement.place(),
             params: params.to_vec(),
-            snapshot: self.engine.snapshot()?,
+            snapshot: self.snapshot()?,
         };
         let Started { insert, rows, .. } = self.worker()?.start(query, &self.interrupt)?;
         let rows = Rows::query(rows);
         match insert {
-            Some(target) => insert_rows(&self.engine, &target, rows),
+            Some(target) => self.insert_rows(&target, rows),
             None => Ok(Answer::Rows(rows)),
         }
+    }
+
+    /// Inserts what a query answers, by position.
+    fn insert_rows(&self, target: &Target, rows: Rows) -> Result<Answer> {
+        let (table, _) = target.resolve_among(&self.tables()?)?;
+        let row_count = self.with_batch(|batch| append_rows(batch, &table, target, rows))?;
+        Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count) })
     }
 
     fn worker(&self) -> Result<Arc<Worker>> {
@@ -165,7 +194,7 @@ impl Session {
                 self.drop_index(&names, table.as_ref(), if_exists)
             }
             Ast::Drop { object_type, .. } => Err(not_supported(format_args!("DROP {object_type}"))),
-            Ast::ShowTables { show_options, .. } if is_plain(&show_options) => show_tables(&self.engine.tables()?),
+            Ast::ShowTables { show_options, .. } if is_plain(&show_options) => show_tables(&self.tables()?),
             Ast::ShowTables { .. } => Err(not_supported("SHOW TABLES with conditions")),
             Ast::ShowCreate { obj_type: ShowCreateObject::Table | ShowCreateObject::View, obj_name } => {
                 show_create(&self.table(&obj_name)?.definition)
@@ -182,7 +211,7 @@ impl Session {
 
     fn create_table(&self, create: &CreateTable) -> Result<Answer> {
         let definition = table_definition(create)?;
-        match self.engine.create_table(&definition) {
+        match self.create(&definition) {
             Err(error) if error.kind() == ErrorKind::Exists && create.if_not_exists => {}
             Err(error) if error.kind() == ErrorKind::Exists => {
                 return Err(error.with_hint("CREATE TABLE IF NOT EXISTS leaves it as it is"));
@@ -206,15 +235,13 @@ impl Session {
                 Err(error) => return Err(error),
             }
         }
-        for table in &tables {
-            self.engine.drop_table(table)?;
-        }
+        self.drop_all(&tables)?;
         Ok(Answer::Done { verb: kind.verb(), row_count: None })
     }
 
     fn table(&self, name: &ObjectName) -> Result<Table> {
         let name = table_name(name)?;
-        let tables = self.engine.tables()?;
+        let tables = self.tables()?;
         match tables.iter().find(|table| same_name(&table.definition.name, &name)) {
             Some(table) => Ok(table.clone()),
             None => Err(unknown_table(&name, &tables)),

@@ -1,8 +1,8 @@
 //! `ASOF JOIN`: to each row of the left side the one row of the right side that is nearest in time, before or after.
 //!
-//! [`syntax`] turns both ways of writing it (Snowflake's and DuckDB's) into an ordinary join with a mark in its condition;
-//! [`rule`] makes an [`node::AsofJoin`] of that, planned as an [`operator::AsofJoinExec`], whose rows [`matcher`] finds by
-//! merging two sorted streams.
+//! [`syntax`] turns both ways of writing it (Snowflake's and DuckDB's) into an ordinary join with a mark in its
+//! condition; [`rule`] makes an [`node::AsofJoin`] of that, planned as an [`operator::AsofJoinExec`], whose rows
+//! [`matcher`] finds by merging two sorted streams.
 
 mod matcher;
 mod node;

@@ -135,7 +135,7 @@ fn is_mark(expr: &Expr) -> bool {
 
 fn wrong(message: String) -> DataFusionError {
     DataFusionError::External(Box::new(sql_error(message).with_hint(
-        "ASOF JOIN b ON a.k = b.k AND a.t >= b.t AND a.t - b.t <= INTERVAL '5 minutes'; further conditions go into WHERE",
+        "ASOF JOIN b ON a.k = b.k AND a.t >= b.t AND a.t - b.t <= INTERVAL '5 minutes'; other conditions go into WHERE",
     )))
 }
 

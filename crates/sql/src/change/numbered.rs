@@ -17,15 +17,8 @@ pub(crate) const CHUNK: &str = "\u{1}chunk";
 pub(crate) const ROW: &str = "\u{1}row";
 
 /// Operators that leave the rows of one partition in the order in which they are read.
-const IN_ORDER: [&str; 7] = [
-    "AtsdbScan",
-    "ProjectionExec",
-    "FilterExec",
-    "CoalesceBatchesExec",
-    "CoalescePartitionsExec",
-    "CooperativeExec",
-    "StoppableExec",
-];
+const IN_ORDER: [&str; 6] =
+    ["AtsdbScan", "ProjectionExec", "FilterExec", "CoalesceBatchesExec", "CoalescePartitionsExec", "CooperativeExec"];
 
 /// The scan that the rows of a change come from.
 #[derive(Clone)]
@@ -81,10 +74,6 @@ impl RowNumbers {
         let numbers = Self { chunk: at(column_count), row: at(column_count + 1) };
         projection.retain(|position| *position < column_count);
         numbers
-    }
-
-    pub(crate) fn is_empty(self) -> bool {
-        self == Self::default()
     }
 
     /// What stands between a table's columns is none of them: their positions by place in the schema.

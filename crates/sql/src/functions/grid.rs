@@ -160,8 +160,11 @@ fn bad_width(width: Interval, problem: &str) -> Error {
     let Interval { months, days, nanoseconds } = width;
     let seconds = nanoseconds as f64 / 1e9;
     let parts = [(f64::from(months), "months"), (f64::from(days), "days"), (seconds, "seconds")];
-    let mut parts: Vec<String> =
-        parts.iter().filter(|(count, _)| *count != 0.0).map(|(count, unit)| format!("{count} {unit}")).collect();
+    let mut parts: Vec<String> = parts
+        .iter()
+        .filter(|(count, _)| *count != 0.0)
+        .map(|(count, unit)| format!("{count} {}", if *count == 1.0 { unit.trim_end_matches('s') } else { unit }))
+        .collect();
     if parts.is_empty() {
         parts.push("0".to_owned());
     }
@@ -219,7 +222,7 @@ mod tests {
             (interval(0, 0, 0), SECOND, "width of 0 is not longer"),
             (interval(0, -1, 0), SECOND, "-1 days is not longer"),
             (interval(-1, 40, 0), SECOND, "not longer"),
-            (interval(1, 1, 0), SECOND, "1 months 1 days mixes"),
+            (interval(1, 1, 0), SECOND, "1 month 1 day mixes"),
             (interval(0, 1, 43_200), day, "no whole number of days"),
             (interval(0, i32::MAX, 0), 1, "longer than times"),
         ] {

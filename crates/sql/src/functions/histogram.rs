@@ -11,6 +11,7 @@ use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
 use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature, Volatility};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// The most parts.
@@ -31,8 +32,11 @@ impl Histogram {
         let number = |what: &str, place: usize| constant_number("histogram", what, &args.exprs[place]);
         let (min, max) = (number("min", 1).map_err(external)?, number("max", 2).map_err(external)?);
         let parts = constant_count("histogram", "the number of parts", &args.exprs[3], (1, PARTS_MAX));
-        if !(min < max && (max - min).is_finite()) {
+        if min.partial_cmp(&max) != Some(Ordering::Less) {
             return Err(external(sql_error(format!("histogram: min {min} is not less than max {max}"))));
+        }
+        if !(max - min).is_finite() {
+            return Err(external(sql_error("histogram: from min to max is farther than a DOUBLE counts")));
         }
         Ok(Counts { scale: Scale { min, max, parts: parts.map_err(external)? }, counts: Vec::new(), seen: Vec::new() })
     }

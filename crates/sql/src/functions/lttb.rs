@@ -25,15 +25,16 @@ pub(crate) fn largest_triangles(points: &[Point], number: Number, count: usize) 
         let (time, value) = next.map(at).fold((0.0, 0.0), |sum, point| (sum.0 + point.0, sum.1 + point.1));
         let (next_time, next_value) = (time / length, value / length);
         let (time_before, value_before) = at(before);
-        let area = |index: &usize| {
-            let (time, value) = at(*index);
-            ((time_before - next_time) * (value - value_before) - (time_before - time) * (next_value - value_before))
-                .abs()
-        };
         // Of equal triangles the first; one with a NaN is as small as can be.
-        let size = |index: &usize| Some(area(index)).filter(|area| !area.is_nan()).unwrap_or(-1.0);
-        let range = part(index)..part(index + 1);
-        let largest = range.clone().rev().max_by(|a, b| size(a).total_cmp(&size(b))).unwrap_or(range.start);
+        let (mut largest, mut largest_area) = (part(index), -1.0);
+        for index in part(index)..part(index + 1) {
+            let (time, value) = at(index);
+            let area =
+                (time_before - next_time) * (value - value_before) - (time_before - time) * (next_value - value_before);
+            if area.abs() > largest_area {
+                (largest, largest_area) = (index, area.abs());
+            }
+        }
         chosen.push(points[largest]);
         before = largest;
     }

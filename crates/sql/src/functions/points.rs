@@ -64,13 +64,16 @@ impl Number {
     }
 
     pub(crate) fn sort(self, points: &mut [Point]) {
-        if !points.is_sorted_by(|a, b| self.order_points(a, b) != Ordering::Greater) {
-            points.sort_unstable_by(|a, b| self.order_points(a, b));
-        }
+        // Not the unstable one: points come as a few runs that are in order, which this one merges.
+        points.sort_by(|a, b| self.order_points(a, b));
     }
 
     /// The points of a batch, row by row; `None` where value or time is NULL.
-    pub(crate) fn points(self, values: &ArrayRef, times: &ArrayRef) -> Result<impl Iterator<Item = Option<Point>>> {
+    pub(crate) fn points(
+        self,
+        values: &ArrayRef,
+        times: &ArrayRef,
+    ) -> Result<impl Iterator<Item = Option<Point>> + use<>> {
         let times = match plain_type(times.data_type()) {
             DataType::UInt64 => strictly(times, &DataType::Int64)?.as_primitive::<Int64Type>().clone(),
             _ => order_keys(times)?,
@@ -115,9 +118,19 @@ pub(crate) enum Measure {
     },
 }
 
+impl Measure {
+    /// Over points in order.
+    pub(crate) fn over(self, number: Number, points: &[Point]) -> Option<f64> {
+        let (first, rest) = points.split_first()?;
+        let mut fold = Fold::new(self, number, *first);
+        rest.iter().for_each(|point| fold.push(*point));
+        fold.answer()
+    }
+}
+
 /// A measure on its way, point by point in the order of time.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Fold {
+struct Fold {
     measure: Measure,
     number: Number,
     first: Point,
@@ -129,16 +142,11 @@ pub(crate) struct Fold {
 }
 
 impl Fold {
-    pub(crate) fn new(measure: Measure, number: Number, first: Point) -> Self {
+    fn new(measure: Measure, number: Number, first: Point) -> Self {
         Self { measure, number, first, last: first, count: 1, sum: 0.0, value_sum: number.float(first.bits) }
     }
 
-    /// Whether a point may follow.
-    pub(crate) fn takes(&self, point: &Point) -> bool {
-        self.number.order_points(&self.last, point) != Ordering::Greater
-    }
-
-    pub(crate) fn push(&mut self, point: Point) {
+    fn push(&mut self, point: Point) {
         let (number, last) = (self.number, self.last);
         match self.measure {
             Measure::Delta => {}
@@ -162,7 +170,7 @@ impl Fold {
     }
 
     /// `None` where it takes a second point, or time between two.
-    pub(crate) fn answer(&self) -> Option<f64> {
+    fn answer(&self) -> Option<f64> {
         let span = elapsed(self.first, self.last);
         match self.measure {
             Measure::TimeWeightedAverage { .. } if span == 0.0 => Some(self.value_sum / self.count as f64),
@@ -173,13 +181,54 @@ impl Fold {
             Measure::Rate { counts_per_second } => (span > 0.0).then(|| self.sum / (span / counts_per_second)),
         }
     }
+}
 
-    /// Over points in order.
-    pub(crate) fn over(measure: Measure, number: Number, points: &[Point]) -> Option<f64> {
-        let (first, rest) = points.split_first()?;
-        let mut fold = Self::new(measure, number, *first);
+/// A measure over points that come in the order of their times, at any moment; those of the last time in any order.
+#[derive(Debug)]
+pub(crate) struct Running {
+    measure: Measure,
+    number: Number,
+    /// Over the points before the last time.
+    fold: Option<Fold>,
+    /// Those of the last time, by value.
+    latest: Vec<Point>,
+}
+
+impl Running {
+    pub(crate) fn new(measure: Measure, number: Number) -> Self {
+        Self { measure, number, fold: None, latest: Vec::new() }
+    }
+
+    /// `false`, and nothing done, for a point that comes too late.
+    pub(crate) fn push(&mut self, point: Point) -> bool {
+        match self.latest.last() {
+            Some(last) if point.time < last.time => return false,
+            Some(last) if point.time > last.time => {
+                self.fold = self.over_all();
+                self.latest.clear();
+            }
+            _ => {}
+        }
+        let place = self.latest.partition_point(|other| self.number.order_points(other, &point) == Ordering::Less);
+        self.latest.insert(place, point);
+        true
+    }
+
+    pub(crate) fn answer(&self) -> Option<f64> {
+        self.over_all()?.answer()
+    }
+
+    fn over_all(&self) -> Option<Fold> {
+        let (first, rest) = self.latest.split_first()?;
+        let mut fold = match self.fold {
+            Some(mut fold) => {
+                fold.push(*first);
+                fold
+            }
+            None => Fold::new(self.measure, self.number, *first),
+        };
         rest.iter().for_each(|point| fold.push(*point));
-        fold.answer()
+        Some(fold)
     }
 }
 
@@ -196,7 +245,7 @@ mod tests {
         let mut points: Vec<Point> =
             points.iter().map(|(time, value)| Point { time: *time, bits: value.to_bits() }).collect();
         Number::Float.sort(&mut points);
-        Fold::over(measure, Number::Float, &points)
+        measure.over(Number::Float, &points)
     }
 
     const RATE: Measure = Measure::Rate { counts_per_second: 1_000.0 };
@@ -234,8 +283,8 @@ mod tests {
     fn integers_beyond_the_floats_have_exact_differences() {
         let point = |time, value: u64| Point { time, bits: value };
         let points = [point(0, u64::MAX - 5), point(1, u64::MAX - 2), point(2, 4)];
-        assert_eq!(Fold::over(Measure::Increase, Number::Unsigned, &points), Some(7.0));
+        assert_eq!(Measure::Increase.over(Number::Unsigned, &points), Some(7.0));
         let points = [point(i64::MIN, i64::MIN.cast_unsigned()), point(i64::MAX, i64::MAX.cast_unsigned())];
-        assert_eq!(Fold::over(Measure::Delta, Number::Signed, &points), Some(18_446_744_073_709_551_615.0));
+        assert_eq!(Measure::Delta.over(Number::Signed, &points), Some(18_446_744_073_709_551_615.0));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::arguments::{constant, constant_count, counts_per_second, external, plain_type, text_of, type_name};
 use super::points::{Measure, Number};
-use super::series_state::{SeriesGroups, SeriesWindow, Summary, state_types};
+use super::series_state::{Plan, SeriesGroup, SeriesGroups, SeriesWindow, Summary, state_types};
 use crate::error::sql_error;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::Result;
@@ -104,7 +104,7 @@ impl Series {
         Self { kind, signature: Signature::variadic_any(Volatility::Immutable), aliases }
     }
 
-    fn window(&self, args: &AccumulatorArgs<'_>) -> Result<SeriesWindow> {
+    fn plan(&self, args: &AccumulatorArgs<'_>) -> Result<Plan> {
         let types: Vec<DataType> = args.expr_fields.iter().map(|field| field.data_type().clone()).collect();
         let Places { value, time, rest } = self.kind.places(&types)?;
         let number = Number::of(&types[value]).unwrap_or(Number::Float);
@@ -131,7 +131,7 @@ impl Series {
                 Summary::Lttb { count, time_type: plain_type(&types[time]).clone() }
             }
         };
-        Ok(SeriesWindow::new(summary, number, value, time))
+        Ok(Plan { summary, number, value, time })
     }
 }
 
@@ -162,7 +162,11 @@ impl AggregateUDFImpl for Series {
     }
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        Ok(Box::new(self.window(&args)?))
+        Ok(Box::new(SeriesGroup::new(self.plan(&args)?)))
+    }
+
+    fn create_sliding_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+        Ok(Box::new(SeriesWindow::new(self.plan(&args)?)))
     }
 
     fn groups_accumulator_supported(&self, _: AccumulatorArgs<'_>) -> bool {
@@ -170,7 +174,7 @@ impl AggregateUDFImpl for Series {
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn GroupsAccumulator>> {
-        Ok(Box::new(SeriesGroups::new(self.window(&args)?)))
+        Ok(Box::new(SeriesGroups::new(self.plan(&args)?)))
     }
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {

@@ -43,7 +43,7 @@ pub(super) fn misplaced(name: &str) -> DataFusionError {
             .with_hint("SELECT time_bucket_gapfill('1 hour', time), avg(x) ... GROUP BY 1"),
         _ => sql_error(format!("{name} fills the gaps that time_bucket_gapfill makes, and here there are none"))
             .with_hint(format!(
-                "SELECT time_bucket_gapfill('1 hour', time), {name}(avg(x)) ... GROUP BY 1; to sort by it, give it a name"
+                "SELECT time_bucket_gapfill('1 hour', t), {name}(avg(x)) ... GROUP BY 1; to sort by it, give it a name"
             )),
     };
     DataFusionError::External(Box::new(error))

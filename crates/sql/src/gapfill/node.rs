@@ -46,7 +46,6 @@ pub(crate) enum FillKind {
 }
 
 impl GapFill {
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn new(
         input: LogicalPlan,
         group_count: usize,

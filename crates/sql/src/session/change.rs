@@ -9,7 +9,7 @@ use atsdb_core::{Error, Result};
 
 impl Session {
     pub(super) fn change(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
-        self.with_batch(|batch| {
+        self.with_batch_again(|batch| {
             let snapshot = batch.snapshot()?;
             let text = statement.text().to_owned();
             let query = Query { text, place: statement.place(), params: params.to_vec(), snapshot };

@@ -38,8 +38,8 @@ fn generated(count: i64, seed: i64, count_max: i64, unit: i64) -> Vec<Row> {
     rows
 }
 
-fn insert(session: &Session, table: &str, rows: &[Row]) {
-    for part in rows.chunks(100) {
+fn insert(session: &Session, table: &str, values: &[Row]) {
+    for part in values.chunks(100) {
         let values: Vec<String> = part
             .iter()
             .map(|(time, key, number)| {
@@ -52,19 +52,15 @@ fn insert(session: &Session, table: &str, rows: &[Row]) {
                 )
             })
             .collect();
-        rows_of(session, &format!("INSERT INTO {table} VALUES {}", values.join(", ")));
+        rows(session, &format!("INSERT INTO {table} VALUES {}", values.join(", ")));
     }
-}
-
-fn rows_of(session: &Session, sql: &str) {
-    rows(session, sql);
 }
 
 #[test]
 fn an_asof_join_finds_what_a_loop_over_both_sides_finds() {
     let (session, _directory) = session("memory");
-    rows_of(&session, "CREATE TABLE a (t TIMESTAMP(3), k TEXT, n INT) WITH (map = 'k:u8', slice = 'hour')");
-    rows_of(&session, "CREATE TABLE b (t TIMESTAMP(0), k TEXT, m INT) WITH (slice = 'hour')");
+    rows(&session, "CREATE TABLE a (t TIMESTAMP(3), k TEXT, n INT) WITH (map = 'k:u8', slice = 'hour')");
+    rows(&session, "CREATE TABLE b (t TIMESTAMP(0), k TEXT, m INT) WITH (slice = 'hour')");
     let (left, right) = (generated(1_500, 1, 40_000, 1), generated(300, 2, 40, 1_000));
     insert(&session, "a", &left);
     insert(&session, "b", &right);

@@ -1,0 +1,234 @@
+//! What a batch does beside adding rows: looking at its own state, replacing and removing chunks, changing tables.
+//!
+//! Owned here: what the commit will take away or redefine, kept until then. Rows on their way in are `batch`'s; how
+//! the batch's own state is read is `overlay`'s.
+
+use crate::batch::Batch;
+use crate::overlay::{Overlay, OwnChunk, Staged};
+use crate::snapshot::{Inner, ReadSnapshot};
+use atsdb_core::name::same_name;
+use atsdb_core::{
+    Change, ChunkId, Error, ErrorKind, Guard, NewChunk, Redefinition, Result, Table, TableDefinition, TableId,
+    TimeRange,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What the commit takes away and redefines.
+#[derive(Default)]
+pub(crate) struct Changes {
+    /// The store when the batch first looked.
+    base: Option<ReadSnapshot>,
+    /// Chunks of the base that go.
+    removed: BTreeMap<ChunkId, TableId>,
+    /// Tables of the base that go.
+    dropped: Vec<TableId>,
+    /// Tables that the batch's stage holds.
+    created: Vec<Table>,
+    /// Tables of the base that change.
+    redefined: BTreeMap<TableId, Redefinition>,
+    /// What must not have changed meanwhile.
+    guards: Vec<Guard>,
+}
+
+impl Changes {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.removed.is_empty() && self.dropped.is_empty() && self.redefined.is_empty()
+    }
+
+    /// Moves everything into the change to commit.
+    pub(crate) fn fill(&mut self, change: &mut Change) {
+        let dropped = &self.dropped;
+        let removed = std::mem::take(&mut self.removed).into_iter().map(|(chunk, table)| (table, chunk));
+        change.remove = removed.filter(|(table, _)| !dropped.contains(table)).collect();
+        change.drop.clone_from(dropped);
+        change.redefine = std::mem::take(&mut self.redefined).into_values().collect();
+        change.guards = std::mem::take(&mut self.guards);
+        self.base = None;
+    }
+
+    /// The tables that go with the commit.
+    pub(crate) fn dropped(&self) -> &[TableId] {
+        &self.dropped
+    }
+
+    /// Notes a table that the stage holds.
+    pub(crate) fn note_created(&mut self, table: &Table) {
+        self.created.push(table.clone());
+    }
+
+    /// Makes the commit fail with [`ErrorKind::Conflict`] if a chunk newer than `newest` is visible in the table.
+    #[allow(dead_code, reason = "for whoever decides by what the table holds")]
+    pub(crate) fn guard(&mut self, guard: Guard) {
+        self.guards.push(guard);
+    }
+
+    fn tables(&self, base: &ReadSnapshot) -> Vec<Table> {
+        let visible = base.tables().iter().filter(|table| !self.dropped.contains(&table.id)).map(|table| {
+            let definition = self.redefined.get(&table.id).map_or(&table.definition, |change| &change.to);
+            Table { id: table.id, definition: definition.clone() }
+        });
+        visible.chain(self.created.iter().cloned()).collect()
+    }
+}
+
+impl Batch {
+    /// The state when the batch first looked, with the batch's own changes, for reading. Rows that wait become chunks
+    /// first. What the batch does afterwards does not show in it.
+    pub fn snapshot(&mut self) -> Result<ReadSnapshot> {
+        self.settle()?;
+        let base = self.base()?;
+        if self.is_untouched() {
+            return Ok(base);
+        }
+        let shared = Arc::clone(&self.engine.shared);
+        let tables = self.changes.tables(&base);
+        let stage = match self.stage {
+            Some(stage) => Some(Staged::look(shared.store.as_ref(), stage, &tables)?),
+            None => None,
+        };
+        let removed: BTreeSet<ChunkId> = self.changes.removed.keys().copied().collect();
+        let own = self.own.clone();
+        let store = Arc::clone(&shared.store);
+        let overlay = Overlay { store, base, stage, tables: tables.clone(), removed, own };
+        Ok(ReadSnapshot { inner: Arc::new(Inner { store: Box::new(overlay), tables, shared }) })
+    }
+
+    /// The tables as [`snapshot`](Self::snapshot) would give them; rows that wait go on waiting.
+    pub fn tables(&mut self) -> Result<Vec<Table>> {
+        let base = self.base()?;
+        Ok(self.changes.tables(&base))
+    }
+
+    /// A chunk of [`snapshot`](Self::snapshot) goes, and its successor comes. If somebody else changes the chunk before
+    /// the commit, that is [`ErrorKind::Conflict`].
+    pub fn replace(&mut self, table: &Table, chunk: ChunkId, successor: Option<NewChunk>) -> Result<()> {
+        self.remove_chunk(table.id, chunk)?;
+        match successor {
+            Some(successor) => self.keep(successor),
+            None => Ok(()),
+        }
+    }
+
+    /// Removes all rows of a table, without reading them, and says how many there were.
+    pub fn truncate(&mut self, table: &Table) -> Result<u64> {
+        let snapshot = self.snapshot()?;
+        let mut row_count = 0;
+        for entry in snapshot.inner.store.chunks(table.id, TimeRange::ALL)? {
+            row_count += u64::from(entry.row_count);
+            self.remove_chunk(table.id, entry.id)?;
+        }
+        Ok(row_count)
+    }
+
+    /// Drops a table with all its rows.
+    pub fn drop_table(&mut self, table: &Table) -> Result<()> {
+        self.settle()?;
+        self.forget_rows(table.id);
+        if self.uncreate(table)? {
+            return Ok(());
+        }
+        self.base()?;
+        // Of rows that were staged for it nobody takes notice: they would not find their table.
+        if let Some(stage) = self.stage {
+            let store = Arc::clone(&self.engine.shared.store);
+            let chunks = store.stage_snapshot(stage)?.chunks(table.id, TimeRange::ALL)?;
+            let chunks: Vec<ChunkId> = chunks.iter().map(|entry| entry.id).collect();
+            store.unstage(stage, &chunks)?;
+        }
+        self.changes.redefined.remove(&table.id);
+        self.changes.dropped.push(table.id);
+        Ok(())
+    }
+
+    /// Gives a table another definition. Rows that were added before keep to the old one.
+    pub fn redefine(&mut self, table: &Table, to: TableDefinition) -> Result<Table> {
+        to.check()?;
+        self.settle()?;
+        let base = self.base()?;
+        let others = self.changes.tables(&base);
+        let taken = |other: &&Table| other.id != table.id && same_name(&other.definition.name, &to.name);
+        if let Some(other) = others.iter().find(taken) {
+            return Err(exists(&other.definition.name));
+        }
+        self.forget_writer(table.id);
+        if self.changes.created.iter().any(|created| created.id == table.id) {
+            return self.recreate(table, &to);
+        }
+        let visible = base.tables().iter().find(|visible| visible.id == table.id);
+        let from = visible.ok_or_else(|| Error::not_found(format!("table {} is gone", table.definition.name)))?;
+        let change = Redefinition { table: table.id, from: from.definition.clone(), to: to.clone() };
+        self.changes.redefined.insert(table.id, change);
+        Ok(Table { id: table.id, definition: to })
+    }
+
+    /// The store when the batch first looked.
+    pub(crate) fn base(&mut self) -> Result<ReadSnapshot> {
+        match &self.changes.base {
+            Some(base) => Ok(base.clone()),
+            None => Ok(self.changes.base.insert(self.engine.snapshot()?).clone()),
+        }
+    }
+
+    /// Refuses a name that a table has. What the store had at the beginning is not pinned for that.
+    pub(crate) fn check_name(&self, name: &str) -> Result<()> {
+        let tables = match &self.changes.base {
+            Some(base) => self.changes.tables(base),
+            None => self.changes.tables(&self.engine.snapshot()?),
+        };
+        match tables.iter().find(|table| same_name(&table.definition.name, name)) {
+            Some(table) => Err(exists(&table.definition.name)),
+            None => Ok(()),
+        }
+    }
+
+    fn is_untouched(&self) -> bool {
+        self.changes.is_empty() && self.stage.is_none() && self.own.is_empty()
+    }
+
+    fn remove_chunk(&mut self, table: TableId, chunk: ChunkId) -> Result<()> {
+        if chunk.0 < 0 {
+            self.own.retain(|own| own.id != chunk);
+            return Ok(());
+        }
+        if let Some(stage) = self.stage {
+            let store = &self.engine.shared.store;
+            let staged = store.stage_snapshot(stage)?.chunks(table, TimeRange::ALL)?;
+            if staged.iter().any(|entry| entry.id == chunk) {
+                return store.unstage(stage, &[chunk]);
+            }
+        }
+        self.changes.removed.insert(chunk, table);
+        Ok(())
+    }
+
+    /// Takes a table of the stage away, with its rows; false if the stage holds none of that number.
+    fn uncreate(&mut self, table: &Table) -> Result<bool> {
+        let created = self.changes.created.iter().position(|created| created.id == table.id);
+        let (Some(position), Some(stage)) = (created, self.stage) else { return Ok(false) };
+        self.engine.shared.store.unstage_table(stage, table.id)?;
+        self.changes.created.remove(position);
+        Ok(true)
+    }
+
+    /// A table that the batch itself made is made again, as long as it is empty.
+    fn recreate(&mut self, table: &Table, to: &TableDefinition) -> Result<Table> {
+        let is_empty = self.snapshot()?.inner.store.chunks(table.id, TimeRange::ALL)?.is_empty();
+        if !is_empty {
+            let message = format!("table {} was made by the same transaction and holds rows", table.definition.name);
+            return Err(Error::new(ErrorKind::Sql, message).with_hint("COMMIT before changing it"));
+        }
+        self.uncreate(table)?;
+        self.create_table(to)
+    }
+
+    /// Adds an encoded chunk to those in memory.
+    pub(crate) fn own_chunk(&mut self, chunk: NewChunk) {
+        let id = ChunkId(self.engine.shared.next_own_chunk());
+        self.own.push(OwnChunk { id, chunk: Arc::new(chunk) });
+    }
+}
+
+fn exists(name: &str) -> Error {
+    Error::new(ErrorKind::Exists, format!("there is a table {name} already"))
+}

@@ -1,0 +1,192 @@
+//! `BEGIN`, `COMMIT` and `ROLLBACK`: one batch of the engine that several statements work on.
+//!
+//! A statement outside of a transaction has a batch of its own. After a statement has failed inside one, half of its
+//! work may be in the batch: the transaction then takes nothing more and can only be rolled back.
+
+use super::Session;
+use crate::answer::Answer;
+use crate::error::{not_supported, sql_error};
+use atsdb_core::{Error, ErrorKind, Index, Result, Table};
+use atsdb_engine::{Batch, ReadSnapshot};
+use std::sync::{MutexGuard, PoisonError};
+
+/// How often a statement is done again when others change the same chunks at the same time.
+const ATTEMPTS_MAX: usize = 100;
+
+/// What has been begun and is not committed.
+pub(super) struct Transaction {
+    batch: Batch,
+    failed: bool,
+    /// Indexes for which the chunks that are there get pages once they are committed.
+    indexes: Vec<(Table, Index)>,
+}
+
+/// What a statement says of transactions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bracket {
+    Begin,
+    Commit,
+    Rollback,
+}
+
+impl Bracket {
+    /// What the text says, if it is a statement about transactions.
+    pub(super) fn of(text: &str) -> Result<Option<Self>> {
+        let words: Vec<String> = text.split_whitespace().take(5).map(str::to_ascii_uppercase).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let found = match words.as_slice() {
+            ["BEGIN", rest @ ..] => match rest {
+                // What these lock in SQLite needs no lock here: a conflict is found at COMMIT.
+                ["DEFERRED" | "IMMEDIATE" | "EXCLUSIVE", rest @ ..] | rest => (Self::Begin, rest),
+            },
+            ["START", "TRANSACTION", rest @ ..] => (Self::Begin, rest),
+            ["COMMIT" | "END", rest @ ..] => (Self::Commit, rest),
+            ["ROLLBACK", rest @ ..] => (Self::Rollback, rest),
+            ["SAVEPOINT" | "RELEASE", ..] => return Err(not_supported("SAVEPOINT").with_hint("use BEGIN and COMMIT")),
+            _ => return Ok(None),
+        };
+        match found {
+            (bracket, [] | ["TRANSACTION" | "WORK"]) => Ok(Some(bracket)),
+            (Self::Rollback, ["TO", ..] | [_, "TO", ..]) => Err(not_supported("ROLLBACK TO a savepoint")),
+            (_, rest) => Err(not_supported(rest.join(" ")).with_hint("write BEGIN, COMMIT or ROLLBACK alone")),
+        }
+    }
+}
+
+impl Session {
+    /// Whether statements gather in a transaction.
+    pub fn in_transaction(&self) -> bool {
+        self.transaction().is_some()
+    }
+
+    pub(super) fn bracket(&self, bracket: Bracket) -> Result<Answer> {
+        let mut transaction = self.transaction();
+        let verb = match (bracket, transaction.take()) {
+            (Bracket::Begin, Some(open)) => {
+                *transaction = Some(open);
+                return Err(sql_error("a transaction has begun already").with_hint("COMMIT or ROLLBACK it first"));
+            }
+            (Bracket::Begin, None) => {
+                let batch = self.engine.batch(None);
+                *transaction = Some(Transaction { batch, failed: false, indexes: Vec::new() });
+                "BEGIN"
+            }
+            (_, None) => return Err(sql_error("no transaction has begun").with_hint("BEGIN one first")),
+            (Bracket::Rollback, Some(_)) => "ROLLBACK",
+            (Bracket::Commit, Some(open)) if open.failed => {
+                return Err(sql_error("the transaction had failed and is rolled back; nothing of it is stored"));
+            }
+            (Bracket::Commit, Some(open)) => {
+                drop(transaction);
+                self.commit_transaction(open)?;
+                "COMMIT"
+            }
+        };
+        Ok(Answer::Done { verb, row_count: None })
+    }
+
+    fn commit_transaction(&self, open: Transaction) -> Result<()> {
+        open.batch.commit().map_err(|error| match error.kind() {
+            ErrorKind::Conflict => error
+                .context("the transaction is rolled back, as somebody else was faster")
+                .with_hint("do it again from BEGIN on"),
+            _ => error.context("the transaction is rolled back"),
+        })?;
+        open.indexes.iter().try_for_each(|(table, index)| self.engine.build_index(table, index).map(drop))
+    }
+
+    /// What a statement reads: the transaction's state, or the store's.
+    pub(super) fn snapshot(&self) -> Result<ReadSnapshot> {
+        match self.transaction().as_mut() {
+            Some(open) => usable(open)?.snapshot(),
+            None => self.engine.snapshot(),
+        }
+    }
+
+    /// The tables that a statement sees.
+    pub(super) fn tables(&self) -> Result<Vec<Table>> {
+        match self.transaction().as_mut() {
+            Some(open) => usable(open)?.tables(),
+            None => self.engine.tables(),
+        }
+    }
+
+    /// Does work that cannot be done twice, in the transaction or in a batch of its own.
+    pub(super) fn with_batch<T>(&self, work: impl FnOnce(&mut Batch) -> Result<T>) -> Result<T> {
+        match self.transaction().as_mut() {
+            Some(open) => in_transaction(open, work),
+            None => {
+                let mut batch = self.engine.batch(None);
+                let done = work(&mut batch)?;
+                batch.commit()?;
+                Ok(done)
+            }
+        }
+    }
+
+    /// Does work that looks at what is there, in the transaction or in a batch of its own; again, if others change
+    /// that meanwhile.
+    pub(super) fn with_batch_again<T>(&self, mut work: impl FnMut(&mut Batch) -> Result<T>) -> Result<T> {
+        if let Some(open) = self.transaction().as_mut() {
+            return in_transaction(open, work);
+        }
+        for _ in 0..ATTEMPTS_MAX {
+            let mut batch = self.engine.batch(None);
+            let done = work(&mut batch)?;
+            match batch.commit() {
+                Err(error) if error.kind() == ErrorKind::Conflict => self.interrupt.check()?,
+                committed => return committed.map(|_| done),
+            }
+        }
+        Err(Error::new(ErrorKind::Conflict, "others change the table all the time").with_hint("try again"))
+    }
+
+    /// Gives the chunks that are there pages of new indexes: now, or once the transaction is committed.
+    pub(super) fn build(&self, table: &Table, indexes: &[Index]) -> Result<()> {
+        match self.transaction().as_mut() {
+            Some(open) => {
+                open.indexes.extend(indexes.iter().map(|index| (table.clone(), index.clone())));
+                Ok(())
+            }
+            None => indexes.iter().try_for_each(|index| self.engine.build_index(table, index).map(drop)),
+        }
+    }
+
+    pub(super) fn transaction(&self) -> MutexGuard<'_, Option<Transaction>> {
+        self.transaction.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn in_transaction<T>(open: &mut Transaction, work: impl FnOnce(&mut Batch) -> Result<T>) -> Result<T> {
+    let done = work(usable(open)?);
+    open.failed = done.is_err();
+    done
+}
+
+fn usable(open: &mut Transaction) -> Result<&mut Batch> {
+    match open.failed {
+        true => Err(sql_error("a statement of this transaction has failed").with_hint("ROLLBACK, and begin again")),
+        false => Ok(&mut open.batch),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brackets_are_written_in_many_ways() {
+        let of = |text| Bracket::of(text).unwrap();
+        for text in
+            ["begin", "BEGIN TRANSACTION", "begin exclusive transaction", "BEGIN IMMEDIATE", "start transaction"]
+        {
+            assert_eq!(of(text), Some(Bracket::Begin), "{text}");
+        }
+        assert_eq!(of("COMMIT WORK"), Some(Bracket::Commit));
+        assert_eq!(of("end\n transaction"), Some(Bracket::Commit));
+        assert_eq!(of("rollback"), Some(Bracket::Rollback));
+        assert_eq!(of("select 1"), None);
+        assert!(Bracket::of("ROLLBACK TO here").is_err());
+        assert!(Bracket::of("begin concurrent").is_err());
+    }
+}
