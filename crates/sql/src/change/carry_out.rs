@@ -100,12 +100,13 @@ impl<'a> CarryOut<'a> {
         let (chunks, numbers) = (place(0)?, place(1)?);
         let values = self.values(rows)?;
         self.rows_seen += rows.num_rows() as u64;
+        let row_bytes = bytes_of(&values).div_ceil(rows.num_rows().max(1)) + size_of::<u32>();
         let (mut start, mut complete) = (0, Vec::new());
         for run in chunks.values().chunk_by(|a, b| a == b) {
             let position = run[0] as usize;
             complete.extend(self.opened(position));
             let piece = values.iter().map(|array| array.slice(start, run.len())).collect();
-            let bytes = (run.len() * rows.get_array_memory_size()).div_ceil(rows.num_rows().max(1));
+            let bytes = run.len() * row_bytes;
             let chunk = self.pending.entry(position).or_default();
             chunk.push(numbers.slice(start, run.len()), piece);
             chunk.bytes += bytes;
@@ -155,7 +156,10 @@ impl<'a> CarryOut<'a> {
         'a: 'scope,
     {
         let Some(mut chunk) = self.pending.remove(&position) else { return Ok(()) };
-        self.pending_bytes -= chunk.bytes;
+        // Rows that wait for others to go stay until the end.
+        if self.change.kind != Kind::Move || self.change.table.definition.unique.is_empty() {
+            self.pending_bytes -= chunk.bytes;
+        }
         self.interrupt.check()?;
         while running.len() >= self.limits.threads.max(1) {
             self.finish(running, scan)?;
@@ -207,6 +211,11 @@ impl<'a> CarryOut<'a> {
     fn name(&self) -> &str {
         &self.change.table.definition.name
     }
+}
+
+/// The bytes of values themselves, not of what they are slices of.
+fn bytes_of(values: &[ArrayRef]) -> usize {
+    values.iter().map(|array| array.to_data().get_slice_memory_size().unwrap_or(0)).sum()
 }
 
 /// A dictionary of more texts than rows, or of none, as plain text.
