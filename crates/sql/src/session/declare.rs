@@ -124,9 +124,9 @@ impl Session {
         let new: Vec<Index> =
             definition.indexes.iter().filter(|index| !table.definition.indexes.contains(index)).cloned().collect();
         if definition != table.definition {
-            self.redefine(&table, definition.clone())?;
+            let table = self.redefine(&table, definition)?;
+            self.build(&table, &new)?;
         }
-        self.build(&Table { definition, ..table }, &new)?;
         Ok(done)
     }
 
@@ -166,8 +166,8 @@ impl Session {
         let columns = column_ids(&definition, &column_names(&create.columns, true)?).map_err(as_sql_error)?;
         let index = add_index(&mut definition, name.as_deref(), columns);
         definition.check().map_err(as_sql_error)?;
-        self.redefine(&table, definition.clone())?;
-        self.build(&Table { definition, ..table }, &[index])?;
+        let table = self.redefine(&table, definition)?;
+        self.build(&table, &[index])?;
         Ok(done)
     }
 

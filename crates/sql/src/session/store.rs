@@ -21,8 +21,8 @@ impl Session {
     }
 
     /// Puts a definition in the place of a table's.
-    pub(super) fn redefine(&self, table: &Table, to: TableDefinition) -> Result<()> {
-        self.with_batch(|batch| batch.redefine(table, to).map(drop))
+    pub(super) fn redefine(&self, table: &Table, to: TableDefinition) -> Result<Table> {
+        self.with_batch(|batch| batch.redefine(table, to))
     }
 
     /// Takes all rows out of tables, at once.
