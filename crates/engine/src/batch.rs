@@ -4,7 +4,7 @@
 //! in one step; a large one writes its chunks ahead into a stage that nobody sees.
 
 use crate::change::Changes;
-use crate::coerce::coerce;
+use crate::coerce::{coerce, coerce_column};
 use crate::encode::encode_fresh;
 use crate::engine::{Engine, Shared};
 use crate::interner::Interner;
@@ -103,6 +103,22 @@ impl Batch {
         let writer = self.writer(table);
         let stored = writer.map_strings(&shared, columns)?;
         self.push_with(table, stored, row_count, policy)
+    }
+
+    /// Values for one column, by position, in stored form. Types are converted where nothing is lost; strings of a
+    /// mapped column go into its dictionary.
+    pub fn stored(&mut self, table: &Table, position: usize, values: &ArrayRef) -> Result<ArrayRef> {
+        let Some(column) = table.definition.columns.get(position) else {
+            return Err(Error::usage(format!("table {} has no column {position}", table.definition.name)));
+        };
+        let values = coerce_column(&table.definition, column, values)?;
+        let shared = Arc::clone(&self.engine.shared);
+        self.writer(table).map_column(&shared, position, values)
+    }
+
+    /// Adds rows whose columns are all in stored form, in the table's order.
+    pub fn append_stored(&mut self, table: &Table, columns: Vec<ArrayRef>, row_count: usize) -> Result<()> {
+        self.push_stored(table, columns, row_count)
     }
 
     /// Gives the batch its id.
@@ -335,16 +351,16 @@ impl TableWriter {
 
     /// Logical arrays to stored ones: mapped strings to indices.
     fn map_strings(&mut self, shared: &Shared, columns: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
+        columns.into_iter().enumerate().map(|(position, array)| self.map_column(shared, position, array)).collect()
+    }
+
+    fn map_column(&mut self, shared: &Shared, position: usize, array: ArrayRef) -> Result<ArrayRef> {
         let definition = Arc::clone(&self.definition);
-        let stored = |((column, array), interner): ((&Column, ArrayRef), &mut Option<Interner>)| match column.map {
-            None => Ok(array),
-            Some(width) => {
-                let interner = interner.get_or_insert_with(Interner::new);
-                let (numbers, nulls) = intern_array(interner, &array)?;
-                map_numbers(shared, self.table, &definition, column, width, interner, &numbers, nulls)
-            }
-        };
-        definition.columns.iter().zip(columns).zip(&mut self.interners).map(stored).collect()
+        let column = &definition.columns[position];
+        let Some(width) = column.map else { return Ok(array) };
+        let interner = self.interners[position].get_or_insert_with(Interner::new);
+        let (numbers, nulls) = intern_array(interner, &array)?;
+        map_numbers(shared, self.table, &definition, column, width, interner, &numbers, nulls)
     }
 }
 

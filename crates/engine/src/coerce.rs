@@ -46,7 +46,7 @@ fn refuse_unknown_columns(definition: &TableDefinition, batch: &RecordBatch) -> 
     Ok(())
 }
 
-fn coerce_column(definition: &TableDefinition, column: &Column, array: &ArrayRef) -> Result<ArrayRef> {
+pub(crate) fn coerce_column(definition: &TableDefinition, column: &Column, array: &ArrayRef) -> Result<ArrayRef> {
     let place = |error: Error| error.context(format_args!("table {}, column {}", definition.name, column.name));
     if !column.nullable
         && let Some(row) = first_null(array.as_ref())

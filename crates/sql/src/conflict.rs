@@ -62,9 +62,7 @@ impl OnDuplicate {
                     Some(ConflictTarget::OnConstraint(constraint)) => Some(KeyName::Constraint(name(constraint)?)),
                 };
                 match &clause.action {
-                    OnConflictAction::DoNothing => {
-                        Ok(Self { policy: Some(ConflictPolicy::Keep), key, updated: None })
-                    }
+                    OnConflictAction::DoNothing => Ok(Self { policy: Some(ConflictPolicy::Keep), key, updated: None }),
                     OnConflictAction::DoUpdate(DoUpdate { assignments, selection: None }) => {
                         Self::updating(key, assignments)
                     }
@@ -114,7 +112,8 @@ impl KeyName {
         match self {
             Self::Constraint(name) => unique.name.as_ref().is_some_and(|own| same_name(own, name)),
             Self::Columns(names) => {
-                let holds = |name: &String| table.definition.column(name).is_ok_and(|found| unique.columns.contains(&found.id));
+                let holds =
+                    |name: &String| table.definition.column(name).is_ok_and(|found| unique.columns.contains(&found.id));
                 names.len() == unique.columns.len() && names.iter().all(holds)
             }
         }

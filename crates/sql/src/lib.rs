@@ -10,6 +10,7 @@ mod asof;
 mod assign;
 mod bounded_functions;
 mod catalogue;
+mod change;
 mod compare_times;
 mod conflict;
 mod constant_in;

@@ -1,6 +1,7 @@
 //! What DataFusion's planner asks while it plans one statement: the tables of its snapshot, and functions.
 
 use crate::catalogue::{self, CatalogueTable};
+use crate::change::TARGET_SCHEMA;
 use crate::identifiers::{SharedSpellings, Spellings};
 use crate::provider::{SnapshotTable, unknown_table};
 use crate::views::{Expansion, view_plan};
@@ -60,6 +61,12 @@ impl ContextProvider for SnapshotNames<'_> {
     fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
         self.expansion.count_one().map_err(|error| DataFusionError::External(Box::new(error)))?;
         let tables = self.snapshot.tables();
+        if name.schema() == Some(TARGET_SCHEMA)
+            && let Some(table) = Spellings::find(tables, name.table())
+        {
+            let provider = SnapshotTable::numbered(self.snapshot.clone(), table, self.spellings);
+            return Ok(provider_as_source(Arc::new(provider)));
+        }
         let in_catalog = name.catalog().is_none_or(|catalog| catalog.eq_ignore_ascii_case("atsdb"));
         if let Some(relation) =
             name.schema().filter(|_| in_catalog).and_then(|schema| catalogue::find(schema, name.table()))

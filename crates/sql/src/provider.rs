@@ -1,5 +1,6 @@
 //! A table of one snapshot as DataFusion sees it.
 
+use crate::change::RowNumbers;
 use crate::error::sql_error;
 use crate::identifiers::SharedSpellings;
 use crate::pushdown::{Pushdown, is_exact, predicates};
@@ -21,6 +22,8 @@ pub(crate) struct SnapshotTable {
     snapshot: ReadSnapshot,
     table: Table,
     schema: SchemaRef,
+    /// Whether its rows tell their places.
+    is_numbered: bool,
     /// The mapped column of whose every value only the latest rows are wanted, by position.
     latest_by: Option<usize>,
 }
@@ -31,7 +34,21 @@ impl SnapshotTable {
         let respelled = |name: &String| spellings.spell(name).to_owned();
         let fields: Vec<_> =
             declared.fields().iter().map(|field| field.as_ref().clone().with_name(respelled(field.name()))).collect();
-        Self { snapshot, table: table.clone(), schema: Arc::new(Schema::new(fields)), latest_by: None }
+        Self {
+            snapshot,
+            table: table.clone(),
+            schema: Arc::new(Schema::new(fields)),
+            latest_by: None,
+            is_numbered: false,
+        }
+    }
+
+    /// The same, with two more columns that tell each row's place.
+    pub(crate) fn numbered(snapshot: ReadSnapshot, table: &Table, spellings: &SharedSpellings) -> Self {
+        let plain = Self::new(snapshot, table, spellings);
+        let declared = plain.schema.fields().iter().cloned();
+        let fields: Vec<_> = declared.chain(RowNumbers::fields().map(Arc::new)).collect();
+        Self { schema: Arc::new(Schema::new(fields)), is_numbered: true, ..plain }
     }
 
     pub(crate) fn definition(&self) -> &TableDefinition {
@@ -44,7 +61,8 @@ impl SnapshotTable {
         self.definition().time_column()?;
         self.definition().columns.get(column)?.map?;
         let (snapshot, table, schema) = (self.snapshot.clone(), self.table.clone(), Arc::clone(&self.schema));
-        self.latest_by.is_none().then_some(Self { snapshot, table, schema, latest_by: Some(column) })
+        let may = self.latest_by.is_none() && !self.is_numbered;
+        may.then_some(Self { snapshot, table, schema, is_numbered: false, latest_by: Some(column) })
     }
 }
 
@@ -77,8 +95,9 @@ impl TableProvider for SnapshotTable {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let definition = &self.table.definition;
         let Pushdown { range, predicates } = Pushdown::of(filters, definition);
-        let columns = projection.cloned().unwrap_or_else(|| (0..definition.columns.len()).collect());
+        let mut columns = projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect());
         let schema = Arc::new(self.schema.project(&columns)?);
+        let numbers = RowNumbers::take(&mut columns, definition.columns.len());
         let request = ScanRequest { columns, range, predicates, use_cache: true };
         let scan = self.snapshot.scan(&self.table, &request);
         let scan = scan.map_err(|error| DataFusionError::External(Box::new(error)))?;
@@ -93,6 +112,7 @@ impl TableProvider for SnapshotTable {
         let scan = AtsdbScan::new(scan, &self.table, request, schema, partition_count, limit);
         Ok(Arc::new(match self.latest_by {
             Some(column) => scan.latest_by(column),
+            None if self.is_numbered => scan.numbered(numbers),
             None => scan,
         }))
     }

@@ -25,9 +25,8 @@ pub(crate) fn refuse_files(text: &str) -> Result<()> {
 /// The error for a statement that is none of those supported.
 pub(crate) fn refused(statement: &Ast) -> Error {
     match statement {
-        Ast::Update { .. } => not_supported("UPDATE"),
-        Ast::Delete { .. } => {
-            not_supported("DELETE").with_hint("old rows go by retention: CREATE TABLE ... WITH (retention = '2 years')")
+        Ast::Update { .. } | Ast::Delete { .. } => {
+            not_supported("UPDATE or DELETE inside another statement").with_hint("write it as a statement of its own")
         }
         Ast::StartTransaction { .. } | Ast::Commit { .. } | Ast::Rollback { .. } => {
             not_supported("BEGIN, COMMIT and ROLLBACK").with_hint("each statement is a transaction of its own")

@@ -5,6 +5,7 @@
 
 use crate::asof;
 use crate::bounded_functions::bound_functions;
+use crate::change::{Change, Numbered, query_of_change};
 use crate::compare_times::CompareTimes;
 use crate::error::{from_datafusion, not_supported, sql_error};
 use crate::explain::one_row_a_line;
@@ -79,11 +80,13 @@ pub(crate) struct Query {
 pub(crate) struct Started {
     /// Where the rows go, if it is an INSERT.
     pub(crate) insert: Option<Target>,
+    /// What becomes of the rows, if it is an UPDATE or DELETE.
+    pub(crate) change: Option<Change>,
     pub(crate) rows: QueryRows,
 }
 
 enum Message {
-    Started { insert: Option<Target>, schema: SchemaRef },
+    Started { insert: Option<Target>, change: Option<Box<Change>>, schema: SchemaRef },
     Batch(RecordBatch),
     Failed(Error),
     Finished,
@@ -168,7 +171,10 @@ impl Worker {
         let mut messages =
             Messages { receiver, task, interrupt: interrupt.clone(), guard, worker: Arc::clone(self), finished: false };
         match messages.next() {
-            Message::Started { insert, schema } => Ok(Started { insert, rows: QueryRows { schema, messages } }),
+            Message::Started { insert, change, schema } => {
+                let rows = QueryRows { schema, messages };
+                Ok(Started { insert, change: change.map(|change| *change), rows })
+            }
             Message::Failed(error) => Err(error),
             Message::Batch(_) | Message::Finished => Err(Error::internal("a query answered before it started")),
         }
@@ -186,9 +192,16 @@ impl Drop for Worker {
 
 async fn run(query: Query, context: SessionContext, memory_bytes: usize, sender: mpsc::Sender<Message>) -> Result<()> {
     let Query { text, place, params, snapshot } = query;
-    let (statement, spellings) = parse_over(&text, place, &params, snapshot.tables())?;
+    let (mut statement, spellings) = parse_over(&text, place, &params, snapshot.tables())?;
+    let change = query_of_change(&mut statement, snapshot.tables(), &spellings)?;
     let spellings = SharedSpellings::new(spellings);
-    let (mut statement, insert) = readable(statement)?;
+    let (mut statement, insert, mut change) = match change {
+        Some((query, change)) => (Ast::Query(Box::new(query)), None, Some(Box::new(change))),
+        None => {
+            let (statement, insert) = readable(statement)?;
+            (statement, insert, None)
+        }
+    };
     let explains = matches!(statement, Ast::Explain { .. });
     let headings = match &mut statement {
         Ast::Query(query) => Headings::take(query, &spellings),
@@ -196,6 +209,10 @@ async fn run(query: Query, context: SessionContext, memory_bytes: usize, sender:
     };
     crate::functions::place_named_arguments(&mut statement)?;
     let mut state = context.state();
+    if change.is_some() {
+        // The rows of a chunk come one after the other.
+        state.config_mut().options_mut().optimizer.enable_round_robin_repartition = false;
+    }
     let plan = logical_plan(statement, &state, &snapshot, &spellings).map_err(from_datafusion)?;
     drop(snapshot);
     SQLOptions::new()
@@ -208,8 +225,11 @@ async fn run(query: Query, context: SessionContext, memory_bytes: usize, sender:
     let batch_rows = batch_rows(&plan, memory_bytes, BATCH_ROWS).map_err(from_datafusion)?;
     *state.config_mut() = state.config().clone().with_batch_size(batch_rows);
     let plan = state.query_planner().create_physical_plan(&plan, &state).await.map_err(from_datafusion)?;
+    if let Some(change) = &mut change {
+        change.source = Numbered::of(&plan);
+    }
     let schema = headings.apply(&plan.schema());
-    let started = Message::Started { insert, schema: Arc::clone(&schema) };
+    let started = Message::Started { insert, change, schema: Arc::clone(&schema) };
     if sender.send(started).await.is_err() {
         return Ok(());
     }

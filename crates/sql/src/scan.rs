@@ -1,11 +1,12 @@
 //! The leaf of a physical plan: a planned read of the engine, its chunks dealt out to partitions.
 
+use crate::change::RowNumbers;
 use crate::running_filter::{RunningFilter, is_running};
 use crate::statistics::statistics_of;
 use atsdb_core::time::format_time;
 use atsdb_core::{ColumnType, Table, TimeRange};
 use atsdb_engine::{Comparison, Latest, Predicate, Scan, ScanRequest, Value};
-use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
+use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -37,6 +38,8 @@ pub(crate) struct AtsdbScan {
     order: Arc<[usize]>,
     /// The mapped column of whose every value only the latest rows are wanted, by position in the table.
     latest_by: Option<usize>,
+    /// Where rows tell their places.
+    numbers: Option<RowNumbers>,
     running_filters: Vec<Arc<dyn PhysicalExpr>>,
     description: String,
     statistics: Arc<Statistics>,
@@ -66,6 +69,7 @@ impl AtsdbScan {
             table: table.clone(),
             columns: request.columns.into(),
             latest_by: None,
+            numbers: None,
             running_filters: Vec::new(),
             scan: Arc::new(scan),
             schema,
@@ -85,6 +89,21 @@ impl AtsdbScan {
         }
         let order = Latest::order(&self.scan).into();
         Some(Self { order, description: format!("{}, latest first", self.description), ..self.clone() })
+    }
+
+    /// The same, with columns that tell each row's place.
+    pub(crate) fn numbered(self, numbers: RowNumbers) -> Self {
+        let statistics = Statistics { num_rows: self.statistics.num_rows, ..Statistics::new_unknown(&self.schema) };
+        let columns = numbers.spread(&self.columns).into();
+        Self { columns, numbers: Some(numbers), statistics: Arc::new(statistics), ..self }
+    }
+
+    pub(crate) fn is_numbered(&self) -> bool {
+        self.numbers.is_some()
+    }
+
+    pub(crate) fn scan(&self) -> Arc<Scan> {
+        Arc::clone(&self.scan)
     }
 
     /// The same in one partition, of whose rows only those are read that may be the latest ones for their value of a
@@ -159,6 +178,7 @@ impl ExecutionPlan for AtsdbScan {
             order: Arc::clone(&self.order),
             filter: RunningFilter::new(&self.running_filters, &self.schema),
             latest: self.latest_by.and_then(|column| Latest::new(&self.scan, column)),
+            numbers: self.numbers,
             next: partition,
             step: partition_count,
             rows_left: self.limit.unwrap_or(usize::MAX),
@@ -232,6 +252,7 @@ struct PartitionReader {
     order: Arc<[usize]>,
     filter: Option<RunningFilter>,
     latest: Option<Latest>,
+    numbers: Option<RowNumbers>,
     next: usize,
     step: usize,
     rows_left: usize,
@@ -287,19 +308,24 @@ impl PartitionReader {
             return Ok(None);
         }
         let timer = self.metrics.read_time.timer();
-        let read = match &mut self.latest {
-            Some(latest) => latest.read(&self.scan, position),
-            None => self.scan.read(position),
+        let read = match (&mut self.latest, self.numbers) {
+            (Some(latest), _) => latest.read(&self.scan, position).map(|rows| rows.map(columns_of)),
+            (None, Some(numbers)) => numbers.read(&self.scan, position),
+            (None, None) => self.scan.read(position).map(|rows| rows.map(columns_of)),
         };
         let read = read.map_err(|error| DataFusionError::External(Box::new(error)))?;
         timer.done();
         self.metrics.chunks_read.add(1);
         self.metrics.pages_read.add(self.schema.fields().len());
-        let Some(rows) = read.filter(|rows| rows.num_rows() > 0) else { return Ok(None) };
-        let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
-        let respelled = RecordBatch::try_new_with_options(Arc::clone(&self.schema), rows.columns().to_vec(), &options);
+        let Some((columns, row_count)) = read.filter(|(_, row_count)| *row_count > 0) else { return Ok(None) };
+        let options = RecordBatchOptions::new().with_row_count(Some(row_count));
+        let respelled = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options);
         Ok(Some(respelled?))
     }
+}
+
+fn columns_of(rows: RecordBatch) -> (Vec<ArrayRef>, usize) {
+    (rows.columns().to_vec(), rows.num_rows())
 }
 
 fn describe(scan: &Scan, table: &Table, request: &ScanRequest, schema: &SchemaRef, limit: Option<usize>) -> String {

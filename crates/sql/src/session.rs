@@ -1,5 +1,6 @@
 //! A session: executes statements over an engine, each on one consistent snapshot.
 
+mod change;
 mod declare;
 mod load;
 mod store;
@@ -123,9 +124,8 @@ impl Session {
                 Some(rows) => self.insert_literals(&rows),
                 None => self.query(statement, params),
             },
-            "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "" => {
-                self.query(statement, params)
-            }
+            "UPDATE" | "DELETE" => self.change(statement, params),
+            "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "" => self.query(statement, params),
             "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => {
                 match Bracket::of(statement.text())? {
                     Some(bracket) => self.bracket(bracket),
@@ -151,7 +151,7 @@ impl Session {
             params: params.to_vec(),
             snapshot: self.snapshot()?,
         };
-        let Started { insert, rows } = self.worker()?.start(query, &self.interrupt)?;
+        let Started { insert, rows, .. } = self.worker()?.start(query, &self.interrupt)?;
         let rows = Rows::query(rows);
         match insert {
             Some(target) => self.insert_rows(&target, rows),

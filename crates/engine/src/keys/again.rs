@@ -40,7 +40,8 @@ impl Batch {
 
 /// Refuses what has a key in one of the batch's own chunks and in one that is newer than the guard.
 fn compare(table: &Table, guard: &Guard, fresh: &ReadSnapshot, own: &ReadSnapshot, base: &ReadSnapshot) -> Result<()> {
-    let keys = table.definition.unique.iter().map(|unique| Key::of(&table.definition, unique)).collect::<Result<Vec<_>>>()?;
+    let keys =
+        table.definition.unique.iter().map(|unique| Key::of(&table.definition, unique)).collect::<Result<Vec<_>>>()?;
     let (fresh, own) = (scan(fresh, table)?, scan(own, table)?);
     let known = base.inner.store.chunks(table.id, TimeRange::ALL)?;
     let known: BTreeSet<ChunkId> = known.into_iter().map(|entry| entry.id).collect();
@@ -56,7 +57,8 @@ fn compare(table: &Table, guard: &Guard, fresh: &ReadSnapshot, own: &ReadSnapsho
                 let mine: KeyColumns = own.read_stored(own_at, &key.positions)?;
                 let groups = Groups::of(&[mine])?;
                 if groups.find(&fresh.read_stored(new_at, &key.positions)?)?.iter().any(Option::is_some) {
-                    let message = format!("another writer has added rows of the same key to table {}", table.definition.name);
+                    let message =
+                        format!("another writer has added rows of the same key to table {}", table.definition.name);
                     return Err(Error::new(ErrorKind::Conflict, message));
                 }
             }

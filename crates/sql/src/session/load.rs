@@ -2,9 +2,9 @@
 
 use super::Session;
 use crate::answer::Answer;
+use crate::conflict::OnDuplicate;
 use crate::error::sql_error;
 use crate::files::{FileReader, FileRequest};
-use crate::conflict::OnDuplicate;
 use crate::insert::{Target, append_named};
 use crate::load::Load;
 use atsdb_core::{Column, Result, Table, TableDefinition};
@@ -23,7 +23,8 @@ impl Session {
             return Err(sql_error("SQL may not read files here").with_hint("use `atsdb import`"));
         };
         let load = Load::parse(text, place, params)?;
-        let target = Target { table: load.table.clone(), columns: load.columns.clone(), on_duplicate: OnDuplicate::default() };
+        let target =
+            Target { table: load.table.clone(), columns: load.columns.clone(), on_duplicate: OnDuplicate::default() };
         let (table, positions) = target.resolve_among(&self.tables()?)?;
         let definition = fields_of(&table, &positions);
         let request = FileRequest {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 #[test]
 fn the_examples_answer_what_the_pages_say() {
-    for page in ["sql-catalogue.md", "sql-limits.md", "sql-declarations.md"] {
+    for page in ["sql-catalogue.md", "sql-limits.md", "sql-declarations.md", "sql-change.md"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(page);
         let text = std::fs::read_to_string(path).unwrap();
         let (session, _directory) = session("memory");

@@ -3,6 +3,7 @@
 
 mod asof;
 mod catalogue;
+mod changes;
 mod definitions;
 mod differential;
 mod documents;

@@ -12,6 +12,7 @@
 //! at a time (SQLite gives INTERSECT no precedence), places of NULL always said, no product that makes -0.0 (which
 //! DISTINCT tells from 0.0 here).
 
+mod changes;
 mod choice;
 mod expressions;
 mod queries;

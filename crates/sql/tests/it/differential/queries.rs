@@ -1,5 +1,6 @@
 //! Statements: what the generator can ask. A new kind of statement is one more arm of [`next_step`].
 
+use super::changes::change;
 use super::choice::Choice;
 use super::expressions::{Scope, Type, any_type, condition, expression, literal};
 use Type::{Float, Int, Text};
@@ -26,8 +27,8 @@ struct Query {
 }
 
 pub(crate) fn next_step(choice: &mut Choice) -> Step {
-    if choice.percent(5) {
-        return Step::Change { sql: insert(choice) };
+    if choice.percent(15) {
+        return Step::Change { sql: change(choice) };
     }
     let query = query(choice, 1);
     let columns: Vec<usize> = (0..query.types.len()).collect();
@@ -45,13 +46,6 @@ pub(crate) fn next_step(choice: &mut Choice) -> Step {
             Step::Query { sql, is_ordered: true }
         }
     }
-}
-
-fn insert(choice: &mut Choice) -> String {
-    let rows: Vec<String> = (0..1 + choice.below(4))
-        .map(|_| format!("({}, {}, {})", 86_400 * choice.below(4), literal(choice, Int), literal(choice, Text)))
-        .collect();
-    format!("INSERT INTO a (at, k, s) VALUES {}", rows.join(", "))
 }
 
 fn sort_key(choice: &mut Choice, column: &str) -> String {

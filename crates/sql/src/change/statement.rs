@@ -1,0 +1,180 @@
+//! From `UPDATE` and `DELETE` to the query for what they change.
+
+use super::numbered::{CHUNK, ROW, TARGET_SCHEMA};
+use super::{Change, Kind};
+use crate::error::{as_sql_error, not_supported, sql_error};
+use crate::identifiers::Spellings;
+use crate::provider::unknown_table;
+use atsdb_core::{Error, Result, Table};
+use datafusion::sql::sqlparser::ast::{
+    Assignment, AssignmentTarget, Delete, Expr, FromTable, Ident, ObjectName, Query, Select, SelectItem, SetExpr,
+    Statement as Ast, TableAlias, TableFactor, TableWithJoins, Update, UpdateTableFromKind,
+};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+
+/// The query for the rows that a statement changes, and what becomes of them; `None` if it is no change. The query
+/// answers the chunk and the number of each row, then the new values of [`Change::columns`].
+pub(crate) fn query_of_change(
+    statement: &mut Ast,
+    tables: &[Table],
+    spellings: &Spellings,
+) -> Result<Option<(Query, Change)>> {
+    match statement {
+        Ast::Update(update) => of_update(update, tables, spellings).map(Some),
+        Ast::Delete(delete) => of_delete(delete, tables).map(Some),
+        _ => Ok(None),
+    }
+}
+
+fn of_update(update: &mut Update, tables: &[Table], spellings: &Spellings) -> Result<(Query, Change)> {
+    let refused = [
+        (update.or.is_some(), "UPDATE OR ..."),
+        (update.returning.is_some() || update.output.is_some(), "UPDATE ... RETURNING"),
+        (!update.order_by.is_empty() || update.limit.is_some(), "UPDATE with ORDER BY or LIMIT"),
+        (!update.table.joins.is_empty(), "UPDATE of a join"),
+    ];
+    refuse(&refused)?;
+    let target = Target::take(&update.table, tables)?;
+    let definition = &target.table.definition;
+    let mut set: Vec<(usize, Expr)> = Vec::new();
+    for (name, value) in assignments(&mut update.assignments)? {
+        let position = definition.position(&name).map_err(as_sql_error)?;
+        if set.iter().any(|(other, _)| *other == position) {
+            return Err(sql_error(format!("UPDATE {}: column {name} is set twice", definition.name)));
+        }
+        set.push((position, value));
+    }
+    let in_key = |position: usize| {
+        let id = definition.columns[position].id;
+        definition.time.is_some_and(|time| time.column == id)
+            || definition.unique.iter().any(|unique| unique.columns.contains(&id))
+    };
+    let kind = if set.iter().any(|(position, _)| in_key(*position)) { Kind::Move } else { Kind::Set };
+    if kind == Kind::Move {
+        for (position, column) in definition.columns.iter().enumerate() {
+            if set.iter().all(|(other, _)| *other != position) {
+                set.push((position, target.column(spellings.spell(&column.name))));
+            }
+        }
+    }
+    set.sort_by_key(|(position, _)| *position);
+    let (columns, values): (Vec<usize>, Vec<Expr>) = set.into_iter().unzip();
+    let others = match update.from.take() {
+        None => Vec::new(),
+        Some(UpdateTableFromKind::BeforeSet(_)) => return Err(not_supported("UPDATE with FROM before SET")),
+        Some(UpdateTableFromKind::AfterSet(others)) => others,
+    };
+    let query = target.query(values, others, update.selection.take())?;
+    Ok((query, Change { verb: "UPDATE", table: target.table, columns, kind, source: None }))
+}
+
+fn of_delete(delete: &mut Delete, tables: &[Table]) -> Result<(Query, Change)> {
+    let refused = [
+        (!delete.tables.is_empty(), "DELETE with tables before FROM"),
+        (delete.returning.is_some() || delete.output.is_some(), "DELETE ... RETURNING"),
+        (!delete.order_by.is_empty() || delete.limit.is_some(), "DELETE with ORDER BY or LIMIT"),
+    ];
+    refuse(&refused)?;
+    let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
+    let [from] = from.as_slice() else { return Err(not_supported("DELETE from several tables")) };
+    refuse(&[(!from.joins.is_empty(), "DELETE from a join")])?;
+    let target = Target::take(from, tables)?;
+    let others = delete.using.take().unwrap_or_default();
+    let kind = if others.is_empty() && delete.selection.is_none() { Kind::Empty } else { Kind::Delete };
+    let query = target.query(Vec::new(), others, delete.selection.take())?;
+    Ok((query, Change { verb: "DELETE", table: target.table, columns: Vec::new(), kind, source: None }))
+}
+
+fn refuse(refused: &[(bool, &str)]) -> Result<()> {
+    match refused.iter().find(|(found, _)| *found) {
+        Some((_, what)) => Err(not_supported(what)),
+        None => Ok(()),
+    }
+}
+
+/// Each column that is set, by name, and to what.
+fn assignments(assignments: &mut Vec<Assignment>) -> Result<Vec<(String, Expr)>> {
+    let name_of = |name: &ObjectName| match name.0.last().and_then(|part| part.as_ident()) {
+        Some(ident) => Ok(ident.value.clone()),
+        None => Err(sql_error(format!("{name} is no column"))),
+    };
+    let mut set = Vec::new();
+    for Assignment { target, value } in assignments.drain(..) {
+        match (target, value) {
+            (AssignmentTarget::ColumnName(name), value) => set.push((name_of(&name)?, value)),
+            (AssignmentTarget::Tuple(names), Expr::Tuple(values)) if names.len() == values.len() => {
+                for (name, value) in names.iter().zip(values) {
+                    set.push((name_of(name)?, value));
+                }
+            }
+            (AssignmentTarget::Tuple(_), _) => {
+                return Err(not_supported("SET (a, b) = anything but as many values").with_hint("SET a = 1, b = 2"));
+            }
+        }
+    }
+    Ok(set)
+}
+
+/// The table that changes, and the name that the statement gives it.
+struct Target {
+    table: Table,
+    relation: TableWithJoins,
+    alias: Ident,
+}
+
+impl Target {
+    /// Makes the table one whose rows tell their places.
+    fn take(relation: &TableWithJoins, tables: &[Table]) -> Result<Self> {
+        let mut relation = relation.clone();
+        let TableFactor::Table { name, alias, args: None, .. } = &mut relation.relation else {
+            return Err(not_supported("UPDATE or DELETE of anything but a table"));
+        };
+        let table_name = crate::ddl::table_name(name)?;
+        let table = Spellings::find(tables, &table_name).ok_or_else(|| unknown_table(&table_name, tables))?.clone();
+        if table.definition.view.is_some() {
+            return Err(sql_error(format!("{} is a view: its rows do not change", table.definition.name))
+                .with_hint("UPDATE or DELETE FROM the table it reads"));
+        }
+        let last = name.0.last().and_then(|part| part.as_ident()).cloned();
+        let ident = last.ok_or_else(|| Error::internal("a table without a name"))?;
+        let alias = alias.get_or_insert_with(|| TableAlias {
+            explicit: true,
+            name: ident.clone(),
+            columns: Vec::new(),
+            at: None,
+        });
+        let alias = alias.name.clone();
+        *name = ObjectName::from(vec![Ident::new(TARGET_SCHEMA), ident]);
+        Ok(Self { table, relation, alias })
+    }
+
+    fn column(&self, name: &str) -> Expr {
+        Expr::CompoundIdentifier(vec![self.alias.clone(), Ident::new(name)])
+    }
+
+    /// `SELECT chunk, row, values FROM target, others WHERE selection`.
+    fn query(&self, values: Vec<Expr>, others: Vec<TableWithJoins>, selection: Option<Expr>) -> Result<Query> {
+        let mut query = empty_query()?;
+        let SetExpr::Select(select) = query.body.as_mut() else { return Err(Error::internal("SELECT is none")) };
+        let select: &mut Select = select;
+        let places = [self.column(CHUNK), self.column(ROW)];
+        // Each has a name of its own: two columns may be set to the same.
+        let named = |(position, expr): (usize, Expr)| SelectItem::ExprWithAlias {
+            expr,
+            alias: Ident::new(format!("\u{1}{position}")),
+        };
+        select.projection = places.into_iter().chain(values).enumerate().map(named).collect();
+        select.from = std::iter::once(self.relation.clone()).chain(others).collect();
+        select.selection = selection;
+        Ok(query)
+    }
+}
+
+fn empty_query() -> Result<Query> {
+    let statements = Parser::parse_sql(&GenericDialect, "SELECT 1").map_err(|error| Error::internal(error.to_string()));
+    match statements?.pop() {
+        Some(Ast::Query(query)) => Ok(*query),
+        _ => Err(Error::internal("SELECT is no query")),
+    }
+}

@@ -1,0 +1,122 @@
+//! `UPDATE` and `DELETE` over many chunks, in transactions, beyond the memory, stopped.
+
+use crate::scripts::answer;
+use crate::stores::{STORES, session};
+use atsdb_core::ErrorKind;
+use atsdb_sql::{Answer, Session};
+use std::time::{Duration, Instant};
+
+/// 400,000 rows of 40 days in many chunks, half of them sealed.
+fn fill(session: &Session) {
+    let sql = "CREATE TABLE t (time TIMESTAMP, tag TEXT, n BIGINT, x DOUBLE) WITH (map = 'tag:u8', slice = 'day')";
+    answer(session, sql).unwrap();
+    for (first, last) in [(0, 199_999), (200_000, 399_999)] {
+        let sql = format!(
+            "INSERT INTO t SELECT to_timestamp(value * 8), 'tag ' || CAST(value % 7 AS TEXT), value, value / 2.0 \
+             FROM generate_series({first}, {last})"
+        );
+        answer(session, &sql).unwrap();
+        if first == 0 {
+            session.engine().recompress(None).unwrap();
+        }
+    }
+}
+
+fn done(session: &Session, sql: &str) -> u64 {
+    let statement = session.statements(sql).next().unwrap().unwrap();
+    match session.execute(&statement, &[]).unwrap_or_else(|error| panic!("{error}: {sql}")) {
+        Answer::Done { row_count: Some(row_count), .. } => row_count,
+        other => panic!("{other:?}: {sql}"),
+    }
+}
+
+fn kind(session: &Session, sql: &str) -> ErrorKind {
+    let statement = session.statements(sql).next().unwrap().unwrap();
+    session.execute(&statement, &[]).unwrap_err().kind()
+}
+
+fn totals(session: &Session) -> String {
+    answer(session, "SELECT count(*), sum(n), count(DISTINCT tag), count(x) FROM t").unwrap()[1].clone()
+}
+
+#[test]
+fn every_row_that_is_meant_changes_and_no_other() {
+    for store in STORES {
+        let (session, _directory) = session(store);
+        fill(&session);
+        assert_eq!(totals(&session), "400000 | 79999800000 | 7 | 400000");
+        assert_eq!(done(&session, "UPDATE t SET n = n + 1"), 400_000);
+        assert_eq!(totals(&session), "400000 | 80000200000 | 7 | 400000");
+        assert_eq!(done(&session, "UPDATE t SET n = n - 2, x = NULL, tag = 'even' WHERE n % 2 = 0"), 200_000);
+        assert_eq!(totals(&session), "400000 | 79999800000 | 8 | 200000");
+        assert_eq!(done(&session, "DELETE FROM t WHERE tag = 'even' AND n < 100000"), 50_001);
+        assert_eq!(done(&session, "DELETE FROM t WHERE time >= to_timestamp(1600000)"), 200_000);
+        assert_eq!(answer(&session, "SELECT count(*), max(time) FROM t").unwrap()[1], "149999 | 1970-01-19T12:26:32Z");
+        assert_eq!(
+            done(&session, "UPDATE t SET time = time + INTERVAL '100 days' WHERE n > 150000 AND x IS NULL"),
+            24_999
+        );
+        assert_eq!(totals(&session).split(" | ").next(), Some("149999"));
+        let moved = "SELECT count(*), min(tag) FROM t WHERE time >= to_timestamp(8640000)";
+        assert_eq!(answer(&session, moved).unwrap()[1], "24999 | even");
+        assert_eq!(done(&session, "DELETE FROM t"), 149_999);
+        assert_eq!(answer(&session, "SELECT count(*) FROM t").unwrap()[1], "0");
+        assert!(session.engine().verify(None).unwrap().findings.is_empty());
+    }
+}
+
+#[test]
+fn a_transaction_sees_its_changes_and_takes_them_back() {
+    for store in STORES {
+        let (session, _directory) = session(store);
+        fill(&session);
+        let before = totals(&session);
+        answer(&session, "BEGIN").unwrap();
+        assert_eq!(done(&session, "UPDATE t SET n = 1"), 400_000);
+        assert_eq!(done(&session, "UPDATE t SET n = n + 1 WHERE tag = 'tag 1'"), 57_143);
+        assert_eq!(done(&session, "DELETE FROM t WHERE tag <> 'tag 1'"), 342_857);
+        assert_eq!(totals(&session), "57143 | 114286 | 1 | 57143");
+        answer(&session, "ROLLBACK").unwrap();
+        assert_eq!(totals(&session), before);
+        answer(&session, "BEGIN").unwrap();
+        answer(&session, "INSERT INTO t VALUES ('2030-01-01', 'own', 5, NULL)").unwrap();
+        assert_eq!(done(&session, "UPDATE t SET n = n * 2 WHERE tag = 'own'"), 1);
+        assert_eq!(done(&session, "DELETE FROM t WHERE tag <> 'own'"), 400_000);
+        answer(&session, "COMMIT").unwrap();
+        assert_eq!(answer(&session, "SELECT * FROM t").unwrap()[1], "2030-01-01T00:00:00Z | own | 10 | NULL");
+    }
+}
+
+#[test]
+fn what_does_not_fit_or_is_stopped_changes_nothing() {
+    let (session, _directory) = session("memory");
+    fill(&session);
+    let before = totals(&session);
+    let failing = "UPDATE t SET n = 9223372036854775807 / (n - 390000)";
+    assert!(answer(&session, failing).unwrap_err().contains("division by zero"));
+    assert_eq!(totals(&session), before);
+    let handle = session.interrupt_handle();
+    let stopper = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        handle.interrupt();
+        Instant::now()
+    });
+    let endless =
+        "UPDATE t SET n = (SELECT count(*) FROM generate_series(1, 10000000000) a, generate_series(1, 1000000) b)";
+    assert_eq!(kind(&session, endless), ErrorKind::Interrupted);
+    assert!(stopper.join().unwrap().elapsed() < Duration::from_secs(1));
+    assert_eq!(totals(&session), before);
+}
+
+#[test]
+fn plans_that_read_in_order_hold_few_rows_at_a_time() {
+    let (session, _directory) = session("memory");
+    fill(&session);
+    // Every row has more than the memory's share, all of them do not fit: 400,000 x 400 bytes.
+    let text = "x".repeat(400);
+    answer(&session, "ALTER TABLE t ADD COLUMN note TEXT").unwrap();
+    assert_eq!(done(&session, &format!("UPDATE t SET note = '{text}' || CAST(n AS TEXT)")), 400_000);
+    let joined = format!("UPDATE t SET note = '{text}' || CAST(o.n AS TEXT) FROM t AS o WHERE o.n = t.n");
+    assert_eq!(kind(&session, &joined), ErrorKind::Resources);
+    assert_eq!(totals(&session), "400000 | 79999800000 | 7 | 400000");
+}
