@@ -201,7 +201,13 @@ pub(crate) fn append_rows(batch: &mut Batch, table: &Table, target: &Target, row
 }
 
 /// Adds rows that have the columns at some positions, in this order.
-pub(crate) fn append_named(batch: &mut Batch, table: &Table, positions: &[usize], rows: RecordBatch) -> Result<()> {
+pub(crate) fn append_named(
+    batch: &mut Batch,
+    table: &Table,
+    positions: &[usize],
+    rows: RecordBatch,
+    policy: ConflictPolicy,
+) -> Result<()> {
     let unnamed = Unnamed::of(table, positions);
     let names = positions.iter().map(|position| &table.definition.columns[*position].name);
     let mut fields: Vec<Field> = rows
@@ -214,7 +220,7 @@ pub(crate) fn append_named(batch: &mut Batch, table: &Table, positions: &[usize]
     let mut arrays = rows.columns().to_vec();
     arrays.extend(unnamed.arrays(rows.num_rows())?);
     let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays);
-    batch.append(table, &rows.map_err(|error| Error::internal(error.to_string()))?)
+    batch.append_with(table, &rows.map_err(|error| Error::internal(error.to_string()))?, policy)
 }
 
 /// The columns that an `INSERT` does not name and that must be given all the same: those with a default, and mapped

@@ -12,7 +12,7 @@ use crate::runtime::Interrupt;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema, UInt32Type};
-use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_core::{ConflictPolicy, Error, ErrorKind, Result};
 use atsdb_engine::{Batch, Scan};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -196,7 +196,8 @@ impl<'a> CarryOut<'a> {
     }
 
     fn append(&mut self, rows: RecordBatch) -> Result<()> {
-        append_named(self.batch, &self.change.table, &self.change.columns, rows)
+        // A row that is changed into another's key is neither lost nor takes the other's place.
+        append_named(self.batch, &self.change.table, &self.change.columns, rows, ConflictPolicy::Error)
     }
 
     fn named(&self, values: Vec<ArrayRef>) -> Result<RecordBatch> {

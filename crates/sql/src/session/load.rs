@@ -39,7 +39,7 @@ impl Session {
             files.read(&request, &mut |rows| {
                 self.interrupt.check()?;
                 row_count += rows.num_rows() as u64;
-                append_named(batch, &table, &positions, rows)
+                append_named(batch, &table, &positions, rows, table.definition.on_conflict)
             })
         })?;
         Ok(Answer::Done { verb: load.verb, row_count: Some(row_count) })
