@@ -147,7 +147,9 @@ fn from_schema(error: &SchemaError) -> Error {
     let SchemaError::FieldNotFound { field, valid_fields } = error else {
         return sql_error(error.to_string());
     };
-    let names: Vec<&str> = valid_fields.iter().map(|column| column.name.as_str()).collect();
+    let shown = valid_fields.iter().map(|column| column.name.as_str());
+    // The places of rows are nobody's columns.
+    let names: Vec<&str> = shown.filter(|name| !name.starts_with(char::is_control)).collect();
     let error = match &field.relation {
         Some(relation) => sql_error(format!("no column named {} in {relation}", field.name)),
         None => sql_error(format!("no column named {}", field.name)),

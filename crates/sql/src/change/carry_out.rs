@@ -9,10 +9,11 @@ use crate::answer::Rows;
 use crate::assign::assign;
 use crate::insert::append_named;
 use crate::runtime::Interrupt;
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, new_null_array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema, UInt32Type};
-use atsdb_core::{ConflictPolicy, Error, ErrorKind, Result};
+use atsdb_codec::logical_type;
+use atsdb_core::{Column, ConflictPolicy, Error, ErrorKind, Result};
 use atsdb_engine::{Batch, Scan};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -136,7 +137,7 @@ impl<'a> CarryOut<'a> {
         let definition = &self.change.table.definition;
         let mut values = Vec::new();
         for (array, position) in rows.columns().iter().skip(2).zip(&self.change.columns) {
-            let array = assign(definition, *position, &plain(array)?, self.rows_seen)?;
+            let array = assign(definition, *position, &plain(array, &definition.columns[*position])?, self.rows_seen)?;
             values.push(match self.change.kind {
                 Kind::Set => self.batch.stored(&self.change.table, *position, &array)?,
                 _ => array,
@@ -219,8 +220,12 @@ fn bytes_of(values: &[ArrayRef]) -> usize {
     values.iter().map(|array| array.to_data().get_slice_memory_size().unwrap_or(0)).sum()
 }
 
-/// A dictionary of more texts than rows, or of none, as plain text.
-fn plain(array: &ArrayRef) -> Result<ArrayRef> {
+/// A dictionary of more texts than rows, or of none, as plain text; NULLs of no type in the column's.
+fn plain(array: &ArrayRef, column: &Column) -> Result<ArrayRef> {
+    if array.data_type().is_null() {
+        let data_type = if column.map.is_some() { DataType::Utf8 } else { logical_type(column) };
+        return Ok(new_null_array(&data_type, array.len()));
+    }
     match array.as_any_dictionary_opt() {
         Some(dictionary) if dictionary.values().is_empty() || dictionary.values().len() > array.len() => {
             cast(array, &DataType::Utf8).map_err(|error| Error::internal(error.to_string()))
