@@ -16,12 +16,15 @@ pub(crate) struct Candidates {
     chunks: BTreeMap<ChunkId, Vec<bool>>,
 }
 
+/// A scan, for rewriting, and for each of its chunks (by position) which rows have a key of the groups.
+pub(crate) type Hits = (Scan, Vec<(usize, Vec<u32>)>);
+
 /// What was found.
 pub(crate) struct Found {
     /// For each key and group whether there is a row of it.
     pub(crate) stored: Vec<Vec<bool>>,
-    /// The scan that found them, for rewriting, and for each of its chunks which rows have a key of the groups.
-    pub(crate) hits: Option<(Scan, Vec<(usize, Vec<u32>)>)>,
+    /// Where they are.
+    pub(crate) hits: Option<Hits>,
 }
 
 impl Candidates {

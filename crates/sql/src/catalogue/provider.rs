@@ -31,9 +31,8 @@ pub(crate) struct CatalogueTable {
 
 impl CatalogueTable {
     pub(crate) fn new(relation: &'static Relation, snapshot: ReadSnapshot, spellings: &SharedSpellings) -> Self {
-        let field = |(name, kind): &(&'static str, Kind)| {
-            Field::new(spellings.spell(&name.to_string()), kind.data_type(), true)
-        };
+        let field =
+            |(name, kind): &(&'static str, Kind)| Field::new(spellings.spell(name.as_ref()), kind.data_type(), true);
         let schema = Arc::new(Schema::new(relation.columns.iter().map(field).collect::<Vec<_>>()));
         Self { relation, snapshot, schema }
     }

@@ -63,10 +63,10 @@ impl<'a> CarryOut<'a> {
     }
 
     /// Says how many rows changed.
-    pub(crate) fn run(mut self, rows: Rows) -> Result<u64> {
+    pub(crate) fn run(mut self, mut rows: Rows) -> Result<u64> {
         let Some(source) = &self.change.source else {
             // Nothing is read, so nothing can change; but the query may still fail.
-            return rows.map(|rows| rows.map(|_| ())).collect::<Result<()>>().map(|()| 0);
+            return rows.try_for_each(|rows| rows.map(|_| ())).map(|()| 0);
         };
         let scan = source.scan.as_ref();
         std::thread::scope(|scope| {
