@@ -104,7 +104,7 @@ impl ConflictPolicy {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Index {
-    /// Under which number its pages lie, beside those of the columns; [`INDEX_ID_MIN`](crate::limits::INDEX_ID_MIN)
+    /// Under which number its pages lie, beside those of the columns; [`INDEX_ID_MIN`]
     /// or higher, and never used again.
     pub id: ColumnId,
     /// Its name, as written.

@@ -26,7 +26,7 @@ mod overlay;
 pub mod predicate;
 pub mod record;
 pub mod reslice;
-mod retain;
+pub mod retain;
 pub mod rewrite;
 mod row_buffer;
 pub mod scan;
