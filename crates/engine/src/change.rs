@@ -47,6 +47,11 @@ impl Changes {
         self.base = None;
     }
 
+    /// The store as the batch saw it first, if it looked.
+    pub(crate) fn looked_at(&self) -> Option<&ReadSnapshot> {
+        self.base.as_ref()
+    }
+
     /// The tables that go with the commit.
     pub(crate) fn dropped(&self) -> &[TableId] {
         &self.dropped
@@ -114,8 +119,9 @@ impl Batch {
         let removed: BTreeSet<ChunkId> = self.changes.removed.keys().copied().collect();
         let own = self.own.clone();
         let store = Arc::clone(&shared.store);
+        let residents = self.drafts.over(&base.inner.residents);
         let overlay = Overlay { store, base, stage, tables: tables.clone(), removed, own };
-        Ok(ReadSnapshot { inner: Arc::new(Inner { store: Box::new(overlay), tables, shared }) })
+        Ok(ReadSnapshot { inner: Arc::new(Inner { store: Box::new(overlay), tables, shared, residents }) })
     }
 
     /// The tables as [`snapshot`](Self::snapshot) would give them; rows that wait go on waiting.
@@ -137,6 +143,9 @@ impl Batch {
 
     /// Removes all rows of a table, without reading them, and says how many there were.
     pub fn truncate(&mut self, table: &Table) -> Result<u64> {
+        if table.definition.is_in_memory() {
+            return self.draft(table)?.truncate();
+        }
         let snapshot = self.snapshot()?;
         let mut row_count = 0;
         for entry in snapshot.inner.store.chunks(table.id, TimeRange::ALL)? {
@@ -150,6 +159,7 @@ impl Batch {
     pub fn drop_table(&mut self, table: &Table) -> Result<()> {
         self.settle()?;
         self.forget_rows(table.id);
+        self.drafts.drop_table(table.id);
         if self.uncreate(table)? {
             return Ok(());
         }
@@ -177,6 +187,7 @@ impl Batch {
             return Err(exists(&other.definition.name));
         }
         self.forget_writer(table.id);
+        self.redefine_resident(table, &to)?;
         if self.changes.created.iter().any(|created| created.id == table.id) {
             return self.recreate(table, &to);
         }
@@ -208,7 +219,7 @@ impl Batch {
     }
 
     fn is_untouched(&self) -> bool {
-        self.changes.is_empty() && self.stage.is_none() && self.own.is_empty()
+        self.changes.is_empty() && self.stage.is_none() && self.own.is_empty() && self.drafts.is_empty()
     }
 
     fn remove_chunk(&mut self, table: TableId, chunk: ChunkId) -> Result<()> {

@@ -28,6 +28,7 @@ pub mod record;
 pub mod reslice;
 pub mod retain;
 pub mod rewrite;
+mod resident;
 mod row_buffer;
 pub mod scan;
 pub mod seal;

@@ -5,6 +5,7 @@ use crate::scan::{Scan, ScanRequest};
 use arrow::array::ArrayRef;
 use atsdb_codec::{decode_descriptor, decode_page, stored_type};
 use atsdb_core::{ChunkDescriptor, ChunkEntry, Column, Error, Result, Snapshot, Table};
+use atsdb_resident::ResidentSnapshot;
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ pub(crate) struct Inner {
     pub(crate) store: Box<dyn Snapshot>,
     pub(crate) tables: Vec<Table>,
     pub(crate) shared: Arc<Shared>,
+    pub(crate) residents: ResidentSnapshot,
 }
 
 impl fmt::Debug for ReadSnapshot {
@@ -29,8 +31,9 @@ impl fmt::Debug for ReadSnapshot {
 impl ReadSnapshot {
     pub(crate) fn take(engine: &Engine) -> Result<Self> {
         let store = engine.shared.store.snapshot()?;
-        let tables = store.tables()?;
-        Ok(Self { inner: Arc::new(Inner { store, tables, shared: Arc::clone(&engine.shared) }) })
+        let (tables, shared) = (store.tables()?, Arc::clone(&engine.shared));
+        let residents = shared.residents.snapshot();
+        Ok(Self { inner: Arc::new(Inner { store, tables, shared, residents }) })
     }
 
     /// The tables, by number.
@@ -45,7 +48,11 @@ impl ReadSnapshot {
 
     /// Plans a read: which chunks, which columns.
     pub fn scan(&self, table: &Table, request: &ScanRequest) -> Result<Scan> {
-        Scan::plan(self, table, request)
+        match table.definition.is_in_memory() {
+            true => Err(Error::usage(format!("table {} is in memory: no chunks of it are read", table.definition.name))
+                .with_hint("read it by SQL, or by ReadSnapshot::resident")),
+            false => Scan::plan(self, table, request),
+        }
     }
 }
 

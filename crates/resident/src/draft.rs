@@ -243,9 +243,15 @@ impl Drafts {
         snapshot
     }
 
-    /// Makes everything visible at once, if `commit` says so, which makes visible what else belongs to it. If somebody
+    /// Makes everything visible at once if `commit` succeeds, which makes visible what else belongs to it, and `counts`
+    /// says that it did. If somebody
     /// changed the same tables otherwise than by adding rows, that is [`ErrorKind::Conflict`].
-    pub fn commit<T>(&mut self, residents: &Residents, commit: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub fn commit<T>(
+        &mut self,
+        residents: &Residents,
+        commit: impl FnOnce() -> Result<T>,
+        counts: impl FnOnce(&T) -> bool,
+    ) -> Result<T> {
         self.settle()?;
         residents.replace(|current| {
             let over = |(id, draft): (&TableId, &Draft)| {
@@ -255,6 +261,9 @@ impl Drafts {
             let states = self.tables.iter().map(over).collect::<Result<Vec<_>>>()?;
             let done = commit()?;
             let mut next = current.clone();
+            if !counts(&done) {
+                return Ok((next, done));
+            }
             states.into_iter().for_each(|(id, state)| next.put(id, state));
             self.dropped.iter().for_each(|id| next.remove(*id));
             Ok((next, done))

@@ -57,6 +57,15 @@ impl Residents {
         Arc::new(TableState::new(definition, types, self.seed, self.threads))
     }
 
+    /// Puts a table under its present definition in the place of what it was under another, unless it changed meanwhile.
+    pub fn adopt(&self, id: TableId, from: &Arc<TableState>, to: &Arc<TableState>) {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        if current.get(id).is_some_and(|state| state.is(from)) {
+            current.put(id, Arc::clone(to));
+        }
+    }
+
     /// Forgets a table's rows.
     pub fn forget(&self, id: TableId) {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,7 +5,7 @@ use crate::hash::Seed;
 use crate::index::Matches;
 use crate::internal;
 use crate::keys::{Keys, joined};
-use crate::part::{PART_ROWS_MAX, PART_TEXT_BYTES_MAX, Part, text_bytes_of};
+use crate::part::{PART_ROWS_MAX, PART_TEXT_BYTES_MAX, Part, byte_count_of, text_bytes_of};
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array, new_empty_array, new_null_array};
 use arrow::compute::{cast, filter, interleave, take};
 use arrow::datatypes::DataType;
@@ -129,6 +129,11 @@ impl TableState {
     /// The bytes that columns and indexes take.
     pub fn byte_count(&self) -> usize {
         self.parts.iter().map(|part| part.part.byte_count + part.dead.byte_count()).sum()
+    }
+
+    /// The bytes that one column takes.
+    pub fn column_bytes(&self, column: usize) -> usize {
+        self.parts.iter().map(|part| byte_count_of(&part.part.columns[column])).sum()
     }
 
     /// How many parts there are.
