@@ -1,7 +1,7 @@
 //! What a batch does to tables in memory, until its commit: each table as it was, and as it is to be.
 
 use crate::internal;
-use crate::keys::joined;
+use crate::joined::joined;
 use crate::part::{PART_ROWS_MAX, PART_TEXT_BYTES_MAX, byte_count_of, text_bytes_of};
 use crate::registry::{ResidentSnapshot, Residents};
 use crate::resolve::resolve;
@@ -118,7 +118,7 @@ impl Draft {
         let waiting = std::mem::take(&mut self.waiting);
         let column = |position: usize| {
             let arrays: Vec<ArrayRef> = waiting.iter().map(|columns| ArrayRef::clone(&columns[position])).collect();
-            joined(&arrays).map(compact)
+            joined(&arrays, self.working.threads).map(compact)
         };
         let columns = (0..self.working.shape.types.len()).map(column).collect::<Result<Vec<_>>>()?;
         drop(waiting);

@@ -3,7 +3,6 @@
 //! Floats are compared by their bits. A row with a NULL in one of the columns has no key.
 
 use crate::hash::Seed;
-use crate::internal;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 use arrow::datatypes::{ArrowNativeType, DataType};
@@ -161,17 +160,6 @@ impl KeyColumn {
             (Self::Long(own), Self::Long(other)) => own[row] == other[other_row],
             (Self::Bytes(own), Self::Bytes(other)) => own.value(row) == other.value(other_row),
             _ => false,
-        }
-    }
-}
-
-/// Arrays one behind the other as one.
-pub(crate) fn joined(arrays: &[ArrayRef]) -> Result<ArrayRef> {
-    match arrays {
-        [only] => Ok(ArrayRef::clone(only)),
-        _ => {
-            let arrays: Vec<&dyn Array> = arrays.iter().map(|array| array.as_ref()).collect();
-            arrow::compute::concat(&arrays).map_err(internal)
         }
     }
 }

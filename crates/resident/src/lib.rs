@@ -12,6 +12,7 @@ mod dead;
 mod draft;
 mod hash;
 mod index;
+mod joined;
 mod keys;
 mod part;
 mod registry;

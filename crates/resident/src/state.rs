@@ -4,7 +4,8 @@ use crate::dead::{DeadRows, PAGE_ROWS};
 use crate::hash::Seed;
 use crate::index::Matches;
 use crate::internal;
-use crate::keys::{Keys, joined};
+use crate::joined::joined;
+use crate::keys::Keys;
 use crate::part::{PART_ROWS_MAX, PART_TEXT_BYTES_MAX, Part, byte_count_of, text_bytes_of};
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array, new_empty_array, new_null_array};
 use arrow::compute::{cast, filter, interleave, take};
@@ -88,7 +89,7 @@ pub struct TableState {
     pub(crate) shape: Arc<Shape>,
     parts: Vec<LivePart>,
     seed: Seed,
-    threads: usize,
+    pub(crate) threads: usize,
 }
 
 /// Where the rows of keys are: for each pair the position among the keys, the part, and the row in it. In the order of
@@ -291,7 +292,7 @@ impl TableState {
                 None => Ok(ArrayRef::clone(&part.part.columns[position])),
                 Some(live) => filter(&part.part.columns[position], live).map_err(internal),
             });
-            joined(&arrays.collect::<Result<Vec<_>>>()?)
+            joined(&arrays.collect::<Result<Vec<_>>>()?, self.threads)
         };
         let columns = (0..self.shape.types.len()).map(column).collect::<Result<_>>()?;
         let row_count = parts.iter().map(LivePart::live_count).sum();

@@ -4,6 +4,7 @@ use crate::catalogue::{self, CatalogueTable};
 use crate::change::TARGET_SCHEMA;
 use crate::identifiers::{SharedSpellings, Spellings};
 use crate::provider::{SnapshotTable, unknown_table};
+use crate::resident::ResidentTable;
 use crate::views::{Expansion, view_plan};
 use atsdb_core::{Table, View};
 use atsdb_engine::ReadSnapshot;
@@ -64,6 +65,10 @@ impl ContextProvider for SnapshotNames<'_> {
         if name.schema() == Some(TARGET_SCHEMA)
             && let Some(table) = Spellings::find(tables, name.table())
         {
+            if table.definition.is_in_memory() {
+                let provider = ResidentTable::numbered(self.snapshot, table, self.spellings).map_err(external)?;
+                return Ok(provider_as_source(Arc::new(provider)));
+            }
             let provider = SnapshotTable::numbered(self.snapshot.clone(), table, self.spellings);
             return Ok(provider_as_source(Arc::new(provider)));
         }
@@ -81,6 +86,10 @@ impl ContextProvider for SnapshotNames<'_> {
         match Spellings::find(tables, name.table()).filter(|_| schema_is_known) {
             Some(table) => match &table.definition.view {
                 Some(view) => self.view(table, view),
+                None if table.definition.is_in_memory() => {
+                    let provider = ResidentTable::new(self.snapshot, table, self.spellings).map_err(external)?;
+                    Ok(provider_as_source(Arc::new(provider)))
+                }
                 None => {
                     let provider = SnapshotTable::new(self.snapshot.clone(), table, self.spellings);
                     Ok(provider_as_source(Arc::new(provider)))
@@ -162,4 +171,8 @@ impl ContextProvider for SnapshotNames<'_> {
     fn udwf_names(&self) -> Vec<String> {
         self.state.window_functions().keys().cloned().collect()
     }
+}
+
+fn external(error: atsdb_core::Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
 }
