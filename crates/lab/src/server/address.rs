@@ -14,6 +14,8 @@ use std::path::PathBuf;
 pub enum ServerKind {
     /// MariaDB, which the lab starts itself.
     Mariadb,
+    /// MariaDB with the RocksDB engine loaded, apart from the other so that neither pays for its memory.
+    MariadbRocksdb,
     /// MySQL, by URL only.
     Mysql,
     /// PostgreSQL, which the lab starts itself.
@@ -22,12 +24,13 @@ pub enum ServerKind {
 
 impl ServerKind {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Mariadb, Self::Mysql, Self::Postgres];
+    pub const ALL: [Self; 4] = [Self::Mariadb, Self::MariadbRocksdb, Self::Mysql, Self::Postgres];
 
     /// Its name on the command line, and the name of its folder.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mariadb => "mariadb",
+            Self::MariadbRocksdb => "mariadb-rocksdb",
             Self::Mysql => "mysql",
             Self::Postgres => "postgres",
         }
@@ -37,6 +40,7 @@ impl ServerKind {
     pub fn variable(self) -> &'static str {
         match self {
             Self::Mariadb => "ATSDB_LAB_MARIADB_URL",
+            Self::MariadbRocksdb => "ATSDB_LAB_MARIADB_ROCKSDB_URL",
             Self::Mysql => "ATSDB_LAB_MYSQL_URL",
             Self::Postgres => "ATSDB_LAB_POSTGRES_URL",
         }

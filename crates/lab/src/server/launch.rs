@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 const START_TIME_MAX: Duration = Duration::from_secs(60);
 /// How many of a log's last lines are shown.
 const LOG_LINES: usize = 8;
+/// How many lines before them that say why.
+const REASON_LINES: usize = 4;
 
 const SUPERVISOR: &str = r#"
 folder=$1 signal=$2; shift 2
@@ -142,5 +144,9 @@ fn did_not_start(name: &str, why: &str, log: &str, account: &Account, folder: &P
 fn last_lines(log: &[u8]) -> String {
     let text = String::from_utf8_lossy(log);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines[lines.len().saturating_sub(LOG_LINES)..].join("\n")
+    let (before, last) = lines.split_at(lines.len().saturating_sub(LOG_LINES));
+    // After a crash the reason stands before pages of addresses.
+    let is_reason = |line: &&&str| ["[ERROR]", "FATAL", "PANIC"].iter().any(|word| line.contains(word));
+    let reasons: Vec<&str> = before.iter().filter(is_reason).copied().collect();
+    [&reasons[reasons.len().saturating_sub(REASON_LINES)..], last].concat().join("\n")
 }

@@ -34,8 +34,23 @@ pub(super) fn version() -> Result<String, Failure> {
     Ok(format!("MariaDB {version}"))
 }
 
+/// Whether the plug-in with the RocksDB engine is installed.
+pub(super) fn rocksdb() -> Result<(), Failure> {
+    let folders = [
+        "/usr/lib/mysql/plugin",
+        "/usr/lib64/mysql/plugin",
+        "/usr/lib/mariadb/plugin",
+        "/usr/lib/x86_64-linux-gnu/mariadb19/plugin",
+    ];
+    match folders.iter().any(|folder| Path::new(folder).join("ha_rocksdb.so").is_file()) {
+        true => Ok(()),
+        false => Err(Failure::cannot("apt-get install mariadb-plugin-rocksdb")),
+    }
+}
+
 /// Starts one in `folder`, which it owns.
 pub(super) fn start(
+    kind: ServerKind,
     folder: &Path,
     durability: Durability,
     tuning: Tuning,
@@ -53,7 +68,10 @@ pub(super) fn start(
     ];
     prepare("mariadbd", &arguments, &account, folder)?;
 
-    let settings = settings(durability, tuning);
+    let settings = match kind {
+        ServerKind::MariadbRocksdb => rocksdb_settings(durability, tuning),
+        _ => settings(durability, tuning),
+    };
     let mut command = vec![
         program.to_string_lossy().into_owned(),
         "--no-defaults".to_owned(),
@@ -70,7 +88,7 @@ pub(super) fn start(
         tier: Some(Tier::from(durability)),
         tuning: Some(tuning),
         settings: settings.iter().map(|(name, value)| format!("{name} = {value}")).collect(),
-        ..ServerAddress::of_url(ServerKind::Mariadb, &format!("mysql://root@localhost/lab?socket={}", socket.display()))
+        ..ServerAddress::of_url(kind, &format!("mysql://root@localhost/lab?socket={}", socket.display()))
     };
     let launch = Launch { name: "mariadbd", command, account: &account, folder, signal: "KILL" };
     let running = launch.start(|| connect(&address).map(drop))?;
@@ -103,6 +121,22 @@ fn settings(durability: Durability, tuning: Tuning) -> Vec<(&'static str, String
             ("sort-buffer-size", "16M".to_owned()),
             ("max-allowed-packet", "64M".to_owned()),
         ]);
+    }
+    settings
+}
+
+/// What the RocksDB engine has of its own. A load is one transaction, which holds a lock a row.
+fn rocksdb_settings(durability: Durability, tuning: Tuning) -> Vec<(&'static str, String)> {
+    let flush = if durability == Durability::Full { "1" } else { "2" };
+    let mut settings = vec![
+        ("plugin-load-add", "ha_rocksdb".to_owned()),
+        ("rocksdb-flush-log-at-trx-commit", flush.to_owned()),
+        ("rocksdb-max-row-locks", (1 << 30).to_string()),
+    ];
+    if tuning == Tuning::Tuned {
+        let quarter = process::memory_bytes().unwrap_or(4 << 30) / 4;
+        settings.push(("rocksdb-block-cache-size", format!("{}M", (quarter.min(4 << 30) >> 20).max(64))));
+        settings.push(("max-allowed-packet", "64M".to_owned()));
     }
     settings
 }

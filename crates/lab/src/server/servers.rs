@@ -84,7 +84,9 @@ impl Servers {
         let folder = self.folder.join(format!("{}-{}", kind.name(), self.started));
         std::fs::create_dir_all(&folder).map_err(Failure::broken)?;
         let (running, address) = match kind {
-            ServerKind::Mariadb => mariadb::start(&folder, self.durability, self.tuning)?,
+            ServerKind::Mariadb | ServerKind::MariadbRocksdb => {
+                mariadb::start(kind, &folder, self.durability, self.tuning)?
+            }
             ServerKind::Postgres => postgres::start(&folder, self.durability, self.tuning)?,
             ServerKind::Mysql => return Err(Failure::cannot(by_url_only())),
         };
@@ -131,6 +133,7 @@ impl ServerKind {
     pub(crate) fn version(self, urls: &ServerUrls) -> Result<String, Failure> {
         match (self, urls.get(self)) {
             (Self::Mariadb, None) => mariadb::version(),
+            (Self::MariadbRocksdb, None) => mariadb::rocksdb().and_then(|()| mariadb::version()),
             (Self::Postgres, None) => postgres::version(),
             (Self::Mysql, None) => Err(Failure::cannot(by_url_only())),
             (Self::Postgres, Some(url)) => postgres::running_version(&ServerAddress::of_url(self, url)),

@@ -59,7 +59,10 @@ pub(super) static VARIANTS: [Mariadb; 8] = [
     engine("mariadb:aria", "MariaDB, Aria: crash-safe, no transactions", Engine::Aria),
     engine("mariadb:memory", "MariaDB, MEMORY: fixed rows in memory, gone with the server", Engine::Memory),
     engine("mariadb:csv", "MariaDB, CSV: a text file a table, no indexes, no NULL", Engine::Csv),
-    engine("mariadb:rocksdb", "MariaDB, MyRocks: a log-structured merge tree", Engine::Rocksdb),
+    Mariadb {
+        server: ServerKind::MariadbRocksdb,
+        ..engine("mariadb:rocksdb", "MariaDB, MyRocks: a log-structured merge tree", Engine::Rocksdb)
+    },
     Mariadb {
         delayed: true,
         ..engine("mariadb:delayed", "MariaDB, MyISAM with INSERT DELAYED: rows wait in the server", Engine::Myisam)
@@ -84,16 +87,7 @@ impl Contestant for Mariadb {
     }
 
     fn version(&self, urls: &ServerUrls) -> Result<String, Failure> {
-        let version = self.server.version(urls)?;
-        let is_local = urls.get(self.server).is_none();
-        let has_plugin =
-            || PLUGIN_FOLDERS.iter().any(|folder| std::path::Path::new(folder).join("ha_rocksdb.so").is_file());
-        match self.engine {
-            Engine::Rocksdb if is_local && !has_plugin() => {
-                Err(Failure::cannot("apt-get install mariadb-plugin-rocksdb"))
-            }
-            engine => Ok(format!("{version}, {}", engine.name())),
-        }
+        Ok(format!("{}, {}", self.server.version(urls)?, self.engine.name()))
     }
 
     fn open(&self, place: &Place) -> Result<Box<dyn Session>, Failure> {
@@ -126,10 +120,3 @@ impl Contestant for Mariadb {
         Err(Failure::cannot("a server; it runs already"))
     }
 }
-
-const PLUGIN_FOLDERS: [&str; 4] = [
-    "/usr/lib/mysql/plugin",
-    "/usr/lib/x86_64-linux-gnu/mariadb19/plugin",
-    "/usr/lib64/mysql/plugin",
-    "/usr/lib/mariadb/plugin",
-];

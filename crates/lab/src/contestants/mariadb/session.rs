@@ -8,7 +8,7 @@ use crate::digest::{RowDigest, fold};
 use crate::failure::Failure;
 use crate::server::{mysql_options, server_failure};
 use crate::tier::Tier;
-use atsdb::{Durability, TableDefinition};
+use atsdb::TableDefinition;
 use mysql::Conn;
 use mysql::consts::ColumnType;
 use mysql::prelude::Queryable;
@@ -28,9 +28,6 @@ impl MariadbSession {
     pub(super) fn open(contestant: &Mariadb, place: &Place) -> Result<Self, Failure> {
         let (server, engine) = (place.server()?, contestant.engine);
         let mut connection = Conn::new(mysql_options(server, None)?).map_err(server_failure)?;
-        if engine == Engine::Rocksdb {
-            load_rocksdb(&mut connection, place.durability)?;
-        }
         for statement in [
             format!(
                 "CREATE DATABASE IF NOT EXISTS {} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
@@ -86,6 +83,7 @@ fn bears_on(setting: &str, engine: Engine) -> bool {
     match setting.split(['-', '_']).next() {
         Some("innodb") => of(&[Engine::Innodb]),
         Some("aria") => of(&[Engine::Aria]),
+        Some("plugin" | "local") => false,
         Some("key") => of(&[Engine::Myisam]),
         Some("max") if setting.starts_with("max-heap") => of(&[Engine::Memory]),
         _ => true,
@@ -126,27 +124,6 @@ fn variables(connection: &mut Conn) -> Result<Vec<String>, Failure> {
     let rows: Vec<(String, String)> =
         connection.query(format!("SHOW VARIABLES WHERE Variable_name IN ({names})")).map_err(server_failure)?;
     Ok(rows.into_iter().map(|(name, value)| format!("{name} = {value}")).collect())
-}
-
-/// The engine is a plug-in, with settings of its own for what commits survive.
-fn load_rocksdb(connection: &mut Conn, durability: Durability) -> Result<(), Failure> {
-    let flush = match durability {
-        Durability::Full => 1,
-        Durability::Normal | Durability::Off => 2,
-    };
-    let is_there =
-        "SELECT 1 FROM information_schema.plugins WHERE plugin_name = 'ROCKSDB' AND plugin_status = 'ACTIVE'";
-    if connection.query_first::<u32, _>(is_there).map_err(server_failure)?.is_none() {
-        connection.query_drop("INSTALL SONAME 'ha_rocksdb'").map_err(server_failure)?;
-    }
-    for statement in [
-        format!("SET GLOBAL rocksdb_flush_log_at_trx_commit = {flush}"),
-        // A load is one transaction, which holds a lock a row.
-        "SET GLOBAL rocksdb_max_row_locks = 1073741824".to_owned(),
-    ] {
-        connection.query_drop(statement).map_err(server_failure)?;
-    }
-    Ok(())
 }
 
 impl Session for MariadbSession {
