@@ -1,7 +1,9 @@
 //! The contestants: one file each, or one folder for a family with a table of its variants.
 
 mod atsdb;
+mod insert_text;
 mod mariadb;
+mod postgres;
 mod sqlite;
 
 use crate::contestant::Contestant;
@@ -11,6 +13,7 @@ static ALL: LazyLock<Vec<&'static dyn Contestant>> = LazyLock::new(|| {
     let mut all: Vec<&dyn Contestant> = Vec::new();
     all.extend(sqlite::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all.extend(mariadb::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
+    all.extend(postgres::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all.push(&atsdb::Atsdb);
     all
 });
