@@ -4,6 +4,7 @@ mod atsdb;
 mod insert_text;
 mod mariadb;
 mod postgres;
+mod sliced;
 mod sqlite;
 
 use crate::contestant::Contestant;
@@ -14,7 +15,8 @@ static ALL: LazyLock<Vec<&'static dyn Contestant>> = LazyLock::new(|| {
     all.extend(sqlite::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all.extend(mariadb::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all.extend(postgres::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
-    all.push(&atsdb::Atsdb);
+    all.extend(sliced::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
+    all.extend(atsdb::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all
 });
 

@@ -73,10 +73,7 @@ pub(super) fn start(
         tier: Some(Tier::from(durability)),
         tuning: Some(tuning),
         settings: settings.iter().map(|(name, value)| format!("{name} = {value}")).collect(),
-        ..ServerAddress::of_url(
-            ServerKind::Postgres,
-            &format!("postgresql:///lab?host={}&user=postgres", folder.display()),
-        )
+        ..ServerAddress::of_url(ServerKind::Postgres, &format!("postgresql://postgres@/lab?host={}", folder.display()))
     };
     let launch = Launch { name: "postgres", command, account: &account, folder, signal: "QUIT" };
     let running = launch.start(|| postgres_client(&address, ALWAYS).map(drop))?;

@@ -6,6 +6,7 @@ use std::path::Path;
 mod pinger;
 mod run;
 mod series;
+mod servers;
 
 /// A folder that vanishes by itself, and that the users that servers run as can pass through.
 struct Folder(tempfile::TempDir);
