@@ -1,6 +1,6 @@
 //! What a workload measures with: the clock, the memory, and where figures go.
 
-use crate::answer::Answer;
+use crate::answer::{Answer, AnswerHash};
 use crate::contestant::Place;
 use crate::event::Event;
 use crate::failure::Failure;
@@ -96,22 +96,36 @@ impl Bench<'_> {
     /// # Errors
     ///
     /// [`Failure::Interrupted`] when the caller wants to stop.
-    pub fn query(&mut self, measure: &str, mut run: impl FnMut() -> Result<Answer, Failure>) -> Result<(), Failure> {
+    pub fn query(&mut self, measure: &str, run: impl FnMut() -> Result<Answer, Failure>) -> Result<(), Failure> {
+        self.query_to(measure, Answer::hash, run)
+    }
+
+    /// As [`query`](Self::query); `hash` says what counts as the same answer.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Interrupted`] when the caller wants to stop.
+    pub fn query_to(
+        &mut self,
+        measure: &str,
+        hash: impl Fn(&Answer) -> AnswerHash,
+        mut run: impl FnMut() -> Result<Answer, Failure>,
+    ) -> Result<(), Failure> {
         self.attempt(measure, || {
             let begin = Instant::now();
-            let answer = run()?.hash();
+            let answer = hash(&run()?);
             let first = milliseconds(begin.elapsed());
             let mut warm = Vec::new();
             while warm.len() < WARM_RUNS && begin.elapsed() < QUERY_TIME_MAX {
                 let begin = Instant::now();
                 let again = run()?;
                 warm.push(milliseconds(begin.elapsed()));
-                if again.hash() != answer {
+                if hash(&again) != answer {
                     return Err(Failure::wrong("the answer changed from one run to the next"));
                 }
             }
             let value = Spread::of(&warm).map_or(first, |spread| spread.median);
-            Ok((Figure { value, first: Some(first), answer: Some(answer), memory_peak_bytes: None }, ()))
+            Ok((Figure { first: Some(first), answer: Some(answer), ..Figure::of(value) }, ()))
         })
         .map(drop)
     }

@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn an_event_survives_its_line_and_noise_is_passed_over() {
-        let figure = Figure { value: 1.5, first: None, answer: None, memory_peak_bytes: Some(7) };
+        let figure = Figure { memory_peak_bytes: Some(7), ..Figure::of(1.5) };
         let event = Event::Measured { measure: "count".to_owned(), figure };
         let line = event.to_line().expect("a line");
         assert_eq!(Event::of_line(&format!("test child ... {line}\n")), Some(event));

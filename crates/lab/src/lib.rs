@@ -17,11 +17,14 @@ mod digest;
 mod event;
 mod failure;
 pub mod generator;
+mod latency;
 mod measure;
 mod process;
+mod published;
 mod report;
 pub mod rows;
 mod run;
+mod spelling;
 mod table;
 pub mod workload;
 pub mod workloads;
@@ -32,8 +35,10 @@ pub use child::{CHILD_ARGUMENT, CHILD_RUN, CHILD_START, CHILD_VARIABLE, run_chil
 pub use digest::RowDigest;
 pub use event::{Event, Job};
 pub use failure::Failure;
-pub use measure::{Figure, Measure, Spread, Unit};
+pub use latency::{Latencies, Stopwatch};
+pub use measure::{CurvePoint, Figure, Measure, Spread, Unit};
 pub use process::Machine;
+pub use published::Published;
 pub use report::{
     Broken, ContestantReport, MeasureReport, MeasureResult, REPORT_FORMAT, Report, Settings, WorkloadReport,
 };

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::rows::{LabRow, RowSet, RowVisitor, Timed};
 use arrow::array::RecordBatch;
 use atsdb::{Appender, Database, Error, ErrorKind, OpenOptions, ScanRequest, TableDefinition};
+use std::path::Path;
 
 /// atsdb on its SQLite store.
 pub(crate) struct Atsdb;
@@ -112,6 +113,10 @@ impl Session for AtsdbSession {
         self.execute(statements)?;
         self.database.sql("COMMIT").map_err(cannot_or_failed)?;
         Ok(())
+    }
+
+    fn load_lines(&mut self, table: &str, file: &Path) -> Result<(), Failure> {
+        super::lines::load(self.database.engine(), table, file)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The contestants, one file each.
 
 mod atsdb;
+mod lines;
 mod sqlite;
 
 use crate::contestant::Contestant;

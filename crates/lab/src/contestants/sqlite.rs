@@ -13,6 +13,11 @@ use arrow::datatypes::{DataType, Int64Type, UInt32Type};
 use atsdb::{ColumnType, Durability, TableDefinition};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Statement};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+const FILE: &str = "plain.db";
 
 /// Plain SQLite.
 pub(crate) struct Sqlite;
@@ -42,7 +47,7 @@ impl Contestant for Sqlite {
     }
 
     fn open(&self, place: &Place) -> Result<Box<dyn Session>, Failure> {
-        let connection = Connection::open(place.directory.join("plain.db")).map_err(Failure::broken)?;
+        let connection = Connection::open(place.directory.join(FILE)).map_err(Failure::broken)?;
         let synchronous = match place.durability {
             Durability::Full => "FULL",
             Durability::Normal => "NORMAL",
@@ -155,6 +160,38 @@ impl Session for SqliteSession {
         let done = statements.iter().try_for_each(|statement| self.connection.execute_batch(statement));
         let end = if done.is_ok() { "COMMIT" } else { "ROLLBACK" };
         done.and(self.connection.execute_batch(end)).map_err(Failure::broken)
+    }
+
+    /// As `.import` of SQLite's program: a prepared statement a line, one transaction.
+    fn load_lines(&mut self, table: &str, file: &Path) -> Result<(), Failure> {
+        let lines = BufReader::new(File::open(file).map_err(Failure::broken)?).lines();
+        let transaction = self.connection.transaction().map_err(Failure::broken)?;
+        let mut insert = transaction.prepare(&format!("INSERT INTO {table} VALUES (?)")).map_err(Failure::broken)?;
+        for line in lines {
+            insert.execute([line.map_err(Failure::broken)?]).map_err(Failure::broken)?;
+        }
+        drop(insert);
+        transaction.commit().map_err(Failure::broken)
+    }
+
+    fn lookups(&mut self, table: &str, column: &str, values: &[String]) -> Result<u64, Failure> {
+        let select = format!("SELECT {column} FROM {table} WHERE {column} = ?");
+        let mut select = self.connection.prepare(&select).map_err(Failure::broken)?;
+        let mut found = 0;
+        for value in values {
+            // Quotes are SQL's; an integer column turns digits into integers by itself.
+            let mut rows = select.query([value.trim_matches('\'')]).map_err(Failure::broken)?;
+            while rows.next().map_err(Failure::broken)?.is_some() {
+                found += 1;
+            }
+        }
+        Ok(found)
+    }
+
+    fn attach(&mut self, place: &Place, name: &str) -> Result<(), Failure> {
+        let path = place.directory.join(FILE).display().to_string();
+        self.connection.execute(&format!("ATTACH ? AS {name}"), [path]).map_err(Failure::broken)?;
+        Ok(())
     }
 }
 
