@@ -11,12 +11,16 @@
 mod answer;
 mod bench;
 mod child;
+mod columns;
+mod compare;
 pub mod contestant;
 pub mod contestants;
+mod dialect;
 mod digest;
 mod event;
 mod failure;
 pub mod generator;
+mod html;
 mod latency;
 mod measure;
 mod process;
@@ -24,14 +28,17 @@ mod published;
 mod report;
 pub mod rows;
 mod run;
+pub mod server;
 mod spelling;
 mod table;
+mod tier;
 pub mod workload;
 pub mod workloads;
 
 pub use answer::{Answer, AnswerHash, Cell};
 pub use bench::{Bench, milliseconds, per_second};
 pub use child::{CHILD_ARGUMENT, CHILD_RUN, CHILD_START, CHILD_VARIABLE, run_child};
+pub use compare::{Compared, Verdict};
 pub use digest::RowDigest;
 pub use event::{Event, Job};
 pub use failure::Failure;
@@ -43,3 +50,4 @@ pub use report::{
     Broken, ContestantReport, MeasureReport, MeasureResult, REPORT_FORMAT, Report, Settings, WorkloadReport,
 };
 pub use run::{Listed, Progress, RunOptions, list, run};
+pub use tier::Tier;

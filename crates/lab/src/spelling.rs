@@ -9,6 +9,9 @@ use crate::contestant::Dialect;
 enum Family {
     Sqlite,
     Atsdb,
+    Mysql,
+    Postgres,
+    Duckdb,
 }
 
 impl Dialect {
@@ -16,6 +19,9 @@ impl Dialect {
         match self {
             Self::Sqlite => Family::Sqlite,
             Self::Atsdb => Family::Atsdb,
+            Self::Mysql | Self::MysqlEpoch => Family::Mysql,
+            Self::Postgres | Self::PostgresEpoch => Family::Postgres,
+            Self::Duckdb => Family::Duckdb,
         }
     }
 
@@ -23,25 +29,35 @@ impl Dialect {
     pub fn begin_exclusive(self) -> &'static str {
         match self.family() {
             Family::Sqlite => "begin exclusive transaction",
-            Family::Atsdb => "begin transaction",
+            Family::Mysql => "start transaction",
+            Family::Atsdb | Family::Postgres | Family::Duckdb => "begin transaction",
         }
     }
 
     /// How many rows a careful user commits at once when every row is a statement: SQLite keeps a transaction in the
     /// file, servers in memory and logs.
-    pub fn rows_per_commit(self) -> usize {
+    pub fn rows_per_commit(self) -> u64 {
         match self.family() {
-            Family::Sqlite | Family::Atsdb => 100_000,
+            Family::Sqlite | Family::Atsdb | Family::Duckdb => 100_000,
+            Family::Mysql | Family::Postgres => 30_000,
         }
     }
 
     /// A table of one column with a hash index on it, or with the index that comes nearest.
     pub fn hash_table(self, table: &str, column: &str, column_type: &str) -> Vec<String> {
         match self.family() {
-            Family::Sqlite => vec![
+            Family::Sqlite | Family::Duckdb => vec![
                 format!("CREATE TABLE {table} ({column} {column_type})"),
                 format!("CREATE INDEX {table}_{column} ON {table} ({column})"),
             ],
+            // PostgreSQL would fill a CHAR up with spaces.
+            Family::Postgres => vec![
+                format!("CREATE TABLE {table} ({column} {})", column_type.replace("CHAR", "VARCHAR")),
+                format!("CREATE INDEX {table}_{column} ON {table} USING hash ({column})"),
+            ],
+            Family::Mysql => {
+                vec![format!("CREATE TABLE {table} ({column} {column_type}, INDEX USING HASH ({column}))")]
+            }
             Family::Atsdb => vec![format!("CREATE TABLE {table} ({column} {column_type}, INDEX ({column}))")],
         }
     }
@@ -49,9 +65,6 @@ impl Dialect {
     /// PingER's two tables, as they were published for this family: with keys within the declarations, as MySQL takes
     /// them, or with indexes of their own, as SQLite does.
     pub fn pinger_tables(self) -> Vec<String> {
-        let float = match self.family() {
-            Family::Sqlite | Family::Atsdb => "float",
-        };
         let integer = |name: &str| format!("{name} smallint(6) default NULL");
         let meta = [
             "metaID bigint(20) NOT NULL".to_owned(),
@@ -66,7 +79,7 @@ impl Dialect {
             "PRIMARY KEY (metaID)".to_owned(),
             "UNIQUE (ip_name_src,ip_name_dst,packetSize,count)".to_owned(),
         ];
-        let number = |name: &str| format!("{name} {float} default NULL");
+        let number = |name: &str| format!("{name} float default NULL");
         let small = |name: &str| format!("{name} tinyint(1) default NULL");
         let mut data = vec!["metaID bigint(20) NOT NULL default 0".to_owned()];
         data.extend(["minRtt", "meanRtt", "medianRtt", "maxRtt"].map(number));
@@ -96,33 +109,44 @@ impl Dialect {
 
     fn plain_types(self, statement: String) -> String {
         match self.family() {
-            Family::Sqlite | Family::Atsdb => statement,
+            Family::Sqlite | Family::Atsdb | Family::Mysql => statement,
+            Family::Postgres | Family::Duckdb => {
+                let wide = statement.replace("bigint(20)", "bigint").replace("bigint(12)", "bigint");
+                // As wide as PostgreSQL's own `float`.
+                let plain = wide.replace("smallint(6)", "smallint").replace("tinyint(1)", "smallint");
+                plain.replace(" float ", " double precision ")
+            }
         }
     }
 
     /// Whether indexes are declared within CREATE TABLE, as MySQL's `KEY`.
     pub fn has_keys_in_tables(self) -> bool {
-        matches!(self.family(), Family::Atsdb)
+        matches!(self.family(), Family::Atsdb | Family::Mysql)
     }
 
     /// The type of a text of at most 20 letters that has an index.
     pub fn short_text(self) -> &'static str {
         match self.family() {
-            Family::Sqlite | Family::Atsdb => "TEXT",
+            Family::Mysql => "VARCHAR(20)",
+            _ => "TEXT",
         }
     }
 
     /// Takes an index away.
-    pub fn drop_index(self, index: &str, _table: &str) -> String {
+    pub fn drop_index(self, index: &str, table: &str) -> String {
         match self.family() {
-            Family::Sqlite | Family::Atsdb => format!("DROP INDEX {index}"),
+            Family::Mysql => format!("DROP INDEX {index} ON {table}"),
+            _ => format!("DROP INDEX {index}"),
         }
     }
 
     /// Gives the space of what is gone back and packs the rest; `None` where sealing does that.
-    pub fn vacuum(self, _table: &str) -> Option<String> {
+    pub fn vacuum(self, table: &str) -> Option<String> {
         match self.family() {
             Family::Sqlite => Some("VACUUM".to_owned()),
+            Family::Postgres => Some(format!("VACUUM FULL {table}")),
+            Family::Mysql => Some(format!("OPTIMIZE TABLE {table}")),
+            Family::Duckdb => Some("CHECKPOINT".to_owned()),
             Family::Atsdb => None,
         }
     }

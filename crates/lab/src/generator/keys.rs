@@ -27,9 +27,10 @@ impl Keys {
             }
             Self::Texts => {
                 let mut random = Random::new(seed, 21);
-                Box::new((0..rows).map(move |_| {
-                    (0..TEXT_LETTERS).map(|_| char::from(b'a' + random.below(26) as u8)).collect()
-                }))
+                Box::new(
+                    (0..rows)
+                        .map(move |_| (0..TEXT_LETTERS).map(|_| char::from(b'a' + random.below(26) as u8)).collect()),
+                )
             }
         }
     }

@@ -3,8 +3,8 @@
 use crate::contestant::{Contestant, Place};
 use crate::failure::Failure;
 use crate::latency::{Latencies, Stopwatch};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Who does what.
@@ -48,14 +48,13 @@ pub(super) fn run_mixed(
         let opened = contestant.open(place);
         ready.wait();
         let (mut session, mut watch, mut attempted) = (opened?, Stopwatch::default(), 0);
-        let into = session.insert_into();
         while !stop.load(Ordering::Relaxed) {
             if is_reader {
                 let text = &mixed.queries[(attempted as usize + seat) % mixed.queries.len()];
                 watch.time(|| session.query(text));
             } else {
                 let number = next.fetch_add(1, Ordering::Relaxed);
-                let statement = [format!("{into} {} VALUES {}", mixed.table, (mixed.row)(number))];
+                let statement = [format!("INSERT INTO {} VALUES {}", mixed.table, (mixed.row)(number))];
                 watch.time(|| session.execute(&statement));
             }
             attempted += 1;

@@ -7,7 +7,6 @@
 
 use crate::bench::{Bench, milliseconds, per_second};
 use crate::contestant::{Contestant, Place, Session};
-use crate::event::Event;
 use crate::failure::Failure;
 use crate::measure::{Figure, Measure, Unit};
 use crate::published::Published;
@@ -87,7 +86,7 @@ impl Workload for Mass {
 
     fn run(&self, contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {
         let session = contestant.open(&bench.place("settings")?)?;
-        (bench.sink)(Event::Opened { settings: session.settings() });
+        bench.opened(session.as_ref())?;
         drop(session);
         single(contestant, bench, "", "")?;
         single(contestant, bench, "_not_null", " NOT NULL")?;
@@ -187,11 +186,11 @@ fn create(contestant: &dyn Contestant, place: &Place, null: &str) -> Result<Box<
 
 /// Inserts the rows, a statement each. Returns the time without that of making the statements.
 fn insert(session: &mut dyn Session, rows: u64) -> Result<Duration, Failure> {
-    let (into, per_commit) = (session.insert_into(), session.dialect().rows_per_commit() as u64);
+    let per_commit = session.dialect().rows_per_commit();
     let (mut time, mut next) = (Duration::ZERO, 0);
     while next < rows {
         let end = rows.min(next + per_commit);
-        let statements: Vec<String> = (next..end).map(|i| format!("{into} t VALUES ({i}, {})", 2 * i)).collect();
+        let statements: Vec<String> = (next..end).map(|i| format!("INSERT INTO t VALUES ({i}, {})", 2 * i)).collect();
         let begin = Instant::now();
         session.transaction(&statements)?;
         time += begin.elapsed();

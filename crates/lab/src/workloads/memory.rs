@@ -7,7 +7,6 @@
 
 use crate::bench::{Bench, per_second};
 use crate::contestant::{Contestant, Session};
-use crate::event::Event;
 use crate::failure::Failure;
 use crate::generator::keys::{Keys, write_keys};
 use crate::measure::{Figure, Measure, Unit};
@@ -97,7 +96,7 @@ fn kind(keys: Keys, measures: [&str; 4], contestant: &dyn Contestant, bench: &mu
     write_keys(&file, keys, seed, rows).map_err(Failure::broken)?;
     let place = bench.place(load)?;
     let mut session = contestant.open(&place)?;
-    (bench.sink)(Event::Opened { settings: session.settings() });
+    bench.opened(session.as_ref())?;
     let column_type = match keys {
         Keys::Integers => "INT",
         Keys::Texts => "CHAR(20)",

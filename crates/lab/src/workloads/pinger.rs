@@ -5,15 +5,14 @@
 //! Some contestants hold `float` in four bytes, so that six digits of a number count when answers are compared. What
 //! writers were told is in the table is counted afterwards: a row that is missing fails the contestant.
 
+use crate::answer::Cell;
 use crate::bench::{Bench, milliseconds, per_second};
 use crate::contestant::{Contestant, Place, Session};
-use crate::event::Event;
 use crate::failure::Failure;
 use crate::generator::pinger::{self, DATA_ROWS, data_values, meta_values};
 use crate::measure::{CurvePoint, Figure, Measure, Unit};
 use crate::workload::{Bound, Fact, Workload};
 use crate::workloads::concurrent::{Mixed, run_mixed};
-use crate::answer::Cell;
 use std::time::{Duration, Instant};
 
 /// How many rows are inserted in autocommit, at most; it waits for the disk each time.
@@ -110,7 +109,7 @@ impl Workload for Pinger {
         alone(contestant, &month, bench)?;
         let place = bench.place("month")?;
         let mut session = contestant.open(&place)?;
-        (bench.sink)(Event::Opened { settings: session.settings() });
+        bench.opened(session.as_ref())?;
         let declared = bench.attempt("ddl", || {
             let begin = Instant::now();
             session.execute(&session.dialect().pinger_tables())?;
@@ -120,7 +119,7 @@ impl Workload for Pinger {
             return Ok(());
         }
         bench.progress("metaData, row by row")?;
-        let meta = meta_statements(session.as_ref(), &month);
+        let meta = meta_statements(&month);
         bench.attempt("meta", || {
             let begin = Instant::now();
             session.execute(&meta)?;
@@ -147,9 +146,8 @@ fn rows_of(rows: u64) -> u64 {
     rows.min(DATA_ROWS as u64)
 }
 
-fn meta_statements(session: &dyn Session, month: &pinger::Pinger) -> Vec<String> {
-    let into = session.insert_into();
-    month.meta_rows().iter().map(|row| format!("{into} metaData VALUES {}", meta_values(row))).collect()
+fn meta_statements(month: &pinger::Pinger) -> Vec<String> {
+    month.meta_rows().iter().map(|row| format!("INSERT INTO metaData VALUES {}", meta_values(row))).collect()
 }
 
 /// A sample of the month in autocommit, in a place of its own.
@@ -160,11 +158,10 @@ fn alone(contestant: &dyn Contestant, month: &pinger::Pinger, bench: &mut Bench<
     bench.attempt("data_alone", || {
         let mut session = contestant.open(&place)?;
         session.execute(&session.dialect().pinger_tables())?;
-        let into = session.insert_into();
         let statements: Vec<String> = month
             .data_rows()
             .take(rows as usize)
-            .map(|row| format!("{into} data_200112 VALUES {}", data_values(row)))
+            .map(|row| format!("INSERT INTO data_200112 VALUES {}", data_values(row)))
             .collect();
         let begin = Instant::now();
         session.execute(&statements)?;
@@ -177,7 +174,7 @@ fn alone(contestant: &dyn Contestant, month: &pinger::Pinger, bench: &mut Bench<
 
 /// The month as single-row INSERT statements in one exclusive transaction.
 fn exclusively(session: &mut dyn Session, month: &pinger::Pinger, rows: u64) -> Result<(Figure, ()), Failure> {
-    let (into, mut time, mut curve, mut there) = (session.insert_into(), Duration::ZERO, Vec::new(), 0);
+    let (mut time, mut curve, mut there) = (Duration::ZERO, Vec::new(), 0);
     let begin = Instant::now();
     session.execute(&[session.dialect().begin_exclusive().to_owned()])?;
     time += begin.elapsed();
@@ -186,7 +183,7 @@ fn exclusively(session: &mut dyn Session, month: &pinger::Pinger, rows: u64) -> 
         let statements: Vec<String> = data
             .by_ref()
             .take(RUN_ROWS)
-            .map(|row| format!("{into} data_200112 VALUES {}", data_values(row)))
+            .map(|row| format!("INSERT INTO data_200112 VALUES {}", data_values(row)))
             .collect();
         there += statements.len().max(1) as u64;
         let begin = Instant::now();
@@ -211,7 +208,9 @@ fn mixes(contestant: &dyn Contestant, place: &Place, bench: &mut Bench<'_>) -> R
     let time = MIXED_TIME.mul_f64(share.max(0.05));
     let queries: Vec<String> = QUERIES.iter().map(|(_, text)| (*text).to_owned()).collect();
     // What writers add is of later months, so that every row's key is new and the questions' answers stay.
-    let row = |number: u64| format!("({},1.5,2.5,2.25,4.5,{},{})", number % 210 + 1, 1_050_000_000 + number, "NULL,".repeat(9) + "NULL");
+    let row = |number: u64| {
+        format!("({},1.5,2.5,2.25,4.5,{},{})", number % 210 + 1, 1_050_000_000 + number, "NULL,".repeat(9) + "NULL")
+    };
     let mut written = 0;
     for (readers, writers) in MIXES {
         bench.progress(format!("{readers} readers and {writers} writers"))?;

@@ -8,7 +8,6 @@
 
 use crate::bench::{Bench, milliseconds, per_second};
 use crate::contestant::{Contestant, Place, Session};
-use crate::event::Event;
 use crate::failure::Failure;
 use crate::generator::words::{WordGenerator, WordRow, word_of};
 use crate::measure::{CurvePoint, Figure, Measure, Unit};
@@ -111,19 +110,19 @@ fn create(session: &mut dyn Session) -> Result<(), Failure> {
     session.execute(&statements)
 }
 
-fn statement(into: &str, rows: &[WordRow]) -> String {
+fn statement(rows: &[WordRow]) -> String {
     let values: Vec<String> =
         rows.iter().map(|WordRow { id, word, number }| format!("({id},'{word}',{number})")).collect();
-    format!("{into} t VALUES {}", values.join(","))
+    format!("INSERT INTO t VALUES {}", values.join(","))
 }
 
 /// Inserts rows bundle by bundle. Returns the time without that of making the statements.
 fn insert(session: &mut dyn Session, rows: &mut dyn Iterator<Item = WordRow>, count: u64) -> Result<Duration, Failure> {
-    let (into, mut time, mut left) = (session.insert_into(), Duration::ZERO, count);
+    let (mut time, mut left) = (Duration::ZERO, count);
     while left > 0 {
         let bundle: Vec<WordRow> = rows.take(left.min(BUNDLE_ROWS as u64) as usize).collect();
         left = left.saturating_sub(bundle.len().max(1) as u64);
-        let statements = [statement(into, &bundle)];
+        let statements = [statement(&bundle)];
         let begin = Instant::now();
         session.execute(&statements)?;
         time += begin.elapsed();
@@ -134,7 +133,7 @@ fn insert(session: &mut dyn Session, rows: &mut dyn Iterator<Item = WordRow>, co
 fn one_file(contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {
     let (place, rows) = (bench.place("one")?, bench.rows);
     let mut session = contestant.open(&place)?;
-    (bench.sink)(Event::Opened { settings: session.settings() });
+    bench.opened(session.as_ref())?;
     let mut generator = WordGenerator::new(bench.seed);
     let (mut time, mut there, mut curve) = (Duration::ZERO, 0, Vec::new());
     // A tenth of the rows, for the index, comes between the first stage and the second.
@@ -195,7 +194,13 @@ fn one_file(contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Fa
     Ok(())
 }
 
-fn bytes(name: &str, contestant: &dyn Contestant, place: &Place, rows: u64, bench: &mut Bench<'_>) -> Result<(), Failure> {
+fn bytes(
+    name: &str,
+    contestant: &dyn Contestant,
+    place: &Place,
+    rows: u64,
+    bench: &mut Bench<'_>,
+) -> Result<(), Failure> {
     bench.attempt(name, || Ok((Figure::of(contestant.bytes(place)? as f64 / rows.max(1) as f64), ()))).map(drop)
 }
 
@@ -215,12 +220,7 @@ fn range(table: &str, rows: u64) -> String {
     format!("SELECT id, word FROM {table} WHERE number >= 12000 AND number < {}", 12_000 + numbers)
 }
 
-fn stage_queries(
-    session: &mut dyn Session,
-    stage: &str,
-    rows: u64,
-    bench: &mut Bench<'_>,
-) -> Result<(), Failure> {
+fn stage_queries(session: &mut dyn Session, stage: &str, rows: u64, bench: &mut Bench<'_>) -> Result<(), Failure> {
     bench.progress(format!("asking {rows} rows"))?;
     let (word, second) = (word_of(4_321), word_of(87));
     let queries = [
@@ -228,9 +228,7 @@ fn stage_queries(
         ("range", range("t", rows)),
         (
             "self_join",
-            format!(
-                "SELECT a.id, b.id FROM t a, t b WHERE a.word = '{word}' AND b.number = a.number AND b.id <> a.id"
-            ),
+            format!("SELECT a.id, b.id FROM t a, t b WHERE a.word = '{word}' AND b.number = a.number AND b.id <> a.id"),
         ),
         (
             "three_join",
@@ -268,7 +266,8 @@ fn ten_files(contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), F
     }
     attached(contestant, &places, bench)?;
     bench.progress("each file by its own")?;
-    for (measure, text) in [("range_at_once", range("t", rows)), ("count_at_once", "SELECT count(*) FROM t".to_owned())] {
+    for (measure, text) in [("range_at_once", range("t", rows)), ("count_at_once", "SELECT count(*) FROM t".to_owned())]
+    {
         bench.query(measure, || {
             let answers = each(&places, |place| contestant.open(place)?.query(&text))?;
             Ok(merge(answers, measure == "count_at_once"))
@@ -297,18 +296,15 @@ fn attached(contestant: &dyn Contestant, places: &[Place], bench: &mut Bench<'_>
     bench.progress("ten files, attached")?;
     let rows = bench.rows;
     let mut session = contestant.open(&places[0])?;
-    let mut reach = || {
-        (1..places.len()).try_for_each(|file| session.attach(&places[file], &format!("file{file}")))
-    };
+    let mut reach = || (1..places.len()).try_for_each(|file| session.attach(&places[file], &format!("file{file}")));
     let reached = reach();
-    let tables: Vec<String> = (0..places.len())
-        .map(|file| if file == 0 { "t".to_owned() } else { format!("file{file}.t") })
-        .collect();
-    let union = |part: &dyn Fn(&str) -> String| {
-        tables.iter().map(|table| part(table)).collect::<Vec<_>>().join(" UNION ALL ")
-    };
+    let tables: Vec<String> =
+        (0..places.len()).map(|file| if file == 0 { "t".to_owned() } else { format!("file{file}.t") }).collect();
+    let union =
+        |part: &dyn Fn(&str) -> String| tables.iter().map(|table| part(table)).collect::<Vec<_>>().join(" UNION ALL ");
     let ranges = union(&|table| range(table, rows));
-    let counts = format!("SELECT sum(n) FROM ({}) AS counts", union(&|table| format!("SELECT count(*) AS n FROM {table}")));
+    let counts =
+        format!("SELECT sum(n) FROM ({}) AS counts", union(&|table| format!("SELECT count(*) AS n FROM {table}")));
     for (measure, text) in [("range_attached", ranges), ("count_attached", counts)] {
         match &reached {
             Ok(()) => bench.query(measure, || session.query(&text))?,
