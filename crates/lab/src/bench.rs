@@ -1,5 +1,6 @@
 //! What a workload measures with: the clock, the memory, and where figures go.
 
+use crate::advise::AdviseInput;
 use crate::answer::{Answer, AnswerHash};
 use crate::contestant::{Place, Session, Tuning};
 use crate::event::Event;
@@ -32,6 +33,8 @@ pub struct Bench<'a> {
     pub database_prefix: String,
     /// The server, for who asked for one.
     pub server: Option<ServerAddress>,
+    /// The file that advice is asked on.
+    pub input: Option<AdviseInput>,
     /// The command that starts this program and ends it at once.
     pub start_command: Vec<String>,
     /// Takes the events; says `false` to stop.

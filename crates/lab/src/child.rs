@@ -44,7 +44,8 @@ pub fn run_child() -> Result<()> {
 ///
 /// A job that names what is not there.
 pub(crate) fn run_job(job: &Job, sink: &mut dyn FnMut(Event) -> bool) -> Result<()> {
-    let workload = crate::run::find("workload", &job.workload, workloads::all(), |workload| workload.name())?;
+    let workload =
+        crate::run::find("workload", &job.workload, workloads::all_and_advise(), |workload| workload.name())?;
     let contestant =
         crate::run::find("contestant", &job.contestant, contestants::all(), |contestant| contestant.name())?;
     let mut told = HashSet::new();
@@ -63,6 +64,7 @@ pub(crate) fn run_job(job: &Job, sink: &mut dyn FnMut(Event) -> bool) -> Result<
         directory: job.directory.clone(),
         database_prefix: job.database_prefix.clone(),
         server: job.server.clone(),
+        input: job.input.clone(),
         start_command: job.start_command.clone(),
         sink: &mut note,
     };

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
 /// The shares of operations at which a distribution is kept, in permille.
-pub const QUANTILES_PERMILLE: [u32; 11] = [0, 100, 250, 500, 750, 900, 950, 990, 995, 999, 1_000];
+const QUANTILES_PERMILLE: [u32; 11] = [0, 100, 250, 500, 750, 900, 950, 990, 995, 999, 1_000];
 
 /// How long each of many operations took.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,7 +26,8 @@ pub struct Latencies {
     pub p99: f64,
     /// The slowest.
     pub max: f64,
-    /// The distribution at [`QUANTILES_PERMILLE`], in milliseconds.
+    /// The distribution, in milliseconds: the fastest, then at 10, 25, 50, 75, 90, 95, 99, 99.5 and 99.9 of 100, and
+    /// the slowest.
     pub quantiles: Vec<f64>,
 }
 

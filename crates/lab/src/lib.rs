@@ -8,6 +8,7 @@
 //! is compared with what was written, answers are compared between contestants, every figure carries its durability
 //! tier, and what a contestant cannot do is shown with the reason.
 
+mod advise;
 mod answer;
 mod bench;
 mod child;
@@ -35,6 +36,7 @@ mod tier;
 pub mod workload;
 pub mod workloads;
 
+pub use advise::{Advice, AdviseInput, Winner};
 pub use answer::{Answer, AnswerHash, Cell};
 pub use bench::{Bench, milliseconds, per_second};
 pub use child::{CHILD_ARGUMENT, CHILD_RUN, CHILD_START, CHILD_VARIABLE, run_child};

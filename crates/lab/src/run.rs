@@ -1,5 +1,6 @@
 //! Runs workloads on contestants: each pair in a process of its own, as often as asked, in rotating order.
 
+use crate::advise::AdviseInput;
 use crate::child::{CHILD_ARGUMENT, CHILD_RUN, CHILD_VARIABLE};
 use crate::contestant::{Contestant, Tuning};
 use crate::event::{Event, Job};
@@ -48,6 +49,8 @@ pub struct RunOptions {
     pub child_command: Vec<String>,
     /// The command, with its arguments, that starts the program and ends it at once.
     pub start_command: Vec<String>,
+    /// The file that advice is asked on: then this is all that is run.
+    pub input: Option<AdviseInput>,
     /// Set it to stop: what was measured until then is returned.
     pub stop: Arc<AtomicBool>,
 }
@@ -77,6 +80,7 @@ impl RunOptions {
             date: String::new(),
             start_command: child_command.clone(),
             child_command,
+            input: None,
             stop: Arc::default(),
         })
     }
@@ -85,7 +89,8 @@ impl RunOptions {
 impl RunOptions {
     fn rows_of(&self, workload: &dyn Workload) -> u64 {
         let usual = if self.full { workload.rows_published() } else { workload.rows_default() };
-        self.rows.unwrap_or(usual)
+        let of_file = self.input.as_ref().map(|input| input.rows);
+        of_file.or(self.rows).unwrap_or(usual)
     }
 }
 
@@ -152,7 +157,10 @@ pub fn list(urls: &ServerUrls) -> Vec<Listed> {
 /// Names that are not there (with the nearest), no rows, a folder that cannot be written, a child process that
 /// cannot be started.
 pub fn run(options: &RunOptions, progress: &mut dyn FnMut(Progress<'_>)) -> Result<Report> {
-    let workloads = chosen("workload", &options.workloads, workloads::all(), |workload| workload.name())?;
+    let workloads = match &options.input {
+        None => chosen("workload", &options.workloads, workloads::all(), |workload| workload.name())?,
+        Some(_) => vec![workloads::ADVISE],
+    };
     let contestants = chosen_contestants(&options.contestants)?;
     if options.rows == Some(0) {
         return Err(Error::usage("a workload needs at least one row").with_hint("leave --rows out for the default"));
@@ -195,6 +203,9 @@ pub fn run(options: &RunOptions, progress: &mut dyn FnMut(Progress<'_>)) -> Resu
     });
     for workload in &workloads {
         report.begin_workload(*workload, rows_of(*workload));
+    }
+    if let (Some(input), Some(workload)) = (&options.input, report.workloads.last_mut()) {
+        workload.notes = input.notes();
     }
 
     let steps = repeat * (workloads.len() * present.len()) as u32;
@@ -285,6 +296,7 @@ fn job(options: &RunOptions, workload: &dyn Workload, contestant: &dyn Contestan
         directory: directory.to_owned(),
         database_prefix: "lab".to_owned(),
         server: None,
+        input: options.input.clone(),
         start_command: options.start_command.clone(),
     }
 }

@@ -3,6 +3,8 @@
 //! Owned here: whole statements. Not owned: types and literals ([`Dialect`]'s own file).
 
 use crate::contestant::Dialect;
+use atsdb::time::format_time;
+use atsdb::{TableDefinition, TimeUnit};
 
 /// Who shares a spelling.
 #[derive(Clone, Copy, PartialEq)]
@@ -137,6 +139,34 @@ impl Dialect {
         match self.family() {
             Family::Mysql => format!("DROP INDEX {index} ON {table}"),
             _ => format!("DROP INDEX {index}"),
+        }
+    }
+
+    /// A time of this table, in its unit, as a literal.
+    pub fn time_in(self, table: &TableDefinition, value: i64) -> String {
+        let unit = table.time.map_or(TimeUnit::Second, |time| time.unit);
+        let value = value.saturating_mul(table.time_scale());
+        let text = || format_time(value, unit);
+        match self {
+            // Dates are kept as days.
+            Self::Sqlite => (value / table.time_scale()).to_string(),
+            Self::MysqlEpoch | Self::PostgresEpoch => value.to_string(),
+            Self::Atsdb | Self::Postgres => format!("'{}'", text()),
+            Self::Mysql | Self::Duckdb => format!("'{}'", text().replace('T', " ").trim_end_matches('Z')),
+        }
+    }
+
+    /// The start of the hour that the times of this table fall in, as a time or in seconds.
+    pub fn hour_in(self, table: &TableDefinition) -> String {
+        let Some(column) = table.time_column() else { return String::new() };
+        let (unit, column) = (table.time.map_or(TimeUnit::Second, |time| time.unit), self.quote(&column.name));
+        let hour = 3_600 * unit.per_second();
+        match (self, table.time_scale()) {
+            // Dates are kept as days.
+            (Self::Sqlite, 86_400) => format!("({column} * 86400)"),
+            (Self::Sqlite | Self::PostgresEpoch, _) => format!("({column} / {hour} * 3600)"),
+            (Self::MysqlEpoch, _) => format!("({column} DIV {hour} * 3600)"),
+            _ => self.hour(&column),
         }
     }
 

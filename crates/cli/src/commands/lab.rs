@@ -1,5 +1,7 @@
 //! `atsdb lab`: runs workloads and shows what came of them.
 
+mod advise;
+
 use super::report;
 use crate::args::{LabArgs, LabCommand, LabFormat, LabReportArgs, LabRunArgs, LabServerArgs};
 use crate::interrupt::Watch;
@@ -23,6 +25,7 @@ pub(super) fn run(args: &LabArgs) -> Result<()> {
         LabCommand::List(args) => list(args),
         LabCommand::Run(args) => measure(args),
         LabCommand::Report(args) => show(args),
+        LabCommand::Advise(args) => advise::run(args),
     }
 }
 
@@ -48,13 +51,7 @@ fn measure(args: &LabRunArgs) -> Result<()> {
     options.tuning = if args.defaults { Tuning::Defaults } else { Tuning::Tuned };
     options.urls = urls(&args.servers)?;
     options.overwrite_databases = args.overwrite_databases;
-    options.date = now_text();
-    options.stop = Arc::new(AtomicBool::new(false));
-    let stop = Arc::clone(&options.stop);
-    let watch = Watch::new(move || stop.store(true, Ordering::SeqCst));
-    let result = atsdb_lab::run(&options, &mut show_progress);
-    clear_line();
-    let result = result?;
+    let (result, watch) = run_lab(&mut options)?;
     if let Some(path) = &args.output {
         write_file(path, &result.to_json()?)?;
     }
@@ -67,6 +64,17 @@ fn measure(args: &LabRunArgs) -> Result<()> {
     })?;
     drop(watch);
     crate::interrupt::check()
+}
+
+/// Runs it, until Ctrl-C. The watch is to be kept until what came of it is written.
+fn run_lab(options: &mut RunOptions) -> Result<(Report, Watch)> {
+    options.date = now_text();
+    options.stop = Arc::new(AtomicBool::new(false));
+    let stop = Arc::clone(&options.stop);
+    let watch = Watch::new(move || stop.store(true, Ordering::SeqCst));
+    let result = atsdb_lab::run(options, &mut show_progress);
+    clear_line();
+    Ok((result?, watch))
 }
 
 fn urls(args: &LabServerArgs) -> Result<ServerUrls> {

@@ -27,7 +27,7 @@ impl Report {
             self.comparison(before, &mut page);
         }
         for workload in &self.workloads {
-            self.workload(workload, &mut page);
+            self.section(workload, &mut page);
         }
         self.who(&mut page);
         put(&mut page, "</main>\n</body>\n</html>\n");
@@ -62,7 +62,7 @@ impl Report {
         put(page, "<a href=\"#contestants\">contestants</a></nav>\n");
     }
 
-    fn workload(&self, workload: &WorkloadReport, page: &mut String) {
+    fn section(&self, workload: &WorkloadReport, page: &mut String) {
         let name = escape(&workload.name);
         put(page, &format!("<section id=\"{name}\">\n<h2>{name}</h2>\n"));
         put(page, &format!("<p class=\"sub\">{}. {} rows.</p>\n", escape(&workload.summary), grouped(workload.rows)));
