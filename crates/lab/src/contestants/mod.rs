@@ -2,6 +2,7 @@
 
 mod atsdb;
 mod insert_text;
+mod lines;
 mod mariadb;
 mod postgres;
 mod sliced;
