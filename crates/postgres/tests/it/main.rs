@@ -1,0 +1,4 @@
+//! The PostgreSQL store: the contract of stores, and what only a server promises.
+
+mod conformance;
+mod support;
