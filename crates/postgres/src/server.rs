@@ -78,7 +78,11 @@ impl Server for PostgresServer {
     }
 
     fn occupied(&self, connection: &mut dyn Connection) -> Attempt<(u64, u64)> {
-        let sql = "SELECT (relname IN ('atsdb_fresh', 'atsdb_sealed'))::int, sum(pg_total_relation_size(oid))::bigint
+        // Without the server's maps of free space, which say nothing of how much lies there.
+        let sql = "SELECT (relname IN ('atsdb_fresh', 'atsdb_sealed'))::int, sum(
+                       pg_relation_size(oid) + pg_indexes_size(oid)
+                       + coalesce(pg_relation_size(nullif(reltoastrelid, 0)), 0)
+                       + coalesce(pg_indexes_size(nullif(reltoastrelid, 0)), 0))::bigint
                    FROM pg_class WHERE relkind = 'r' AND relname LIKE 'atsdb\\_%' AND pg_table_is_visible(oid)
                    GROUP BY 1";
         let mut occupied = (0, 0);
