@@ -21,7 +21,7 @@ pub(super) fn initialize(data: &Path) -> Result<()> {
     if is_root() {
         install.arg("--user=root");
     }
-    run(install.arg("--datadir").arg(data))?;
+    run(install.arg(data_argument(data)))?;
     // The ordinary user is made by a server that serves nobody else.
     let sql = format!(
         "FLUSH PRIVILEGES; DELETE FROM mysql.global_priv WHERE user = ''; CREATE USER {USER}@'%' IDENTIFIED BY '{PASSWORD}';"
@@ -44,8 +44,13 @@ fn base(data: &Path) -> Command {
     if is_root() {
         command.arg("--user=root");
     }
-    command.arg("--datadir").arg(data);
+    command.arg(data_argument(data));
     command
+}
+
+/// In one word: the script that makes the folder knows no other form.
+fn data_argument(data: &Path) -> String {
+    format!("--datadir={}", data.display())
 }
 
 fn socket(data: &Path) -> PathBuf {
