@@ -8,7 +8,7 @@ mod store;
 
 pub(crate) use demo::DemoArgs;
 pub(crate) use import::{DateOrderArg, ImportArgs, ImportFormat};
-pub(crate) use lab::{LabArgs, LabCommand, LabFormat, LabRunArgs};
+pub(crate) use lab::{LabArgs, LabCommand, LabFormat, LabRunArgs, LabServerArgs};
 pub(crate) use store::{QueryArgs, StoreArgs, WriteArgs};
 
 use crate::output::Format;

@@ -50,7 +50,10 @@ pub(crate) fn run_job(job: &Job, sink: &mut dyn FnMut(Event) -> bool) -> Result<
         rows: job.rows,
         seed: job.seed,
         durability: Durability::parse(&job.durability)?,
+        tuning: job.tuning,
         directory: job.directory.clone(),
+        database_prefix: job.database_prefix.clone(),
+        server: job.server.clone(),
         start_command: job.start_command.clone(),
         sink,
     };

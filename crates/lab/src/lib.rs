@@ -11,8 +11,10 @@
 mod answer;
 mod bench;
 mod child;
+mod columns;
 pub mod contestant;
 pub mod contestants;
+mod dialect;
 mod digest;
 mod event;
 mod failure;
@@ -22,7 +24,9 @@ mod process;
 mod report;
 pub mod rows;
 mod run;
+pub mod server;
 mod table;
+mod tier;
 pub mod workload;
 pub mod workloads;
 
@@ -38,3 +42,4 @@ pub use report::{
     Broken, ContestantReport, MeasureReport, MeasureResult, REPORT_FORMAT, Report, Settings, WorkloadReport,
 };
 pub use run::{Listed, Progress, RunOptions, list, run};
+pub use tier::Tier;

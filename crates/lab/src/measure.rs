@@ -76,6 +76,15 @@ pub struct Figure {
     /// The most memory the process had while it ran, in bytes, where the system tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_peak_bytes: Option<u64>,
+    /// The processor time of the process while it ran, in seconds, where the system tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_seconds: Option<f64>,
+    /// The most memory that the server, or the program behind a pipe, had meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_memory_peak_bytes: Option<u64>,
+    /// The processor time that it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_cpu_seconds: Option<f64>,
 }
 
 impl Figure {

@@ -1,8 +1,10 @@
 //! What a run gave: every figure, with what it takes to judge and repeat it. `results.json` is this, as JSON.
 
+use crate::contestant::Tuning;
 use crate::event::Event;
 use crate::measure::{Figure, Spread, Unit};
 use crate::process::Machine;
+use crate::tier::Tier;
 use crate::workload::{Fact, Workload};
 use serde::{Deserialize, Serialize};
 
@@ -37,8 +39,11 @@ pub struct Settings {
     pub seed: u64,
     /// How often each contestant ran.
     pub repeat: u32,
-    /// `full`, `normal` or `off`.
+    /// `full`, `normal` or `off`: what was asked for.
     pub durability: String,
+    /// `tuned` or `defaults`: whose settings.
+    #[serde(default)]
+    pub tuning: Tuning,
 }
 
 /// Who ran.
@@ -50,6 +55,10 @@ pub struct ContestantReport {
     pub summary: String,
     /// Its version, when it is present.
     pub version: Option<String>,
+    /// What its commits really survive, once it ran; where that is another tier than was asked for, its figures
+    /// stand apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<Tier>,
     /// Every setting that bears on speed or safety.
     pub settings: Vec<String>,
     /// Why it could not run here, and what installs it.
@@ -101,7 +110,7 @@ pub struct MeasureReport {
 pub struct MeasureResult {
     /// Who.
     pub contestant: String,
-    /// The tier at which it was measured.
+    /// The tier at which it was measured: `full`, `normal`, `off` or `none`.
     pub durability: String,
     /// Each run's figure.
     pub runs: Vec<Figure>,
@@ -153,9 +162,10 @@ impl Report {
             Event::Measured { measure, figure } => self.result(position, contestant, &measure).runs.push(figure),
             Event::Skipped { measure, reason } => self.result(position, contestant, &measure).skipped = Some(reason),
             Event::Failed { measure, reason } => self.result(position, contestant, &measure).failed = Some(reason),
-            Event::Opened { settings } => {
+            Event::Opened { settings, tier } => {
                 if let Some(report) = self.contestants.iter_mut().find(|report| report.name == contestant) {
                     report.settings = settings;
+                    report.tier = Some(tier);
                 }
             }
             Event::Ended { reason: Some(reason) } => {
@@ -191,7 +201,9 @@ impl Report {
         });
         let results = &mut measures[found].results;
         let found = results.iter().position(|result| result.contestant == contestant).unwrap_or_else(|| {
-            let (contestant, durability) = (contestant.to_owned(), self.settings.durability.clone());
+            let tier = self.contestants.iter().find(|report| report.name == contestant).and_then(|report| report.tier);
+            let durability = tier.map_or_else(|| self.settings.durability.clone(), |tier| tier.name().to_owned());
+            let contestant = contestant.to_owned();
             results.push(MeasureResult { contestant, durability, ..MeasureResult::default() });
             results.len() - 1
         });
@@ -241,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_wrong_answer_fails_the_contestant_and_its_figures() {
-        let settings = Settings { seed: 1, repeat: 1, durability: "full".to_owned() };
+        let settings = Settings { seed: 1, repeat: 1, durability: "full".to_owned(), tuning: Tuning::Tuned };
         let mut report = Report::new("", Machine::here(), settings);
         for name in ["first", "second"] {
             let (name, summary) = (name.to_owned(), String::new());
@@ -249,6 +261,7 @@ mod tests {
                 name,
                 summary,
                 version: Some(String::new()),
+                tier: None,
                 settings: vec![],
                 absent: None,
             });

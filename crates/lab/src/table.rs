@@ -1,7 +1,7 @@
 //! A report for the terminal: a table for each workload, contestants side by side.
 
 use crate::measure::Unit;
-use crate::report::{MeasureResult, Report, Settings, WorkloadReport};
+use crate::report::{ContestantReport, MeasureResult, Report, Settings, WorkloadReport};
 use std::fmt::Write;
 
 /// The contestant whose advantage over each other one is shown.
@@ -18,7 +18,7 @@ impl Report {
     pub fn to_table(&self) -> String {
         let mut text = String::new();
         let memory = self.machine.memory_bytes.map(|bytes| format!(", {} GiB", bytes >> 30)).unwrap_or_default();
-        let Settings { seed, repeat, durability } = &self.settings;
+        let Settings { seed, repeat, durability, tuning } = &self.settings;
         line(
             &mut text,
             &format!("{} cores of {}{memory}, {}", self.machine.cores, self.machine.processor, self.machine.kernel),
@@ -27,16 +27,20 @@ impl Report {
             .contestants
             .iter()
             .map(|contestant| match (&contestant.version, &contestant.absent) {
-                (Some(version), _) => format!("{} ({})", version, contestant.settings.join(", ")),
+                (Some(version), _) => {
+                    let tier = contestant.tier.map(|tier| format!(", durability {tier}")).unwrap_or_default();
+                    format!("{}: {version}{tier} ({})", contestant.name, contestant.settings.join(", "))
+                }
                 (None, reason) => format!("{}: absent, {}", contestant.name, reason.as_deref().unwrap_or("unknown")),
             })
             .collect();
         versions.iter().for_each(|version| line(&mut text, version));
         for workload in &self.workloads {
             let title = format!(
-                "\n{}: {} rows, seed {seed}, durability {durability}, {}",
+                "\n{}: {} rows, seed {seed}, durability {durability}, {} settings, {}",
                 workload.name,
                 grouped(workload.rows),
+                tuning.name(),
                 if *repeat == 1 { "one run".to_owned() } else { format!("median of {repeat} runs") }
             );
             line(&mut text, &title);
@@ -58,8 +62,13 @@ impl Report {
         let others: Vec<&str> = names.iter().copied().filter(|name| *name != OURS && names.contains(&OURS)).collect();
         let mut grid = Grid { rows: Vec::new() };
         let factors = others.iter().map(|other| format!("{OURS} / {other}"));
-        grid.rows
-            .push([String::new()].into_iter().chain(names.iter().map(ToString::to_string)).chain(factors).collect());
+        let title = |name: &&str| match self.contestants.iter().find(|contestant| contestant.name == **name) {
+            Some(ContestantReport { tier: Some(tier), .. }) if tier.name() != self.settings.durability => {
+                format!("{name} ({tier})")
+            }
+            _ => (*name).to_owned(),
+        };
+        grid.rows.push([String::new()].into_iter().chain(names.iter().map(title)).chain(factors).collect());
 
         let mut notes: Vec<String> = Vec::new();
         for measure in &workload.measures {

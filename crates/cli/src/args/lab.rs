@@ -14,7 +14,7 @@ pub(crate) struct LabArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabCommand {
     /// List the workloads and the contestants, and which can run here
-    List,
+    List(LabServerArgs),
     /// Run workloads, and compare the contestants' figures and answers
     Run(LabRunArgs),
     /// Show the results of an earlier run
@@ -22,6 +22,17 @@ pub(crate) enum LabCommand {
         /// A file that run wrote with -o
         file: PathBuf,
     },
+}
+
+/// Servers that run already.
+#[derive(Debug, Args)]
+pub(crate) struct LabServerArgs {
+    /// A server that runs already: mariadb, mysql or postgres, and the URL of an empty database of the lab's own
+    ///
+    /// Also by the variables ATSDB_LAB_MARIADB_URL, ATSDB_LAB_MYSQL_URL and ATSDB_LAB_POSTGRES_URL, which no list of
+    /// processes shows.
+    #[arg(long = "url", value_name = "SERVER=URL")]
+    pub(crate) urls: Vec<String>,
 }
 
 /// How results are written.
@@ -57,6 +68,14 @@ pub(crate) struct LabRunArgs {
     /// What commits survive, for every contestant: full, normal or off [default: full]
     #[arg(long, value_name = "full|normal|off", env = "ATSDB_DURABILITY", hide_env = true)]
     pub(crate) durability: Option<String>,
+    /// Run contestants as they come, not tuned for this machine
+    #[arg(long)]
+    pub(crate) defaults: bool,
+    #[command(flatten)]
+    pub(crate) servers: LabServerArgs,
+    /// Drop the databases that an earlier run left on a server named by --url
+    #[arg(long)]
+    pub(crate) overwrite_databases: bool,
     /// Where scratch data goes, into a folder that is removed [default: the system's folder for such]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,

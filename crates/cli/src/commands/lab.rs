@@ -1,13 +1,15 @@
 //! `atsdb lab`: runs workloads and shows what came of them.
 
 use super::report;
-use crate::args::{LabArgs, LabCommand, LabFormat, LabRunArgs};
+use crate::args::{LabArgs, LabCommand, LabFormat, LabRunArgs, LabServerArgs};
 use crate::interrupt::Watch;
 use crate::output::destination::{Compression, Destination};
 use crate::output::grid::{Heading, render};
 use crate::output::value::calendar::write_time;
 use crate::quantity::{show_bytes, show_duration};
 use atsdb_core::{Durability, Error, ErrorKind, Result};
+use atsdb_lab::contestant::Tuning;
+use atsdb_lab::server::ServerUrls;
 use atsdb_lab::{Progress, Report, RunOptions};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -18,19 +20,19 @@ use std::time::SystemTime;
 /// Does it.
 pub(super) fn run(args: &LabArgs) -> Result<()> {
     match &args.command {
-        LabCommand::List => list(),
+        LabCommand::List(args) => list(args),
         LabCommand::Run(args) => measure(args),
         LabCommand::Report { file } => show(file),
     }
 }
 
-fn list() -> Result<()> {
+fn list(args: &LabServerArgs) -> Result<()> {
     let headings = [Heading::left("kind"), Heading::left("name"), Heading::left("here"), Heading::left("what")];
     let row = |listed: atsdb_lab::Listed| {
         let presence = listed.presence.unwrap_or_else(|reason| format!("no: {reason}"));
         vec![listed.kind.to_owned(), listed.name.to_owned(), presence, listed.summary.to_owned()]
     };
-    let rows: Vec<Vec<String>> = atsdb_lab::list().into_iter().map(row).collect();
+    let rows: Vec<Vec<String>> = atsdb_lab::list(&urls(args)?).into_iter().map(row).collect();
     report::write_text(&render(&headings, &rows))
 }
 
@@ -42,6 +44,9 @@ fn measure(args: &LabRunArgs) -> Result<()> {
     options.seed = args.seed;
     options.repeat = args.repeat;
     options.durability = args.durability.as_deref().map_or(Ok(Durability::default()), Durability::parse)?;
+    options.tuning = if args.defaults { Tuning::Defaults } else { Tuning::Tuned };
+    options.urls = urls(&args.servers)?;
+    options.overwrite_databases = args.overwrite_databases;
     options.date = now_text();
     options.stop = Arc::new(AtomicBool::new(false));
     let stop = Arc::clone(&options.stop);
@@ -60,6 +65,12 @@ fn measure(args: &LabRunArgs) -> Result<()> {
     })?;
     drop(watch);
     crate::interrupt::check()
+}
+
+fn urls(args: &LabServerArgs) -> Result<ServerUrls> {
+    let mut urls = ServerUrls::from_environment();
+    args.urls.iter().try_for_each(|url| urls.add(url))?;
+    Ok(urls)
 }
 
 fn show(path: &Path) -> Result<()> {

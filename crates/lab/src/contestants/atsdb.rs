@@ -8,6 +8,8 @@ use crate::contestant::{Contestant, Dialect, Loader, Place, Session};
 use crate::digest::RowDigest;
 use crate::failure::Failure;
 use crate::rows::{LabRow, RowSet, RowVisitor, Timed};
+use crate::server::ServerUrls;
+use crate::tier::Tier;
 use arrow::array::RecordBatch;
 use atsdb::{Appender, Database, Error, ErrorKind, OpenOptions, ScanRequest, TableDefinition};
 
@@ -16,6 +18,7 @@ pub(crate) struct Atsdb;
 
 struct AtsdbSession {
     database: Database,
+    tier: Tier,
     settings: Vec<String>,
 }
 
@@ -32,7 +35,7 @@ impl Contestant for Atsdb {
         "atsdb on its SQLite store, through the Rust library"
     }
 
-    fn version(&self) -> Result<String, Failure> {
+    fn version(&self, _urls: &ServerUrls) -> Result<String, Failure> {
         Ok(format!("atsdb {}", env!("CARGO_PKG_VERSION")))
     }
 
@@ -41,7 +44,7 @@ impl Contestant for Atsdb {
         let url = format!("sqlite:{}", path.display());
         let database = OpenOptions::new().durability(place.durability).maintenance(false).open(&url)?;
         let settings = vec![format!("durability = {}", place.durability), "maintenance = off".to_owned()];
-        Ok(Box::new(AtsdbSession { database, settings }))
+        Ok(Box::new(AtsdbSession { database, tier: place.durability.into(), settings }))
     }
 
     fn has_program(&self) -> Result<(), Failure> {
@@ -52,6 +55,10 @@ impl Contestant for Atsdb {
 impl Session for AtsdbSession {
     fn dialect(&self) -> Dialect {
         Dialect::Atsdb
+    }
+
+    fn tier(&self) -> Tier {
+        self.tier
     }
 
     fn settings(&self) -> Vec<String> {

@@ -10,7 +10,6 @@
 use crate::bench::{Bench, milliseconds, per_second};
 use crate::contestant::{Contestant, Dialect, Place, Session};
 use crate::digest::RowDigest;
-use crate::event::Event;
 use crate::failure::Failure;
 use crate::generator::series::{
     COUNTERS, START_SECONDS, STATUSES, SeriesGenerator, entropy_bytes_per_row, sensor_name,
@@ -130,7 +129,7 @@ fn narrow(contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Fail
     bench.progress("appending rows")?;
     let (place, table, rows) = (bench.place("narrow")?, table(false)?, bench.rows);
     let mut session = contestant.open(&place)?;
-    (bench.sink)(Event::Opened { settings: session.settings() });
+    bench.opened(session.as_ref())?;
     session.create_table(&table)?;
     let seed = bench.seed;
     let loaded = bench.attempt("append_rows", || {
