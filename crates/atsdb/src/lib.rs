@@ -34,6 +34,7 @@
 
 mod database;
 mod open;
+mod password;
 mod typed;
 
 pub use atsdb_core::{
