@@ -1,8 +1,11 @@
 //! The contestants: one file each, or one folder for a family with a table of its variants.
 
 mod atsdb;
+mod insert_text;
 mod lines;
 mod mariadb;
+mod postgres;
+mod sliced;
 mod sqlite;
 
 use crate::contestant::Contestant;
@@ -12,7 +15,9 @@ static ALL: LazyLock<Vec<&'static dyn Contestant>> = LazyLock::new(|| {
     let mut all: Vec<&dyn Contestant> = Vec::new();
     all.extend(sqlite::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all.extend(mariadb::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
-    all.push(&atsdb::Atsdb);
+    all.extend(postgres::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
+    all.extend(sliced::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
+    all.extend(atsdb::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all
 });
 

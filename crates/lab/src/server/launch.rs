@@ -69,6 +69,7 @@ impl Launch<'_> {
             .arg(self.signal)
             .args(self.account.wrap(true))
             .args(&self.command)
+            .env("TMPDIR", self.folder)
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -123,7 +124,8 @@ impl Drop for Running {
 pub(super) fn prepare(name: &'static str, command: &[String], account: &Account, folder: &Path) -> Result<(), Failure> {
     let line = [account.wrap(false), command.to_vec()].concat();
     let (program, arguments) = line.split_first().ok_or_else(|| Failure::cannot("no program"))?;
-    let output = Command::new(program).args(arguments).current_dir(folder).stdin(Stdio::null()).output();
+    let output =
+        Command::new(program).args(arguments).current_dir(folder).env("TMPDIR", folder).stdin(Stdio::null()).output();
     let output = output.map_err(Failure::broken)?;
     if output.status.success() {
         return Ok(());

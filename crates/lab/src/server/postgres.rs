@@ -7,7 +7,8 @@ use crate::contestant::Tuning;
 use crate::failure::Failure;
 use crate::process;
 use crate::tier::Tier;
-use atsdb::Durability;
+use atsdb::{Durability, Error, ErrorKind};
+use postgres::error::SqlState;
 use postgres::{Client, NoTls};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -72,10 +73,7 @@ pub(super) fn start(
         tier: Some(Tier::from(durability)),
         tuning: Some(tuning),
         settings: settings.iter().map(|(name, value)| format!("{name} = {value}")).collect(),
-        ..ServerAddress::of_url(
-            ServerKind::Postgres,
-            &format!("postgresql:///lab?host={}&user=postgres", folder.display()),
-        )
+        ..ServerAddress::of_url(ServerKind::Postgres, &format!("postgresql://postgres@/lab?host={}", folder.display()))
     };
     let launch = Launch { name: "postgres", command, account: &account, folder, signal: "QUIT" };
     let running = launch.start(|| postgres_client(&address, ALWAYS).map(drop))?;
@@ -114,39 +112,69 @@ fn settings(durability: Durability, tuning: Tuning) -> Vec<(&'static str, String
 ///
 /// What the server reports.
 pub(crate) fn postgres_client(address: &ServerAddress, database: &str) -> Result<Client, Failure> {
+    connect(address, database)?.map_err(postgres_failure)
+}
+
+fn connect(address: &ServerAddress, database: &str) -> Result<Result<Client, postgres::Error>, Failure> {
     let url = address.url_of(database);
     // What is said of a bad URL may quote it, and with it the password.
     let bad = |_| Failure::cannot(format!("{} is no URL of a server", address.shown()));
     let mut config: postgres::Config = url.parse().map_err(bad)?;
-    config.connect_timeout(Duration::from_secs(10)).application_name("atsdb lab");
-    config.connect(NoTls).map_err(Failure::broken)
+    config.connect_timeout(Duration::from_secs(10)).application_name("atsdb lab").options("-c timezone=UTC");
+    Ok(config.connect(NoTls))
+}
+
+/// A connection to a database that is made where there is none.
+///
+/// # Errors
+///
+/// What the server reports.
+pub(crate) fn postgres_session(address: &ServerAddress, database: &str) -> Result<Client, Failure> {
+    match connect(address, database)? {
+        Ok(client) => Ok(client),
+        Err(error) if error.code() == Some(&SqlState::INVALID_CATALOG_NAME) => {
+            let create = format!("CREATE DATABASE \"{}\"", database.replace('"', "\"\""));
+            postgres_client(address, ALWAYS)?.batch_execute(&create).map_err(postgres_failure)?;
+            postgres_client(address, database)
+        }
+        Err(error) => Err(postgres_failure(error)),
+    }
+}
+
+/// What the server reports, in its own words.
+pub(crate) fn postgres_failure(error: postgres::Error) -> Failure {
+    let message = match error.as_db_error() {
+        Some(reported) => format!("{} ({})", reported.message(), reported.code().code()),
+        None => std::error::Error::source(&error).map_or(error.to_string(), |source| format!("{error}: {source}")),
+    };
+    Failure::Failed(Error::new(ErrorKind::Unavailable, message).with_source(error))
 }
 
 /// The version of a running server, as it says it.
 pub(super) fn running_version(address: &ServerAddress) -> Result<String, Failure> {
     let mut client = postgres_client(address, ALWAYS)?;
-    let row = client.query_one("SHOW server_version", &[]).map_err(Failure::broken)?;
-    let version: String = row.try_get(0).map_err(Failure::broken)?;
+    let row = client.query_one("SHOW server_version", &[]).map_err(postgres_failure)?;
+    let version: String = row.try_get(0).map_err(postgres_failure)?;
     Ok(format!("PostgreSQL {}", version.split_whitespace().next().unwrap_or_default()))
 }
 
 /// The names of all databases, and how many tables `database` has.
 pub(super) fn databases(address: &ServerAddress, database: &str) -> Result<(Vec<String>, u64), Failure> {
     let mut client = postgres_client(address, ALWAYS)?;
-    let rows = client.query("SELECT datname::text FROM pg_database", &[]).map_err(Failure::broken)?;
-    let names = rows.iter().map(|row| row.try_get(0)).collect::<Result<Vec<String>, _>>().map_err(Failure::broken)?;
+    let rows = client.query("SELECT datname::text FROM pg_database", &[]).map_err(postgres_failure)?;
+    let names = rows.iter().map(|row| row.try_get(0)).collect::<Result<Vec<String>, _>>().map_err(postgres_failure)?;
     if !names.iter().any(|name| name == database) {
         return Ok((names, 0));
     }
     let count = "SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace WHERE relkind IN ('r', 'p', 'm') \
                  AND nspname NOT IN ('pg_catalog', 'information_schema') AND nspname NOT LIKE 'pg_toast%'";
-    let row = postgres_client(address, database)?.query_one(count, &[]).map_err(Failure::broken)?;
-    let tables: i64 = row.try_get(0).map_err(Failure::broken)?;
+    let row = postgres_client(address, database)?.query_one(count, &[]).map_err(postgres_failure)?;
+    let tables: i64 = row.try_get(0).map_err(postgres_failure)?;
     Ok((names, tables.unsigned_abs()))
 }
 
 /// Drops a database, and ends who is still connected to it.
 pub(super) fn drop_database(address: &ServerAddress, name: &str) -> Result<(), Failure> {
     let drop = format!("DROP DATABASE \"{}\" WITH (FORCE)", name.replace('"', "\"\""));
-    postgres_client(address, ALWAYS)?.batch_execute(&drop).map_err(Failure::broken)
+    postgres_client(address, ALWAYS)?.batch_execute(&drop).map_err(postgres_failure)
 }

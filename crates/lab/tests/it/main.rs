@@ -3,9 +3,11 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+mod pages;
 mod pinger;
 mod run;
 mod series;
+mod servers;
 
 /// A folder that vanishes by itself, and that the users that servers run as can pass through.
 struct Folder(tempfile::TempDir);
