@@ -51,14 +51,12 @@ impl Published {
         Some((better, worse, measure.unit.advantage(ours.median, theirs.median)))
     }
 
-    /// The ratio of then, and that of now where there is one, as a line of text.
+    /// The ratio of then, and that of now where there is one, as a line of text. The source is told apart.
     pub(crate) fn line(&self, measure: &MeasureReport) -> String {
-        let now = self.today(measure).map_or_else(
-            || "not both in this run".to_owned(),
-            |(better, worse, ratio)| format!("now {better} {} {worse}", times(ratio)),
-        );
-        let then = format!("{} {} {}", self.better, times(self.ratio), self.worse);
-        format!("published {then} ({}); {now}; {}", self.figures, self.source)
+        let now = self
+            .today(measure)
+            .map_or_else(String::new, |(better, worse, ratio)| format!("; here {better} {} {worse}", times(ratio)));
+        format!("published: {} {} {} ({}){now}", self.better, times(self.ratio), self.worse, self.figures)
     }
 }
 
@@ -84,8 +82,8 @@ mod tests {
         let results = vec![result("sqlite-normal", 7.0), result("sqlite", 1.0), result("mariadb:innodb", 4.0)];
         let (name, title) = ("insert".to_owned(), String::new());
         let mut measure = MeasureReport { name, title, unit: seconds, results };
-        assert!(published.line(&measure).contains("now sqlite 4.00 x mariadb:innodb"), "{}", published.line(&measure));
+        assert!(published.line(&measure).contains("here sqlite 4.00 x mariadb:innodb"), "{}", published.line(&measure));
         measure.results.truncate(2);
-        assert!(published.line(&measure).contains("not both in this run"));
+        assert!(!published.line(&measure).contains("here"), "not both are in this run");
     }
 }

@@ -234,6 +234,19 @@ impl Report {
     }
 }
 
+impl WorkloadReport {
+    /// Where what stands beside the figures was published, each source once.
+    pub(crate) fn sources(&self) -> Vec<String> {
+        let mut sources: Vec<String> = Vec::new();
+        for published in &self.published {
+            if !sources.contains(&published.source) {
+                sources.push(published.source.clone());
+            }
+        }
+        sources.iter().map(|source| format!("published in {source}")).collect()
+    }
+}
+
 /// Fails whoever answers otherwise than the first contestant, or otherwise than itself.
 fn compare_answers(measure: &mut MeasureReport) {
     let answer_of = |result: &MeasureResult| result.runs.iter().find_map(|run| run.answer.clone());

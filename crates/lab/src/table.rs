@@ -111,6 +111,7 @@ impl Report {
         }
         workload.notes.iter().for_each(|note| line(text, note));
         grid.write(text);
+        published.extend(workload.sources());
         published.iter().for_each(|published| line(text, published));
         for (position, note) in notes.iter().enumerate() {
             line(text, &format!("[{}] {note}", position + 1));

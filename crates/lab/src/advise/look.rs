@@ -115,10 +115,12 @@ impl Sink for Look {
 fn count(known: &mut HashMap<String, u64>, column: &ArrayRef) -> Result<()> {
     let texts = cast(column, &DataType::Utf8).map_err(|error| Error::internal(error.to_string()))?;
     for text in texts.as_string::<i32>().iter().flatten() {
-        match known.get_mut(text) {
-            Some(times) => *times += 1,
-            None if known.len() > SERIES_MAX => return Ok(()),
-            None => drop(known.insert(text.to_owned(), 1)),
+        if let Some(times) = known.get_mut(text) {
+            *times += 1;
+        } else if known.len() > SERIES_MAX {
+            return Ok(());
+        } else {
+            known.insert(text.to_owned(), 1);
         }
     }
     Ok(())

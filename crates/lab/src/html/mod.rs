@@ -67,6 +67,7 @@ impl Report {
         put(page, &format!("<section id=\"{name}\">\n<h2>{name}</h2>\n"));
         put(page, &format!("<p class=\"sub\">{}. {} rows.</p>\n", escape(&workload.summary), grouped(workload.rows)));
         list(page, "notes", &workload.notes);
+        list(page, "published", &workload.sources());
         let mut group: Option<&str> = None;
         put(page, "<div class=\"plots\">\n");
         for measure in workload.measures.iter().filter(|measure| !measure.results.is_empty()) {
@@ -74,7 +75,7 @@ impl Report {
             let title = match measure.title.strip_prefix("  ") {
                 Some(rest) => group.map_or(rest.to_owned(), |group| format!("{group}: {rest}")),
                 None => {
-                    group = Some(measure.title.split([':', ',']).next().unwrap_or(&measure.title));
+                    group = Some(measure.title.split(':').next().unwrap_or(&measure.title));
                     measure.title.clone()
                 }
             };
