@@ -57,7 +57,8 @@ impl Changes {
     fn require_definitions(&mut self) {
         let Some(base) = &self.base else { return };
         let tables: BTreeSet<TableId> = self.removed.values().copied().collect();
-        for table in base.tables().iter().filter(|table| tables.contains(&table.id) && table.definition.time.is_some()) {
+        for table in base.tables().iter().filter(|table| tables.contains(&table.id) && table.definition.time.is_some())
+        {
             if !self.dropped.contains(&table.id) && !self.redefined.contains_key(&table.id) {
                 let (from, to) = (table.definition.clone(), table.definition.clone());
                 self.redefined.insert(table.id, Redefinition { table: table.id, from, to });

@@ -14,22 +14,27 @@ use crate::slice_buffer::{ChunkRows, internal};
 use crate::snapshot::ReadSnapshot;
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch};
 use arrow::datatypes::Int64Type;
-use atsdb_core::{ChunkEntry, ChunkId, ColumnType, NewChunk, Result, Slice, Table, TableDefinition, TableId, TimeRange};
+use atsdb_core::{
+    ChunkEntry, ChunkId, ColumnType, NewChunk, Result, Slice, Table, TableDefinition, TableId, TimeRange,
+};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The log of a table.
 pub(crate) fn log_definition(table: TableId) -> TableDefinition {
     let name = format!("changes of table {} for its rollups", table.0);
-    let definition = TableDefinition::new(name)
-        .with_column("first", ColumnType::Int64, None)
-        .with_column("last", ColumnType::Int64, None);
+    let definition = TableDefinition::new(name).with_column("first", ColumnType::Int64, None).with_column(
+        "last",
+        ColumnType::Int64,
+        None,
+    );
     TableDefinition { logs: Some(table), ..definition }
 }
 
 /// A chunk of the log that says these times.
 pub(crate) fn log_chunk(shared: &Shared, log: TableId, table: TableId, times: &[(i64, i64)]) -> Result<NewChunk> {
-    let column = |part: fn(&(i64, i64)) -> i64| -> ArrayRef { Arc::new(times.iter().map(part).collect::<Int64Array>()) };
+    let column =
+        |part: fn(&(i64, i64)) -> i64| -> ArrayRef { Arc::new(times.iter().map(part).collect::<Int64Array>()) };
     let columns = [("first", column(|times| times.0)), ("last", column(|times| times.1))];
     let rows = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true)));
     let rows = ChunkRows { rows: rows.map_err(internal)?, slice: Slice::PLAIN, time_min: 0, time_max: 0 };
@@ -111,7 +116,9 @@ impl Batch {
         let shared = Arc::clone(&self.engine.shared);
         for (table, chunks) in self.changes.take_unlogged() {
             let Some(table) = base.tables().iter().find(|other| other.id == table) else { continue };
-            let Some(log) = base.log_of(table).filter(|log| !self.changes.dropped().contains(&log.id)) else { continue };
+            let Some(log) = base.log_of(table).filter(|log| !self.changes.dropped().contains(&log.id)) else {
+                continue;
+            };
             let chunks: BTreeSet<ChunkId> = chunks.into_iter().collect();
             let entries = base.inner.store.chunks(table.id, TimeRange::ALL)?;
             let times = times_of(entries.iter().filter(|entry| chunks.contains(&entry.id)));

@@ -13,8 +13,8 @@ use crate::workers::Workers;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{BatchId, Result, Store, Table, TableDefinition};
 use std::fmt;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// How an engine works.
 pub struct EngineOptions {

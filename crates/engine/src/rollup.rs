@@ -113,7 +113,8 @@ impl Batch {
         let base = self.base()?;
         let columns = table.definition.time_column().map(|time| table.definition.position(&time.name));
         let columns = vec![columns.transpose()?.ok_or_else(|| Error::internal("a rollup without time"))?];
-        let scan = base.scan(table, &ScanRequest { columns: columns.clone(), range, predicates: vec![], use_cache: true })?;
+        let scan =
+            base.scan(table, &ScanRequest { columns: columns.clone(), range, predicates: vec![], use_cache: true })?;
         for (position, chunk) in scan.chunks().iter().enumerate() {
             let entry = &chunk.entry;
             if range.covers(entry.time_min, entry.time_max) {
@@ -148,7 +149,8 @@ impl Batch {
     pub(crate) fn check_writable(&self, table: &Table) -> Result<()> {
         match &table.definition.rollup {
             Some(rollup) if self.changes.refreshed != Some(table.id) => {
-                let message = format!("{} is a rollup: its rows are computed from {}", table.definition.name, rollup.table);
+                let message =
+                    format!("{} is a rollup: its rows are computed from {}", table.definition.name, rollup.table);
                 Err(Error::new(ErrorKind::Sql, message).with_hint(format!("change the rows of {}", rollup.table)))
             }
             _ => Ok(()),
