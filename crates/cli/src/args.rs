@@ -73,6 +73,8 @@ pub(crate) enum Command {
     Recompress(ChangeArgs),
     /// Drop the slices that a table's retention no longer keeps
     Retain(ChangeArgs),
+    /// Compute now what is stale of a rollup, or of all
+    Rollup(RollupArgs),
     /// Read everything and report damage; exit code 2 when there is some
     Verify(ReportArgs),
     /// Measure databases side by side
@@ -208,6 +210,30 @@ pub(crate) struct ChangeArgs {
     pub(crate) report: ReportArgs,
     #[command(flatten)]
     pub(crate) write: WriteArgs,
+}
+
+/// `atsdb rollup`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A rollup answers right at any time: what is stale of it is computed when it is asked. Computed before, it is asked faster.
+
+Examples:
+  atsdb rollup air.db
+  atsdb rollup air.db hourly --format json")]
+pub(crate) struct RollupArgs {
+    /// The store: a path or sqlite:PATH
+    pub(crate) url: String,
+    /// One rollup [default: all]
+    pub(crate) rollup: Option<String>,
+    /// How the report is written
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) format: ReportFormat,
+    #[command(flatten)]
+    pub(crate) write: WriteArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) query_limits: QueryArgs,
 }
 
 /// `atsdb completions`.

@@ -97,6 +97,7 @@ impl Batch {
 
     /// The same with another policy than the table's for rows whose key is there already.
     pub fn append_with(&mut self, table: &Table, rows: &RecordBatch, policy: ConflictPolicy) -> Result<()> {
+        self.check_writable(table)?;
         let columns = coerce(&table.definition, rows)?;
         let row_count = rows.num_rows();
         let shared = Arc::clone(&self.engine.shared);
@@ -143,6 +144,7 @@ impl Batch {
         row_count: usize,
         policy: ConflictPolicy,
     ) -> Result<()> {
+        self.check_writable(table)?;
         let writer = self.writer(table);
         let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(row_count));
         let rows =
@@ -218,6 +220,7 @@ impl Batch {
     /// Turns every row that waits into chunks, and waits for their encoding.
     pub(crate) fn settle(&mut self) -> Result<()> {
         self.settle_keys()?;
+        self.log_removed()?;
         self.drain()?;
         while self.outstanding > 0 {
             self.receive()?;
