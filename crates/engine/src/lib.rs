@@ -46,6 +46,7 @@ pub use build_index::BuildReport;
 pub use cache::CacheStats;
 pub use engine::{Engine, EngineOptions};
 pub use environment::{Environment, SystemEnvironment};
+pub use keys::{KeyIndex, KeyValue};
 pub use latest::Latest;
 pub use predicate::{Comparison, Predicate};
 pub use record::{ColumnSpec, Field, Record, RowReader, RowWriter};
