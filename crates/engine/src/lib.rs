@@ -48,6 +48,7 @@ pub use build_index::BuildReport;
 pub use cache::CacheStats;
 pub use engine::{Engine, EngineOptions};
 pub use environment::{Environment, SystemEnvironment};
+pub use keys::{KeyIndex, KeyValue};
 pub use latest::Latest;
 pub use maintenance::Chore;
 pub use predicate::{Comparison, Predicate};
