@@ -30,6 +30,7 @@ pub struct OpenOptions {
     read_only: bool,
     maintenance: bool,
     cache_bytes: usize,
+    resident_bytes: usize,
     busy_timeout: Duration,
     password: Option<Secret>,
 }
@@ -50,6 +51,7 @@ impl OpenOptions {
             read_only: false,
             maintenance: true,
             cache_bytes: EngineOptions::default().cache_bytes,
+            resident_bytes: EngineOptions::default().resident_bytes,
             busy_timeout: Duration::from_secs(60),
             password: None,
         }
@@ -92,6 +94,12 @@ impl OpenOptions {
         self
     }
 
+    /// The most bytes that tables in memory take together; half of the machine's memory unless this says otherwise.
+    pub fn resident_bytes(mut self, resident_bytes: usize) -> Self {
+        self.resident_bytes = resident_bytes;
+        self
+    }
+
     /// How long a writer waits for another process's commit.
     pub fn busy_timeout(mut self, busy_timeout: Duration) -> Self {
         self.busy_timeout = busy_timeout;
@@ -130,7 +138,8 @@ impl OpenOptions {
             }
         };
         let maintenance = self.maintenance && !self.read_only;
-        let options = EngineOptions { cache_bytes: self.cache_bytes, maintenance, environment };
+        let (cache_bytes, resident_bytes) = (self.cache_bytes, self.resident_bytes);
+        let options = EngineOptions { cache_bytes, resident_bytes, maintenance, environment };
         Ok(Database::new(Engine::new(store, options)?, warnings))
     }
 }

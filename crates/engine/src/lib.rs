@@ -30,6 +30,7 @@ pub mod reslice;
 pub mod retain;
 pub mod rewrite;
 pub mod rollup;
+mod resident;
 mod row_buffer;
 pub mod scan;
 pub mod seal;

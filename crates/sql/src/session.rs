@@ -18,6 +18,7 @@ use crate::parse::parse_declaring;
 use crate::provider::unknown_table;
 use crate::refuse::{reads_a_file, refuse_files, refused};
 use crate::rollup::{RollupChore, RollupStatement};
+use crate::resident::PlainSelect;
 use crate::runtime::{Interrupt, Query, Started, Worker};
 use crate::script::{Statement, Statements};
 use crate::show::{show_create, show_tables};
@@ -129,7 +130,8 @@ impl Session {
         match first_word(statement.text()).as_str() {
             "INSERT" | "REPLACE" => self.query(statement, params),
             "UPDATE" | "DELETE" => self.change(statement, params),
-            "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "" => self.query(statement, params),
+            "SELECT" => self.select(statement, params),
+            "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "" => self.query(statement, params),
             "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => {
                 match Bracket::of(statement.text())? {
                     Some(bracket) => self.bracket(bracket),
@@ -138,6 +140,17 @@ impl Session {
             }
             _ => self.declare(statement, params),
         }
+    }
+
+    fn select(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+        if let Some(plain) = PlainSelect::read(statement.text())
+            && let snapshot = self.snapshot()?
+            && let Some(table) = plain.table(snapshot.tables())
+            && let Some(answer) = plain.answer(&snapshot, table)?
+        {
+            return Ok(answer);
+        }
+        self.query(statement, params)
     }
 
     fn query(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
