@@ -35,6 +35,7 @@
 mod database;
 mod memory_table;
 mod open;
+mod password;
 mod typed;
 
 pub use atsdb_core::{

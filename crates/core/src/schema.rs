@@ -5,6 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{COLUMNS_MAX, INDEX_ID_MIN};
 use crate::name::{check_name, name_key, same_name, unknown_name};
 use crate::retention::Retention;
+use crate::rollup::Rollup;
 use crate::slice::{Slice, SliceWidth};
 use crate::time::{DAY_SECONDS, TimeUnit};
 use crate::value::Value;
@@ -176,6 +177,16 @@ pub struct TableDefinition {
     /// For a view: its query. A view has no columns of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<View>,
+    /// For a rollup: what its rows are computed from. Nobody else adds to it or changes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollup: Option<Rollup>,
+    /// For a table that has rollups: the one that notes which of its times were changed. Whoever removes a chunk, but
+    /// for [`retention`](Self::retention), adds to it in the same commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change_log: Option<TableId>,
+    /// For such a log: whose it is. It is shown to nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logs: Option<TableId>,
     /// Numbers of columns below this were given, also to columns that are gone.
     #[serde(default, skip_serializing_if = "is_default")]
     pub columns_given: u16,
@@ -203,6 +214,9 @@ impl TableDefinition {
             indexes: Vec::new(),
             memory: None,
             view: None,
+            rollup: None,
+            change_log: None,
+            logs: None,
             columns_given: 0,
             indexes_given: 0,
         }
@@ -363,6 +377,9 @@ impl TableDefinition {
                     .with_hint("declare one: WITH (time = 'COLUMN')"));
             }
             _ => {}
+        }
+        if self.rollup.is_some() && self.time.is_none() {
+            return Err(Error::internal(format!("rollup {} has no time column", self.name)));
         }
         let keys = self.key.iter().chain(self.unique.iter().flat_map(|unique| &unique.columns));
         let mut keys = keys.chain(self.indexes.iter().flat_map(|index| &index.columns));

@@ -101,12 +101,23 @@ impl Batch {
 
     /// The same with another policy than the table's for rows whose key is there already.
     pub fn append_with(&mut self, table: &Table, rows: &RecordBatch, policy: ConflictPolicy) -> Result<()> {
+        self.check_writable(table)?;
         let columns = coerce(&table.definition, rows)?;
         let row_count = rows.num_rows();
         let shared = Arc::clone(&self.engine.shared);
         let writer = self.writer(table);
         let stored = writer.map_strings(&shared, columns)?;
         self.push_with(table, stored, row_count, policy)
+    }
+
+    /// Adds rows of which it is known that no other has their keys.
+    pub(crate) fn append_settled(&mut self, table: &Table, rows: &RecordBatch) -> Result<()> {
+        let columns = coerce(&table.definition, rows)?;
+        let row_count = rows.num_rows();
+        let shared = Arc::clone(&self.engine.shared);
+        let columns = self.writer(table).map_strings(&shared, columns)?;
+        let rows = self.stored_rows(table, columns, row_count)?;
+        self.push_settled(table, rows)
     }
 
     /// Values for one column, by position, in stored form. Types are converted where nothing is lost; strings of a
@@ -151,15 +162,19 @@ impl Batch {
             self.row_count += row_count as u64;
             return self.draft(table)?.append(columns, row_count, policy);
         }
-        let writer = self.writer(table);
-        let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(row_count));
-        let rows =
-            RecordBatch::try_new_with_options(Arc::clone(&writer.schema), columns, &options).map_err(internal)?;
-        self.row_count += row_count as u64;
+        let rows = self.stored_rows(table, columns, row_count)?;
         match table.definition.has_unique() {
             true => self.push_keyed(table, rows, policy),
             false => self.push_rows(table, rows),
         }
+    }
+
+    fn stored_rows(&mut self, table: &Table, columns: Vec<ArrayRef>, row_count: usize) -> Result<RecordBatch> {
+        self.check_writable(table)?;
+        self.row_count += row_count as u64;
+        let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(row_count));
+        let schema = Arc::clone(&self.writer(table).schema);
+        RecordBatch::try_new_with_options(schema, columns, &options).map_err(internal)
     }
 
     /// Sends rows on their way into chunks.
@@ -232,6 +247,7 @@ impl Batch {
     /// Turns every row that waits into chunks, and waits for their encoding.
     pub(crate) fn settle(&mut self) -> Result<()> {
         self.settle_keys()?;
+        self.log_removed()?;
         self.drain()?;
         while self.outstanding > 0 {
             self.receive()?;

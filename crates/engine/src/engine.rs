@@ -7,7 +7,7 @@ use crate::commit::Committer;
 use crate::dictionary::Dictionaries;
 use crate::environment::{Environment, SystemEnvironment};
 use crate::keys::Turns;
-use crate::maintenance::Maintenance;
+use crate::maintenance::{Chore, Maintenance};
 use crate::resident::half_of_memory;
 use crate::snapshot::ReadSnapshot;
 use crate::workers::Workers;
@@ -15,8 +15,8 @@ use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{BatchId, Result, Store, Table, TableDefinition};
 use atsdb_resident::{Residents, Seed};
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// How an engine works.
 pub struct EngineOptions {
@@ -72,6 +72,8 @@ pub(crate) struct Shared {
     pub(crate) own_chunks: AtomicI64,
     /// Whose turn it is to commit rows with keys.
     pub(crate) turns: Turns,
+    /// What the background thread does for the layer above.
+    pub(crate) chore: OnceLock<Arc<dyn Chore>>,
     /// Tables whose rows live in this process.
     pub(crate) residents: Residents,
     pub(crate) resident_bytes: usize,
@@ -104,6 +106,7 @@ impl Engine {
             cache: ColumnCache::new(options.cache_bytes),
             own_chunks: AtomicI64::new(0),
             turns: Turns::default(),
+            chore: OnceLock::new(),
             residents: Residents::new(seed, threads),
             resident_bytes: options.resident_bytes,
         });
@@ -123,7 +126,9 @@ impl Engine {
 
     /// The tables there are, by number.
     pub fn tables(&self) -> Result<Vec<Table>> {
-        self.shared.store.snapshot()?.tables()
+        let mut tables = self.shared.store.snapshot()?.tables()?;
+        tables.retain(|table| table.definition.logs.is_none());
+        Ok(tables)
     }
 
     /// The table of a name, compared without case.
@@ -138,7 +143,13 @@ impl Engine {
 
     /// Drops a table with all its rows, and gives back what it occupied.
     pub fn drop_table(&self, table: &Table) -> Result<()> {
-        self.shared.store.drop_table(table.id)?;
+        if table.definition.rollup.is_some() || table.definition.change_log.is_some() {
+            let mut batch = self.batch(None);
+            batch.drop_table(table)?;
+            batch.commit()?;
+        } else {
+            self.shared.store.drop_table(table.id)?;
+        }
         self.shared.residents.forget(table.id);
         self.shared.dictionaries.forget(table.id);
         self.give_back();
@@ -170,6 +181,16 @@ impl Engine {
     /// How the cache of decoded columns does.
     pub fn cache_stats(&self) -> CacheStats {
         self.shared.cache.stats()
+    }
+
+    /// Gives the background thread work of the layer above, done with each look; the first that is given stays.
+    pub fn set_chore(&self, chore: Arc<dyn Chore>) {
+        let _ = self.shared.chore.set(chore);
+    }
+
+    /// Milliseconds since the Unix epoch, by the engine's clock.
+    pub fn now_ms(&self) -> i64 {
+        self.shared.environment.now_ms()
     }
 
     /// Tells the background thread that there may be something to do.

@@ -4,8 +4,9 @@ use crate::engine::{Engine, Shared, find_table};
 use crate::scan::{Scan, ScanRequest};
 use arrow::array::ArrayRef;
 use atsdb_codec::{decode_descriptor, decode_page, stored_type};
-use atsdb_core::{ChunkDescriptor, ChunkEntry, Column, Error, Result, Snapshot, Table};
+use atsdb_core::{ChunkDescriptor, ChunkEntry, ChunkId, Column, Error, Result, Snapshot, Table};
 use atsdb_resident::ResidentSnapshot;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,6 +19,10 @@ pub struct ReadSnapshot {
 pub(crate) struct Inner {
     pub(crate) store: Box<dyn Snapshot>,
     pub(crate) tables: Vec<Table>,
+    /// The change logs, which are tables too, but shown to nobody.
+    pub(crate) logs: Vec<Table>,
+    /// Chunks that are the batch's whose state this is, and lie in its stage.
+    pub(crate) staged: BTreeSet<ChunkId>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) residents: ResidentSnapshot,
 }
@@ -31,9 +36,10 @@ impl fmt::Debug for ReadSnapshot {
 impl ReadSnapshot {
     pub(crate) fn take(engine: &Engine) -> Result<Self> {
         let store = engine.shared.store.snapshot()?;
-        let (tables, shared) = (store.tables()?, Arc::clone(&engine.shared));
+        let (logs, tables) = store.tables()?.into_iter().partition(|table| table.definition.logs.is_some());
+        let (staged, shared) = (BTreeSet::new(), Arc::clone(&engine.shared));
         let residents = shared.residents.snapshot();
-        Ok(Self { inner: Arc::new(Inner { store, tables, shared, residents }) })
+        Ok(Self { inner: Arc::new(Inner { store, tables, logs, staged, shared, residents }) })
     }
 
     /// The tables, by number.

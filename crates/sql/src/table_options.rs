@@ -145,6 +145,27 @@ impl TableOptions {
         Ok(definition)
     }
 
+    /// Puts the options into a definition that has a rollup's columns. Its time is the bucket.
+    pub(crate) fn apply_to_rollup(
+        mut self,
+        definition: TableDefinition,
+        bucket: &str,
+        unit: TimeUnit,
+        slice: SliceWidth,
+    ) -> Result<TableDefinition> {
+        if self.time.is_some() || self.time_unit.is_some() {
+            return Err(sql_error("the time of a rollup is its bucket").with_hint("leave time and time_unit out"));
+        }
+        let is_integer = !matches!(definition.column(bucket)?.column_type, ColumnType::Timestamp(_) | ColumnType::Date);
+        (self.time, self.time_unit) = (Some(bucket.to_owned()), is_integer.then_some(unit));
+        self.slice = self.slice.or(Some(slice));
+        let definition = self.apply(definition)?;
+        match definition.has_unique() {
+            true => Err(not_supported("a key of a rollup that tells rows apart").with_hint("leave the time out of it")),
+            false => Ok(definition),
+        }
+    }
+
     /// Puts the options into a definition that has its columns.
     pub(crate) fn apply(self, mut definition: TableDefinition) -> Result<TableDefinition> {
         for (name, width) in &self.map {

@@ -92,15 +92,30 @@ impl Batch {
         let settled = snapshot.and_then(|snapshot| keyed.settle(&table, &waiting, grows, &snapshot));
         self.keyed.tables.insert(id, (table.clone(), keyed));
         let settled = settled?;
-        if !self.changes.has_created(id) && !self.changes.has_guard(id) {
-            let newest = self.base()?.inner.store.newest_chunk()?;
-            self.changes.guard(Guard { table: id, newest });
-        }
+        self.guard_keys(id)?;
         for (chunk, successor) in settled.replaced {
             self.replace(&table, chunk, successor)?;
         }
         self.keyed.kept_out.fetch_add(settled.kept_out, Ordering::Relaxed);
         settled.rows.into_iter().try_for_each(|rows| self.push_rows(&table, rows))
+    }
+
+    /// Sends rows on their way that have no key that is there already, in stored form.
+    pub(crate) fn push_settled(&mut self, table: &Table, rows: RecordBatch) -> Result<()> {
+        self.settle_table(table.id)?;
+        self.guard_keys(table.id)?;
+        // The clocks have not seen them.
+        self.keyed.note_rewritten(table.id);
+        self.push_rows(table, rows)
+    }
+
+    /// The commit fails if another adds to the table what this batch has not seen.
+    fn guard_keys(&mut self, id: TableId) -> Result<()> {
+        if !self.changes.has_created(id) && !self.changes.has_guard(id) {
+            let newest = self.base()?.inner.store.newest_chunk()?;
+            self.changes.guard(Guard { table: id, newest });
+        }
+        Ok(())
     }
 
     /// Commits. If all there is are rows with keys that wait, and another adds to their tables meanwhile, they are

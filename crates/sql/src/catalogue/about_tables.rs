@@ -65,11 +65,12 @@ fn table(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
     const OF_CHUNKS: [&str; 7] = ["rows", "slices", "chunks", "fresh_chunks", "bytes_per_row", "time_min", "time_max"];
     let definition = &table.definition;
     let is_view = definition.view.is_some();
-    let kind = match (is_view, definition.time) {
-        (true, _) => "view",
+    let kind = match (is_view, &definition.rollup, definition.time) {
+        (true, _, _) => "view",
         _ if definition.is_in_memory() => "memory",
-        (false, Some(_)) => "series",
-        (false, None) => "plain",
+        (false, Some(_), _) => "rollup",
+        (false, None, Some(_)) => "series",
+        (false, None, None) => "plain",
     };
     let chunks = match !is_view && asked.wants(&OF_CHUNKS) {
         true => asked.snapshot.chunks(table)?,
@@ -125,9 +126,10 @@ fn schemata(rows: &mut Rows) {
 }
 
 fn standard_table(_: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
-    let (table_type, insertable) = match table.definition.view {
-        Some(_) => ("VIEW", "NO"),
-        None => ("BASE TABLE", "YES"),
+    let (table_type, insertable) = match (&table.definition.view, &table.definition.rollup) {
+        (Some(_), _) => ("VIEW", "NO"),
+        (None, Some(_)) => ("BASE TABLE", "NO"),
+        (None, None) => ("BASE TABLE", "YES"),
     };
     rows.push(vec![
         Cell::text(CATALOG),
