@@ -1,6 +1,7 @@
 //! What a workload measures with: the clock, the memory, and where figures go.
 
-use crate::answer::Answer;
+use crate::advise::AdviseInput;
+use crate::answer::{Answer, AnswerHash};
 use crate::contestant::{Place, Session, Tuning};
 use crate::event::Event;
 use crate::failure::Failure;
@@ -32,6 +33,8 @@ pub struct Bench<'a> {
     pub database_prefix: String,
     /// The server, for who asked for one.
     pub server: Option<ServerAddress>,
+    /// The file that advice is asked on.
+    pub input: Option<AdviseInput>,
     /// The command that starts this program and ends it at once.
     pub start_command: Vec<String>,
     /// Takes the events; says `false` to stop.
@@ -120,17 +123,31 @@ impl Bench<'_> {
     /// # Errors
     ///
     /// [`Failure::Interrupted`] when the caller wants to stop.
-    pub fn query(&mut self, measure: &str, mut run: impl FnMut() -> Result<Answer, Failure>) -> Result<(), Failure> {
+    pub fn query(&mut self, measure: &str, run: impl FnMut() -> Result<Answer, Failure>) -> Result<(), Failure> {
+        self.query_to(measure, Answer::hash, run)
+    }
+
+    /// As [`query`](Self::query); `hash` says what counts as the same answer.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Interrupted`] when the caller wants to stop.
+    pub fn query_to(
+        &mut self,
+        measure: &str,
+        hash: impl Fn(&Answer) -> AnswerHash,
+        mut run: impl FnMut() -> Result<Answer, Failure>,
+    ) -> Result<(), Failure> {
         self.attempt(measure, || {
             let begin = Instant::now();
-            let answer = run()?.hash();
+            let answer = hash(&run()?);
             let first = milliseconds(begin.elapsed());
             let mut warm = Vec::new();
             while warm.len() < WARM_RUNS && begin.elapsed() < QUERY_TIME_MAX {
                 let begin = Instant::now();
                 let again = run()?;
                 warm.push(milliseconds(begin.elapsed()));
-                if again.hash() != answer {
+                if hash(&again) != answer {
                     return Err(Failure::wrong("the answer changed from one run to the next"));
                 }
             }

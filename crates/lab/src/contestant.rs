@@ -174,6 +174,37 @@ pub trait Session {
     ///
     /// As [`execute`](Self::execute).
     fn transaction(&mut self, statements: &[String]) -> Result<(), Failure>;
+
+    /// Loads a file of one value a line into a table of one column, by the system's own way of loading files.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports. [`Failure::Cannot`] where it has no such way.
+    fn load_lines(&mut self, _table: &str, _file: &Path) -> Result<(), Failure> {
+        Err(Failure::cannot("has no way to load a file"))
+    }
+
+    /// Looks values up, one after another, and says how many rows were found. Prepared, where the system has that.
+    /// Values are as they stand in SQL.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports.
+    fn lookups(&mut self, table: &str, column: &str, values: &[String]) -> Result<u64, Failure> {
+        values.iter().try_fold(0, |found, value| {
+            let answer = self.query(&format!("SELECT {column} FROM {table} WHERE {column} = {value}"))?;
+            Ok(found + answer.rows.len() as u64)
+        })
+    }
+
+    /// Makes the tables of another place reachable as `name.table`.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports. [`Failure::Cannot`] where one session has one place.
+    fn attach(&mut self, _place: &Place, _name: &str) -> Result<(), Failure> {
+        Err(Failure::cannot("a session has one place; another cannot be attached"))
+    }
 }
 
 /// A load in progress. What is dropped unfinished is not there.

@@ -1,6 +1,7 @@
 //! What passes between the process that runs the lab and the one that runs a contestant: a [`Job`] on the child's
 //! standard input, an [`Event`] a line on its standard output. Both are JSON; a line that is none is passed over.
 
+use crate::advise::AdviseInput;
 use crate::contestant::Tuning;
 use crate::failure::Failure;
 use crate::measure::Figure;
@@ -30,6 +31,9 @@ pub struct Job {
     pub database_prefix: String,
     /// The server, for who asked for one.
     pub server: Option<ServerAddress>,
+    /// The file that advice is asked on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<AdviseInput>,
     /// The command that starts this program and ends it at once.
     pub start_command: Vec<String>,
 }

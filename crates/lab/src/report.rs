@@ -4,12 +4,18 @@ use crate::contestant::Tuning;
 use crate::event::Event;
 use crate::measure::{Figure, Spread, Unit};
 use crate::process::Machine;
+use crate::published::Published;
 use crate::tier::Tier;
 use crate::workload::{Fact, Workload};
 use serde::{Deserialize, Serialize};
 
 /// The version of the JSON's shape.
-pub const REPORT_FORMAT: u32 = 1;
+///
+/// | version | change |
+/// |---|---|
+/// | 1 | the first |
+/// | 2 | latencies, curves and published ratios; what reads 2 reads 1 |
+pub const REPORT_FORMAT: u32 = 2;
 
 /// What a run gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -77,6 +83,12 @@ pub struct WorkloadReport {
     pub rows: u64,
     /// What is known of its data.
     pub facts: Vec<Fact>,
+    /// What its authors measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Published>,
+    /// What a person should know of it: choices made, statements run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Its measures.
     pub measures: Vec<MeasureReport>,
     /// Contestants that did not reach the end, with the reason.
@@ -151,6 +163,8 @@ impl Report {
             summary: workload.summary().to_owned(),
             rows,
             facts: workload.facts(rows),
+            published: workload.published(),
+            notes: Vec::new(),
             measures: workload.measures().iter().map(measure).collect(),
             broken: Vec::new(),
         });
@@ -217,6 +231,19 @@ impl Report {
     /// A figure that JSON cannot hold.
     pub fn to_json(&self) -> atsdb::Result<String> {
         serde_json::to_string_pretty(self).map_err(|error| atsdb::Error::internal(format!("results as JSON: {error}")))
+    }
+}
+
+impl WorkloadReport {
+    /// Where what stands beside the figures was published, each source once.
+    pub(crate) fn sources(&self) -> Vec<String> {
+        let mut sources: Vec<String> = Vec::new();
+        for published in &self.published {
+            if !sources.contains(&published.source) {
+                sources.push(published.source.clone());
+            }
+        }
+        sources.iter().map(|source| format!("published in {source}")).collect()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Runs workloads on contestants: each pair in a process of its own, as often as asked, in rotating order.
 
+use crate::advise::AdviseInput;
 use crate::child::{CHILD_ARGUMENT, CHILD_RUN, CHILD_VARIABLE};
 use crate::contestant::{Contestant, Tuning};
 use crate::event::{Event, Job};
@@ -26,6 +27,8 @@ pub struct RunOptions {
     pub contestants: Vec<String>,
     /// Rows of each workload, instead of its default.
     pub rows: Option<u64>,
+    /// Take the published size of each workload, unless `rows` says another.
+    pub full: bool,
     /// Where randomness starts.
     pub seed: u64,
     /// How often each contestant runs each workload, at least once.
@@ -46,6 +49,8 @@ pub struct RunOptions {
     pub child_command: Vec<String>,
     /// The command, with its arguments, that starts the program and ends it at once.
     pub start_command: Vec<String>,
+    /// The file that advice is asked on: then this is all that is run.
+    pub input: Option<AdviseInput>,
     /// Set it to stop: what was measured until then is returned.
     pub stop: Arc<AtomicBool>,
 }
@@ -64,6 +69,7 @@ impl RunOptions {
             workloads: Vec::new(),
             contestants: Vec::new(),
             rows: None,
+            full: false,
             seed: 1,
             repeat: 3,
             durability: Durability::Full,
@@ -74,8 +80,17 @@ impl RunOptions {
             date: String::new(),
             start_command: child_command.clone(),
             child_command,
+            input: None,
             stop: Arc::default(),
         })
+    }
+}
+
+impl RunOptions {
+    fn rows_of(&self, workload: &dyn Workload) -> u64 {
+        let usual = if self.full { workload.rows_published() } else { workload.rows_default() };
+        let of_file = self.input.as_ref().map(|input| input.rows);
+        of_file.or(self.rows).unwrap_or(usual)
     }
 }
 
@@ -142,7 +157,10 @@ pub fn list(urls: &ServerUrls) -> Vec<Listed> {
 /// Names that are not there (with the nearest), no rows, a folder that cannot be written, a child process that
 /// cannot be started.
 pub fn run(options: &RunOptions, progress: &mut dyn FnMut(Progress<'_>)) -> Result<Report> {
-    let workloads = chosen("workload", &options.workloads, workloads::all(), |workload| workload.name())?;
+    let workloads = match &options.input {
+        None => chosen("workload", &options.workloads, workloads::all(), |workload| workload.name())?,
+        Some(_) => vec![workloads::ADVISE],
+    };
     let contestants = chosen_contestants(&options.contestants)?;
     if options.rows == Some(0) {
         return Err(Error::usage("a workload needs at least one row").with_hint("leave --rows out for the default"));
@@ -177,7 +195,7 @@ pub fn run(options: &RunOptions, progress: &mut dyn FnMut(Progress<'_>)) -> Resu
         }
     }
 
-    let rows_of = |workload: &dyn Workload| options.rows.unwrap_or(workload.rows_default());
+    let rows_of = |workload: &dyn Workload| options.rows_of(workload);
     let bounds: Vec<Bound> = workloads.iter().map(|workload| workload.bound(rows_of(*workload))).collect();
     progress(Progress::Bound {
         disk_bytes: bounds.iter().map(|bound| bound.disk_bytes).max().unwrap_or(0),
@@ -185,6 +203,9 @@ pub fn run(options: &RunOptions, progress: &mut dyn FnMut(Progress<'_>)) -> Resu
     });
     for workload in &workloads {
         report.begin_workload(*workload, rows_of(*workload));
+    }
+    if let (Some(input), Some(workload)) = (&options.input, report.workloads.last_mut()) {
+        workload.notes = input.notes();
     }
 
     let steps = repeat * (workloads.len() * present.len()) as u32;
@@ -268,13 +289,14 @@ fn job(options: &RunOptions, workload: &dyn Workload, contestant: &dyn Contestan
     Job {
         workload: workload.name().to_owned(),
         contestant: contestant.name().to_owned(),
-        rows: options.rows.unwrap_or(workload.rows_default()),
+        rows: options.rows_of(workload),
         seed: options.seed,
         durability: options.durability.name().to_owned(),
         tuning: options.tuning,
         directory: directory.to_owned(),
         database_prefix: "lab".to_owned(),
         server: None,
+        input: options.input.clone(),
         start_command: options.start_command.clone(),
     }
 }

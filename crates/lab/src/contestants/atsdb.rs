@@ -13,7 +13,7 @@ use crate::tier::Tier;
 use arrow::array::RecordBatch;
 use atsdb::{Appender, Database, Error, ErrorKind, OpenOptions, ScanRequest, TableDefinition};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// atsdb on one of its stores.
@@ -164,6 +164,10 @@ impl Session for AtsdbSession {
         self.execute(statements)?;
         self.database.sql("COMMIT").map_err(cannot_or_failed)?;
         Ok(())
+    }
+
+    fn load_lines(&mut self, table: &str, file: &Path) -> Result<(), Failure> {
+        super::lines::load(self.database.engine(), table, file)
     }
 }
 

@@ -4,6 +4,7 @@ mod atsdb;
 mod duckdb;
 mod files;
 mod insert_text;
+mod lines;
 mod mariadb;
 mod postgres;
 mod sliced;

@@ -160,12 +160,18 @@ pub(crate) fn mysql_options(address: &ServerAddress, database: Option<&str>) -> 
     Ok(if has_socket { builder.prefer_socket(true) } else { builder.prefer_socket(false) }.into())
 }
 
+/// What an engine has no way to do: an option of a table, keys, TEXT columns, columns that take NULL.
+const ENGINE_CANNOT: [u16; 6] = [1031, 1069, 1163, 1164, 1178, 1214];
+
 /// What the server reports, in its own words.
 pub(crate) fn server_failure(error: mysql::Error) -> Failure {
-    let message = match &error {
-        mysql::Error::MySqlError(reported) => format!("{} ({})", reported.message, reported.code),
-        other => other.to_string(),
+    let (message, code) = match &error {
+        mysql::Error::MySqlError(reported) => (format!("{} ({})", reported.message, reported.code), reported.code),
+        other => (other.to_string(), 0),
     };
+    if ENGINE_CANNOT.contains(&code) {
+        return Failure::Cannot(message);
+    }
     Failure::Failed(Error::new(ErrorKind::Unavailable, message).with_source(error))
 }
 

@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+mod pages;
 mod pinger;
 mod run;
 mod series;

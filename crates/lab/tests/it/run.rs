@@ -14,7 +14,7 @@ fn child() {
     }
 }
 
-fn options(folder: &Path) -> RunOptions {
+pub(crate) fn options(folder: &Path) -> RunOptions {
     let mut options = RunOptions::new(folder).expect("this program's path");
     let program = options.child_command[0].clone();
     options.child_command = [program.as_str(), "run::child", "--exact", "--nocapture"].map(str::to_owned).to_vec();
@@ -75,6 +75,7 @@ fn the_order_rotates_and_results_survive_their_file() {
     let folder = folder();
     let mut options = options(folder.path());
     options.contestants = ["sqlite", "atsdb"].map(str::to_owned).to_vec();
+    options.workloads = vec!["series".to_owned()];
     let (mut bounds, mut steps) = (0, Vec::new());
     let report = run(&options, &mut |progress| match progress {
         Progress::Bound { disk_bytes, time } => bounds += u32::from(disk_bytes > 0 && !time.is_zero()),
@@ -100,7 +101,7 @@ fn the_order_rotates_and_results_survive_their_file() {
     let shape = |table: String| table.replace(|letter: char| letter.is_ascii_digit(), "");
     assert_eq!(shape(again.to_table()), shape(report.to_table()), "results.json draws the same table");
     let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-    assert_eq!(value["format"], 1);
+    assert_eq!(value["format"], 2);
     assert_eq!(value["date"], "2024-01-01");
     assert_eq!(value["workloads"][0]["rows"], 5_000);
     assert_eq!(value["workloads"][0]["measures"][0]["unit"], "rows_per_second");
@@ -116,6 +117,7 @@ fn a_stopped_run_keeps_what_it_has() {
     let folder = folder();
     let mut options = options(folder.path());
     options.contestants = ["sqlite", "atsdb"].map(str::to_owned).to_vec();
+    options.workloads = vec!["series".to_owned()];
     let stop = options.stop.clone();
     let report = run(&options, &mut |progress| {
         if let Progress::Step { doing: "reading rows back", .. } = progress {

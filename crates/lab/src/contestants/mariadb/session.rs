@@ -9,9 +9,11 @@ use crate::failure::Failure;
 use crate::server::{mysql_options, server_failure};
 use crate::tier::Tier;
 use atsdb::TableDefinition;
-use mysql::Conn;
 use mysql::consts::ColumnType;
 use mysql::prelude::Queryable;
+use mysql::{Conn, LocalInfileHandler};
+use std::fs::File;
+use std::path::Path;
 
 /// Means have this many digits after the point; without it they have four.
 const MEAN_DIGITS: u32 = 12;
@@ -214,5 +216,34 @@ impl Session for MariadbSession {
         let done = self.run(statements);
         let end = if done.is_ok() { "COMMIT" } else { "ROLLBACK" };
         done.and(self.connection.query_drop(end).map_err(server_failure))
+    }
+
+    /// LOAD DATA LOCAL INFILE: the client sends the file as it is.
+    fn load_lines(&mut self, table: &str, file: &Path) -> Result<(), Failure> {
+        let path = file.to_owned();
+        self.connection.set_local_infile_handler(Some(LocalInfileHandler::new(move |_, writer| {
+            std::io::copy(&mut File::open(&path)?, writer).map(drop)
+        })));
+        let done = self.connection.query_drop(format!("LOAD DATA LOCAL INFILE 'lines' INTO TABLE {table}"));
+        self.connection.set_local_infile_handler(None);
+        done.map_err(server_failure)
+    }
+
+    fn lookups(&mut self, table: &str, column: &str, values: &[String]) -> Result<u64, Failure> {
+        let select = format!("SELECT {column} FROM {table} WHERE {column} = ?");
+        let select = self.connection.prep(select).map_err(server_failure)?;
+        let mut found = 0;
+        for value in values {
+            // A number that came as text would be compared as text, without the index.
+            let wanted = match value.parse::<i64>() {
+                Ok(number) => mysql::Value::Int(number),
+                Err(_) => mysql::Value::from(value.trim_matches('\'')),
+            };
+            for row in self.connection.exec_iter(&select, (wanted,)).map_err(server_failure)? {
+                row.map_err(server_failure)?;
+                found += 1;
+            }
+        }
+        Ok(found)
     }
 }

@@ -12,7 +12,9 @@ use crate::tier::Tier;
 use atsdb::TableDefinition;
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::{ToSql, Type};
-use postgres::{Client, Row};
+use postgres::{Client, Row, SimpleQueryMessage};
+use std::fs::File;
+use std::path::Path;
 
 pub(super) struct PostgresSession {
     client: Client,
@@ -158,5 +160,25 @@ impl Session for PostgresSession {
         let done = self.execute(statements);
         let end = if done.is_ok() { "COMMIT" } else { "ROLLBACK" };
         done.and(self.client.batch_execute(end).map_err(postgres_failure))
+    }
+
+    /// COPY: the client sends the file as it is.
+    fn load_lines(&mut self, table: &str, file: &Path) -> Result<(), Failure> {
+        let mut file = File::open(file).map_err(Failure::broken)?;
+        let mut copy = self.client.copy_in(&format!("COPY {table} FROM STDIN")).map_err(postgres_failure)?;
+        std::io::copy(&mut file, &mut copy).map_err(Failure::broken)?;
+        copy.finish().map_err(postgres_failure).map(drop)
+    }
+
+    fn lookups(&mut self, table: &str, column: &str, values: &[String]) -> Result<u64, Failure> {
+        let prepare = format!("PREPARE look AS SELECT {column} FROM {table} WHERE {column} = $1");
+        self.client.batch_execute(&prepare).map_err(postgres_failure)?;
+        let mut found = 0;
+        for value in values {
+            let messages = self.client.simple_query(&format!("EXECUTE look({value})")).map_err(postgres_failure)?;
+            found += messages.iter().filter(|message| matches!(message, SimpleQueryMessage::Row(_))).count() as u64;
+        }
+        self.client.batch_execute("DEALLOCATE look").map_err(postgres_failure)?;
+        Ok(found)
     }
 }

@@ -14,6 +14,8 @@ use atsdb::Durability;
 use rusqlite::Connection;
 use session::SqliteSession;
 
+const FILE: &str = "plain.db";
+
 /// SQLite with one kind of journal.
 pub(crate) struct Sqlite {
     name: &'static str,
@@ -55,7 +57,7 @@ impl Sqlite {
     fn connect(&self, place: &Place) -> Result<Connection, Failure> {
         match self.journal {
             Journal::Memory => memory::take(&place.directory),
-            _ => Connection::open(place.directory.join("plain.db")).map_err(Failure::broken),
+            _ => Connection::open(place.directory.join(FILE)).map_err(Failure::broken),
         }
     }
 

@@ -3,14 +3,16 @@
 use super::loader::SqliteLoader;
 use super::memory;
 use crate::answer::{Answer, Cell};
-use crate::contestant::{Dialect, Loader, Session};
+use crate::contestant::{Dialect, Loader, Place, Session};
 use crate::digest::{RowDigest, fold, integer_cell, null_cell, text_cell};
 use crate::failure::Failure;
 use crate::tier::Tier;
 use atsdb::{ColumnType, TableDefinition};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
 
 pub(super) struct SqliteSession {
     /// There until it is dropped.
@@ -131,6 +133,41 @@ impl Session for SqliteSession {
         let done = statements.iter().try_for_each(|statement| connection.execute_batch(statement));
         let end = if done.is_ok() { "COMMIT" } else { "ROLLBACK" };
         done.and(connection.execute_batch(end)).map_err(Failure::broken)
+    }
+
+    /// As `.import` of SQLite's program: a prepared statement a line, one transaction.
+    fn load_lines(&mut self, table: &str, file: &Path) -> Result<(), Failure> {
+        let lines = BufReader::new(File::open(file).map_err(Failure::broken)?).lines();
+        let transaction = self.connection()?.unchecked_transaction().map_err(Failure::broken)?;
+        let mut insert = transaction.prepare(&format!("INSERT INTO {table} VALUES (?)")).map_err(Failure::broken)?;
+        for line in lines {
+            insert.execute([line.map_err(Failure::broken)?]).map_err(Failure::broken)?;
+        }
+        drop(insert);
+        transaction.commit().map_err(Failure::broken)
+    }
+
+    fn lookups(&mut self, table: &str, column: &str, values: &[String]) -> Result<u64, Failure> {
+        let select = format!("SELECT {column} FROM {table} WHERE {column} = ?");
+        let mut select = self.connection()?.prepare(&select).map_err(Failure::broken)?;
+        let mut found = 0;
+        for value in values {
+            // Quotes are SQL's; an integer column turns digits into integers by itself.
+            let mut rows = select.query([value.trim_matches('\'')]).map_err(Failure::broken)?;
+            while rows.next().map_err(Failure::broken)?.is_some() {
+                found += 1;
+            }
+        }
+        Ok(found)
+    }
+
+    fn attach(&mut self, place: &Place, name: &str) -> Result<(), Failure> {
+        if self.keep.is_some() {
+            return Err(Failure::cannot("a database in memory belongs to its connection"));
+        }
+        let path = place.directory.join(super::FILE).display().to_string();
+        self.connection()?.execute(&format!("ATTACH ? AS {name}"), [path]).map_err(Failure::broken)?;
+        Ok(())
     }
 }
 
