@@ -98,8 +98,12 @@ impl TestServer {
     /// Ends it as a crash does.
     pub fn kill(&self) {
         if let Some(mut child) = self.child().take() {
+            // Where a server is many processes, the first one's death leaves the others some moments.
+            let pid = child.id();
+            let others = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
             let _ = child.kill();
             let _ = child.wait();
+            let _ = Command::new("kill").arg("-9").args(others.split_whitespace()).stderr(Stdio::null()).status();
         }
     }
 
