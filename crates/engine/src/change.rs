@@ -233,12 +233,12 @@ impl Batch {
             return Err(exists(&other.definition.name));
         }
         self.forget_writer(table.id);
-        self.redefine_resident(table, &to)?;
         if self.changes.created.iter().any(|created| created.id == table.id) {
             return self.recreate(table, &to);
         }
         let visible = base.tables().iter().find(|visible| visible.id == table.id);
         let from = visible.ok_or_else(|| Error::not_found(format!("table {} is gone", table.definition.name)))?;
+        self.redefine_resident(table, &to)?;
         let change = Redefinition { table: table.id, from: from.definition.clone(), to: to.clone() };
         self.changes.redefined.insert(table.id, change);
         Ok(Table { id: table.id, definition: to })
@@ -296,11 +296,16 @@ impl Batch {
 
     /// A table that the batch itself made is made again, as long as it is empty.
     fn recreate(&mut self, table: &Table, to: &TableDefinition) -> Result<Table> {
-        let is_empty = self.snapshot()?.inner.store.chunks(table.id, TimeRange::ALL)?.is_empty();
+        let snapshot = self.snapshot()?;
+        let is_empty = match table.definition.is_in_memory() {
+            true => snapshot.resident(table)?.row_count() == 0,
+            false => snapshot.inner.store.chunks(table.id, TimeRange::ALL)?.is_empty(),
+        };
         if !is_empty {
             let message = format!("table {} was made by the same transaction and holds rows", table.definition.name);
             return Err(Error::new(ErrorKind::Sql, message).with_hint("COMMIT before changing it"));
         }
+        self.drafts.drop_table(table.id);
         self.uncreate(table)?;
         self.create_table(to)
     }

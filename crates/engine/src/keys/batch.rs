@@ -59,8 +59,9 @@ impl Batch {
 
     /// Takes notice of how many rows of tables in memory were left out so far.
     pub(crate) fn count_kept_out(&mut self, of_drafts: u64) {
-        let before = std::mem::replace(&mut self.keyed.kept_out_in_memory, of_drafts);
-        self.keyed.kept_out.fetch_add(of_drafts - before, Ordering::Relaxed);
+        let more = of_drafts.saturating_sub(self.keyed.kept_out_in_memory);
+        self.keyed.kept_out_in_memory += more;
+        self.keyed.kept_out.fetch_add(more, Ordering::Relaxed);
     }
 
     pub(crate) fn push_keyed(&mut self, table: &Table, rows: RecordBatch, policy: ConflictPolicy) -> Result<()> {

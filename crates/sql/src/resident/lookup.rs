@@ -2,12 +2,15 @@
 
 use crate::pushdown::predicates;
 use arrow::array::{Array, ArrayRef, BinaryArray, BooleanArray, Int64Array, StringArray, UInt32Array, UInt64Array};
+use arrow::row::{RowConverter, SortField};
 use arrow::compute::{CastOptions, cast_with_options, filter, is_not_null, take};
 use atsdb_codec::logical_type;
 use atsdb_core::{Column, ColumnType, Error, Result, TableDefinition};
 use atsdb_engine::{Comparison, Predicate, Value};
 use atsdb_resident::{Keys, TableState};
 use datafusion::logical_expr::Expr;
+use std::collections::HashSet;
+use std::sync::Arc;
 
 /// The most keys that conditions on several columns may multiply to.
 const KEYS_MAX: usize = 1 << 17;
@@ -98,15 +101,15 @@ pub(crate) fn array_of(column: &Column, values: &[Value]) -> Result<ArrayRef> {
         _ => None,
     };
     let array: ArrayRef = match column.column_type {
-        ColumnType::Bool => std::sync::Arc::new(values.iter().map(bit).collect::<BooleanArray>()),
-        ColumnType::Text => std::sync::Arc::new(values.iter().map(text).collect::<StringArray>()),
-        ColumnType::Binary => std::sync::Arc::new(values.iter().map(bytes).collect::<BinaryArray>()),
-        ColumnType::UInt64 => std::sync::Arc::new(values.iter().map(uint).collect::<UInt64Array>()),
+        ColumnType::Bool => Arc::new(values.iter().map(bit).collect::<BooleanArray>()),
+        ColumnType::Text => Arc::new(values.iter().map(text).collect::<StringArray>()),
+        ColumnType::Binary => Arc::new(values.iter().map(bytes).collect::<BinaryArray>()),
+        ColumnType::UInt64 => Arc::new(values.iter().map(uint).collect::<UInt64Array>()),
         ColumnType::Date => {
             let days = values.iter().map(|value| int(value).and_then(|days| i32::try_from(days).ok()));
-            std::sync::Arc::new(days.collect::<arrow::array::Date32Array>())
+            Arc::new(days.collect::<arrow::array::Date32Array>())
         }
-        _ => std::sync::Arc::new(values.iter().map(int).collect::<Int64Array>()),
+        _ => Arc::new(values.iter().map(int).collect::<Int64Array>()),
     };
     let options = CastOptions { safe: true, ..CastOptions::default() };
     let array = cast_with_options(&array, &logical_type(column), &options).map_err(internal)?;
@@ -119,9 +122,10 @@ fn distinct(array: ArrayRef) -> Result<ArrayRef> {
     if array.len() < 2 {
         return Ok(array);
     }
-    let ranks = arrow::compute::rank(&array, None).map_err(internal)?;
-    let mut seen = std::collections::HashSet::new();
-    let first = ranks.iter().enumerate().filter(|(_, rank)| seen.insert(**rank)).map(|(row, _)| row as u32);
+    let converter = RowConverter::new(vec![SortField::new(array.data_type().clone())]).map_err(internal)?;
+    let rows = converter.convert_columns(std::slice::from_ref(&array)).map_err(internal)?;
+    let mut seen = HashSet::new();
+    let first = rows.iter().enumerate().filter(|(_, row)| seen.insert(*row)).map(|(row, _)| row as u32);
     take(&array, &UInt32Array::from_iter_values(first), None).map_err(internal)
 }
 
