@@ -23,7 +23,9 @@ pub use column_type::{ColumnType, MapWidth};
 pub use error::{Error, ErrorKind, Result};
 pub use retention::Retention;
 pub use rollup::{Rollup, RollupState};
-pub use schema::{Column, ColumnId, ConflictPolicy, Index, Table, TableDefinition, TableId, TimeColumn, Unique, View};
+pub use schema::{
+    Column, ColumnId, ConflictPolicy, InMemory, Index, Table, TableDefinition, TableId, TimeColumn, Unique, View,
+};
 pub use slice::{Slice, SliceWidth};
 pub use store::{Amendment, BatchId, Change, Durability, Guard, Outcome, Redefinition, Snapshot, StageId, Store};
 pub use time::{TimeRange, TimeUnit};

@@ -114,6 +114,15 @@ pub struct Index {
     pub columns: Vec<ColumnId>,
 }
 
+/// Rows that live in the process and are gone with it; the store has only their table's definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InMemory {
+    /// The most bytes that the table takes, its indexes included; `None` is as much as the process may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_max: Option<u64>,
+}
+
 /// A view: a table that holds nothing, and is asked by a query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -159,9 +168,12 @@ pub struct TableDefinition {
     /// What becomes of rows that break it, unless the statement says otherwise.
     #[serde(default, skip_serializing_if = "is_default")]
     pub on_conflict: ConflictPolicy,
-    /// Membership filters.
+    /// Membership filters; of a table in memory hash indexes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indexes: Vec<Index>,
+    /// For a table whose rows live in the process: how.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<InMemory>,
     /// For a view: its query. A view has no columns of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<View>,
@@ -200,6 +212,7 @@ impl TableDefinition {
             unique: Vec::new(),
             on_conflict: ConflictPolicy::Error,
             indexes: Vec::new(),
+            memory: None,
             view: None,
             rollup: None,
             change_log: None,
@@ -236,6 +249,15 @@ impl TableDefinition {
     /// The index of a name, compared without case.
     pub fn index(&self, name: &str) -> Option<&Index> {
         self.indexes.iter().find(|index| same_name(&index.name, name))
+    }
+
+    fn has_mapped(&self) -> bool {
+        self.columns.iter().any(|column| column.map.is_some())
+    }
+
+    /// Whether its rows live in the process.
+    pub fn is_in_memory(&self) -> bool {
+        self.memory.is_some()
     }
 
     /// Whether rows are checked against a key.
@@ -344,6 +366,11 @@ impl TableDefinition {
             (Some(_), None) => return Err(Error::internal(format!("table {}: no such time column", self.name))),
             (Some(_), Some(column)) if column.nullable || !column.column_type.can_be_time() => {
                 return Err(Error::internal(format!("table {}: {} cannot be the time", self.name, column.name)));
+            }
+            _ if self.memory.is_some() && (self.retention.is_some() || self.has_mapped()) => {
+                let what = if self.retention.is_some() { "a retention" } else { "mapped columns" };
+                return Err(Error::usage(format!("table {} is in memory and has {what}", self.name))
+                    .with_hint("leave it out: that is for tables that are stored"));
             }
             (None, _) if self.retention.is_some() => {
                 return Err(Error::usage(format!("table {} has a retention but no time column", self.name))

@@ -80,6 +80,11 @@ impl Changes {
         by_table
     }
 
+    /// The store as the batch saw it first, if it looked.
+    pub(crate) fn looked_at(&self) -> Option<&ReadSnapshot> {
+        self.base.as_ref()
+    }
+
     /// The tables that go with the commit.
     pub(crate) fn dropped(&self) -> &[TableId] {
         &self.dropped
@@ -157,8 +162,9 @@ impl Batch {
         let removed: BTreeSet<ChunkId> = self.changes.removed.keys().copied().collect();
         let own = self.own.clone();
         let store = Arc::clone(&shared.store);
+        let residents = self.drafts.over(&base.inner.residents);
         let overlay = Overlay { store, base, stage, tables: tables.clone(), removed, own };
-        Ok(ReadSnapshot { inner: Arc::new(Inner { store: Box::new(overlay), tables, logs, staged, shared }) })
+        Ok(ReadSnapshot { inner: Arc::new(Inner { store: Box::new(overlay), tables, logs, staged, shared, residents }) })
     }
 
     /// The tables as [`snapshot`](Self::snapshot) would give them; rows that wait go on waiting.
@@ -182,6 +188,9 @@ impl Batch {
     /// Removes all rows of a table, without reading them, and says how many there were.
     pub fn truncate(&mut self, table: &Table) -> Result<u64> {
         self.check_writable(table)?;
+        if table.definition.is_in_memory() {
+            return self.draft(table)?.truncate();
+        }
         let snapshot = self.snapshot()?;
         let mut row_count = 0;
         for entry in snapshot.inner.store.chunks(table.id, TimeRange::ALL)? {
@@ -196,6 +205,7 @@ impl Batch {
         self.settle()?;
         self.leave_rollups(table)?;
         self.forget_rows(table.id);
+        self.drafts.drop_table(table.id);
         if self.uncreate(table)? {
             return Ok(());
         }
@@ -228,6 +238,7 @@ impl Batch {
         }
         let visible = base.tables().iter().find(|visible| visible.id == table.id);
         let from = visible.ok_or_else(|| Error::not_found(format!("table {} is gone", table.definition.name)))?;
+        self.redefine_resident(table, &to)?;
         let change = Redefinition { table: table.id, from: from.definition.clone(), to: to.clone() };
         self.changes.redefined.insert(table.id, change);
         Ok(Table { id: table.id, definition: to })
@@ -254,7 +265,7 @@ impl Batch {
     }
 
     fn is_untouched(&self) -> bool {
-        self.changes.is_empty() && self.stage.is_none() && self.own.is_empty()
+        self.changes.is_empty() && self.stage.is_none() && self.own.is_empty() && self.drafts.is_empty()
     }
 
     pub(crate) fn remove_chunk(&mut self, table: TableId, chunk: ChunkId) -> Result<()> {
@@ -285,11 +296,16 @@ impl Batch {
 
     /// A table that the batch itself made is made again, as long as it is empty.
     fn recreate(&mut self, table: &Table, to: &TableDefinition) -> Result<Table> {
-        let is_empty = self.snapshot()?.inner.store.chunks(table.id, TimeRange::ALL)?.is_empty();
+        let snapshot = self.snapshot()?;
+        let is_empty = match table.definition.is_in_memory() {
+            true => snapshot.resident(table)?.row_count() == 0,
+            false => snapshot.inner.store.chunks(table.id, TimeRange::ALL)?.is_empty(),
+        };
         if !is_empty {
             let message = format!("table {} was made by the same transaction and holds rows", table.definition.name);
             return Err(Error::new(ErrorKind::Sql, message).with_hint("COMMIT before changing it"));
         }
+        self.drafts.drop_table(table.id);
         self.uncreate(table)?;
         self.create_table(to)
     }

@@ -8,10 +8,12 @@ use crate::dictionary::Dictionaries;
 use crate::environment::{Environment, SystemEnvironment};
 use crate::keys::Turns;
 use crate::maintenance::{Chore, Maintenance};
+use crate::resident::half_of_memory;
 use crate::snapshot::ReadSnapshot;
 use crate::workers::Workers;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{BatchId, Result, Store, Table, TableDefinition};
+use atsdb_resident::{Residents, Seed};
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -20,6 +22,8 @@ use std::sync::{Arc, OnceLock};
 pub struct EngineOptions {
     /// The most bytes of decoded columns that are kept for the next reader.
     pub cache_bytes: usize,
+    /// The most bytes that tables in memory take, together.
+    pub resident_bytes: usize,
     /// Whether slices are sealed, expired ones dropped and space given back by a thread in the background.
     pub maintenance: bool,
     /// The clock and the source of random bits.
@@ -27,16 +31,24 @@ pub struct EngineOptions {
 }
 
 impl Default for EngineOptions {
-    /// 64 MiB of cache, maintenance on, the operating system's clock.
+    /// 64 MiB of cache, half of the machine's memory for tables that live there, maintenance on, the operating system's
+    /// clock.
     fn default() -> Self {
-        Self { cache_bytes: 64 << 20, maintenance: true, environment: Arc::new(SystemEnvironment) }
+        Self {
+            cache_bytes: 64 << 20,
+            resident_bytes: half_of_memory(),
+            maintenance: true,
+            environment: Arc::new(SystemEnvironment),
+        }
     }
 }
 
 impl fmt::Debug for EngineOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { cache_bytes, maintenance, .. } = self;
-        f.debug_struct("EngineOptions").field("cache_bytes", cache_bytes).field("maintenance", maintenance).finish()
+        let Self { cache_bytes, resident_bytes, maintenance, .. } = self;
+        let mut shown = f.debug_struct("EngineOptions");
+        shown.field("cache_bytes", cache_bytes).field("resident_bytes", resident_bytes);
+        shown.field("maintenance", maintenance).finish()
     }
 }
 
@@ -62,6 +74,9 @@ pub(crate) struct Shared {
     pub(crate) turns: Turns,
     /// What the background thread does for the layer above.
     pub(crate) chore: OnceLock<Arc<dyn Chore>>,
+    /// Tables whose rows live in this process.
+    pub(crate) residents: Residents,
+    pub(crate) resident_bytes: usize,
 }
 
 impl Shared {
@@ -80,6 +95,8 @@ impl fmt::Debug for Engine {
 impl Engine {
     /// An engine over a store.
     pub fn new(store: Arc<dyn Store>, options: EngineOptions) -> Result<Self> {
+        let seed = Seed::new(options.environment.hash_seed()?);
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let shared = Arc::new(Shared {
             store,
             environment: options.environment,
@@ -90,6 +107,8 @@ impl Engine {
             own_chunks: AtomicI64::new(0),
             turns: Turns::default(),
             chore: OnceLock::new(),
+            residents: Residents::new(seed, threads),
+            resident_bytes: options.resident_bytes,
         });
         let maintenance = if options.maintenance { Some(Arc::new(Maintenance::start(&shared)?)) } else { None };
         Ok(Self { shared, maintenance })
@@ -131,6 +150,7 @@ impl Engine {
         } else {
             self.shared.store.drop_table(table.id)?;
         }
+        self.shared.residents.forget(table.id);
         self.shared.dictionaries.forget(table.id);
         self.give_back();
         Ok(())

@@ -5,6 +5,7 @@ use crate::scan::{Scan, ScanRequest};
 use arrow::array::ArrayRef;
 use atsdb_codec::{decode_descriptor, decode_page, stored_type};
 use atsdb_core::{ChunkDescriptor, ChunkEntry, ChunkId, Column, Error, Result, Snapshot, Table};
+use atsdb_resident::ResidentSnapshot;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ pub(crate) struct Inner {
     /// Chunks that are the batch's whose state this is, and lie in its stage.
     pub(crate) staged: BTreeSet<ChunkId>,
     pub(crate) shared: Arc<Shared>,
+    pub(crate) residents: ResidentSnapshot,
 }
 
 impl fmt::Debug for ReadSnapshot {
@@ -36,7 +38,8 @@ impl ReadSnapshot {
         let store = engine.shared.store.snapshot()?;
         let (logs, tables) = store.tables()?.into_iter().partition(|table| table.definition.logs.is_some());
         let (staged, shared) = (BTreeSet::new(), Arc::clone(&engine.shared));
-        Ok(Self { inner: Arc::new(Inner { store, tables, logs, staged, shared }) })
+        let residents = shared.residents.snapshot();
+        Ok(Self { inner: Arc::new(Inner { store, tables, logs, staged, shared, residents }) })
     }
 
     /// The tables, by number.
@@ -51,7 +54,11 @@ impl ReadSnapshot {
 
     /// Plans a read: which chunks, which columns.
     pub fn scan(&self, table: &Table, request: &ScanRequest) -> Result<Scan> {
-        Scan::plan(self, table, request)
+        match table.definition.is_in_memory() {
+            true => Err(Error::usage(format!("table {} is in memory: no chunks of it are read", table.definition.name))
+                .with_hint("read it by SQL, or by ReadSnapshot::resident")),
+            false => Scan::plan(self, table, request),
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use crate::catalogue::{self, CatalogueTable};
 use crate::change::TARGET_SCHEMA;
 use crate::identifiers::{SharedSpellings, Spellings};
 use crate::provider::{SnapshotTable, unknown_table};
+use crate::resident::ResidentTable;
 use crate::rollup::{Focus, refuse_change, rollup_plan};
 use crate::views::{Expansion, view_plan};
 use atsdb_core::{Rollup, Table, View};
@@ -79,6 +80,10 @@ impl ContextProvider for SnapshotNames<'_> {
             && let Some(table) = Spellings::find(tables, name.table())
         {
             refuse_change(table).map_err(|error| DataFusionError::External(Box::new(error)))?;
+            if table.definition.is_in_memory() {
+                let provider = ResidentTable::numbered(self.snapshot, table, self.spellings).map_err(external)?;
+                return Ok(provider_as_source(Arc::new(provider)));
+            }
             let provider = SnapshotTable::numbered(self.snapshot.clone(), table, self.spellings);
             return Ok(provider_as_source(Arc::new(provider)));
         }
@@ -97,6 +102,10 @@ impl ContextProvider for SnapshotNames<'_> {
             Some(table) => match (&table.definition.view, &table.definition.rollup) {
                 (Some(view), _) => self.view(table, view),
                 (None, Some(rollup)) => self.rollup(table, rollup),
+                (None, None) if table.definition.is_in_memory() => {
+                    let provider = ResidentTable::new(self.snapshot, table, self.spellings).map_err(external)?;
+                    Ok(provider_as_source(Arc::new(provider)))
+                }
                 (None, None) => {
                     let provider = SnapshotTable::new(self.snapshot.clone(), self.focus.seen(table), self.spellings);
                     Ok(provider_as_source(Arc::new(provider.within(self.focus.range_of(table.id)))))
@@ -178,4 +187,8 @@ impl ContextProvider for SnapshotNames<'_> {
     fn udwf_names(&self) -> Vec<String> {
         self.state.window_functions().keys().cloned().collect()
     }
+}
+
+fn external(error: atsdb_core::Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
 }

@@ -23,6 +23,7 @@ use crate::plain_results::plain_results;
 use crate::plain_values::PlainValues;
 use crate::planner::logical_plan;
 use crate::rollup::Focus;
+use crate::resident::JoinByIndex;
 use crate::script::Place;
 use crate::session::SessionOptions;
 use crate::stoppable::Stoppable;
@@ -128,6 +129,7 @@ impl Worker {
         logical.rules.push(Arc::new(LatestRows));
         let mut optimizer = PhysicalOptimizer::new();
         optimizer.rules.insert(0, Arc::new(LatestFirst));
+        optimizer.rules.insert(0, Arc::new(JoinByIndex));
         optimizer.rules.push(Arc::new(Stoppable));
         let state = SessionStateBuilder::new()
             .with_config(config)

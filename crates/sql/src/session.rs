@@ -2,6 +2,7 @@
 
 mod change;
 mod declare;
+mod inserting;
 mod load;
 mod rollup;
 mod store;
@@ -12,11 +13,12 @@ use crate::answer::{Answer, Rows};
 use crate::ddl::{table_definition, table_name};
 use crate::error::{as_sql_error, not_supported, sql_error};
 use crate::files::FileReader;
-use crate::insert::{LiteralRows, Target, append_rows, read_literals};
+use crate::insert::{Target, append_rows};
 use crate::parse::parse_declaring;
 use crate::provider::unknown_table;
 use crate::refuse::{reads_a_file, refuse_files, refused};
 use crate::rollup::{RollupChore, RollupStatement};
+use crate::resident::PlainSelect;
 use crate::runtime::{Interrupt, Query, Started, Worker};
 use crate::script::{Statement, Statements};
 use crate::show::{show_create, show_tables};
@@ -122,13 +124,14 @@ impl Session {
     /// for values that do not fit, [`ErrorKind::Resources`], [`ErrorKind::Interrupted`], and what the engine says.
     pub fn execute(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
         self.interrupt.reset();
+        if let Some(row_count) = self.insert_literals(statement.text(), params)? {
+            return Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count) });
+        }
         match first_word(statement.text()).as_str() {
-            "INSERT" | "REPLACE" => match read_literals(|| self.tables(), statement.text(), params, &self.interrupt)? {
-                Some(rows) => self.insert_literals(&rows),
-                None => self.query(statement, params),
-            },
+            "INSERT" | "REPLACE" => self.query(statement, params),
             "UPDATE" | "DELETE" => self.change(statement, params),
-            "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "" => self.query(statement, params),
+            "SELECT" => self.select(statement, params),
+            "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "" => self.query(statement, params),
             "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => {
                 match Bracket::of(statement.text())? {
                     Some(bracket) => self.bracket(bracket),
@@ -139,12 +142,15 @@ impl Session {
         }
     }
 
-    fn insert_literals(&self, rows: &LiteralRows) -> Result<Answer> {
-        let append = |batch: &mut Batch| {
-            rows.batches.iter().try_for_each(|arrays| batch.append_with(&rows.table, arrays, rows.policy))?;
-            Ok(rows.row_count)
-        };
-        self.insert(append)
+    fn select(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+        if let Some(plain) = PlainSelect::read(statement.text())
+            && let snapshot = self.snapshot()?
+            && let Some(table) = plain.table(snapshot.tables())
+            && let Some(answer) = plain.answer(&snapshot, table)?
+        {
+            return Ok(answer);
+        }
+        self.query(statement, params)
     }
 
     fn query(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {

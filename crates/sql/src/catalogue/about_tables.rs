@@ -67,6 +67,7 @@ fn table(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
     let is_view = definition.view.is_some();
     let kind = match (is_view, &definition.rollup, definition.time) {
         (true, _, _) => "view",
+        _ if definition.is_in_memory() => "memory",
         (false, Some(_), _) => "rollup",
         (false, None, Some(_)) => "series",
         (false, None, None) => "plain",
@@ -79,7 +80,13 @@ fn table(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
         true => asked.bytes_of(table)?,
         false => 0,
     };
+    let resident = match definition.is_in_memory() && asked.wants(&["rows", "bytes", "bytes_per_row"]) {
+        true => Some(asked.snapshot.resident(table)?),
+        false => None,
+    };
+    let bytes = resident.as_ref().map_or(bytes, |state| state.byte_count() as u64);
     let row_count: u64 = chunks.iter().map(|chunk| u64::from(chunk.row_count)).sum();
+    let row_count = resident.as_ref().map_or(row_count, |state| state.row_count() as u64);
     let slice_count = {
         let mut starts: Vec<i64> = chunks.iter().map(|chunk| chunk.slice_start).collect();
         starts.dedup();

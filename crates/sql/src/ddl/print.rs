@@ -1,6 +1,7 @@
 //! A definition as the `CREATE TABLE` that declares it.
 
 use super::defaults::value_sql;
+use crate::byte_size::byte_size;
 use crate::table_options::{TableOptions, list_name};
 use atsdb_core::{Column, ColumnId, ColumnType, ConflictPolicy, Rollup, TableDefinition, TimeUnit};
 use datafusion::sql::sqlparser::ast::Expr;
@@ -107,6 +108,10 @@ fn options_of(definition: &TableDefinition) -> Vec<(&'static str, String)> {
     }
     if definition.on_conflict != ConflictPolicy::Error {
         options.push(("on_conflict", definition.on_conflict.name().to_owned()));
+    }
+    if let Some(memory) = definition.memory {
+        options.push(("engine", "memory".to_owned()));
+        options.extend(memory.bytes_max.map(|bytes| ("max_memory", byte_size(bytes))));
     }
     if let Some(retention) = definition.retention {
         options.push(("retention", retention.to_string()));
