@@ -6,6 +6,7 @@ use crate::cache::{CacheStats, ColumnCache};
 use crate::commit::Committer;
 use crate::dictionary::Dictionaries;
 use crate::environment::{Environment, SystemEnvironment};
+use crate::holds::Holds;
 use crate::keys::Turns;
 use crate::maintenance::Maintenance;
 use crate::snapshot::ReadSnapshot;
@@ -60,6 +61,10 @@ pub(crate) struct Shared {
     pub(crate) own_chunks: AtomicI64,
     /// Whose turn it is to commit rows with keys.
     pub(crate) turns: Turns,
+    /// Transactions whose chunks are not to be sealed.
+    pub(crate) holds: Holds,
+    /// The name under which leases are held.
+    pub(crate) holder: String,
 }
 
 impl Shared {
@@ -78,6 +83,7 @@ impl fmt::Debug for Engine {
 impl Engine {
     /// An engine over a store.
     pub fn new(store: Arc<dyn Store>, options: EngineOptions) -> Result<Self> {
+        let holder = options.environment.random()?.iter().map(|byte| format!("{byte:02x}")).collect();
         let shared = Arc::new(Shared {
             store,
             environment: options.environment,
@@ -87,6 +93,8 @@ impl Engine {
             cache: ColumnCache::new(options.cache_bytes),
             own_chunks: AtomicI64::new(0),
             turns: Turns::default(),
+            holds: Holds::default(),
+            holder,
         });
         let maintenance = if options.maintenance { Some(Arc::new(Maintenance::start(&shared)?)) } else { None };
         Ok(Self { shared, maintenance })

@@ -18,7 +18,7 @@ impl Dice {
 
 const TABLES: [&str; 3] = [
     "CREATE TABLE keyed (id INT, tag TEXT, x DOUBLE DEFAULT 1.5, PRIMARY KEY (id, tag)) WITH (map = 'tag:u8')",
-    "CREATE TABLE readings (time TIMESTAMP, sensor TEXT, n SMALLINT, note TEXT, UNIQUE (sensor, time), UNIQUE (n)) \
+    "CREATE TABLE readings (time TIMESTAMP, sensor TEXT, n INT, note TEXT, UNIQUE (sensor, time), UNIQUE (n)) \
      WITH (map = 'sensor:u32', slice = 'day')",
     "CREATE TABLE plain (a BIGINT, b TEXT)",
 ];
@@ -33,13 +33,17 @@ fn insert(dice: &mut Dice) -> (String, Vec<Vec<String>>) {
     let opening = ["INSERT INTO", "INSERT INTO", "INSERT INTO", "INSERT OR IGNORE INTO", "REPLACE INTO"];
     let opening = opening[dice.throw(5) as usize];
     let table = dice.throw(5);
-    let mut row = |dice: &mut Dice| match table {
-        0 => vec![dice.throw(300).to_string(), format!("'t{}'", dice.throw(3)), dice.throw(9).to_string()],
-        1 => vec![format!("'t{}'", dice.throw(3)), (dice.throw(600)).to_string()],
+    // Where a key that is there ends the transaction, few are.
+    let few = if opening == "INSERT INTO" && dice.throw(40) > 0 { 1_000_000 } else { 60 };
+    let row = |dice: &mut Dice| match table {
+        0 => vec![dice.throw(few).to_string(), format!("'t{}'", dice.throw(3)), dice.throw(9).to_string()],
+        1 => vec![format!("'t{}'", dice.throw(3)), dice.throw(few).to_string()],
         2 | 3 => {
-            let n = if dice.throw(3) == 0 { "NULL".to_owned() } else { dice.throw(3_000).to_string() };
+            let n = if dice.throw(3) == 0 { "NULL".to_owned() } else { dice.throw(few).to_string() };
             let sensor = if dice.throw(9) == 0 { "NULL".to_owned() } else { format!("'s{}'", dice.throw(5)) };
-            let time = format!("'2024-01-{:02} 00:00:{:02}'", 1 + dice.throw(3), dice.throw(60));
+            let second = dice.throw(few);
+            let (day, hour, minute) = (1 + second / 86_400, second / 3_600 % 24, second / 60 % 60);
+            let time = format!("'2024-01-{day:02} {hour:02}:{minute:02}:{:02}'", second % 60);
             vec![time, sensor, n, format!("'it''s {}'", dice.throw(9))]
         }
         _ => vec![dice.throw(9).to_string(), format!("'{}'", dice.throw(9))],
@@ -116,7 +120,7 @@ fn both_ways_give_the_same_table() {
                 fast.engine().recompress(None).unwrap();
             }
         }
-        assert!((3..12).contains(&refused), "{refused} of 12 transactions met a key that is there");
+        assert!((2..12).contains(&refused), "{refused} of 12 transactions met a key that is there");
         assert!(answer(&fast, QUESTIONS[0]).unwrap().len() > 30);
     }
 }
@@ -134,7 +138,7 @@ fn a_transaction_sees_what_gathers_in_it() {
             run(&session, &format!("INSERT INTO u VALUES ({id})")).unwrap();
         }
         let totals =
-            || answer(&session, "SELECT count(*), sum(x), (SELECT count(*) FROM u) FROM t").unwrap()[1].clone();
+            || answer(&session, "SELECT count(*), sum(x), (SELECT count(*) FROM u) AS u FROM t").unwrap()[1].clone();
         assert_eq!(totals(), "6 | 20 | 4");
         assert_eq!(run(&session, "UPDATE t SET x = x + 1 WHERE id > 5").unwrap(), Some(3));
         run(&session, "INSERT INTO t VALUES (2, 0)").unwrap();
