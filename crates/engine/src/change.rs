@@ -125,6 +125,13 @@ impl Changes {
         self.base.is_some() || !self.is_empty() || !self.created.is_empty()
     }
 
+    /// Forgets what the store was, so that it is looked at anew, if nothing of the batch depends on it.
+    fn look_anew(&mut self) {
+        if self.is_empty() && self.created.is_empty() && self.guards.is_empty() {
+            self.base = None;
+        }
+    }
+
     /// Whether the batch itself made the table.
     pub(crate) fn has_created(&self, table: TableId) -> bool {
         self.created.iter().any(|created| created.id == table)
@@ -171,6 +178,13 @@ impl Batch {
     pub fn tables(&mut self) -> Result<Vec<Table>> {
         let base = self.base()?;
         Ok(self.changes.tables(&base))
+    }
+
+    /// Lets the batch look at the store anew, if it has done nothing yet. For who has read nothing of it.
+    pub fn look_anew(&mut self) {
+        if !self.has_rows() && self.row_count() == 0 {
+            self.changes.look_anew();
+        }
     }
 
     /// A chunk of [`snapshot`](Self::snapshot) goes, and its successor comes. If somebody else changes the chunk before

@@ -8,7 +8,7 @@ use super::inserting::InsertRuns;
 use crate::answer::Answer;
 use crate::error::{not_supported, sql_error};
 use atsdb_core::{Error, ErrorKind, Index, Result, Table};
-use atsdb_engine::{Batch, ReadSnapshot};
+use atsdb_engine::{Batch, Engine, Hold, ReadSnapshot};
 use std::sync::{MutexGuard, PoisonError};
 
 /// How often a statement is done again when others change the same chunks at the same time.
@@ -20,6 +20,10 @@ pub(super) struct Transaction {
     /// Rows of `INSERT`s of literals, on their way into the batch.
     pub(super) runs: InsertRuns,
     pub(super) failed: bool,
+    /// Keeps its chunks from being sealed.
+    hold: Hold,
+    /// Whether it has read rows.
+    has_read: bool,
     /// Indexes for which the chunks that are there get pages once they are committed.
     indexes: Vec<(Table, Index)>,
 }
@@ -70,8 +74,7 @@ impl Session {
                 return Err(sql_error("a transaction has begun already").with_hint("COMMIT or ROLLBACK it first"));
             }
             (Bracket::Begin, None) => {
-                let batch = self.engine.batch(None);
-                *transaction = Some(Transaction { batch, runs: InsertRuns::default(), failed: false, indexes: Vec::new() });
+                *transaction = Some(Transaction::begin(&self.engine));
                 "BEGIN"
             }
             (_, None) => return Err(sql_error("no transaction has begun").with_hint("BEGIN one first")),
@@ -103,7 +106,10 @@ impl Session {
     /// What a statement reads: the transaction's state, or the store's.
     pub(super) fn snapshot(&self) -> Result<ReadSnapshot> {
         match self.transaction().as_mut() {
-            Some(open) => flushed(open)?.snapshot(),
+            Some(open) => {
+                open.has_read = true;
+                flushed(open)?.snapshot()
+            }
             None => self.engine.snapshot(),
         }
     }
@@ -133,6 +139,7 @@ impl Session {
     /// that meanwhile.
     pub(super) fn with_batch_again<T>(&self, mut work: impl FnMut(&mut Batch) -> Result<T>) -> Result<T> {
         if let Some(open) = self.transaction().as_mut() {
+            prepare_to_look(open)?;
             return in_transaction(open, work);
         }
         for _ in 0..ATTEMPTS_MAX {
@@ -160,6 +167,28 @@ impl Session {
     pub(super) fn transaction(&self) -> MutexGuard<'_, Option<Transaction>> {
         self.transaction.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Transaction {
+    fn begin(engine: &Engine) -> Self {
+        let hold = engine.hold();
+        let (batch, runs) = (engine.batch(None), InsertRuns::default());
+        Self { batch, runs, failed: false, hold, has_read: false, indexes: Vec::new() }
+    }
+}
+
+/// Before a statement that may replace chunks: nobody else seals them from here on, and as long as nothing was read
+/// the transaction sees what has been sealed until now.
+fn prepare_to_look(open: &mut Transaction) -> Result<()> {
+    usable(open)?;
+    open.hold.lease()?;
+    if !std::mem::replace(&mut open.has_read, true) {
+        let closed = open.runs.close(&mut open.batch);
+        open.failed = closed.is_err();
+        closed?;
+        open.batch.look_anew();
+    }
+    Ok(())
 }
 
 fn in_transaction<T>(open: &mut Transaction, work: impl FnOnce(&mut Batch) -> Result<T>) -> Result<T> {

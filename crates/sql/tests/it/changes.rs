@@ -3,7 +3,10 @@
 use crate::scripts::answer;
 use crate::stores::{STORES, session};
 use atsdb_core::ErrorKind;
-use atsdb_sql::{Answer, Session};
+use atsdb_engine::{Engine, EngineOptions};
+use atsdb_memory::MemoryStore;
+use atsdb_sql::{Answer, Session, SessionOptions};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// 400,000 rows of 40 days in many chunks, half of them sealed.
@@ -119,4 +122,25 @@ fn plans_that_read_in_order_hold_few_rows_at_a_time() {
     let joined = format!("UPDATE t SET note = '{text}' || CAST(o.n AS TEXT) FROM t AS o WHERE o.n = t.n");
     assert_eq!(kind(&session, &joined), ErrorKind::Resources);
     assert_eq!(totals(&session), "400000 | 79999800000 | 7 | 400000");
+}
+
+#[test]
+fn sealing_by_itself_does_not_end_a_transaction() {
+    let options = EngineOptions { maintenance: true, ..EngineOptions::default() };
+    let engine = Engine::new(Arc::new(MemoryStore::new([7; 16])), options).unwrap();
+    let session = Session::new(engine, SessionOptions::default()).unwrap();
+    done_or_declared(&session, "CREATE TABLE t (time TIMESTAMP, n INT)");
+    assert_eq!(done(&session, "INSERT INTO t VALUES ('2024-01-01', 1), ('2024-01-02', 2)"), 2);
+    done_or_declared(&session, "BEGIN");
+    assert_eq!(done(&session, "UPDATE t SET n = n + 10"), 2);
+    // Long enough for the slices to be sealed.
+    std::thread::sleep(Duration::from_secs(4));
+    assert_eq!(done(&session, "UPDATE t SET n = n + 10 WHERE n = 11"), 1);
+    done_or_declared(&session, "COMMIT");
+    assert_eq!(answer(&session, "SELECT sum(n) FROM t").unwrap()[1], "33");
+}
+
+fn done_or_declared(session: &Session, sql: &str) {
+    let statement = session.statements(sql).next().unwrap().unwrap();
+    session.execute(&statement, &[]).unwrap();
 }
