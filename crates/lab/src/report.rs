@@ -193,6 +193,12 @@ impl Report {
         }
     }
 
+    /// The same, concluded.
+    pub(crate) fn concluded(mut self) -> Self {
+        self.conclude();
+        self
+    }
+
     /// Compares answers and sums the runs up.
     pub(crate) fn conclude(&mut self) {
         let order: Vec<String> = self.contestants.iter().map(|contestant| contestant.name.clone()).collect();
