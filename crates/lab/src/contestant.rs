@@ -197,6 +197,15 @@ pub trait Session {
         })
     }
 
+    /// What a table and its indexes occupy, where its rows are in the session's memory and in no place.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports.
+    fn bytes_in_memory(&mut self, _table: &str) -> Result<Option<u64>, Failure> {
+        Ok(None)
+    }
+
     /// Makes the tables of another place reachable as `name.table`.
     ///
     /// # Errors

@@ -10,12 +10,16 @@ mod again;
 mod batch;
 mod clock;
 mod groups;
+mod index;
+mod key_set;
 mod probe;
 mod resolve;
 mod scope;
 mod turns;
+mod unread;
 
 pub(crate) use batch::KeyedTables;
+pub use index::{KeyIndex, KeyValue};
 pub(crate) use turns::Turns;
 
 use crate::rewrite::Rewrite;

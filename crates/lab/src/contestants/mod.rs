@@ -1,6 +1,7 @@
 //! The contestants: one file each, or one folder for a family with a table of its variants.
 
 mod atsdb;
+mod duckdb;
 mod insert_text;
 mod lines;
 mod mariadb;
@@ -16,6 +17,7 @@ static ALL: LazyLock<Vec<&'static dyn Contestant>> = LazyLock::new(|| {
     all.extend(sqlite::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all.extend(mariadb::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all.extend(postgres::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
+    all.push(&duckdb::Duckdb);
     all.extend(sliced::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all.extend(atsdb::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all

@@ -126,6 +126,9 @@ fn kind(keys: Keys, measures: [&str; 4], contestant: &dyn Contestant, bench: &mu
     for (measure, missing) in [(hits, false), (misses, true)] {
         bench.attempt(measure, || lookups(session.as_mut(), keys, seed, rows, missing, time_max))?;
     }
+    if let Some(count) = session.bytes_in_memory(TABLE)? {
+        return bench.record(bytes, Figure::of(count as f64 / rows.max(1) as f64));
+    }
     drop(session);
     bench.attempt(bytes, || Ok((Figure::of(contestant.bytes(&place)? as f64 / rows.max(1) as f64), ())))?;
     Ok(())

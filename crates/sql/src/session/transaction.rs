@@ -4,6 +4,7 @@
 //! work may be in the batch: the transaction then takes nothing more and can only be rolled back.
 
 use super::Session;
+use super::inserting::InsertRuns;
 use crate::answer::Answer;
 use crate::error::{not_supported, sql_error};
 use atsdb_core::{Error, ErrorKind, Index, Result, Table};
@@ -15,8 +16,10 @@ const ATTEMPTS_MAX: usize = 100;
 
 /// What has been begun and is not committed.
 pub(super) struct Transaction {
-    batch: Batch,
-    failed: bool,
+    pub(super) batch: Batch,
+    /// Rows of `INSERT`s of literals, on their way into the batch.
+    pub(super) runs: InsertRuns,
+    pub(super) failed: bool,
     /// Indexes for which the chunks that are there get pages once they are committed.
     indexes: Vec<(Table, Index)>,
 }
@@ -68,7 +71,8 @@ impl Session {
             }
             (Bracket::Begin, None) => {
                 let batch = self.engine.batch(None);
-                *transaction = Some(Transaction { batch, failed: false, indexes: Vec::new() });
+                *transaction =
+                    Some(Transaction { batch, runs: InsertRuns::default(), failed: false, indexes: Vec::new() });
                 "BEGIN"
             }
             (_, None) => return Err(sql_error("no transaction has begun").with_hint("BEGIN one first")),
@@ -85,12 +89,14 @@ impl Session {
         Ok(Answer::Done { verb, row_count: None })
     }
 
-    fn commit_transaction(&self, open: Transaction) -> Result<()> {
+    fn commit_transaction(&self, mut open: Transaction) -> Result<()> {
+        let rolled_back = |error: Error| error.context("the transaction is rolled back");
+        open.runs.close(&mut open.batch).map_err(rolled_back)?;
         open.batch.commit().map_err(|error| match error.kind() {
             ErrorKind::Conflict => error
                 .context("the transaction is rolled back, as somebody else was faster")
                 .with_hint("do it again from BEGIN on"),
-            _ => error.context("the transaction is rolled back"),
+            _ => rolled_back(error),
         })?;
         open.indexes.iter().try_for_each(|(table, index)| self.engine.build_index(table, index).map(drop))
     }
@@ -98,7 +104,7 @@ impl Session {
     /// What a statement reads: the transaction's state, or the store's.
     pub(super) fn snapshot(&self) -> Result<ReadSnapshot> {
         match self.transaction().as_mut() {
-            Some(open) => usable(open)?.snapshot(),
+            Some(open) => flushed(open)?.snapshot(),
             None => self.engine.snapshot(),
         }
     }
@@ -158,14 +164,26 @@ impl Session {
 }
 
 fn in_transaction<T>(open: &mut Transaction, work: impl FnOnce(&mut Batch) -> Result<T>) -> Result<T> {
-    let batch = usable(open)?;
+    usable(open)?;
+    let closed = open.runs.close(&mut open.batch);
+    open.failed = closed.is_err();
+    closed?;
+    let batch = &mut open.batch;
     // A key that is there already is the error of the statement that adds it.
     let done = work(batch).and_then(|done| batch.settle_keys().map(|()| done));
     open.failed = done.is_err();
     done
 }
 
-fn usable(open: &mut Transaction) -> Result<&mut Batch> {
+/// The batch with all rows that are on their way into it.
+fn flushed(open: &mut Transaction) -> Result<&mut Batch> {
+    usable(open)?;
+    let flushed = open.runs.flush(&mut open.batch);
+    open.failed = flushed.is_err();
+    flushed.map(|()| &mut open.batch)
+}
+
+pub(super) fn usable(open: &mut Transaction) -> Result<&mut Batch> {
     match open.failed {
         true => Err(sql_error("a statement of this transaction has failed").with_hint("ROLLBACK, and begin again")),
         false => Ok(&mut open.batch),

@@ -4,6 +4,7 @@ use super::Engine;
 use crate::answer::Cell;
 use crate::digest::{integer_cell, null_cell, text_cell};
 use crate::failure::Failure;
+use atsdb::time::days_from_civil;
 use atsdb::{ColumnType, TimeUnit};
 use mysql::Value;
 
@@ -78,20 +79,9 @@ fn seconds(value: &Value) -> Result<(i64, i64), Failure> {
     let Value::Date(year, month, day, hour, minute, second, microseconds) = value else {
         return Err(Failure::cannot("a time of day has no place on the calendar"));
     };
-    let days = days(i64::from(*year), i64::from(*month), i64::from(*day));
+    let days = days_from_civil(i64::from(*year), u32::from(*month), u32::from(*day));
     let of_day = i64::from(*hour) * 3_600 + i64::from(*minute) * 60 + i64::from(*second);
     Ok((days * 86_400 + of_day, i64::from(*microseconds)))
-}
-
-/// Days since the epoch of a date of the Gregorian calendar (Howard Hinnant, *chrono-Compatible Low-Level Date
-/// Algorithms*, `days_from_civil`).
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
 }
 
 #[cfg(test)]
@@ -100,7 +90,6 @@ mod tests {
 
     #[test]
     fn dates_are_counted_from_the_epoch() {
-        assert_eq!([days(1970, 1, 1), days(2000, 3, 1), days(1969, 12, 31)], [0, 11_017, -1]);
         assert_eq!(seconds(&Value::Date(2024, 2, 29, 1, 2, 3, 4)).expect("a time"), (1_709_168_523, 4));
     }
 
