@@ -206,12 +206,12 @@ pub trait Session {
         Ok(None)
     }
 
-    /// Makes the tables of another place reachable as `name.table`.
+    /// Makes the tables of another place reachable, as `name.table` where the name can be chosen. Returns the name.
     ///
     /// # Errors
     ///
     /// What the system reports. [`Failure::Cannot`] where one session has one place.
-    fn attach(&mut self, _place: &Place, _name: &str) -> Result<(), Failure> {
+    fn attach(&mut self, _place: &Place, _name: &str) -> Result<String, Failure> {
         Err(Failure::cannot("a session has one place; another cannot be attached"))
     }
 }
