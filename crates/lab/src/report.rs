@@ -164,7 +164,7 @@ impl Report {
             rows,
             facts: workload.facts(rows),
             published: workload.published(),
-            notes: Vec::new(),
+            notes: workload.notes(),
             measures: workload.measures().iter().map(measure).collect(),
             broken: Vec::new(),
         });

@@ -67,6 +67,11 @@ impl Workload for Memory {
         Vec::new()
     }
 
+    fn notes(&self) -> Vec<String> {
+        let note = "atsdb's rows are in a table in memory, whatever its store: durability none, as of mariadb:memory";
+        vec![note.to_owned()]
+    }
+
     fn published(&self) -> Vec<Published> {
         const SOURCE: &str = "mariadb.com/kb/en/performance-of-memory-tables, rows/s of 50 million rows, 800 MHz";
         let ratio = |measure: &str, new: f64, old: f64| {
