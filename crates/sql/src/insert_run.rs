@@ -147,7 +147,8 @@ impl InsertRun {
         }
     }
 
-    /// Takes in the rows of a statement that [it takes](Self::takes). Unless it answers with rows, it is to be given up.
+    /// Takes in the rows of a statement that [it takes](Self::takes). Unless it answers with rows, it is to be given
+    /// up.
     /// After an error the batch is.
     pub(crate) fn push(
         &mut self,
