@@ -171,7 +171,9 @@ impl Batch {
         let store = Arc::clone(&shared.store);
         let residents = self.drafts.over(&base.inner.residents);
         let overlay = Overlay { store, base, stage, tables: tables.clone(), removed, own };
-        Ok(ReadSnapshot { inner: Arc::new(Inner { store: Box::new(overlay), tables, logs, staged, shared, residents }) })
+        Ok(ReadSnapshot {
+            inner: Arc::new(Inner { store: Box::new(overlay), tables, logs, staged, shared, residents }),
+        })
     }
 
     /// The tables as [`snapshot`](Self::snapshot) would give them; rows that wait go on waiting.
@@ -182,7 +184,7 @@ impl Batch {
 
     /// Lets the batch look at the store anew, if it has done nothing yet. For who has read nothing of it.
     pub fn look_anew(&mut self) {
-        if !self.has_rows() && self.row_count() == 0 {
+        if self.is_untouched() && !self.has_rows() && self.row_count() == 0 {
             self.changes.look_anew();
         }
     }
