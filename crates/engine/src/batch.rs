@@ -19,6 +19,7 @@ use atsdb_core::{
     BatchId, Change, Column, ConflictPolicy, Error, ErrorKind, MapWidth, NewChunk, Outcome, Result, StageId, Table,
     TableDefinition, TableId,
 };
+use atsdb_resident::Drafts;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -46,6 +47,8 @@ pub struct Batch {
     pub(crate) changes: Changes,
     /// Rows of tables with keys, before they go on.
     pub(crate) keyed: KeyedTables,
+    /// What becomes of tables in memory.
+    pub(crate) drafts: Drafts,
     outstanding: usize,
     sender: Sender<Result<Option<NewChunk>>>,
     receiver: Receiver<Result<Option<NewChunk>>>,
@@ -73,6 +76,7 @@ impl Batch {
             own_bytes: 0,
             changes: Changes::default(),
             keyed: KeyedTables::default(),
+            drafts: Drafts::default(),
             outstanding: 0,
             sender,
             receiver,
@@ -97,6 +101,7 @@ impl Batch {
 
     /// The same with another policy than the table's for rows whose key is there already.
     pub fn append_with(&mut self, table: &Table, rows: &RecordBatch, policy: ConflictPolicy) -> Result<()> {
+        self.check_writable(table)?;
         let columns = coerce(&table.definition, rows)?;
         let row_count = rows.num_rows();
         let shared = Arc::clone(&self.engine.shared);
@@ -153,6 +158,10 @@ impl Batch {
         row_count: usize,
         policy: ConflictPolicy,
     ) -> Result<()> {
+        if table.definition.is_in_memory() {
+            self.row_count += row_count as u64;
+            return self.draft(table)?.append(columns, row_count, policy);
+        }
         let rows = self.stored_rows(table, columns, row_count)?;
         match table.definition.has_unique() {
             true => self.push_keyed(table, rows, policy),
@@ -161,6 +170,7 @@ impl Batch {
     }
 
     fn stored_rows(&mut self, table: &Table, columns: Vec<ArrayRef>, row_count: usize) -> Result<RecordBatch> {
+        self.check_writable(table)?;
         self.row_count += row_count as u64;
         let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(row_count));
         let schema = Arc::clone(&self.writer(table).schema);
@@ -181,8 +191,14 @@ impl Batch {
 
     /// Makes everything visible, in one step. With [`Outcome::Duplicate`] a batch of the same id had been
     /// committed before, and this one is dropped.
-    pub fn commit(self) -> Result<Outcome> {
-        self.commit_in_turn()
+    pub fn commit(mut self) -> Result<Outcome> {
+        let mut drafts = std::mem::take(&mut self.drafts);
+        if drafts.is_empty() {
+            return self.commit_in_turn();
+        }
+        let shared = Arc::clone(&self.engine.shared);
+        self.count_kept_out(drafts.settle()?);
+        drafts.commit(&shared.residents, || self.commit_in_turn(), |outcome| *outcome == Outcome::Committed)
     }
 
     /// One attempt to commit.
@@ -231,6 +247,7 @@ impl Batch {
     /// Turns every row that waits into chunks, and waits for their encoding.
     pub(crate) fn settle(&mut self) -> Result<()> {
         self.settle_keys()?;
+        self.log_removed()?;
         self.drain()?;
         while self.outstanding > 0 {
             self.receive()?;

@@ -22,6 +22,8 @@ use crate::parse::parse_over;
 use crate::plain_results::plain_results;
 use crate::plain_values::PlainValues;
 use crate::planner::logical_plan;
+use crate::resident::JoinByIndex;
+use crate::rollup::Focus;
 use crate::script::Place;
 use crate::session::SessionOptions;
 use crate::stoppable::Stoppable;
@@ -32,7 +34,7 @@ use atsdb_engine::ReadSnapshot;
 use datafusion::execution::context::{SQLOptions, SessionContext};
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::optimizer::{Analyzer, Optimizer};
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::execute_stream;
@@ -127,6 +129,7 @@ impl Worker {
         logical.rules.push(Arc::new(LatestRows));
         let mut optimizer = PhysicalOptimizer::new();
         optimizer.rules.insert(0, Arc::new(LatestFirst));
+        optimizer.rules.insert(0, Arc::new(JoinByIndex));
         optimizer.rules.push(Arc::new(Stoppable));
         let state = SessionStateBuilder::new()
             .with_config(config)
@@ -153,12 +156,34 @@ impl Worker {
 
     /// Starts a query and waits until its columns are known.
     pub(crate) fn start(self: &Arc<Self>, query: Query, interrupt: &Interrupt) -> Result<Started> {
+        self.start_focused(query, Focus::default(), interrupt)
+    }
+
+    /// Plans something on a thread of the runtime, whose stack is large.
+    pub(crate) fn plan<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&SessionState) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let Some(runtime) = &self.runtime else { return Err(Error::internal("the session is closed")) };
+        let state = self.context.state();
+        block_on(runtime.spawn(async move { work(&state) }))
+            .unwrap_or_else(|error| Err(Error::internal(format!("planning failed inside: {error}"))))
+    }
+
+    /// Starts a query about some times.
+    pub(crate) fn start_focused(
+        self: &Arc<Self>,
+        query: Query,
+        focus: Focus,
+        interrupt: &Interrupt,
+    ) -> Result<Started> {
         let (sender, receiver) = mpsc::channel(WAITING_BATCHES_MAX);
         let Some(runtime) = &self.runtime else { return Err(Error::internal("the session is closed")) };
         let (context, memory_bytes) = (self.context.clone(), self.options.memory_bytes);
         let guard = Guard::begin(&self.options);
         let task = async move {
-            let outcome = AssertUnwindSafe(run(query, context, memory_bytes, sender.clone())).catch_unwind().await;
+            let outcome =
+                AssertUnwindSafe(run(query, focus, context, memory_bytes, sender.clone())).catch_unwind().await;
             let last = match outcome {
                 Ok(Ok(())) => Message::Finished,
                 Ok(Err(error)) => Message::Failed(error),
@@ -190,7 +215,13 @@ impl Drop for Worker {
     }
 }
 
-async fn run(query: Query, context: SessionContext, memory_bytes: usize, sender: mpsc::Sender<Message>) -> Result<()> {
+async fn run(
+    query: Query,
+    focus: Focus,
+    context: SessionContext,
+    memory_bytes: usize,
+    sender: mpsc::Sender<Message>,
+) -> Result<()> {
     let Query { text, place, params, snapshot } = query;
     let (mut statement, spellings) = parse_over(&text, place, &params, snapshot.tables())?;
     let change = query_of_change(&mut statement, snapshot.tables(), &spellings)?;
@@ -213,7 +244,7 @@ async fn run(query: Query, context: SessionContext, memory_bytes: usize, sender:
         // The rows of a chunk come one after the other.
         state.config_mut().options_mut().optimizer.enable_round_robin_repartition = false;
     }
-    let plan = logical_plan(statement, &state, &snapshot, &spellings).map_err(from_datafusion)?;
+    let plan = logical_plan(statement, &state, &snapshot, &spellings, &focus).map_err(from_datafusion)?;
     drop(snapshot);
     SQLOptions::new()
         .with_allow_ddl(false)

@@ -20,6 +20,8 @@ pub(crate) struct KeyedTables {
     /// Tables in which the batch has chunks with rows that the clocks have not seen.
     rewritten: BTreeSet<TableId>,
     kept_out: Arc<AtomicU64>,
+    /// Of these, rows of tables in memory.
+    kept_out_in_memory: u64,
 }
 
 impl KeyedTables {
@@ -50,7 +52,16 @@ impl Batch {
     /// [`DuplicateKey`](ErrorKind::DuplicateKey) comes now rather than with the commit. The commit then fails with
     /// [`ErrorKind::Conflict`] if another adds to the table meanwhile. After an error the rows are forgotten.
     pub fn settle_keys(&mut self) -> Result<()> {
+        let kept_out = self.drafts.settle()?;
+        self.count_kept_out(kept_out);
         self.keyed.waiting().into_iter().try_for_each(|table| self.settle_table(table))
+    }
+
+    /// Takes notice of how many rows of tables in memory were left out so far.
+    pub(crate) fn count_kept_out(&mut self, of_drafts: u64) {
+        let more = of_drafts.saturating_sub(self.keyed.kept_out_in_memory);
+        self.keyed.kept_out_in_memory += more;
+        self.keyed.kept_out.fetch_add(more, Ordering::Relaxed);
     }
 
     pub(crate) fn push_keyed(&mut self, table: &Table, rows: RecordBatch, policy: ConflictPolicy) -> Result<()> {

@@ -13,5 +13,6 @@ mod inserting;
 mod keys;
 mod limits;
 mod render;
+mod rollups;
 mod scripts;
 mod stores;
