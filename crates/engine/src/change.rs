@@ -184,7 +184,7 @@ impl Batch {
 
     /// Lets the batch look at the store anew, if it has done nothing yet. For who has read nothing of it.
     pub fn look_anew(&mut self) {
-        if !self.has_rows() && self.row_count() == 0 {
+        if self.is_untouched() && !self.has_rows() && self.row_count() == 0 {
             self.changes.look_anew();
         }
     }
