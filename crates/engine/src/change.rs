@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What the commit takes away and redefines.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Changes {
     /// The store when the batch first looked.
     base: Option<ReadSnapshot>,
@@ -29,6 +29,8 @@ pub(crate) struct Changes {
     redefined: BTreeMap<TableId, Redefinition>,
     /// What must not have changed meanwhile.
     guards: Vec<Guard>,
+    /// Chunks of the stage that go before the commit.
+    hidden: BTreeSet<ChunkId>,
 }
 
 impl Changes {
@@ -82,6 +84,21 @@ impl Changes {
         self.base.is_some() || !self.is_empty() || !self.created.is_empty()
     }
 
+    /// The tables that the stage holds.
+    pub(crate) fn created(&self) -> &[Table] {
+        &self.created
+    }
+
+    /// Hides chunks of the stage.
+    pub(crate) fn hide(&mut self, chunks: &[ChunkId]) {
+        self.hidden.extend(chunks);
+    }
+
+    /// The chunks of the stage that are hidden; none is then.
+    pub(crate) fn take_hidden(&mut self) -> BTreeSet<ChunkId> {
+        std::mem::take(&mut self.hidden)
+    }
+
     /// Whether the batch itself made the table.
     pub(crate) fn has_created(&self, table: TableId) -> bool {
         self.created.iter().any(|created| created.id == table)
@@ -111,7 +128,8 @@ impl Batch {
             Some(stage) => Some(Staged::look(shared.store.as_ref(), stage, &tables)?),
             None => None,
         };
-        let removed: BTreeSet<ChunkId> = self.changes.removed.keys().copied().collect();
+        // No visible chunk has the number of a staged one.
+        let removed: BTreeSet<ChunkId> = self.changes.removed.keys().chain(&self.changes.hidden).copied().collect();
         let own = self.own.clone();
         let store = Arc::clone(&shared.store);
         let overlay = Overlay { store, base, stage, tables: tables.clone(), removed, own };
@@ -159,7 +177,7 @@ impl Batch {
             let store = Arc::clone(&self.engine.shared.store);
             let chunks = store.stage_snapshot(stage)?.chunks(table.id, TimeRange::ALL)?;
             let chunks: Vec<ChunkId> = chunks.iter().map(|entry| entry.id).collect();
-            store.unstage(stage, &chunks)?;
+            self.give_up_staged(stage, &chunks)?;
         }
         self.changes.redefined.remove(&table.id);
         self.changes.dropped.push(table.id);
@@ -220,7 +238,7 @@ impl Batch {
             let store = &self.engine.shared.store;
             let staged = store.stage_snapshot(stage)?.chunks(table, TimeRange::ALL)?;
             if staged.iter().any(|entry| entry.id == chunk) {
-                return store.unstage(stage, &[chunk]);
+                return self.give_up_staged(stage, &[chunk]);
             }
         }
         self.changes.removed.insert(chunk, table);
@@ -231,6 +249,7 @@ impl Batch {
     fn uncreate(&mut self, table: &Table) -> Result<bool> {
         let created = self.changes.created.iter().position(|created| created.id == table.id);
         let (Some(position), Some(stage)) = (created, self.stage) else { return Ok(false) };
+        self.check_unmarked(table.id)?;
         self.engine.shared.store.unstage_table(stage, table.id)?;
         self.changes.created.remove(position);
         Ok(true)

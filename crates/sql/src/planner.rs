@@ -2,6 +2,7 @@
 
 use crate::catalogue::{self, CatalogueTable};
 use crate::change::TARGET_SCHEMA;
+use crate::given::{GIVEN_SCHEMA, Given};
 use crate::identifiers::{SharedSpellings, Spellings};
 use crate::provider::{SnapshotTable, unknown_table};
 use crate::views::{Expansion, view_plan};
@@ -28,14 +29,17 @@ pub(crate) fn logical_plan(
     state: &SessionState,
     snapshot: &ReadSnapshot,
     spellings: &SharedSpellings,
+    given: Option<&Arc<Given>>,
 ) -> Result<LogicalPlan> {
-    SnapshotNames { state, snapshot, spellings, expansion: Expansion::default() }.plan(statement)
+    SnapshotNames { state, snapshot, spellings, given, expansion: Expansion::default() }.plan(statement)
 }
 
 struct SnapshotNames<'a> {
     state: &'a SessionState,
     snapshot: &'a ReadSnapshot,
     spellings: &'a SharedSpellings,
+    /// The rows that the statement is about.
+    given: Option<&'a Arc<Given>>,
     expansion: Expansion,
 }
 
@@ -47,9 +51,9 @@ impl SnapshotNames<'_> {
 
     /// A view's query takes its place in the plan.
     fn view(&self, table: &Table, view: &View) -> Result<Arc<dyn TableSource>> {
-        let Self { state, snapshot, spellings, expansion } = self;
+        let Self { state, snapshot, spellings, given, expansion } = self;
         let plan = |statement, spellings: &SharedSpellings, expansion| {
-            SnapshotNames { state, snapshot, spellings, expansion }.plan(statement)
+            SnapshotNames { state, snapshot, spellings, given: *given, expansion }.plan(statement)
         };
         let plan = view_plan(table, view, snapshot.tables(), spellings, expansion, plan);
         let plan = plan.map_err(|error| DataFusionError::External(Box::new(error)))?;
@@ -60,6 +64,11 @@ impl SnapshotNames<'_> {
 impl ContextProvider for SnapshotNames<'_> {
     fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
         self.expansion.count_one().map_err(|error| DataFusionError::External(Box::new(error)))?;
+        if name.schema() == Some(GIVEN_SCHEMA)
+            && let Some(given) = self.given
+        {
+            return Ok(provider_as_source(given.provider()?));
+        }
         let tables = self.snapshot.tables();
         if name.schema() == Some(TARGET_SCHEMA)
             && let Some(table) = Spellings::find(tables, name.table())

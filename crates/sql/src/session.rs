@@ -1,11 +1,14 @@
 //! A session: executes statements over an engine, each on one consistent snapshot.
 
 mod change;
+mod deciding;
 mod declare;
 mod load;
+mod savepoint;
 mod store;
 mod transaction;
 
+use self::deciding::may_decide;
 use self::transaction::{Bracket, Transaction};
 use crate::answer::{Answer, Rows};
 use crate::ddl::{table_definition, table_name};
@@ -122,6 +125,7 @@ impl Session {
         match first_word(statement.text()).as_str() {
             "INSERT" | "REPLACE" => match read_literals(|| self.tables(), statement.text(), params, &self.interrupt)? {
                 Some(rows) => self.insert_literals(&rows),
+                None if may_decide(statement.text()) => self.insert_deciding(statement, params),
                 None => self.query(statement, params),
             },
             "UPDATE" | "DELETE" => self.change(statement, params),

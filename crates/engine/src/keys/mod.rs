@@ -10,12 +10,14 @@ mod again;
 mod batch;
 mod clock;
 mod groups;
+mod holders;
 mod probe;
 mod resolve;
 mod scope;
 mod turns;
 
 pub(crate) use batch::KeyedTables;
+pub use holders::Holders;
 pub(crate) use turns::Turns;
 
 use crate::rewrite::Rewrite;

@@ -2,7 +2,8 @@
 
 use super::Session;
 use crate::answer::{Answer, Rows};
-use crate::change::{CarryOut, Kind, Limits};
+use crate::change::{Carried, CarryOut, Kind, Limits};
+use crate::returning::Asking;
 use crate::runtime::{Query, Started};
 use crate::script::Statement;
 use atsdb_core::{Error, Result};
@@ -13,19 +14,27 @@ impl Session {
             let snapshot = batch.snapshot()?;
             let text = statement.text().to_owned();
             let query = Query { text, place: statement.place(), params: params.to_vec(), snapshot };
-            let Started { change, rows, .. } = self.worker()?.start(query, &self.interrupt)?;
+            let worker = self.worker()?;
+            let asked = query.snapshot.clone();
+            let Started { change, rows, spellings, .. } = worker.start(query, &self.interrupt)?;
             let Some(change) = change else { return Err(Error::internal("a change that changes nothing")) };
-            let row_count = match change.kind {
-                Kind::Empty => {
-                    drop(rows);
-                    batch.truncate(&change.table)?
-                }
-                _ => {
-                    let limits = Limits { threads: self.options.threads, memory_bytes: self.options.memory_bytes };
-                    CarryOut::new(batch, &change, limits, &self.interrupt).run(Rows::query(rows))?
-                }
+            if change.kind == Kind::Empty {
+                drop(rows);
+                let row_count = batch.truncate(&change.table)?;
+                return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
+            }
+            let Carried { row_count, returned } =
+                CarryOut::new(batch, &change, self.limits(), &self.interrupt).run(Rows::query(rows))?;
+            let Some(returning) = &change.returning else {
+                return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
             };
-            Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) })
+            let asking = Asking { worker, interrupt: &self.interrupt, snapshot: asked, spellings };
+            let rows = returning.answer(&asking, &change.table, returned, self.options.memory_bytes)?;
+            Ok(Answer::Rows(Rows::fixed(rows)))
         })
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        Limits { threads: self.options.threads, memory_bytes: self.options.memory_bytes }
     }
 }

@@ -23,8 +23,7 @@ impl Session {
             return Err(sql_error("SQL may not read files here").with_hint("use `atsdb import`"));
         };
         let load = Load::parse(text, place, params)?;
-        let target =
-            Target { table: load.table.clone(), columns: load.columns.clone(), on_duplicate: OnDuplicate::default() };
+        let target = Target::new(load.table.clone(), load.columns.clone(), OnDuplicate::default());
         let (table, positions) = target.resolve_among(&self.tables()?)?;
         let definition = fields_of(&table, &positions);
         let request = FileRequest {
