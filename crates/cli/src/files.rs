@@ -1,10 +1,13 @@
-//! Files that SQL statements name: read by the importer for whoever runs the program.
+//! Files that SQL statements name: read by the importer, and written as exports are, for whoever runs the program.
 
+use crate::commands::format_of;
+use crate::output::destination::Destination;
+use crate::output::write_result;
 use arrow::record_batch::RecordBatch;
-use atsdb::sql::{FileReader, FileRequest};
+use atsdb::sql::{FileReader, FileRequest, FileWriter, Rows as Answered};
 use atsdb_core::{Error, ErrorKind, Result, TableDefinition};
 use atsdb_import::{Format, Input, Options, Sink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Opens whatever file the operating system lets it.
 #[derive(Debug)]
@@ -27,6 +30,20 @@ impl FileReader for Files {
         atsdb_import::import(&definition.name, inputs, &options, Some(definition), &mut sink, &|_| ())
             .map(drop)
             .map_err(without_flags)
+    }
+}
+
+impl FileWriter for Files {
+    fn write(&self, path: &str, rows: Answered) -> Result<u64> {
+        let path = Path::new(path);
+        let (format, compression) = format_of(Some(path), None).map_err(|error| {
+            Error::new(ErrorKind::Sql, error.message()).with_hint("end it with .csv, .tsv, .json, .jsonl or .parquet")
+        })?;
+        let schema = rows.schema();
+        let mut out = Destination::file(path, compression)?;
+        let row_count = write_result(format, &schema, rows, &mut out)?;
+        out.complete()?;
+        Ok(row_count)
     }
 }
 

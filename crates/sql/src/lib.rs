@@ -59,6 +59,6 @@ mod views;
 
 pub use answer::{Answer, Rows};
 pub use ddl::{create_table_sql, parse_create_table, quoted};
-pub use files::{FileReader, FileRequest};
+pub use files::{FileReader, FileRequest, FileWriter};
 pub use script::{Statement, Statements, is_complete};
 pub use session::{InterruptHandle, Session, SessionOptions};

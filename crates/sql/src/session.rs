@@ -1,6 +1,7 @@
 //! A session: executes statements over an engine, each on one consistent snapshot.
 
 mod change;
+mod copy_to;
 mod deciding;
 mod declare;
 mod load;
@@ -13,7 +14,7 @@ use self::transaction::{Bracket, Transaction};
 use crate::answer::{Answer, Rows};
 use crate::ddl::{table_definition, table_name};
 use crate::error::{as_sql_error, not_supported, sql_error};
-use crate::files::FileReader;
+use crate::files::{FileReader, FileWriter};
 use crate::insert::{LiteralRows, Target, append_rows, read_literals};
 use crate::parse::parse_declaring;
 use crate::provider::unknown_table;
@@ -67,6 +68,8 @@ pub struct Session {
     transaction: Mutex<Option<Transaction>>,
     /// Who opens the files that statements name; without, none is opened.
     files: Option<Arc<dyn FileReader>>,
+    /// Who writes them.
+    file_writer: Option<Arc<dyn FileWriter>>,
 }
 
 impl fmt::Debug for Session {
@@ -97,6 +100,7 @@ impl Session {
             interrupt: Interrupt::default(),
             transaction: Mutex::new(None),
             files: None,
+            file_writer: None,
         })
     }
 
