@@ -62,9 +62,9 @@ impl<'a> Evaluation<'a> {
         let condition = update.selection.take().unwrap_or_else(|| Expr::value(Value::Boolean(true)));
         let mut expressions: Vec<Expr> = std::iter::once(condition).chain(values).collect();
         for expression in &mut expressions {
-            name_new_columns(expression, &update, table, alias, &asking.spellings)?;
+            name_new_columns(expression, &update, table, &asking.spellings)?;
         }
-        let ordinal = Expr::CompoundIdentifier(vec![Ident::new(alias), Ident::new(ORDINAL)]);
+        let ordinal = Expr::Identifier(Ident::new(ORDINAL));
         let mut query = query_over(alias)?;
         let named = |(position, expr): (usize, Expr)| {
             let alias = Ident::new(format!("\u{1}{position}"));
@@ -177,19 +177,13 @@ impl<'a> Evaluation<'a> {
 }
 
 /// Puts the names under which the given rows have them in the place of `excluded.c` and `VALUES(c)`.
-fn name_new_columns(
-    expression: &mut Expr,
-    update: &Update,
-    table: &Table,
-    alias: &str,
-    spellings: &SharedSpellings,
-) -> Result<()> {
+fn name_new_columns(expression: &mut Expr, update: &Update, table: &Table, spellings: &SharedSpellings) -> Result<()> {
     let outcome = visit_expressions_mut(expression, |expr| {
         let Some(column) = update.new_column(expr) else { return ControlFlow::Continue(()) };
         match table.definition.column(&column.value) {
             Ok(column) => {
                 let name = format!("{NEW}{}", spellings.spell(&column.name));
-                *expr = Expr::CompoundIdentifier(vec![Ident::new(alias), Ident::new(name)]);
+                *expr = Expr::Identifier(Ident::new(name));
                 ControlFlow::Continue(())
             }
             Err(error) => ControlFlow::Break(error),
