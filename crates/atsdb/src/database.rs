@@ -5,21 +5,24 @@ use atsdb_core::{BatchId, ErrorKind, Result, Table, TableDefinition};
 use atsdb_engine::{Appender, Batch, Engine, ReadSnapshot, Record};
 #[cfg(feature = "sql")]
 use atsdb_sql::{Answer, Session, SessionOptions};
+use std::sync::Arc;
 #[cfg(feature = "sql")]
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 /// An open store. Cloning it is cheap; the store is closed with the last clone.
 #[derive(Clone, Debug)]
 pub struct Database {
     engine: Engine,
+    warnings: Arc<[String]>,
     #[cfg(feature = "sql")]
     session: Arc<OnceLock<Session>>,
 }
 
 impl Database {
-    pub(crate) fn new(engine: Engine) -> Self {
+    pub(crate) fn new(engine: Engine, warnings: Vec<String>) -> Self {
         Self {
             engine,
+            warnings: warnings.into(),
             #[cfg(feature = "sql")]
             session: Arc::default(),
         }
@@ -28,6 +31,11 @@ impl Database {
     /// What works on the store: everything that is not here.
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// What breaks a promise of the store, in sentences: settings of its server, a connection that is not encrypted.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// The tables there are.

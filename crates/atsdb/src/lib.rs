@@ -33,7 +33,9 @@
 //! ([`TypedTable`]). Everything else is the crates' below, named again: one crate is all that users name.
 
 mod database;
+mod memory_table;
 mod open;
+mod password;
 mod typed;
 
 pub use atsdb_core::{
@@ -46,6 +48,7 @@ pub use atsdb_engine::{
     Record, RetainReport, Rewrite, Scan, ScanRequest, SealReport, SliceStats, TableStats, Value, VerifyReport,
 };
 pub use database::Database;
+pub use memory_table::{MemoryLookup, MemoryTable};
 pub use open::{OpenOptions, open};
 pub use typed::{TableOptions, TypedAppender, TypedTable};
 
@@ -53,6 +56,9 @@ pub use typed::{TableOptions, TypedAppender, TypedTable};
 pub mod record {
     pub use atsdb_engine::record::{ColumnSpec, Field, RowReader, RowWriter};
 }
+
+/// The rows that a lookup found.
+pub use atsdb_resident::Found;
 
 /// SQL: sessions, statements, answers.
 #[cfg(feature = "sql")]

@@ -1,10 +1,14 @@
 //! Opening a store by its URL.
 
 use crate::database::Database;
+use crate::password;
 use atsdb_core::{Durability, Error, Result, Store};
 use atsdb_engine::{Engine, EngineOptions, Environment, SystemEnvironment};
 use atsdb_memory::MemoryStore;
+use atsdb_mysql::MysqlStore;
+use atsdb_postgres::PostgresStore;
 use atsdb_sqlite::{SqliteOptions, SqliteStore};
+use atsdb_sqlstore::{Secret, ServerOptions};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +16,8 @@ use std::time::Duration;
 /// Opens the store that a URL names, as [`OpenOptions::new`] does: created where there is none, full durability.
 ///
 /// A plain path is a SQLite file; `sqlite:PATH` the same; `memory:` is a store in this process.
+/// `postgresql://user@host/database` and `mariadb://user@host/database` (or `mysql://`) are stores in a database of a
+/// server; what follows the database is in `docs/reference/stores.md`.
 pub fn open(url: &str) -> Result<Database> {
     OpenOptions::new().open(url)
 }
@@ -24,7 +30,9 @@ pub struct OpenOptions {
     read_only: bool,
     maintenance: bool,
     cache_bytes: usize,
+    resident_bytes: usize,
     busy_timeout: Duration,
+    password: Option<Secret>,
 }
 
 impl Default for OpenOptions {
@@ -43,8 +51,17 @@ impl OpenOptions {
             read_only: false,
             maintenance: true,
             cache_bytes: EngineOptions::default().cache_bytes,
+            resident_bytes: EngineOptions::default().resident_bytes,
             busy_timeout: Duration::from_secs(60),
+            password: None,
         }
+    }
+
+    /// The password for a server, where the URL has none. Without either it is what the environment variable
+    /// `ATSDB_PASSWORD` holds, or the file that `ATSDB_PASSWORD_FILE` names.
+    pub fn password(mut self, password: impl Into<String>) -> Self {
+        self.password = Some(Secret::new(password));
+        self
     }
 
     /// What an acknowledged commit survives.
@@ -77,6 +94,12 @@ impl OpenOptions {
         self
     }
 
+    /// The most bytes that tables in memory take together; half of the machine's memory unless this says otherwise.
+    pub fn resident_bytes(mut self, resident_bytes: usize) -> Self {
+        self.resident_bytes = resident_bytes;
+        self
+    }
+
     /// How long a writer waits for another process's commit.
     pub fn busy_timeout(mut self, busy_timeout: Duration) -> Self {
         self.busy_timeout = busy_timeout;
@@ -86,6 +109,7 @@ impl OpenOptions {
     /// Opens the store.
     pub fn open(&self, url: &str) -> Result<Database> {
         let environment = Arc::new(SystemEnvironment);
+        let mut warnings = Vec::new();
         let store: Arc<dyn Store> = match Place::parse(url)? {
             Place::Memory => Arc::new(MemoryStore::new(environment.random()?)),
             Place::Sqlite(path) => {
@@ -97,10 +121,27 @@ impl OpenOptions {
                 };
                 Arc::new(SqliteStore::open(Path::new(path), &options)?)
             }
+            Place::Server(server) => {
+                let options = ServerOptions {
+                    durability: self.durability,
+                    create: self.create && !self.read_only,
+                    read_only: self.read_only,
+                    busy_timeout: self.busy_timeout,
+                };
+                let password =
+                    self.password.clone().map_or_else(password::from_environment, |given| Ok(Some(given)))?;
+                let (store, told) = match server {
+                    Server::Mysql => MysqlStore::open(url, password.as_ref(), &options)?,
+                    Server::Postgres => PostgresStore::open(url, password.as_ref(), &options)?,
+                };
+                warnings = told;
+                Arc::new(store)
+            }
         };
         let maintenance = self.maintenance && !self.read_only;
-        let options = EngineOptions { cache_bytes: self.cache_bytes, maintenance, environment };
-        Engine::new(store, options).map(Database::new)
+        let (cache_bytes, resident_bytes) = (self.cache_bytes, self.resident_bytes);
+        let options = EngineOptions { cache_bytes, resident_bytes, maintenance, environment };
+        Ok(Database::new(Engine::new(store, options)?, warnings))
     }
 }
 
@@ -109,7 +150,17 @@ impl OpenOptions {
 enum Place<'a> {
     Memory,
     Sqlite(&'a str),
+    Server(Server),
 }
+
+/// The kinds of servers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Server {
+    Mysql,
+    Postgres,
+}
+
+const HINT: &str = "use a path, sqlite:PATH, postgresql://USER@HOST/DATABASE, mariadb://USER@HOST/DATABASE or memory:";
 
 impl<'a> Place<'a> {
     fn parse(url: &'a str) -> Result<Self> {
@@ -121,13 +172,12 @@ impl<'a> Place<'a> {
                 Err(Error::usage(format!("memory: takes nothing after it, not {rest}")))
             }
             Some((scheme, rest)) if scheme == "sqlite" => Self::sqlite(rest.strip_prefix("//").unwrap_or(rest)),
-            Some((scheme, _)) if ["mysql", "mariadb", "postgresql", "postgres"].contains(&scheme.as_str()) => {
-                Err(Error::usage(format!("this version has no {scheme} store"))
-                    .with_hint("use a path, sqlite:PATH or memory:"))
+            Some((scheme, _)) if ["mysql", "mariadb"].contains(&scheme.as_str()) => Ok(Self::Server(Server::Mysql)),
+            Some((scheme, _)) if ["postgresql", "postgres"].contains(&scheme.as_str()) => {
+                Ok(Self::Server(Server::Postgres))
             }
             Some((scheme, rest)) if is_scheme(&scheme) && rest.starts_with("//") => {
-                Err(Error::usage(format!("unknown kind of store {scheme}:"))
-                    .with_hint("use a path, sqlite:PATH or memory:"))
+                Err(Error::usage(format!("unknown kind of store {scheme}:")).with_hint(HINT))
             }
             _ => Self::sqlite(url),
         }
@@ -135,7 +185,7 @@ impl<'a> Place<'a> {
 
     fn sqlite(path: &'a str) -> Result<Self> {
         if path.is_empty() {
-            return Err(Error::usage("the URL names no file").with_hint("use a path, sqlite:PATH or memory:"));
+            return Err(Error::usage("the URL names no file").with_hint(HINT));
         }
         if let Some((path, options)) = path.split_once('?') {
             return Err(Error::usage(format!("unknown options ?{options} of {path}"))
@@ -156,7 +206,9 @@ mod tests {
         assert_eq!(Place::parse("sqlite:/tmp/air.db").unwrap(), Place::Sqlite("/tmp/air.db"));
         assert_eq!(Place::parse("sqlite:///tmp/air.db").unwrap(), Place::Sqlite("/tmp/air.db"));
         assert_eq!(Place::parse("MEMORY:").unwrap(), Place::Memory);
-        for bad in ["", "sqlite:", "memory:x", "mysql://h/d", "oracle://h", "sqlite:a?b=c"] {
+        assert_eq!(Place::parse("MariaDB://h/d").unwrap(), Place::Server(Server::Mysql));
+        assert_eq!(Place::parse("postgresql://h/d").unwrap(), Place::Server(Server::Postgres));
+        for bad in ["", "sqlite:", "memory:x", "oracle://h", "sqlite:a?b=c"] {
             assert!(Place::parse(bad).is_err(), "{bad}");
         }
     }

@@ -68,6 +68,10 @@ pub struct TypedTable<R> {
 
 impl<R: Record> TypedTable<R> {
     pub(crate) fn new(engine: Engine, table: Table, wanted: &TableDefinition) -> Result<Self> {
+        if let Some(rollup) = &table.definition.rollup {
+            let message = format!("{} is a rollup of {}", table.definition.name, rollup.table);
+            return Err(Error::usage(message).with_hint("ask it with SQL: part of its rows may be computed only then"));
+        }
         check_same_columns(&table.definition, wanted)?;
         Ok(Self { engine, table, record: PhantomData })
     }

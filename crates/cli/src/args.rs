@@ -8,7 +8,7 @@ mod store;
 
 pub(crate) use demo::DemoArgs;
 pub(crate) use import::{DateOrderArg, ImportArgs, ImportFormat};
-pub(crate) use lab::{LabArgs, LabCommand, LabFormat, LabRunArgs};
+pub(crate) use lab::{LabAdviseArgs, LabArgs, LabCommand, LabFormat, LabReportArgs, LabRunArgs, LabServerArgs};
 pub(crate) use store::{QueryArgs, StoreArgs, WriteArgs};
 
 use crate::output::Format;
@@ -17,12 +17,13 @@ use clap_complete::Shell;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
-URL: a path (air.db), sqlite:PATH, or memory: for a store that ends with the program.
+URL: a path (air.db) or sqlite:PATH; postgresql://USER@HOST/DATABASE, mariadb:// or mysql:// for a store on a server;
+memory: for a store that ends with the program.
 
 Exit codes: 0 done, 1 usage, 2 store or run error, 3 SQL error, 130 interrupted.
 
 Environment, below the flags: ATSDB_URL (shell), ATSDB_DURABILITY, ATSDB_CACHE, ATSDB_MEMORY, ATSDB_TIMEOUT,
-NO_COLOR.
+ATSDB_PASSWORD or ATSDB_PASSWORD_FILE (of a server), NO_COLOR.
 
 Examples:
   atsdb import air.db weather weather.csv        load a file; the table is created from what it shows
@@ -30,7 +31,7 @@ Examples:
   atsdb air.db                                   the shell; .help tells its commands
   atsdb stats air.db                             rows, bytes, encodings";
 
-/// A time-series store in one SQLite file
+/// A time-series store in one SQLite file, or in a database of a server
 ///
 /// Without a command: the SQL shell, or SQL from stdin when that is no terminal.
 #[derive(Debug, Parser)]
@@ -72,6 +73,8 @@ pub(crate) enum Command {
     Recompress(ChangeArgs),
     /// Drop the slices that a table's retention no longer keeps
     Retain(ChangeArgs),
+    /// Compute now what is stale of a rollup, or of all
+    Rollup(RollupArgs),
     /// Read everything and report damage; exit code 2 when there is some
     Verify(ReportArgs),
     /// Measure databases side by side
@@ -115,7 +118,7 @@ Examples:
   atsdb sql air.db -p origin=JFK 'SELECT max(temp) FROM weather WHERE origin = $origin'
   atsdb sql air.db \"SELECT * FROM weather\" -o weather.parquet")]
 pub(crate) struct SqlArgs {
-    /// The store: a path, sqlite:PATH or memory:; created when it is not there
+    /// The store: a path or another URL; created when it is not there
     pub(crate) url: String,
     /// The statements; without them and without -f they come from stdin
     #[arg(conflicts_with = "file")]
@@ -156,7 +159,7 @@ Examples:
   atsdb export air.db -q \"SELECT * FROM weather WHERE origin = 'JFK'\" -o jfk.parquet
   atsdb export air.db weather --format csv | head")]
 pub(crate) struct ExportArgs {
-    /// The store: a path or sqlite:PATH
+    /// The store: a path or another URL
     pub(crate) url: String,
     /// The table to write, whole and in its stored order
     #[arg(required_unless_present = "query", conflicts_with = "query")]
@@ -189,7 +192,7 @@ pub(crate) enum ReportFormat {
 /// Verbs that read and report.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// The store: a path or sqlite:PATH
+    /// The store: a path or another URL
     pub(crate) url: String,
     /// One table [default: all]
     pub(crate) table: Option<String>,
@@ -207,6 +210,30 @@ pub(crate) struct ChangeArgs {
     pub(crate) report: ReportArgs,
     #[command(flatten)]
     pub(crate) write: WriteArgs,
+}
+
+/// `atsdb rollup`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A rollup answers right at any time: what is stale of it is computed when it is asked. Computed before, it is asked faster.
+
+Examples:
+  atsdb rollup air.db
+  atsdb rollup air.db hourly --format json")]
+pub(crate) struct RollupArgs {
+    /// The store: a path or sqlite:PATH
+    pub(crate) url: String,
+    /// One rollup [default: all]
+    pub(crate) rollup: Option<String>,
+    /// How the report is written
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) format: ReportFormat,
+    #[command(flatten)]
+    pub(crate) write: WriteArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) query_limits: QueryArgs,
 }
 
 /// `atsdb completions`.

@@ -55,6 +55,12 @@ pub(crate) fn print(error: &Error) {
     }
 }
 
+/// Writes what is no error but ought to be known.
+pub(crate) fn warn(text: &str) {
+    let (bold, plain) = if is_coloured() { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
+    eprintln!("{bold}warning:{plain} {text}");
+}
+
 /// Whether messages may have colours: on a terminal, and not against `NO_COLOR`.
 fn is_coloured() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())

@@ -3,6 +3,7 @@
 //! A flag goes before its environment variable, which goes before the default.
 
 use crate::args::{QueryArgs, StoreArgs, WriteArgs};
+use crate::failure;
 use crate::files::Files;
 use crate::quantity::{parse_bytes, parse_duration};
 use atsdb::sql::{Session, SessionOptions};
@@ -43,7 +44,11 @@ pub(crate) fn open(url: &str, access: Access, store: &StoreArgs, write: Option<&
     if let Some(bytes) = bytes_of("--cache", store.cache.as_deref())? {
         options = options.cache_bytes(bytes);
     }
-    options.open(url)
+    let database = options.open(url)?;
+    if access != Access::Read {
+        database.warnings().iter().for_each(|warning| failure::warn(warning));
+    }
+    Ok(database)
 }
 
 /// A session over an open store.

@@ -2,10 +2,11 @@
 
 use crate::schema::{ColumnId, TableId};
 use crate::slice::Slice;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A chunk's number in its store; never used again. Later commits have higher numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ChunkId(pub i64);
 
 /// A chunk's name for ever and everywhere: 128 random bits, made with it, kept by every copy. Its pages are

@@ -11,6 +11,7 @@ pub mod error;
 pub mod limits;
 pub mod name;
 pub mod retention;
+pub mod rollup;
 pub mod schema;
 pub mod slice;
 pub mod store;
@@ -21,7 +22,10 @@ pub use chunk::{Bound, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, ColumnSta
 pub use column_type::{ColumnType, MapWidth};
 pub use error::{Error, ErrorKind, Result};
 pub use retention::Retention;
-pub use schema::{Column, ColumnId, ConflictPolicy, Index, Table, TableDefinition, TableId, TimeColumn, Unique, View};
+pub use rollup::{Rollup, RollupState};
+pub use schema::{
+    Column, ColumnId, ConflictPolicy, InMemory, Index, Table, TableDefinition, TableId, TimeColumn, Unique, View,
+};
 pub use slice::{Slice, SliceWidth};
 pub use store::{Amendment, BatchId, Change, Durability, Guard, Outcome, Redefinition, Snapshot, StageId, Store};
 pub use time::{TimeRange, TimeUnit};

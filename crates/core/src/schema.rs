@@ -5,6 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{COLUMNS_MAX, INDEX_ID_MIN};
 use crate::name::{check_name, name_key, same_name, unknown_name};
 use crate::retention::Retention;
+use crate::rollup::Rollup;
 use crate::slice::{Slice, SliceWidth};
 use crate::time::{DAY_SECONDS, TimeUnit};
 use crate::value::Value;
@@ -113,6 +114,15 @@ pub struct Index {
     pub columns: Vec<ColumnId>,
 }
 
+/// Rows that live in the process and are gone with it; the store has only their table's definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InMemory {
+    /// The most bytes that the table takes, its indexes included; `None` is as much as the process may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_max: Option<u64>,
+}
+
 /// A view: a table that holds nothing, and is asked by a query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -158,12 +168,25 @@ pub struct TableDefinition {
     /// What becomes of rows that break it, unless the statement says otherwise.
     #[serde(default, skip_serializing_if = "is_default")]
     pub on_conflict: ConflictPolicy,
-    /// Membership filters.
+    /// Membership filters; of a table in memory hash indexes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indexes: Vec<Index>,
+    /// For a table whose rows live in the process: how.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<InMemory>,
     /// For a view: its query. A view has no columns of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<View>,
+    /// For a rollup: what its rows are computed from. Nobody else adds to it or changes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollup: Option<Rollup>,
+    /// For a table that has rollups: the one that notes which of its times were changed. Whoever removes a chunk, but
+    /// for [`retention`](Self::retention), adds to it in the same commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change_log: Option<TableId>,
+    /// For such a log: whose it is. It is shown to nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logs: Option<TableId>,
     /// Numbers of columns below this were given, also to columns that are gone.
     #[serde(default, skip_serializing_if = "is_default")]
     pub columns_given: u16,
@@ -189,7 +212,11 @@ impl TableDefinition {
             unique: Vec::new(),
             on_conflict: ConflictPolicy::Error,
             indexes: Vec::new(),
+            memory: None,
             view: None,
+            rollup: None,
+            change_log: None,
+            logs: None,
             columns_given: 0,
             indexes_given: 0,
         }
@@ -222,6 +249,15 @@ impl TableDefinition {
     /// The index of a name, compared without case.
     pub fn index(&self, name: &str) -> Option<&Index> {
         self.indexes.iter().find(|index| same_name(&index.name, name))
+    }
+
+    fn has_mapped(&self) -> bool {
+        self.columns.iter().any(|column| column.map.is_some())
+    }
+
+    /// Whether its rows live in the process.
+    pub fn is_in_memory(&self) -> bool {
+        self.memory.is_some()
     }
 
     /// Whether rows are checked against a key.
@@ -331,11 +367,19 @@ impl TableDefinition {
             (Some(_), Some(column)) if column.nullable || !column.column_type.can_be_time() => {
                 return Err(Error::internal(format!("table {}: {} cannot be the time", self.name, column.name)));
             }
+            _ if self.memory.is_some() && (self.retention.is_some() || self.has_mapped()) => {
+                let what = if self.retention.is_some() { "a retention" } else { "mapped columns" };
+                return Err(Error::usage(format!("table {} is in memory and has {what}", self.name))
+                    .with_hint("leave it out: that is for tables that are stored"));
+            }
             (None, _) if self.retention.is_some() => {
                 return Err(Error::usage(format!("table {} has a retention but no time column", self.name))
                     .with_hint("declare one: WITH (time = 'COLUMN')"));
             }
             _ => {}
+        }
+        if self.rollup.is_some() && self.time.is_none() {
+            return Err(Error::internal(format!("rollup {} has no time column", self.name)));
         }
         let keys = self.key.iter().chain(self.unique.iter().flat_map(|unique| &unique.columns));
         let mut keys = keys.chain(self.indexes.iter().flat_map(|index| &index.columns));

@@ -20,6 +20,7 @@ use atsdb_core::{
     BatchId, Change, Column, ConflictPolicy, Error, ErrorKind, MapWidth, NewChunk, Outcome, Result, StageId, Table,
     TableDefinition, TableId,
 };
+use atsdb_resident::Drafts;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -49,6 +50,8 @@ pub struct Batch {
     pub(crate) marks: Vec<Mark>,
     /// Rows of tables with keys, before they go on.
     pub(crate) keyed: KeyedTables,
+    /// What becomes of tables in memory.
+    pub(crate) drafts: Drafts,
     outstanding: usize,
     sender: Sender<Result<Option<NewChunk>>>,
     receiver: Receiver<Result<Option<NewChunk>>>,
@@ -77,6 +80,7 @@ impl Batch {
             changes: Changes::default(),
             marks: Vec::new(),
             keyed: KeyedTables::default(),
+            drafts: Drafts::default(),
             outstanding: 0,
             sender,
             receiver,
@@ -101,12 +105,23 @@ impl Batch {
 
     /// The same with another policy than the table's for rows whose key is there already.
     pub fn append_with(&mut self, table: &Table, rows: &RecordBatch, policy: ConflictPolicy) -> Result<()> {
+        self.check_writable(table)?;
         let columns = coerce(&table.definition, rows)?;
         let row_count = rows.num_rows();
         let shared = Arc::clone(&self.engine.shared);
         let writer = self.writer(table);
         let stored = writer.map_strings(&shared, columns)?;
         self.push_with(table, stored, row_count, policy)
+    }
+
+    /// Adds rows of which it is known that no other has their keys.
+    pub(crate) fn append_settled(&mut self, table: &Table, rows: &RecordBatch) -> Result<()> {
+        let columns = coerce(&table.definition, rows)?;
+        let row_count = rows.num_rows();
+        let shared = Arc::clone(&self.engine.shared);
+        let columns = self.writer(table).map_strings(&shared, columns)?;
+        let rows = self.stored_rows(table, columns, row_count)?;
+        self.push_settled(table, rows)
     }
 
     /// Values for one column, by position, in stored form. Types are converted where nothing is lost; strings of a
@@ -147,15 +162,23 @@ impl Batch {
         row_count: usize,
         policy: ConflictPolicy,
     ) -> Result<()> {
-        let writer = self.writer(table);
-        let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(row_count));
-        let rows =
-            RecordBatch::try_new_with_options(Arc::clone(&writer.schema), columns, &options).map_err(internal)?;
-        self.row_count += row_count as u64;
+        if table.definition.is_in_memory() {
+            self.row_count += row_count as u64;
+            return self.draft(table)?.append(columns, row_count, policy);
+        }
+        let rows = self.stored_rows(table, columns, row_count)?;
         match table.definition.has_unique() {
             true => self.push_keyed(table, rows, policy),
             false => self.push_rows(table, rows),
         }
+    }
+
+    fn stored_rows(&mut self, table: &Table, columns: Vec<ArrayRef>, row_count: usize) -> Result<RecordBatch> {
+        self.check_writable(table)?;
+        self.row_count += row_count as u64;
+        let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(row_count));
+        let schema = Arc::clone(&self.writer(table).schema);
+        RecordBatch::try_new_with_options(schema, columns, &options).map_err(internal)
     }
 
     /// Sends rows on their way into chunks.
@@ -172,8 +195,14 @@ impl Batch {
 
     /// Makes everything visible, in one step. With [`Outcome::Duplicate`] a batch of the same id had been
     /// committed before, and this one is dropped.
-    pub fn commit(self) -> Result<Outcome> {
-        self.commit_in_turn()
+    pub fn commit(mut self) -> Result<Outcome> {
+        let mut drafts = std::mem::take(&mut self.drafts);
+        if drafts.is_empty() {
+            return self.commit_in_turn();
+        }
+        let shared = Arc::clone(&self.engine.shared);
+        self.count_kept_out(drafts.settle()?);
+        drafts.commit(&shared.residents, || self.commit_in_turn(), |outcome| *outcome == Outcome::Committed)
     }
 
     /// One attempt to commit.
@@ -224,6 +253,7 @@ impl Batch {
     /// Turns every row that waits into chunks, and waits for their encoding.
     pub(crate) fn settle(&mut self) -> Result<()> {
         self.settle_keys()?;
+        self.log_removed()?;
         self.drain()?;
         while self.outstanding > 0 {
             self.receive()?;

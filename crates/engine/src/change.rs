@@ -21,6 +21,10 @@ pub(crate) struct Changes {
     base: Option<ReadSnapshot>,
     /// Chunks of the base that go.
     removed: BTreeMap<ChunkId, TableId>,
+    /// Those of them that their tables' logs do not tell of yet.
+    unlogged: Vec<(TableId, ChunkId)>,
+    /// The rollup that the batch computes, which nobody else may change.
+    pub(crate) refreshed: Option<TableId>,
     /// Tables of the base that go.
     dropped: Vec<TableId>,
     /// Tables that the batch's stage holds.
@@ -40,6 +44,7 @@ impl Changes {
 
     /// Moves everything into the change to commit.
     pub(crate) fn fill(&mut self, change: &mut Change) {
+        self.require_definitions();
         let dropped = &self.dropped;
         let removed = std::mem::take(&mut self.removed).into_iter().map(|(chunk, table)| (table, chunk));
         change.remove = removed.filter(|(table, _)| !dropped.contains(table)).collect();
@@ -49,9 +54,47 @@ impl Changes {
         self.base = None;
     }
 
+    /// A table of which chunks go must be defined as the batch knows it: one that got a log meanwhile would miss that
+    /// they went.
+    fn require_definitions(&mut self) {
+        let Some(base) = &self.base else { return };
+        let tables: BTreeSet<TableId> = self.removed.values().copied().collect();
+        for table in base.tables().iter().filter(|table| tables.contains(&table.id) && table.definition.time.is_some())
+        {
+            if !self.dropped.contains(&table.id) && !self.redefined.contains_key(&table.id) {
+                let (from, to) = (table.definition.clone(), table.definition.clone());
+                self.redefined.insert(table.id, Redefinition { table: table.id, from, to });
+            }
+        }
+    }
+
+    /// Whether chunks go that no log tells of yet.
+    pub(crate) fn has_unlogged(&self) -> bool {
+        !self.unlogged.is_empty()
+    }
+
+    /// These chunks, by table; they are none then.
+    pub(crate) fn take_unlogged(&mut self) -> BTreeMap<TableId, Vec<ChunkId>> {
+        let mut by_table: BTreeMap<TableId, Vec<ChunkId>> = BTreeMap::new();
+        for (table, chunk) in self.unlogged.drain(..) {
+            by_table.entry(table).or_default().push(chunk);
+        }
+        by_table
+    }
+
+    /// The store as the batch saw it first, if it looked.
+    pub(crate) fn looked_at(&self) -> Option<&ReadSnapshot> {
+        self.base.as_ref()
+    }
+
     /// The tables that go with the commit.
     pub(crate) fn dropped(&self) -> &[TableId] {
         &self.dropped
+    }
+
+    /// Notes that a table of the base goes.
+    pub(crate) fn note_dropped(&mut self, table: TableId) {
+        self.dropped.push(table);
     }
 
     /// Notes a table that the stage holds.
@@ -104,12 +147,13 @@ impl Changes {
         self.created.iter().any(|created| created.id == table)
     }
 
-    fn tables(&self, base: &ReadSnapshot) -> Vec<Table> {
+    pub(crate) fn tables(&self, base: &ReadSnapshot) -> Vec<Table> {
         let visible = base.tables().iter().filter(|table| !self.dropped.contains(&table.id)).map(|table| {
             let definition = self.redefined.get(&table.id).map_or(&table.definition, |change| &change.to);
             Table { id: table.id, definition: definition.clone() }
         });
-        visible.chain(self.created.iter().cloned()).collect()
+        let created = self.created.iter().filter(|table| table.definition.logs.is_none());
+        visible.chain(created.cloned()).collect()
     }
 }
 
@@ -125,15 +169,22 @@ impl Batch {
         let shared = Arc::clone(&self.engine.shared);
         let tables = self.changes.tables(&base);
         let stage = match self.stage {
-            Some(stage) => Some(Staged::look(shared.store.as_ref(), stage, &tables)?),
+            Some(stage) => {
+                let all: Vec<Table> = tables.iter().chain(&base.inner.logs).cloned().collect();
+                Some(Staged::look(shared.store.as_ref(), stage, &all)?)
+            }
             None => None,
         };
+        let (logs, staged) = (base.inner.logs.clone(), stage.as_ref().map(Staged::chunks).cloned().unwrap_or_default());
         // No visible chunk has the number of a staged one.
         let removed: BTreeSet<ChunkId> = self.changes.removed.keys().chain(&self.changes.hidden).copied().collect();
         let own = self.own.clone();
         let store = Arc::clone(&shared.store);
+        let residents = self.drafts.over(&base.inner.residents);
         let overlay = Overlay { store, base, stage, tables: tables.clone(), removed, own };
-        Ok(ReadSnapshot { inner: Arc::new(Inner { store: Box::new(overlay), tables, shared }) })
+        Ok(ReadSnapshot {
+            inner: Arc::new(Inner { store: Box::new(overlay), tables, logs, staged, shared, residents }),
+        })
     }
 
     /// The tables as [`snapshot`](Self::snapshot) would give them; rows that wait go on waiting.
@@ -145,6 +196,7 @@ impl Batch {
     /// A chunk of [`snapshot`](Self::snapshot) goes, and its successor comes. If somebody else changes the chunk before
     /// the commit, that is [`ErrorKind::Conflict`].
     pub fn replace(&mut self, table: &Table, chunk: ChunkId, successor: Option<NewChunk>) -> Result<()> {
+        self.check_writable(table)?;
         self.keyed.note_rewritten(table.id);
         self.remove_chunk(table.id, chunk)?;
         match successor {
@@ -155,6 +207,10 @@ impl Batch {
 
     /// Removes all rows of a table, without reading them, and says how many there were.
     pub fn truncate(&mut self, table: &Table) -> Result<u64> {
+        self.check_writable(table)?;
+        if table.definition.is_in_memory() {
+            return self.draft(table)?.truncate();
+        }
         let snapshot = self.snapshot()?;
         let mut row_count = 0;
         for entry in snapshot.inner.store.chunks(table.id, TimeRange::ALL)? {
@@ -164,10 +220,12 @@ impl Batch {
         Ok(row_count)
     }
 
-    /// Drops a table with all its rows.
+    /// Drops a table with all its rows. Its rollups must have gone before.
     pub fn drop_table(&mut self, table: &Table) -> Result<()> {
         self.settle()?;
+        self.leave_rollups(table)?;
         self.forget_rows(table.id);
+        self.drafts.drop_table(table.id);
         if self.uncreate(table)? {
             return Ok(());
         }
@@ -200,6 +258,7 @@ impl Batch {
         }
         let visible = base.tables().iter().find(|visible| visible.id == table.id);
         let from = visible.ok_or_else(|| Error::not_found(format!("table {} is gone", table.definition.name)))?;
+        self.redefine_resident(table, &to)?;
         let change = Redefinition { table: table.id, from: from.definition.clone(), to: to.clone() };
         self.changes.redefined.insert(table.id, change);
         Ok(Table { id: table.id, definition: to })
@@ -226,10 +285,10 @@ impl Batch {
     }
 
     fn is_untouched(&self) -> bool {
-        self.changes.is_empty() && self.stage.is_none() && self.own.is_empty()
+        self.changes.is_empty() && self.stage.is_none() && self.own.is_empty() && self.drafts.is_empty()
     }
 
-    fn remove_chunk(&mut self, table: TableId, chunk: ChunkId) -> Result<()> {
+    pub(crate) fn remove_chunk(&mut self, table: TableId, chunk: ChunkId) -> Result<()> {
         if chunk.0 < 0 {
             self.own.retain(|own| own.id != chunk);
             return Ok(());
@@ -242,6 +301,7 @@ impl Batch {
             }
         }
         self.changes.removed.insert(chunk, table);
+        self.changes.unlogged.push((table, chunk));
         Ok(())
     }
 
@@ -257,11 +317,16 @@ impl Batch {
 
     /// A table that the batch itself made is made again, as long as it is empty.
     fn recreate(&mut self, table: &Table, to: &TableDefinition) -> Result<Table> {
-        let is_empty = self.snapshot()?.inner.store.chunks(table.id, TimeRange::ALL)?.is_empty();
+        let snapshot = self.snapshot()?;
+        let is_empty = match table.definition.is_in_memory() {
+            true => snapshot.resident(table)?.row_count() == 0,
+            false => snapshot.inner.store.chunks(table.id, TimeRange::ALL)?.is_empty(),
+        };
         if !is_empty {
             let message = format!("table {} was made by the same transaction and holds rows", table.definition.name);
             return Err(Error::new(ErrorKind::Sql, message).with_hint("COMMIT before changing it"));
         }
+        self.drafts.drop_table(table.id);
         self.uncreate(table)?;
         self.create_table(to)
     }

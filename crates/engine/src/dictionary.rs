@@ -3,9 +3,10 @@
 //! Only what the store has committed is in here, and the store never changes an index, so that nothing here is
 //! ever wrong; it may only be behind, and is then extended.
 
+use crate::batch::Batch;
 use arrow::array::{Array, StringArray};
 use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
-use atsdb_core::{ColumnId, Error, ErrorKind, MapWidth, Result, Snapshot, Store, TableId};
+use atsdb_core::{Column, ColumnId, Error, ErrorKind, MapWidth, Result, Snapshot, Store, Table, TableId};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -133,4 +134,16 @@ fn extend(known: &StringArray, more: &[Vec<u8>]) -> Result<StringArray> {
     let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
     StringArray::try_new(offsets, Buffer::from_vec(bytes), None)
         .map_err(|error| Error::corrupt("it holds bytes that are no UTF-8").with_source(error))
+}
+
+impl Batch {
+    /// How many strings the dictionary of a mapped column has by now.
+    pub fn mapped_count(&self, table: &Table, column: &Column) -> Result<usize> {
+        let store = &self.engine.shared.store;
+        let snapshot = match self.stage.filter(|_| self.changes.has_created(table.id)) {
+            Some(stage) => store.stage_snapshot(stage)?,
+            None => store.snapshot()?,
+        };
+        Ok(snapshot.mapping(table.id, column.id, 0)?.len())
+    }
 }

@@ -7,19 +7,23 @@ use crate::commit::Committer;
 use crate::dictionary::Dictionaries;
 use crate::environment::{Environment, SystemEnvironment};
 use crate::keys::Turns;
-use crate::maintenance::Maintenance;
+use crate::maintenance::{Chore, Maintenance};
+use crate::resident::half_of_memory;
 use crate::snapshot::ReadSnapshot;
 use crate::workers::Workers;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{BatchId, Result, Store, Table, TableDefinition};
+use atsdb_resident::{Residents, Seed};
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// How an engine works.
 pub struct EngineOptions {
     /// The most bytes of decoded columns that are kept for the next reader.
     pub cache_bytes: usize,
+    /// The most bytes that tables in memory take, together.
+    pub resident_bytes: usize,
     /// Whether slices are sealed, expired ones dropped and space given back by a thread in the background.
     pub maintenance: bool,
     /// The clock and the source of random bits.
@@ -27,16 +31,24 @@ pub struct EngineOptions {
 }
 
 impl Default for EngineOptions {
-    /// 64 MiB of cache, maintenance on, the operating system's clock.
+    /// 64 MiB of cache, half of the machine's memory for tables that live there, maintenance on, the operating system's
+    /// clock.
     fn default() -> Self {
-        Self { cache_bytes: 64 << 20, maintenance: true, environment: Arc::new(SystemEnvironment) }
+        Self {
+            cache_bytes: 64 << 20,
+            resident_bytes: half_of_memory(),
+            maintenance: true,
+            environment: Arc::new(SystemEnvironment),
+        }
     }
 }
 
 impl fmt::Debug for EngineOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { cache_bytes, maintenance, .. } = self;
-        f.debug_struct("EngineOptions").field("cache_bytes", cache_bytes).field("maintenance", maintenance).finish()
+        let Self { cache_bytes, resident_bytes, maintenance, .. } = self;
+        let mut shown = f.debug_struct("EngineOptions");
+        shown.field("cache_bytes", cache_bytes).field("resident_bytes", resident_bytes);
+        shown.field("maintenance", maintenance).finish()
     }
 }
 
@@ -60,6 +72,11 @@ pub(crate) struct Shared {
     pub(crate) own_chunks: AtomicI64,
     /// Whose turn it is to commit rows with keys.
     pub(crate) turns: Turns,
+    /// What the background thread does for the layer above.
+    pub(crate) chore: OnceLock<Arc<dyn Chore>>,
+    /// Tables whose rows live in this process.
+    pub(crate) residents: Residents,
+    pub(crate) resident_bytes: usize,
 }
 
 impl Shared {
@@ -78,6 +95,8 @@ impl fmt::Debug for Engine {
 impl Engine {
     /// An engine over a store.
     pub fn new(store: Arc<dyn Store>, options: EngineOptions) -> Result<Self> {
+        let seed = Seed::new(options.environment.hash_seed()?);
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let shared = Arc::new(Shared {
             store,
             environment: options.environment,
@@ -87,6 +106,9 @@ impl Engine {
             cache: ColumnCache::new(options.cache_bytes),
             own_chunks: AtomicI64::new(0),
             turns: Turns::default(),
+            chore: OnceLock::new(),
+            residents: Residents::new(seed, threads),
+            resident_bytes: options.resident_bytes,
         });
         let maintenance = if options.maintenance { Some(Arc::new(Maintenance::start(&shared)?)) } else { None };
         Ok(Self { shared, maintenance })
@@ -104,7 +126,9 @@ impl Engine {
 
     /// The tables there are, by number.
     pub fn tables(&self) -> Result<Vec<Table>> {
-        self.shared.store.snapshot()?.tables()
+        let mut tables = self.shared.store.snapshot()?.tables()?;
+        tables.retain(|table| table.definition.logs.is_none());
+        Ok(tables)
     }
 
     /// The table of a name, compared without case.
@@ -119,7 +143,14 @@ impl Engine {
 
     /// Drops a table with all its rows, and gives back what it occupied.
     pub fn drop_table(&self, table: &Table) -> Result<()> {
-        self.shared.store.drop_table(table.id)?;
+        if table.definition.rollup.is_some() || table.definition.change_log.is_some() {
+            let mut batch = self.batch(None);
+            batch.drop_table(table)?;
+            batch.commit()?;
+        } else {
+            self.shared.store.drop_table(table.id)?;
+        }
+        self.shared.residents.forget(table.id);
         self.shared.dictionaries.forget(table.id);
         self.give_back();
         Ok(())
@@ -150,6 +181,16 @@ impl Engine {
     /// How the cache of decoded columns does.
     pub fn cache_stats(&self) -> CacheStats {
         self.shared.cache.stats()
+    }
+
+    /// Gives the background thread work of the layer above, done with each look; the first that is given stays.
+    pub fn set_chore(&self, chore: Arc<dyn Chore>) {
+        let _ = self.shared.chore.set(chore);
+    }
+
+    /// Milliseconds since the Unix epoch, by the engine's clock.
+    pub fn now_ms(&self) -> i64 {
+        self.shared.environment.now_ms()
     }
 
     /// Tells the background thread that there may be something to do.

@@ -11,6 +11,11 @@ pub trait Environment: Send + Sync {
     /// 128 random bits, never the same twice.
     fn random(&self) -> Result<[u8; 16]>;
 
+    /// Secret bits that hashes in memory depend on; no answer does.
+    fn hash_seed(&self) -> Result<[u8; 16]> {
+        SystemEnvironment.random()
+    }
+
     /// A new chunk's name.
     fn chunk_uid(&self) -> Result<ChunkUid> {
         self.random().map(ChunkUid)

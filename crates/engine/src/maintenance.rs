@@ -24,6 +24,14 @@ const FRESH_CHUNKS_MAX: usize = 64;
 const RESLICED_MAX: usize = 64;
 const LEASE: &str = "maintenance";
 
+/// Work of the layer above that the thread does while it holds the lease: whoever sees a store without that layer leaves
+/// it to those who have it.
+pub trait Chore: Send + Sync {
+    /// One look at everything; whether another should follow soon. `go_on` says between two steps whether the lease is
+    /// still held and the engine in use.
+    fn look(&self, engine: &Engine, go_on: &dyn Fn() -> bool) -> Result<bool>;
+}
+
 /// The thread. Dropping it ends the thread, between two slices.
 pub(crate) struct Maintenance {
     nudge: Option<SyncSender<()>>,
@@ -94,13 +102,16 @@ impl Caretaker {
             self.seen.clear();
             return Ok(false);
         }
+        // What it meets with does not stop the rest; whoever asks for its work gets the error itself.
+        let go_on = || self.has_lease(shared).unwrap_or(false) && !is_over(nudges);
+        let chore_waits = shared.chore.get().is_some_and(|chore| chore.look(engine, &go_on).unwrap_or(false));
         retain_tables(shared, None)?;
         let mut resliced = 0;
         for table in engine.tables()? {
             resliced += reslice(engine, &table, RESLICED_MAX)?.0;
         }
         let due = self.due_slices(engine)?;
-        let waiting = !self.seen.is_empty() || resliced > 0;
+        let waiting = !self.seen.is_empty() || resliced > 0 || chore_waits;
         for (table, slice_start, newest) in due {
             if !self.has_lease(shared)? || is_over(nudges) {
                 return Ok(true);

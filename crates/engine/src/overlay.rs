@@ -36,6 +36,11 @@ impl Staged {
         Ok(Self { snapshot, tables: own, chunks })
     }
 
+    /// The chunks in it.
+    pub(crate) fn chunks(&self) -> &BTreeSet<ChunkId> {
+        &self.chunks
+    }
+
     /// Whether a chunk lies in it. No visible chunk has the number of a staged one.
     pub(crate) fn holds(&self, chunk: ChunkId) -> bool {
         self.chunks.contains(&chunk)

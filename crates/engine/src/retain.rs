@@ -1,4 +1,5 @@
-//! Retention: slices that lie wholly before what a table keeps are dropped, without reading them.
+//! Retention: slices that lie wholly before what a table keeps are dropped, without reading them. A table that has
+//! rollups keeps them until these are closed for their times.
 
 use crate::engine::{Engine, Shared};
 use atsdb_core::{Change, ChunkEntry, ErrorKind, Result, Table, TimeRange};
@@ -27,10 +28,11 @@ pub(crate) fn retain_tables(shared: &Shared, table: Option<&Table>) -> Result<Re
     let snapshot = shared.store.snapshot()?;
     let now_ms = shared.environment.now_ms();
     let mut report = RetainReport::default();
-    for table in snapshot.tables()?.iter().filter(|other| table.is_none_or(|table| table.id == other.id)) {
+    let tables = snapshot.tables()?;
+    for table in tables.iter().filter(|other| table.is_none_or(|table| table.id == other.id)) {
         let definition = &table.definition;
         let (Some(retention), Some(time)) = (definition.retention, definition.time) else { continue };
-        let cutoff = retention.cutoff(now_ms, time.unit);
+        let cutoff = closed_before(&tables, table, retention.cutoff(now_ms, time.unit));
         let expired = |entry: &ChunkEntry| definition.slice_of(entry.time_min).last < cutoff && entry.time_max < cutoff;
         let range = TimeRange { start: None, end: Some(cutoff) };
         for entry in snapshot.chunks(table.id, range)?.iter().filter(|entry| expired(entry)) {
@@ -48,4 +50,11 @@ pub(crate) fn retain_tables(shared: &Shared, table: Option<&Table>) -> Result<Re
         }
     }
     Ok(report)
+}
+
+/// Rows that a rollup does not have yet stay.
+fn closed_before(tables: &[Table], table: &Table, cutoff: i64) -> i64 {
+    let rollups = tables.iter().filter_map(|other| other.definition.rollup.as_ref());
+    let of_table = rollups.filter(|rollup| rollup.source == table.id);
+    of_table.map(|rollup| rollup.state.closed_before.unwrap_or(i64::MIN)).fold(cutoff, i64::min)
 }

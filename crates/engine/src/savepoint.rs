@@ -8,6 +8,7 @@ use crate::change::Changes;
 use crate::overlay::OwnChunk;
 use atsdb_core::name::same_name;
 use atsdb_core::{ChunkId, Error, ErrorKind, Result, StageId, TableId, TimeRange};
+use atsdb_resident::Drafts;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ pub(crate) struct Mark {
     own: Vec<OwnChunk>,
     own_bytes: usize,
     changes: Changes,
+    drafts: Drafts,
     staged: BTreeSet<ChunkId>,
     row_count: u64,
 }
@@ -27,9 +29,9 @@ impl Batch {
     pub fn mark(&mut self, name: &str) -> Result<()> {
         self.settle()?;
         let staged = self.staged()?;
-        let (own, changes) = (self.own.clone(), self.changes.clone());
+        let (own, changes, drafts) = (self.own.clone(), self.changes.clone(), self.drafts.clone());
         let (own_bytes, row_count) = (self.own_bytes, self.row_count);
-        self.marks.push(Mark { name: name.to_owned(), own, own_bytes, changes, staged, row_count });
+        self.marks.push(Mark { name: name.to_owned(), own, own_bytes, changes, drafts, staged, row_count });
         Ok(())
     }
 
@@ -58,7 +60,7 @@ impl Batch {
         }
         self.marks.truncate(at + 1);
         (self.own, self.own_bytes, self.row_count) = (mark.own, mark.own_bytes, mark.row_count);
-        self.changes = mark.changes;
+        (self.changes, self.drafts) = (mark.changes, mark.drafts);
         Ok(at + 1)
     }
 

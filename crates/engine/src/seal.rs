@@ -8,6 +8,7 @@ use crate::engine::{Engine, Shared};
 use crate::membership::index_columns;
 use crate::missing::missing_array;
 use crate::reslice::reslice;
+use crate::rollup::news_of_sealing;
 use crate::series_key::choose_key;
 use crate::slice_buffer::{internal, times_from};
 use crate::snapshot::{Inner, ReadSnapshot};
@@ -180,7 +181,8 @@ fn seal_group(engine: &Engine, snapshot: &ReadSnapshot, table: &Table, group: &[
         conflicts: 0,
     };
     let remove: Vec<(_, ChunkId)> = group.iter().map(|entry| (table.id, entry.id)).collect();
-    let change = Change { add: new, remove, ..Default::default() };
+    let add = new.into_iter().chain(news_of_sealing(snapshot, table, group)?).collect();
+    let change = Change { add, remove, ..Default::default() };
     shared.committer.commit(shared.store.as_ref(), change, shared.environment.now_ms())?;
     Ok(report)
 }

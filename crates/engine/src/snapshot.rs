@@ -4,7 +4,9 @@ use crate::engine::{Engine, Shared, find_table};
 use crate::scan::{Scan, ScanRequest};
 use arrow::array::ArrayRef;
 use atsdb_codec::{decode_descriptor, decode_page, stored_type};
-use atsdb_core::{ChunkDescriptor, ChunkEntry, Column, Error, Result, Snapshot, Table};
+use atsdb_core::{ChunkDescriptor, ChunkEntry, ChunkId, Column, Error, Result, Snapshot, Table};
+use atsdb_resident::ResidentSnapshot;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -17,7 +19,12 @@ pub struct ReadSnapshot {
 pub(crate) struct Inner {
     pub(crate) store: Box<dyn Snapshot>,
     pub(crate) tables: Vec<Table>,
+    /// The change logs, which are tables too, but shown to nobody.
+    pub(crate) logs: Vec<Table>,
+    /// Chunks that are the batch's whose state this is, and lie in its stage.
+    pub(crate) staged: BTreeSet<ChunkId>,
     pub(crate) shared: Arc<Shared>,
+    pub(crate) residents: ResidentSnapshot,
 }
 
 impl fmt::Debug for ReadSnapshot {
@@ -29,8 +36,10 @@ impl fmt::Debug for ReadSnapshot {
 impl ReadSnapshot {
     pub(crate) fn take(engine: &Engine) -> Result<Self> {
         let store = engine.shared.store.snapshot()?;
-        let tables = store.tables()?;
-        Ok(Self { inner: Arc::new(Inner { store, tables, shared: Arc::clone(&engine.shared) }) })
+        let (logs, tables) = store.tables()?.into_iter().partition(|table| table.definition.logs.is_some());
+        let (staged, shared) = (BTreeSet::new(), Arc::clone(&engine.shared));
+        let residents = shared.residents.snapshot();
+        Ok(Self { inner: Arc::new(Inner { store, tables, logs, staged, shared, residents }) })
     }
 
     /// The tables, by number.
@@ -45,7 +54,13 @@ impl ReadSnapshot {
 
     /// Plans a read: which chunks, which columns.
     pub fn scan(&self, table: &Table, request: &ScanRequest) -> Result<Scan> {
-        Scan::plan(self, table, request)
+        match table.definition.is_in_memory() {
+            true => {
+                Err(Error::usage(format!("table {} is in memory: no chunks of it are read", table.definition.name))
+                    .with_hint("read it by SQL, or by ReadSnapshot::resident"))
+            }
+            false => Scan::plan(self, table, request),
+        }
     }
 }
 

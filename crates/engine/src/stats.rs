@@ -1,6 +1,7 @@
 //! What a table occupies and how its chunks stand.
 
 use crate::engine::Engine;
+use crate::resident::resident_stats;
 use crate::snapshot::ReadSnapshot;
 use atsdb_codec::encoding_name;
 use atsdb_core::{ChunkEntry, ColumnType, Index, MapWidth, Result, Table, TimeRange};
@@ -126,6 +127,9 @@ fn new_slice(table: &Table, entry: &ChunkEntry) -> SliceStats {
 }
 
 fn table_stats(snapshot: &ReadSnapshot, table: &Table, bytes: u64) -> Result<TableStats> {
+    if table.definition.is_in_memory() {
+        return resident_stats(snapshot, table);
+    }
     let definition = &table.definition;
     let entries = snapshot.inner.store.chunks(table.id, TimeRange::ALL)?;
     let mut encodings: Vec<BTreeMap<u8, u64>> = vec![BTreeMap::new(); definition.columns.len()];

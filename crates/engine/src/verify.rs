@@ -32,7 +32,8 @@ impl Engine {
     pub fn verify(&self, table: Option<&Table>) -> Result<VerifyReport> {
         let mut report = VerifyReport { findings: self.shared.store.verify()?, ..Default::default() };
         let snapshot = self.snapshot()?;
-        let wanted = snapshot.tables().iter().filter(|other| table.is_none_or(|table| table.id == other.id));
+        let all = snapshot.tables().iter().chain(&snapshot.inner.logs);
+        let wanted = all.filter(|other| table.is_none_or(|table| table.id == other.id));
         for table in wanted {
             report.tables += 1;
             match snapshot.inner.store.chunks(table.id, TimeRange::ALL) {

@@ -27,11 +27,14 @@ mod planner;
 mod read;
 mod record;
 mod run;
+mod single;
 mod source;
 mod time_choice;
 mod time_text;
 
 pub use options::{DateOrder, Format, Input, Options, Progress, Report, SKIPPED_SHOWN_MAX, Sink, Skipped};
+
+pub use single::SingleColumn;
 
 use atsdb_core::{Error, Result, TableDefinition};
 use source::Source;

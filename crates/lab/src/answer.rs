@@ -56,7 +56,13 @@ impl Answer {
 
     /// The number that stands for it.
     pub fn hash(&self) -> AnswerHash {
-        let mut lines: Vec<String> = self.rows.iter().map(|row| line(row)).collect();
+        self.hash_to(9)
+    }
+
+    /// The number that stands for it when only so many digits of a floating point number count, at least one: for
+    /// columns that some contestants hold in four bytes.
+    pub fn hash_to(&self, digits: usize) -> AnswerHash {
+        let mut lines: Vec<String> = self.rows.iter().map(|row| line(row, digits)).collect();
         lines.sort_unstable();
         let mut hash = 0xCBF2_9CE4_8422_2325_u64;
         for byte in lines.iter().flat_map(|line| line.bytes().chain([b'\n'])) {
@@ -66,13 +72,13 @@ impl Answer {
     }
 }
 
-fn line(row: &[Cell]) -> String {
+fn line(row: &[Cell], digits: usize) -> String {
     let texts: Vec<String> = row
         .iter()
         .map(|cell| match cell {
             Cell::Null => "NULL".to_owned(),
             Cell::Integer(value) => value.to_string(),
-            Cell::Float(value) => format!("{value:.8e}"),
+            Cell::Float(value) => format!("{value:.0$e}", digits.saturating_sub(1)),
             Cell::Text(value) => format!("{value:?}"),
         })
         .collect();

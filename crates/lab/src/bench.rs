@@ -1,11 +1,13 @@
 //! What a workload measures with: the clock, the memory, and where figures go.
 
-use crate::answer::Answer;
-use crate::contestant::Place;
+use crate::advise::AdviseInput;
+use crate::answer::{Answer, AnswerHash};
+use crate::contestant::{Place, Session, Tuning};
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::measure::{Figure, Spread};
 use crate::process;
+use crate::server::ServerAddress;
 use atsdb::Durability;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -23,8 +25,16 @@ pub struct Bench<'a> {
     pub seed: u64,
     /// What commits survive.
     pub durability: Durability,
+    /// Whose settings.
+    pub tuning: Tuning,
     /// An empty folder.
     pub directory: PathBuf,
+    /// What the names of its databases on the server begin with.
+    pub database_prefix: String,
+    /// The server, for who asked for one.
+    pub server: Option<ServerAddress>,
+    /// The file that advice is asked on.
+    pub input: Option<AdviseInput>,
     /// The command that starts this program and ends it at once.
     pub start_command: Vec<String>,
     /// Takes the events; says `false` to stop.
@@ -40,7 +50,19 @@ impl Bench<'_> {
     pub fn place(&self, name: &str) -> Result<Place, Failure> {
         let directory = self.directory.join(name);
         std::fs::create_dir_all(&directory).map_err(Failure::broken)?;
-        Ok(Place { directory, durability: self.durability })
+        let lower = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' };
+        let database = format!("{}_{}", self.database_prefix, name.chars().map(lower).collect::<String>());
+        let (durability, tuning, server) = (self.durability, self.tuning, self.server.clone());
+        Ok(Place { directory, durability, tuning, database, server })
+    }
+
+    /// Says with which settings a contestant runs, and what its commits really survive: before its first figure.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Interrupted`] when the caller wants to stop.
+    pub fn opened(&mut self, session: &dyn Session) -> Result<(), Failure> {
+        self.tell(Event::Opened { settings: session.settings(), tier: session.tier() })
     }
 
     /// Says what is going on.
@@ -73,9 +95,14 @@ impl Bench<'_> {
         work: impl FnOnce() -> Result<(Figure, T), Failure>,
     ) -> Result<Option<T>, Failure> {
         process::forget_memory_peak();
+        let server = Helpers::of(self.server.as_ref());
+        let cpu_seconds = process::cpu_seconds();
         match work() {
             Ok((mut figure, rest)) => {
                 figure.memory_peak_bytes = process::memory_peak_bytes();
+                let spent = process::cpu_seconds().zip(cpu_seconds);
+                figure.cpu_seconds = spent.map(|(after, before)| (after - before).max(0.0));
+                server.usage_since(&mut figure);
                 self.record(measure, figure)?;
                 Ok(Some(rest))
             }
@@ -96,28 +123,75 @@ impl Bench<'_> {
     /// # Errors
     ///
     /// [`Failure::Interrupted`] when the caller wants to stop.
-    pub fn query(&mut self, measure: &str, mut run: impl FnMut() -> Result<Answer, Failure>) -> Result<(), Failure> {
+    pub fn query(&mut self, measure: &str, run: impl FnMut() -> Result<Answer, Failure>) -> Result<(), Failure> {
+        self.query_to(measure, Answer::hash, run)
+    }
+
+    /// As [`query`](Self::query); `hash` says what counts as the same answer.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Interrupted`] when the caller wants to stop.
+    pub fn query_to(
+        &mut self,
+        measure: &str,
+        hash: impl Fn(&Answer) -> AnswerHash,
+        mut run: impl FnMut() -> Result<Answer, Failure>,
+    ) -> Result<(), Failure> {
         self.attempt(measure, || {
             let begin = Instant::now();
-            let answer = run()?.hash();
+            let answer = hash(&run()?);
             let first = milliseconds(begin.elapsed());
             let mut warm = Vec::new();
             while warm.len() < WARM_RUNS && begin.elapsed() < QUERY_TIME_MAX {
                 let begin = Instant::now();
                 let again = run()?;
                 warm.push(milliseconds(begin.elapsed()));
-                if again.hash() != answer {
+                if hash(&again) != answer {
                     return Err(Failure::wrong("the answer changed from one run to the next"));
                 }
             }
             let value = Spread::of(&warm).map_or(first, |spread| spread.median);
-            Ok((Figure { value, first: Some(first), answer: Some(answer), memory_peak_bytes: None }, ()))
+            Ok((Figure { first: Some(first), answer: Some(answer), ..Figure::of(value) }, ()))
         })
         .map(drop)
     }
 
     fn tell(&mut self, event: Event) -> Result<(), Failure> {
         if (self.sink)(event) { Ok(()) } else { Err(Failure::Interrupted) }
+    }
+}
+
+/// The processes that do a contestant's work outside this one: its server, or what it started.
+struct Helpers {
+    before: Vec<(u32, f64)>,
+}
+
+impl Helpers {
+    /// As they are now; their memory's peak begins anew.
+    fn of(server: Option<&ServerAddress>) -> Self {
+        let roots = match server {
+            Some(server) => server.process.into_iter().collect(),
+            None => process::descendants(),
+        };
+        let usage = |root: u32| {
+            process::forget_memory_peak_of_tree(root);
+            Some((root, process::usage_of_tree(root)?.cpu_seconds))
+        };
+        Self { before: roots.into_iter().filter_map(usage).collect() }
+    }
+
+    fn usage_since(&self, figure: &mut Figure) {
+        let usages = self.before.iter().filter_map(|(root, before)| Some((process::usage_of_tree(*root)?, before)));
+        let (mut seconds, mut bytes) = (0.0, 0);
+        for (usage, before) in usages {
+            seconds += (usage.cpu_seconds - before).max(0.0);
+            bytes += usage.memory_peak_bytes;
+        }
+        if !self.before.is_empty() {
+            figure.server_cpu_seconds = Some(seconds);
+            figure.server_memory_peak_bytes = Some(bytes);
+        }
     }
 }
 

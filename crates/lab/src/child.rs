@@ -5,6 +5,7 @@ use crate::event::{Event, Job};
 use crate::failure::Failure;
 use crate::{contestants, workloads};
 use atsdb::{Durability, Error, ErrorKind, Result};
+use std::collections::HashSet;
 use std::io::{Read, Write};
 
 /// The first argument by which this program knows that it is to call [`run_child`].
@@ -43,22 +44,39 @@ pub fn run_child() -> Result<()> {
 ///
 /// A job that names what is not there.
 pub(crate) fn run_job(job: &Job, sink: &mut dyn FnMut(Event) -> bool) -> Result<()> {
-    let workload = crate::run::find("workload", &job.workload, workloads::all(), |workload| workload.name())?;
+    let workload =
+        crate::run::find("workload", &job.workload, workloads::all_and_advise(), |workload| workload.name())?;
     let contestant =
         crate::run::find("contestant", &job.contestant, contestants::all(), |contestant| contestant.name())?;
+    let mut told = HashSet::new();
+    let mut note = |event: Event| {
+        if let Event::Measured { measure, .. } | Event::Skipped { measure, .. } | Event::Failed { measure, .. } = &event
+        {
+            told.insert(measure.clone());
+        }
+        sink(event)
+    };
     let mut bench = Bench {
         rows: job.rows,
         seed: job.seed,
         durability: Durability::parse(&job.durability)?,
+        tuning: job.tuning,
         directory: job.directory.clone(),
+        database_prefix: job.database_prefix.clone(),
+        server: job.server.clone(),
+        input: job.input.clone(),
         start_command: job.start_command.clone(),
-        sink,
+        sink: &mut note,
     };
     let reason = match workload.run(contestant, &mut bench) {
         Ok(()) => None,
         Err(Failure::Interrupted) => return Ok(()),
         Err(failure) => Some(failure.to_string()),
     };
+    for measure in workload.measures().iter().filter(|measure| reason.is_none() && !told.contains(measure.name)) {
+        let reason = "not reached: it needs a step before it, which has no figure".to_owned();
+        sink(Event::Skipped { measure: measure.name.to_owned(), reason });
+    }
     sink(Event::Ended { reason });
     Ok(())
 }

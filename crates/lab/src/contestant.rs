@@ -5,11 +5,15 @@
 //! dialects differ, [`Dialect`] gives the spelling.
 
 use crate::answer::Answer;
+pub use crate::dialect::Dialect;
 use crate::digest::RowDigest;
 use crate::failure::Failure;
 use crate::rows::RowSet;
+use crate::server::{ServerAddress, ServerKind, ServerUrls};
+use crate::tier::Tier;
 use arrow::array::RecordBatch;
 use atsdb::{Durability, TableDefinition};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Where a contestant keeps its data, and what its commits survive.
@@ -19,37 +23,44 @@ pub struct Place {
     pub directory: PathBuf,
     /// What an acknowledged commit survives.
     pub durability: Durability,
+    /// Whose settings it runs with.
+    pub tuning: Tuning,
+    /// The name of its database, for who keeps it on a server.
+    pub database: String,
+    /// The server, for who asked for one by [`Contestant::server`].
+    pub server: Option<ServerAddress>,
 }
 
-/// How a contestant spells what SQL leaves open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
-    /// SQLite: a time is an integer of seconds.
-    Sqlite,
-    /// atsdb: a time is a timestamp.
-    Atsdb,
-}
-
-impl Dialect {
-    /// A time, given in seconds since the epoch, as a literal.
-    pub fn time(self, seconds: i64) -> String {
-        match self {
-            Self::Sqlite => seconds.to_string(),
-            Self::Atsdb => format!("'{}'", utc(seconds)),
-        }
-    }
-
-    /// The start of the hour that the time in `column` falls in.
-    pub fn hour(self, column: &str) -> String {
-        match self {
-            Self::Sqlite => format!("({column} / 3600 * 3600)"),
-            Self::Atsdb => format!("date_trunc('hour', {column})"),
-        }
+impl Place {
+    /// The server.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn server(&self) -> Result<&ServerAddress, Failure> {
+        self.server.as_ref().ok_or_else(|| Failure::cannot("no server was given"))
     }
 }
 
-fn utc(seconds: i64) -> String {
-    atsdb::time::format_time(seconds, atsdb::TimeUnit::Second)
+/// Whose settings a contestant runs with, apart from those that durability decides.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tuning {
+    /// As it comes.
+    Defaults,
+    /// As one who knows it runs it on this machine.
+    #[default]
+    Tuned,
+}
+
+impl Tuning {
+    /// Its name in results and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Defaults => "defaults",
+            Self::Tuned => "tuned",
+        }
+    }
 }
 
 /// A system that runs workloads.
@@ -60,12 +71,17 @@ pub trait Contestant: Sync {
     /// What it is, in a line.
     fn summary(&self) -> &'static str;
 
-    /// Its version, or why it cannot run here and what would install it.
+    /// The server it runs on, which the lab starts before and stops after.
+    fn server(&self) -> Option<ServerKind> {
+        None
+    }
+
+    /// Its version, or why it cannot run here and what would install it. `urls` names servers that run already.
     ///
     /// # Errors
     ///
     /// [`Failure::Cannot`] with the command that installs it.
-    fn version(&self) -> Result<String, Failure>;
+    fn version(&self, urls: &ServerUrls) -> Result<String, Failure>;
 
     /// Opens what is in `place`, or begins anew when that is empty.
     ///
@@ -96,6 +112,9 @@ pub trait Contestant: Sync {
 pub trait Session {
     /// Its dialect.
     fn dialect(&self) -> Dialect;
+
+    /// What its commits really survive.
+    fn tier(&self) -> Tier;
 
     /// Every setting that bears on speed or safety, as `name = value`.
     fn settings(&self) -> Vec<String>;
@@ -155,6 +174,37 @@ pub trait Session {
     ///
     /// As [`execute`](Self::execute).
     fn transaction(&mut self, statements: &[String]) -> Result<(), Failure>;
+
+    /// Loads a file of one value a line into a table of one column, by the system's own way of loading files.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports. [`Failure::Cannot`] where it has no such way.
+    fn load_lines(&mut self, _table: &str, _file: &Path) -> Result<(), Failure> {
+        Err(Failure::cannot("has no way to load a file"))
+    }
+
+    /// Looks values up, one after another, and says how many rows were found. Prepared, where the system has that.
+    /// Values are as they stand in SQL.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports.
+    fn lookups(&mut self, table: &str, column: &str, values: &[String]) -> Result<u64, Failure> {
+        values.iter().try_fold(0, |found, value| {
+            let answer = self.query(&format!("SELECT {column} FROM {table} WHERE {column} = {value}"))?;
+            Ok(found + answer.rows.len() as u64)
+        })
+    }
+
+    /// Makes the tables of another place reachable as `name.table`.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports. [`Failure::Cannot`] where one session has one place.
+    fn attach(&mut self, _place: &Place, _name: &str) -> Result<(), Failure> {
+        Err(Failure::cannot("a session has one place; another cannot be attached"))
+    }
 }
 
 /// A load in progress. What is dropped unfinished is not there.

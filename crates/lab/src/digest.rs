@@ -6,7 +6,7 @@
 use crate::failure::Failure;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Int64Type, UInt8Type, UInt16Type, UInt32Type};
+use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt8Type, UInt16Type, UInt32Type};
 
 const FOLD: u64 = 0x9E37_79B9_7F4A_7C15;
 const NULL: u64 = 0xD6E8_FEB8_6659_FD93;
@@ -104,6 +104,14 @@ fn fold_column(rows: &mut [u64], column: &ArrayRef) -> Result<(), Failure> {
         DataType::Int32 => {
             let integers = column.as_primitive::<arrow::datatypes::Int32Type>();
             fold_cells(rows, integers.values().iter().map(|value| integer_cell(i64::from(*value))), integers);
+        }
+        DataType::Float64 => {
+            let floats = column.as_primitive::<Float64Type>();
+            fold_cells(rows, floats.values().iter().map(|value| value.to_bits()), floats);
+        }
+        DataType::Float32 | DataType::Boolean => {
+            let wider = if *column.data_type() == DataType::Boolean { DataType::Int64 } else { DataType::Float64 };
+            fold_column(rows, &cast(column, &wider).map_err(Failure::broken)?)?;
         }
         data_type if data_type.is_integer() || data_type.is_temporal() => {
             let integers = cast(column, &DataType::Int64).map_err(Failure::broken)?;

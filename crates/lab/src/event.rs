@@ -1,8 +1,12 @@
 //! What passes between the process that runs the lab and the one that runs a contestant: a [`Job`] on the child's
 //! standard input, an [`Event`] a line on its standard output. Both are JSON; a line that is none is passed over.
 
+use crate::advise::AdviseInput;
+use crate::contestant::Tuning;
 use crate::failure::Failure;
 use crate::measure::Figure;
+use crate::server::ServerAddress;
+use crate::tier::Tier;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -19,8 +23,17 @@ pub struct Job {
     pub seed: u64,
     /// `full`, `normal` or `off`.
     pub durability: String,
+    /// Whose settings.
+    pub tuning: Tuning,
     /// An empty folder.
     pub directory: PathBuf,
+    /// What the names of its databases on the server begin with.
+    pub database_prefix: String,
+    /// The server, for who asked for one.
+    pub server: Option<ServerAddress>,
+    /// The file that advice is asked on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<AdviseInput>,
     /// The command that starts this program and ends it at once.
     pub start_command: Vec<String>,
 }
@@ -33,6 +46,8 @@ pub enum Event {
     Opened {
         /// As `name = value`.
         settings: Vec<String>,
+        /// What its commits really survive.
+        tier: Tier,
     },
     /// Something to show while waiting.
     Progress {
@@ -92,7 +107,7 @@ mod tests {
 
     #[test]
     fn an_event_survives_its_line_and_noise_is_passed_over() {
-        let figure = Figure { value: 1.5, first: None, answer: None, memory_peak_bytes: Some(7) };
+        let figure = Figure { memory_peak_bytes: Some(7), ..Figure::of(1.5) };
         let event = Event::Measured { measure: "count".to_owned(), figure };
         let line = event.to_line().expect("a line");
         assert_eq!(Event::of_line(&format!("test child ... {line}\n")), Some(event));

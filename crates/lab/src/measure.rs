@@ -1,6 +1,7 @@
 //! What is measured, in which unit, and the figures that come of it.
 
 use crate::answer::AnswerHash;
+use crate::latency::Latencies;
 use serde::{Deserialize, Serialize};
 
 /// The unit of a measure. It says which way is better.
@@ -17,12 +18,14 @@ pub enum Unit {
     BytesPerRow,
     /// Bytes; less is better.
     Bytes,
+    /// Queries or look-ups a second; more is better.
+    PerSecond,
 }
 
 impl Unit {
     /// Whether a larger figure is the better one.
     pub fn more_is_better(self) -> bool {
-        matches!(self, Self::RowsPerSecond | Self::StatementsPerSecond)
+        matches!(self, Self::RowsPerSecond | Self::StatementsPerSecond | Self::PerSecond)
     }
 
     /// By which factor `figure` is better than `other`: above 1 it is, below 1 it is worse.
@@ -35,6 +38,7 @@ impl Unit {
         match self {
             Self::RowsPerSecond => format!("{} rows/s", scaled(figure)),
             Self::StatementsPerSecond => format!("{} stmt/s", scaled(figure)),
+            Self::PerSecond => format!("{} /s", scaled(figure)),
             Self::Milliseconds if figure < 10.0 => format!("{figure:.3} ms"),
             Self::Milliseconds => format!("{figure:.1} ms"),
             Self::BytesPerRow => format!("{figure:.3} B/row"),
@@ -76,6 +80,30 @@ pub struct Figure {
     /// The most memory the process had while it ran, in bytes, where the system tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_peak_bytes: Option<u64>,
+    /// How long each of many operations took, where that is what was measured; `value` is then the median.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latencies: Option<Latencies>,
+    /// How the figure changed as the table grew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curve: Vec<CurvePoint>,
+    /// The processor time of the process while it ran, in seconds, where the system tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_seconds: Option<f64>,
+    /// The most memory that the server, or the program behind a pipe, had meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_memory_peak_bytes: Option<u64>,
+    /// The processor time that it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_cpu_seconds: Option<f64>,
+}
+
+/// A figure at one size of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CurvePoint {
+    /// Rows in the table.
+    pub rows: u64,
+    /// In the measure's unit, since the point before.
+    pub value: f64,
 }
 
 impl Figure {

@@ -1,7 +1,9 @@
 //! What the system tells of this process and this machine. Linux tells it in `/proc`; elsewhere it is not known.
 
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 /// The machine a run was made on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +43,110 @@ pub(crate) fn memory_peak_bytes() -> Option<u64> {
 pub(crate) fn forget_memory_peak() {
     // 5 resets the peak resident set size (proc(5), clear_refs).
     let _ = fs::write("/proc/self/clear_refs", "5");
+}
+
+/// Main memory, in bytes.
+pub(crate) fn memory_bytes() -> Option<u64> {
+    kibibytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal")
+}
+
+/// Whether a process runs. One that has ended and waits for its parent does not.
+pub(crate) fn is_alive(process: u32) -> bool {
+    match (Stat::of(process), Path::new("/proc/self").exists()) {
+        (Some(stat), _) => stat.state != "Z",
+        (None, has_proc) => !has_proc,
+    }
+}
+
+/// A program that the path leads to.
+pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
+}
+
+/// What several processes took together.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Usage {
+    /// Time on processors.
+    pub(crate) cpu_seconds: f64,
+    /// The most memory at once; what they share is counted once.
+    pub(crate) memory_peak_bytes: u64,
+}
+
+/// What a process has taken so far, with all that it started. `None` where the system does not tell.
+pub(crate) fn usage_of_tree(process: u32) -> Option<Usage> {
+    let members = tree(process)?;
+    let (mut ticks, mut own, mut shared) = (0, 0, 0);
+    for member in &members {
+        // One that ends meanwhile is in its parent's figures.
+        let Some(stat) = Stat::of(*member) else { continue };
+        ticks += stat.ticks;
+        let status = fs::read_to_string(format!("/proc/{member}/status")).unwrap_or_default();
+        let resident = kibibytes(&status, "VmHWM").unwrap_or(0);
+        let common = kibibytes(&status, "RssShmem").unwrap_or(0);
+        own += resident.saturating_sub(common);
+        shared = shared.max(common);
+    }
+    Some(Usage { cpu_seconds: ticks as f64 / TICKS_PER_SECOND, memory_peak_bytes: own + shared })
+}
+
+/// The processor time of this process, in seconds.
+pub(crate) fn cpu_seconds() -> Option<f64> {
+    Stat::of(std::process::id()).map(|stat| stat.own_ticks as f64 / TICKS_PER_SECOND)
+}
+
+/// What this process started that still runs, and what that started.
+pub(crate) fn descendants() -> Vec<u32> {
+    let own = std::process::id();
+    tree(own).unwrap_or_default().into_iter().filter(|process| *process != own).collect()
+}
+
+/// Starts the peak of other processes anew, where that is allowed.
+pub(crate) fn forget_memory_peak_of_tree(process: u32) {
+    for member in tree(process).unwrap_or_default() {
+        let _ = fs::write(format!("/proc/{member}/clear_refs"), "5");
+    }
+}
+
+/// `USER_HZ`, which Linux fixes at 100 for whoever reads `/proc`.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+struct Stat {
+    state: String,
+    parent: u32,
+    /// With those of ended children.
+    ticks: u64,
+    own_ticks: u64,
+}
+
+impl Stat {
+    fn of(process: u32) -> Option<Self> {
+        let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        // The name is in parentheses and may hold anything.
+        let fields: Vec<&str> = text[text.rfind(')')? + 1..].split_whitespace().collect();
+        let number = |field: usize| fields.get(field)?.parse::<u64>().ok();
+        let own_ticks = number(11)? + number(12)?;
+        let ticks = own_ticks + number(13)? + number(14)?;
+        Some(Self { state: (*fields.first()?).to_owned(), parent: number(1)? as u32, ticks, own_ticks })
+    }
+}
+
+/// A process and all that it started, as far as they run.
+fn tree(root: u32) -> Option<Vec<u32>> {
+    let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+    for entry in fs::read_dir("/proc").ok()?.flatten() {
+        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        if let Some(stat) = Stat::of(process) {
+            children.entry(stat.parent).or_default().push(process);
+        }
+    }
+    let mut members = vec![root];
+    let mut next = 0;
+    while next < members.len() {
+        members.extend(children.remove(&members[next]).unwrap_or_default());
+        next += 1;
+    }
+    Some(members)
 }
 
 fn field(text: &str, name: &str) -> Option<String> {

@@ -1,13 +1,21 @@
 //! What a run gave: every figure, with what it takes to judge and repeat it. `results.json` is this, as JSON.
 
+use crate::contestant::Tuning;
 use crate::event::Event;
 use crate::measure::{Figure, Spread, Unit};
 use crate::process::Machine;
+use crate::published::Published;
+use crate::tier::Tier;
 use crate::workload::{Fact, Workload};
 use serde::{Deserialize, Serialize};
 
 /// The version of the JSON's shape.
-pub const REPORT_FORMAT: u32 = 1;
+///
+/// | version | change |
+/// |---|---|
+/// | 1 | the first |
+/// | 2 | latencies, curves and published ratios; what reads 2 reads 1 |
+pub const REPORT_FORMAT: u32 = 2;
 
 /// What a run gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,8 +45,11 @@ pub struct Settings {
     pub seed: u64,
     /// How often each contestant ran.
     pub repeat: u32,
-    /// `full`, `normal` or `off`.
+    /// `full`, `normal` or `off`: what was asked for.
     pub durability: String,
+    /// `tuned` or `defaults`: whose settings.
+    #[serde(default)]
+    pub tuning: Tuning,
 }
 
 /// Who ran.
@@ -50,6 +61,10 @@ pub struct ContestantReport {
     pub summary: String,
     /// Its version, when it is present.
     pub version: Option<String>,
+    /// What its commits really survive, once it ran; where that is another tier than was asked for, its figures
+    /// stand apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<Tier>,
     /// Every setting that bears on speed or safety.
     pub settings: Vec<String>,
     /// Why it could not run here, and what installs it.
@@ -68,6 +83,12 @@ pub struct WorkloadReport {
     pub rows: u64,
     /// What is known of its data.
     pub facts: Vec<Fact>,
+    /// What its authors measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Published>,
+    /// What a person should know of it: choices made, statements run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Its measures.
     pub measures: Vec<MeasureReport>,
     /// Contestants that did not reach the end, with the reason.
@@ -101,7 +122,7 @@ pub struct MeasureReport {
 pub struct MeasureResult {
     /// Who.
     pub contestant: String,
-    /// The tier at which it was measured.
+    /// The tier at which it was measured: `full`, `normal`, `off` or `none`.
     pub durability: String,
     /// Each run's figure.
     pub runs: Vec<Figure>,
@@ -142,6 +163,8 @@ impl Report {
             summary: workload.summary().to_owned(),
             rows,
             facts: workload.facts(rows),
+            published: workload.published(),
+            notes: Vec::new(),
             measures: workload.measures().iter().map(measure).collect(),
             broken: Vec::new(),
         });
@@ -153,9 +176,10 @@ impl Report {
             Event::Measured { measure, figure } => self.result(position, contestant, &measure).runs.push(figure),
             Event::Skipped { measure, reason } => self.result(position, contestant, &measure).skipped = Some(reason),
             Event::Failed { measure, reason } => self.result(position, contestant, &measure).failed = Some(reason),
-            Event::Opened { settings } => {
+            Event::Opened { settings, tier } => {
                 if let Some(report) = self.contestants.iter_mut().find(|report| report.name == contestant) {
                     report.settings = settings;
+                    report.tier = Some(tier);
                 }
             }
             Event::Ended { reason: Some(reason) } => {
@@ -191,7 +215,9 @@ impl Report {
         });
         let results = &mut measures[found].results;
         let found = results.iter().position(|result| result.contestant == contestant).unwrap_or_else(|| {
-            let (contestant, durability) = (contestant.to_owned(), self.settings.durability.clone());
+            let tier = self.contestants.iter().find(|report| report.name == contestant).and_then(|report| report.tier);
+            let durability = tier.map_or_else(|| self.settings.durability.clone(), |tier| tier.name().to_owned());
+            let contestant = contestant.to_owned();
             results.push(MeasureResult { contestant, durability, ..MeasureResult::default() });
             results.len() - 1
         });
@@ -205,6 +231,19 @@ impl Report {
     /// A figure that JSON cannot hold.
     pub fn to_json(&self) -> atsdb::Result<String> {
         serde_json::to_string_pretty(self).map_err(|error| atsdb::Error::internal(format!("results as JSON: {error}")))
+    }
+}
+
+impl WorkloadReport {
+    /// Where what stands beside the figures was published, each source once.
+    pub(crate) fn sources(&self) -> Vec<String> {
+        let mut sources: Vec<String> = Vec::new();
+        for published in &self.published {
+            if !sources.contains(&published.source) {
+                sources.push(published.source.clone());
+            }
+        }
+        sources.iter().map(|source| format!("published in {source}")).collect()
     }
 }
 
@@ -241,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_wrong_answer_fails_the_contestant_and_its_figures() {
-        let settings = Settings { seed: 1, repeat: 1, durability: "full".to_owned() };
+        let settings = Settings { seed: 1, repeat: 1, durability: "full".to_owned(), tuning: Tuning::Tuned };
         let mut report = Report::new("", Machine::here(), settings);
         for name in ["first", "second"] {
             let (name, summary) = (name.to_owned(), String::new());
@@ -249,6 +288,7 @@ mod tests {
                 name,
                 summary,
                 version: Some(String::new()),
+                tier: None,
                 settings: vec![],
                 absent: None,
             });

@@ -63,6 +63,10 @@ pub trait Binder {
     fn integer(&mut self, value: i64) -> Result<(), Self::Error>;
     /// A text column's value.
     fn text(&mut self, value: &str) -> Result<(), Self::Error>;
+    /// A floating point column's value.
+    fn float(&mut self, value: f64) -> Result<(), Self::Error>;
+    /// No value.
+    fn null(&mut self) -> Result<(), Self::Error>;
 }
 
 impl LabRow for Reading {

@@ -1,9 +1,12 @@
 //! Runs workloads on contestants: each pair in a process of its own, as often as asked, in rotating order.
 
+use crate::advise::AdviseInput;
 use crate::child::{CHILD_ARGUMENT, CHILD_RUN, CHILD_VARIABLE};
-use crate::contestant::Contestant;
+use crate::contestant::{Contestant, Tuning};
 use crate::event::{Event, Job};
+use crate::failure::Failure;
 use crate::report::{ContestantReport, Report, Settings};
+use crate::server::{ServerUrls, Servers};
 use crate::workload::{Bound, Workload};
 use crate::{contestants, process, workloads};
 use atsdb::{Durability, Error, ErrorKind, Result};
@@ -24,12 +27,20 @@ pub struct RunOptions {
     pub contestants: Vec<String>,
     /// Rows of each workload, instead of its default.
     pub rows: Option<u64>,
+    /// Take the published size of each workload, unless `rows` says another.
+    pub full: bool,
     /// Where randomness starts.
     pub seed: u64,
     /// How often each contestant runs each workload, at least once.
     pub repeat: u32,
     /// What commits survive.
     pub durability: Durability,
+    /// Whose settings contestants run with.
+    pub tuning: Tuning,
+    /// Servers that run already.
+    pub urls: ServerUrls,
+    /// Whether databases that such a server has from an earlier run may be dropped.
+    pub overwrite_databases: bool,
     /// Where scratch data goes: into a folder of its own, which is removed.
     pub directory: PathBuf,
     /// When it is, for the report; the caller owns the clock.
@@ -38,6 +49,8 @@ pub struct RunOptions {
     pub child_command: Vec<String>,
     /// The command, with its arguments, that starts the program and ends it at once.
     pub start_command: Vec<String>,
+    /// The file that advice is asked on: then this is all that is run.
+    pub input: Option<AdviseInput>,
     /// Set it to stop: what was measured until then is returned.
     pub stop: Arc<AtomicBool>,
 }
@@ -56,15 +69,28 @@ impl RunOptions {
             workloads: Vec::new(),
             contestants: Vec::new(),
             rows: None,
+            full: false,
             seed: 1,
             repeat: 3,
             durability: Durability::Full,
+            tuning: Tuning::default(),
+            urls: ServerUrls::default(),
+            overwrite_databases: false,
             directory: directory.into(),
             date: String::new(),
             start_command: child_command.clone(),
             child_command,
+            input: None,
             stop: Arc::default(),
         })
+    }
+}
+
+impl RunOptions {
+    fn rows_of(&self, workload: &dyn Workload) -> u64 {
+        let usual = if self.full { workload.rows_published() } else { workload.rows_default() };
+        let of_file = self.input.as_ref().map(|input| input.rows);
+        of_file.or(self.rows).unwrap_or(usual)
     }
 }
 
@@ -106,8 +132,8 @@ pub struct Listed {
     pub presence: std::result::Result<String, String>,
 }
 
-/// Everything that can be named, workloads first.
-pub fn list() -> Vec<Listed> {
+/// Everything that can be named, workloads first. `urls` names servers that run already.
+pub fn list(urls: &ServerUrls) -> Vec<Listed> {
     let workloads = workloads::all().iter().map(|workload| Listed {
         kind: "workload",
         name: workload.name(),
@@ -118,7 +144,7 @@ pub fn list() -> Vec<Listed> {
         kind: "contestant",
         name: contestant.name(),
         summary: contestant.summary(),
-        presence: contestant.version().map_err(|failure| failure.to_string()),
+        presence: contestant.version(urls).map_err(|failure| failure.to_string()),
     });
     workloads.chain(contestants).collect()
 }
@@ -131,8 +157,11 @@ pub fn list() -> Vec<Listed> {
 /// Names that are not there (with the nearest), no rows, a folder that cannot be written, a child process that
 /// cannot be started.
 pub fn run(options: &RunOptions, progress: &mut dyn FnMut(Progress<'_>)) -> Result<Report> {
-    let workloads = chosen("workload", &options.workloads, workloads::all(), |workload| workload.name())?;
-    let contestants = chosen("contestant", &options.contestants, contestants::all(), |contestant| contestant.name())?;
+    let workloads = match &options.input {
+        None => chosen("workload", &options.workloads, workloads::all(), |workload| workload.name())?,
+        Some(_) => vec![workloads::ADVISE],
+    };
+    let contestants = chosen_contestants(&options.contestants)?;
     if options.rows == Some(0) {
         return Err(Error::usage("a workload needs at least one row").with_hint("leave --rows out for the default"));
     }
@@ -141,15 +170,23 @@ pub fn run(options: &RunOptions, progress: &mut dyn FnMut(Progress<'_>)) -> Resu
     let mut report = Report::new(
         &options.date,
         process::Machine::here(),
-        Settings { seed: options.seed, repeat, durability: options.durability.name().to_owned() },
+        Settings {
+            seed: options.seed,
+            repeat,
+            durability: options.durability.name().to_owned(),
+            tuning: options.tuning,
+        },
     );
+    let mut servers =
+        Servers::new(&scratch.folder, options.durability, options.tuning, &options.urls, options.overwrite_databases);
     let mut present = Vec::new();
     for contestant in contestants {
-        let version = contestant.version();
+        let version = contestant.version(&options.urls);
         report.contestants.push(ContestantReport {
             name: contestant.name().to_owned(),
             summary: contestant.summary().to_owned(),
             version: version.as_ref().ok().cloned(),
+            tier: None,
             settings: Vec::new(),
             absent: version.as_ref().err().map(ToString::to_string),
         });
@@ -158,7 +195,7 @@ pub fn run(options: &RunOptions, progress: &mut dyn FnMut(Progress<'_>)) -> Resu
         }
     }
 
-    let rows_of = |workload: &dyn Workload| options.rows.unwrap_or(workload.rows_default());
+    let rows_of = |workload: &dyn Workload| options.rows_of(workload);
     let bounds: Vec<Bound> = workloads.iter().map(|workload| workload.bound(rows_of(*workload))).collect();
     progress(Progress::Bound {
         disk_bytes: bounds.iter().map(|bound| bound.disk_bytes).max().unwrap_or(0),
@@ -166,6 +203,9 @@ pub fn run(options: &RunOptions, progress: &mut dyn FnMut(Progress<'_>)) -> Resu
     });
     for workload in &workloads {
         report.begin_workload(*workload, rows_of(*workload));
+    }
+    if let (Some(input), Some(workload)) = (&options.input, report.workloads.last_mut()) {
+        workload.notes = input.notes();
     }
 
     let steps = repeat * (workloads.len() * present.len()) as u32;
@@ -179,7 +219,7 @@ pub fn run(options: &RunOptions, progress: &mut dyn FnMut(Progress<'_>)) -> Resu
                     report.interrupted = true;
                     continue;
                 }
-                let job = job(options, *workload, contestant, &scratch.folder.join(format!("run-{step}")));
+                let mut job = job(options, *workload, contestant, &scratch.folder.join(format!("run-{step}")));
                 let mut sink = |event: Event| {
                     if let Event::Progress { text } = &event {
                         let (workload, contestant) = (workload.name(), contestant.name());
@@ -187,7 +227,13 @@ pub fn run(options: &RunOptions, progress: &mut dyn FnMut(Progress<'_>)) -> Resu
                     }
                     report.take(position, contestant.name(), event);
                 };
-                run_one(options, &job, bounds[position].time, &mut sink)?;
+                match place_on_server(&mut job, contestant, &mut servers, step) {
+                    Ok(()) => run_one(options, &job, bounds[position].time, &servers, &mut sink)?,
+                    Err(failure) => sink(Event::Ended { reason: Some(failure.to_string()) }),
+                }
+                if let Some(server) = &job.server {
+                    servers.forget(server.kind, step);
+                }
                 report.interrupted |= options.stop.load(Ordering::Relaxed);
             }
         }
@@ -223,22 +269,73 @@ fn chosen<'a, T: ?Sized>(
     }
 }
 
+/// The contestants of these names; the name of a family, as `mariadb`, stands for all of it.
+fn chosen_contestants(names: &[String]) -> Result<Vec<&'static dyn Contestant>> {
+    let mut expanded = Vec::new();
+    for name in names {
+        let family = format!("{}:", name.to_ascii_lowercase());
+        let is_alone = contestants::all().iter().any(|contestant| contestant.name().eq_ignore_ascii_case(name));
+        let members = contestants::all().iter().map(|contestant| contestant.name());
+        let members: Vec<String> = members.filter(|name| name.starts_with(&family)).map(str::to_owned).collect();
+        match is_alone || members.is_empty() {
+            true => expanded.push(name.clone()),
+            false => expanded.extend(members),
+        }
+    }
+    chosen("contestant", &expanded, contestants::all(), |contestant| contestant.name())
+}
+
 fn job(options: &RunOptions, workload: &dyn Workload, contestant: &dyn Contestant, directory: &Path) -> Job {
     Job {
         workload: workload.name().to_owned(),
         contestant: contestant.name().to_owned(),
-        rows: options.rows.unwrap_or(workload.rows_default()),
+        rows: options.rows_of(workload),
         seed: options.seed,
         durability: options.durability.name().to_owned(),
+        tuning: options.tuning,
         directory: directory.to_owned(),
+        database_prefix: "lab".to_owned(),
+        server: None,
+        input: options.input.clone(),
         start_command: options.start_command.clone(),
     }
 }
 
+/// Gives a job the server that its contestant asks for.
+fn place_on_server(
+    job: &mut Job,
+    contestant: &dyn Contestant,
+    servers: &mut Servers,
+    step: u32,
+) -> std::result::Result<(), Failure> {
+    if let Some(kind) = contestant.server() {
+        let address = servers.address(kind)?;
+        job.database_prefix = Servers::database_prefix(&address, step);
+        job.server = Some(address);
+    }
+    Ok(())
+}
+
 /// Runs a job in a child. Its events go to `sink`; when it ends without saying so, the reason does.
-fn run_one(options: &RunOptions, job: &Job, time_max: Duration, sink: &mut dyn FnMut(Event)) -> Result<()> {
+fn run_one(
+    options: &RunOptions,
+    job: &Job,
+    time_max: Duration,
+    servers: &Servers,
+    sink: &mut dyn FnMut(Event),
+) -> Result<()> {
     std::fs::create_dir_all(&job.directory).map_err(|error| broken("cannot make a scratch folder", error))?;
-    let reason = in_child(options, job, time_max, sink)?;
+    let mut last = None;
+    let reason = in_child(options, job, time_max, &mut |event| match event {
+        Event::Ended { reason } => last = Some(reason),
+        other => sink(other),
+    })?;
+    // Of a server that died the client only knows that it is gone.
+    let words = job.server.as_ref().and_then(|server| servers.last_words(server.kind));
+    let because = |reason: String| words.as_ref().map_or(reason.clone(), |words| format!("{reason}; {words}"));
+    if let Some(reason) = last {
+        sink(Event::Ended { reason: reason.map(because) });
+    }
     if let Some(reason) = reason {
         sink(Event::Ended { reason: Some(reason) });
     }

@@ -1,14 +1,18 @@
 //! A report for the terminal: a table for each workload, contestants side by side.
 
 use crate::measure::Unit;
-use crate::report::{MeasureResult, Report, Settings, WorkloadReport};
+use crate::report::{ContestantReport, MeasureResult, Report, Settings, WorkloadReport};
 use std::fmt::Write;
 
 /// The contestant whose advantage over each other one is shown.
-const OURS: &str = "atsdb";
+pub(crate) const OURS: &str = "atsdb";
+
+/// With more contestants than this, factors stand in the page and in the JSON, not in the terminal.
+const FACTORS_MAX: usize = 3;
 
 /// Rows of cells, of one width a column.
-struct Grid {
+#[derive(Default)]
+pub(crate) struct Grid {
     rows: Vec<Vec<String>>,
 }
 
@@ -18,7 +22,7 @@ impl Report {
     pub fn to_table(&self) -> String {
         let mut text = String::new();
         let memory = self.machine.memory_bytes.map(|bytes| format!(", {} GiB", bytes >> 30)).unwrap_or_default();
-        let Settings { seed, repeat, durability } = &self.settings;
+        let Settings { seed, repeat, durability, tuning } = &self.settings;
         line(
             &mut text,
             &format!("{} cores of {}{memory}, {}", self.machine.cores, self.machine.processor, self.machine.kernel),
@@ -27,16 +31,20 @@ impl Report {
             .contestants
             .iter()
             .map(|contestant| match (&contestant.version, &contestant.absent) {
-                (Some(version), _) => format!("{} ({})", version, contestant.settings.join(", ")),
+                (Some(version), _) => {
+                    let tier = contestant.tier.map(|tier| format!(", durability {tier}")).unwrap_or_default();
+                    format!("{}: {version}{tier} ({})", contestant.name, contestant.settings.join(", "))
+                }
                 (None, reason) => format!("{}: absent, {}", contestant.name, reason.as_deref().unwrap_or("unknown")),
             })
             .collect();
         versions.iter().for_each(|version| line(&mut text, version));
         for workload in &self.workloads {
             let title = format!(
-                "\n{}: {} rows, seed {seed}, durability {durability}, {}",
+                "\n{}: {} rows, seed {seed}, durability {durability}, {} settings, {}",
                 workload.name,
                 grouped(workload.rows),
+                tuning.name(),
                 if *repeat == 1 { "one run".to_owned() } else { format!("median of {repeat} runs") }
             );
             line(&mut text, &title);
@@ -56,12 +64,18 @@ impl Report {
             .map(|contestant| contestant.name.as_str())
             .collect();
         let others: Vec<&str> = names.iter().copied().filter(|name| *name != OURS && names.contains(&OURS)).collect();
-        let mut grid = Grid { rows: Vec::new() };
+        let others = if others.len() > FACTORS_MAX { Vec::new() } else { others };
+        let mut grid = Grid::default();
         let factors = others.iter().map(|other| format!("{OURS} / {other}"));
-        grid.rows
-            .push([String::new()].into_iter().chain(names.iter().map(ToString::to_string)).chain(factors).collect());
+        let title = |name: &&str| match self.contestants.iter().find(|contestant| contestant.name == **name) {
+            Some(ContestantReport { tier: Some(tier), .. }) if tier.name() != self.settings.durability => {
+                format!("{name} ({tier})")
+            }
+            _ => (*name).to_owned(),
+        };
+        grid.rows.push([String::new()].into_iter().chain(names.iter().map(title)).chain(factors).collect());
 
-        let mut notes: Vec<String> = Vec::new();
+        let (mut notes, mut published): (Vec<String>, Vec<String>) = Default::default();
         for measure in &workload.measures {
             if measure.results.is_empty() {
                 continue;
@@ -82,8 +96,23 @@ impl Report {
                 }));
                 grid.rows.push(row);
             }
+            if measure.results.iter().any(|result| latencies(result).is_some()) {
+                let mut row = vec!["    p95, p99, errors".to_owned()];
+                row.extend(names.iter().map(|name| of(name).and_then(latencies).unwrap_or_default()));
+                grid.rows.push(row);
+            }
+            published.extend(
+                workload
+                    .published
+                    .iter()
+                    .filter(|published| published.measure == measure.name)
+                    .map(|published| format!("{}: {}", measure.title.trim(), published.line(measure))),
+            );
         }
+        workload.notes.iter().for_each(|note| line(text, note));
         grid.write(text);
+        published.extend(workload.sources());
+        published.iter().for_each(|published| line(text, published));
         for (position, note) in notes.iter().enumerate() {
             line(text, &format!("[{}] {note}", position + 1));
         }
@@ -114,11 +143,19 @@ fn cell(result: Option<&MeasureResult>, unit: Unit, notes: &mut Vec<String>) -> 
     }
 }
 
+/// The tails of what was timed one by one.
+fn latencies(result: &MeasureResult) -> Option<String> {
+    let latencies = result.runs.iter().find_map(|run| run.latencies.as_ref())?;
+    result.spread?;
+    let errors = if latencies.errors == 0 { String::new() } else { format!(", {} err", latencies.errors) };
+    Some(format!("{:.2}, {:.2} ms{errors}", latencies.p95, latencies.p99))
+}
+
 fn median(result: Option<&MeasureResult>) -> Option<f64> {
     result?.spread.map(|spread| spread.median)
 }
 
-fn factor(value: f64) -> String {
+pub(crate) fn factor(value: f64) -> String {
     match value {
         value if value >= 100.0 => format!("{value:.0} x"),
         value if value >= 10.0 => format!("{value:.1} x"),
@@ -127,7 +164,7 @@ fn factor(value: f64) -> String {
     }
 }
 
-fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (position, digit) in digits.chars().enumerate() {
@@ -145,8 +182,13 @@ fn line(text: &mut String, line: &str) {
 }
 
 impl Grid {
+    /// Adds a row.
+    pub(crate) fn row<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
+    }
+
     /// Writes the rows, the first column at the left, the others at the right of their width.
-    fn write(&self, text: &mut String) {
+    pub(crate) fn write(&self, text: &mut String) {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {
             self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)

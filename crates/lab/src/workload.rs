@@ -4,6 +4,7 @@ use crate::bench::Bench;
 use crate::contestant::Contestant;
 use crate::failure::Failure;
 use crate::measure::{Measure, Unit};
+use crate::published::Published;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -17,6 +18,16 @@ pub trait Workload: Sync {
 
     /// How many rows it takes unless told otherwise.
     fn rows_default(&self) -> u64;
+
+    /// How many rows the published experiment had.
+    fn rows_published(&self) -> u64 {
+        self.rows_default()
+    }
+
+    /// Ratios that the experiment's authors measured, to stand beside those of a run.
+    fn published(&self) -> Vec<Published> {
+        Vec::new()
+    }
 
     /// Everything it measures, in the order of reports.
     fn measures(&self) -> &'static [Measure];

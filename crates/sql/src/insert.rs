@@ -1,16 +1,13 @@
-//! `INSERT`: where rows go, and the two ways there: literals straight into columns, everything else as the result
-//! of a query. Either way one batch, all or nothing.
+//! `INSERT`: where rows go, and the way there for the result of a query. Literals go straight into columns
+//! ([`insert_run`](crate::insert_run)). Either way one batch, all or nothing.
 
 use crate::answer::Rows;
 use crate::assign::assign;
 use crate::conflict::OnDuplicate;
 use crate::ddl::defaults::{default_array, default_type};
 use crate::error::{as_sql_error, not_supported, sql_error};
-use crate::insert_text::{InsertText, Step};
-use crate::literal_columns::LiteralColumn;
 use crate::provider::unknown_table;
 use crate::returning::Returning;
-use crate::runtime::Interrupt;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, new_null_array};
 use arrow::datatypes::{DataType, Field, Schema};
 use atsdb_core::name::same_name;
@@ -18,9 +15,6 @@ use atsdb_core::{Column, ConflictPolicy, Error, ErrorKind, Result, Table};
 use atsdb_engine::Batch;
 use datafusion::sql::sqlparser::ast::{Insert, ObjectName, TableObject};
 use std::sync::Arc;
-
-/// Literals are handed to the engine whenever so many values have gathered.
-const GATHERED_VALUES_MAX: usize = 1 << 18;
 
 /// Where the rows of an `INSERT` go.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,75 +105,6 @@ impl Target {
     }
 }
 
-/// The rows of an `INSERT` of literals, on their way into a table.
-#[derive(Debug)]
-pub(crate) struct LiteralRows {
-    pub(crate) table: Table,
-    pub(crate) policy: ConflictPolicy,
-    pub(crate) batches: Vec<RecordBatch>,
-    pub(crate) row_count: u64,
-}
-
-/// Reads an `INSERT` of literals; `None` if the statement is not plain. `tables` gives those that it may mean.
-pub(crate) fn read_literals(
-    tables: impl FnOnce() -> Result<Vec<Table>>,
-    text: &str,
-    params: &[(String, String)],
-    interrupt: &Interrupt,
-) -> Result<Option<LiteralRows>> {
-    let Some(mut insert) = InsertText::begin(text, params) else { return Ok(None) };
-    let mut row = Vec::new();
-    // The first row decides before the store is asked for anything.
-    let mut step = insert.next(&mut row)?;
-    if step == Step::NotPlain {
-        return Ok(None);
-    }
-    let (columns, on_duplicate) = (insert.columns.take(), insert.on_duplicate.clone());
-    let target = Target::new(std::mem::take(&mut insert.table), columns, on_duplicate);
-    let (table, positions) = target.resolve_among(&tables()?)?;
-    let policy = target.on_duplicate.policy(&table)?;
-    let mut columns: Vec<LiteralColumn> =
-        positions.iter().map(|position| LiteralColumn::new(&table.definition.columns[*position])).collect();
-    let unnamed = Unnamed::of(&table, &positions);
-    let fields = columns.iter().map(LiteralColumn::field).chain(unnamed.fields());
-    let schema = Arc::new(Schema::new(fields.collect::<Vec<Field>>()));
-    let mut batches = Vec::new();
-    let (mut row_count, mut gathered) = (0_u64, 0_usize);
-    let flush = |columns: &mut [LiteralColumn]| -> Result<RecordBatch> {
-        interrupt.check()?;
-        let mut arrays: Vec<ArrayRef> = columns.iter_mut().map(LiteralColumn::finish).collect();
-        let row_count = arrays.first().map_or(0, |array| array.len());
-        arrays.extend(unnamed.arrays(row_count)?);
-        let rows = RecordBatch::try_new(Arc::clone(&schema), arrays);
-        rows.map_err(|error| Error::internal(error.to_string()))
-    };
-    while step == Step::Row {
-        row_count += 1;
-        if row.len() != columns.len() {
-            return Err(wrong_width(&table, row.len(), columns.len()).context(format_args!("row {row_count}")));
-        }
-        for (column, literal) in columns.iter_mut().zip(&row) {
-            column.push(literal).map_err(|error| {
-                let name = column.field().name().clone();
-                error.context(format_args!("table {}, column {name}, row {row_count}", table.definition.name))
-            })?;
-        }
-        gathered += columns.len();
-        if gathered >= GATHERED_VALUES_MAX {
-            gathered = 0;
-            batches.push(flush(&mut columns)?);
-        }
-        step = insert.next(&mut row)?;
-    }
-    if step == Step::NotPlain {
-        return Ok(None);
-    }
-    if gathered > 0 {
-        batches.push(flush(&mut columns)?);
-    }
-    Ok(Some(LiteralRows { table, policy, batches, row_count }))
-}
-
 /// Adds what a query answers to a batch, by position. Says how many rows.
 pub(crate) fn append_rows(batch: &mut Batch, table: &Table, target: &Target, rows: Rows) -> Result<u64> {
     let policy = target.on_duplicate.policy(table)?;
@@ -253,10 +178,10 @@ pub(crate) fn append_named(
 
 /// The columns that an `INSERT` does not name and that must be given all the same: those with a default, and mapped
 /// ones, whose NULLs are given as plain text, which has no dictionary to be empty.
-struct Unnamed<'a>(Vec<&'a Column>);
+pub(crate) struct Unnamed<'a>(Vec<&'a Column>);
 
 impl<'a> Unnamed<'a> {
-    fn of(table: &'a Table, positions: &[usize]) -> Self {
+    pub(crate) fn of(table: &'a Table, positions: &[usize]) -> Self {
         let columns = table.definition.columns.iter().enumerate();
         let unnamed = columns.filter(|(position, column)| {
             (column.map.is_some() || column.default.is_some()) && !positions.contains(position)
@@ -264,11 +189,11 @@ impl<'a> Unnamed<'a> {
         Self(unnamed.map(|(_, column)| column).collect())
     }
 
-    fn fields(&self) -> impl Iterator<Item = Field> {
+    pub(crate) fn fields(&self) -> impl Iterator<Item = Field> {
         self.0.iter().map(|column| Field::new(&column.name, default_type(column), true))
     }
 
-    fn arrays(&self, row_count: usize) -> Result<Vec<ArrayRef>> {
+    pub(crate) fn arrays(&self, row_count: usize) -> Result<Vec<ArrayRef>> {
         self.0.iter().map(|column| default_array(column, row_count)).collect()
     }
 }
@@ -281,7 +206,7 @@ fn with_values(array: &ArrayRef) -> ArrayRef {
     }
 }
 
-fn wrong_width(table: &Table, found: usize, wanted: usize) -> Error {
+pub(crate) fn wrong_width(table: &Table, found: usize, wanted: usize) -> Error {
     sql_error(format!("{found} values for {wanted} columns of table {}", table.definition.name))
         .with_hint("name the columns: INSERT INTO table (a, b) VALUES (1, 2)")
 }

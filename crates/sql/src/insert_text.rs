@@ -54,6 +54,17 @@ impl<'a> InsertText<'a> {
         Some(Self { reader, params, table, columns, on_duplicate, has_rows: false })
     }
 
+    /// Reads on in a statement whose beginning, up to and with `VALUES`, was read before.
+    pub(crate) fn resume(text: &'a str, at: usize, params: &'a [(String, String)]) -> Self {
+        let (reader, on_duplicate) = (Reader { text, at }, OnDuplicate::default());
+        Self { reader, params, table: String::new(), columns: None, on_duplicate, has_rows: false }
+    }
+
+    /// How far it has been read, in bytes.
+    pub(crate) fn place(&self) -> usize {
+        self.reader.at
+    }
+
     /// Reads one row into `row`, which is cleared first.
     pub(crate) fn next(&mut self, row: &mut Vec<Literal<'a>>) -> Result<Step> {
         row.clear();
@@ -203,12 +214,15 @@ impl<'a> Reader<'a> {
             Some(_) => {
                 let word = self.word();
                 self.at += word.len();
-                match word.to_ascii_uppercase().as_str() {
-                    "NULL" => Some(Literal::Null),
-                    "TRUE" => Some(Literal::Bool(true)),
-                    "FALSE" => Some(Literal::Bool(false)),
-                    "X" if self.peek() == Some(b'\'') => self.quoted(b'\'').and_then(|digits| bytes_of(&digits)),
-                    "TIMESTAMP" | "TIMESTAMPTZ" | "DATETIME" | "DATE" => {
+                let is = |keyword: &&str| word.eq_ignore_ascii_case(keyword);
+                match word {
+                    _ if is(&"NULL") => Some(Literal::Null),
+                    _ if is(&"TRUE") => Some(Literal::Bool(true)),
+                    _ if is(&"FALSE") => Some(Literal::Bool(false)),
+                    _ if is(&"X") && self.peek() == Some(b'\'') => {
+                        self.quoted(b'\'').and_then(|digits| bytes_of(&digits))
+                    }
+                    _ if ["TIMESTAMP", "TIMESTAMPTZ", "DATETIME", "DATE"].iter().any(is) => {
                         self.skip_space();
                         let begins = self.peek() == Some(b'\'');
                         if begins { self.quoted(b'\'').map(Literal::Text) } else { None }

@@ -3,19 +3,21 @@
 use crate::insert_text::Literal;
 use crate::time_text::{parse_date, parse_time};
 use arrow::array::{
-    ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Float32Builder, Float64Builder, Int8Builder, Int16Builder,
-    Int32Builder, Int64Builder, StringBuilder, TimestampMicrosecondBuilder, TimestampMillisecondBuilder,
+    ArrayBuilder, ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Float32Builder, Float64Builder, Int8Builder,
+    Int16Builder, Int32Builder, Int64Builder, StringBuilder, TimestampMicrosecondBuilder, TimestampMillisecondBuilder,
     TimestampNanosecondBuilder, TimestampSecondBuilder, UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
 };
 use arrow::datatypes::{DataType, Field};
 use atsdb_codec::logical_type;
 use atsdb_core::{Column, ColumnType, Error, Result, TimeUnit};
+use atsdb_engine::KeyValue;
 use std::sync::Arc;
 
 /// One column of a table on its way in.
 pub(crate) struct LiteralColumn {
     column: Column,
     builder: Builder,
+    last_is_null: bool,
 }
 
 enum Builder {
@@ -95,13 +97,64 @@ impl LiteralColumn {
             }
             ColumnType::Date => Builder::Date(Date32Builder::new()),
         };
-        Self { column: column.clone(), builder }
+        Self { column: column.clone(), builder, last_is_null: true }
     }
 
     /// The field that [`finish`](Self::finish)ed arrays belong to.
     pub(crate) fn field(&self) -> Field {
         let ty = if self.column.map.is_some() { DataType::Utf8 } else { logical_type(&self.column) };
         Field::new(&self.column.name, ty, self.column.nullable)
+    }
+
+    /// The column's name.
+    pub(crate) fn name(&self) -> &str {
+        &self.column.name
+    }
+
+    /// The value that was pushed last, as one of a key.
+    pub(crate) fn last(&self) -> KeyValue<'_> {
+        macro_rules! number {
+            ($builder:expr, $kind:ident) => {
+                $builder.values_slice().last().map(|value| KeyValue::$kind((*value).into()))
+            };
+        }
+        macro_rules! bytes {
+            ($builder:expr) => {
+                match $builder.offsets_slice() {
+                    [.., start, end] => {
+                        $builder.values_slice().get(*start as usize..*end as usize).map(KeyValue::Bytes)
+                    }
+                    _ => None,
+                }
+            };
+        }
+        if self.last_is_null {
+            return KeyValue::Null;
+        }
+        let last = match &self.builder {
+            Builder::Bool(builder) => {
+                let at = builder.len().saturating_sub(1);
+                builder.values_slice().get(at / 8).map(|byte| KeyValue::Int(i64::from(byte >> (at % 8) & 1)))
+            }
+            Builder::Int8(builder) => number!(builder, Int),
+            Builder::Int16(builder) => number!(builder, Int),
+            Builder::Int32(builder) => number!(builder, Int),
+            Builder::Int64(builder) => number!(builder, Int),
+            Builder::UInt8(builder) => number!(builder, UInt),
+            Builder::UInt16(builder) => number!(builder, UInt),
+            Builder::UInt32(builder) => number!(builder, UInt),
+            Builder::UInt64(builder) => number!(builder, UInt),
+            Builder::Float32(builder) => number!(builder, Float),
+            Builder::Float64(builder) => number!(builder, Float),
+            Builder::Text(builder) => bytes!(builder),
+            Builder::Binary(builder) => bytes!(builder),
+            Builder::Second(builder) => number!(builder, Int),
+            Builder::Millisecond(builder) => number!(builder, Int),
+            Builder::Microsecond(builder) => number!(builder, Int),
+            Builder::Nanosecond(builder) => number!(builder, Int),
+            Builder::Date(builder) => number!(builder, Int),
+        };
+        last.unwrap_or(KeyValue::Null)
     }
 
     /// The values so far; the column is empty afterwards.
@@ -111,7 +164,8 @@ impl LiteralColumn {
 
     /// Adds a value, converted where nothing is lost. The error does not say which row it is.
     pub(crate) fn push(&mut self, literal: &Literal<'_>) -> Result<()> {
-        if *literal == Literal::Null {
+        self.last_is_null = matches!(literal, Literal::Null);
+        if self.last_is_null {
             if !self.column.nullable {
                 return Err(Error::invalid("NULL in a column that takes none"));
             }
@@ -188,6 +242,9 @@ fn integer(literal: &Literal<'_>) -> Option<i128> {
         Literal::Text(text) => text.trim(),
         Literal::Null | Literal::Bytes(_) => return None,
     };
+    if let Ok(value) = text.parse::<i64>() {
+        return Some(value.into());
+    }
     if let Ok(value) = text.parse() {
         return Some(value);
     }

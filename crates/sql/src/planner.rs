@@ -5,8 +5,10 @@ use crate::change::TARGET_SCHEMA;
 use crate::given::{GIVEN_SCHEMA, Given};
 use crate::identifiers::{SharedSpellings, Spellings};
 use crate::provider::{SnapshotTable, unknown_table};
+use crate::resident::ResidentTable;
+use crate::rollup::{Focus, refuse_change, rollup_plan};
 use crate::views::{Expansion, view_plan};
-use atsdb_core::{Table, View};
+use atsdb_core::{Rollup, Table, View};
 use atsdb_engine::ReadSnapshot;
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::catalog::TableFunctionArgs;
@@ -29,9 +31,10 @@ pub(crate) fn logical_plan(
     state: &SessionState,
     snapshot: &ReadSnapshot,
     spellings: &SharedSpellings,
+    focus: &Focus,
     given: Option<&Arc<Given>>,
 ) -> Result<LogicalPlan> {
-    SnapshotNames { state, snapshot, spellings, given, expansion: Expansion::default() }.plan(statement)
+    SnapshotNames { state, snapshot, spellings, given, expansion: Expansion::default(), focus }.plan(statement)
 }
 
 struct SnapshotNames<'a> {
@@ -41,6 +44,7 @@ struct SnapshotNames<'a> {
     /// The rows that the statement is about.
     given: Option<&'a Arc<Given>>,
     expansion: Expansion,
+    focus: &'a Focus,
 }
 
 impl SnapshotNames<'_> {
@@ -51,11 +55,23 @@ impl SnapshotNames<'_> {
 
     /// A view's query takes its place in the plan.
     fn view(&self, table: &Table, view: &View) -> Result<Arc<dyn TableSource>> {
-        let Self { state, snapshot, spellings, given, expansion } = self;
+        let Self { state, snapshot, spellings, given, expansion, focus } = self;
         let plan = |statement, spellings: &SharedSpellings, expansion| {
-            SnapshotNames { state, snapshot, spellings, given: *given, expansion }.plan(statement)
+            SnapshotNames { state, snapshot, spellings, given: *given, expansion, focus }.plan(statement)
         };
         let plan = view_plan(table, view, snapshot.tables(), spellings, expansion, plan);
+        let plan = plan.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        Ok(provider_as_source(Arc::new(ViewTable::new(plan, None))))
+    }
+
+    /// A rollup's rows, those that are stale computed.
+    fn rollup(&self, table: &Table, rollup: &Rollup) -> Result<Arc<dyn TableSource>> {
+        let Self { state, snapshot, spellings, given, expansion, focus } = self;
+        let plan = |statement, spellings: &SharedSpellings, focus: &Focus| {
+            SnapshotNames { state, snapshot, spellings, given: *given, expansion: expansion.clone(), focus }
+                .plan(statement)
+        };
+        let plan = rollup_plan(table, rollup, snapshot, spellings, focus, plan);
         let plan = plan.map_err(|error| DataFusionError::External(Box::new(error)))?;
         Ok(provider_as_source(Arc::new(ViewTable::new(plan, None))))
     }
@@ -73,6 +89,11 @@ impl ContextProvider for SnapshotNames<'_> {
         if name.schema() == Some(TARGET_SCHEMA)
             && let Some(table) = Spellings::find(tables, name.table())
         {
+            refuse_change(table).map_err(|error| DataFusionError::External(Box::new(error)))?;
+            if table.definition.is_in_memory() {
+                let provider = ResidentTable::numbered(self.snapshot, table, self.spellings).map_err(external)?;
+                return Ok(provider_as_source(Arc::new(provider)));
+            }
             let provider = SnapshotTable::numbered(self.snapshot.clone(), table, self.spellings);
             return Ok(provider_as_source(Arc::new(provider)));
         }
@@ -88,11 +109,16 @@ impl ContextProvider for SnapshotNames<'_> {
                 .schema()
                 .is_none_or(|schema| ["main", "public"].iter().any(|known| known.eq_ignore_ascii_case(schema)));
         match Spellings::find(tables, name.table()).filter(|_| schema_is_known) {
-            Some(table) => match &table.definition.view {
-                Some(view) => self.view(table, view),
-                None => {
-                    let provider = SnapshotTable::new(self.snapshot.clone(), table, self.spellings);
+            Some(table) => match (&table.definition.view, &table.definition.rollup) {
+                (Some(view), _) => self.view(table, view),
+                (None, Some(rollup)) => self.rollup(table, rollup),
+                (None, None) if table.definition.is_in_memory() => {
+                    let provider = ResidentTable::new(self.snapshot, table, self.spellings).map_err(external)?;
                     Ok(provider_as_source(Arc::new(provider)))
+                }
+                (None, None) => {
+                    let provider = SnapshotTable::new(self.snapshot.clone(), self.focus.seen(table), self.spellings);
+                    Ok(provider_as_source(Arc::new(provider.within(self.focus.range_of(table.id)))))
                 }
             },
             None => {
@@ -171,4 +197,8 @@ impl ContextProvider for SnapshotNames<'_> {
     fn udwf_names(&self) -> Vec<String> {
         self.state.window_functions().keys().cloned().collect()
     }
+}
+
+fn external(error: atsdb_core::Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
 }

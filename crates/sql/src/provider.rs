@@ -7,7 +7,7 @@ use crate::pushdown::{Pushdown, is_exact, predicates};
 use crate::scan::AtsdbScan;
 use async_trait::async_trait;
 use atsdb_codec::arrow_schema;
-use atsdb_core::{Table, TableDefinition};
+use atsdb_core::{Table, TableDefinition, TimeRange};
 use atsdb_engine::{ReadSnapshot, ScanRequest};
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
@@ -26,6 +26,8 @@ pub(crate) struct SnapshotTable {
     is_numbered: bool,
     /// The mapped column of whose every value only the latest rows are wanted, by position.
     latest_by: Option<usize>,
+    /// Only rows of these times are there.
+    within: TimeRange,
 }
 
 impl SnapshotTable {
@@ -40,7 +42,13 @@ impl SnapshotTable {
             schema: Arc::new(Schema::new(fields)),
             latest_by: None,
             is_numbered: false,
+            within: TimeRange::ALL,
         }
+    }
+
+    /// The same, of which only the rows of some times are there.
+    pub(crate) fn within(self, within: TimeRange) -> Self {
+        Self { within, ..self }
     }
 
     /// The same, with two more columns that tell each row's place.
@@ -61,8 +69,8 @@ impl SnapshotTable {
         self.definition().time_column()?;
         self.definition().columns.get(column)?.map?;
         let (snapshot, table, schema) = (self.snapshot.clone(), self.table.clone(), Arc::clone(&self.schema));
-        let may = self.latest_by.is_none() && !self.is_numbered;
-        may.then_some(Self { snapshot, table, schema, is_numbered: false, latest_by: Some(column) })
+        let (may, within) = (self.latest_by.is_none() && !self.is_numbered, self.within);
+        may.then_some(Self { snapshot, table, schema, is_numbered: false, latest_by: Some(column), within })
     }
 }
 
@@ -98,6 +106,7 @@ impl TableProvider for SnapshotTable {
         let mut columns = projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect());
         let schema = Arc::new(self.schema.project(&columns)?);
         let numbers = RowNumbers::take(&mut columns, definition.columns.len());
+        let range = range.intersect(&self.within);
         let request = ScanRequest { columns, range, predicates, use_cache: true };
         let scan = self.snapshot.scan(&self.table, &request);
         let scan = scan.map_err(|error| DataFusionError::External(Box::new(error)))?;

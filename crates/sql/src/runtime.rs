@@ -26,6 +26,8 @@ use crate::parse::parse_over;
 use crate::plain_results::plain_results;
 use crate::plain_values::PlainValues;
 use crate::planner::logical_plan;
+use crate::resident::JoinByIndex;
+use crate::rollup::Focus;
 use crate::script::Place;
 use crate::session::SessionOptions;
 use crate::stoppable::Stoppable;
@@ -36,7 +38,7 @@ use atsdb_engine::ReadSnapshot;
 use datafusion::execution::context::{SQLOptions, SessionContext};
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::optimizer::{Analyzer, Optimizer};
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::execute_stream;
@@ -83,7 +85,7 @@ pub(crate) struct Query {
 
 /// What a worker works on.
 enum Work {
-    Text(Query),
+    Text(Query, Focus),
     Over(Over, ReadSnapshot),
 }
 
@@ -147,6 +149,7 @@ impl Worker {
         logical.rules.push(Arc::new(LatestRows));
         let mut optimizer = PhysicalOptimizer::new();
         optimizer.rules.insert(0, Arc::new(LatestFirst));
+        optimizer.rules.insert(0, Arc::new(JoinByIndex));
         optimizer.rules.push(Arc::new(Stoppable));
         let state = SessionStateBuilder::new()
             .with_config(config)
@@ -173,7 +176,28 @@ impl Worker {
 
     /// Starts a query and waits until its columns are known.
     pub(crate) fn start(self: &Arc<Self>, query: Query, interrupt: &Interrupt) -> Result<Started> {
-        self.begin(Work::Text(query), interrupt)
+        self.start_focused(query, Focus::default(), interrupt)
+    }
+
+    /// Plans something on a thread of the runtime, whose stack is large.
+    pub(crate) fn plan<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&SessionState) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let Some(runtime) = &self.runtime else { return Err(Error::internal("the session is closed")) };
+        let state = self.context.state();
+        block_on(runtime.spawn(async move { work(&state) }))
+            .unwrap_or_else(|error| Err(Error::internal(format!("planning failed inside: {error}"))))
+    }
+
+    /// Starts a query about some times.
+    pub(crate) fn start_focused(
+        self: &Arc<Self>,
+        query: Query,
+        focus: Focus,
+        interrupt: &Interrupt,
+    ) -> Result<Started> {
+        self.begin(Work::Text(query, focus), interrupt)
     }
 
     /// Starts a query over given rows.
@@ -233,12 +257,13 @@ struct Readable {
     insert: Option<Box<Target>>,
     change: Option<Box<Change>>,
     spellings: SharedSpellings,
+    focus: Focus,
     given: Option<Arc<Given>>,
     more: Option<mpsc::UnboundedReceiver<RecordBatch>>,
 }
 
 impl Readable {
-    fn of_text(query: &Query) -> Result<Self> {
+    fn of_text(query: &Query, focus: Focus) -> Result<Self> {
         let tables = query.snapshot.tables();
         let (mut statement, spellings) = parse_over(&query.text, query.place, &query.params, tables)?;
         let change = query_of_change(&mut statement, tables, &spellings)?;
@@ -249,22 +274,23 @@ impl Readable {
                 (statement, insert.map(Box::new), None)
             }
         };
-        Ok(Self { statement, insert, change, spellings: SharedSpellings::new(spellings), given: None, more: None })
+        let spellings = SharedSpellings::new(spellings);
+        Ok(Self { statement, insert, change, spellings, focus, given: None, more: None })
     }
 
     fn over(over: Over) -> Self {
         let Over { query, spellings, given, more } = over;
-        let statement = Ast::Query(Box::new(query));
-        Self { statement, insert: None, change: None, spellings, given: Some(given), more }
+        let (statement, focus) = (Ast::Query(Box::new(query)), Focus::default());
+        Self { statement, insert: None, change: None, spellings, focus, given: Some(given), more }
     }
 }
 
 async fn run(work: Work, context: SessionContext, memory_bytes: usize, sender: mpsc::Sender<Message>) -> Result<()> {
     let (readable, snapshot) = match work {
-        Work::Text(query) => (Readable::of_text(&query)?, query.snapshot),
+        Work::Text(query, focus) => (Readable::of_text(&query, focus)?, query.snapshot),
         Work::Over(over, snapshot) => (Readable::over(over), snapshot),
     };
-    let Readable { mut statement, insert, mut change, spellings, given, mut more } = readable;
+    let Readable { mut statement, insert, mut change, spellings, focus, given, mut more } = readable;
     let explains = matches!(statement, Ast::Explain { .. });
     let headings = match &mut statement {
         Ast::Query(query) => Headings::take(query, &spellings),
@@ -276,7 +302,8 @@ async fn run(work: Work, context: SessionContext, memory_bytes: usize, sender: m
         // The rows of a chunk come one after the other.
         state.config_mut().options_mut().optimizer.enable_round_robin_repartition = false;
     }
-    let plan = logical_plan(statement, &state, &snapshot, &spellings, given.as_ref()).map_err(from_datafusion)?;
+    let plan = logical_plan(statement, &state, &snapshot, &spellings, &focus, given.as_ref());
+    let plan = plan.map_err(from_datafusion)?;
     drop(snapshot);
     SQLOptions::new()
         .with_allow_ddl(false)

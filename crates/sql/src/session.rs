@@ -4,7 +4,9 @@ mod change;
 mod copy_to;
 mod deciding;
 mod declare;
+mod inserting;
 mod load;
+mod rollup;
 mod savepoint;
 mod store;
 mod transaction;
@@ -15,10 +17,12 @@ use crate::answer::{Answer, Rows};
 use crate::ddl::{table_definition, table_name};
 use crate::error::{as_sql_error, not_supported, sql_error};
 use crate::files::{FileReader, FileWriter};
-use crate::insert::{LiteralRows, Target, append_rows, read_literals};
+use crate::insert::{Target, append_rows};
 use crate::parse::parse_declaring;
 use crate::provider::unknown_table;
 use crate::refuse::{reads_a_file, refuse_files, refused};
+use crate::resident::PlainSelect;
+use crate::rollup::{RollupChore, RollupStatement};
 use crate::runtime::{Interrupt, Query, Started, Worker};
 use crate::script::{Statement, Statements};
 use crate::show::{show_create, show_tables};
@@ -93,6 +97,7 @@ impl InterruptHandle {
 impl Session {
     /// A session over an engine. Cheap: threads are started by the first query.
     pub fn new(engine: Engine, options: SessionOptions) -> Result<Self> {
+        engine.set_chore(Arc::new(RollupChore::new(&options)));
         Ok(Self {
             engine,
             options,
@@ -126,14 +131,15 @@ impl Session {
     /// for values that do not fit, [`ErrorKind::Resources`], [`ErrorKind::Interrupted`], and what the engine says.
     pub fn execute(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
         self.interrupt.reset();
+        if let Some(row_count) = self.insert_literals(statement.text(), params)? {
+            return Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count) });
+        }
         match first_word(statement.text()).as_str() {
-            "INSERT" | "REPLACE" => match read_literals(|| self.tables(), statement.text(), params, &self.interrupt)? {
-                Some(rows) => self.insert_literals(&rows),
-                None if may_decide(statement.text()) => self.insert_deciding(statement, params),
-                None => self.query(statement, params),
-            },
+            "INSERT" | "REPLACE" if may_decide(statement.text()) => self.insert_deciding(statement, params),
+            "INSERT" | "REPLACE" => self.query(statement, params),
             "UPDATE" | "DELETE" => self.change(statement, params),
-            "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "" => self.query(statement, params),
+            "SELECT" => self.select(statement, params),
+            "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "" => self.query(statement, params),
             "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => {
                 match Bracket::of(statement.text())? {
                     Some(bracket) => self.bracket(bracket),
@@ -144,12 +150,15 @@ impl Session {
         }
     }
 
-    fn insert_literals(&self, rows: &LiteralRows) -> Result<Answer> {
-        let append = |batch: &mut Batch| {
-            rows.batches.iter().try_for_each(|arrays| batch.append_with(&rows.table, arrays, rows.policy))?;
-            Ok(rows.row_count)
-        };
-        self.insert(append)
+    fn select(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+        if let Some(plain) = PlainSelect::read(statement.text())
+            && let snapshot = self.snapshot()?
+            && let Some(table) = plain.table(snapshot.tables())
+            && let Some(answer) = plain.answer(&snapshot, table)?
+        {
+            return Ok(answer);
+        }
+        self.query(statement, params)
     }
 
     fn query(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
@@ -197,6 +206,9 @@ impl Session {
             return self.load(statement.text(), statement.place(), params);
         }
         refuse_files(statement.text())?;
+        if let Some(rollup) = RollupStatement::of(statement.text(), statement.place())? {
+            return self.rollup_statement(&rollup);
+        }
         match parse_declaring(statement.text(), statement.place(), params)? {
             Ast::CreateTable(create) if create.query.is_some() => self.create_table_as(statement, &create, params),
             Ast::CreateTable(create) if !create.external => self.create_table(&create),
@@ -204,11 +216,17 @@ impl Session {
             Ast::CreateIndex(create) => self.create_index(&create),
             Ast::AlterTable(alter) => self.alter_table(&alter),
             Ast::Truncate(truncate) => self.truncate(&truncate),
-            Ast::Drop { object_type: ObjectType::Table, if_exists, names, temporary: false, table: None, .. } => {
-                self.drop_tables(&names, if_exists, Dropped::Table)
-            }
+            Ast::Drop {
+                object_type: ObjectType::Table,
+                if_exists,
+                names,
+                temporary: false,
+                table: None,
+                cascade,
+                ..
+            } => self.drop_tables(&names, if_exists, Dropped::Table, cascade),
             Ast::Drop { object_type: ObjectType::View, if_exists, names, temporary: false, table: None, .. } => {
-                self.drop_tables(&names, if_exists, Dropped::View)
+                self.drop_tables(&names, if_exists, Dropped::View, false)
             }
             Ast::Drop { object_type: ObjectType::Index, if_exists, names, temporary: false, table, .. } => {
                 self.drop_index(&names, table.as_ref(), if_exists)
@@ -242,10 +260,14 @@ impl Session {
     }
 
     /// All of them must be there before the first one goes.
-    fn drop_tables(&self, names: &[ObjectName], if_exists: bool, kind: Dropped) -> Result<Answer> {
+    fn drop_tables(&self, names: &[ObjectName], if_exists: bool, kind: Dropped, cascade: bool) -> Result<Answer> {
         let mut tables: Vec<Table> = Vec::new();
         for name in names {
             match self.table(name) {
+                Ok(table) if table.definition.rollup.is_some() => {
+                    let name = &table.definition.name;
+                    return Err(sql_error(format!("{name} is a rollup")).with_hint(format!("DROP ROLLUP {name}")));
+                }
                 Ok(table) if table.definition.view.is_some() != (kind == Dropped::View) => {
                     return Err(kind.refuse(&table.definition.name));
                 }
@@ -255,7 +277,7 @@ impl Session {
                 Err(error) => return Err(error),
             }
         }
-        self.drop_all(&tables)?;
+        self.drop_all(&self.with_rollups(tables, cascade)?)?;
         Ok(Answer::Done { verb: kind.verb(), row_count: None })
     }
 

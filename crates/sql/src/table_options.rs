@@ -1,15 +1,19 @@
 //! What `CREATE TABLE ... WITH (...)` may say, and the time column of a table that does not say it.
 
+use crate::byte_size::parse_byte_size;
 use crate::ddl::constraints::add_unique;
+use crate::ddl::foreign::is_memory_engine;
 use crate::ddl::series_key_of_primary;
 use crate::error::{not_supported, sql_error};
 use atsdb_core::name::{nearest_name, same_name};
 use atsdb_core::{
-    ColumnId, ColumnType, ConflictPolicy, MapWidth, Result, Retention, SliceWidth, TableDefinition, TimeUnit, Unique,
+    ColumnId, ColumnType, ConflictPolicy, InMemory, MapWidth, Result, Retention, SliceWidth, TableDefinition, TimeUnit,
+    Unique,
 };
 use datafusion::sql::sqlparser::ast::{Expr, SqlOption, Value};
 
-const NAMES: [&str; 8] = ["time", "time_unit", "slice", "map", "key", "sort", "on_conflict", "retention"];
+const NAMES: [&str; 10] =
+    ["time", "time_unit", "slice", "map", "key", "sort", "on_conflict", "retention", "engine", "max_memory"];
 
 /// The options as they were written.
 #[derive(Debug, Default)]
@@ -22,6 +26,9 @@ pub(crate) struct TableOptions {
     sort: Option<Vec<String>>,
     on_conflict: Option<ConflictPolicy>,
     retention: Option<Retention>,
+    /// Whether the rows live in memory.
+    in_memory: Option<bool>,
+    memory_bytes_max: Option<u64>,
     /// What is given as NULL: back to what a table has that says nothing of it.
     reset: Vec<&'static str>,
 }
@@ -62,6 +69,8 @@ impl TableOptions {
             "retention" => self.retention = Some(Retention::parse(text)?),
             "key" => self.key = Some(names_of(text)),
             "sort" => self.sort = Some(names_of(text)),
+            "engine" => self.in_memory = Some(is_memory_engine(text)?),
+            "max_memory" => self.memory_bytes_max = Some(parse_byte_size(text)?),
             "on_conflict" => self.on_conflict = Some(ConflictPolicy::parse(text)?),
             _ => {
                 for item in names_of(text) {
@@ -83,6 +92,17 @@ impl TableOptions {
         let is_reset = |name: &str| self.reset.contains(&name);
         if self.time.is_some() || self.time_unit.is_some() || is_reset("time") || is_reset("time_unit") {
             return Err(not_supported("another time column or time_unit for a table that is there"));
+        }
+        let is_in_memory = definition.is_in_memory();
+        if self.in_memory.is_some_and(|memory| memory != is_in_memory) || (is_reset("engine") && is_in_memory) {
+            return Err(not_supported("another engine for a table that is there")
+                .with_hint("CREATE TABLE ... AS SELECT * FROM it"));
+        }
+        if self.memory_bytes_max.is_some() || is_reset("max_memory") {
+            match &mut definition.memory {
+                Some(memory) => memory.bytes_max = self.memory_bytes_max,
+                None => return Err(sql_error("max_memory is given, but the table is not in memory")),
+            }
         }
         for (name, width) in &self.map {
             let position = definition.position(name)?;
@@ -126,6 +146,27 @@ impl TableOptions {
         Ok(definition)
     }
 
+    /// Puts the options into a definition that has a rollup's columns. Its time is the bucket.
+    pub(crate) fn apply_to_rollup(
+        mut self,
+        definition: TableDefinition,
+        bucket: &str,
+        unit: TimeUnit,
+        slice: SliceWidth,
+    ) -> Result<TableDefinition> {
+        if self.time.is_some() || self.time_unit.is_some() {
+            return Err(sql_error("the time of a rollup is its bucket").with_hint("leave time and time_unit out"));
+        }
+        let is_integer = !matches!(definition.column(bucket)?.column_type, ColumnType::Timestamp(_) | ColumnType::Date);
+        (self.time, self.time_unit) = (Some(bucket.to_owned()), is_integer.then_some(unit));
+        self.slice = self.slice.or(Some(slice));
+        let definition = self.apply(definition)?;
+        match definition.has_unique() {
+            true => Err(not_supported("a key of a rollup that tells rows apart").with_hint("leave the time out of it")),
+            false => Ok(definition),
+        }
+    }
+
     /// Puts the options into a definition that has its columns.
     pub(crate) fn apply(self, mut definition: TableDefinition) -> Result<TableDefinition> {
         for (name, width) in &self.map {
@@ -151,6 +192,14 @@ impl TableOptions {
         }
         definition.slice = self.slice.unwrap_or(definition.slice);
         definition.retention = self.retention;
+        match (self.in_memory == Some(true), self.memory_bytes_max) {
+            (true, bytes_max) => definition.memory = Some(InMemory { bytes_max }),
+            (false, Some(_)) => {
+                return Err(sql_error("max_memory is given, but the table is not in memory")
+                    .with_hint("WITH (engine = 'memory', max_memory = '1 GiB')"));
+            }
+            (false, None) => {}
+        }
         definition.on_conflict = self.on_conflict.unwrap_or(definition.on_conflict);
         apply_key(&mut definition, self.key.as_deref(), self.sort.as_deref())?;
         Ok(definition)

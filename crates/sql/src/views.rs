@@ -42,7 +42,7 @@ pub(crate) fn query_of(text: &str, place: Place) -> Result<Option<(&str, Place)>
 }
 
 /// Where a place that the tokenizer counted, in lines and characters, lies.
-fn byte_of(text: &str, location: Location) -> usize {
+pub(crate) fn byte_of(text: &str, location: Location) -> usize {
     let lines_before = location.line.saturating_sub(1) as usize;
     let line_start: usize = text.split_inclusive('\n').take(lines_before).map(str::len).sum();
     let characters_before = location.column.saturating_sub(1) as usize;

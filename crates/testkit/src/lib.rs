@@ -2,9 +2,12 @@
 //!
 //! Owned here: one conformance suite ([`store_conformance`]), with a case for each sentence of the contract
 //! [`atsdb_core::Store`], and the sample data it works on ([`sample`]). Not owned: what only one store promises (its
-//! file, its server, its processes), which its own tests check.
+//! file, its processes), which its own tests check. Servers that tests need are started here ([`server`]), and what
+//! every store on one promises is tested here too ([`on_server`]).
 
+pub mod on_server;
 pub mod sample;
+pub mod server;
 mod store;
 
 pub use store::{Case, OpenStore, cases, store_conformance};

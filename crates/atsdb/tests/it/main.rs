@@ -8,4 +8,5 @@ mod derive;
 mod full_disk;
 mod golden;
 mod processes;
+mod rollups;
 mod support;

@@ -16,7 +16,7 @@ Examples:
   atsdb import air.db beijing *.csv.gz --time year,month,day,hour
   zcat log.gz | atsdb import air.db log - --time ts --time-unit ms")]
 pub(crate) struct ImportArgs {
-    /// The store: a path or sqlite:PATH; created when it is not there
+    /// The store: a path or another URL; created when it is not there
     pub(crate) url: String,
     /// The table; created from what the files show when it is not there
     pub(crate) table: String,

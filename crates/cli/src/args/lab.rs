@@ -14,14 +14,40 @@ pub(crate) struct LabArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabCommand {
     /// List the workloads and the contestants, and which can run here
-    List,
+    List(LabServerArgs),
     /// Run workloads, and compare the contestants' figures and answers
     Run(LabRunArgs),
-    /// Show the results of an earlier run
-    Report {
-        /// A file that run wrote with -o
-        file: PathBuf,
-    },
+    /// Show the results of an earlier run, or compare two
+    Report(LabReportArgs),
+    /// Measure your own file, and say which database suits it
+    Advise(LabAdviseArgs),
+}
+
+/// Servers that run already.
+#[derive(Debug, Args)]
+pub(crate) struct LabServerArgs {
+    /// A server that runs already: mariadb, mysql or postgres, and the URL of an empty database of the lab's own
+    ///
+    /// Also by the variables ATSDB_LAB_MARIADB_URL, ATSDB_LAB_MYSQL_URL and ATSDB_LAB_POSTGRES_URL, which no list of
+    /// processes shows.
+    #[arg(long = "url", value_name = "SERVER=URL")]
+    pub(crate) urls: Vec<String>,
+}
+
+/// `atsdb lab report`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  atsdb lab report results.json --html report.html
+  atsdb lab report before.json after.json")]
+pub(crate) struct LabReportArgs {
+    /// A file that run wrote with -o
+    pub(crate) file: PathBuf,
+    /// A later run, which is compared with the first: factors, and whether they are beyond the runs' own spread
+    pub(crate) after: Option<PathBuf>,
+    /// Write the page as well: one HTML file with plots, which needs nothing else
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 }
 
 /// How results are written.
@@ -48,6 +74,9 @@ pub(crate) struct LabRunArgs {
     /// Who runs [default: all that are present]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) contestants: Vec<String>,
+    /// Run the published size of each workload, which may take hours
+    #[arg(long, conflicts_with = "rows")]
+    pub(crate) full: bool,
     /// Where randomness starts
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
@@ -57,6 +86,14 @@ pub(crate) struct LabRunArgs {
     /// What commits survive, for every contestant: full, normal or off [default: full]
     #[arg(long, value_name = "full|normal|off", env = "ATSDB_DURABILITY", hide_env = true)]
     pub(crate) durability: Option<String>,
+    /// Run contestants as they come, not tuned for this machine
+    #[arg(long)]
+    pub(crate) defaults: bool,
+    #[command(flatten)]
+    pub(crate) servers: LabServerArgs,
+    /// Drop the databases that an earlier run left on a server named by --url
+    #[arg(long)]
+    pub(crate) overwrite_databases: bool,
     /// Where scratch data goes, into a folder that is removed [default: the system's folder for such]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
@@ -66,4 +103,47 @@ pub(crate) struct LabRunArgs {
     /// Write the results as JSON to a file as well
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Write the page as well: one HTML file with plots, which needs nothing else
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+}
+
+/// `atsdb lab advise`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  atsdb lab advise weather.csv
+  atsdb lab advise readings.parquet --contestants sqlite,atsdb,mariadb --html advice.html")]
+pub(crate) struct LabAdviseArgs {
+    /// CSV, TSV, JSON lines or Parquet, plain or compressed
+    pub(crate) file: PathBuf,
+    /// Who runs [default: all that are present]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) contestants: Vec<String>,
+    /// How often each contestant runs
+    #[arg(long, value_name = "COUNT", default_value_t = 3)]
+    pub(crate) repeat: u32,
+    /// What commits survive, for every contestant: full, normal or off [default: full]
+    #[arg(long, value_name = "full|normal|off", env = "ATSDB_DURABILITY", hide_env = true)]
+    pub(crate) durability: Option<String>,
+    /// Run contestants as they come, not tuned for this machine
+    #[arg(long)]
+    pub(crate) defaults: bool,
+    #[command(flatten)]
+    pub(crate) servers: LabServerArgs,
+    /// Drop the databases that an earlier run left on a server named by --url
+    #[arg(long)]
+    pub(crate) overwrite_databases: bool,
+    /// Where scratch data goes, into a folder that is removed [default: the system's folder for such]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Write every figure as JSON, which lab report shows
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write the page as well: one HTML file with plots, which needs nothing else
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// How the advice is written on stdout
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) format: LabFormat,
 }

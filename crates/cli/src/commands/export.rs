@@ -5,7 +5,7 @@ use crate::interrupt::Watch;
 use crate::output::destination::{Compression, Destination};
 use crate::output::{Format, write_result};
 use crate::settings::{self, Access};
-use atsdb::sql::Answer;
+use atsdb::sql::{Answer, quoted};
 use atsdb::{Database, ScanRequest};
 use atsdb_core::{Error, Result};
 use std::path::Path;
@@ -19,6 +19,11 @@ pub(super) fn run(args: &ExportArgs) -> Result<()> {
         (Some(table), _) => {
             let snapshot = database.engine().snapshot()?;
             let table = snapshot.table(table)?.clone();
+            if table.definition.rollup.is_some() {
+                // Part of its rows may be computed only now.
+                let query = format!("SELECT * FROM {}", quoted(&table.definition.name));
+                return export_query(&database, args, &query, format, || destination(path, compression));
+            }
             // One reading of everything: what it passes is not worth keeping.
             let request = ScanRequest { use_cache: false, ..ScanRequest::all(&table) };
             let scan = snapshot.scan(&table, &request)?;

@@ -69,6 +69,10 @@ fn existing_table(engine: &Engine, name: &str) -> Result<Option<Table>> {
         Ok(table) if table.definition.view.is_some() => {
             Err(Error::usage(format!("{name} is a view: no rows go into it")).with_hint("import into another table"))
         }
+        Ok(table) if table.definition.is_in_memory() => {
+            Err(Error::usage(format!("table {name} is in memory: its rows would be gone when this program ends"))
+                .with_hint("COPY or LOAD DATA in the session that reads them, or import into a table that is stored"))
+        }
         Ok(table) => Ok(Some(table)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

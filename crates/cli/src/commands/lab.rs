@@ -1,14 +1,18 @@
 //! `atsdb lab`: runs workloads and shows what came of them.
 
+mod advise;
+
 use super::report;
-use crate::args::{LabArgs, LabCommand, LabFormat, LabRunArgs};
+use crate::args::{LabArgs, LabCommand, LabFormat, LabReportArgs, LabRunArgs, LabServerArgs};
 use crate::interrupt::Watch;
 use crate::output::destination::{Compression, Destination};
 use crate::output::grid::{Heading, render};
 use crate::output::value::calendar::write_time;
 use crate::quantity::{show_bytes, show_duration};
 use atsdb_core::{Durability, Error, ErrorKind, Result};
-use atsdb_lab::{Progress, Report, RunOptions};
+use atsdb_lab::contestant::Tuning;
+use atsdb_lab::server::ServerUrls;
+use atsdb_lab::{Progress, REPORT_FORMAT, Report, RunOptions};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -18,19 +22,20 @@ use std::time::SystemTime;
 /// Does it.
 pub(super) fn run(args: &LabArgs) -> Result<()> {
     match &args.command {
-        LabCommand::List => list(),
+        LabCommand::List(args) => list(args),
         LabCommand::Run(args) => measure(args),
-        LabCommand::Report { file } => show(file),
+        LabCommand::Report(args) => show(args),
+        LabCommand::Advise(args) => advise::run(args),
     }
 }
 
-fn list() -> Result<()> {
+fn list(args: &LabServerArgs) -> Result<()> {
     let headings = [Heading::left("kind"), Heading::left("name"), Heading::left("here"), Heading::left("what")];
     let row = |listed: atsdb_lab::Listed| {
         let presence = listed.presence.unwrap_or_else(|reason| format!("no: {reason}"));
         vec![listed.kind.to_owned(), listed.name.to_owned(), presence, listed.summary.to_owned()]
     };
-    let rows: Vec<Vec<String>> = atsdb_lab::list().into_iter().map(row).collect();
+    let rows: Vec<Vec<String>> = atsdb_lab::list(&urls(args)?).into_iter().map(row).collect();
     report::write_text(&render(&headings, &rows))
 }
 
@@ -39,20 +44,19 @@ fn measure(args: &LabRunArgs) -> Result<()> {
     options.workloads.clone_from(&args.names);
     options.contestants.clone_from(&args.contestants);
     options.rows = args.rows;
+    options.full = args.full;
     options.seed = args.seed;
     options.repeat = args.repeat;
     options.durability = args.durability.as_deref().map_or(Ok(Durability::default()), Durability::parse)?;
-    options.date = now_text();
-    options.stop = Arc::new(AtomicBool::new(false));
-    let stop = Arc::clone(&options.stop);
-    let watch = Watch::new(move || stop.store(true, Ordering::SeqCst));
-    let result = atsdb_lab::run(&options, &mut show_progress);
-    clear_line();
-    let result = result?;
+    options.tuning = if args.defaults { Tuning::Defaults } else { Tuning::Tuned };
+    options.urls = urls(&args.servers)?;
+    options.overwrite_databases = args.overwrite_databases;
+    let (result, watch) = run_lab(&mut options)?;
     if let Some(path) = &args.output {
-        let mut file = Destination::file(path, Compression::None)?;
-        file.put(result.to_json()?.as_bytes())?;
-        file.complete()?;
+        write_file(path, &result.to_json()?)?;
+    }
+    if let Some(path) = &args.html {
+        write_file(path, &result.to_html(None))?;
     }
     report::write_text(&match args.format {
         LabFormat::Json => result.to_json()?,
@@ -62,7 +66,34 @@ fn measure(args: &LabRunArgs) -> Result<()> {
     crate::interrupt::check()
 }
 
-fn show(path: &Path) -> Result<()> {
+/// Runs it, until Ctrl-C. The watch is to be kept until what came of it is written.
+fn run_lab(options: &mut RunOptions) -> Result<(Report, Watch)> {
+    options.date = now_text();
+    options.stop = Arc::new(AtomicBool::new(false));
+    let stop = Arc::clone(&options.stop);
+    let watch = Watch::new(move || stop.store(true, Ordering::SeqCst));
+    let result = atsdb_lab::run(options, &mut show_progress);
+    clear_line();
+    Ok((result?, watch))
+}
+
+fn urls(args: &LabServerArgs) -> Result<ServerUrls> {
+    let mut urls = ServerUrls::from_environment();
+    args.urls.iter().try_for_each(|url| urls.add(url))?;
+    Ok(urls)
+}
+
+fn show(args: &LabReportArgs) -> Result<()> {
+    let first = read(&args.file)?;
+    let after = args.after.as_deref().map(read).transpose()?;
+    if let Some(path) = &args.html {
+        let page = after.as_ref().map_or_else(|| first.to_html(None), |after| after.to_html(Some(&first)));
+        write_file(path, &page)?;
+    }
+    report::write_text(&after.map_or_else(|| first.to_table(), |after| first.to_comparison(&after)))
+}
+
+fn read(path: &Path) -> Result<Report> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         Error::new(ErrorKind::NotFound, format!("cannot read {}: {error}", path.display())).with_source(error)
     })?;
@@ -70,7 +101,17 @@ fn show(path: &Path) -> Result<()> {
         Error::invalid(format!("{} holds no results of the lab: {error}", path.display()))
             .with_hint("write them with atsdb lab run -o FILE")
     })?;
-    report::write_text(&result.to_table())
+    if result.format > REPORT_FORMAT {
+        let message = format!("{} has format {}; this program reads {REPORT_FORMAT}", path.display(), result.format);
+        return Err(Error::invalid(message).with_hint("use the version of atsdb that wrote it, or a later one"));
+    }
+    Ok(result)
+}
+
+fn write_file(path: &Path, text: &str) -> Result<()> {
+    let mut file = Destination::file(path, Compression::None)?;
+    file.put(text.as_bytes())?;
+    file.complete()
 }
 
 /// Steps on stderr: in one line of a terminal, else a line each.

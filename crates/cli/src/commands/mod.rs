@@ -10,6 +10,7 @@ mod recompress;
 mod reference;
 mod report;
 mod retain;
+mod rollup;
 mod schema;
 mod slices;
 mod sql;
@@ -39,6 +40,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Some(Command::Stats(args)) => stats::run(&args),
         Some(Command::Recompress(args)) => recompress::run(&args),
         Some(Command::Retain(args)) => retain::run(&args),
+        Some(Command::Rollup(args)) => rollup::run(&args),
         Some(Command::Verify(args)) => verify::run(&args),
         Some(Command::Lab(args)) => lab::run(&args),
         Some(Command::Demo(args)) => demo::run(&args),

@@ -5,7 +5,9 @@ use crate::args::{ChangeArgs, ReportFormat};
 use crate::progress::Ticker;
 use crate::quantity::{show_bytes, show_many, show_rows};
 use crate::settings::{self, Access};
+use atsdb::sql::SessionOptions;
 use atsdb_core::Result;
+use atsdb_core::name::same_name;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -22,6 +24,13 @@ pub(super) fn run(args: &ChangeArgs) -> Result<()> {
     let engine = database.engine();
     let table = report::table_of(engine, args)?;
     let ticker = Ticker::new(|| "dropping what has expired".to_owned());
+    // Rows that a rollup does not have yet would stay.
+    let session = database.session(SessionOptions::default())?;
+    for (rollup, source) in session.rollups(None)? {
+        if table.as_ref().is_none_or(|table| same_name(&table.definition.name, &source)) {
+            session.refresh_rollups(Some(&rollup))?;
+        }
+    }
     let dropped = engine.retain(table.as_ref())?;
     drop(ticker);
     let dropped = Dropped { chunks: dropped.chunks, rows: dropped.rows, bytes: dropped.bytes };

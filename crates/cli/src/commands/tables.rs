@@ -42,7 +42,11 @@ fn listed(table: &Table) -> Listed {
         slice: definition.time.map(|_| definition.slice.name()),
         key: definition.key.iter().filter_map(name_of).collect(),
         retention: definition.retention.map(|retention| retention.to_string()),
-        kind: if definition.view.is_some() { "view" } else { "table" },
+        kind: match (&definition.view, &definition.rollup) {
+            (Some(_), _) => "view",
+            (None, Some(_)) => "rollup",
+            (None, None) => "table",
+        },
     }
 }
 

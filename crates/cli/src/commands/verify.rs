@@ -47,7 +47,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
         0 => Ok(()),
         count => {
             let places = show_many(count as u64, "place");
-            Err(Error::corrupt(format!("{} is damaged in {places}", args.url))
+            Err(Error::corrupt(format!("{} is damaged in {places}", engine.store().url()))
                 .with_hint("what is not named stays readable: save it with atsdb export -q, a query that leaves the damaged columns \
                      or times out"))
         }

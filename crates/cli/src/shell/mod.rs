@@ -51,7 +51,7 @@ pub(crate) fn run(url: Option<&str>, args: &ShellArgs) -> Result<()> {
     };
     let mut shell = Shell { database, runner, out: Destination::stdout() };
     if is_terminal {
-        return prompt::run(&mut shell, url);
+        return prompt::run(&mut shell);
     }
     shell.read(std::io::stdin().lock(), "stdin", 0)?;
     shell.out.complete()

@@ -13,7 +13,7 @@ const CONTINUATION: &str = "   ...> ";
 const HISTORY_LINES_MAX: usize = 5_000;
 
 /// Reads and runs until `.quit` or the end of input. Errors of statements are shown, and the shell goes on.
-pub(super) fn run(shell: &mut Shell, url: &str) -> Result<()> {
+pub(super) fn run(shell: &mut Shell) -> Result<()> {
     let config = Builder::new().auto_add_history(false).max_history_size(HISTORY_LINES_MAX).map_err(broken)?.build();
     let mut editor: DefaultEditor = Editor::<(), DefaultHistory>::with_config(config).map_err(broken)?;
     let history = history::file();
@@ -21,6 +21,8 @@ pub(super) fn run(shell: &mut Shell, url: &str) -> Result<()> {
         // The first start has none yet.
         let _ = editor.load_history(path);
     }
+    // As the store tells it: without a password.
+    let url = shell.database.engine().store().url();
     eprintln!("atsdb {}, {url}; .help tells the commands", crate::commands::version::text());
     let mut typed = String::new();
     loop {

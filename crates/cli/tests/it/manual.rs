@@ -3,7 +3,7 @@
 use crate::support::Case;
 use std::path::Path;
 
-const VERBS: [&str; 13] = [
+const VERBS: [&str; 14] = [
     "sql",
     "import",
     "export",
@@ -12,6 +12,7 @@ const VERBS: [&str; 13] = [
     "slices",
     "stats",
     "recompress",
+    "rollup",
     "retain",
     "verify",
     "lab",

@@ -114,3 +114,33 @@ fn a_view_is_listed_as_one_and_takes_no_rows() {
         case.run(&[verb, "a.db"]).well();
     }
 }
+
+#[test]
+fn rollup_computes_what_is_stale_and_retain_leaves_the_summary() {
+    let case = Case::new().with_store();
+    let declare =
+        "CREATE ROLLUP daily ON readings EVERY '1 day' AS SELECT sensor, count(*) AS n FROM readings GROUP BY 1";
+    case.run(&["sql", "a.db", declare]).well();
+    case.run(&["sql", "a.db", "INSERT INTO readings (time, sensor) VALUES ('2024-02-29', 'late')"]).well();
+    let rows = case.query("a.db", "SELECT * FROM daily ORDER BY time, sensor");
+    assert!(rows.contains("late"), "{rows}");
+    let text = case.run(&["rollup", "a.db", "daily"]).well().text();
+    assert!(text.contains("daily") && text.contains("readings"), "{text}");
+    let refreshed = json(&case, "rollup");
+    assert_eq!((refreshed[0]["name"].as_str(), refreshed[0]["rows"].as_u64()), (Some("daily"), Some(0)));
+    assert_eq!(case.query("a.db", "SELECT * FROM daily ORDER BY time, sensor"), rows);
+    assert!(case.run(&["tables", "a.db"]).well().text().contains("rollup"));
+    let schema = case.run(&["schema", "a.db"]).well().text();
+    assert!(schema.contains("CREATE ROLLUP daily ON readings EVERY '1 day'"), "{schema}");
+    case.run(&["sql", "b.db", &schema]).well();
+    assert_eq!(case.run(&["schema", "b.db"]).well().text(), schema);
+    case.run(&["sql", "a.db", "INSERT INTO readings (time, sensor) VALUES ('2024-02-28', 'later')"]).well();
+    let rows = case.query("a.db", "SELECT * FROM daily ORDER BY time, sensor");
+    case.run(&["sql", "a.db", "ALTER TABLE readings SET (retention = '1 day')"]).well();
+    case.run(&["retain", "a.db"]).well();
+    assert!(case.query("a.db", "SELECT count(*) FROM readings").contains('0'));
+    assert_eq!(case.query("a.db", "SELECT * FROM daily ORDER BY time, sensor"), rows);
+    assert!(rows.contains("later"));
+    let exported = case.run(&["export", "a.db", "daily"]).well().text();
+    assert!(exported.starts_with("time,sensor,n\n") && exported.contains(",later,1"), "{exported}");
+}

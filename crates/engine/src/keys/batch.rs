@@ -20,6 +20,8 @@ pub(crate) struct KeyedTables {
     /// Tables in which the batch has chunks with rows that the clocks have not seen.
     rewritten: BTreeSet<TableId>,
     kept_out: Arc<AtomicU64>,
+    /// Of these, rows of tables in memory.
+    kept_out_in_memory: u64,
 }
 
 impl KeyedTables {
@@ -56,7 +58,16 @@ impl Batch {
     /// [`DuplicateKey`](ErrorKind::DuplicateKey) comes now rather than with the commit. The commit then fails with
     /// [`ErrorKind::Conflict`] if another adds to the table meanwhile. After an error the rows are forgotten.
     pub fn settle_keys(&mut self) -> Result<()> {
+        let kept_out = self.drafts.settle()?;
+        self.count_kept_out(kept_out);
         self.keyed.waiting().into_iter().try_for_each(|table| self.settle_table(table))
+    }
+
+    /// Takes notice of how many rows of tables in memory were left out so far.
+    pub(crate) fn count_kept_out(&mut self, of_drafts: u64) {
+        let more = of_drafts.saturating_sub(self.keyed.kept_out_in_memory);
+        self.keyed.kept_out_in_memory += more;
+        self.keyed.kept_out.fetch_add(more, Ordering::Relaxed);
     }
 
     pub(crate) fn push_keyed(&mut self, table: &Table, rows: RecordBatch, policy: ConflictPolicy) -> Result<()> {
@@ -87,15 +98,30 @@ impl Batch {
         let settled = snapshot.and_then(|snapshot| keyed.settle(&table, &waiting, grows, &snapshot));
         self.keyed.tables.insert(id, (table.clone(), keyed));
         let settled = settled?;
-        if !self.changes.has_created(id) && !self.changes.has_guard(id) {
-            let newest = self.base()?.inner.store.newest_chunk()?;
-            self.changes.guard(Guard { table: id, newest });
-        }
+        self.guard_keys(id)?;
         for (chunk, successor) in settled.replaced {
             self.replace(&table, chunk, successor)?;
         }
         self.keyed.kept_out.fetch_add(settled.kept_out, Ordering::Relaxed);
         settled.rows.into_iter().try_for_each(|rows| self.push_rows(&table, rows))
+    }
+
+    /// Sends rows on their way that have no key that is there already, in stored form.
+    pub(crate) fn push_settled(&mut self, table: &Table, rows: RecordBatch) -> Result<()> {
+        self.settle_table(table.id)?;
+        self.guard_keys(table.id)?;
+        // The clocks have not seen them.
+        self.keyed.note_rewritten(table.id);
+        self.push_rows(table, rows)
+    }
+
+    /// The commit fails if another adds to the table what this batch has not seen.
+    fn guard_keys(&mut self, id: TableId) -> Result<()> {
+        if !self.changes.has_created(id) && !self.changes.has_guard(id) {
+            let newest = self.base()?.inner.store.newest_chunk()?;
+            self.changes.guard(Guard { table: id, newest });
+        }
+        Ok(())
     }
 
     /// Commits. If all there is are rows with keys that wait, and another adds to their tables meanwhile, they are

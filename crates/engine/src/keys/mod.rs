@@ -11,13 +11,17 @@ mod batch;
 mod clock;
 mod groups;
 mod holders;
+mod index;
+mod key_set;
 mod probe;
 mod resolve;
 mod scope;
 mod turns;
+mod unread;
 
 pub(crate) use batch::KeyedTables;
 pub use holders::Holders;
+pub use index::{KeyIndex, KeyValue};
 pub(crate) use turns::Turns;
 
 use crate::rewrite::Rewrite;

@@ -1,21 +1,47 @@
-//! atsdb on its SQLite store, through the facade, as an application uses it.
+//! atsdb on each of its stores, through the facade, as an application uses it.
 //!
 //! Background maintenance is off, so that it does not run into what is measured; sealing is asked for and timed on
 //! its own.
 
 use crate::answer::Answer;
-use crate::contestant::{Contestant, Dialect, Loader, Place, Session};
+use crate::contestant::{Contestant, Dialect, Loader, Place, Session, folder_bytes};
 use crate::digest::RowDigest;
 use crate::failure::Failure;
 use crate::rows::{LabRow, RowSet, RowVisitor, Timed};
+use crate::server::ServerUrls;
+use crate::tier::Tier;
 use arrow::array::RecordBatch;
 use atsdb::{Appender, Database, Error, ErrorKind, OpenOptions, ScanRequest, TableDefinition};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// atsdb on its SQLite store.
-pub(crate) struct Atsdb;
+/// atsdb on one of its stores.
+pub(crate) struct Atsdb {
+    name: &'static str,
+    summary: &'static str,
+    home: Home,
+}
+
+/// Where the store is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Home {
+    Sqlite,
+    Memory,
+}
+
+/// All of them.
+pub(super) static VARIANTS: [Atsdb; 2] = [
+    Atsdb { name: "atsdb", summary: "atsdb on its SQLite store, through the Rust library", home: Home::Sqlite },
+    Atsdb { name: "atsdb:memory", summary: "atsdb in memory, gone with the process", home: Home::Memory },
+];
+
+/// Stores in memory, kept between the sessions of a place.
+static IN_MEMORY: LazyLock<Mutex<HashMap<PathBuf, Database>>> = LazyLock::new(Mutex::default);
 
 struct AtsdbSession {
     database: Database,
+    tier: Tier,
     settings: Vec<String>,
 }
 
@@ -25,23 +51,45 @@ struct AtsdbLoader {
 
 impl Contestant for Atsdb {
     fn name(&self) -> &'static str {
-        "atsdb"
+        self.name
     }
 
     fn summary(&self) -> &'static str {
-        "atsdb on its SQLite store, through the Rust library"
+        self.summary
     }
 
-    fn version(&self) -> Result<String, Failure> {
+    fn version(&self, _urls: &ServerUrls) -> Result<String, Failure> {
         Ok(format!("atsdb {}", env!("CARGO_PKG_VERSION")))
     }
 
     fn open(&self, place: &Place) -> Result<Box<dyn Session>, Failure> {
-        let path = place.directory.join("atsdb.db");
-        let url = format!("sqlite:{}", path.display());
-        let database = OpenOptions::new().durability(place.durability).maintenance(false).open(&url)?;
-        let settings = vec![format!("durability = {}", place.durability), "maintenance = off".to_owned()];
-        Ok(Box::new(AtsdbSession { database, settings }))
+        let options = OpenOptions::new().durability(place.durability).maintenance(false);
+        let (database, tier) = match self.home {
+            Home::Sqlite => {
+                let url = format!("sqlite:{}", place.directory.join("atsdb.db").display());
+                (options.open(&url)?, Tier::from(place.durability))
+            }
+            Home::Memory => {
+                let mut kept = IN_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+                let database = match kept.get(&place.directory) {
+                    Some(database) => database.clone(),
+                    None => options.open("memory:")?,
+                };
+                kept.insert(place.directory.clone(), database.clone());
+                (database, Tier::None)
+            }
+        };
+        let settings = vec![format!("durability = {tier}"), "maintenance = off".to_owned()];
+        Ok(Box::new(AtsdbSession { database, tier, settings }))
+    }
+
+    fn bytes(&self, place: &Place) -> Result<u64, Failure> {
+        if self.home == Home::Sqlite {
+            return folder_bytes(&place.directory);
+        }
+        let kept = IN_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(database) = kept.get(&place.directory) else { return Ok(0) };
+        Ok(database.engine().snapshot()?.table_bytes()?.values().sum())
     }
 
     fn has_program(&self) -> Result<(), Failure> {
@@ -52,6 +100,10 @@ impl Contestant for Atsdb {
 impl Session for AtsdbSession {
     fn dialect(&self) -> Dialect {
         Dialect::Atsdb
+    }
+
+    fn tier(&self) -> Tier {
+        self.tier
     }
 
     fn settings(&self) -> Vec<String> {
@@ -112,6 +164,10 @@ impl Session for AtsdbSession {
         self.execute(statements)?;
         self.database.sql("COMMIT").map_err(cannot_or_failed)?;
         Ok(())
+    }
+
+    fn load_lines(&mut self, table: &str, file: &Path) -> Result<(), Failure> {
+        super::lines::load(self.database.engine(), table, file)
     }
 }
 

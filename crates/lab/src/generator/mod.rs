@@ -4,6 +4,8 @@
 //! them (`workloads`), how a contestant stores them (`contestants`).
 
 pub mod entropy;
+pub mod keys;
 pub mod pinger;
 pub mod random;
 pub mod series;
+pub mod words;

@@ -1,10 +1,28 @@
 //! The workloads, one file each.
 
+mod advise;
+mod concurrent;
+pub mod mass;
+pub mod memory;
+mod minute;
+pub mod pinger;
 pub mod series;
+pub mod split;
 
 use crate::workload::Workload;
+use std::sync::LazyLock;
 
 /// All of them, in the order in which they are listed.
 pub fn all() -> &'static [&'static dyn Workload] {
-    &[&series::Series]
+    &[&pinger::Pinger, &memory::Memory, &series::Series, &mass::Mass, &split::Split]
+}
+
+/// The one that needs a file, and is in no list.
+pub(crate) const ADVISE: &dyn Workload = &advise::Advise;
+
+/// All of them and the one that needs a file.
+pub(crate) fn all_and_advise() -> &'static [&'static dyn Workload] {
+    static WITH_ADVISE: LazyLock<Vec<&'static dyn Workload>> =
+        LazyLock::new(|| all().iter().copied().chain([ADVISE]).collect());
+    &WITH_ADVISE
 }

@@ -10,7 +10,6 @@
 use crate::bench::{Bench, milliseconds, per_second};
 use crate::contestant::{Contestant, Dialect, Place, Session};
 use crate::digest::RowDigest;
-use crate::event::Event;
 use crate::failure::Failure;
 use crate::generator::series::{
     COUNTERS, START_SECONDS, STATUSES, SeriesGenerator, entropy_bytes_per_row, sensor_name,
@@ -18,6 +17,7 @@ use crate::generator::series::{
 use crate::measure::{Figure, Measure, Spread, Unit};
 use crate::rows::{CounterReading, Reading, RowSet, Timed};
 use crate::workload::{Bound, Fact, Workload};
+use crate::workloads::minute::{ROWS_A_SECOND, minute};
 use atsdb::{ColumnType, MapWidth, TableDefinition, TimeUnit};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -63,6 +63,12 @@ const MEASURES: &[Measure] = &[
     measure("insert_alone", "  each a transaction of its own", Unit::StatementsPerSecond),
     measure("insert_many", "  1,000 rows a statement", Unit::RowsPerSecond),
     measure("update", "UPDATE a column of all rows", Unit::RowsPerSecond),
+    measure("minute_insert_narrow", "insert for a bounded time, 2 columns", Unit::RowsPerSecond),
+    measure("minute_read_narrow", "  read them back", Unit::RowsPerSecond),
+    measure("minute_bytes_narrow", "  an entry", Unit::BytesPerRow),
+    measure("minute_insert_wide", "insert for a bounded time, 8 columns", Unit::RowsPerSecond),
+    measure("minute_read_wide", "  read them back", Unit::RowsPerSecond),
+    measure("minute_bytes_wide", "  an entry", Unit::BytesPerRow),
     measure("open", "open a store of 1,000 slices and count", Unit::Milliseconds),
     measure("start", "start the program", Unit::Milliseconds),
 ];
@@ -83,6 +89,10 @@ impl Workload for Series {
         2_000_000
     }
 
+    fn rows_published(&self) -> u64 {
+        60 * ROWS_A_SECOND
+    }
+
     fn measures(&self) -> &'static [Measure] {
         MEASURES
     }
@@ -95,9 +105,18 @@ impl Workload for Series {
             unit: Unit::BytesPerRow,
             measures: measures.map(str::to_owned).to_vec(),
         };
+        let own = |name: &str, bytes: f64, measure: &str| Fact {
+            name: name.to_owned(),
+            title: "the entry's own bytes, as published".to_owned(),
+            value: bytes,
+            unit: Unit::BytesPerRow,
+            measures: vec![measure.to_owned()],
+        };
         vec![
             fact("entropy_narrow", "Shannon entropy, 2 columns", false, ["bytes_narrow", "bytes_narrow_fresh"]),
             fact("entropy_wide", "Shannon entropy, 8 columns", true, ["bytes_wide", "bytes_wide_fresh"]),
+            own("own_narrow", 9.0, "minute_bytes_narrow"),
+            own("own_wide", 35.0, "minute_bytes_wide"),
         ]
     }
 
@@ -110,6 +129,8 @@ impl Workload for Series {
         narrow(contestant, bench)?;
         wide(contestant, bench)?;
         statements(contestant, bench)?;
+        minute(contestant, bench, &table(false)?, "narrow")?;
+        minute(contestant, bench, &table(true)?, "wide")?;
         open(contestant, bench)?;
         start(contestant, bench)
     }
@@ -130,7 +151,7 @@ fn narrow(contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Fail
     bench.progress("appending rows")?;
     let (place, table, rows) = (bench.place("narrow")?, table(false)?, bench.rows);
     let mut session = contestant.open(&place)?;
-    (bench.sink)(Event::Opened { settings: session.settings() });
+    bench.opened(session.as_ref())?;
     session.create_table(&table)?;
     let seed = bench.seed;
     let loaded = bench.attempt("append_rows", || {

@@ -1,5 +1,25 @@
 //! The lab's promises: the same data from the same seed, checked answers, reports of a known shape.
 
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+mod pages;
 mod pinger;
 mod run;
 mod series;
+mod servers;
+
+/// A folder that vanishes by itself, and that the users that servers run as can pass through.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+fn folder() -> Folder {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o711)).expect("its permissions");
+    Folder(folder)
+}

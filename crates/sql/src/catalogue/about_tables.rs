@@ -65,10 +65,12 @@ fn table(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
     const OF_CHUNKS: [&str; 7] = ["rows", "slices", "chunks", "fresh_chunks", "bytes_per_row", "time_min", "time_max"];
     let definition = &table.definition;
     let is_view = definition.view.is_some();
-    let kind = match (is_view, definition.time) {
-        (true, _) => "view",
-        (false, Some(_)) => "series",
-        (false, None) => "plain",
+    let kind = match (is_view, &definition.rollup, definition.time) {
+        (true, _, _) => "view",
+        _ if definition.is_in_memory() => "memory",
+        (false, Some(_), _) => "rollup",
+        (false, None, Some(_)) => "series",
+        (false, None, None) => "plain",
     };
     let chunks = match !is_view && asked.wants(&OF_CHUNKS) {
         true => asked.snapshot.chunks(table)?,
@@ -78,7 +80,13 @@ fn table(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
         true => asked.bytes_of(table)?,
         false => 0,
     };
+    let resident = match definition.is_in_memory() && asked.wants(&["rows", "bytes", "bytes_per_row"]) {
+        true => Some(asked.snapshot.resident(table)?),
+        false => None,
+    };
+    let bytes = resident.as_ref().map_or(bytes, |state| state.byte_count() as u64);
     let row_count: u64 = chunks.iter().map(|chunk| u64::from(chunk.row_count)).sum();
+    let row_count = resident.as_ref().map_or(row_count, |state| state.row_count() as u64);
     let slice_count = {
         let mut starts: Vec<i64> = chunks.iter().map(|chunk| chunk.slice_start).collect();
         starts.dedup();
@@ -118,9 +126,10 @@ fn schemata(rows: &mut Rows) {
 }
 
 fn standard_table(_: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
-    let (table_type, insertable) = match table.definition.view {
-        Some(_) => ("VIEW", "NO"),
-        None => ("BASE TABLE", "YES"),
+    let (table_type, insertable) = match (&table.definition.view, &table.definition.rollup) {
+        (Some(_), _) => ("VIEW", "NO"),
+        (None, Some(_)) => ("BASE TABLE", "NO"),
+        (None, None) => ("BASE TABLE", "YES"),
     };
     rows.push(vec![
         Cell::text(CATALOG),

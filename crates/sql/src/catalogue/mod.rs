@@ -5,6 +5,7 @@
 //! for is not worked out where that costs something. Not owned: what the figures are (`engine`).
 
 mod about_columns;
+mod about_rollups;
 mod about_tables;
 mod constraints;
 mod provider;
@@ -24,6 +25,7 @@ const SCHEMAS: [(&str, &[Relation]); 2] = [
         &[
             about_tables::TABLES,
             about_columns::COLUMNS,
+            about_rollups::ROLLUPS,
             storage::SLICES,
             storage::CHUNKS,
             storage::PAGES,

@@ -4,6 +4,7 @@ use crate::headings::Headings;
 use crate::identifiers::SharedSpellings;
 use crate::parse::parse_over;
 use crate::planner::logical_plan;
+use crate::rollup::Focus;
 use crate::script::Place;
 use atsdb_core::{Table, TableId};
 use atsdb_engine::ReadSnapshot;
@@ -38,7 +39,8 @@ fn columns_of(query: &str, state: &SessionState, snapshot: &ReadSnapshot) -> Opt
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => return None,
     };
-    let plan = logical_plan(statement, state, snapshot, &SharedSpellings::new(spellings), None).ok()?;
+    let plan =
+        logical_plan(statement, state, snapshot, &SharedSpellings::new(spellings), &Focus::default(), None).ok()?;
     let schema = headings.apply(&Arc::clone(plan.schema().inner()));
     let column = |field: &Arc<datafusion::arrow::datatypes::Field>| ViewColumn {
         name: field.name().clone(),

@@ -48,9 +48,12 @@ fn of_update(update: &mut Update, tables: &[Table], spellings: &Spellings) -> Re
         }
         set.push((position, value));
     }
+    // Rows in memory never change: others come in their place.
+    let in_memory = definition.is_in_memory();
     let in_key = |position: usize| {
         let id = definition.columns[position].id;
-        definition.time.is_some_and(|time| time.column == id)
+        in_memory
+            || definition.time.is_some_and(|time| time.column == id)
             || definition.unique.iter().any(|unique| unique.columns.contains(&id))
     };
     let kind = if set.iter().any(|(position, _)| in_key(*position)) { Kind::Move } else { Kind::Set };

@@ -7,19 +7,8 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// Storage engines that keep rows as any table does. What one of them leaves undone (transactions, durability) is
 /// done here all the same.
-const ENGINES: [&str; 11] = [
-    "innodb",
-    "myisam",
-    "aria",
-    "maria",
-    "memory",
-    "heap",
-    "archive",
-    "columnstore",
-    "rocksdb",
-    "tokudb",
-    "ndbcluster",
-];
+const ENGINES: [&str; 9] =
+    ["innodb", "myisam", "aria", "maria", "archive", "columnstore", "rocksdb", "tokudb", "ndbcluster"];
 
 /// Options with a value, of their first words; nothing depends on them.
 const WITHOUT_EFFECT: [&str; 18] = [
@@ -58,9 +47,46 @@ pub(crate) fn read_foreign(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
         read_reset(tokens);
     }
     match words.as_slice() {
-        ["CREATE", "TABLE", ..] | ["CREATE", _, "TABLE"] => remove_options(tokens),
+        ["CREATE", "TABLE", ..] | ["CREATE", _, "TABLE"] => {
+            if remove_options(tokens)? {
+                add_memory_option(tokens);
+            }
+            Ok(())
+        }
         _ => Ok(()),
     }
+}
+
+/// Whether a storage engine keeps rows in memory; unknown ones are refused.
+pub(crate) fn is_memory_engine(name: &str) -> Result<bool> {
+    match is_memory(name) || ENGINES.iter().any(|engine| engine.eq_ignore_ascii_case(name)) {
+        true => Ok(is_memory(name)),
+        false => Err(not_supported(format_args!("ENGINE {name}")).with_hint("leave ENGINE out")),
+    }
+}
+
+fn is_memory(name: &str) -> bool {
+    ["memory", "heap"].iter().any(|memory| memory.eq_ignore_ascii_case(name))
+}
+
+/// Says `engine = memory` in the words that every option has.
+fn add_memory_option(tokens: &mut Vec<TokenWithSpan>) {
+    let Some(columns_end) = after_parentheses(tokens, 0) else { return };
+    let span = tokens[columns_end - 1].span;
+    let option = [Token::make_word("engine", None), Token::Eq, Token::SingleQuotedString("memory".to_owned())];
+    let significant =
+        tokens[columns_end..].iter().position(|token| !is_space(token)).map(|skipped| columns_end + skipped);
+    let with = significant.filter(|at| word(&tokens[*at].token).as_deref() == Some("WITH"));
+    let open =
+        with.and_then(|with| tokens[with..].iter().position(|token| token.token == Token::LParen).map(|at| with + at));
+    let (at, added) = match open {
+        Some(open) => (open + 1, [option.to_vec(), vec![Token::Comma]].concat()),
+        None => {
+            let with = vec![Token::make_keyword("WITH"), Token::LParen];
+            (columns_end, [with, option.to_vec(), vec![Token::RParen]].concat())
+        }
+    };
+    tokens.splice(at..at, added.into_iter().map(|token| TokenWithSpan::new(token, span)));
 }
 
 /// An unquoted word in capitals.
@@ -126,9 +152,11 @@ fn plain_text(token: &TokenWithSpan) -> String {
     }
 }
 
-/// Takes the options between the columns and `WITH`, `AS` or the end out, and those after `WITH (...)`.
-fn remove_options(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
-    let Some(mut at) = after_parentheses(tokens, 0) else { return Ok(()) };
+/// Takes the options between the columns and `WITH`, `AS` or the end out, and those after `WITH (...)`. Says whether
+/// one of them wants the rows in memory.
+fn remove_options(tokens: &mut Vec<TokenWithSpan>) -> Result<bool> {
+    let Some(mut at) = after_parentheses(tokens, 0) else { return Ok(false) };
+    let mut in_memory = false;
     loop {
         while tokens.get(at).is_some_and(is_space) {
             at += 1;
@@ -136,13 +164,19 @@ fn remove_options(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
         if tokens.get(at).and_then(|token| word(&token.token)).as_deref() == Some("WITH") {
             match after_parentheses(tokens, at) {
                 Some(end) => at = end,
-                None => return Ok(()),
+                None => return Ok(in_memory),
             }
             continue;
         }
         match option_end(tokens, at)? {
-            Some(end) => drop(tokens.drain(at..end)),
-            None => return Ok(()),
+            Some(end) => {
+                let words: Vec<TokenWithSpan> = tokens.drain(at..end).collect();
+                let is_word = |token: &&TokenWithSpan| !is_space(token) && token.token != Token::Comma;
+                let first = words.iter().find(is_word).and_then(|token| word(&token.token)).unwrap_or_default();
+                let last = words.iter().rfind(is_word).map(plain_text).unwrap_or_default();
+                in_memory |= ["ENGINE", "TYPE"].contains(&first.as_str()) && is_memory(last.trim_matches('\''));
+            }
+            None => return Ok(in_memory),
         }
     }
 }
@@ -197,8 +231,8 @@ fn option_end(tokens: &[TokenWithSpan], start: usize) -> Result<Option<usize>> {
     let Some(value) = value else { return Err(sql_error(format!("the table option {name} has no value"))) };
     let text = plain_text(&tokens[value]);
     let text = text.trim_matches('\'');
-    if is_engine && !ENGINES.iter().any(|engine| engine.eq_ignore_ascii_case(text)) {
-        return Err(not_supported(format_args!("ENGINE {text}")).with_hint("leave ENGINE out"));
+    if is_engine {
+        is_memory_engine(text)?;
     }
     Ok(Some(with_comma(value + 1)))
 }

@@ -1,8 +1,9 @@
 //! A definition as the `CREATE TABLE` that declares it.
 
 use super::defaults::value_sql;
+use crate::byte_size::byte_size;
 use crate::table_options::{TableOptions, list_name};
-use atsdb_core::{Column, ColumnId, ColumnType, ConflictPolicy, TableDefinition, TimeUnit};
+use atsdb_core::{Column, ColumnId, ColumnType, ConflictPolicy, Rollup, TableDefinition, TimeUnit};
 use datafusion::sql::sqlparser::ast::Expr;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::{
@@ -11,10 +12,13 @@ use datafusion::sql::sqlparser::keywords::{
 };
 use datafusion::sql::sqlparser::parser::Parser;
 
-/// The `CREATE TABLE` that declares a table, or the `CREATE VIEW` of a view; reading it gives the same definition.
+/// The `CREATE TABLE` that declares a table, the `CREATE VIEW` of a view, or the `CREATE ROLLUP` of a rollup; reading it gives the same definition.
 pub fn create_table_sql(definition: &TableDefinition) -> String {
     if let Some(view) = &definition.view {
         return format!("CREATE VIEW {} AS {}", quoted(&definition.name), view.query);
+    }
+    if let Some(rollup) = &definition.rollup {
+        return rollup_sql(definition, rollup);
     }
     let mut lines: Vec<String> = definition.columns.iter().map(|column| column_sql(definition, column)).collect();
     for unique in &definition.unique {
@@ -25,15 +29,25 @@ pub fn create_table_sql(definition: &TableDefinition) -> String {
     for index in &definition.indexes {
         lines.push(format!("INDEX {} ({})", quoted(&index.name), column_list(definition, &index.columns)));
     }
-    let mut sql = format!("CREATE TABLE {} (\n    {}\n)", quoted(&definition.name), lines.join(",\n    "));
-    let options: Vec<String> = options_of(definition)
-        .into_iter()
-        .map(|(name, value)| format!("{name} = '{}'", value.replace('\'', "''")))
-        .collect();
-    if !options.is_empty() {
-        sql.push_str(&format!(" WITH ({})", options.join(", ")));
+    let sql = format!("CREATE TABLE {} (\n    {}\n)", quoted(&definition.name), lines.join(",\n    "));
+    format!("{sql}{}", with_sql(options_of(definition)))
+}
+
+/// The columns of a rollup are those of its query, its time is its bucket, and its dictionaries are of one width.
+fn rollup_sql(definition: &TableDefinition, rollup: &Rollup) -> String {
+    let (name, table, every) = (quoted(&definition.name), quoted(&rollup.table), rollup.every.replace('\'', "''"));
+    let is_said = |(name, _): &(&str, String)| !matches!(*name, "time" | "time_unit" | "map");
+    let options = with_sql(options_of(definition).into_iter().filter(is_said).collect());
+    format!("CREATE ROLLUP {name} ON {table} EVERY '{every}'{options} AS {}", rollup.query)
+}
+
+/// ` WITH (...)`, if there is something in it.
+fn with_sql(options: Vec<(&'static str, String)>) -> String {
+    let said = options.into_iter().map(|(name, value)| format!("{name} = '{}'", value.replace('\'', "''")));
+    match said.collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => none,
+        options => format!(" WITH ({options})"),
     }
-    sql
 }
 
 fn column_sql(definition: &TableDefinition, column: &Column) -> String {
@@ -94,6 +108,10 @@ fn options_of(definition: &TableDefinition) -> Vec<(&'static str, String)> {
     }
     if definition.on_conflict != ConflictPolicy::Error {
         options.push(("on_conflict", definition.on_conflict.name().to_owned()));
+    }
+    if let Some(memory) = definition.memory {
+        options.push(("engine", "memory".to_owned()));
+        options.extend(memory.bytes_max.map(|bytes| ("max_memory", byte_size(bytes))));
     }
     if let Some(retention) = definition.retention {
         options.push(("retention", retention.to_string()));

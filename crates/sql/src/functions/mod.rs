@@ -16,7 +16,7 @@ mod lttb;
 mod points;
 mod series;
 mod series_state;
-mod time_bucket;
+pub(crate) mod time_bucket;
 pub(crate) mod zone;
 
 pub(crate) use arguments::place_named_arguments;

@@ -85,6 +85,14 @@ impl TimeBucket {
         arguments.cut(answer)
     }
 
+    /// The cut that a call makes whose other arguments than the time are constants; `None` if they are not.
+    pub(crate) fn cut_of(&self, times: &DataType, args: &[Expr]) -> Result<Option<Cut>, Error> {
+        let answer = self.answer_type(&[DataType::Utf8, times.clone()])?;
+        let constants: Vec<Option<&ScalarValue>> = args.iter().map(Expr::as_literal).collect();
+        let is_known = constants.iter().enumerate().all(|(place, value)| place == 1 || value.is_some());
+        if is_known { self.cut(&answer, &constants) } else { Ok(None) }
+    }
+
     fn invoke(&self, args: &ScalarFunctionArgs, constants: &[Option<&ScalarValue>]) -> Result<ColumnarValue> {
         let answer = args.return_field.data_type();
         let Some(cut) = self.cut(answer, constants).map_err(external)? else {

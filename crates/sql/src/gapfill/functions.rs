@@ -32,6 +32,11 @@ pub(super) fn call_of<'a>(expr: &'a Expr, name: &str) -> Option<&'a [Expr]> {
     }
 }
 
+/// Whether a function is one of these.
+pub(crate) fn is_gapfill_mark(function: &ScalarUDF) -> bool {
+    function.inner().downcast_ref::<Mark>().is_some()
+}
+
 fn is_mark(function: &ScalarUDF, name: &str) -> bool {
     function.name() == name && function.inner().downcast_ref::<Mark>().is_some()
 }

@@ -25,7 +25,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
 use std::sync::Arc;
 
-pub(crate) use functions::functions;
+pub(crate) use functions::{functions, is_gapfill_mark};
 pub(crate) use rule::FillGaps;
 
 /// Plans [`node::GapFill`].

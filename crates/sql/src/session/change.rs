@@ -3,6 +3,8 @@
 use super::Session;
 use crate::answer::{Answer, Rows};
 use crate::change::{Carried, CarryOut, Kind, Limits};
+use crate::error::not_supported;
+use crate::resident::change_resident;
 use crate::returning::Asking;
 use crate::runtime::{Query, Started};
 use crate::script::Statement;
@@ -21,6 +23,13 @@ impl Session {
             if change.kind == Kind::Empty {
                 drop(rows);
                 let row_count = batch.truncate(&change.table)?;
+                return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
+            }
+            if change.table.definition.is_in_memory() {
+                if change.returning.is_some() {
+                    return Err(not_supported("RETURNING from a table in memory"));
+                }
+                let row_count = change_resident(batch, &change, &asked, Rows::query(rows))?;
                 return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
             }
             let Carried { row_count, returned } =

@@ -124,6 +124,7 @@ impl Session {
         let new: Vec<Index> =
             definition.indexes.iter().filter(|index| !table.definition.indexes.contains(index)).cloned().collect();
         if definition != table.definition {
+            self.check_rollups(&table, &definition)?;
             let table = self.redefine(&table, definition)?;
             self.build(&table, &new)?;
         }
@@ -233,7 +234,7 @@ impl Session {
     }
 
     /// A table that holds rows.
-    fn base_table(&self, name: &ObjectName) -> Result<Table> {
+    pub(super) fn base_table(&self, name: &ObjectName) -> Result<Table> {
         let table = self.table(name)?;
         match table.definition.view {
             Some(_) => Err(sql_error(format!("{} is a view", table.definition.name))

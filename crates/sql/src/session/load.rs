@@ -53,5 +53,5 @@ fn fields_of(table: &Table, positions: &[usize]) -> TableDefinition {
     let whole = &table.definition;
     let columns: Vec<Column> = positions.iter().map(|position| whole.columns[*position].clone()).collect();
     let time = whole.time.filter(|time| columns.iter().any(|column| column.id == time.column));
-    TableDefinition { columns, time, slice: whole.slice, ..TableDefinition::new(&whole.name) }
+    TableDefinition { columns, time, slice: whole.slice, memory: whole.memory, ..TableDefinition::new(&whole.name) }
 }

@@ -4,6 +4,7 @@
 //! that fails is taken back by `ROLLBACK TO`, and the transaction goes on.
 
 use super::Session;
+use super::inserting::InsertRuns;
 use super::transaction::{Transaction, usable};
 use crate::answer::Answer;
 use crate::error::sql_error;
@@ -57,7 +58,8 @@ impl Session {
                 "ROLLBACK"
             }
             (Savepoint::Release(name), Some(open)) => {
-                let left = usable(open)?.release(name)?;
+                open.close_runs()?;
+                let left = open.batch.release(name)?;
                 open.marks.truncate(left);
                 if left == 0
                     && open.is_savepoint
@@ -75,13 +77,23 @@ impl Session {
 
 impl Transaction {
     fn set(&mut self, name: &str) -> Result<()> {
-        usable(self)?.mark(name)?;
+        self.close_runs()?;
+        self.batch.mark(name)?;
         self.marks.push(self.indexes.len());
         Ok(())
     }
 
+    fn close_runs(&mut self) -> Result<()> {
+        usable(self)?;
+        let closed = self.runs.close(&mut self.batch);
+        self.failed = closed.is_err();
+        closed
+    }
+
     fn return_to(&mut self, name: &str) -> Result<()> {
         let left = self.batch.return_to(name)?;
+        // What waited came after the savepoint.
+        self.runs = InsertRuns::default();
         self.failed = false;
         self.marks.truncate(left);
         self.indexes.truncate(self.marks.last().copied().unwrap_or(0));

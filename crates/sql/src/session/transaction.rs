@@ -5,6 +5,7 @@
 //! savepoint.
 
 use super::Session;
+use super::inserting::InsertRuns;
 use super::savepoint::Savepoint;
 use crate::answer::Answer;
 use crate::error::{not_supported, sql_error};
@@ -18,6 +19,8 @@ const ATTEMPTS_MAX: usize = 100;
 /// What has been begun and is not committed.
 pub(super) struct Transaction {
     pub(super) batch: Batch,
+    /// Rows of `INSERT`s of literals, on their way into the batch.
+    pub(super) runs: InsertRuns,
     pub(super) failed: bool,
     /// Indexes for which the chunks that are there get pages once they are committed.
     pub(super) indexes: Vec<(Table, Index)>,
@@ -29,7 +32,8 @@ pub(super) struct Transaction {
 
 impl Transaction {
     pub(super) fn new(batch: Batch, is_savepoint: bool) -> Self {
-        Self { batch, failed: false, indexes: Vec::new(), marks: Vec::new(), is_savepoint }
+        let (runs, indexes, marks) = (InsertRuns::default(), Vec::new(), Vec::new());
+        Self { batch, runs, failed: false, indexes, marks, is_savepoint }
     }
 }
 
@@ -103,12 +107,14 @@ impl Session {
         Ok(Answer::Done { verb, row_count: None })
     }
 
-    pub(super) fn commit_transaction(&self, open: Transaction) -> Result<()> {
+    pub(super) fn commit_transaction(&self, mut open: Transaction) -> Result<()> {
+        let rolled_back = |error: Error| error.context("the transaction is rolled back");
+        open.runs.close(&mut open.batch).map_err(rolled_back)?;
         open.batch.commit().map_err(|error| match error.kind() {
             ErrorKind::Conflict => error
                 .context("the transaction is rolled back, as somebody else was faster")
                 .with_hint("do it again from BEGIN on"),
-            _ => error.context("the transaction is rolled back"),
+            _ => rolled_back(error),
         })?;
         open.indexes.iter().try_for_each(|(table, index)| self.engine.build_index(table, index).map(drop))
     }
@@ -116,7 +122,7 @@ impl Session {
     /// What a statement reads: the transaction's state, or the store's.
     pub(super) fn snapshot(&self) -> Result<ReadSnapshot> {
         match self.transaction().as_mut() {
-            Some(open) => usable(open)?.snapshot(),
+            Some(open) => flushed(open)?.snapshot(),
             None => self.engine.snapshot(),
         }
     }
@@ -176,11 +182,23 @@ impl Session {
 }
 
 fn in_transaction<T>(open: &mut Transaction, work: impl FnOnce(&mut Batch) -> Result<T>) -> Result<T> {
-    let batch = usable(open)?;
+    usable(open)?;
+    let closed = open.runs.close(&mut open.batch);
+    open.failed = closed.is_err();
+    closed?;
+    let batch = &mut open.batch;
     // A key that is there already is the error of the statement that adds it.
     let done = work(batch).and_then(|done| batch.settle_keys().map(|()| done));
     open.failed = done.is_err();
     done
+}
+
+/// The batch with all rows that are on their way into it.
+fn flushed(open: &mut Transaction) -> Result<&mut Batch> {
+    usable(open)?;
+    let flushed = open.runs.flush(&mut open.batch);
+    open.failed = flushed.is_err();
+    flushed.map(|()| &mut open.batch)
 }
 
 pub(super) fn usable(open: &mut Transaction) -> Result<&mut Batch> {

@@ -12,5 +12,6 @@ mod indexes;
 mod keys;
 mod limits;
 mod render;
+mod rollups;
 mod scripts;
 mod stores;

@@ -3,8 +3,12 @@
 use atsdb_core::{Durability, Store};
 use atsdb_engine::{Engine, EngineOptions};
 use atsdb_memory::MemoryStore;
+use atsdb_mysql::MysqlStore;
+use atsdb_postgres::PostgresStore;
 use atsdb_sql::{Session, SessionOptions};
 use atsdb_sqlite::{SqliteOptions, SqliteStore};
+use atsdb_sqlstore::{ServerOptions, ServerStore};
+use atsdb_testkit::server::{self, Kind};
 use std::sync::Arc;
 use tempfile::TempDir;
 
@@ -20,7 +24,24 @@ pub(crate) enum State {
 }
 
 pub(crate) const STATES: [State; 3] = [State::Fresh, State::HalfSealed, State::Sealed];
+/// The stores that need no server.
 pub(crate) const STORES: [&str; 2] = ["memory", "sqlite"];
+
+/// A store on a server of that kind, if it is installed.
+fn on_server(kind: Kind) -> Option<ServerStore> {
+    let url = server::shared(kind)?.database();
+    let options = ServerOptions { durability: Durability::Off, ..ServerOptions::default() };
+    let opened = match kind {
+        Kind::Postgres => PostgresStore::open(&url, None, &options),
+        Kind::Mariadb => MysqlStore::open(&url, None, &options),
+    };
+    Some(opened.unwrap().0)
+}
+
+/// A session over an empty store on a server of that kind, if it is installed.
+pub(crate) fn server_session(kind: Kind) -> Option<Session> {
+    Some(session_over(Arc::new(on_server(kind)?)))
+}
 
 /// A session over an empty store. The directory goes with it.
 pub(crate) fn session(store: &str) -> (Session, TempDir) {
@@ -32,7 +53,11 @@ pub(crate) fn session(store: &str) -> (Session, TempDir) {
             Arc::new(SqliteStore::open(&directory.path().join("test.db"), &options).unwrap())
         }
     };
+    (session_over(store), directory)
+}
+
+fn session_over(store: Arc<dyn Store>) -> Session {
     let engine = Engine::new(store, EngineOptions { maintenance: false, ..EngineOptions::default() }).unwrap();
     let options = SessionOptions { threads: 2, memory_bytes: 64 << 20, ..SessionOptions::default() };
-    (Session::new(engine, options).unwrap(), directory)
+    Session::new(engine, options).unwrap()
 }

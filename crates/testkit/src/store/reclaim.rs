@@ -70,7 +70,8 @@ pub(super) fn sizes_tell_what_tables_hold(store: &dyn Store) {
     let expected: u64 = chunks.iter().map(payload).sum::<u64>() + 5;
     let size = store.size().unwrap();
     assert_eq!(size.tables, [(first, expected), (second, 0)]);
-    assert!(size.total >= expected && size.total < expected + expected / 5 + 200_000, "{size:?}");
+    // Servers give every table and index a block at least.
+    assert!(size.total >= expected && size.total < expected + expected / 5 + 400_000, "{size:?}");
 }
 
 pub(super) fn sizes_leave_out_what_waits_to_be_reclaimed(store: &dyn Store) {

@@ -10,7 +10,7 @@
 
 mod output;
 
-pub use output::{data_batches, meta_batch, write_pinger};
+pub use output::{data_batches, data_values, meta_batch, meta_values, write_pinger};
 
 use crate::generator::random::Random;
 use std::collections::HashSet;

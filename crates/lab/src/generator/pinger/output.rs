@@ -45,6 +45,31 @@ pub fn write_pinger(folder: &Path, seed: u64) -> Result<(PathBuf, PathBuf)> {
     Ok((meta, data))
 }
 
+/// The values of a row of `metaData` as SQL, between parentheses.
+pub fn meta_values(row: &MetaRow) -> String {
+    let MetaRow { meta_id, ip_name_src, ip_name_dst, packet_size, .. } = row;
+    let [count, interval, deadline, ttl] = PING_SETTINGS;
+    format!(
+        "({meta_id},'{ip_name_src}','{ip_name_dst}','{TRANSPORT}',{packet_size},{count},{interval},{deadline},{ttl})"
+    )
+}
+
+/// The values of a row of `data_200112` as SQL, between parentheses.
+pub fn data_values(row: DataRow) -> String {
+    let line = data_line(row);
+    let fields: Vec<String> = line
+        .split(',')
+        .enumerate()
+        .map(|(position, field)| match field {
+            "" => "NULL".to_owned(),
+            // The last two columns are text.
+            text if position >= DATA_COLUMNS.len() - 2 => format!("'{text}'"),
+            number => number.to_owned(),
+        })
+        .collect();
+    format!("({})", fields.join(","))
+}
+
 fn write_lines(path: PathBuf, columns: &[&str], lines: impl Iterator<Item = String>) -> Result<PathBuf> {
     let write = || {
         let mut file = BufWriter::new(File::create(&path)?);

@@ -1,0 +1,108 @@
+//! Tables in memory without SQL: lookups by their hash indexes, many at a time.
+
+use crate::Database;
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::datatypes::Schema;
+use atsdb_codec::{arrow_schema, logical_type};
+use atsdb_core::{Error, Result};
+use atsdb_resident::{Found, Keys, TableState};
+use std::sync::Arc;
+
+/// A table in memory as it was when it was asked for. Cloning it is cheap; later changes do not show in it.
+#[derive(Debug, Clone)]
+pub struct MemoryTable {
+    state: Arc<TableState>,
+}
+
+/// Finds rows of a table by one of its indexes, as it was when it was asked for. May be shared by threads.
+#[derive(Debug, Clone)]
+pub struct MemoryLookup {
+    state: Arc<TableState>,
+    index: usize,
+}
+
+impl Database {
+    /// A table in memory as it is now.
+    ///
+    /// ```
+    /// use atsdb::arrow::array::{ArrayRef, AsArray, Int32Array};
+    /// use std::sync::Arc;
+    ///
+    /// # fn main() -> atsdb::Result<()> {
+    /// let db = atsdb::open("memory:")?;
+    /// db.sql("CREATE TABLE cities (id INT, name TEXT, INDEX (id)) WITH (engine = 'memory')")?;
+    /// db.sql("INSERT INTO cities VALUES (7, 'Oslo'), (8, 'Bergen'), (7, 'Kristiania')")?;
+    /// let lookup = db.memory_table("cities")?.lookup(&["id"])?;
+    /// let keys: ArrayRef = Arc::new(Int32Array::from(vec![8, 9, 7]));
+    /// let found = lookup.find(&[keys])?;
+    /// assert_eq!(found.probes, [0, 2, 2]); // 8 has one row, 9 none, 7 two
+    /// let names = lookup.rows(&found, &["name"])?;
+    /// assert_eq!(names.column(0).as_string::<i32>().value(0), "Bergen");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn memory_table(&self, name: &str) -> Result<MemoryTable> {
+        let snapshot = self.engine().snapshot()?;
+        let table = snapshot.table(name)?;
+        match table.definition.is_in_memory() {
+            true => Ok(MemoryTable { state: snapshot.resident(table)? }),
+            false => Err(Error::usage(format!("table {} is not in memory", table.definition.name))
+                .with_hint("declare it WITH (engine = 'memory')")),
+        }
+    }
+}
+
+impl MemoryTable {
+    /// How many rows there are.
+    pub fn row_count(&self) -> usize {
+        self.state.row_count()
+    }
+
+    /// The bytes that rows and indexes take.
+    pub fn byte_count(&self) -> usize {
+        self.state.byte_count()
+    }
+
+    /// Prepares lookups by the index over just these columns.
+    pub fn lookup(&self, columns: &[&str]) -> Result<MemoryLookup> {
+        let definition = self.state.definition();
+        let wanted = columns.iter().map(|name| definition.position(name)).collect::<Result<Vec<_>>>()?;
+        match self.state.indexes().iter().position(|spec| spec.positions == wanted) {
+            Some(index) => Ok(MemoryLookup { state: Arc::clone(&self.state), index }),
+            None => {
+                let message = format!("table {} has no index ({})", definition.name, columns.join(", "));
+                Err(Error::usage(message).with_hint("CREATE INDEX ON it, with the columns in this order"))
+            }
+        }
+    }
+}
+
+impl MemoryLookup {
+    /// Finds the rows of many keys: an array for each column of the index, of its type. Some thousands at a time are
+    /// fastest: their waits for memory overlap.
+    pub fn find(&self, keys: &[ArrayRef]) -> Result<Found> {
+        let definition = self.state.definition();
+        let columns = self.state.indexes()[self.index].positions.iter().map(|position| &definition.columns[*position]);
+        if let Some((column, key)) = columns.zip(keys).find(|(column, key)| logical_type(column) != *key.data_type()) {
+            let message =
+                format!("column {} is {}, the keys are {}", column.name, logical_type(column), key.data_type());
+            return Err(Error::usage(message));
+        }
+        let keys = Keys::new(keys)?;
+        Ok(self.state.find(self.index, &keys))
+    }
+
+    /// Columns of the rows that were found.
+    pub fn rows(&self, found: &Found, columns: &[&str]) -> Result<RecordBatch> {
+        let definition = self.state.definition();
+        let wanted = columns.iter().map(|name| definition.position(name)).collect::<Result<Vec<_>>>()?;
+        let schema: Schema = arrow_schema(definition).project(&wanted).map_err(internal)?;
+        let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(found.rows.len()));
+        let columns = self.state.gather(found, &wanted)?;
+        RecordBatch::try_new_with_options(Arc::new(schema), columns, &options).map_err(internal)
+    }
+}
+
+fn internal(error: arrow::error::ArrowError) -> Error {
+    Error::internal(error.to_string())
+}

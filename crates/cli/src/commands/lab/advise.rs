@@ -1,0 +1,57 @@
+//! `atsdb lab advise`: which database suits a file.
+
+use super::{run_lab, urls, write_file};
+use crate::args::{LabAdviseArgs, LabFormat};
+use crate::commands::report;
+use atsdb_core::{Durability, Error, Result};
+use atsdb_lab::contestant::Tuning;
+use atsdb_lab::{AdviseInput, RunOptions};
+
+/// Does it.
+pub(super) fn run(args: &LabAdviseArgs) -> Result<()> {
+    let input = AdviseInput::look(&args.file, &atsdb_import::Options::default())?;
+    let mut options = RunOptions::new(args.dir.clone().unwrap_or_else(std::env::temp_dir))?;
+    options.contestants.clone_from(&args.contestants);
+    options.repeat = args.repeat;
+    options.durability = args.durability.as_deref().map_or(Ok(Durability::default()), Durability::parse)?;
+    options.tuning = if args.defaults { Tuning::Defaults } else { Tuning::Tuned };
+    options.urls = urls(&args.servers)?;
+    options.overwrite_databases = args.overwrite_databases;
+    options.input = Some(input.clone());
+    let (result, watch) = run_lab(&mut options)?;
+    if let Some(path) = &args.json {
+        write_file(path, &result.to_json()?)?;
+    }
+    if let Some(path) = &args.html {
+        write_file(path, &result.to_html(None))?;
+    }
+    let present = result.contestants.iter().filter(|contestant| contestant.version.is_some());
+    let names: Vec<&str> = present.map(|contestant| contestant.name.as_str()).collect();
+    let command = format!(
+        "atsdb lab advise {} --contestants {} --repeat {} --durability {}{}",
+        quoted(&args.file.to_string_lossy()),
+        names.join(","),
+        args.repeat,
+        options.durability.name(),
+        if args.defaults { " --defaults" } else { "" }
+    );
+    let import = format!("atsdb import air.db readings {}", quoted(&args.file.to_string_lossy()));
+    let advice = result.advice(vec![command, import]);
+    report::write_text(&match args.format {
+        LabFormat::Table => format!("{}\n{}", result.to_table(), advice.to_text(&input)),
+        LabFormat::Json => serde_json::to_string_pretty(&advice)
+            .map_err(|error| Error::internal(format!("advice as JSON: {error}")))?,
+    })?;
+    drop(watch);
+    crate::interrupt::check()
+}
+
+/// As a shell takes it.
+fn quoted(path: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+=:,@".contains(letter);
+    if !path.is_empty() && path.chars().all(plain) {
+        path.to_owned()
+    } else {
+        format!("'{}'", path.replace('\'', "'\\''"))
+    }
+}

@@ -1,0 +1,106 @@
+//! Rows of structs as a batch.
+
+use crate::columns::RowSink;
+use crate::failure::Failure;
+use crate::rows::Binder;
+use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use std::sync::Arc;
+
+/// A column that grows.
+enum Growing {
+    Integers(Vec<Option<i64>>),
+    Floats(Vec<Option<f64>>),
+    Texts(Vec<Option<String>>),
+    /// Nothing but NULL until now.
+    Nulls(usize),
+}
+
+/// Rows that become a batch.
+pub(super) struct ArrowRows {
+    names: Vec<String>,
+    columns: Vec<Growing>,
+    position: usize,
+}
+
+impl ArrowRows {
+    /// Of these columns.
+    pub(super) fn new(names: Vec<String>) -> Self {
+        let columns = names.iter().map(|_| Growing::Nulls(0)).collect();
+        Self { names, columns, position: 0 }
+    }
+
+    /// The batch. Times are integers.
+    pub(super) fn finish(self) -> Result<RecordBatch, Failure> {
+        let array = |column| -> ArrayRef {
+            match column {
+                Growing::Integers(values) => Arc::new(Int64Array::from(values)),
+                Growing::Floats(values) => Arc::new(Float64Array::from(values)),
+                Growing::Texts(values) => Arc::new(StringArray::from(values)),
+                Growing::Nulls(count) => Arc::new(Int64Array::from(vec![None; count])),
+            }
+        };
+        let columns = self.names.into_iter().zip(self.columns.into_iter().map(array));
+        RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true)))
+            .map_err(Failure::broken)
+    }
+
+    fn next(&mut self) -> Result<&mut Growing, Failure> {
+        self.position += 1;
+        self.columns.get_mut(self.position - 1).ok_or_else(|| Failure::wrong("a row has too many values"))
+    }
+}
+
+macro_rules! push {
+    ($rows:expr, $kind:ident, $value:expr) => {{
+        let column = $rows.next()?;
+        if let Growing::Nulls(count) = column {
+            *column = Growing::$kind(vec![None; *count]);
+        }
+        match column {
+            Growing::$kind(values) => values.push(Some($value)),
+            _ => return Err(Failure::wrong("a column has values of two types")),
+        }
+        Ok(())
+    }};
+}
+
+impl RowSink for ArrowRows {
+    fn begin(&mut self) -> Result<(), Failure> {
+        self.position = 0;
+        Ok(())
+    }
+
+    fn time(&mut self, value: i64) -> Result<(), Failure> {
+        self.integer(value)
+    }
+
+    fn end(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+impl Binder for ArrowRows {
+    type Error = Failure;
+
+    fn integer(&mut self, value: i64) -> Result<(), Failure> {
+        push!(self, Integers, value)
+    }
+
+    fn text(&mut self, value: &str) -> Result<(), Failure> {
+        push!(self, Texts, value.to_owned())
+    }
+
+    fn float(&mut self, value: f64) -> Result<(), Failure> {
+        push!(self, Floats, value)
+    }
+
+    fn null(&mut self) -> Result<(), Failure> {
+        match self.next()? {
+            Growing::Integers(values) => values.push(None),
+            Growing::Floats(values) => values.push(None),
+            Growing::Texts(values) => values.push(None),
+            Growing::Nulls(count) => *count += 1,
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,53 @@
+//! DuckDB through its program, behind a pipe: it takes statements and gives back answers as lines of JSON. Rows in
+//! bulk travel as Parquet files, which is the fastest way in and out that the program has; the library's appender,
+//! which hands rows over in memory, would spare that.
+//!
+//! It has one tier: a commit is in its log, and that on disk.
+
+mod arrow_rows;
+mod pipe;
+mod session;
+
+use crate::contestant::{Contestant, Place, Session};
+use crate::failure::Failure;
+use crate::process;
+use crate::server::ServerUrls;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The variable that may name the program.
+const VARIABLE: &str = "ATSDB_LAB_DUCKDB";
+
+/// DuckDB.
+pub(crate) struct Duckdb;
+
+fn program() -> Result<PathBuf, Failure> {
+    let named = std::env::var_os(VARIABLE).map(PathBuf::from).filter(|path| path.is_file());
+    named
+        .or_else(|| process::on_path("duckdb"))
+        .ok_or_else(|| Failure::cannot(format!("pip install duckdb-cli, or set {VARIABLE} to the program")))
+}
+
+impl Contestant for Duckdb {
+    fn name(&self) -> &'static str {
+        "duckdb"
+    }
+
+    fn summary(&self) -> &'static str {
+        "DuckDB's program behind a pipe, loaded from Parquet files"
+    }
+
+    fn version(&self, _urls: &ServerUrls) -> Result<String, Failure> {
+        let output = Command::new(program()?).arg("--version").output().map_err(Failure::broken)?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        Ok(format!("DuckDB {}", text.split_whitespace().next().unwrap_or("unknown").trim_start_matches('v')))
+    }
+
+    fn open(&self, place: &Place) -> Result<Box<dyn Session>, Failure> {
+        Ok(Box::new(session::DuckdbSession::open(&program()?, place)?))
+    }
+
+    fn has_program(&self) -> Result<(), Failure> {
+        Err(Failure::cannot("a program of its own, whose start is not timed"))
+    }
+}

@@ -1,0 +1,122 @@
+//! MariaDB with each of its engines, and MySQL by URL: one table with the rows as they are, times as DATETIME,
+//! loaded by INSERT statements of many rows in one transaction, as a dump is.
+//!
+//! An engine promises what it can: MyISAM and CSV never wait for the disk, MEMORY ends with the server. The tier in
+//! the report is the engine's, not what was asked for.
+
+mod loader;
+mod session;
+mod value;
+
+use crate::contestant::{Contestant, Place, Session, folder_bytes};
+use crate::failure::Failure;
+use crate::server::{ServerKind, ServerUrls, mysql_options, server_failure};
+use mysql::Conn;
+use mysql::prelude::Queryable;
+
+/// MariaDB or MySQL with one engine.
+pub(crate) struct Mariadb {
+    name: &'static str,
+    summary: &'static str,
+    server: ServerKind,
+    engine: Engine,
+    /// Statements that insert return before the rows are in the table.
+    delayed: bool,
+}
+
+/// A storage engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Engine {
+    Innodb,
+    Myisam,
+    Aria,
+    Memory,
+    Csv,
+    Rocksdb,
+}
+
+impl Engine {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Innodb => "InnoDB",
+            Self::Myisam => "MyISAM",
+            Self::Aria => "Aria",
+            Self::Memory => "MEMORY",
+            Self::Csv => "CSV",
+            Self::Rocksdb => "ROCKSDB",
+        }
+    }
+}
+
+const fn engine(name: &'static str, summary: &'static str, engine: Engine) -> Mariadb {
+    Mariadb { name, summary, server: ServerKind::Mariadb, engine, delayed: false }
+}
+
+/// One for each engine, and what else is worth a column of its own.
+pub(super) static VARIANTS: [Mariadb; 8] = [
+    engine("mariadb:innodb", "MariaDB, InnoDB: transactions, the default engine", Engine::Innodb),
+    engine("mariadb:myisam", "MariaDB, MyISAM: no transactions, nothing synced", Engine::Myisam),
+    engine("mariadb:aria", "MariaDB, Aria: crash-safe, no transactions", Engine::Aria),
+    engine("mariadb:memory", "MariaDB, MEMORY: fixed rows in memory, gone with the server", Engine::Memory),
+    engine("mariadb:csv", "MariaDB, CSV: a text file a table, no indexes, no NULL", Engine::Csv),
+    Mariadb {
+        server: ServerKind::MariadbRocksdb,
+        ..engine("mariadb:rocksdb", "MariaDB, MyRocks: a log-structured merge tree", Engine::Rocksdb)
+    },
+    Mariadb {
+        delayed: true,
+        ..engine("mariadb:delayed", "MariaDB, MyISAM with INSERT DELAYED: rows wait in the server", Engine::Myisam)
+    },
+    Mariadb {
+        server: ServerKind::Mysql,
+        ..engine("mysql", "MySQL, InnoDB, on a server that runs already", Engine::Innodb)
+    },
+];
+
+impl Contestant for Mariadb {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn summary(&self) -> &'static str {
+        self.summary
+    }
+
+    fn server(&self) -> Option<ServerKind> {
+        Some(self.server)
+    }
+
+    fn version(&self, urls: &ServerUrls) -> Result<String, Failure> {
+        Ok(format!("{}, {}", self.server.version(urls)?, self.engine.name()))
+    }
+
+    fn open(&self, place: &Place) -> Result<Box<dyn Session>, Failure> {
+        Ok(Box::new(session::MariadbSession::open(self, place)?))
+    }
+
+    /// The files of the tables and their indexes, where the engine keeps a file a table and the folder can be seen;
+    /// else what the server says of them. The redo log, which all tables share and whose size is a setting, is not
+    /// in it.
+    fn bytes(&self, place: &Place) -> Result<u64, Failure> {
+        let server = place.server()?;
+        let has_files = !matches!(self.engine, Engine::Memory | Engine::Rocksdb);
+        if let (true, Some(data)) = (has_files, &server.data) {
+            return folder_bytes(&data.join(&place.database));
+        }
+        let mut connection = Conn::new(mysql_options(server, Some(&place.database))?).map_err(server_failure)?;
+        if self.engine == Engine::Rocksdb {
+            connection.query_drop("SET GLOBAL rocksdb_force_flush_memtable_now = 1").map_err(server_failure)?;
+        }
+        // MEMORY reserves a tenth of what a table may ever take; what its rows take is told apart.
+        let data = if self.engine == Engine::Memory { "table_rows * avg_row_length" } else { "data_length" };
+        let sum = format!(
+            "SELECT CAST(coalesce(sum({data} + index_length), 0) AS UNSIGNED) FROM information_schema.tables \
+             WHERE table_schema = DATABASE()"
+        );
+        connection.query_first(sum).map_err(server_failure).map(|bytes| bytes.unwrap_or(0))
+    }
+
+    fn has_program(&self) -> Result<(), Failure> {
+        Err(Failure::cannot("a server; it runs already"))
+    }
+}

@@ -1,0 +1,249 @@
+//! A connection to the server, in a database of its own.
+
+use super::loader::MariadbLoader;
+use super::{Engine, Mariadb, value};
+use crate::answer::Answer;
+use crate::contestant::{Dialect, Loader, Place, Session};
+use crate::digest::{RowDigest, fold};
+use crate::failure::Failure;
+use crate::server::{mysql_options, server_failure};
+use crate::tier::Tier;
+use atsdb::TableDefinition;
+use mysql::consts::ColumnType;
+use mysql::prelude::Queryable;
+use mysql::{Conn, LocalInfileHandler};
+use std::fs::File;
+use std::path::Path;
+
+/// Means have this many digits after the point; without it they have four.
+const MEAN_DIGITS: u32 = 12;
+
+pub(super) struct MariadbSession {
+    pub(super) connection: Conn,
+    engine: Engine,
+    delayed: bool,
+    tier: Tier,
+    settings: Vec<String>,
+}
+
+impl MariadbSession {
+    pub(super) fn open(contestant: &Mariadb, place: &Place) -> Result<Self, Failure> {
+        let (server, engine) = (place.server()?, contestant.engine);
+        let mut connection = Conn::new(mysql_options(server, None)?).map_err(server_failure)?;
+        for statement in [
+            format!(
+                "CREATE DATABASE IF NOT EXISTS {} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+                Dialect::Mysql.quote(&place.database)
+            ),
+            format!("USE {}", Dialect::Mysql.quote(&place.database)),
+            format!("SET SESSION time_zone = '+00:00', div_precision_increment = {MEAN_DIGITS}"),
+            format!("SET SESSION default_storage_engine = {}", engine.name()),
+        ] {
+            connection.query_drop(statement).map_err(server_failure)?;
+        }
+        let tier = tier(&mut connection, engine, place)?;
+        let mut settings = vec![format!("engine = {}", engine.name())];
+        if contestant.delayed {
+            settings.push("statements = INSERT DELAYED".to_owned());
+        }
+        match server.process {
+            Some(_) => settings.extend(server.settings.iter().filter(|setting| bears_on(setting, engine)).cloned()),
+            None => settings.extend(variables(&mut connection)?),
+        }
+        Ok(Self { connection, engine, delayed: contestant.delayed, tier, settings })
+    }
+
+    /// How a statement that inserts begins.
+    pub(super) fn insert_verb(&self) -> &'static str {
+        if self.delayed { "INSERT DELAYED INTO" } else { "INSERT INTO" }
+    }
+
+    pub(super) fn holds_null(&self) -> bool {
+        self.engine != Engine::Csv
+    }
+
+    /// Waits until rows that wait in the server are in their tables.
+    pub(super) fn settle(&mut self) -> Result<(), Failure> {
+        if self.delayed { self.connection.query_drop("FLUSH TABLES").map_err(server_failure) } else { Ok(()) }
+    }
+
+    fn run(&mut self, statements: &[String]) -> Result<(), Failure> {
+        for statement in statements {
+            match statement.strip_prefix("INSERT INTO").filter(|_| self.delayed) {
+                Some(rest) => self.connection.query_drop(format!("INSERT DELAYED INTO{rest}")),
+                None => self.connection.query_drop(statement),
+            }
+            .map_err(server_failure)?;
+        }
+        self.settle()
+    }
+}
+
+/// The settings of other engines say nothing of this one.
+fn bears_on(setting: &str, engine: Engine) -> bool {
+    let of = |engines: &[Engine]| engines.contains(&engine);
+    match setting.split(['-', '_']).next() {
+        Some("innodb") => of(&[Engine::Innodb]),
+        Some("aria") => of(&[Engine::Aria]),
+        Some("plugin" | "local") => false,
+        Some("key") => of(&[Engine::Myisam]),
+        Some("max") if setting.starts_with("max-heap") => of(&[Engine::Memory]),
+        _ => true,
+    }
+}
+
+/// What the engine's commits survive on this server.
+fn tier(connection: &mut Conn, engine: Engine, place: &Place) -> Result<Tier, Failure> {
+    let asked = Tier::from(place.durability);
+    let started = place.server()?.tier;
+    Ok(match engine {
+        Engine::Innodb => match started {
+            Some(tier) => tier,
+            None => innodb_tier(connection)?,
+        },
+        Engine::Rocksdb => asked,
+        // Its statements are in its log, and that on disk, before they are acknowledged, whatever was asked for.
+        Engine::Aria => Tier::Full,
+        Engine::Myisam | Engine::Csv => Tier::Off,
+        Engine::Memory => Tier::None,
+    })
+}
+
+/// Of a server that the lab did not start.
+fn innodb_tier(connection: &mut Conn) -> Result<Tier, Failure> {
+    let select = "SELECT @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog";
+    let row: Option<(u32, u32, u32)> = connection.query_first(select).map_err(server_failure)?;
+    Ok(match row {
+        Some((1, 0, _) | (1, _, 1)) => Tier::Full,
+        Some((1 | 2, _, _)) => Tier::Normal,
+        _ => Tier::Off,
+    })
+}
+
+fn variables(connection: &mut Conn) -> Result<Vec<String>, Failure> {
+    let names = "'innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'innodb_buffer_pool_size', 'innodb_doublewrite', \
+                 'innodb_log_file_size', 'innodb_redo_log_capacity', 'log_bin', 'sync_binlog'";
+    let rows: Vec<(String, String)> =
+        connection.query(format!("SHOW VARIABLES WHERE Variable_name IN ({names})")).map_err(server_failure)?;
+    Ok(rows.into_iter().map(|(name, value)| format!("{name} = {value}")).collect())
+}
+
+impl Session for MariadbSession {
+    fn dialect(&self) -> Dialect {
+        Dialect::Mysql
+    }
+
+    fn tier(&self) -> Tier {
+        self.tier
+    }
+
+    fn settings(&self) -> Vec<String> {
+        self.settings.clone()
+    }
+
+    fn create_table(&mut self, table: &TableDefinition) -> Result<(), Failure> {
+        let column = |column: &atsdb::Column| {
+            let null = if column.nullable && self.holds_null() { "" } else { " NOT NULL" };
+            format!(
+                "{} {}{null}",
+                Dialect::Mysql.quote(&column.name),
+                value::column_type(column.column_type, self.engine)
+            )
+        };
+        let columns: Vec<String> = table.columns.iter().map(column).collect();
+        let create = format!("CREATE TABLE {} ({})", Dialect::Mysql.quote(&table.name), columns.join(", "));
+        self.connection.query_drop(create).map_err(server_failure)
+    }
+
+    fn loader<'a>(&'a mut self, table: &TableDefinition) -> Result<Box<dyn Loader + 'a>, Failure> {
+        Ok(Box::new(MariadbLoader::new(self, table)?))
+    }
+
+    fn seal(&mut self) -> Result<(), Failure> {
+        Err(Failure::cannot("rows stay as they were inserted"))
+    }
+
+    fn prepare_lookups(&mut self, table: &TableDefinition) -> Result<(), Failure> {
+        if self.engine == Engine::Csv {
+            return Err(Failure::cannot("CSV tables have no indexes"));
+        }
+        let quote = |column: &atsdb::Column| Dialect::Mysql.quote(&column.name);
+        let Some(time) = table.time_column().map(quote) else { return Ok(()) };
+        let mut indexes = Vec::new();
+        if let Some(series) = table.columns.iter().find(|column| column.map.is_some()).map(quote) {
+            indexes.push(format!("ADD INDEX by_series ({series}, {time}) USING BTREE"));
+        }
+        indexes.push(format!("ADD INDEX by_time ({time}) USING BTREE"));
+        let alter = format!("ALTER TABLE {} {}", Dialect::Mysql.quote(&table.name), indexes.join(", "));
+        self.connection.query_drop(alter).map_err(server_failure)
+    }
+
+    fn read_all(&mut self, table: &TableDefinition) -> Result<RowDigest, Failure> {
+        let names: Vec<String> = table.columns.iter().map(|column| Dialect::Mysql.quote(&column.name)).collect();
+        let select = format!("SELECT {} FROM {}", names.join(", "), Dialect::Mysql.quote(&table.name));
+        let mut digest = RowDigest::default();
+        for row in self.connection.exec_iter(select, ()).map_err(server_failure)? {
+            let row = row.map_err(server_failure)?;
+            let mut number = 0;
+            for position in 0..names.len() {
+                let value = row.as_ref(position).ok_or_else(|| Failure::wrong("a row is too short"))?;
+                number = fold(number, value::digest_cell(value, table.time_scale())?);
+            }
+            digest.add_row(number);
+        }
+        Ok(digest)
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Answer, Failure> {
+        let rows = self.connection.exec_iter(sql, ()).map_err(server_failure)?;
+        let is_decimal = |column: &mysql::Column| column.column_type() == ColumnType::MYSQL_TYPE_NEWDECIMAL;
+        let decimals: Vec<bool> = rows.columns().as_ref().iter().map(is_decimal).collect();
+        let mut answer = Answer::default();
+        for row in rows {
+            let values = row.map_err(server_failure)?.unwrap();
+            let cells = values.into_iter().zip(&decimals).map(|(value, is_decimal)| value::cell(value, *is_decimal));
+            answer.rows.push(cells.collect::<Result<_, _>>()?);
+        }
+        Ok(answer)
+    }
+
+    fn execute(&mut self, statements: &[String]) -> Result<(), Failure> {
+        self.run(statements)
+    }
+
+    fn transaction(&mut self, statements: &[String]) -> Result<(), Failure> {
+        self.connection.query_drop("START TRANSACTION").map_err(server_failure)?;
+        let done = self.run(statements);
+        let end = if done.is_ok() { "COMMIT" } else { "ROLLBACK" };
+        done.and(self.connection.query_drop(end).map_err(server_failure))
+    }
+
+    /// LOAD DATA LOCAL INFILE: the client sends the file as it is.
+    fn load_lines(&mut self, table: &str, file: &Path) -> Result<(), Failure> {
+        let path = file.to_owned();
+        self.connection.set_local_infile_handler(Some(LocalInfileHandler::new(move |_, writer| {
+            std::io::copy(&mut File::open(&path)?, writer).map(drop)
+        })));
+        let done = self.connection.query_drop(format!("LOAD DATA LOCAL INFILE 'lines' INTO TABLE {table}"));
+        self.connection.set_local_infile_handler(None);
+        done.map_err(server_failure)
+    }
+
+    fn lookups(&mut self, table: &str, column: &str, values: &[String]) -> Result<u64, Failure> {
+        let select = format!("SELECT {column} FROM {table} WHERE {column} = ?");
+        let select = self.connection.prep(select).map_err(server_failure)?;
+        let mut found = 0;
+        for value in values {
+            // A number that came as text would be compared as text, without the index.
+            let wanted = match value.parse::<i64>() {
+                Ok(number) => mysql::Value::Int(number),
+                Err(_) => mysql::Value::from(value.trim_matches('\'')),
+            };
+            for row in self.connection.exec_iter(&select, (wanted,)).map_err(server_failure)? {
+                row.map_err(server_failure)?;
+                found += 1;
+            }
+        }
+        Ok(found)
+    }
+}

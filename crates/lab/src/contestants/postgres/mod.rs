@@ -1,0 +1,80 @@
+//! PostgreSQL: one table with the rows as they are, times as TIMESTAMPTZ. Loaded by COPY, as who has many rows does;
+//! by INSERT, of one row or of many, as who does not; or by COPY into an unlogged table, which a crash empties.
+
+mod loader;
+mod session;
+mod value;
+
+use crate::contestant::{Contestant, Place, Session};
+use crate::failure::Failure;
+use crate::server::{ServerKind, ServerUrls, postgres_client, postgres_failure};
+
+/// PostgreSQL with one kind of table and one way to load it.
+pub(crate) struct Postgres {
+    name: &'static str,
+    summary: &'static str,
+    form: Form,
+    unlogged: bool,
+}
+
+/// How rows are loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Binary COPY, one for a load.
+    Copy,
+    /// INSERT statements of many rows, in one transaction.
+    Multirow,
+    /// A prepared INSERT of one row, in one transaction.
+    Insert,
+}
+
+const fn form(name: &'static str, summary: &'static str, form: Form) -> Postgres {
+    Postgres { name, summary, form, unlogged: false }
+}
+
+/// All of them.
+pub(super) static VARIANTS: [Postgres; 4] = [
+    form("postgres", "PostgreSQL, loaded by binary COPY", Form::Copy),
+    form("postgres:multirow", "PostgreSQL, loaded by INSERT statements of many rows", Form::Multirow),
+    form("postgres:insert", "PostgreSQL, loaded by a prepared INSERT a row", Form::Insert),
+    Postgres {
+        unlogged: true,
+        ..form("postgres:unlogged", "PostgreSQL, unlogged tables, loaded by binary COPY", Form::Copy)
+    },
+];
+
+impl Contestant for Postgres {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn summary(&self) -> &'static str {
+        self.summary
+    }
+
+    fn server(&self) -> Option<ServerKind> {
+        Some(ServerKind::Postgres)
+    }
+
+    fn version(&self, urls: &ServerUrls) -> Result<String, Failure> {
+        ServerKind::Postgres.version(urls)
+    }
+
+    fn open(&self, place: &Place) -> Result<Box<dyn Session>, Failure> {
+        Ok(Box::new(session::PostgresSession::open(self, place)?))
+    }
+
+    /// The tables with their indexes, oversized values and maps, as the server counts them. The write-ahead log,
+    /// which all databases share and whose size is a setting, is not in it.
+    fn bytes(&self, place: &Place) -> Result<u64, Failure> {
+        let sum = "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c \
+                   JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'm') \
+                   AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg_toast%'";
+        let row = postgres_client(place.server()?, &place.database)?.query_one(sum, &[]).map_err(postgres_failure)?;
+        row.try_get::<_, i64>(0).map(i64::unsigned_abs).map_err(postgres_failure)
+    }
+
+    fn has_program(&self) -> Result<(), Failure> {
+        Err(Failure::cannot("a server; it runs already"))
+    }
+}

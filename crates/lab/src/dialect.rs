@@ -1,0 +1,74 @@
+//! How contestants spell what SQL leaves open.
+
+/// How a contestant spells what SQL leaves open. A *time* is what [`time`](Self::time) writes; the variants with
+/// epochs hold it as an integer of seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// SQLite: a time is an integer of seconds.
+    Sqlite,
+    /// atsdb: a time is a timestamp.
+    Atsdb,
+    /// MariaDB and MySQL: a time is a DATETIME in UTC.
+    Mysql,
+    /// MariaDB and MySQL with times as integers of seconds.
+    MysqlEpoch,
+    /// PostgreSQL: a time is a TIMESTAMPTZ.
+    Postgres,
+    /// PostgreSQL with times as integers of seconds.
+    PostgresEpoch,
+    /// DuckDB: a time is a TIMESTAMP in UTC.
+    Duckdb,
+}
+
+impl Dialect {
+    /// A time, given in seconds since the epoch, as a literal.
+    pub fn time(self, seconds: i64) -> String {
+        match self {
+            Self::Sqlite | Self::MysqlEpoch | Self::PostgresEpoch => seconds.to_string(),
+            Self::Atsdb | Self::Postgres => format!("'{}'", utc(seconds)),
+            Self::Mysql | Self::Duckdb => format!("'{}'", utc(seconds).replace('T', " ").trim_end_matches('Z')),
+        }
+    }
+
+    /// The start of the hour that the time in `column` falls in.
+    pub fn hour(self, column: &str) -> String {
+        match self {
+            Self::Sqlite | Self::PostgresEpoch => format!("({column} / 3600 * 3600)"),
+            Self::MysqlEpoch => format!("({column} DIV 3600 * 3600)"),
+            Self::Mysql => format!("(UNIX_TIMESTAMP({column}) DIV 3600 * 3600)"),
+            Self::Atsdb | Self::Postgres | Self::Duckdb => format!("date_trunc('hour', {column})"),
+        }
+    }
+
+    /// The type of a text of at most this many characters.
+    pub fn text(self, characters: u32) -> String {
+        match self {
+            Self::Sqlite | Self::Atsdb | Self::Postgres | Self::PostgresEpoch | Self::Duckdb => "TEXT".to_owned(),
+            Self::Mysql | Self::MysqlEpoch => format!("VARCHAR({characters})"),
+        }
+    }
+
+    /// A column or table name as it stands in a statement, whatever its letters.
+    pub fn quote(self, name: &str) -> String {
+        match self {
+            Self::Mysql | Self::MysqlEpoch => format!("`{}`", name.replace('`', "``")),
+            _ => format!("\"{}\"", name.replace('"', "\"\"")),
+        }
+    }
+}
+
+fn utc(seconds: i64) -> String {
+    atsdb::time::format_time(seconds, atsdb::TimeUnit::Second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_spelled_as_each_reads_it() {
+        assert_eq!(Dialect::Sqlite.time(3_600), "3600");
+        assert_eq!(Dialect::Postgres.time(3_600), "'1970-01-01T01:00:00Z'");
+        assert_eq!(Dialect::Mysql.time(3_600), "'1970-01-01 01:00:00'");
+    }
+}

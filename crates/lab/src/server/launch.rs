@@ -1,0 +1,154 @@
+//! Starting a server, and stopping it whatever becomes of the lab.
+//!
+//! Between the lab and the server stands a shell that waits for the end of a pipe from the lab. The pipe ends when
+//! the lab lets go of it, panics or is killed; the shell then stops the server and removes its folder. Where the
+//! system has `setpriv`, the server also ends when the shell is killed. Both are in a group of their own, so that a
+//! Ctrl-C reaches the lab alone.
+
+use super::account::Account;
+use crate::failure::Failure;
+use crate::process;
+use atsdb::{Error, ErrorKind};
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a server may take until it answers.
+const START_TIME_MAX: Duration = Duration::from_secs(60);
+/// How many of a log's last lines are shown.
+const LOG_LINES: usize = 8;
+/// How many lines before them that say why.
+const REASON_LINES: usize = 4;
+
+const SUPERVISOR: &str = r#"
+folder=$1 signal=$2; shift 2
+"$@" >>"$folder/log" 2>&1 </dev/null &
+server=$!
+echo "$server"
+read -r _
+kill -s "$signal" "$server" 2>/dev/null
+wait "$server" 2>/dev/null
+rm -rf "$folder"
+"#;
+
+/// A server that runs; dropping it stops it and removes its folder.
+#[derive(Debug)]
+pub(super) struct Running {
+    supervisor: Child,
+    folder: PathBuf,
+    /// The server's own process.
+    pub(super) process: u32,
+}
+
+/// What to start.
+pub(super) struct Launch<'a> {
+    /// Its name, for messages.
+    pub(super) name: &'static str,
+    /// The program and its arguments.
+    pub(super) command: Vec<String>,
+    /// As whom.
+    pub(super) account: &'a Account,
+    /// Its folder, which is removed in the end.
+    pub(super) folder: &'a Path,
+    /// What ends it at once. Its data is scratch: nothing is lost.
+    pub(super) signal: &'static str,
+}
+
+impl Launch<'_> {
+    /// Starts it, and waits until `answers` says that it does.
+    ///
+    /// # Errors
+    ///
+    /// It does not, with the last lines of its log.
+    pub(super) fn start(&self, answers: impl Fn() -> Result<(), Failure>) -> Result<Running, Failure> {
+        let mut supervisor = Command::new("sh")
+            .args(["-c", SUPERVISOR, "atsdb-lab-server"])
+            .arg(self.folder)
+            .arg(self.signal)
+            .args(self.account.wrap(true))
+            .args(&self.command)
+            .env("TMPDIR", self.folder)
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(Failure::broken)?;
+        let mut line = String::new();
+        if let Some(output) = supervisor.stdout.take() {
+            // A shell that says nothing has no server, which the next lines find out.
+            let _ = BufReader::new(output).read_line(&mut line);
+        }
+        let process = line.trim().parse().unwrap_or(0);
+        let running = Running { supervisor, folder: self.folder.to_owned(), process };
+        let begin = Instant::now();
+        loop {
+            match answers() {
+                Ok(()) => return Ok(running),
+                Err(_) if running.is_alive() && begin.elapsed() < START_TIME_MAX => {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                Err(failure) => {
+                    let why =
+                        if running.is_alive() { format!("does not answer: {failure}") } else { "ended".to_owned() };
+                    return Err(did_not_start(self.name, &why, &running.log(), self.account, self.folder));
+                }
+            }
+        }
+    }
+}
+
+impl Running {
+    /// Whether the server still runs.
+    pub(super) fn is_alive(&self) -> bool {
+        process::is_alive(self.process)
+    }
+
+    /// The last lines of its log.
+    pub(super) fn log(&self) -> String {
+        last_lines(&std::fs::read(self.folder.join("log")).unwrap_or_default())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.supervisor.stdin.take());
+        // The shell ends when the server has; there is nobody to tell if it does not.
+        let _ = self.supervisor.wait();
+    }
+}
+
+/// Runs a program that prepares a server's folder to its end.
+pub(super) fn prepare(name: &'static str, command: &[String], account: &Account, folder: &Path) -> Result<(), Failure> {
+    let line = [account.wrap(false), command.to_vec()].concat();
+    let (program, arguments) = line.split_first().ok_or_else(|| Failure::cannot("no program"))?;
+    let output =
+        Command::new(program).args(arguments).current_dir(folder).env("TMPDIR", folder).stdin(Stdio::null()).output();
+    let output = output.map_err(Failure::broken)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let why = format!("{} ended with {}", command[0], output.status);
+    let log = last_lines(&[output.stdout, output.stderr].concat());
+    Err(did_not_start(name, &why, &log, account, folder))
+}
+
+fn did_not_start(name: &str, why: &str, log: &str, account: &Account, folder: &Path) -> Failure {
+    let hint = account.hint(folder);
+    Failure::Failed(Error::new(
+        ErrorKind::Unavailable,
+        format!("{name} did not start: {why}{hint}. Its last lines:\n{log}"),
+    ))
+}
+
+fn last_lines(log: &[u8]) -> String {
+    let text = String::from_utf8_lossy(log);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let (before, last) = lines.split_at(lines.len().saturating_sub(LOG_LINES));
+    // After a crash the reason stands before pages of addresses.
+    let is_reason = |line: &&&str| ["[ERROR]", "FATAL", "PANIC"].iter().any(|word| line.contains(word));
+    let reasons: Vec<&str> = before.iter().filter(is_reason).copied().collect();
+    [&reasons[reasons.len().saturating_sub(REASON_LINES)..], last].concat().join("\n")
+}

@@ -1,0 +1,17 @@
+//! The servers that contestants run on: started by the lab on this machine, in a scratch folder that only a local
+//! socket leads to, or named by a URL.
+//!
+//! Owned here: which servers there are ([`ServerKind`]), how to reach one ([`ServerAddress`]), starting and stopping
+//! ([`Servers`]) and what the system tells of their processes. Not owned: what contestants say to them.
+
+mod account;
+mod address;
+mod launch;
+mod mariadb;
+mod postgres;
+mod servers;
+
+pub use address::{ServerAddress, ServerKind, ServerUrls};
+pub(crate) use mariadb::{mysql_options, server_failure};
+pub(crate) use postgres::{postgres_client, postgres_failure, postgres_session};
+pub use servers::Servers;

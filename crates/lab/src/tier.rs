@@ -1,0 +1,47 @@
+//! What the commits of a contestant really survive, which need not be what was asked for.
+
+use atsdb::Durability;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What an acknowledged commit survives, safest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// A power cut.
+    Full,
+    /// A crash of the program; a power cut may take the last commits, never the consistency.
+    Normal,
+    /// A crash of the program; a power cut may take everything.
+    Off,
+    /// Nothing: the data is in memory and ends with the process that holds it.
+    None,
+}
+
+impl Tier {
+    /// Its name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Normal => "normal",
+            Self::Off => "off",
+            Self::None => "none",
+        }
+    }
+}
+
+impl From<Durability> for Tier {
+    fn from(durability: Durability) -> Self {
+        match durability {
+            Durability::Full => Self::Full,
+            Durability::Normal => Self::Normal,
+            Durability::Off => Self::Off,
+        }
+    }
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

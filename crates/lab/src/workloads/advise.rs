@@ -1,0 +1,117 @@
+//! `advise`: a file of one's own, loaded and asked as its columns suggest. It is run by `atsdb lab advise` and is in no
+//! list, as it needs the file.
+
+use crate::advise::{AdviseInput, questions};
+use crate::bench::{Bench, per_second};
+use crate::contestant::Contestant;
+use crate::digest::RowDigest;
+use crate::failure::Failure;
+use crate::measure::{Figure, Measure, Unit};
+use crate::workload::{Bound, Fact, Workload};
+use std::time::{Duration, Instant};
+
+const fn measure(name: &'static str, title: &'static str, unit: Unit) -> Measure {
+    Measure { name, title, unit }
+}
+
+const MEASURES: &[Measure] = &[
+    measure("load", "insert: load the file", Unit::RowsPerSecond),
+    measure("bytes", "size", Unit::BytesPerRow),
+    measure("read", "read back every row", Unit::RowsPerSecond),
+    measure("count", "count(*)", Unit::Milliseconds),
+    measure("range", "a time range", Unit::Milliseconds),
+    measure("series", "one series", Unit::Milliseconds),
+    measure("hourly", "hourly means", Unit::Milliseconds),
+    measure("last", "last values", Unit::Milliseconds),
+];
+
+/// The workload.
+pub struct Advise;
+
+impl Workload for Advise {
+    fn name(&self) -> &'static str {
+        "advise"
+    }
+
+    fn summary(&self) -> &'static str {
+        "a file of one's own: load it, read it back, and ask what its columns suggest"
+    }
+
+    fn rows_default(&self) -> u64 {
+        0
+    }
+
+    fn measures(&self) -> &'static [Measure] {
+        MEASURES
+    }
+
+    fn facts(&self, _rows: u64) -> Vec<Fact> {
+        Vec::new()
+    }
+
+    fn bound(&self, rows: u64) -> Bound {
+        let disk_bytes = (64 << 20) + rows.saturating_mul(1_000);
+        Bound { disk_bytes, time: Duration::from_secs(120) + Duration::from_micros(rows.saturating_mul(300)) }
+    }
+
+    fn run(&self, contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {
+        let Some(input) = bench.input.clone() else {
+            return Err(Failure::cannot("no file; use: atsdb lab advise FILE"));
+        };
+        bench.progress("loading")?;
+        let place = bench.place("file")?;
+        let mut session = contestant.open(&place)?;
+        bench.opened(session.as_ref())?;
+        session.create_table(&input.table)?;
+        let loaded = bench.attempt("load", || load(session.as_mut(), &input))?;
+        let Some(expected) = loaded else { return Ok(()) };
+        // As one keeps it: sealed, or with the indexes that one would make, which are part of the size.
+        bench.progress("sealing or indexing")?;
+        for made in [session.seal(), session.prepare_lookups(&input.table)] {
+            match made {
+                Ok(()) | Err(Failure::Cannot(_)) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        drop(session);
+        let rows = expected.rows.max(1);
+        bench.attempt("bytes", || Ok((Figure::of(contestant.bytes(&place)? as f64 / rows as f64), ())))?;
+        let mut session = contestant.open(&place)?;
+        bench.progress("reading back")?;
+        bench.attempt("read", || {
+            let begin = Instant::now();
+            let digest = session.read_all(&input.table)?;
+            let time = begin.elapsed();
+            match digest == expected {
+                true => Ok((Figure::of(per_second(digest.rows, time)), ())),
+                false => Err(Failure::wrong(format!("read {} rows back that are not the {rows} loaded", digest.rows))),
+            }
+        })?;
+        for (measure, question) in questions::all(&input, session.dialect()) {
+            bench.progress(measure)?;
+            match question {
+                Ok(text) => bench.query(measure, || session.query(&text))?,
+                Err(reason) => drop(bench.attempt::<()>(measure, || Err(Failure::Cannot(reason)))?),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn load(session: &mut dyn crate::contestant::Session, input: &AdviseInput) -> Result<(Figure, RowDigest), Failure> {
+    let (mut time, mut digest) = (Duration::ZERO, RowDigest::default());
+    let begin = Instant::now();
+    let mut loader = session.loader(&input.table)?;
+    time += begin.elapsed();
+    crate::advise::read(input, &mut |batch| {
+        digest.add_batch(batch)?;
+        let begin = Instant::now();
+        loader.batch(batch)?;
+        time += begin.elapsed();
+        Ok(())
+    })?;
+    let begin = Instant::now();
+    loader.finish()?;
+    time += begin.elapsed();
+    Ok((Figure::of(per_second(digest.rows, time)), digest))
+}

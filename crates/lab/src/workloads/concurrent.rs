@@ -1,0 +1,97 @@
+//! Readers and writers at once, each a session of its own in a thread of its own, for a time.
+
+use crate::contestant::{Contestant, Place};
+use crate::failure::Failure;
+use crate::latency::{Latencies, Stopwatch};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Who does what.
+pub(super) struct Mixed<'a> {
+    /// How many ask.
+    pub(super) readers: usize,
+    /// How many insert.
+    pub(super) writers: usize,
+    /// For how long.
+    pub(super) time: Duration,
+    /// What readers ask, one after another.
+    pub(super) queries: &'a [String],
+    /// Where writers insert.
+    pub(super) table: &'a str,
+    /// The values of a number's row, between parentheses; each is inserted at most once.
+    pub(super) row: &'a (dyn Fn(u64) -> String + Sync),
+    /// The first number.
+    pub(super) first: u64,
+}
+
+/// What one side did.
+pub(super) struct Side {
+    /// How long each operation took; or why none succeeded.
+    pub(super) latencies: Result<Latencies, String>,
+    /// How many were tried.
+    pub(super) attempted: u64,
+}
+
+/// Lets readers and writers work. Returns what the readers did and what the writers did.
+///
+/// # Errors
+///
+/// A session that cannot be opened.
+pub(super) fn run_mixed(
+    contestant: &dyn Contestant,
+    place: &Place,
+    mixed: &Mixed<'_>,
+) -> Result<(Side, Side), Failure> {
+    let (stop, next, ready) = (AtomicBool::new(false), AtomicU64::new(mixed.first), Barrier::new(workers(mixed) + 1));
+    let work = |is_reader: bool, seat: usize| -> Result<(Stopwatch, u64), Failure> {
+        let opened = contestant.open(place);
+        ready.wait();
+        let (mut session, mut watch, mut attempted) = (opened?, Stopwatch::default(), 0);
+        while !stop.load(Ordering::Relaxed) {
+            if is_reader {
+                let text = &mixed.queries[(attempted as usize + seat) % mixed.queries.len()];
+                watch.time(|| session.query(text));
+            } else {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let statement = [format!("INSERT INTO {} VALUES {}", mixed.table, (mixed.row)(number))];
+                watch.time(|| session.execute(&statement));
+            }
+            attempted += 1;
+        }
+        Ok((watch, attempted))
+    };
+    let (reading, writing, elapsed) = std::thread::scope(|scope| {
+        let work = &work;
+        let readers: Vec<_> = (0..mixed.readers).map(|seat| scope.spawn(move || work(true, seat))).collect();
+        let writers: Vec<_> = (0..mixed.writers).map(|seat| scope.spawn(move || work(false, seat))).collect();
+        ready.wait();
+        let begin = Instant::now();
+        std::thread::sleep(mixed.time);
+        stop.store(true, Ordering::Relaxed);
+        let reading: Vec<_> = readers.into_iter().map(join).collect();
+        let writing: Vec<_> = writers.into_iter().map(join).collect();
+        (reading, writing, begin.elapsed())
+    });
+    Ok((side(reading, elapsed)?, side(writing, elapsed)?))
+}
+
+fn workers(mixed: &Mixed<'_>) -> usize {
+    mixed.readers + mixed.writers
+}
+
+type Worked = Result<(Stopwatch, u64), Failure>;
+
+fn join(thread: std::thread::ScopedJoinHandle<'_, Worked>) -> Worked {
+    thread.join().unwrap_or_else(|_| Err(Failure::wrong("a thread of the lab panicked")))
+}
+
+fn side(workers: Vec<Worked>, elapsed: Duration) -> Result<Side, Failure> {
+    let (mut all, mut attempted) = (Stopwatch::default(), 0);
+    for worker in workers {
+        let (watch, tried) = worker?;
+        all.add(watch);
+        attempted += tried;
+    }
+    Ok(Side { latencies: all.finish(elapsed), attempted })
+}

@@ -1,0 +1,208 @@
+//! `mass`: the PHP test of mass inserts and updates: 200,000 rows (i, 2i) as single INSERT statements, committed every
+//! 100,000 rows (SQLite) or 30,000 (servers), a sum, an UPDATE of every row, the size; with and without NOT NULL; and by
+//! 1, 2 and 4 writers at once, each with a database of its own.
+//!
+//! The test's processes are threads of the lab's child process here: no two of them share a connection, a file or a
+//! cache, so that what they share is the machine, as processes do. Statements are made before the clock starts.
+
+use crate::bench::{Bench, milliseconds, per_second};
+use crate::contestant::{Contestant, Place, Session};
+use crate::failure::Failure;
+use crate::measure::{Figure, Measure, Unit};
+use crate::published::Published;
+use crate::workload::{Bound, Fact, Workload};
+use std::time::{Duration, Instant};
+
+const fn measure(name: &'static str, title: &'static str, unit: Unit) -> Measure {
+    Measure { name, title, unit }
+}
+
+const MEASURES: &[Measure] = &[
+    measure("insert", "INSERT one row a statement", Unit::StatementsPerSecond),
+    measure("sum", "  sum of both columns", Unit::Milliseconds),
+    measure("update", "  UPDATE ... SET i2 = i2 + 2", Unit::RowsPerSecond),
+    measure("bytes", "  size", Unit::BytesPerRow),
+    measure("insert_not_null", "NOT NULL: INSERT one row a statement", Unit::StatementsPerSecond),
+    measure("sum_not_null", "  sum of both columns", Unit::Milliseconds),
+    measure("update_not_null", "  UPDATE ... SET i2 = i2 + 2", Unit::RowsPerSecond),
+    measure("bytes_not_null", "  size", Unit::BytesPerRow),
+    measure("insert_2", "2 at once: INSERT, all together", Unit::StatementsPerSecond),
+    measure("sum_2", "  the slowest sum", Unit::Milliseconds),
+    measure("update_2", "  UPDATE, all together", Unit::RowsPerSecond),
+    measure("insert_4", "4 at once: INSERT, all together", Unit::StatementsPerSecond),
+    measure("sum_4", "  the slowest sum", Unit::Milliseconds),
+    measure("update_4", "  UPDATE, all together", Unit::RowsPerSecond),
+];
+
+/// The workload.
+pub struct Mass;
+
+impl Workload for Mass {
+    fn name(&self) -> &'static str {
+        "mass"
+    }
+
+    fn summary(&self) -> &'static str {
+        "200,000 rows (i, 2i) as single INSERT statements, sum, update; 1, 2 and 4 writers"
+    }
+
+    fn rows_default(&self) -> u64 {
+        200_000
+    }
+
+    fn measures(&self) -> &'static [Measure] {
+        MEASURES
+    }
+
+    fn facts(&self, _rows: u64) -> Vec<Fact> {
+        Vec::new()
+    }
+
+    fn published(&self) -> Vec<Published> {
+        const SOURCE: &str = "we-love-php.blogspot.com, Mass inserts, updates: SQLite vs MySQL, 2012, seconds for \
+                              200,000 rows, 1 process, MySQL 5.6.5, SQLite 3.7.7";
+        let ratio = |measure: &str, sqlite: f64, engine: &str, seconds: f64| {
+            let unit = Unit::Milliseconds;
+            Published::new(measure, unit, ("sqlite", "SQLite", sqlite), (engine, engine, seconds), SOURCE)
+        };
+        vec![
+            ratio("insert", 3.17, "innodb", 27.72),
+            ratio("insert", 3.17, "myisam", 25.60),
+            ratio("sum", 0.16, "innodb", 0.31),
+            ratio("sum", 0.16, "myisam", 0.05),
+            ratio("update", 0.96, "innodb", 5.65),
+            ratio("update", 0.96, "myisam", 1.02),
+            ratio("insert_not_null", 3.40, "innodb", 27.74),
+            ratio("insert_not_null", 3.40, "myisam", 25.65),
+            Published::new("bytes", Unit::Bytes, ("sqlite", "SQLite", 2.88), ("innodb", "InnoDB", 7.52), SOURCE),
+            Published::new("bytes", Unit::Bytes, ("sqlite", "SQLite", 2.88), ("myisam", "MyISAM", 1.72), SOURCE),
+        ]
+    }
+
+    fn bound(&self, rows: u64) -> Bound {
+        let disk_bytes = (256 << 20) + rows.saturating_mul(8 * 100);
+        Bound { disk_bytes, time: Duration::from_secs(120) + Duration::from_micros(rows.saturating_mul(2_000)) }
+    }
+
+    fn run(&self, contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {
+        let session = contestant.open(&bench.place("settings")?)?;
+        bench.opened(session.as_ref())?;
+        drop(session);
+        single(contestant, bench, "", "")?;
+        single(contestant, bench, "_not_null", " NOT NULL")?;
+        several(contestant, bench, 2, ["insert_2", "sum_2", "update_2"])?;
+        several(contestant, bench, 4, ["insert_4", "sum_4", "update_4"])
+    }
+}
+
+fn single(contestant: &dyn Contestant, bench: &mut Bench<'_>, suffix: &str, null: &str) -> Result<(), Failure> {
+    bench.progress(format!("inserting{}", if null.is_empty() { "" } else { ", NOT NULL" }))?;
+    let rows = bench.rows;
+    let place = bench.place(&format!("single{suffix}"))?;
+    let name = |measure: &str| format!("{measure}{suffix}");
+    let Some(mut session) = bench.attempt(&name("insert"), || {
+        let mut session = create(contestant, &place, null)?;
+        let time = insert(session.as_mut(), rows)?;
+        Ok((Figure::of(per_second(rows, time)), session))
+    })?
+    else {
+        return Ok(());
+    };
+    bench.query(&name("sum"), || session.query("SELECT sum(i1), sum(i2) FROM t"))?;
+    bench.progress("updating")?;
+    bench.attempt(&name("update"), || {
+        let time = update(session.as_mut())?;
+        let answer = session.query("SELECT count(*), sum(i1), sum(i2) FROM t")?.hash();
+        Ok((Figure { answer: Some(answer), ..Figure::of(per_second(rows, time)) }, ()))
+    })?;
+    drop(session);
+    bench.attempt(&name("bytes"), || Ok((Figure::of(contestant.bytes(&place)? as f64 / rows.max(1) as f64), ())))?;
+    Ok(())
+}
+
+/// What one of several writers did, and how long each step took.
+struct Done {
+    insert: Duration,
+    sum: Duration,
+    update: Duration,
+}
+
+fn several(
+    contestant: &dyn Contestant,
+    bench: &mut Bench<'_>,
+    writers: u64,
+    measures: [&str; 3],
+) -> Result<(), Failure> {
+    bench.progress(format!("{writers} writers, each its own database"))?;
+    let rows = bench.rows;
+    let places: Vec<Place> =
+        (0..writers).map(|writer| bench.place(&format!("of-{writers}-{writer}"))).collect::<Result<_, _>>()?;
+    let all = bench.attempt(measures[0], || {
+        // Made before, so that all begin to insert at once.
+        places.iter().try_for_each(|place| create(contestant, place, "").map(drop))?;
+        let done = each(&places, |place| {
+            let mut session = contestant.open(place)?;
+            let insert = insert(session.as_mut(), rows)?;
+            let begin = Instant::now();
+            let answer = session.query("SELECT sum(i1) FROM t")?;
+            let sum = begin.elapsed();
+            let update = update(session.as_mut())?;
+            let expected = answer.hash();
+            Ok((Done { insert, sum, update }, expected))
+        })?;
+        // Each writes the same rows, so that each must find the same sum.
+        if done.iter().any(|(_, answer)| *answer != done[0].1) {
+            return Err(Failure::wrong("the writers' databases hold different rows"));
+        }
+        let slowest = |of: fn(&Done) -> Duration| done.iter().map(|(done, _)| of(done)).max().unwrap_or_default();
+        let figure = Figure::of(per_second(rows * writers, slowest(|done| done.insert)));
+        let rest = (milliseconds(slowest(|done| done.sum)), per_second(rows * writers, slowest(|done| done.update)));
+        Ok((Figure { answer: Some(done[0].1.clone()), ..figure }, rest))
+    })?;
+    if let Some((sum, update)) = all {
+        bench.record(measures[1], Figure::of(sum))?;
+        bench.record(measures[2], Figure::of(update))?;
+    }
+    Ok(())
+}
+
+/// Does `work` in every place at once, a thread each.
+pub(super) fn each<T: Send>(
+    places: &[Place],
+    work: impl Fn(&Place) -> Result<T, Failure> + Sync,
+) -> Result<Vec<T>, Failure> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = places.iter().map(|place| scope.spawn(|| work(place))).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|_| Err(Failure::wrong("a thread of the lab panicked")))
+        };
+        threads.into_iter().map(join).collect()
+    })
+}
+
+fn create(contestant: &dyn Contestant, place: &Place, null: &str) -> Result<Box<dyn Session>, Failure> {
+    let mut session = contestant.open(place)?;
+    session.execute(&[format!("CREATE TABLE t (i1 INT{null}, i2 INT{null})")])?;
+    Ok(session)
+}
+
+/// Inserts the rows, a statement each. Returns the time without that of making the statements.
+fn insert(session: &mut dyn Session, rows: u64) -> Result<Duration, Failure> {
+    let per_commit = session.dialect().rows_per_commit();
+    let (mut time, mut next) = (Duration::ZERO, 0);
+    while next < rows {
+        let end = rows.min(next + per_commit);
+        let statements: Vec<String> = (next..end).map(|i| format!("INSERT INTO t VALUES ({i}, {})", 2 * i)).collect();
+        let begin = Instant::now();
+        session.transaction(&statements)?;
+        time += begin.elapsed();
+        next = end;
+    }
+    Ok(time)
+}
+
+fn update(session: &mut dyn Session) -> Result<Duration, Failure> {
+    let begin = Instant::now();
+    session.execute(&["UPDATE t SET i2 = i2 + 2".to_owned()])?;
+    Ok(begin.elapsed())
+}

@@ -1,0 +1,77 @@
+//! The part of `series` that is bounded by time, as the published comparison was: insert for a minute, and see how many
+//! rows there are, how fast they come back, and how many bytes an entry takes beyond its own.
+//!
+//! An entry's own bytes are 9 (a time and a sensor of 4 bytes, a status of 1) and, with what the publication counted for
+//! six counters, 35. Sixty seconds belong to 12 million rows of the workload; fewer rows take fewer seconds.
+
+use crate::bench::{Bench, per_second};
+use crate::contestant::Contestant;
+use crate::digest::RowDigest;
+use crate::failure::Failure;
+use crate::generator::series::SeriesGenerator;
+use crate::measure::Figure;
+use crate::rows::RowSet;
+use atsdb::TableDefinition;
+use std::time::{Duration, Instant};
+
+/// Rows of the workload for each second of inserting.
+pub(super) const ROWS_A_SECOND: u64 = 200_000;
+const TIME_MAX: Duration = Duration::from_secs(60);
+/// Rows are handed over in runs of this many, between which the time is looked at.
+const RUN_ROWS: usize = 5_000;
+/// Rows of a commit, at most.
+const COMMIT_ROWS: u64 = 100_000;
+
+/// Inserts for the time, and reads back. Measures are named by `suffix`.
+pub(super) fn minute(
+    contestant: &dyn Contestant,
+    bench: &mut Bench<'_>,
+    table: &TableDefinition,
+    suffix: &str,
+) -> Result<(), Failure> {
+    let time_max = Duration::from_secs_f64(bench.rows as f64 / ROWS_A_SECOND as f64).min(TIME_MAX);
+    bench.progress(format!("inserting for {:.1} s, {suffix}", time_max.as_secs_f64()))?;
+    let (place, seed) = (bench.place(&format!("minute-{suffix}"))?, bench.seed);
+    let inserted = bench.attempt(&format!("minute_insert_{suffix}"), || {
+        let mut session = contestant.open(&place)?;
+        session.create_table(table)?;
+        let mut generator = SeriesGenerator::new(seed);
+        let wide = table.columns.len() > 3;
+        let (mut time, mut digest) = (Duration::ZERO, RowDigest::default());
+        while time < time_max {
+            let (begin, committed) = (Instant::now(), digest.rows);
+            let mut loader = session.loader(table)?;
+            time += begin.elapsed();
+            while time < time_max && digest.rows - committed < COMMIT_ROWS {
+                let chunk = generator.chunk(RUN_ROWS);
+                digest.add_batch(&generator.batch(&chunk, wide))?;
+                let rows = match wide {
+                    true => RowSet::CounterReadings(generator.counter_readings(&chunk)),
+                    false => RowSet::Readings(generator.readings(&chunk)),
+                };
+                let begin = Instant::now();
+                loader.rows(&rows)?;
+                time += begin.elapsed();
+            }
+            let begin = Instant::now();
+            loader.finish()?;
+            time += begin.elapsed();
+        }
+        Ok((Figure::of(per_second(digest.rows, time)), digest))
+    })?;
+    let Some(expected) = inserted else { return Ok(()) };
+    let rows = expected.rows.max(1) as f64;
+    bench.attempt(&format!("minute_read_{suffix}"), || {
+        let mut session = contestant.open(&place)?;
+        let begin = Instant::now();
+        let digest = session.read_all(table)?;
+        let time = begin.elapsed();
+        match digest == expected {
+            true => Ok((Figure::of(per_second(digest.rows, time)), ())),
+            false => Err(Failure::wrong(format!("read {} rows back that are not those inserted", digest.rows))),
+        }
+    })?;
+    bench
+        .attempt(&format!("minute_bytes_{suffix}"), || Ok((Figure::of(contestant.bytes(&place)? as f64 / rows), ())))?;
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! What a run looks like: the page that opens offline, two runs compared, every workload's shape on two contestants.
+
+use crate::folder;
+use crate::run::options;
+use atsdb_lab::{AdviseInput, Report, run};
+use std::fmt::Write;
+use std::sync::LazyLock;
+
+/// Every workload, small, twice.
+static REPORT: LazyLock<Report> = LazyLock::new(|| {
+    let folder = folder();
+    let mut options = options(folder.path());
+    options.rows = Some(4_000);
+    options.contestants = ["sqlite", "atsdb"].map(str::to_owned).to_vec();
+    run(&options, &mut |_| ()).expect("a report")
+});
+
+#[test]
+fn all_five_workloads_have_figures_or_reasons() {
+    let names: Vec<&str> = REPORT.workloads.iter().map(|workload| workload.name.as_str()).collect();
+    assert_eq!(names, ["pinger", "memory", "series", "mass", "split"]);
+    for workload in &REPORT.workloads {
+        assert!(workload.broken.is_empty(), "{:?}", workload.broken);
+        for result in workload.measures.iter().flat_map(|measure| &measure.results) {
+            assert_eq!(result.failed, None, "{} of {}", result.contestant, workload.name);
+        }
+    }
+    let find = |workload: &str, measure: &str| {
+        let workload = REPORT.workloads.iter().find(|found| found.name == workload).expect("a workload");
+        workload.measures.iter().find(|found| found.name == measure).expect("a measure")
+    };
+    for result in &find("pinger", "write_2_2").results {
+        let latencies = result.runs[0].latencies.as_ref().expect("latencies");
+        assert!(latencies.count > 0 && latencies.p50 <= latencies.p95 && latencies.p99 <= latencies.max);
+    }
+    for measure in [find("split", "insert"), find("pinger", "data")] {
+        for run in measure.results.iter().flat_map(|result| &result.runs) {
+            assert!(!run.curve.is_empty(), "the rate over the size of the table");
+        }
+    }
+    let sqlite = &find("split", "count_attached").results[0];
+    assert_eq!(sqlite.runs[0].answer.as_ref().map(|answer| answer.rows), Some(1));
+    let answers = |measure: &str| find("split", measure).results[0].runs[0].answer.clone().expect("an answer");
+    assert_eq!(answers("count_attached"), answers("count_large"), "ten files hold what one holds");
+    assert_eq!(answers("range_at_once"), answers("range_large"));
+}
+
+#[test]
+fn the_page_needs_nothing_and_is_whole() {
+    let mut report = REPORT.clone();
+    report.workloads[0].notes.push("<script>alert(\"&\")</script>".to_owned());
+    let page = report.to_html(Some(&REPORT));
+    for needs in ["<script", "src=", "url(", "@import", "<link", "http:", "https:"] {
+        assert!(!page.contains(needs), "{needs}");
+    }
+    assert!(page.contains("&lt;script&gt;alert(&quot;&amp;&quot;)"));
+    assert!(page.contains("prefers-color-scheme: dark") && page.contains("width=device-width"));
+    assert!(page.contains("<polyline") && page.contains("p99") && page.contains("class=\"whisker\""));
+    let open = unclosed(&page);
+    assert!(open.is_empty(), "not closed: {open:?}");
+}
+
+/// The elements that are open at the end, or the first that is closed and was not open.
+fn unclosed(page: &str) -> Vec<String> {
+    const EMPTY: [&str; 3] = ["meta", "br", "!DOCTYPE"];
+    let mut open: Vec<String> = Vec::new();
+    for tag in page.split('<').skip(1) {
+        let (tag, _) = tag.split_once('>').expect("a tag ends");
+        let name = tag.split_whitespace().next().expect("a tag has a name").to_owned();
+        match name.strip_prefix('/') {
+            Some(closed) if open.last().is_some_and(|last| last == closed) => drop(open.pop()),
+            Some(_) => return vec![format!("{name} after {open:?}")],
+            None if tag.ends_with('/') || EMPTY.contains(&name.as_str()) => {}
+            None => open.push(name),
+        }
+    }
+    open
+}
+
+#[test]
+fn two_runs_are_compared_beyond_their_noise() {
+    let mut later = REPORT.clone();
+    let measure = later.workloads[3].measures.iter_mut().find(|measure| measure.name == "insert").expect("a measure");
+    let spread = measure.results[0].spread.as_mut().expect("a figure");
+    (spread.min, spread.median, spread.max) = (spread.max * 4.0, spread.max * 5.0, spread.max * 6.0);
+    later.workloads[4].rows += 1;
+    let text = REPORT.to_comparison(&later);
+    let line = text.lines().find(|line| line.contains("INSERT one row") && line.contains("sqlite")).expect("a line");
+    assert!(line.ends_with("better"), "{line}");
+    let same = text.lines().filter(|line| line.contains("within noise")).count();
+    assert!(same > 20, "a run compared with itself differs nowhere: {text}");
+    assert!(!text.contains("WORSE"), "{text}");
+    assert!(text.contains("split: 4000 rows, then 4001"), "{text}");
+}
+
+#[test]
+fn a_report_of_the_first_format_is_read() {
+    let text = include_str!("../../../../docs/lab/series.json");
+    let report: Report = serde_json::from_str(text).expect("an earlier shape");
+    assert!(report.to_html(None).contains("series") && report.format <= atsdb_lab::REPORT_FORMAT);
+}
+
+#[test]
+fn advice_says_who_wins_on_a_file() {
+    let folder = folder();
+    let mut text = "time,station,temperature,humidity\n".to_owned();
+    for minute in 0..3_000 {
+        let station = ["north", "east", "south's"][minute % 3];
+        let (hour, minute_of_hour) = (minute / 60 % 24, minute % 60);
+        let day = minute / 1_440 + 1;
+        let temperature = (minute * 7 % 300) as f64 / 10.0;
+        let humidity = minute % 90;
+        writeln!(text, "2024-05-0{day}T{hour:02}:{minute_of_hour:02}:00Z,{station},{temperature},{humidity}")
+            .expect("a line");
+    }
+    let file = folder.path().join("weather.csv");
+    std::fs::write(&file, text).expect("a file");
+    let input = AdviseInput::look(&file, &atsdb_import::Options::default()).expect("a look");
+    assert_eq!((input.rows, input.series_count), (3_000, 3));
+    assert_eq!(
+        (input.value.as_deref(), input.series.as_ref().map(|found| found.0.as_str())),
+        (Some("temperature"), Some("station"))
+    );
+
+    let mut options = options(folder.path());
+    options.contestants = ["sqlite", "atsdb"].map(str::to_owned).to_vec();
+    options.input = Some(input.clone());
+    let report = run(&options, &mut |_| ()).expect("a report");
+    for result in report.workloads[0].measures.iter().flat_map(|measure| &measure.results) {
+        assert_eq!((result.failed.as_ref(), result.skipped.as_ref()), (None, None), "{}", result.contestant);
+    }
+    let advice = report.advice(vec!["atsdb lab advise weather.csv".to_owned()]);
+    let measures: Vec<&str> = advice.winners.iter().map(|winner| winner.measure.as_str()).collect();
+    assert_eq!(measures, ["load", "bytes", "read", "count", "range", "series", "hourly", "last"]);
+    assert!(advice.winners.iter().all(|winner| winner.next.as_ref().is_some_and(|(_, by)| *by >= 1.0)));
+    let text = advice.to_text(&input);
+    assert!(text.contains("to measure it again") && text.contains("what would change it"), "{text}");
+}

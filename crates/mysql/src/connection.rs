@@ -1,0 +1,127 @@
+//! One connection.
+
+use crate::error::translate;
+use atsdb_core::Error;
+use atsdb_sqlstore::{Attempt, Cell, Connection, Row, Value};
+use mysql::prelude::Queryable;
+use mysql::{Conn, Opts, Params};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Translated statements that a connection keeps; the client keeps them prepared.
+pub(crate) const STATEMENTS_KEPT_MAX: usize = 256;
+
+/// A statement in this server's words: `?` stands for each value, in the order of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Statement {
+    sql: Arc<str>,
+    order: Arc<[usize]>,
+}
+
+/// A connection that is set up.
+pub(crate) struct MysqlConnection {
+    inner: Conn,
+    statements: HashMap<String, Statement>,
+    place: Arc<str>,
+}
+
+impl MysqlConnection {
+    /// Connects.
+    pub(crate) fn open(options: Opts, place: &Arc<str>) -> Attempt<Self> {
+        let inner = Conn::new(options).map_err(|error| translate(error, place))?;
+        Ok(Self { inner, statements: HashMap::new(), place: Arc::clone(place) })
+    }
+
+    fn statement(&mut self, sql: &str) -> Statement {
+        if let Some(statement) = self.statements.get(sql) {
+            return statement.clone();
+        }
+        if self.statements.len() >= STATEMENTS_KEPT_MAX {
+            self.statements.clear();
+        }
+        let statement = rewrite(sql);
+        self.statements.insert(sql.to_owned(), statement.clone());
+        statement
+    }
+
+    fn failed(&self, error: mysql::Error) -> atsdb_sqlstore::Failure {
+        translate(error, &self.place)
+    }
+}
+
+/// `$1` becomes `?`. The statements are fixed: no text in them holds a dollar sign.
+fn rewrite(sql: &str) -> Statement {
+    let mut order = Vec::new();
+    let mut pieces = sql.split('$');
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let digits = piece.find(|character: char| !character.is_ascii_digit()).unwrap_or(piece.len());
+        order.push(piece[..digits].parse::<usize>().unwrap_or(1) - 1);
+        text.push('?');
+        text.push_str(&piece[digits..]);
+    }
+    Statement { sql: text.into(), order: order.into() }
+}
+
+fn parameters(statement: &Statement, values: &[Value<'_>]) -> Params {
+    let value = |position: &usize| match values[*position] {
+        Value::Int(value) => mysql::Value::Int(value),
+        Value::Text(value) => mysql::Value::Bytes(value.as_bytes().to_vec()),
+        Value::Bytes(value) => mysql::Value::Bytes(value.to_vec()),
+    };
+    match statement.order.is_empty() {
+        true => Params::Empty,
+        false => Params::Positional(statement.order.iter().map(value).collect()),
+    }
+}
+
+impl Connection for MysqlConnection {
+    fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Attempt<u64> {
+        let statement = self.statement(sql);
+        let parameters = parameters(&statement, values);
+        self.inner.exec_drop(&*statement.sql, parameters).map_err(|error| translate(error, &self.place))?;
+        Ok(self.inner.affected_rows())
+    }
+
+    fn query(&mut self, sql: &str, values: &[Value<'_>]) -> Attempt<Vec<Row>> {
+        let statement = self.statement(sql);
+        let parameters = parameters(&statement, values);
+        let rows: Vec<mysql::Row> =
+            self.inner.exec(&*statement.sql, parameters).map_err(|error| translate(error, &self.place))?;
+        rows.into_iter().map(row_of).collect()
+    }
+
+    fn run(&mut self, sql: &str) -> Attempt<()> {
+        for statement in sql.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
+            self.inner.query_drop(statement).map_err(|error| self.failed(error))?;
+        }
+        Ok(())
+    }
+}
+
+fn row_of(row: mysql::Row) -> Attempt<Row> {
+    let cell = |value: mysql::Value| {
+        Ok(match value {
+            mysql::Value::NULL => Cell::Null,
+            mysql::Value::Int(value) => Cell::Int(value),
+            mysql::Value::UInt(value) => {
+                Cell::Int(i64::try_from(value).map_err(|_| Error::corrupt("a number of the store is out of range"))?)
+            }
+            mysql::Value::Bytes(value) => Cell::Bytes(value),
+            other => return Err(Error::corrupt(format!("the store answers {other:?}")).into()),
+        })
+    };
+    Ok(Row(row.unwrap().into_iter().map(cell).collect::<Attempt<_>>()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbered_values_become_question_marks_in_the_order_of_the_text() {
+        let statement = rewrite("UPDATE t SET a = $2 WHERE b = $1 AND (c = $2 OR d = $10)");
+        assert_eq!(&*statement.sql, "UPDATE t SET a = ? WHERE b = ? AND (c = ? OR d = ?)");
+        assert_eq!(&*statement.order, [1, 0, 1, 9]);
+    }
+}

@@ -1,0 +1,122 @@
+//! The dialect of MariaDB and MySQL.
+
+use crate::connection::MysqlConnection;
+use crate::tls::Tls;
+use atsdb_core::Durability;
+use atsdb_core::store::Finding;
+use atsdb_sqlstore::{Attempt, Connection, Server, TABLES};
+use mysql::{Opts, OptsBuilder};
+use std::sync::Arc;
+
+/// In how many bytes pages are cut. InnoDB keeps a long value in blocks of 16 KiB, which it does not share: these are
+/// four of them, less what it writes into each.
+const PART_BYTES: u64 = 65_240;
+
+/// A database of a server.
+pub(crate) struct MysqlServer {
+    pub(crate) options: OptsBuilder,
+    pub(crate) tls: Tls,
+    pub(crate) place: Arc<str>,
+    pub(crate) durability: Durability,
+    pub(crate) setup: String,
+    pub(crate) parts_per_statement: usize,
+}
+
+impl std::fmt::Debug for MysqlServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "MysqlServer({})", self.place)
+    }
+}
+
+impl MysqlServer {
+    fn open(&self, options: OptsBuilder) -> Attempt<MysqlConnection> {
+        MysqlConnection::open(Opts::from(options), &self.place)
+    }
+}
+
+/// How many parts fit a packet of that many bytes with room to spare; at most a mebibyte.
+pub(crate) fn parts_per_packet(packet_bytes: u64) -> usize {
+    (packet_bytes / 2 / PART_BYTES).clamp(1, 16) as usize
+}
+
+impl Server for MysqlServer {
+    fn connect(&self) -> Attempt<Box<dyn Connection>> {
+        let mut connection = match self.tls.options() {
+            None => self.open(self.options.clone())?,
+            Some(tls) => match self.open(self.options.clone().ssl_opts(tls)) {
+                Err(_) if self.tls.may_go_without(&self.options) => self.open(self.options.clone())?,
+                done => done?,
+            },
+        };
+        connection.run(&self.setup)?;
+        Ok(Box::new(connection))
+    }
+
+    fn place(&self) -> &str {
+        &self.place
+    }
+
+    fn durability(&self) -> Durability {
+        self.durability
+    }
+
+    /// The session reads what is committed.
+    fn begin_write(&self) -> &'static str {
+        "START TRANSACTION"
+    }
+
+    fn begin_read(&self) -> &'static str {
+        "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
+    }
+
+    fn integer(&self, expression: &str) -> String {
+        format!("CAST({expression} AS SIGNED)")
+    }
+
+    fn substring(&self, bytes: &str, first: &str, count: &str) -> String {
+        format!("SUBSTRING({bytes} FROM {first} FOR {count})")
+    }
+
+    fn random(&self) -> &'static str {
+        "RANDOM_BYTES(16)"
+    }
+
+    fn part_bytes(&self) -> u64 {
+        PART_BYTES
+    }
+
+    fn parts_per_statement(&self) -> usize {
+        self.parts_per_statement
+    }
+
+    fn occupied(&self, connection: &mut dyn Connection) -> Attempt<(u64, u64)> {
+        let sql = "SELECT table_name IN ('atsdb_fresh', 'atsdb_sealed'),
+                       CAST(sum(coalesce(data_length, 0) + coalesce(index_length, 0)) AS SIGNED)
+                   FROM information_schema.tables
+                   WHERE table_schema = DATABASE() AND table_name LIKE 'atsdb\\_%' GROUP BY 1";
+        let mut occupied = (0, 0);
+        for row in connection.query(sql, &[])? {
+            let of = if row.int(0)? == 1 { &mut occupied.0 } else { &mut occupied.1 };
+            *of = row.number(1)?;
+        }
+        Ok(occupied)
+    }
+
+    /// InnoDB purges by itself. Its files keep their length: making one shorter would end the snapshots of others.
+    fn vacuum(&self, _: &mut dyn Connection) -> Attempt<()> {
+        Ok(())
+    }
+
+    fn check(&self, connection: &mut dyn Connection) -> Attempt<Vec<Finding>> {
+        let mut findings = Vec::new();
+        for table in TABLES {
+            for mut row in connection.query(&format!("CHECK TABLE {table}"), &[])? {
+                let (kind, said) = (row.text(2)?, row.text(3)?);
+                if kind.eq_ignore_ascii_case("error") || kind.eq_ignore_ascii_case("warning") {
+                    findings.push(Finding { place: table.to_owned(), problem: said });
+                }
+            }
+        }
+        Ok(findings)
+    }
+}

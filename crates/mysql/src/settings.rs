@@ -1,0 +1,87 @@
+//! The server's settings that the store's promises depend on.
+
+use atsdb_core::{Durability, Error};
+use atsdb_sqlstore::{Attempt, Connection};
+
+/// A part of a page, and the words around it, must fit.
+const PACKET_BYTES_MIN: u64 = 256 << 10;
+
+/// What was found.
+pub(crate) struct Settings {
+    pub(crate) warnings: Vec<String>,
+    pub(crate) packet_bytes: u64,
+    /// What a commit survives. A session cannot choose it here.
+    pub(crate) durability: Durability,
+}
+
+/// Refuses what cannot be served; tells what breaks a promise, in sentences.
+pub(crate) fn look(connection: &mut dyn Connection, place: &str, durability: Durability) -> Attempt<Settings> {
+    let mut ask = |name: &str| -> Attempt<String> {
+        let row = connection.query_first(&format!("SELECT CAST(@@{name} AS CHAR)"), &[])?;
+        row.ok_or_else(|| Error::internal(format!("the server has no setting {name}")))?.text(0)
+    };
+    let version = ask("version")?;
+    let is_mariadb = version.contains("MariaDB");
+    let (wanted, name) = if is_mariadb { ((10, 11), "MariaDB") } else { ((8, 0), "MySQL") };
+    if release(&version) < wanted {
+        let message = format!("the server of {place} is {name} {version}");
+        return Err(Error::usage(message)
+            .with_hint("atsdb needs MariaDB 10.11 or later, or MySQL 8.0 or later")
+            .into());
+    }
+    let packet_bytes = ask("max_allowed_packet")?.parse().unwrap_or(0);
+    if packet_bytes < PACKET_BYTES_MIN {
+        let message = format!("the server of {place} takes packets of {packet_bytes} bytes only");
+        return Err(Error::usage(message).with_hint("set max_allowed_packet there to 16M or more").into());
+    }
+    let mut warnings = Vec::new();
+    let flush = ask("innodb_flush_log_at_trx_commit")?;
+    let survives = match flush.as_str() {
+        "1" | "3" => Durability::Full,
+        "2" => Durability::Normal,
+        _ => Durability::Off,
+    };
+    if durability == Durability::Full && survives != Durability::Full {
+        let event = if survives == Durability::Off { "a crash of the server" } else { "a power cut there" };
+        warnings.push(format!(
+            "{place}: the server runs with innodb_flush_log_at_trx_commit = {flush}; {event} may take the last second of \
+             what was acknowledged, and programs that outlive it must be started again"
+        ));
+    }
+    if ask("innodb_doublewrite").is_ok_and(|value| value == "0" || value.eq_ignore_ascii_case("off")) {
+        warnings.push(format!("{place}: the server runs with innodb_doublewrite = off; a power cut may damage pages"));
+    }
+    if !ask("global.sql_mode")?.contains("STRICT_") {
+        warnings.push(format!(
+            "{place}: the server runs without strict mode; atsdb's own sessions are strict, others may cut values silently"
+        ));
+    }
+    Ok(Settings { warnings, packet_bytes, durability: survives })
+}
+
+fn release(version: &str) -> (u32, u32) {
+    let mut numbers = version.split(['.', '-']).map(|number| number.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
+/// What a session is set to.
+pub(crate) fn setup(busy_seconds: u64) -> String {
+    format!(
+        "SET NAMES utf8mb4 COLLATE utf8mb4_bin;
+         SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO';
+         SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; SET SESSION autocommit = 1;
+         SET SESSION innodb_lock_wait_timeout = {0}; SET SESSION lock_wait_timeout = {0};
+         SET SESSION wait_timeout = 86400; SET SESSION net_write_timeout = 600; SET SESSION time_zone = '+00:00'",
+        busy_seconds.clamp(1, 1_000_000)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_release_is_the_first_two_numbers() {
+        assert_eq!(super::release("10.11.19-MariaDB-0+deb12u1"), (10, 11));
+        assert_eq!(super::release("8.4.3"), (8, 4));
+        assert_eq!(super::release("x"), (0, 0));
+    }
+}

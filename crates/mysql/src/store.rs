@@ -1,0 +1,93 @@
+//! Opening a store.
+
+use crate::connection::STATEMENTS_KEPT_MAX;
+use crate::server::{MysqlServer, parts_per_packet};
+use crate::settings::Settings;
+use crate::tls::{Mode, Tls};
+use crate::{schema, settings};
+use atsdb_core::{Error, Result};
+use atsdb_sqlstore::{Attempt, Failure, Secret, Server, ServerOptions, ServerStore, ServerUrl};
+use mysql::OptsBuilder;
+use mysql::consts::CapabilityFlags;
+use std::time::Duration;
+
+/// What may follow the question mark of a URL.
+const OPTIONS: [&str; 3] = ["sslmode", "sslrootcert", "socket"];
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A peer that answers nothing for so long is gone.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// Beyond waiting for locks: a commit on a slow disk.
+const ANSWER_MAX: Duration = Duration::from_secs(300);
+
+/// Opens the store in a MariaDB or MySQL database.
+#[derive(Debug)]
+pub struct MysqlStore;
+
+impl MysqlStore {
+    /// Opens the store of a URL `mysql://user:password@host:port/database` or `mariadb://...`, and creates its tables if
+    /// the options say so. The password of the URL wins over the one given. Also gives warnings: settings of the server
+    /// that break what the store promises.
+    ///
+    /// Errors: `Usage` (the URL, a server that is too old), `NotFound` (no such database, or no store in it),
+    /// `Unavailable` (no connection, no login), `ReadOnly` (no store, and no permission to make one), `NewerFormat`,
+    /// `Corrupt`.
+    pub fn open(url: &str, password: Option<&Secret>, options: &ServerOptions) -> Result<(ServerStore, Vec<String>)> {
+        let url = ServerUrl::parse(url, &OPTIONS)?;
+        let tls = Tls::of(&url)?;
+        let mut server = MysqlServer {
+            options: client_options(&url, password, options),
+            place: url.shown().into(),
+            durability: options.durability,
+            setup: settings::setup(options.busy_timeout.as_secs()),
+            parts_per_statement: 1,
+            tls,
+        };
+        let (uid, found) = prepare(&server, options).map_err(Failure::into_error)?;
+        server.durability = found.durability;
+        server.parts_per_statement = parts_per_packet(found.packet_bytes);
+        let mut warnings = found.warnings;
+        if !url.is_local() && server.tls.mode != Mode::Require {
+            let said = if server.tls.mode == Mode::Disable { "is" } else { "may be" };
+            warnings.push(format!("{}: the connection {said} unencrypted; sslmode=require forbids that", server.place));
+        }
+        Ok((ServerStore::new(Box::new(server), uid, options), warnings))
+    }
+}
+
+fn prepare(server: &MysqlServer, options: &ServerOptions) -> Attempt<([u8; 16], Settings)> {
+    let place = server.place();
+    let mut connection = server.connect()?;
+    let found = settings::look(&mut *connection, place, options.durability)?;
+    let uid = match schema::check(&mut *connection, place)? {
+        Some(uid) => uid,
+        None if options.create && !options.read_only => schema::create(&mut *connection, place)?,
+        None => {
+            return Err(Error::not_found(format!("there is no store in the database {place}"))
+                .with_hint("check the URL; whoever writes first creates one")
+                .into());
+        }
+    };
+    Ok((uid, found))
+}
+
+fn client_options(url: &ServerUrl, password: Option<&Secret>, options: &ServerOptions) -> OptsBuilder {
+    // As with the servers' own programs: without a user it is the system's.
+    let user = url.user.clone().or_else(|| std::env::var("USER").ok());
+    let password = url.password.as_ref().or(password).map(|password| password.reveal().to_owned());
+    let host = if url.host.is_empty() { "localhost" } else { &url.host };
+    OptsBuilder::new()
+        .ip_or_hostname(Some(host))
+        .tcp_port(url.port.unwrap_or(3306))
+        .socket(url.options.get("socket").cloned())
+        .prefer_socket(false)
+        .user(user)
+        .pass(password)
+        .db_name(Some(url.database.clone()))
+        .tcp_connect_timeout(Some(CONNECT_TIMEOUT))
+        .read_timeout(Some(options.busy_timeout.saturating_add(ANSWER_MAX)))
+        .write_timeout(Some(ANSWER_MAX))
+        .tcp_keepalive_time_ms(Some(SILENCE_MAX.as_millis() as u32))
+        .tcp_nodelay(true)
+        .stmt_cache_size(STATEMENTS_KEPT_MAX)
+        .additional_capabilities(CapabilityFlags::CLIENT_FOUND_ROWS)
+}

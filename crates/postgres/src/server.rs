@@ -1,0 +1,101 @@
+//! The dialect of PostgreSQL.
+
+use crate::connection::{Mover, PostgresConnection};
+use crate::tls::Tls;
+use atsdb_core::Durability;
+use atsdb_core::store::Finding;
+use atsdb_sqlstore::{Attempt, Connection, Server};
+use std::sync::Arc;
+use tokio_postgres::Config;
+
+/// In how many bytes pages are cut. The server keeps long values in pieces of 1,996 bytes, four to a block: these are 32.
+const PART_BYTES: u64 = 32 * 1_996;
+/// A mebibyte a statement.
+const PARTS_PER_STATEMENT: usize = 16;
+
+/// A database of a server.
+pub(crate) struct PostgresServer {
+    pub(crate) config: Config,
+    pub(crate) tls: Tls,
+    pub(crate) place: Arc<str>,
+    pub(crate) durability: Durability,
+    pub(crate) setup: String,
+    pub(crate) mover: Arc<Mover>,
+}
+
+impl std::fmt::Debug for PostgresServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "PostgresServer({})", self.place)
+    }
+}
+
+impl Server for PostgresServer {
+    fn connect(&self) -> Attempt<Box<dyn Connection>> {
+        let mut connection = PostgresConnection::open(&self.config, &self.tls, &self.mover, &self.place)?;
+        connection.run(&self.setup)?;
+        Ok(Box::new(connection))
+    }
+
+    fn place(&self) -> &str {
+        &self.place
+    }
+
+    fn durability(&self) -> Durability {
+        self.durability
+    }
+
+    fn begin_write(&self) -> &'static str {
+        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+    }
+
+    /// BEGIN alone takes no snapshot; the first read does.
+    fn begin_read(&self) -> &'static str {
+        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1"
+    }
+
+    fn integer(&self, expression: &str) -> String {
+        format!("({expression})::bigint")
+    }
+
+    fn substring(&self, bytes: &str, first: &str, count: &str) -> String {
+        format!("substring({bytes} FROM ({first})::int FOR ({count})::int)")
+    }
+
+    fn random(&self) -> &'static str {
+        "uuid_send(gen_random_uuid())"
+    }
+
+    fn part_bytes(&self) -> u64 {
+        PART_BYTES
+    }
+
+    fn parts_per_statement(&self) -> usize {
+        PARTS_PER_STATEMENT
+    }
+
+    fn occupied(&self, connection: &mut dyn Connection) -> Attempt<(u64, u64)> {
+        // Without the server's maps of free space, which say nothing of how much lies there.
+        let sql = "SELECT (relname IN ('atsdb_fresh', 'atsdb_sealed'))::int, sum(
+                       pg_relation_size(oid) + pg_indexes_size(oid)
+                       + coalesce(pg_relation_size(nullif(reltoastrelid, 0)), 0)
+                       + coalesce(pg_indexes_size(nullif(reltoastrelid, 0)), 0))::bigint
+                   FROM pg_class WHERE relkind = 'r' AND relname LIKE 'atsdb\\_%' AND pg_table_is_visible(oid)
+                   GROUP BY 1";
+        let mut occupied = (0, 0);
+        for row in connection.query(sql, &[])? {
+            let of = if row.int(0)? == 1 { &mut occupied.0 } else { &mut occupied.1 };
+            *of = row.number(1)?;
+        }
+        Ok(occupied)
+    }
+
+    /// Only the fresh: most of what is deleted was in it, and when it is empty its file becomes short.
+    fn vacuum(&self, connection: &mut dyn Connection) -> Attempt<()> {
+        connection.run("VACUUM atsdb_fresh")
+    }
+
+    /// What the server can check without an extension it checks as it reads.
+    fn check(&self, _: &mut dyn Connection) -> Attempt<Vec<Finding>> {
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,53 @@
+//! The server's settings that the store's promises depend on.
+
+use atsdb_core::{Durability, Error, ErrorKind};
+use atsdb_sqlstore::{Attempt, Connection};
+
+/// The oldest version that is served.
+const VERSION_MIN: i64 = 140_000;
+
+/// What was found.
+pub(crate) struct Settings {
+    pub(crate) warnings: Vec<String>,
+    /// What a commit survives.
+    pub(crate) durability: Durability,
+}
+
+/// Refuses what cannot be served; tells what breaks a promise, in sentences.
+pub(crate) fn look(connection: &mut dyn Connection, place: &str, durability: Durability) -> Attempt<Settings> {
+    let mut ask = |name: &str| -> Attempt<String> {
+        let row = connection.query_first("SELECT current_setting($1)", &[name.into()])?;
+        row.ok_or_else(|| Error::internal(format!("the server has no setting {name}")))?.text(0)
+    };
+    let version = ask("server_version_num")?.parse::<i64>().unwrap_or(0);
+    if version < VERSION_MIN {
+        let message = format!("the server of {place} is PostgreSQL {}", ask("server_version")?);
+        return Err(Error::new(ErrorKind::Usage, message).with_hint("atsdb needs version 14 or later").into());
+    }
+    let encoding = ask("server_encoding")?;
+    if encoding != "UTF8" && encoding != "SQL_ASCII" {
+        let message = format!("the database {place} has the encoding {encoding}: not every name can be kept in it");
+        return Err(Error::usage(message).with_hint("CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0").into());
+    }
+    let (mut warnings, mut survives) = (Vec::new(), Durability::Full);
+    for (name, breaks) in
+        [("fsync", "a power cut may destroy the whole database"), ("full_page_writes", "a power cut may damage pages")]
+    {
+        if ask(name)? == "off" {
+            survives = Durability::Off;
+            if durability == Durability::Full {
+                warnings.push(format!("{place}: the server runs with {name} = off; {breaks}"));
+            }
+        }
+    }
+    Ok(Settings { warnings, durability: survives })
+}
+
+/// What a session is set to. A commit waits for the disk whatever the server's default is.
+pub(crate) fn setup(busy_ms: u128) -> String {
+    format!(
+        "SET synchronous_commit = on; SET lock_timeout = {busy_ms}; SET statement_timeout = 0;
+         SET idle_in_transaction_session_timeout = 0; SET client_min_messages = warning; SET bytea_output = hex;
+         SET default_transaction_read_only = off; SET standard_conforming_strings = on; SET jit = off"
+    )
+}

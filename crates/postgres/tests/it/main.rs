@@ -1,0 +1,5 @@
+//! The PostgreSQL store: the contract of stores, and what only a server promises.
+
+mod conformance;
+mod servers;
+mod support;

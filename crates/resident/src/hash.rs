@@ -1,0 +1,48 @@
+//! Seeded hashes of 32 bits. Who does not know the seed cannot choose keys that collide.
+
+use twox_hash::XxHash3_64;
+
+/// Secret numbers that hashes depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seed([u64; 2]);
+
+/// An odd number without a pattern: the fractional part of the golden ratio.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+impl Seed {
+    /// Of random bits.
+    pub fn new(bits: [u8; 16]) -> Self {
+        let bits = u128::from_le_bytes(bits);
+        Self([bits as u64, (bits >> 64) as u64])
+    }
+
+    /// Another one, for another attempt.
+    pub(crate) fn next(self) -> Self {
+        Self([fold(self.0[0] ^ GOLDEN, self.0[1] | 1), self.0[1].wrapping_add(GOLDEN)])
+    }
+
+    /// Hashes a number.
+    #[inline]
+    pub(crate) fn number(self, value: u64) -> u64 {
+        fold(fold(value ^ self.0[0], GOLDEN) ^ self.0[1], self.0[0] | 1)
+    }
+
+    /// Hashes bytes.
+    #[inline]
+    pub(crate) fn bytes(self, value: &[u8]) -> u64 {
+        XxHash3_64::oneshot_with_seed(self.0[0], value) ^ self.0[1]
+    }
+
+    /// The hash of a key of several columns, from the hash of those before and that of the next.
+    #[inline]
+    pub(crate) fn join(self, before: u64, next: u64) -> u64 {
+        fold(before ^ self.0[1], GOLDEN).rotate_left(23) ^ next
+    }
+}
+
+/// Both halves of a product, folded into one.
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    (product as u64) ^ ((product >> 64) as u64)
+}

@@ -1,0 +1,86 @@
+//! The tables of one store that live in this process.
+
+use crate::hash::Seed;
+use crate::state::TableState;
+use arrow::datatypes::DataType;
+use atsdb_core::{Result, TableDefinition, TableId};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+/// All tables in memory at one moment. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct ResidentSnapshot(Arc<BTreeMap<TableId, Arc<TableState>>>);
+
+impl ResidentSnapshot {
+    /// A table that holds rows, or held some.
+    pub fn get(&self, id: TableId) -> Option<Arc<TableState>> {
+        self.0.get(&id).cloned()
+    }
+
+    /// The bytes of all tables.
+    pub fn byte_count(&self) -> usize {
+        self.0.values().map(|state| state.byte_count()).sum()
+    }
+
+    pub(crate) fn put(&mut self, id: TableId, state: Arc<TableState>) {
+        Arc::make_mut(&mut self.0).insert(id, state);
+    }
+
+    pub(crate) fn remove(&mut self, id: TableId) {
+        Arc::make_mut(&mut self.0).remove(&id);
+    }
+}
+
+/// The tables of one store that live in this process.
+#[derive(Debug)]
+pub struct Residents {
+    current: RwLock<ResidentSnapshot>,
+    /// Held by who makes the next state.
+    turn: Mutex<()>,
+    seed: Seed,
+    threads: usize,
+}
+
+impl Residents {
+    /// No tables. `threads` build indexes.
+    pub fn new(seed: Seed, threads: usize) -> Self {
+        Self { current: RwLock::default(), turn: Mutex::new(()), seed, threads }
+    }
+
+    /// All tables as they are now.
+    pub fn snapshot(&self) -> ResidentSnapshot {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A table without rows.
+    pub fn empty(&self, definition: &TableDefinition, types: Vec<DataType>) -> Arc<TableState> {
+        Arc::new(TableState::new(definition, types, self.seed, self.threads))
+    }
+
+    /// Puts a table under its present definition in the place of what it was under another, unless it changed meanwhile.
+    pub fn adopt(&self, id: TableId, from: &Arc<TableState>, to: &Arc<TableState>) {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        if current.get(id).is_some_and(|state| state.is(from)) {
+            current.put(id, Arc::clone(to));
+        }
+    }
+
+    /// Forgets a table's rows.
+    pub fn forget(&self, id: TableId) {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        self.current.write().unwrap_or_else(PoisonError::into_inner).remove(id);
+    }
+
+    /// Puts another snapshot in the place of the current one. Readers go on meanwhile; who else would replace it waits.
+    pub(crate) fn replace<T>(
+        &self,
+        next: impl FnOnce(&ResidentSnapshot) -> Result<(ResidentSnapshot, T)>,
+    ) -> Result<T> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let current = self.snapshot();
+        let (next, done) = next(&current)?;
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = next;
+        Ok(done)
+    }
+}

@@ -1,0 +1,346 @@
+//! A table at one moment: its parts, and which of their rows are gone.
+
+use crate::dead::{DeadRows, PAGE_ROWS};
+use crate::hash::Seed;
+use crate::index::Matches;
+use crate::internal;
+use crate::joined::joined;
+use crate::keys::Keys;
+use crate::part::{PART_ROWS_MAX, PART_TEXT_BYTES_MAX, Part, byte_count_of, text_bytes_of};
+use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array, new_empty_array, new_null_array};
+use arrow::compute::{cast, filter, interleave, take};
+use arrow::datatypes::DataType;
+use atsdb_core::{ColumnId, Error, Result, TableDefinition, Value};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Parts of fewer rows are made one as soon as a third is no smaller than the second.
+const MERGED_TIMES: usize = 2;
+/// Rows of a part that may be gone before it is made anew, whatever its size.
+const DEAD_ROWS_MIN: usize = 1_024;
+
+/// One index of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexSpec {
+    /// Its name; a key without one is named by its columns.
+    pub name: String,
+    /// Where its columns stand in the table.
+    pub positions: Vec<usize>,
+    /// Whether no two rows may have the same values in them.
+    pub is_key: bool,
+}
+
+impl IndexSpec {
+    /// The indexes of a table: its keys, then what was declared besides. Of those over the same columns the first.
+    pub fn all_of(definition: &TableDefinition) -> Vec<Self> {
+        let positions = |ids: &[ColumnId]| -> Vec<usize> {
+            let position = |id: &ColumnId| definition.columns.iter().position(|column| column.id == *id);
+            ids.iter().filter_map(position).collect()
+        };
+        let named = |name: Option<&String>, positions: &[usize]| match name {
+            Some(name) => name.clone(),
+            None => {
+                let names: Vec<&str> = positions.iter().map(|at| definition.columns[*at].name.as_str()).collect();
+                names.join(", ")
+            }
+        };
+        let keys = definition.unique.iter().map(|unique| {
+            let positions = positions(&unique.columns);
+            Self { name: named(unique.name.as_ref(), &positions), positions, is_key: true }
+        });
+        let indexes = definition.indexes.iter().map(|index| {
+            let positions = positions(&index.columns);
+            Self { name: index.name.clone(), positions, is_key: false }
+        });
+        let mut all: Vec<Self> = Vec::new();
+        for spec in keys.chain(indexes) {
+            let same = |other: &Self| other.positions == spec.positions;
+            if !spec.positions.is_empty() && !all.iter().any(same) {
+                all.push(spec);
+            }
+        }
+        all
+    }
+}
+
+/// What a table's rows are kept by.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Shape {
+    pub(crate) definition: TableDefinition,
+    pub(crate) types: Vec<DataType>,
+    pub(crate) specs: Vec<IndexSpec>,
+}
+
+#[derive(Debug, Clone)]
+struct LivePart {
+    part: Arc<Part>,
+    dead: Arc<DeadRows>,
+}
+
+impl LivePart {
+    fn live_count(&self) -> usize {
+        self.part.row_count - self.dead.count()
+    }
+}
+
+/// A table at one moment. Never changes; another one shares what is the same.
+#[derive(Debug, Clone)]
+pub struct TableState {
+    pub(crate) shape: Arc<Shape>,
+    parts: Vec<LivePart>,
+    seed: Seed,
+    pub(crate) threads: usize,
+}
+
+/// Where the rows of keys are: for each pair the position among the keys, the part, and the row in it. In the order of
+/// the keys.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Positions among the keys that were asked for.
+    pub probes: Vec<u32>,
+    /// The part of each row.
+    pub parts: Vec<u32>,
+    /// The row's number in its part.
+    pub rows: Vec<u32>,
+}
+
+impl TableState {
+    /// A table without rows. `types` are those of its columns.
+    pub fn new(definition: &TableDefinition, types: Vec<DataType>, seed: Seed, threads: usize) -> Self {
+        let specs = IndexSpec::all_of(definition);
+        let shape = Arc::new(Shape { definition: definition.clone(), types, specs });
+        Self { shape, parts: Vec::new(), seed, threads }
+    }
+
+    /// What the rows keep to.
+    pub fn definition(&self) -> &TableDefinition {
+        &self.shape.definition
+    }
+
+    /// The indexes, keys first.
+    pub fn indexes(&self) -> &[IndexSpec] {
+        &self.shape.specs
+    }
+
+    /// How many rows there are.
+    pub fn row_count(&self) -> usize {
+        self.parts.iter().map(LivePart::live_count).sum()
+    }
+
+    /// The bytes that columns and indexes take.
+    pub fn byte_count(&self) -> usize {
+        self.parts.iter().map(|part| part.part.byte_count + part.dead.byte_count()).sum()
+    }
+
+    /// The bytes that one column takes.
+    pub fn column_bytes(&self, column: usize) -> usize {
+        self.parts.iter().map(|part| byte_count_of(&part.part.columns[column])).sum()
+    }
+
+    /// How many parts there are.
+    pub fn part_count(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// How many rows a part has, those that are gone included.
+    pub fn part_rows(&self, part: usize) -> usize {
+        self.parts.get(part).map_or(0, |part| part.part.row_count)
+    }
+
+    /// Whether `other` is this very state.
+    pub fn is(&self, other: &Self) -> bool {
+        let same = |(own, other): (&LivePart, &LivePart)| {
+            Arc::ptr_eq(&own.part, &other.part) && Arc::ptr_eq(&own.dead, &other.dead)
+        };
+        (Arc::ptr_eq(&self.shape, &other.shape) || self.shape == other.shape)
+            && self.parts.len() == other.parts.len()
+            && self.parts.iter().zip(&other.parts).all(same)
+    }
+
+    /// The rows of many keys by one index.
+    pub fn find(&self, index: usize, keys: &Keys) -> Found {
+        let mut found = Found::default();
+        for (number, part) in self.parts.iter().enumerate() {
+            let Some(index) = part.part.indexes.get(index) else { continue };
+            let mut matches = Matches::default();
+            index.find(keys, &mut matches);
+            if part.dead.count() > 0 {
+                let pairs =
+                    matches.probes.iter().zip(&matches.rows).filter(|(_, row)| !part.dead.contains(**row as usize));
+                (matches.probes, matches.rows) = pairs.map(|(probe, row)| (*probe, *row)).unzip();
+            }
+            if found.rows.is_empty() {
+                (found.probes, found.rows) = (matches.probes, matches.rows);
+                found.parts = vec![number as u32; found.rows.len()];
+            } else if !matches.rows.is_empty() {
+                found.probes.extend(matches.probes);
+                found.rows.extend(matches.rows);
+                found.parts.resize(found.rows.len(), number as u32);
+            }
+        }
+        if !found.probes.is_sorted() {
+            let mut order: Vec<usize> = (0..found.probes.len()).collect();
+            order.sort_by_key(|at| found.probes[*at]);
+            let sorted = |values: &[u32]| order.iter().map(|at| values[*at]).collect();
+            found = Found { probes: sorted(&found.probes), parts: sorted(&found.parts), rows: sorted(&found.rows) };
+        }
+        found
+    }
+
+    /// Columns of rows that were found.
+    pub fn gather(&self, found: &Found, columns: &[usize]) -> Result<Vec<ArrayRef>> {
+        let only = match found.parts.first() {
+            None => return Ok(columns.iter().map(|column| new_empty_array(&self.shape.types[*column])).collect()),
+            Some(first) => found.parts.iter().all(|part| part == first).then_some(*first as usize),
+        };
+        if let Some(part) = only {
+            let rows = UInt32Array::from(found.rows.clone());
+            let taken = |column: &usize| take(&self.parts[part].part.columns[*column], &rows, None).map_err(internal);
+            return columns.iter().map(taken).collect();
+        }
+        let places: Vec<(usize, usize)> =
+            found.parts.iter().zip(&found.rows).map(|(part, row)| (*part as usize, *row as usize)).collect();
+        let woven = |column: &usize| {
+            let arrays: Vec<&dyn Array> = self.parts.iter().map(|part| part.part.columns[*column].as_ref()).collect();
+            interleave(&arrays, &places).map_err(internal)
+        };
+        columns.iter().map(woven).collect()
+    }
+
+    /// Stretches of rows to read, each of one part and at most so long.
+    pub fn stretches(&self, rows_max: usize) -> Vec<(usize, Range<usize>)> {
+        let step = (rows_max / PAGE_ROWS * PAGE_ROWS).max(PAGE_ROWS);
+        let parts = self.parts.iter().enumerate();
+        let stretch = |(number, part): (usize, &LivePart)| {
+            let row_count = part.part.row_count;
+            (0..row_count).step_by(step).map(move |start| (number, start..(start + step).min(row_count)))
+        };
+        parts.flat_map(stretch).collect()
+    }
+
+    /// Columns of the rows of a stretch that are there, and these rows' numbers.
+    pub fn read(&self, part: usize, rows: Range<usize>, columns: &[usize]) -> Result<(Vec<ArrayRef>, UInt32Array)> {
+        let LivePart { part, dead } = &self.parts[part];
+        let slices = columns.iter().map(|column| part.columns[*column].slice(rows.start, rows.len()));
+        let numbers = UInt32Array::from_iter_values(rows.start as u32..rows.end as u32);
+        match dead.live(rows.clone()) {
+            None => Ok((slices.collect(), numbers)),
+            Some(live) => {
+                let live = BooleanArray::new(live, None);
+                let columns = slices.map(|slice| filter(&slice, &live).map_err(internal)).collect::<Result<_>>()?;
+                let numbers = filter(&numbers, &live).map_err(internal)?;
+                Ok((columns, numbers.to_data().into()))
+            }
+        }
+    }
+
+    /// The same with some rows gone. Parts of which little is left are made anew.
+    pub fn without(&self, places: impl IntoIterator<Item = (u32, u32)>) -> Result<Self> {
+        let mut state = self.clone();
+        for (part, row) in places {
+            let Some(part) = state.parts.get_mut(part as usize).filter(|part| (row as usize) < part.part.row_count)
+            else {
+                return Err(Error::internal(format!("no row {row} in part {part}")));
+            };
+            Arc::make_mut(&mut part.dead).insert(row as usize);
+        }
+        state.parts.retain(|part| part.live_count() > 0);
+        for part in &mut state.parts {
+            if part.dead.count() > DEAD_ROWS_MIN && part.dead.count() * 2 > part.part.row_count {
+                *part = self.merged(std::slice::from_ref(part))?;
+            }
+        }
+        Ok(state)
+    }
+
+    /// The same without rows.
+    pub fn without_rows(&self) -> Self {
+        Self { parts: Vec::new(), ..self.clone() }
+    }
+
+    /// Indexes rows, to be added by [`with_part`](Self::with_part).
+    pub(crate) fn part_of(&self, columns: Vec<ArrayRef>, row_count: usize) -> Result<Part> {
+        Part::build(columns, row_count, &self.shape.specs, self.seed, self.threads)
+    }
+
+    /// The same with more rows. Parts become few by it.
+    pub(crate) fn with_part(&self, part: Part) -> Result<Self> {
+        if part.row_count == 0 {
+            return Ok(self.clone());
+        }
+        let mut parts = self.parts.clone();
+        parts.push(LivePart { part: Arc::new(part), dead: Arc::default() });
+        // The last parts that are no larger than those behind them, so that rows are not merged with a few at a time.
+        let mut first = parts.len() - 1;
+        let mut live = parts[first].live_count();
+        while first > 0 && parts[first - 1].live_count() < MERGED_TIMES * live && fit_together(&parts[first - 1..]) {
+            first -= 1;
+            live += parts[first].live_count();
+        }
+        if first + 1 < parts.len() {
+            let merged = self.merged(&parts[first..])?;
+            parts.truncate(first);
+            parts.push(merged);
+        }
+        Ok(Self { parts, ..self.clone() })
+    }
+
+    fn merged(&self, parts: &[LivePart]) -> Result<LivePart> {
+        let live = |part: &LivePart| part.dead.live(0..part.part.row_count).map(|live| BooleanArray::new(live, None));
+        let lives: Vec<Option<BooleanArray>> = parts.iter().map(live).collect();
+        let column = |position: usize| {
+            let arrays = parts.iter().zip(&lives).map(|(part, live)| match live {
+                None => Ok(ArrayRef::clone(&part.part.columns[position])),
+                Some(live) => filter(&part.part.columns[position], live).map_err(internal),
+            });
+            joined(&arrays.collect::<Result<Vec<_>>>()?, self.threads)
+        };
+        let columns = (0..self.shape.types.len()).map(column).collect::<Result<_>>()?;
+        let row_count = parts.iter().map(LivePart::live_count).sum();
+        Ok(LivePart { part: Arc::new(self.part_of(columns, row_count)?), dead: Arc::default() })
+    }
+
+    /// The same rows under another definition: columns are found by number.
+    pub fn redefined(&self, definition: &TableDefinition, types: Vec<DataType>) -> Result<Self> {
+        let empty = Self::new(definition, types, self.seed, self.threads);
+        let mut state = empty.clone();
+        for LivePart { part, dead } in &self.parts {
+            let column = |(column, wanted): (&atsdb_core::Column, &DataType)| {
+                let own = self.shape.definition.columns.iter().position(|own| own.id == column.id);
+                match own {
+                    Some(position) if part.columns[position].data_type() == wanted => {
+                        Ok(ArrayRef::clone(&part.columns[position]))
+                    }
+                    Some(position) => cast(&part.columns[position], wanted).map_err(internal),
+                    None => constant(column.missing.as_ref(), wanted, part.row_count),
+                }
+            };
+            let columns = definition.columns.iter().zip(&empty.shape.types).map(column).collect::<Result<_>>()?;
+            let part = Arc::new(empty.part_of(columns, part.row_count)?);
+            state.parts.push(LivePart { part, dead: Arc::clone(dead) });
+        }
+        Ok(state)
+    }
+}
+
+fn fit_together(parts: &[LivePart]) -> bool {
+    let row_count: usize = parts.iter().map(LivePart::live_count).sum();
+    let column_count = parts.first().map_or(0, |part| part.part.columns.len());
+    let text_bytes = |column: usize| parts.iter().map(|part| text_bytes_of(&part.part.columns[column])).sum::<usize>();
+    row_count <= PART_ROWS_MAX && (0..column_count).all(|column| text_bytes(column) <= PART_TEXT_BYTES_MAX)
+}
+
+/// One value as often as there are rows, as older rows have in a new column.
+fn constant(value: Option<&Value>, wanted: &DataType, row_count: usize) -> Result<ArrayRef> {
+    let one: ArrayRef = match value {
+        None => return Ok(new_null_array(wanted, row_count)),
+        Some(Value::Text(text)) => Arc::new(arrow::array::StringArray::from(vec![text.as_str()])),
+        Some(Value::Bytes(bytes)) => Arc::new(arrow::array::BinaryArray::from(vec![bytes.as_slice()])),
+        Some(Value::Bool(value)) => Arc::new(BooleanArray::from(vec![*value])),
+        Some(Value::Int(value)) => Arc::new(arrow::array::Int64Array::from(vec![*value])),
+        Some(Value::UInt(value)) => Arc::new(arrow::array::UInt64Array::from(vec![*value])),
+        Some(Value::Float(value)) => Arc::new(arrow::array::Float64Array::from(vec![*value])),
+    };
+    let one = cast(&one, wanted).map_err(internal)?;
+    take(&one, &UInt32Array::from(vec![0; row_count]), None).map_err(internal)
+}

@@ -1,0 +1,6 @@
+//! Tables in memory against a plain list of rows.
+
+mod concurrent;
+mod index;
+mod model;
+mod support;

@@ -1,0 +1,214 @@
+//! The operator that joins rows with those of a table in memory, found by an index: no table of hashes is made for it.
+
+use super::scan::{ResidentScan, external, piece};
+use atsdb_resident::{Found, Keys};
+use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
+use datafusion::arrow::compute::take;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{JoinType, Result, internal_err};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{
+    Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions,
+};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties,
+};
+use futures::{StreamExt, stream};
+use std::fmt;
+use std::sync::Arc;
+
+/// What becomes of the rows that come in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Each with each row that is found for it.
+    Pairs,
+    /// The same, and those for which none is found with NULLs.
+    All,
+    /// Those for which some row is found.
+    Found,
+    /// Those for which none is.
+    NotFound,
+}
+
+impl Kind {
+    /// What a join of this type does with its left rows, or with its right ones.
+    pub(super) fn of(join_type: JoinType, outer_is_left: bool) -> Option<Self> {
+        match (join_type, outer_is_left) {
+            (JoinType::Inner, _) => Some(Self::Pairs),
+            (JoinType::Left, true) | (JoinType::Right, false) => Some(Self::All),
+            (JoinType::LeftSemi, true) | (JoinType::RightSemi, false) => Some(Self::Found),
+            (JoinType::LeftAnti, true) | (JoinType::RightAnti, false) => Some(Self::NotFound),
+            _ => None,
+        }
+    }
+}
+
+/// The operator.
+#[derive(Debug, Clone)]
+pub(super) struct IndexJoin {
+    pub(super) outer: Arc<dyn ExecutionPlan>,
+    pub(super) outer_is_left: bool,
+    pub(super) inner: Arc<ResidentScan>,
+    /// The index's number, and what is looked up in it.
+    pub(super) index: usize,
+    pub(super) keys: Vec<Arc<dyn PhysicalExpr>>,
+    pub(super) kind: Kind,
+    pub(super) schema: SchemaRef,
+    properties: Arc<PlanProperties>,
+}
+
+impl IndexJoin {
+    pub(super) fn new(
+        outer: Arc<dyn ExecutionPlan>,
+        outer_is_left: bool,
+        inner: Arc<ResidentScan>,
+        (index, keys): (usize, Vec<Arc<dyn PhysicalExpr>>),
+        kind: Kind,
+        schema: SchemaRef,
+    ) -> Self {
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(&schema)),
+            Partitioning::UnknownPartitioning(outer.output_partitioning().partition_count()),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        Self { outer, outer_is_left, inner, index, keys, kind, schema, properties: Arc::new(properties) }
+    }
+
+    fn join(&self, outer: &RecordBatch, batch_rows: usize) -> Result<Vec<RecordBatch>> {
+        let keys = self.keys.iter().map(|key| key.evaluate(outer)?.into_array(outer.num_rows()));
+        let keys: Vec<ArrayRef> = keys.collect::<Result<_>>()?;
+        let found = self.inner.state().find(self.index, &Keys::new(&keys).map_err(external)?);
+        let mut batches = Vec::new();
+        match self.kind {
+            Kind::Pairs | Kind::All => {
+                for start in (0..found.rows.len()).step_by(batch_rows) {
+                    batches.push(self.pairs(outer, &piece(&found, start, batch_rows))?);
+                }
+                if self.kind == Kind::All {
+                    let rows = others(&found, outer.num_rows());
+                    let inner_schema = self.inner.schema();
+                    let nulls = inner_schema.fields().iter().map(|field| new_null_array(field.data_type(), rows.len()));
+                    batches.push(self.both(taken(outer, &rows)?, nulls.collect(), rows.len())?);
+                }
+            }
+            Kind::Found => {
+                let mut probes = found.probes;
+                probes.dedup();
+                let rows = UInt32Array::from(probes);
+                batches.push(self.batch(taken(outer, &rows)?, rows.len())?);
+            }
+            Kind::NotFound => {
+                let rows = others(&found, outer.num_rows());
+                batches.push(self.batch(taken(outer, &rows)?, rows.len())?);
+            }
+        }
+        Ok(batches)
+    }
+
+    fn pairs(&self, outer: &RecordBatch, found: &Found) -> Result<RecordBatch> {
+        let outer = taken(outer, &UInt32Array::from(found.probes.clone()))?;
+        let inner = self.inner.state().gather(found, self.inner.columns()).map_err(external)?;
+        self.both(outer, inner, found.rows.len())
+    }
+
+    fn both(&self, outer: Vec<ArrayRef>, inner: Vec<ArrayRef>, row_count: usize) -> Result<RecordBatch> {
+        let (left, right) = if self.outer_is_left { (outer, inner) } else { (inner, outer) };
+        self.batch(left.into_iter().chain(right).collect(), row_count)
+    }
+
+    fn batch(&self, columns: Vec<ArrayRef>, row_count: usize) -> Result<RecordBatch> {
+        let options = RecordBatchOptions::new().with_row_count(Some(row_count));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
+    }
+}
+
+fn taken(rows: &RecordBatch, numbers: &UInt32Array) -> Result<Vec<ArrayRef>> {
+    rows.columns().iter().map(|column| Ok(take(column, numbers, None)?)).collect()
+}
+
+/// The rows for which nothing was found.
+fn others(found: &Found, row_count: usize) -> UInt32Array {
+    let mut is_found = vec![false; row_count];
+    found.probes.iter().for_each(|row| is_found[*row as usize] = true);
+    UInt32Array::from_iter_values((0..row_count as u32).filter(|row| !is_found[*row as usize]))
+}
+
+impl DisplayAs for IndexJoin {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.inner.state();
+        let keys: Vec<String> = self.keys.iter().map(|key| key.to_string()).collect();
+        let columns: Vec<String> = self.inner.schema().fields().iter().map(|field| field.name().clone()).collect();
+        write!(
+            f,
+            "IndexJoin: {}, table={}, index={}, keys=[{}], columns=[{}]",
+            match self.kind {
+                Kind::Pairs => "inner",
+                Kind::All => "outer",
+                Kind::Found => "semi",
+                Kind::NotFound => "anti",
+            },
+            state.definition().name,
+            state.indexes()[self.index].name,
+            keys.join(", "),
+            columns.join(", ")
+        )
+    }
+}
+
+impl ExecutionPlan for IndexJoin {
+    fn name(&self) -> &str {
+        "IndexJoin"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.outer]
+    }
+
+    fn apply_expressions(
+        &self,
+        visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        for key in &self.keys {
+            if visit(key)? == TreeNodeRecursion::Stop {
+                return Ok(TreeNodeRecursion::Stop);
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let [outer] = children.as_slice() else { return internal_err!("IndexJoin has one input") };
+        let Self { outer_is_left, inner, index, keys, kind, schema, .. } = self.as_ref().clone();
+        Ok(Arc::new(Self::new(Arc::clone(outer), outer_is_left, inner, (index, keys), kind, schema)))
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let batch_rows = context.session_config().batch_size().max(1);
+        let outer = self.outer.execute(partition, context)?;
+        let join = self.clone();
+        let joined = outer.flat_map(move |rows| {
+            let batches = rows.and_then(|rows| join.join(&rows, batch_rows));
+            stream::iter(match batches {
+                Ok(batches) => batches.into_iter().map(Ok).collect::<Vec<_>>(),
+                Err(error) => vec![Err(error)],
+            })
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), joined)))
+    }
+}

@@ -1,0 +1,240 @@
+//! `SELECT a, b FROM t WHERE c = 1`: so simple that no plan is needed where `t` is in memory and `c` indexed. Whatever
+//! is not exactly of this form goes the common way.
+
+use super::lookup::array_of;
+use crate::answer::{Answer, Rows};
+use crate::ddl::quoted;
+use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use arrow::datatypes::{DataType, Field, Schema};
+use atsdb_codec::arrow_schema;
+use atsdb_core::name::same_name;
+use atsdb_core::{ColumnType, Error, Result, Table};
+use atsdb_engine::{ReadSnapshot, Value};
+use atsdb_resident::Keys;
+use std::sync::Arc;
+
+/// More rows are streamed, which a plan does.
+const ROWS_MAX: usize = 8_192;
+
+/// A statement of this form, its names not looked up yet.
+#[derive(Debug, PartialEq)]
+pub(crate) struct PlainSelect<'a> {
+    answer: Wanted<'a>,
+    table: &'a str,
+    keys: Vec<(&'a str, Value)>,
+}
+
+#[derive(Debug, PartialEq)]
+enum Wanted<'a> {
+    All,
+    Columns(Vec<&'a str>),
+    /// `count(*)`, as it is written.
+    Count(&'a str),
+}
+
+impl<'a> PlainSelect<'a> {
+    /// Reads a statement; `None` if it is of another form.
+    pub(crate) fn read(text: &'a str) -> Option<Self> {
+        let mut words = Words(text);
+        words.keyword("SELECT")?;
+        let answer = match words.symbol("*") {
+            Some(()) => Wanted::All,
+            None => match words.count() {
+                Some(count) => Wanted::Count(count),
+                None => {
+                    let mut columns = vec![words.name()?];
+                    while words.symbol(",").is_some() {
+                        columns.push(words.name()?);
+                    }
+                    Wanted::Columns(columns)
+                }
+            },
+        };
+        words.keyword("FROM")?;
+        let table = words.name()?;
+        words.keyword("WHERE")?;
+        let mut keys = Vec::new();
+        loop {
+            let column = words.name()?;
+            words.symbol("=")?;
+            keys.push((column, words.literal()?));
+            if words.is_at_end() {
+                return Some(Self { answer, table, keys });
+            }
+            words.keyword("AND")?;
+        }
+    }
+
+    /// The table that is meant, if it is in memory.
+    pub(crate) fn table<'t>(&self, tables: &'t [Table]) -> Option<&'t Table> {
+        let found = tables.iter().find(|table| same_name(&table.definition.name, self.table))?;
+        found.definition.is_in_memory().then_some(found)
+    }
+
+    /// The answer; `None` if no index has just these columns, or a plan is needed after all.
+    pub(crate) fn answer(&self, snapshot: &ReadSnapshot, table: &Table) -> Result<Option<Answer>> {
+        let definition = &table.definition;
+        // A name in another spelling is a plan's to show.
+        let position = |name: &str| definition.columns.iter().position(|column| column.name == name);
+        let schema = arrow_schema(definition);
+        let wanted: Option<Vec<usize>> = match &self.answer {
+            Wanted::All => Some((0..definition.columns.len()).collect()),
+            Wanted::Columns(names) => names.iter().map(|name| position(name)).collect(),
+            Wanted::Count(_) => Some(Vec::new()),
+        };
+        let keys = self.keys.iter().map(|(name, value)| Some((position(name)?, value)));
+        let (Some(wanted), Some(keys)) = (wanted, keys.collect::<Option<Vec<_>>>()) else { return Ok(None) };
+        let mut seen = wanted.clone();
+        seen.sort_unstable();
+        seen.dedup();
+        let state = snapshot.resident(table)?;
+        let covers = |positions: &[usize]| {
+            positions.len() == keys.len() && keys.iter().all(|(position, _)| positions.contains(position))
+        };
+        let Some(index) = state.indexes().iter().position(|spec| covers(&spec.positions)) else { return Ok(None) };
+        if seen.len() < wanted.len() {
+            return Ok(None);
+        }
+        let mut arrays = Vec::with_capacity(keys.len());
+        for at in &state.indexes()[index].positions {
+            let mut values = keys.iter().filter(|(position, _)| position == at).map(|(_, value)| (*value).clone());
+            let (Some(value), None) = (values.next(), values.next()) else { return Ok(None) };
+            let column = &definition.columns[*at];
+            let fits = match value {
+                Value::Text(_) => column.column_type == ColumnType::Text,
+                _ => is_integer(column.column_type),
+            };
+            if !fits {
+                return Ok(None);
+            }
+            arrays.push(array_of(column, &[value])?);
+        }
+        // A number that the column cannot hold is in no row.
+        let found = match arrays.iter().all(|array| array.len() == 1) {
+            true => state.find(index, &Keys::new(&arrays)?),
+            false => Default::default(),
+        };
+        if let Wanted::Count(heading) = self.answer {
+            let count: ArrayRef = Arc::new(Int64Array::from(vec![found.rows.len() as i64]));
+            let schema = Schema::new(vec![Field::new(heading, DataType::Int64, false)]);
+            return rows(Arc::new(schema), vec![count]).map(Some);
+        }
+        if found.rows.len() > ROWS_MAX {
+            return Ok(None);
+        }
+        let schema = schema.project(&wanted).map_err(internal)?;
+        rows(Arc::new(schema), state.gather(&found, &wanted)?).map(Some)
+    }
+}
+
+fn rows(schema: Arc<Schema>, columns: Vec<ArrayRef>) -> Result<Answer> {
+    let batch = RecordBatch::try_new(schema, columns).map_err(internal)?;
+    Ok(Answer::Rows(Rows::fixed(batch)))
+}
+
+fn is_integer(column_type: ColumnType) -> bool {
+    use ColumnType::{Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
+    matches!(column_type, Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64)
+}
+
+/// What is left of a statement.
+struct Words<'a>(&'a str);
+
+impl<'a> Words<'a> {
+    fn skip_space(&mut self) {
+        self.0 = self.0.trim_start();
+    }
+
+    fn is_at_end(&mut self) -> bool {
+        self.skip_space();
+        self.0.is_empty()
+    }
+
+    fn symbol(&mut self, symbol: &str) -> Option<()> {
+        self.skip_space();
+        self.0 = self.0.strip_prefix(symbol)?;
+        Some(())
+    }
+
+    fn word(&mut self) -> Option<&'a str> {
+        self.skip_space();
+        let part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        let length = self.0.bytes().take_while(|byte| part(byte)).count();
+        let starts = self.0.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+        let (word, rest) = self.0.split_at(length);
+        // What goes on after a name, as in `a.b`, `f(` or `ä`, is none of this form.
+        let goes_on = rest.bytes().next().is_some_and(|byte| !byte.is_ascii() || b".([\"'`$@#:".contains(&byte));
+        (starts && !goes_on).then(|| {
+            self.0 = rest;
+            word
+        })
+    }
+
+    fn keyword(&mut self, keyword: &str) -> Option<()> {
+        self.word().filter(|word| word.eq_ignore_ascii_case(keyword)).map(drop)
+    }
+
+    fn name(&mut self) -> Option<&'a str> {
+        self.word().filter(|word| quoted(word) == *word)
+    }
+
+    fn count(&mut self) -> Option<&'a str> {
+        self.skip_space();
+        let text = self.0.get(..8).filter(|text| text.eq_ignore_ascii_case("count(*)"))?;
+        self.0 = &self.0[8..];
+        Some(text)
+    }
+
+    /// An integer, or a text in single quotes without any inside.
+    fn literal(&mut self) -> Option<Value> {
+        self.skip_space();
+        if let Some(text) = self.0.strip_prefix('\'') {
+            let (text, rest) = text.split_once('\'')?;
+            self.0 = rest;
+            let ends = rest.is_empty() || rest.starts_with(|next: char| next.is_ascii_whitespace());
+            return ends.then(|| Value::Text(text.to_owned()));
+        }
+        let digits = self.0.strip_prefix('-').unwrap_or(self.0);
+        let length = self.0.len() - digits.len() + digits.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, rest) = self.0.split_at(length);
+        self.0 = rest;
+        let ends = rest.is_empty() || rest.starts_with(|next: char| next.is_ascii_whitespace());
+        number.parse().ok().filter(|_| ends).map(Value::Int)
+    }
+}
+
+fn internal(error: arrow::error::ArrowError) -> Error {
+    Error::internal(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_plain_form_is_read() {
+        let read = PlainSelect::read("select a, b from t where c = -5 and d = 'x y'").unwrap();
+        assert_eq!(read.answer, Wanted::Columns(vec!["a", "b"]));
+        assert_eq!(read.keys, [("c", Value::Int(-5)), ("d", Value::Text("x y".to_owned()))]);
+        assert_eq!(PlainSelect::read("SELECT Count(*) FROM t WHERE c=1").unwrap().answer, Wanted::Count("Count(*)"));
+        assert!(PlainSelect::read("SELECT * FROM t WHERE c = 1 ").is_some());
+        for other in [
+            "SELECT * FROM t",
+            "SELECT * FROM t WHERE c = 1 LIMIT 1",
+            "SELECT * FROM t WHERE c = 1 OR d = 2",
+            "SELECT * FROM t WHERE c = 1.5",
+            "SELECT * FROM t WHERE c = 1 + 1",
+            "SELECT * FROM t WHERE c = 'it''s'",
+            "SELECT * FROM t AS u WHERE c = 1",
+            "SELECT * FROM main.t WHERE c = 1",
+            "SELECT a AS b FROM t WHERE c = 1",
+            "SELECT f(a) FROM t WHERE c = 1",
+            "SELECT DISTINCT a FROM t WHERE c = 1",
+            "SELECT null FROM t WHERE c = 1",
+            "SELECT * FROM t WHERE c = NULL",
+            "SELECT * FROM t WHERE c = $c",
+        ] {
+            assert_eq!(PlainSelect::read(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Which queries can be a rollup's: those that say the same of a bucket whenever they are asked.
+
+use super::buckets::Bucketing;
+use crate::error::{from_datafusion, not_supported, sql_error};
+use crate::functions::time_bucket::TimeBucket;
+use crate::gapfill::is_gapfill_mark;
+use crate::headings::Headings;
+use crate::identifiers::SharedSpellings;
+use crate::parse::parse_over;
+use crate::planner::logical_plan;
+use crate::rollup::Focus;
+use crate::script::Place;
+use arrow::datatypes::SchemaRef;
+use atsdb_core::{Error, Result, Table};
+use atsdb_engine::ReadSnapshot;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{DataFusionError, ExprSchema};
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
+use datafusion::sql::sqlparser::ast::Statement as Ast;
+use std::sync::Arc;
+
+/// What is known of a rollup's query.
+pub(crate) struct Described {
+    /// Its columns, as they are called.
+    pub(crate) schema: SchemaRef,
+    pub(crate) bucketing: Bucketing,
+}
+
+/// Plans a rollup's query over a snapshot in which its source is defined as given, and refuses what cannot be one.
+pub(crate) fn describe_rollup(
+    query: &str,
+    source: &Table,
+    state: &SessionState,
+    snapshot: &ReadSnapshot,
+) -> Result<Described> {
+    let as_if = |table: &Table| if table.id == source.id { source.clone() } else { table.clone() };
+    let tables: Vec<Table> = snapshot.tables().iter().map(as_if).collect();
+    let (mut statement, spellings) = parse_over(query, Place::START, &[], &tables)?;
+    let spellings = SharedSpellings::new(spellings);
+    let Ast::Query(inner) = &mut statement else { return Err(sql_error("it is no query")) };
+    let headings = Headings::take(inner, &spellings);
+    crate::functions::place_named_arguments(&mut statement)?;
+    let focus = Focus { as_if: Some(source.clone()), ..Focus::default() };
+    let plan = logical_plan(statement, state, snapshot, &spellings, &focus, None).map_err(from_datafusion)?;
+    check(&plan)?;
+    let schema = headings.apply(&Arc::new(plan.schema().as_arrow().clone()));
+    Ok(Described { schema, bucketing: bucketing_of(&plan, source)? })
+}
+
+/// The buckets that the plan of a rollup's query groups by.
+pub(crate) fn bucketing_of(plan: &LogicalPlan, source: &Table) -> Result<Bucketing> {
+    let definition = &source.definition;
+    let time = definition.time_column().ok_or_else(|| sql_error(format!("table {} has no time", definition.name)))?;
+    let mut found = None;
+    let seen = plan.apply(|node| {
+        if let LogicalPlan::Aggregate(aggregate) = node {
+            for expr in &aggregate.group_expr {
+                let Expr::ScalarFunction(call) = expr else { continue };
+                let Some(function) = call.func.inner().downcast_ref::<TimeBucket>() else { continue };
+                if let Some(Expr::Column(column)) = call.args.get(1)
+                    && atsdb_core::name::same_name(&column.name, &time.name)
+                {
+                    let data_type = aggregate.input.schema().data_type(column)?;
+                    let cut = function.cut_of(data_type, &call.args);
+                    found = cut.map_err(|error| DataFusionError::External(Box::new(error)))?;
+                }
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    seen.map_err(from_datafusion)?;
+    let cut = found.ok_or_else(|| {
+        sql_error("the query groups by no bucket whose width is a constant")
+            .with_hint(format!("GROUP BY time_bucket('1 hour', {})", time.name))
+    })?;
+    Ok(Bucketing::new(cut, definition.time_scale()))
+}
+
+fn check(plan: &LogicalPlan) -> Result<()> {
+    let mut refused: Option<Error> = None;
+    let seen = plan.apply_with_subqueries(|node| {
+        match node {
+            LogicalPlan::Projection(_)
+            | LogicalPlan::Filter(_)
+            | LogicalPlan::Aggregate(_)
+            | LogicalPlan::TableScan(_)
+            | LogicalPlan::SubqueryAlias(_) => {}
+            LogicalPlan::Window(_) => {
+                refused.get_or_insert_with(windowed);
+            }
+            other => {
+                let text = other.display().to_string();
+                let what = text.split([':', ' ']).next().unwrap_or_default().to_owned();
+                refused.get_or_insert(not_supported(format_args!("{what} in the query of a rollup")));
+            }
+        }
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                if let Some(error) = refusal(expr) {
+                    refused.get_or_insert(error);
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    });
+    seen.map_err(from_datafusion)?;
+    refused.map_or(Ok(()), Err)
+}
+
+fn refusal(expr: &Expr) -> Option<Error> {
+    let changes = |name: &str| {
+        sql_error(format!("{name} does not say the same each time, so that a rollup cannot keep it"))
+            .with_hint(format!("use {name} where the rollup is asked"))
+    };
+    match expr {
+        Expr::ScalarFunction(call) if call.func.signature().volatility != Volatility::Immutable => {
+            Some(changes(call.func.name()))
+        }
+        Expr::ScalarFunction(call) if is_gapfill_mark(&call.func) => Some(
+            not_supported(format_args!("{} in the query of a rollup", call.func.name()))
+                .with_hint("fill gaps where the rollup is asked"),
+        ),
+        Expr::AggregateFunction(call) if call.func.signature().volatility != Volatility::Immutable => {
+            Some(changes(call.func.name()))
+        }
+        Expr::WindowFunction(_) => Some(windowed()),
+        Expr::ScalarSubquery(_) | Expr::InSubquery(_) | Expr::Exists(_) => {
+            Some(not_supported("a subquery in the query of a rollup"))
+        }
+        _ => None,
+    }
+}
+
+fn windowed() -> Error {
+    not_supported("a window function in the query of a rollup").with_hint("use it where the rollup is asked")
+}

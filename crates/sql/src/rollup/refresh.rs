@@ -1,0 +1,203 @@
+//! Computing a rollup: its stale buckets, in steps, each one commit.
+
+use super::buckets::{Bucketing, at_most};
+use super::check::describe_rollup;
+use crate::answer::Rows;
+use crate::ddl::quoted;
+use crate::error::sql_error;
+use crate::rollup::Focus;
+use crate::runtime::{Interrupt, Query, Worker};
+use crate::script::Place;
+use atsdb_core::{ErrorKind, Result, Rollup, RollupState, Table, TableId};
+use atsdb_engine::change_log::without;
+use atsdb_engine::rollup::Times;
+use atsdb_engine::{Engine, ReadSnapshot};
+use std::sync::Arc;
+
+/// A step ends behind the slice in which it has read so many rows of the source.
+const STEP_ROWS: u64 = 8_000_000;
+
+/// No more stretches of stale times are computed in one step.
+const STRETCHES_MAX: usize = 64;
+
+/// No more stretches of stale times are remembered; nearer ones are joined.
+const REMEMBERED_MAX: usize = 256;
+
+/// With more chunks in the log of its source a rollup's state takes them over, also with nothing to compute.
+const LOG_CHUNKS_MAX: usize = 64;
+
+/// How often a step is done again in a row when others are faster.
+const ATTEMPTS_MAX: usize = 100;
+
+/// How much of a rollup is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// All that is stale.
+    All,
+    /// What is stale but for buckets that have not ended, which would be stale again at once.
+    Ended,
+}
+
+/// What was computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RefreshReport {
+    /// Commits.
+    pub steps: u64,
+    /// Rows that were computed.
+    pub rows: u64,
+}
+
+/// Computes rollups.
+pub(crate) struct Refresh<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) worker: &'a Arc<Worker>,
+    pub(crate) interrupt: &'a Interrupt,
+}
+
+/// What one step does.
+struct Step {
+    times: Vec<Times>,
+    state: RollupState,
+    /// Whether there is more to do.
+    more: bool,
+}
+
+impl Refresh<'_> {
+    /// Computes one rollup, as long as `go_on` says.
+    pub(crate) fn run(&self, rollup: TableId, effort: Effort, go_on: &dyn Fn() -> bool) -> Result<RefreshReport> {
+        let (mut report, mut attempts) = (RefreshReport::default(), 0);
+        while go_on() {
+            self.interrupt.check()?;
+            match self.step(rollup, effort) {
+                Ok(None) => break,
+                Ok(Some((rows, more))) => {
+                    (report.steps, report.rows, attempts) = (report.steps + 1, report.rows + rows, 0);
+                    if !more {
+                        break;
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Conflict && attempts < ATTEMPTS_MAX => attempts += 1,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(report)
+    }
+
+    /// One commit; how many rows it brought, and whether there is more to do. `None` if there was nothing to do.
+    fn step(&self, rollup: TableId, effort: Effort) -> Result<Option<(u64, bool)>> {
+        let mut batch = self.engine.batch(None);
+        let snapshot = batch.snapshot()?;
+        let Some(table) = snapshot.tables().iter().find(|table| table.id == rollup).cloned() else { return Ok(None) };
+        let Some(of) = &table.definition.rollup else { return Ok(None) };
+        let source = snapshot.source_of(of)?.clone();
+        let described = {
+            let (query, source, snapshot) = (of.query.clone(), source.clone(), snapshot.clone());
+            self.worker.plan(move |state| describe_rollup(&query, &source, state, &snapshot))
+        };
+        let described = described.map_err(|error| error.context(format_args!("rollup {}", table.definition.name)))?;
+        let now_ms = self.engine.now_ms();
+        let Some(step) = plan_step(&snapshot, of, &source, &described.bucketing, effort, now_ms)? else {
+            return Ok(None);
+        };
+        let rows = match step.times.is_empty() {
+            true => None,
+            false => {
+                let text = format!("SELECT * FROM {}", quoted(&table.definition.name));
+                let query = Query { text, place: Place::START, params: Vec::new(), snapshot };
+                let focus = Focus { computed: Some((table.id, step.times.clone().into())), ..Focus::default() };
+                Some(Rows::query(self.worker.start_focused(query, focus, self.interrupt)?.rows))
+            }
+        };
+        let row_count = batch.refresh_rollup(&table, &step.times, rows.into_iter().flatten(), step.state)?;
+        batch.commit()?;
+        Ok(Some((row_count, step.more)))
+    }
+}
+
+/// What the next step does; `None` if there is nothing to do.
+fn plan_step(
+    snapshot: &ReadSnapshot,
+    rollup: &Rollup,
+    source: &Table,
+    bucketing: &Bucketing,
+    effort: Effort,
+    now_ms: i64,
+) -> Result<Option<Step>> {
+    let stale = snapshot.stale_times(rollup)?;
+    let definition = &source.definition;
+    let unit = definition.time_unit();
+    let now = i128::from(now_ms) * i128::from(unit.per_second()) / 1_000;
+    let open_from = bucketing.bucket(i64::try_from(now).unwrap_or(i64::MAX)).0;
+    let due = match effort {
+        Effort::All => bucketing.whole(&stale),
+        Effort::Ended => without(&bucketing.whole(&stale), &[(open_from, i64::MAX)]),
+    };
+    let mut times = at_most(due.clone(), STRETCHES_MAX);
+    let until = end_of_step(snapshot, source, &times, bucketing)?;
+    times = without(&times, &until.map(|until| vec![(until, i64::MAX)]).unwrap_or_default());
+    let left = without(&stale, &times);
+    let closed_before = closing(snapshot, rollup, source, bucketing, &left, now_ms)?;
+    let mut state = RollupState { accounted: snapshot.newest_chunk()?, stale: Vec::new(), closed_before };
+    let left = left.into_iter().filter_map(|times| state.open_part(times)).collect();
+    state.stale = at_most(left, REMEMBERED_MAX);
+    let has_closed = closed_before != rollup.state.closed_before;
+    if times.is_empty() && !has_closed && snapshot.log_length(rollup)? <= LOG_CHUNKS_MAX {
+        return Ok(None);
+    }
+    Ok(Some(Step { times, state, more: until.is_some() }))
+}
+
+/// Where a step ends that would read too much at once: a boundary behind a slice of the source.
+fn end_of_step(snapshot: &ReadSnapshot, source: &Table, times: &[Times], bucketing: &Bucketing) -> Result<Option<i64>> {
+    let mut entries = snapshot.chunks(source)?;
+    let is_read = |range: (i64, i64)| times.iter().any(|(first, last)| *first <= range.1 && range.0 <= *last);
+    entries.retain(|entry| is_read((entry.time_min, entry.time_max)));
+    entries.sort_by_key(|entry| entry.slice_start);
+    let mut rows = 0_u64;
+    for (at, entry) in entries.iter().enumerate() {
+        rows += u64::from(entry.row_count);
+        let ends = entries.get(at + 1).is_none_or(|next| next.slice_start != entry.slice_start);
+        if rows >= STEP_ROWS && ends {
+            let last = bucketing.bucket(source.definition.slice_of(entry.time_min).last).1;
+            let more = times.iter().any(|(_, end)| *end > last);
+            return Ok(last.checked_add(1).filter(|_| more));
+        }
+    }
+    Ok(None)
+}
+
+/// Up to where buckets are closed: those that the source's retention no longer keeps a row of, once none of them is
+/// stale. It is moved only when the source has rows that can go then.
+fn closing(
+    snapshot: &ReadSnapshot,
+    rollup: &Rollup,
+    source: &Table,
+    bucketing: &Bucketing,
+    left: &[Times],
+    now_ms: i64,
+) -> Result<Option<i64>> {
+    let definition = &source.definition;
+    let before = rollup.state.closed_before;
+    let Some(retention) = definition.retention else { return Ok(before) };
+    let boundary = bucketing.bucket(retention.cutoff(now_ms, definition.time_unit())).0;
+    if before.is_some_and(|before| before >= boundary) || left.iter().any(|(first, _)| *first < boundary) {
+        return Ok(before);
+    }
+    let goes = |time: i64| definition.slice_of(time).last < boundary;
+    let can_go = snapshot.chunks(source)?.iter().any(|entry| goes(entry.time_min) && entry.time_max < boundary);
+    Ok(if can_go { Some(boundary) } else { before })
+}
+
+/// The rollups of a snapshot that a name means: one, or all.
+pub(crate) fn rollups_named(snapshot: &ReadSnapshot, name: Option<&str>) -> Result<Vec<Table>> {
+    let mut rollups = snapshot.tables().iter().filter(|table| table.definition.rollup.is_some());
+    match name {
+        None => Ok(rollups.cloned().collect()),
+        Some(name) => match rollups.find(|table| atsdb_core::name::same_name(&table.definition.name, name)) {
+            Some(table) => Ok(vec![table.clone()]),
+            None => {
+                Err(sql_error(format!("no rollup named {name}")).with_hint("SELECT name FROM atsdb.rollups lists them"))
+            }
+        },
+    }
+}

@@ -1,0 +1,155 @@
+//! Writing chunks and taking them away. Reading them is in `snapshot`.
+//!
+//! A chunk's number says when it was committed; its payload number, under which its pages lie, says when they were
+//! written. They differ: pages are sent before the lock is taken under which numbers are given in order.
+
+use crate::connection::{Connection, Server, Value};
+use crate::directory::Directory;
+use crate::error::Attempt;
+use crate::numbers::ChangeLock;
+use crate::pages::{self, Writer};
+use crate::{insert, table};
+use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, Result, StageId, TableId};
+use std::ops::Range;
+
+/// How many rows of chunks one statement inserts: their descriptors have some kilobytes each.
+const CHUNKS_TOGETHER: usize = 16;
+
+/// The payload numbers of some chunks, in their order.
+#[derive(Debug, Clone)]
+pub(crate) struct Payloads(Range<i64>);
+
+impl Payloads {
+    pub(crate) fn new(numbers: Range<i64>) -> Self {
+        Self(numbers)
+    }
+
+    /// The first of them.
+    pub(crate) fn first(&self) -> i64 {
+        self.0.start
+    }
+
+    /// Takes the numbers of the first so many chunks off.
+    pub(crate) fn split_off(&mut self, count: usize) -> Self {
+        let first = self.0.start;
+        self.0.start += count as i64;
+        Self(first..self.0.start)
+    }
+
+    fn each(&self) -> impl Iterator<Item = i64> + use<> {
+        self.0.clone()
+    }
+}
+
+/// Refuses a chunk that does not agree with its own descriptor.
+pub(crate) fn check(chunk: &NewChunk) -> Result<()> {
+    let described = chunk.descriptor.pages.iter().map(|page| page.byte_count as usize);
+    if described.eq(chunk.pages.iter().map(Vec::len)) {
+        return Ok(());
+    }
+    Err(Error::internal(format!("chunk {} does not have the pages its descriptor tells", chunk.descriptor.uid)))
+}
+
+/// Writes the pages of chunks.
+pub(crate) fn insert_pages(
+    connection: &mut dyn Connection,
+    server: &dyn Server,
+    chunks: &[NewChunk],
+    payloads: &Payloads,
+) -> Attempt<()> {
+    for sealed in [false, true] {
+        let mut writer = Writer::new(&mut *connection, server, sealed);
+        let of_kind = payloads.each().zip(chunks).filter(|(_, chunk)| chunk.descriptor.sealed == sealed);
+        for (payload, chunk) in of_kind {
+            writer.write(payload, 0, chunk.pages.iter().map(Vec::as_slice))?;
+        }
+        writer.flush()?;
+    }
+    Ok(())
+}
+
+/// Deletes the pages of chunks that are not to be.
+pub(crate) fn delete_pages(connection: &mut dyn Connection, chunks: &[NewChunk], payloads: &Payloads) -> Attempt<()> {
+    payloads
+        .each()
+        .zip(chunks)
+        .try_for_each(|(payload, chunk)| pages::delete(connection, payload, chunk.descriptor.sealed))
+}
+
+/// Writes chunks whose pages are there, under these numbers, visible at once or with their stage.
+pub(crate) fn insert(
+    connection: &mut dyn Connection,
+    chunks: &[NewChunk],
+    payloads: &Payloads,
+    first_id: i64,
+    stage: Option<StageId>,
+) -> Attempt<()> {
+    let mut checked = None;
+    let mut directories = Vec::with_capacity(chunks.len());
+    for chunk in chunks {
+        if checked != Some(chunk.table) {
+            table::require(connection, chunk.table, stage)?;
+            checked = Some(chunk.table);
+        }
+        let mut directory = Directory::default();
+        directory.place(0, chunk.descriptor.pages.iter().map(|page| page.column).zip(chunk.pages.iter().map(Vec::len)));
+        directories.push(directory.to_bytes());
+    }
+    let mut values: Vec<Value<'_>> = Vec::with_capacity(chunks.len() * 12);
+    for (((id, payload), chunk), directory) in (first_id..).zip(payloads.each()).zip(chunks).zip(&directories) {
+        let descriptor = &chunk.descriptor;
+        let numbers = [
+            id,
+            table::stage_number(stage),
+            chunk.table.0,
+            descriptor.slice.start,
+            i64::from(descriptor.sealed),
+            i64::from(descriptor.row_count),
+            descriptor.time_min,
+            descriptor.time_max,
+            descriptor.byte_count() as i64,
+            payload,
+        ];
+        values.extend(numbers.map(Value::Int));
+        values.extend([Value::Bytes(directory), Value::Bytes(&chunk.descriptor_bytes)]);
+    }
+    insert::rows(connection, &format!("atsdb_chunk (id, stage, {CARRIED})"), &values, CHUNKS_TOGETHER)
+}
+
+/// The columns of a chunk that stay when it becomes visible.
+const CARRIED: &str =
+    "table_id, slice_start, sealed, row_count, time_min, time_max, byte_count, payload, pages, descriptor";
+
+/// Gives the chunks of a stage their numbers, after all others.
+pub(crate) fn publish(lock: &mut ChangeLock<'_>, stage: StageId) -> Attempt<()> {
+    let row = lock.connection.query_first("SELECT count(*) FROM atsdb_chunk WHERE stage = $1", &[stage.0.into()])?;
+    let count = row.map(|row| row.number::<usize>(0)).transpose()?.unwrap_or(0);
+    let before = lock.draw(count) - 1;
+    let sql = format!(
+        "INSERT INTO atsdb_chunk (id, stage, {CARRIED})
+         SELECT $1 + row_number() OVER (ORDER BY id), 0, {CARRIED} FROM atsdb_chunk WHERE stage = $2"
+    );
+    lock.connection.execute(&sql, &[before.into(), stage.0.into()])?;
+    lock.connection.execute("DELETE FROM atsdb_chunk WHERE stage = $1", &[stage.0.into()])?;
+    Ok(())
+}
+
+/// Takes a visible chunk away; a conflict if it is gone.
+pub(crate) fn remove(connection: &mut dyn Connection, table: TableId, chunk: ChunkId) -> Attempt<()> {
+    let values = [chunk.0.into(), table.0.into()];
+    if discard(connection, "id = $1 AND table_id = $2 AND stage = 0", &values)? == 0 {
+        let message = format!("chunk {} of table {} was replaced by another writer", chunk.0, table.0);
+        return Err(Error::new(ErrorKind::Conflict, message).into());
+    }
+    Ok(())
+}
+
+/// Takes all chunks of a condition on `$1`, `$2`, ... away; says how many.
+pub(crate) fn discard(connection: &mut dyn Connection, condition: &str, values: &[Value<'_>]) -> Attempt<u64> {
+    let keep = format!(
+        "INSERT INTO atsdb_garbage (payload, sealed, byte_count)
+         SELECT payload, sealed, byte_count FROM atsdb_chunk WHERE {condition}"
+    );
+    connection.execute(&keep, values)?;
+    connection.execute(&format!("DELETE FROM atsdb_chunk WHERE {condition}"), values)
+}

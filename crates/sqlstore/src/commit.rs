@@ -1,0 +1,108 @@
+//! Committing changes: many in one transaction, each in its own savepoint. One alone needs none: the transaction is its.
+
+use crate::chunk_write::{self, Payloads};
+use crate::connection::{Connection, Server, Value};
+use crate::error::{Attempt, Failure};
+use crate::numbers::ChangeLock;
+use crate::{amend, redefine, stage, table};
+use atsdb_core::{Change, Error, ErrorKind, Guard, Outcome, Result};
+
+/// Whether a table has a chunk above a number.
+const NEWER: &str = "SELECT 1 FROM atsdb_chunk WHERE id > $1 AND table_id = $2 AND stage = 0 LIMIT 1";
+
+/// Does each change or refuses it; a failure of the server undoes them all. The payload numbers are for the chunks that
+/// they add. What is long, the pages, is sent before the lock is taken.
+pub(crate) fn commit(
+    connection: &mut dyn Connection,
+    server: &dyn Server,
+    changes: &[Change],
+    payloads: &Payloads,
+    now_ms: i64,
+) -> Attempt<Vec<Result<Outcome>>> {
+    let mut payloads = payloads.clone();
+    let mut work = Vec::with_capacity(changes.len());
+    for change in changes {
+        let payloads = payloads.split_off(change.add.len());
+        // What contradicts itself is refused below.
+        let sent = change.add.iter().try_for_each(chunk_write::check).is_ok();
+        if sent {
+            chunk_write::insert_pages(connection, server, &change.add, &payloads)?;
+        }
+        work.push((change, payloads, sent));
+    }
+    let mut lock = ChangeLock::take(connection)?;
+    let mut outcomes = Vec::with_capacity(changes.len());
+    for (change, payloads, sent) in &work {
+        if changes.len() > 1 {
+            lock.connection.run("SAVEPOINT change_of_many")?;
+        }
+        let outcome = match commit_one(&mut lock, server, change, payloads, now_ms) {
+            Ok(outcome) => Ok(outcome),
+            Err(Failure::Refused(error)) if changes.len() > 1 => {
+                lock.connection.run("ROLLBACK TO SAVEPOINT change_of_many")?;
+                Err(error)
+            }
+            Err(failure) => return Err(failure),
+        };
+        if *sent && !matches!(outcome, Ok(Outcome::Committed)) {
+            chunk_write::delete_pages(lock.connection, &change.add, payloads)?;
+        }
+        if changes.len() > 1 {
+            lock.connection.run("RELEASE SAVEPOINT change_of_many")?;
+        }
+        outcomes.push(outcome);
+    }
+    lock.note()?;
+    Ok(outcomes)
+}
+
+/// Does a change or refuses it; then what it did must be rolled back.
+fn commit_one(
+    lock: &mut ChangeLock<'_>,
+    server: &dyn Server,
+    change: &Change,
+    payloads: &Payloads,
+    now_ms: i64,
+) -> Attempt<Outcome> {
+    if let Some(batch) = &change.batch {
+        let id = Value::Bytes(batch.as_str().as_bytes());
+        if lock.connection.exists("SELECT 1 FROM atsdb_batch WHERE id = $1", &[id])? {
+            if let Some(stage) = change.stage {
+                stage::abandon(lock.connection, stage)?;
+            }
+            return Ok(Outcome::Duplicate);
+        }
+        let sql = "INSERT INTO atsdb_batch (id, committed_ms) VALUES ($1, $2)";
+        lock.connection.execute(sql, &[id, now_ms.into()])?;
+    }
+    change.add.iter().try_for_each(chunk_write::check)?;
+    change.amend.iter().try_for_each(amend::check)?;
+    change.guards.iter().try_for_each(|guard| require_nothing_new(lock.connection, guard, change))?;
+    change.drop.iter().try_for_each(|table| table::drop(lock.connection, *table))?;
+    redefine::redefine(lock.connection, &change.redefine)?;
+    let mut required = None;
+    for (table, chunk) in &change.remove {
+        if required != Some(table) {
+            table::require(lock.connection, *table, None)?;
+            required = Some(table);
+        }
+        chunk_write::remove(lock.connection, *table, *chunk)?;
+    }
+    change.amend.iter().try_for_each(|amendment| amend::amend(lock.connection, server, amendment))?;
+    if let Some(stage) = change.stage {
+        stage::publish(lock, stage)?;
+    }
+    let first_id = lock.draw(change.add.len());
+    chunk_write::insert(lock.connection, &change.add, payloads, first_id, None)?;
+    Ok(Outcome::Committed)
+}
+
+/// Refuses a table that has a newer chunk than the guard knows of. A table of the change's stage has none yet.
+fn require_nothing_new(connection: &mut dyn Connection, guard: &Guard, change: &Change) -> Attempt<()> {
+    table::require(connection, guard.table, change.stage)?;
+    if connection.exists(NEWER, &[guard.newest.0.into(), guard.table.0.into()])? {
+        let message = format!("another writer has added to table {} meanwhile", guard.table.0);
+        return Err(Error::new(ErrorKind::Conflict, message).into());
+    }
+    Ok(())
+}

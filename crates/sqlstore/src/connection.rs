@@ -1,0 +1,148 @@
+//! What a server's crate provides: connections, and the few places where dialects differ.
+
+use crate::error::{Attempt, Failure};
+use atsdb_core::store::Finding;
+use atsdb_core::{Durability, Error};
+use std::fmt;
+
+/// A value that a statement is given.
+#[derive(Debug, Clone, Copy)]
+pub enum Value<'a> {
+    /// An integer.
+    Int(i64),
+    /// Text.
+    Text(&'a str),
+    /// Bytes.
+    Bytes(&'a [u8]),
+}
+
+impl From<i64> for Value<'_> {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(value: &'a str) -> Self {
+        Self::Text(value)
+    }
+}
+
+impl<'a> From<&'a [u8]> for Value<'a> {
+    fn from(value: &'a [u8]) -> Self {
+        Self::Bytes(value)
+    }
+}
+
+/// A value of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cell {
+    /// NULL.
+    Null,
+    /// An integer.
+    Int(i64),
+    /// Bytes, or text whose encoding the client does not check.
+    Bytes(Vec<u8>),
+}
+
+/// A row of an answer.
+#[derive(Debug)]
+pub struct Row(pub Vec<Cell>);
+
+impl Row {
+    /// The integer in a column.
+    pub fn int(&self, column: usize) -> Attempt<i64> {
+        match self.0.get(column) {
+            Some(Cell::Int(value)) => Ok(*value),
+            _ => Err(self.unexpected(column, "an integer")),
+        }
+    }
+
+    /// The integer in a column, as a smaller or unsigned type.
+    pub fn number<T: TryFrom<i64>>(&self, column: usize) -> Attempt<T> {
+        T::try_from(self.int(column)?).map_err(|_| self.unexpected(column, "a number in range"))
+    }
+
+    /// Takes the bytes of a column.
+    pub fn bytes(&mut self, column: usize) -> Attempt<Vec<u8>> {
+        match self.0.get_mut(column) {
+            Some(Cell::Bytes(value)) => Ok(std::mem::take(value)),
+            _ => Err(self.unexpected(column, "bytes")),
+        }
+    }
+
+    /// Takes the text of a column.
+    pub fn text(&mut self, column: usize) -> Attempt<String> {
+        String::from_utf8(self.bytes(column)?).map_err(|_| self.unexpected(column, "text"))
+    }
+
+    fn unexpected(&self, column: usize, wanted: &str) -> Failure {
+        Failure::Refused(Error::corrupt(format!("column {column} of the store's answer is not {wanted}")))
+    }
+}
+
+/// A connection to a server, used by one thread at a time. After an error that is no `Refused` it is thrown away.
+pub trait Connection: Send {
+    /// Runs a statement that changes rows; gives how many it found.
+    fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Attempt<u64>;
+
+    /// Asks; gives the whole answer.
+    fn query(&mut self, sql: &str, values: &[Value<'_>]) -> Attempt<Vec<Row>>;
+
+    /// Runs statements without values and answers, separated by semicolons.
+    fn run(&mut self, sql: &str) -> Attempt<()>;
+
+    /// The first row of the answer.
+    fn query_first(&mut self, sql: &str, values: &[Value<'_>]) -> Attempt<Option<Row>> {
+        Ok(self.query(sql, values)?.into_iter().next())
+    }
+
+    /// Whether there is an answer.
+    fn exists(&mut self, sql: &str, values: &[Value<'_>]) -> Attempt<bool> {
+        Ok(!self.query(sql, values)?.is_empty())
+    }
+}
+
+/// A server: how to connect to it, and its dialect.
+pub trait Server: Send + Sync + fmt::Debug {
+    /// A connection that is set up: the session's settings do what the store promises.
+    fn connect(&self) -> Attempt<Box<dyn Connection>>;
+
+    /// The URL, without secrets: what messages name, and what opens the store again.
+    fn place(&self) -> &str;
+
+    /// What a commit survives, as the server is set.
+    fn durability(&self) -> Durability;
+
+    /// Begins a transaction in which each statement sees what was committed before it. It must be on disk when it is
+    /// committed, also where nobody sees it yet: a server that forgot what it had acknowledged would, when it is back,
+    /// meet a program that still knows the indices of strings and numbers of chunks, and give them to others.
+    fn begin_write(&self) -> &'static str;
+
+    /// Begins a transaction that sees the present state until it ends.
+    fn begin_read(&self) -> &'static str;
+
+    /// An expression of any integer type as 64 bits.
+    fn integer(&self, expression: &str) -> String;
+
+    /// `count` bytes of `bytes` from position `first`, which counts from 1.
+    fn substring(&self, bytes: &str, first: &str, count: &str) -> String;
+
+    /// 16 random bytes.
+    fn random(&self) -> &'static str;
+
+    /// In how many bytes pages are cut: a promise of the store's format.
+    fn part_bytes(&self) -> u64;
+
+    /// How many rows of that many bytes one statement may carry.
+    fn parts_per_statement(&self) -> usize;
+
+    /// What the tables of pages occupy, and all others: bytes, indexes included.
+    fn occupied(&self, connection: &mut dyn Connection) -> Attempt<(u64, u64)>;
+
+    /// Has the server free what was deleted, where it does not do so by itself. Not in a transaction.
+    fn vacuum(&self, connection: &mut dyn Connection) -> Attempt<()>;
+
+    /// The server's own check of the tables.
+    fn check(&self, connection: &mut dyn Connection) -> Attempt<Vec<Finding>>;
+}

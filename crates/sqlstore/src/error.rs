@@ -1,0 +1,45 @@
+//! What can go wrong inside, on its way out.
+
+use atsdb_core::{Error, ErrorKind};
+
+/// A failure. Those of the server come with their error made: each server's crate has one table of codes.
+#[derive(Debug)]
+pub enum Failure {
+    /// The connection is gone, or there is none to be had now. What its transaction did is undone, unless it was just
+    /// committing.
+    Lost(Error),
+    /// The server undid the transaction so that another could go on: do it again.
+    Undone(Error),
+    /// The server could not do it; nothing of the transaction may stay.
+    Server(Error),
+    /// This call, or this change of a commit, is not possible; the connection is well.
+    Refused(Error),
+}
+
+/// The result of what talks to a server.
+pub type Attempt<T> = Result<T, Failure>;
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl Failure {
+    /// The error for the caller.
+    pub fn into_error(self) -> Error {
+        match self {
+            Self::Lost(error) | Self::Undone(error) | Self::Server(error) | Self::Refused(error) => error,
+        }
+    }
+}
+
+/// The error for a commit of which the server said nothing, and cannot be asked.
+pub(crate) fn unknown_outcome(place: &str, source: Error) -> Error {
+    let message = format!("the connection to {place} broke while it committed, and the server cannot be asked since");
+    Error::new(ErrorKind::Unavailable, message)
+        .with_hint(
+            "look whether the change is there before doing it again; a batch with an id may simply be sent again",
+        )
+        .with_source(source)
+}

@@ -1,0 +1,42 @@
+//! A store on an SQL server: everything but the dialect.
+//!
+//! Owned here: the SQL behind each method of [`atsdb_core::Store`], transactions that outlive a lost connection
+//! ([`pool`](self)), where a chunk's pages lie, and the URL of a server. Not owned: the client, the types of columns, the
+//! server's error codes and settings; each server's crate has these, behind [`Server`] and [`Connection`]. Nor what pages
+//! and descriptors mean, which are bytes here.
+//!
+//! The statements are written once, with `$1`, `$2`, ... for values. What is visible has stage 0, so that one unique index
+//! serves visible and staged names. Every change of what is visible is made under one lock, the row `chunk` of
+//! `atsdb_number`: numbers of chunks grow in the order of commits, and a guard that holds under the lock holds when the
+//! change is done. Pages are sent before the lock is taken.
+
+mod amend;
+mod chunk_write;
+mod commit;
+mod connection;
+mod definition;
+mod directory;
+mod error;
+mod insert;
+mod lease;
+mod mapping;
+mod numbers;
+mod pages;
+mod pool;
+mod reclaim;
+mod redefine;
+mod size;
+mod snapshot;
+mod stage;
+mod store;
+mod table;
+mod url;
+mod verify;
+
+pub mod checksum;
+
+pub use connection::{Cell, Connection, Row, Server, Value};
+pub use definition::{FORMAT, TABLES, check_format};
+pub use error::{Attempt, Failure};
+pub use store::{ServerOptions, ServerStore};
+pub use url::{Secret, ServerUrl};

@@ -1,0 +1,139 @@
+//! The dictionaries of mapped columns: strings to indices, and back. Strings are found by a hash of their bytes, so that
+//! no collation makes two of them one, and that the longest has an index too.
+
+use crate::connection::{Connection, Value};
+use crate::error::Attempt;
+use crate::pool::Pool;
+use crate::{checksum, insert, table};
+use atsdb_core::{ColumnId, Error, ErrorKind, TableId};
+use std::collections::HashMap;
+
+/// How many strings one question asks for, or one statement adds.
+const STRINGS_TOGETHER: usize = 128;
+
+type Known<'a> = HashMap<&'a [u8], u32>;
+
+/// The indices of the strings; new ones get the next free ones, in order.
+pub(crate) fn map_values(
+    pool: &Pool,
+    (table, column): (TableId, ColumnId),
+    capacity: u64,
+    values: &[&[u8]],
+) -> Attempt<Vec<u32>> {
+    // An index never changes, so that what is found needs no lock against other writers.
+    let mut known = Known::new();
+    pool.read(|connection| {
+        if !connection.exists("SELECT 1 FROM atsdb_table WHERE id = $1", &[table.0.into()])? {
+            return Err(table::missing(table).into());
+        }
+        find(connection, (table, column), values, &mut known)
+    })?;
+    if values.iter().any(|value| !known.contains_key(value)) {
+        let asked = known;
+        known = pool.transaction(|connection| {
+            let mut known = asked.clone();
+            add(connection, (table, column), capacity, values, &mut known)?;
+            Ok(known)
+        })?;
+    }
+    Ok(values.iter().map(|value| known[value]).collect())
+}
+
+/// Adds the strings that are not there. Whoever adds to a dictionary holds its table's row.
+fn add<'a>(
+    connection: &mut dyn Connection,
+    (table, column): (TableId, ColumnId),
+    capacity: u64,
+    values: &[&'a [u8]],
+    known: &mut Known<'a>,
+) -> Attempt<()> {
+    table::lock(connection, table)?;
+    // Asked again: another writer may have added some.
+    let unknown: Vec<&[u8]> = values.iter().copied().filter(|value| !known.contains_key(value)).collect();
+    find(connection, (table, column), &unknown, known)?;
+    let next = "SELECT max(id) FROM atsdb_map WHERE table_id = $1 AND column_id = $2 HAVING max(id) IS NOT NULL";
+    let row = connection.query_first(next, &[table.0.into(), i64::from(column.0).into()])?;
+    let mut next = row.map(|row| row.number::<u64>(0)).transpose()?.map_or(0, |last| last + 1);
+    let mut new: Vec<Value<'_>> = Vec::new();
+    for value in unknown {
+        if known.contains_key(value) {
+            continue;
+        }
+        let index = u32::try_from(next).ok().filter(|_| next < capacity).ok_or_else(|| full(capacity))?;
+        known.insert(value, index);
+        next += 1;
+        new.extend([table.0, i64::from(column.0), i64::from(index)].map(Value::Int));
+        new.push(checksum::of_bytes(value).into());
+        new.push(checksum::of_string(table, column, index, value).into());
+        new.push(value.into());
+    }
+    let into = "atsdb_map (table_id, column_id, id, hash, checksum, value)";
+    insert::rows(connection, into, &new, STRINGS_TOGETHER)
+}
+
+fn full(capacity: u64) -> Error {
+    Error::new(ErrorKind::Limit, format!("the dictionary is full: it takes {capacity} strings"))
+}
+
+/// Finds strings, many with one question.
+fn find<'a>(
+    connection: &mut dyn Connection,
+    (table, column): (TableId, ColumnId),
+    values: &[&'a [u8]],
+    known: &mut Known<'a>,
+) -> Attempt<()> {
+    for group in values.chunks(STRINGS_TOGETHER) {
+        let wanted: HashMap<&[u8], &'a [u8]> = group.iter().map(|value| (*value, *value)).collect();
+        // The list is filled up, so that few different statements are prepared.
+        let length = group.len().next_power_of_two();
+        let hashes = group.iter().map(|value| checksum::of_bytes(value));
+        let hashes = hashes.chain(std::iter::repeat(checksum::of_bytes(group[0]))).take(length);
+        let mut asked = vec![Value::Int(table.0), Value::Int(i64::from(column.0))];
+        asked.extend(hashes.map(Value::Int));
+        let list: Vec<String> = (3..3 + length).map(|number| format!("${number}")).collect();
+        let sql = format!(
+            "SELECT id, checksum, value FROM atsdb_map WHERE table_id = $1 AND column_id = $2 AND hash IN ({})",
+            list.join(", ")
+        );
+        for mut row in connection.query(&sql, &asked)? {
+            let (index, checksum, value) = (row.number::<u32>(0)?, row.int(1)?, row.bytes(2)?);
+            let Some(value) = wanted.get(value.as_slice()) else { continue };
+            if checksum != checksum::of_string(table, column, index, value) {
+                return Err(damaged(table, column, index).into());
+            }
+            known.insert(value, index);
+        }
+    }
+    Ok(())
+}
+
+fn damaged(table: TableId, column: ColumnId, index: u32) -> Error {
+    let place = format!("the dictionary of column {} of table {}", column.0, table.0);
+    Error::corrupt(format!("{place}: string {index} is damaged"))
+        .with_hint("run verify to find what is affected, and restore that from a backup")
+}
+
+/// The dictionary from an index on.
+pub(crate) fn read(
+    connection: &mut dyn Connection,
+    table: TableId,
+    column: ColumnId,
+    first: u32,
+) -> Attempt<Vec<Vec<u8>>> {
+    let sql = "SELECT id, checksum, value FROM atsdb_map
+               WHERE table_id = $1 AND column_id = $2 AND id >= $3 ORDER BY id";
+    let place = [table.0.into(), i64::from(column.0).into(), i64::from(first).into()];
+    let mut values = Vec::new();
+    for mut row in connection.query(sql, &place)? {
+        let (id, checksum, value) = (row.number::<u32>(0)?, row.int(1)?, row.bytes(2)?);
+        if u64::from(id) != u64::from(first) + values.len() as u64 {
+            let place = format!("the dictionary of column {} of table {}", column.0, table.0);
+            return Err(Error::corrupt(format!("{place} has a hole before index {id}")).into());
+        }
+        if checksum != checksum::of_string(table, column, id, &value) {
+            return Err(damaged(table, column, id).into());
+        }
+        values.push(value);
+    }
+    Ok(values)
+}

@@ -1,0 +1,169 @@
+//! The parts that pages are cut into: writing, reading and deleting them. The parts of fresh chunks, which soon go, lie in
+//! another table than those of sealed ones, which stay: so neither leaves holes among the other.
+
+use crate::connection::{Connection, Server, Value};
+use crate::directory::{Directory, Place};
+use crate::error::Attempt;
+use crate::insert;
+use atsdb_core::{ColumnId, Error};
+
+/// How many ranges one question asks for.
+const RANGES_TOGETHER: usize = 16;
+
+/// The table of the parts of fresh or sealed chunks.
+pub(crate) fn table(sealed: bool) -> &'static str {
+    if sealed { "atsdb_sealed" } else { "atsdb_fresh" }
+}
+
+/// Writes parts as they fill, several with one statement.
+pub(crate) struct Writer<'a> {
+    connection: &'a mut dyn Connection,
+    part_bytes: usize,
+    together: usize,
+    sealed: bool,
+    full: Vec<(i64, i64, Vec<u8>)>,
+}
+
+impl<'a> Writer<'a> {
+    /// Of fresh or of sealed chunks.
+    pub(crate) fn new(connection: &'a mut dyn Connection, server: &dyn Server, sealed: bool) -> Self {
+        let (part_bytes, together) = (server.part_bytes() as usize, server.parts_per_statement().max(1));
+        Self { connection, part_bytes, together, sealed, full: Vec::new() }
+    }
+
+    /// Writes pages under a payload number, from a part on.
+    pub(crate) fn write<'p>(
+        &mut self,
+        payload: i64,
+        first_part: i64,
+        pages: impl Iterator<Item = &'p [u8]>,
+    ) -> Attempt<()> {
+        let mut part = first_part;
+        let mut open = Vec::new();
+        for mut page in pages {
+            while !page.is_empty() {
+                let (now, later) = page.split_at(page.len().min(self.part_bytes - open.len()));
+                open.extend_from_slice(now);
+                page = later;
+                if open.len() == self.part_bytes {
+                    self.push(payload, part, std::mem::take(&mut open))?;
+                    part += 1;
+                }
+            }
+        }
+        if open.is_empty() { Ok(()) } else { self.push(payload, part, open) }
+    }
+
+    fn push(&mut self, payload: i64, part: i64, bytes: Vec<u8>) -> Attempt<()> {
+        self.full.push((payload, part, bytes));
+        if self.full.len() < self.together { Ok(()) } else { self.flush() }
+    }
+
+    /// Sends what is left.
+    pub(crate) fn flush(&mut self) -> Attempt<()> {
+        let mut values: Vec<Value<'_>> = Vec::with_capacity(self.full.len() * 3);
+        for (payload, part, bytes) in &self.full {
+            values.extend([Value::Int(*payload), Value::Int(*part), Value::Bytes(bytes)]);
+        }
+        let into = format!("{} (payload, part, bytes)", table(self.sealed));
+        insert::rows(self.connection, &into, &values, self.together)?;
+        self.full.clear();
+        Ok(())
+    }
+}
+
+/// The pages of some columns; `chunk` is what an error names.
+pub(crate) fn read(
+    connection: &mut dyn Connection,
+    server: &dyn Server,
+    (payload, sealed): (i64, bool),
+    directory: &Directory,
+    (chunk, columns): (i64, &[ColumnId]),
+) -> Attempt<Vec<Vec<u8>>> {
+    let missing = |column: ColumnId| {
+        let message = format!("the page of column {} of chunk {chunk} is missing", column.0);
+        Error::corrupt(message).with_hint("run verify to find what is affected, and restore that from a backup")
+    };
+    let find = |column: &ColumnId| directory.find(*column).ok_or_else(|| missing(*column));
+    let places = columns.iter().map(find).collect::<Result<Vec<Place>, Error>>()?;
+    // Neighbours are read as one range.
+    let mut wanted = places.clone();
+    wanted.sort_unstable_by_key(|place| place.first);
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for place in wanted.iter().filter(|place| place.byte_count > 0) {
+        match ranges.last_mut() {
+            Some((_, end)) if place.first <= *end => *end = (*end).max(place.end()),
+            _ => ranges.push((place.first, place.end())),
+        }
+    }
+    let mut found: Vec<(u64, Vec<u8>)> = Vec::with_capacity(ranges.len());
+    for group in ranges.chunks(RANGES_TOGETHER) {
+        read_ranges(connection, server, (payload, sealed), group, &mut found)?;
+    }
+    let cut = |place: Place| {
+        let range =
+            found.iter().find(|(first, bytes)| *first <= place.first && place.end() <= *first + bytes.len() as u64);
+        match range {
+            _ if place.byte_count == 0 => Ok(Vec::new()),
+            Some((first, bytes)) => Ok(bytes[(place.first - first) as usize..(place.end() - first) as usize].to_vec()),
+            None => Err(missing(place.column).into()),
+        }
+    };
+    places.into_iter().map(cut).collect()
+}
+
+/// Asks for ranges of the stream, of the first and the last part only what lies in them. A range that is not whole comes
+/// back short.
+fn read_ranges(
+    connection: &mut dyn Connection,
+    server: &dyn Server,
+    (payload, sealed): (i64, bool),
+    ranges: &[(u64, u64)],
+    found: &mut Vec<(u64, Vec<u8>)>,
+) -> Attempt<()> {
+    let part_bytes = server.part_bytes() as i64;
+    let mut values = vec![Value::Int(payload)];
+    let mut arms = Vec::with_capacity(ranges.len());
+    for (position, (first, end)) in ranges.iter().enumerate() {
+        let (first, end) = (*first as i64, *end as i64);
+        let numbers = [first, end, first / part_bytes, (end - 1) / part_bytes].map(Value::Int);
+        let [a, b, c, d] = std::array::from_fn(|offset| format!("${}", values.len() + 1 + offset));
+        values.extend(numbers);
+        let from = format!("greatest({a} - part * {part_bytes}, 0)");
+        let bytes = server.substring(
+            "bytes",
+            &format!("{from} + 1"),
+            &format!("least({b} - part * {part_bytes}, {part_bytes}) - {from}"),
+        );
+        let range = server.integer(&position.to_string());
+        arms.push(format!(
+            "SELECT {range}, part, {bytes} FROM {} WHERE payload = $1 AND part BETWEEN {c} AND {d}",
+            table(sealed)
+        ));
+    }
+    let mut rows = connection.query(&arms.join(" UNION ALL "), &values)?;
+    let mut parts = rows
+        .iter_mut()
+        .map(|row| Ok((row.number::<usize>(0)?, row.int(1)?, row.bytes(2)?)))
+        .collect::<Attempt<Vec<_>>>()?;
+    parts.sort_unstable_by_key(|(range, part, _)| (*range, *part));
+    let mut parts = parts.into_iter().peekable();
+    for (position, (first, _)) in ranges.iter().enumerate() {
+        let (mut bytes, mut next) = (Vec::new(), *first as i64 / part_bytes);
+        while let Some((_, part, piece)) = parts.next_if(|(range, ..)| *range == position) {
+            // Behind a hole nothing is where it belongs.
+            if part == next {
+                next += 1;
+                if bytes.is_empty() { bytes = piece } else { bytes.extend_from_slice(&piece) }
+            }
+        }
+        found.push((*first, bytes));
+    }
+    Ok(())
+}
+
+/// Deletes all that lies under a payload number.
+pub(crate) fn delete(connection: &mut dyn Connection, payload: i64, sealed: bool) -> Attempt<()> {
+    connection.execute(&format!("DELETE FROM {} WHERE payload = $1", table(sealed)), &[payload.into()])?;
+    Ok(())
+}

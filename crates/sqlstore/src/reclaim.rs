@@ -1,0 +1,140 @@
+//! Reclaiming: deleting what nobody can see any more. What a snapshot still sees the server keeps for it.
+
+use crate::connection::{Connection, Server};
+use crate::error::Attempt;
+use crate::pool::Pool;
+use crate::{pages, stage};
+use atsdb_core::StageId;
+use atsdb_core::limits::{BATCH_MEMORY_MS, STAGE_IDLE_MS_MAX};
+use atsdb_core::store::Reclaimed;
+
+/// What a small row (a batch name, a string of a dictionary) is taken to occupy with its index, in bytes.
+const SMALL_ROW_BYTES: u64 = 128;
+
+/// One step.
+pub(crate) fn reclaim(pool: &Pool, byte_budget: u64, now_ms: i64) -> Attempt<Reclaimed> {
+    if !pool.read(|connection| has_garbage(connection, now_ms))? {
+        return Ok(Reclaimed::default());
+    }
+    let byte_count = pool.transaction(|connection| {
+        // One at a time: the others wait for this row.
+        connection.query("SELECT last FROM atsdb_number WHERE name = 'reclaim' FOR UPDATE", &[])?;
+        delete(connection, pool.server(), byte_budget.max(1), now_ms)
+    })?;
+    let more = pool.read(|connection| has_garbage(connection, now_ms))?;
+    if !more {
+        pool.outside(|connection| {
+            // Connections that were not heard of for a day have no transaction whose outcome anybody waits for.
+            connection.execute("DELETE FROM atsdb_writer WHERE touched_ms < $1", &[stage_cutoff(now_ms).into()])?;
+            pool.server().vacuum(connection)
+        })?;
+    }
+    Ok(Reclaimed { byte_count, more })
+}
+
+fn has_garbage(connection: &mut dyn Connection, now_ms: i64) -> Attempt<bool> {
+    let sql = "SELECT 1 FROM atsdb_number WHERE name = 'reclaim' AND (EXISTS (SELECT 1 FROM atsdb_garbage)
+                   OR EXISTS (SELECT 1 FROM atsdb_dropped)
+                   OR EXISTS (SELECT 1 FROM atsdb_stage WHERE touched_ms < $1)
+                   OR EXISTS (SELECT 1 FROM atsdb_batch WHERE committed_ms < $2))";
+    connection.exists(sql, &[stage_cutoff(now_ms).into(), batch_cutoff(now_ms).into()])
+}
+
+fn stage_cutoff(now_ms: i64) -> i64 {
+    now_ms.saturating_sub(STAGE_IDLE_MS_MAX)
+}
+
+fn batch_cutoff(now_ms: i64) -> i64 {
+    now_ms.saturating_sub(BATCH_MEMORY_MS)
+}
+
+/// Deletes rows until about the budget is spent; at least something each time. Gives the bytes of pages deleted.
+fn delete(connection: &mut dyn Connection, server: &dyn Server, byte_budget: u64, now_ms: i64) -> Attempt<u64> {
+    let idle = connection.query("SELECT id FROM atsdb_stage WHERE touched_ms < $1", &[stage_cutoff(now_ms).into()])?;
+    for row in idle {
+        abandon_idle(connection, StageId(row.int(0)?), now_ms)?;
+    }
+
+    let freed = delete_pages(connection, server, byte_budget)?;
+    let mut left = byte_budget.saturating_sub(freed);
+    if left > 0 {
+        left = left.saturating_sub(delete_batches(connection, left, now_ms)? * SMALL_ROW_BYTES);
+    }
+    if left > 0 {
+        delete_dictionary(connection, left)?;
+    }
+    Ok(freed)
+}
+
+/// Gives a stage up, unless it was touched while this waited for it.
+fn abandon_idle(connection: &mut dyn Connection, stage: StageId, now_ms: i64) -> Attempt<()> {
+    let sql = "SELECT 1 FROM atsdb_stage WHERE id = $1 AND touched_ms < $2 FOR UPDATE";
+    match connection.exists(sql, &[stage.0.into(), stage_cutoff(now_ms).into()])? {
+        true => stage::abandon(connection, stage),
+        false => Ok(()),
+    }
+}
+
+/// Deletes parts of removed chunks; gives their bytes.
+fn delete_pages(connection: &mut dyn Connection, server: &dyn Server, byte_budget: u64) -> Attempt<u64> {
+    let mut freed = 0;
+    let next = "SELECT payload, sealed, byte_count FROM atsdb_garbage ORDER BY payload LIMIT 1";
+    while let Some(row) = connection.query_first(next, &[])? {
+        let (payload, sealed, byte_count) = (row.int(0)?, row.int(1)? != 0, row.number::<u64>(2)?);
+        let (table, left) = (pages::table(sealed), byte_budget - freed);
+        if byte_count > left {
+            // From the end, so that what is left still begins with part 0.
+            let part_count = left.div_ceil(server.part_bytes()).max(1) as i64;
+            let last = format!("SELECT max(part) FROM {table} WHERE payload = $1 HAVING max(part) IS NOT NULL");
+            let last = connection.query_first(&last, &[payload.into()])?.map(|row| row.int(0)).transpose()?;
+            if let Some(last) = last.filter(|last| *last >= part_count) {
+                let sql = format!("DELETE FROM {table} WHERE payload = $1 AND part > $2");
+                connection.execute(&sql, &[payload.into(), (last - part_count).into()])?;
+                let bytes = part_count * server.part_bytes() as i64;
+                let sql = "UPDATE atsdb_garbage SET byte_count = greatest(byte_count - $1, 1) WHERE payload = $2";
+                connection.execute(sql, &[bytes.into(), payload.into()])?;
+                return Ok(freed + left);
+            }
+        }
+        pages::delete(connection, payload, sealed)?;
+        connection.execute("DELETE FROM atsdb_garbage WHERE payload = $1", &[payload.into()])?;
+        freed += byte_count.max(1);
+        if freed >= byte_budget {
+            break;
+        }
+    }
+    Ok(freed.min(byte_budget))
+}
+
+/// Deletes old batch names, oldest first; says how many at least.
+fn delete_batches(connection: &mut dyn Connection, left: u64, now_ms: i64) -> Attempt<u64> {
+    let limit = row_limit(left);
+    let sql = "SELECT committed_ms FROM atsdb_batch WHERE committed_ms < $1 ORDER BY committed_ms LIMIT 1 OFFSET $2";
+    let cutoff = batch_cutoff(now_ms);
+    let last = connection.query_first(sql, &[cutoff.into(), limit.into()])?.map(|row| row.int(0)).transpose()?;
+    let sql = "DELETE FROM atsdb_batch WHERE committed_ms <= $1";
+    connection.execute(sql, &[last.unwrap_or(cutoff.saturating_sub(1)).into()])
+}
+
+/// Deletes strings of a table that is gone, the last ones first.
+fn delete_dictionary(connection: &mut dyn Connection, left: u64) -> Attempt<()> {
+    let Some(row) = connection.query_first("SELECT table_id FROM atsdb_dropped ORDER BY table_id LIMIT 1", &[])? else {
+        return Ok(());
+    };
+    let table = row.int(0)?;
+    let last = "SELECT column_id, id FROM atsdb_map WHERE table_id = $1 ORDER BY column_id DESC, id DESC LIMIT 1";
+    match connection.query_first(last, &[table.into()])? {
+        Some(row) => {
+            let sql = "DELETE FROM atsdb_map WHERE table_id = $1 AND column_id = $2 AND id > $3";
+            connection.execute(sql, &[table.into(), row.int(0)?.into(), (row.int(1)? - row_limit(left)).into()])?;
+        }
+        None => {
+            connection.execute("DELETE FROM atsdb_dropped WHERE table_id = $1", &[table.into()])?;
+        }
+    }
+    Ok(())
+}
+
+fn row_limit(left: u64) -> i64 {
+    (left / SMALL_ROW_BYTES).clamp(1, 1 << 20) as i64
+}

@@ -1,0 +1,50 @@
+//! Changing the definitions of tables.
+
+use crate::connection::{Connection, Value};
+use crate::error::Attempt;
+use crate::{checksum, table};
+use atsdb_core::name::name_key;
+use atsdb_core::{Error, ErrorKind, Redefinition, TableDefinition, TableId};
+use std::collections::BTreeMap;
+
+/// Gives visible tables their new definitions. Names may be exchanged: what counts is who has which in the end.
+pub(crate) fn redefine(connection: &mut dyn Connection, redefinitions: &[Redefinition]) -> Attempt<()> {
+    let mut last: BTreeMap<TableId, &TableDefinition> = BTreeMap::new();
+    for Redefinition { table, from, to } in redefinitions {
+        to.check()?;
+        let same = match last.get(table) {
+            Some(definition) => *definition == from,
+            None => table::definition(connection, *table)? == *from,
+        };
+        if !same {
+            let message = format!("table {} was changed by another writer", from.name);
+            return Err(Error::new(ErrorKind::Conflict, message).into());
+        }
+        last.insert(*table, to);
+    }
+    // All names are free before the first is taken. No name holds a control character.
+    for table in last.keys() {
+        let free = format!("\u{1}{}", table.0);
+        connection
+            .execute("UPDATE atsdb_table SET name_key = $1 WHERE id = $2", &[free.as_str().into(), table.0.into()])?;
+    }
+    last.into_iter().try_for_each(|(table, definition)| write(connection, table, definition))
+}
+
+fn write(connection: &mut dyn Connection, table: TableId, definition: &TableDefinition) -> Attempt<()> {
+    let key = name_key(&definition.name);
+    if connection.exists("SELECT 1 FROM atsdb_table WHERE stage = 0 AND name_key = $1", &[key.as_str().into()])? {
+        return Err(table::exists(&definition.name).into());
+    }
+    let json = table::json(definition)?;
+    let values: [Value<'_>; 5] = [
+        definition.name.as_str().into(),
+        key.as_str().into(),
+        json.as_str().into(),
+        checksum::of_definition(table, &json).into(),
+        table.0.into(),
+    ];
+    let sql = "UPDATE atsdb_table SET name = $1, name_key = $2, definition = $3, checksum = $4 WHERE id = $5";
+    connection.execute(sql, &values)?;
+    Ok(())
+}

@@ -1,0 +1,39 @@
+//! What the store and its tables occupy.
+
+use crate::connection::{Connection, Server};
+use crate::error::Attempt;
+use atsdb_core::TableId;
+use atsdb_core::store::StoreSize;
+use std::collections::BTreeMap;
+
+/// Sizes as of the connection's transaction.
+///
+/// Servers keep the room of deleted rows for rows to come, some until long after, and count their tables only now and
+/// then. So what the tables of pages occupy is what the server says, but within a tenth above what lies in them.
+pub(crate) fn size(connection: &mut dyn Connection, server: &dyn Server) -> Attempt<StoreSize> {
+    let mut tables: BTreeMap<i64, u64> = BTreeMap::new();
+    let sum = |of: &str| server.integer(&format!("sum({of})"));
+    for sql in [
+        "SELECT id, id - id FROM atsdb_table WHERE stage = 0".to_owned(),
+        format!(
+            "SELECT table_id, {} FROM atsdb_chunk WHERE stage = 0 GROUP BY table_id",
+            sum("byte_count + octet_length(descriptor)")
+        ),
+        format!(
+            "SELECT table_id, {} FROM atsdb_map
+             WHERE table_id IN (SELECT id FROM atsdb_table WHERE stage = 0) GROUP BY table_id",
+            sum("octet_length(value)")
+        ),
+    ] {
+        for row in connection.query(&sql, &[])? {
+            *tables.entry(row.int(0)?).or_default() += row.number::<u64>(1)?;
+        }
+    }
+    let lying = format!("SELECT {} FROM atsdb_chunk HAVING count(*) > 0", sum("byte_count"));
+    let lying = connection.query_first(&lying, &[])?.map(|row| row.number::<u64>(0)).transpose()?.unwrap_or(0);
+    let (pages, others) = server.occupied(connection)?;
+    let held: u64 = tables.values().sum();
+    let total = (pages.clamp(lying, lying + lying / 10) + others).max(held);
+    let tables = tables.into_iter().map(|(id, byte_count)| (TableId(id), byte_count)).collect();
+    Ok(StoreSize { total, tables })
+}

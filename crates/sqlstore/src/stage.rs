@@ -1,0 +1,105 @@
+//! Stages: chunks and tables that wait for their commit. Whoever changes one holds its row.
+
+use crate::chunk_write::{self, Payloads};
+use crate::connection::{Connection, Server};
+use crate::error::Attempt;
+use crate::numbers::{self, ChangeLock};
+use crate::table;
+use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, StageId, TableId};
+
+/// Opens a stage.
+pub(crate) fn open(connection: &mut dyn Connection, now_ms: i64) -> Attempt<StageId> {
+    let id = numbers::next(connection, "stage")?;
+    connection.execute("INSERT INTO atsdb_stage (id, touched_ms) VALUES ($1, $2)", &[id.into(), now_ms.into()])?;
+    Ok(StageId(id))
+}
+
+/// Refuses a stage that is not open.
+pub(crate) fn require(connection: &mut dyn Connection, stage: StageId) -> Attempt<()> {
+    found(connection.exists("SELECT 1 FROM atsdb_stage WHERE id = $1", &[stage.0.into()])?, stage)
+}
+
+/// The same, and holds it until the transaction ends.
+pub(crate) fn lock(connection: &mut dyn Connection, stage: StageId) -> Attempt<()> {
+    found(connection.exists("SELECT 1 FROM atsdb_stage WHERE id = $1 FOR UPDATE", &[stage.0.into()])?, stage)
+}
+
+fn found(found: bool, stage: StageId) -> Attempt<()> {
+    if found { Ok(()) } else { Err(missing(stage).into()) }
+}
+
+fn missing(stage: StageId) -> Error {
+    Error::not_found(format!("stage {} is not open; it was committed, abandoned or idle for too long", stage.0))
+        .with_hint("write the batch again")
+}
+
+/// Writes chunks into a stage.
+pub(crate) fn write(
+    connection: &mut dyn Connection,
+    server: &dyn Server,
+    stage: StageId,
+    chunks: &[NewChunk],
+    payloads: &Payloads,
+    now_ms: i64,
+) -> Attempt<()> {
+    chunk_write::insert_pages(connection, server, chunks, payloads)?;
+    let sql = "UPDATE atsdb_stage SET touched_ms = greatest(touched_ms, $1) WHERE id = $2";
+    found(connection.execute(sql, &[now_ms.into(), stage.0.into()])? > 0, stage)?;
+    chunk_write::insert(connection, chunks, payloads, payloads.first(), Some(stage))
+}
+
+/// Makes a stage's tables and chunks visible and ends it.
+pub(crate) fn publish(lock: &mut ChangeLock<'_>, stage: StageId) -> Attempt<()> {
+    self::lock(lock.connection, stage)?;
+    let number = [stage.0.into()];
+    let dropped = "SELECT table_id FROM atsdb_chunk WHERE stage = $1 AND table_id NOT IN
+                   (SELECT id FROM atsdb_table WHERE stage = 0 OR stage = $1) LIMIT 1";
+    if let Some(row) = lock.connection.query_first(dropped, &number)? {
+        return Err(table::missing(TableId(row.int(0)?)).into());
+    }
+    let taken = "SELECT name FROM atsdb_table WHERE stage = $1 AND name_key IN
+                 (SELECT name_key FROM atsdb_table WHERE stage = 0) LIMIT 1";
+    if let Some(mut row) = lock.connection.query_first(taken, &number)? {
+        return Err(table::exists(&row.text(0)?).into());
+    }
+    lock.connection.execute("UPDATE atsdb_table SET stage = 0 WHERE stage = $1", &number)?;
+    chunk_write::publish(lock, stage)?;
+    lock.connection.execute("DELETE FROM atsdb_stage WHERE id = $1", &number)?;
+    Ok(())
+}
+
+/// Takes chunks out of a stage; what they wrote waits for `reclaim`.
+pub(crate) fn take_chunks(connection: &mut dyn Connection, stage: StageId, chunks: &[ChunkId]) -> Attempt<()> {
+    lock(connection, stage)?;
+    for chunk in chunks {
+        if chunk_write::discard(connection, "stage = $1 AND id = $2", &[stage.0.into(), chunk.0.into()])? == 0 {
+            let message = format!("chunk {} is not in stage {}", chunk.0, stage.0);
+            return Err(Error::new(ErrorKind::Conflict, message).into());
+        }
+    }
+    Ok(())
+}
+
+/// Takes a table out of a stage, with its chunks; its mappings and pages wait for `reclaim`.
+pub(crate) fn take_table(connection: &mut dyn Connection, stage: StageId, table: TableId) -> Attempt<()> {
+    lock(connection, stage)?;
+    let both = [stage.0.into(), table.0.into()];
+    if connection.execute("DELETE FROM atsdb_table WHERE stage = $1 AND id = $2", &both)? == 0 {
+        let message = format!("there is no table number {} in stage {}", table.0, stage.0);
+        return Err(Error::not_found(message).into());
+    }
+    table::note_dropped(connection, table)?;
+    chunk_write::discard(connection, "stage = $1 AND table_id = $2", &both)?;
+    Ok(())
+}
+
+/// Gives a stage up; what it wrote waits for `reclaim`.
+pub(crate) fn abandon(connection: &mut dyn Connection, stage: StageId) -> Attempt<()> {
+    let number = [stage.0.into()];
+    if connection.execute("DELETE FROM atsdb_stage WHERE id = $1", &number)? > 0 {
+        chunk_write::discard(connection, "stage = $1", &number)?;
+        connection.execute("INSERT INTO atsdb_dropped SELECT id FROM atsdb_table WHERE stage = $1", &number)?;
+        connection.execute("DELETE FROM atsdb_table WHERE stage = $1", &number)?;
+    }
+    Ok(())
+}

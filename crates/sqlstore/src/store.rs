@@ -1,0 +1,184 @@
+//! The store itself: which module does what, in which kind of transaction.
+
+use crate::chunk_write::{self, Payloads};
+use crate::connection::{Connection, Server};
+use crate::error::{Attempt, Failure};
+use crate::numbers::{ChangeLock, PayloadNumbers};
+use crate::pool::Pool;
+use crate::snapshot::ServerSnapshot;
+use crate::{commit, lease, mapping, reclaim, size, stage, table, verify};
+use atsdb_core::store::{Finding, Reclaimed, StoreSize};
+use atsdb_core::{
+    Change, ChunkId, ColumnId, Durability, Error, ErrorKind, NewChunk, Outcome, Result, Snapshot, StageId, Store,
+    Table, TableDefinition, TableId,
+};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a store on a server is opened.
+#[derive(Debug, Clone)]
+pub struct ServerOptions {
+    /// What an acknowledged commit has to survive. A server that promises less is warned about.
+    pub durability: Durability,
+    /// Whether a database without a store gets one.
+    pub create: bool,
+    /// Whether writing is refused.
+    pub read_only: bool,
+    /// How long a writer waits for other writers, or for a server that is away.
+    pub busy_timeout: Duration,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        let busy_timeout = Duration::from_secs(60);
+        Self { durability: Durability::Full, create: true, read_only: false, busy_timeout }
+    }
+}
+
+/// A store on a server, whose tables are there.
+#[derive(Debug)]
+pub struct ServerStore {
+    uid: [u8; 16],
+    read_only: bool,
+    pool: Arc<Pool>,
+    payloads: PayloadNumbers,
+}
+
+impl ServerStore {
+    /// The store of a server that was checked.
+    pub fn new(server: Box<dyn Server>, uid: [u8; 16], options: &ServerOptions) -> Self {
+        let pool = Arc::new(Pool::new(server, options.busy_timeout));
+        Self { uid, read_only: options.read_only, pool, payloads: PayloadNumbers::default() }
+    }
+
+    fn write<T>(&self, work: impl FnOnce() -> Attempt<T>) -> Result<T> {
+        if self.read_only {
+            let message = format!("the store {} is open for reading only", self.pool.server().place());
+            return Err(Error::new(ErrorKind::ReadOnly, message).with_hint("open it without read_only"));
+        }
+        work().map_err(Failure::into_error)
+    }
+
+    fn transaction<T>(&self, work: impl FnMut(&mut dyn Connection) -> Attempt<T>) -> Result<T> {
+        self.write(|| self.pool.transaction(work))
+    }
+
+    fn open_snapshot(&self, stage: Option<StageId>) -> Result<Box<dyn Snapshot>> {
+        Ok(Box::new(ServerSnapshot::new(Arc::clone(&self.pool), stage)?))
+    }
+}
+
+/// Does the work under the lock under which everything changes that is visible.
+fn locked<T>(connection: &mut dyn Connection, work: impl FnOnce(&mut dyn Connection) -> Attempt<T>) -> Attempt<T> {
+    let lock = ChangeLock::take(connection)?;
+    let done = work(&mut *lock.connection)?;
+    lock.note()?;
+    Ok(done)
+}
+
+impl Store for ServerStore {
+    fn url(&self) -> &str {
+        self.pool.server().place()
+    }
+
+    fn uid(&self) -> [u8; 16] {
+        self.uid
+    }
+
+    fn durability(&self) -> Durability {
+        self.pool.server().durability()
+    }
+
+    fn create_table(&self, definition: &TableDefinition, stage: Option<StageId>) -> Result<Table> {
+        definition.check()?;
+        match stage {
+            Some(_) => self.transaction(|connection| table::create(connection, definition, stage)),
+            None => self
+                .transaction(|connection| locked(connection, |connection| table::create(connection, definition, None))),
+        }
+    }
+
+    fn drop_table(&self, table: TableId) -> Result<()> {
+        self.transaction(|connection| locked(connection, |connection| table::drop(connection, table)))
+    }
+
+    fn map_values(&self, table: TableId, column: ColumnId, capacity: u64, values: &[&[u8]]) -> Result<Vec<u32>> {
+        self.write(|| mapping::map_values(&self.pool, (table, column), capacity, values))
+    }
+
+    fn open_stage(&self, now_ms: i64) -> Result<StageId> {
+        self.pool.set_now(now_ms);
+        self.transaction(|connection| stage::open(connection, now_ms))
+    }
+
+    fn stage(&self, stage: StageId, chunks: Vec<NewChunk>, now_ms: i64) -> Result<()> {
+        chunks.iter().try_for_each(chunk_write::check)?;
+        self.pool.set_now(now_ms);
+        self.write(|| {
+            let payloads = Payloads::new(self.payloads.take(&self.pool, chunks.len())?);
+            self.pool.transaction(|connection| {
+                stage::write(connection, self.pool.server(), stage, &chunks, &payloads, now_ms)
+            })
+        })
+    }
+
+    fn stage_snapshot(&self, stage: StageId) -> Result<Box<dyn Snapshot>> {
+        self.open_snapshot(Some(stage))
+    }
+
+    fn unstage(&self, stage: StageId, chunks: &[ChunkId]) -> Result<()> {
+        self.transaction(|connection| stage::take_chunks(connection, stage, chunks))
+    }
+
+    fn unstage_table(&self, stage: StageId, table: TableId) -> Result<()> {
+        self.transaction(|connection| stage::take_table(connection, stage, table))
+    }
+
+    fn abandon_stage(&self, stage: StageId) -> Result<()> {
+        self.transaction(|connection| stage::abandon(connection, stage))
+    }
+
+    fn commit(&self, changes: Vec<Change>, now_ms: i64) -> Result<Vec<Result<Outcome>>> {
+        if changes.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.pool.set_now(now_ms);
+        self.write(|| {
+            let count = changes.iter().map(|change| change.add.len()).sum();
+            let payloads = Payloads::new(self.payloads.take(&self.pool, count)?);
+            let done = self
+                .pool
+                .transaction(|connection| commit::commit(connection, self.pool.server(), &changes, &payloads, now_ms));
+            match done {
+                Err(Failure::Refused(error)) if changes.len() == 1 => Ok(vec![Err(error)]),
+                done => done,
+            }
+        })
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
+        self.open_snapshot(None)
+    }
+
+    fn acquire_lease(&self, name: &str, holder: &str, now_ms: i64, ttl_ms: i64) -> Result<bool> {
+        self.pool.set_now(now_ms);
+        self.write(|| lease::acquire(&self.pool, name, holder, now_ms, ttl_ms))
+    }
+
+    fn release_lease(&self, name: &str, holder: &str) -> Result<()> {
+        self.transaction(|connection| lease::release(connection, name, holder))
+    }
+
+    fn reclaim(&self, byte_budget: u64, now_ms: i64) -> Result<Reclaimed> {
+        self.write(|| reclaim::reclaim(&self.pool, byte_budget, now_ms))
+    }
+
+    fn size(&self) -> Result<StoreSize> {
+        self.pool.read(|connection| size::size(connection, self.pool.server())).map_err(Failure::into_error)
+    }
+
+    fn verify(&self) -> Result<Vec<Finding>> {
+        let verified = self.pool.read(|connection| Ok(verify::verify(connection, self.pool.server())));
+        verified.map_err(Failure::into_error)
+    }
+}

@@ -1,0 +1,192 @@
+//! The URL of a store on a server: `scheme://user:password@host:port/database?option=value`.
+
+use atsdb_core::{Error, Result};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A password. It does not show in messages.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// This password.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The password itself, for the client alone.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// A server and a database there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerUrl {
+    scheme: String,
+    /// Who connects.
+    pub user: Option<String>,
+    /// With which password.
+    pub password: Option<Secret>,
+    /// The server's name or address; empty where an option names a socket.
+    pub host: String,
+    /// Where it listens.
+    pub port: Option<u16>,
+    /// The database.
+    pub database: String,
+    /// What follows the question mark.
+    pub options: BTreeMap<String, String>,
+}
+
+impl ServerUrl {
+    /// Takes a URL apart. `known` are the options that the server's store has. No error tells the password.
+    pub fn parse(url: &str, known: &[&str]) -> Result<Self> {
+        let refuse = |what: &str| {
+            Err(Error::usage(format!("the store's URL {what}")).with_hint(
+                "write scheme://user@host:port/database, and % with two hexadecimal digits for what is special",
+            ))
+        };
+        let Some((scheme, rest)) = url.split_once("://") else { return refuse("has no ://") };
+        let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let (login, address) =
+            authority.rsplit_once('@').map_or((None, authority), |(login, rest)| (Some(login), rest));
+        let (user, password) = match login.map(|login| login.split_once(':').unwrap_or((login, ""))) {
+            None => ("", ""),
+            Some(login) => login,
+        };
+        let (host, port) = match address.rsplit_once(':') {
+            Some((host, port)) if !port.contains(']') => (host, port),
+            _ => (address, ""),
+        };
+        let port = match port {
+            "" => None,
+            port => match port.parse::<u16>() {
+                Ok(port) if port > 0 => Some(port),
+                _ => return refuse("has a port that is no number from 1 to 65535"),
+            },
+        };
+        let decoded = [user, password, host.trim_start_matches('[').trim_end_matches(']'), database].map(decode);
+        let [Some(user), Some(password), Some(host), Some(database)] = decoded else {
+            return refuse("has a % without two hexadecimal digits");
+        };
+        if database.is_empty() || database.contains('/') {
+            return refuse("names no database");
+        }
+        let mut given = BTreeMap::new();
+        for option in options.split('&').filter(|option| !option.is_empty()) {
+            let (name, value) = option.split_once('=').unwrap_or((option, ""));
+            if !known.contains(&name) {
+                let message = format!("the store's URL has the unknown option {name:.40}");
+                return Err(Error::usage(message).with_hint(format!("options are {}", known.join(", "))));
+            }
+            let Some(value) = decode(value) else { return refuse("has a % without two hexadecimal digits") };
+            given.insert(name.to_owned(), value);
+        }
+        let some = |text: String| Some(text).filter(|text| !text.is_empty());
+        Ok(Self {
+            scheme: scheme.to_ascii_lowercase(),
+            user: some(user),
+            password: some(password).map(Secret::new),
+            host,
+            port,
+            database,
+            options: given,
+        })
+    }
+
+    /// The URL without the password: for messages.
+    pub fn shown(&self) -> String {
+        let mut shown = format!("{}://", self.scheme);
+        if let Some(user) = &self.user {
+            shown.push_str(&format!("{}@", encode(user)));
+        }
+        match self.host.contains(':') {
+            true => shown.push_str(&format!("[{}]", self.host)),
+            false => shown.push_str(&encode(&self.host)),
+        }
+        if let Some(port) = self.port {
+            shown.push_str(&format!(":{port}"));
+        }
+        shown.push_str(&format!("/{}", encode(&self.database)));
+        for (position, (name, value)) in self.options.iter().enumerate() {
+            shown.push_str(&format!("{}{name}={}", if position == 0 { '?' } else { '&' }, encode(value)));
+        }
+        shown
+    }
+
+    /// Whether the server is on this machine, so that nobody reads what goes to it.
+    pub fn is_local(&self) -> bool {
+        self.host.is_empty()
+            || self.host == "localhost"
+            || self.host.starts_with('/')
+            || self.host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    }
+}
+
+fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        match first {
+            b'%' => {
+                let digits = std::str::from_utf8(rest.get(..2)?).ok()?;
+                bytes.push(u8::from_str_radix(digits, 16).ok()?);
+                rest = &rest[2..];
+            }
+            other => bytes.push(*other),
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn encode(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' => encoded.push(char::from(byte)),
+            other => encoded.push_str(&format!("%{other:02X}")),
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_taken_apart_and_shown_without_its_password() {
+        let url =
+            ServerUrl::parse("PostgreSQL://me:p%40ss%2Fword@db.example:5433/air%20q?sslmode=require", &["sslmode"]);
+        let url = url.unwrap();
+        assert_eq!((url.user.as_deref(), url.password.as_ref().unwrap().reveal()), (Some("me"), "p@ss/word"));
+        assert_eq!((url.host.as_str(), url.port, url.database.as_str()), ("db.example", Some(5433), "air q"));
+        assert_eq!(url.shown(), "postgresql://me@db.example:5433/air%20q?sslmode=require");
+        assert!(!format!("{url:?}").contains("p@ss"));
+        let bare = ServerUrl::parse("mysql://[::1]/air", &[]).unwrap();
+        assert_eq!((bare.host.as_str(), bare.port, bare.user, bare.is_local()), ("::1", None, None, true));
+        assert!(!ServerUrl::parse("mysql://h/air", &[]).unwrap().is_local());
+    }
+
+    #[test]
+    fn a_url_that_cannot_be_is_refused_without_telling_its_password() {
+        for url in [
+            "mysql:x",
+            "mysql://u:secret@h",
+            "mysql://u:secret@h:x/d",
+            "mysql://u:secret%2@h/d",
+            "mysql://u:secret@h/d?x=1",
+        ] {
+            let error = ServerUrl::parse(url, &["sslmode"]).unwrap_err().to_string();
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! A server that is killed in the middle. (A power cut is another matter: the system's cache survives a kill.)
+
+use super::{NOW_MS, Subject};
+use crate::sample::{Plan, Random, series_table};
+use crate::server::TestServer;
+use atsdb_core::{BatchId, Change, ColumnId, NewChunk, Snapshot, Store, TableId, TimeRange};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+const KILLS: u64 = 8;
+const WRITERS: u64 = 2;
+const CHUNKS: u64 = 3;
+
+struct StopAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+fn written(table: TableId, batch: u64) -> Vec<NewChunk> {
+    (0..CHUNKS).map(|position| Plan::new(batch * 10 + position).with_pages(3, 40_000).chunk(table)).collect()
+}
+
+/// What the chunks of a batch are replaced by.
+fn sealed(table: TableId, batch: u64) -> NewChunk {
+    Plan::new(batch * 10 + 9).with_pages(3, 60_000).chunk(table)
+}
+
+/// Of what the writers noted as acknowledged nothing is missing; what they did not note is there whole or not at all;
+/// nothing is there twice.
+pub fn a_killed_server_loses_nothing_acknowledged(subject: Subject) {
+    let Some(server) = TestServer::start(subject.kind) else { return };
+    let url = server.database();
+    let store = subject.opened(&url);
+    let table = store.create_table(&series_table("t"), None).unwrap().id;
+    let (stop, log) = (AtomicBool::new(false), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for number in 0..WRITERS {
+            let (store, stop, log) = (&*store, &stop, &log);
+            scope.spawn(move || write(store, table, number, stop, log));
+        }
+        // Also when the server does not come back.
+        let _stop = StopAtEnd(&stop);
+        let mut random = Random::new(1);
+        for _ in 0..KILLS {
+            std::thread::sleep(Duration::from_millis(300 + random.below(500)));
+            server.kill();
+            server.resume();
+        }
+    });
+    let log = log.into_inner().unwrap();
+    assert!(log.len() > 10, "the writers did nothing: {}", log.len());
+    check(&*store, table, &log);
+    drop(store);
+    let store = subject.opened(&url);
+    check(&*store, table, &log);
+    while store.reclaim(8 << 20, i64::MAX).unwrap().more {}
+    check(&*store, table, &log);
+    assert_eq!(store.verify().unwrap(), []);
+}
+
+/// Writes batches through stages and seals every second, until told to stop. An error is none of an acknowledged change.
+fn write(store: &dyn Store, table: TableId, number: u64, stop: &AtomicBool, log: &Mutex<Vec<(u64, bool)>>) {
+    let mut batch = number * 1_000_000;
+    while !stop.load(Ordering::Relaxed) {
+        batch += 1;
+        if append(store, table, batch).is_err() {
+            continue;
+        }
+        log.lock().unwrap().push((batch, false));
+        if batch.is_multiple_of(2) && seal(store, table, batch).is_ok() {
+            log.lock().unwrap().push((batch, true));
+        }
+    }
+}
+
+fn append(store: &dyn Store, table: TableId, batch: u64) -> atsdb_core::Result<()> {
+    let mut chunks = written(table, batch);
+    let stage = store.open_stage(NOW_MS)?;
+    store.stage(stage, chunks.drain(1..).collect(), NOW_MS)?;
+    let id = Some(BatchId::new(batch.to_string())?);
+    let change = Change { batch: id, stage: Some(stage), add: chunks, ..Change::default() };
+    store.commit(vec![change], NOW_MS)?.remove(0).map(|_| ())
+}
+
+fn seal(store: &dyn Store, table: TableId, batch: u64) -> atsdb_core::Result<()> {
+    let entries = store.snapshot()?.chunks(table, TimeRange::ALL)?;
+    let old = written(table, batch);
+    let ids = entries.iter().filter(|entry| old.iter().any(|chunk| chunk.descriptor_bytes == entry.descriptor_bytes));
+    let remove = ids.map(|entry| (table, entry.id)).collect();
+    let change = Change { remove, add: vec![sealed(table, batch)], ..Change::default() };
+    store.commit(vec![change], NOW_MS)?.remove(0).map(|_| ())
+}
+
+fn check(store: &dyn Store, table: TableId, log: &[(u64, bool)]) {
+    let snapshot = store.snapshot().unwrap();
+    let entries = snapshot.chunks(table, TimeRange::ALL).unwrap();
+    let count_of = |chunk: &NewChunk| {
+        let found = entries.iter().filter(|entry| entry.descriptor_bytes == chunk.descriptor_bytes);
+        found.inspect(|entry| assert_pages(&*snapshot, entry.id, chunk)).count() as u64
+    };
+    let batches: std::collections::BTreeSet<u64> = log.iter().map(|(batch, _)| *batch).collect();
+    for batch in batches {
+        let (fresh, replaced) =
+            (written(table, batch).iter().map(count_of).sum::<u64>(), count_of(&sealed(table, batch)));
+        let was_sealed = log.contains(&(batch, true));
+        let whole = (fresh, replaced) == (0, 1) || (fresh, replaced) == (CHUNKS, 0) && !was_sealed;
+        assert!(whole, "batch {batch}: {fresh} chunks, {replaced} sealed, sealed acknowledged: {was_sealed}");
+    }
+}
+
+fn assert_pages(snapshot: &dyn Snapshot, id: atsdb_core::ChunkId, chunk: &NewChunk) {
+    let columns: Vec<ColumnId> = chunk.descriptor.pages.iter().map(|page| page.column).collect();
+    assert!(snapshot.read_pages(id, &columns).unwrap() == chunk.pages, "pages differ");
+}

@@ -1,0 +1,85 @@
+//! What cannot be opened, and what may not be written.
+
+use super::{NOW_MS, Subject};
+use crate::sample::{Plan, series_table};
+use crate::server::{self, Kind, PASSWORD, USER};
+use atsdb_core::{Change, ErrorKind, TimeRange};
+
+/// The kind and the words of the error; none of them is a password.
+#[track_caller]
+fn refused(subject: Subject, url: &str) -> (ErrorKind, String) {
+    let error = (subject.open)(url).err().expect("it cannot be opened");
+    let mut told = format!("{error} {error:?}");
+    let mut source = std::error::Error::source(&error);
+    while let Some(cause) = source {
+        told = format!("{told} {cause} {cause:?}");
+        source = cause.source();
+    }
+    for secret in [PASSWORD, "pass%2Fword", "wr0ng"] {
+        assert!(!told.contains(secret), "the password is told: {told}");
+    }
+    (error.kind(), error.to_string())
+}
+
+/// Wrong passwords, unknown users, missing databases, no server: each says what is wrong and what to do.
+pub fn what_cannot_be_opened_is_told_without_the_password(subject: Subject) {
+    let Some(server) = server::shared(subject.kind) else { return };
+    let url = server.database();
+    let database = url.rsplit('/').next().unwrap();
+    let (kind, told) = refused(subject, &server.url(USER, "wr0ng", database));
+    assert!(kind == ErrorKind::Unavailable && told.contains("ATSDB_PASSWORD"), "{told}");
+    let (kind, told) = refused(subject, &server.url("nobody", "wr0ng", database));
+    assert!(kind == ErrorKind::Unavailable && told.contains("login"), "{told}");
+    let (kind, told) = refused(subject, &url.replace(database, "there_is_none"));
+    assert!(matches!(kind, ErrorKind::NotFound | ErrorKind::Unavailable) && told.contains("there_is_none"), "{told}");
+    assert!(told.contains("create"), "{told}");
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let start = url.rfind(':').unwrap() + 1;
+    let (kind, told) = refused(subject, &format!("{}{free}/{database}", &url[..start]));
+    assert!(kind == ErrorKind::Unavailable && told.contains("check that the server runs"), "{told}");
+    let (kind, told) = refused(subject, &format!("{url}?sslmode=require"));
+    assert!(kind == ErrorKind::Unavailable && told.contains("sslmode=disable"), "{told}");
+    let (kind, _) = refused(subject, &format!("{url}?sslmode=perhaps"));
+    assert_eq!(kind, ErrorKind::Usage);
+    // Nothing was made by looking.
+    let error = (subject.open_for_reading)(&url).err().expect("there is no store yet");
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+}
+
+/// A user who may only read reads; every write is refused as such.
+pub fn a_reader_without_rights_is_told_what_it_may_not(subject: Subject) {
+    let Some(server) = server::shared(subject.kind) else { return };
+    let url = server.database();
+    let database = url.rsplit('/').next().unwrap();
+    let store = subject.opened(&url);
+    let table = store.create_table(&series_table("t"), None).unwrap().id;
+    let change = || Change { add: vec![Plan::new(1).chunk(table)], ..Change::default() };
+    store.commit(vec![change()], NOW_MS).unwrap().remove(0).unwrap();
+    let reader = format!("reader_{database}");
+    match subject.kind {
+        Kind::Postgres => {
+            server.ask(&url, &format!("CREATE ROLE {reader} LOGIN PASSWORD 'r'"));
+            server.ask(&url, &format!("GRANT SELECT ON ALL TABLES IN SCHEMA public TO {reader}"));
+        }
+        Kind::Mariadb => {
+            server.administer(&format!("CREATE USER {reader}@'%' IDENTIFIED BY 'r'"));
+            server.administer(&format!("GRANT SELECT ON {database}.* TO {reader}@'%'"));
+        }
+    }
+    let reading = subject.opened(&server.url(&reader, "r", database));
+    assert_eq!(reading.snapshot().unwrap().chunks(table, TimeRange::ALL).unwrap().len(), 1);
+    let errors = [
+        reading.commit(vec![change()], NOW_MS).err(),
+        reading.create_table(&series_table("u"), None).err(),
+        reading.drop_table(table).err(),
+        reading.open_stage(NOW_MS).err(),
+        reading.acquire_lease("l", "h", NOW_MS, 1_000).err(),
+    ];
+    for error in errors {
+        let error = error.expect("a reader writes nothing");
+        assert_eq!(error.kind(), ErrorKind::ReadOnly, "{error}");
+    }
+    assert_eq!(store.snapshot().unwrap().tables().unwrap().len(), 1);
+    let polite = (subject.open_for_reading)(&url).unwrap();
+    assert_eq!(polite.drop_table(table).unwrap_err().kind(), ErrorKind::ReadOnly);
+}

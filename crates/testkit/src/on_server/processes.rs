@@ -1,0 +1,89 @@
+//! Many processes on one store. The others run a test of the same program that does the work of one of them.
+
+use super::Subject;
+use crate::sample::{Plan, series_table};
+use crate::server;
+use atsdb_core::{BatchId, Change, ColumnId, TimeRange};
+use std::process::{Child, Command, Stdio};
+
+const STEPS: u64 = 20;
+const PROCESSES: u64 = 4;
+
+fn other_processes(test: &str, url: &str) -> Vec<Child> {
+    let start = |number: u64| {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args([test, "--exact", "--nocapture", "--test-threads=1"]).stdout(Stdio::null());
+        command.env("ATSDB_TEST_URL", url).env("ATSDB_TEST_NUMBER", number.to_string()).spawn().unwrap()
+    };
+    (0..PROCESSES).map(start).collect()
+}
+
+fn as_other_process() -> Option<(String, u64)> {
+    Some((std::env::var("ATSDB_TEST_URL").ok()?, std::env::var("ATSDB_TEST_NUMBER").ok()?.parse().ok()?))
+}
+
+/// `one` is the test that calls [`one_writer_of_many`].
+pub fn four_processes_write_and_nothing_is_lost(subject: Subject, one: &str) {
+    let Some(server) = server::shared(subject.kind) else { return };
+    let url = server.database();
+    let store = subject.opened(&url);
+    let table = store.create_table(&series_table("t"), None).unwrap().id;
+    let mut writers = other_processes(one, &url);
+    // Meanwhile this process reads and reclaims.
+    let (mut seen, mut last) = (0, 0);
+    while writers.iter_mut().any(|writer| writer.try_wait().unwrap().is_none()) {
+        let entries = store.snapshot().unwrap().chunks(table, TimeRange::ALL).unwrap();
+        assert!(entries.len() >= seen, "a chunk vanished");
+        let new = entries.iter().map(|entry| entry.id.0).filter(|id| *id > last).count();
+        assert_eq!(new, entries.len() - seen, "a chunk came late below one that was there");
+        (seen, last) = (entries.len(), entries.iter().map(|entry| entry.id.0).max().unwrap_or(0));
+        store.reclaim(1 << 20, 0).unwrap();
+    }
+    for mut writer in writers {
+        assert!(writer.wait().unwrap().success());
+    }
+    let snapshot = store.snapshot().unwrap();
+    assert_eq!(snapshot.chunks(table, TimeRange::ALL).unwrap().len() as u64, (PROCESSES + 1) * STEPS);
+    assert_eq!(snapshot.mapping(table, ColumnId(1), 0).unwrap().len() as u64, (PROCESSES + 1) * STEPS);
+    drop(snapshot);
+    while store.reclaim(1 << 20, 0).unwrap().more {}
+    assert_eq!(store.verify().unwrap(), []);
+}
+
+/// The work of one of them; nothing in a process of its own right.
+pub fn one_writer_of_many(subject: Subject) {
+    let Some((url, number)) = as_other_process() else { return };
+    let store = subject.opened(&url);
+    let table = store.snapshot().unwrap().tables().unwrap()[0].id;
+    for step in 0..STEPS {
+        let add = vec![Plan::new(number * 1_000 + step).with_pages(3, 5_000).chunk(table)];
+        store.commit(vec![Change { add, ..Change::default() }], 0).unwrap().remove(0).unwrap();
+        let (shared, own) = (format!("shared {step}"), format!("{number} {step}"));
+        store.map_values(table, ColumnId(1), 1 << 32, &[shared.as_bytes(), own.as_bytes()]).unwrap();
+        // All four send the same batch: one of them counts.
+        let stage = store.open_stage(0).unwrap();
+        store.stage(stage, vec![Plan::new(10_000 + step).chunk(table)], 0).unwrap();
+        let batch = Some(BatchId::new(format!("batch {step}")).unwrap());
+        store.commit(vec![Change { batch, stage: Some(stage), ..Change::default() }], 0).unwrap().remove(0).unwrap();
+    }
+}
+
+/// `one` is the test that calls [`one_creator_of_many`].
+pub fn processes_that_create_one_store_together_all_succeed(subject: Subject, one: &str) {
+    let Some(server) = server::shared(subject.kind) else { return };
+    for _ in 0..3 {
+        let url = server.database();
+        for mut creator in other_processes(one, &url) {
+            assert!(creator.wait().unwrap().success());
+        }
+        let store = subject.opened(&url);
+        assert_eq!(store.snapshot().unwrap().tables().unwrap().len() as u64, PROCESSES);
+        assert_eq!(store.verify().unwrap(), []);
+    }
+}
+
+/// The work of one of them.
+pub fn one_creator_of_many(subject: Subject) {
+    let Some((url, number)) = as_other_process() else { return };
+    subject.opened(&url).create_table(&series_table(&format!("t{number}")), None).unwrap();
+}

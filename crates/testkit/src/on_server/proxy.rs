@@ -1,0 +1,104 @@
+//! Something between a store and its server that counts bytes and breaks connections.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+/// What becomes of the next COMMIT that passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum AtCommit {
+    Pass,
+    /// The server never sees it.
+    BreakBefore,
+    /// The server does it; its answer is lost.
+    BreakAfter,
+    /// Whatever comes next from the client is the last thing.
+    BreakNow,
+}
+
+/// A port that leads to a server's.
+pub(super) struct Proxy {
+    port: u16,
+    to_client: Arc<AtomicU64>,
+    at_commit: Arc<AtomicU8>,
+}
+
+impl Proxy {
+    /// Leads to the port of a URL of the test server.
+    pub(super) fn to(url: &str) -> (Self, String) {
+        let server = port_of(url);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let proxy = Self { port, to_client: Arc::default(), at_commit: Arc::default() };
+        let (to_client, at_commit) = (Arc::clone(&proxy.to_client), Arc::clone(&proxy.at_commit));
+        std::thread::spawn(move || {
+            for client in listener.incoming().map_while(std::result::Result::ok) {
+                let Ok(server) = TcpStream::connect(("127.0.0.1", server)) else { continue };
+                relay(client, server, &to_client, &at_commit);
+            }
+        });
+        let url = url.replace(&format!(":{server}/"), &format!(":{}/", proxy.port));
+        (proxy, url)
+    }
+
+    /// How many bytes went from the server to the client since this was last asked.
+    pub(super) fn take_bytes(&self) -> u64 {
+        self.to_client.swap(0, Ordering::Relaxed)
+    }
+
+    pub(super) fn set(&self, what: AtCommit) {
+        self.at_commit.store(what as u8, Ordering::Relaxed);
+    }
+
+    /// Whether what was set has happened.
+    pub(super) fn is_done(&self) -> bool {
+        self.at_commit.load(Ordering::Relaxed) == AtCommit::Pass as u8
+    }
+}
+
+fn port_of(url: &str) -> u16 {
+    let authority = url.rsplit('@').next().unwrap();
+    authority.split(['/', ':']).nth(1).unwrap().parse().unwrap()
+}
+
+fn relay(client: TcpStream, server: TcpStream, to_client: &Arc<AtomicU64>, at_commit: &Arc<AtomicU8>) {
+    let _ = (client.set_nodelay(true), server.set_nodelay(true));
+    let (mut from_server, mut client_again) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+    let (counted, at_commit) = (Arc::clone(to_client), Arc::clone(at_commit));
+    std::thread::spawn(move || {
+        let mut buffer = vec![0; 1 << 16];
+        while let Ok(count @ 1..) = from_server.read(&mut buffer) {
+            counted.fetch_add(count as u64, Ordering::Relaxed);
+            if client_again.write_all(&buffer[..count]).is_err() {
+                break;
+            }
+        }
+        let _ = client_again.shutdown(Shutdown::Both);
+    });
+    std::thread::spawn(move || {
+        let (mut client, mut server) = (client, server);
+        let mut buffer = vec![0; 1 << 16];
+        while let Ok(count @ 1..) = client.read(&mut buffer) {
+            let sent = &buffer[..count];
+            let is_commit = sent.windows(6).any(|word| word == b"COMMIT") && count < 64;
+            let what = at_commit.load(Ordering::Relaxed);
+            let now = what == AtCommit::BreakNow as u8;
+            if what != AtCommit::Pass as u8 && (is_commit || now) {
+                at_commit.store(AtCommit::Pass as u8, Ordering::Relaxed);
+                let _ = client.shutdown(Shutdown::Both);
+                if what == AtCommit::BreakAfter as u8 {
+                    let _ = server.write_all(sent);
+                    // Its answer goes nowhere; it is waited for, so that the server is sure to have read.
+                    std::thread::sleep(std::time::Duration::from_millis(50));
+                }
+                break;
+            }
+            if server.write_all(sent).is_err() {
+                break;
+            }
+        }
+        let _ = server.shutdown(Shutdown::Both);
+    });
+}

@@ -1,0 +1,248 @@
+//! Database servers for tests: started on loopback, with a data folder that vanishes with them.
+//!
+//! One of each kind serves all tests of a process, each with a database of its own; a test that kills its server starts
+//! one for itself. Servers end with the process, however that ends. Data folders are copied from one that was made once
+//! and lies in the target folder.
+
+mod mariadb;
+mod postgres;
+
+use std::fs::File;
+use std::io::{Error, Result};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The user that tests connect as: an ordinary one.
+pub const USER: &str = "tester";
+/// Its password.
+pub const PASSWORD: &str = "pass/word@1";
+/// The password as it stands in a URL.
+const PASSWORD_IN_URL: &str = "pass%2Fword%401";
+/// How long a server may take to start.
+const START_MAX: Duration = Duration::from_secs(60);
+
+/// Which server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// PostgreSQL.
+    Postgres,
+    /// MariaDB.
+    Mariadb,
+}
+
+/// A server that runs.
+#[derive(Debug)]
+pub struct TestServer {
+    kind: Kind,
+    port: u16,
+    folder: TempDir,
+    child: Mutex<Option<Child>>,
+    databases: AtomicU32,
+}
+
+/// The server of that kind which all tests of this process share. None, and a word on stderr, where its programs are not
+/// installed.
+pub fn shared(kind: Kind) -> Option<&'static TestServer> {
+    static SERVERS: [OnceLock<Option<TestServer>>; 2] = [const { OnceLock::new() }; 2];
+    SERVERS[kind as usize].get_or_init(|| TestServer::start(kind)).as_ref()
+}
+
+#[allow(clippy::print_stderr, reason = "a test that is skipped has to say so")]
+fn skipped(why: &str) {
+    eprintln!("skipped: {why}");
+}
+
+impl TestServer {
+    /// A server of one's own. None, and a word on stderr, where its programs are not installed.
+    pub fn start(kind: Kind) -> Option<Self> {
+        let missing = match kind {
+            Kind::Postgres => postgres::missing(),
+            Kind::Mariadb => mariadb::missing(),
+        };
+        if let Some(program) = missing {
+            skipped(&format!("{program} is not installed; the Debian package {} has it", package(kind)));
+            return None;
+        }
+        let folder = data_folder(kind).expect("a data folder can be made");
+        let server = Self { kind, port: free_port(), folder, child: Mutex::new(None), databases: AtomicU32::new(0) };
+        server.resume();
+        Some(server)
+    }
+
+    /// Starts it again, on the same port and data.
+    pub fn resume(&self) {
+        let mut command = match self.kind {
+            Kind::Postgres => postgres::command(&self.data(), self.port),
+            Kind::Mariadb => mariadb::command(&self.data(), self.port),
+        };
+        let log = File::options().create(true).append(true).open(self.log()).expect("a log can be written");
+        command.stdin(Stdio::null()).stdout(log.try_clone().expect("a file has another handle")).stderr(log);
+        *self.child() = Some(spawn_for_good(command).expect("the server's program runs"));
+        let start = Instant::now();
+        while let Err(error) = self.try_administer("SELECT 1") {
+            let ended = self.child().as_mut().and_then(|child| child.try_wait().ok().flatten());
+            if ended.is_some() || start.elapsed() > START_MAX {
+                let log = std::fs::read_to_string(self.log()).unwrap_or_default();
+                panic!("the server does not start ({ended:?}): {error}\n{log}");
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Ends it as a crash does.
+    pub fn kill(&self) {
+        if let Some(mut child) = self.child().take() {
+            // Where a server is many processes, the first one's death leaves the others some moments.
+            let pid = child.id();
+            let others = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+            let _ = child.kill();
+            let _ = child.wait();
+            let _ = Command::new("kill").arg("-9").args(others.split_whitespace()).stderr(Stdio::null()).status();
+        }
+    }
+
+    /// The URL of a new, empty database.
+    pub fn database(&self) -> String {
+        let name = format!("d{}", self.databases.fetch_add(1, Ordering::Relaxed));
+        self.administer(&match self.kind {
+            Kind::Postgres => format!("CREATE DATABASE {name} OWNER {USER}"),
+            Kind::Mariadb => format!("CREATE DATABASE {name}; GRANT ALL ON {name}.* TO {USER}@'%'"),
+        });
+        self.url(USER, PASSWORD_IN_URL, &name)
+    }
+
+    /// The URL of a database for some user.
+    pub fn url(&self, user: &str, password_in_url: &str, database: &str) -> String {
+        let scheme = match self.kind {
+            Kind::Postgres => "postgresql",
+            Kind::Mariadb => "mariadb",
+        };
+        format!("{scheme}://{user}:{password_in_url}@127.0.0.1:{}/{database}", self.port)
+    }
+
+    /// Runs statements as the server's administrator.
+    pub fn administer(&self, sql: &str) {
+        self.try_administer(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+
+    /// Runs statements as the server's administrator in one of its databases; gives what they answer, a line a row.
+    pub fn ask(&self, url: &str, sql: &str) -> String {
+        let database = url.rsplit('/').next().unwrap_or_default();
+        self.run(database, sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    fn try_administer(&self, sql: &str) -> Result<String> {
+        self.run("", sql)
+    }
+
+    fn run(&self, database: &str, sql: &str) -> Result<String> {
+        let mut command = match self.kind {
+            Kind::Postgres => postgres::client(self.port, database),
+            Kind::Mariadb => mariadb::client(&self.data(), database),
+        };
+        let output = command.arg(sql).stdin(Stdio::null()).output()?;
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            false => Err(Error::other(String::from_utf8_lossy(&output.stderr).into_owned())),
+        }
+    }
+
+    /// Where its data lie.
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
+    fn child(&self) -> std::sync::MutexGuard<'_, Option<Child>> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn package(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Postgres => "postgresql",
+        Kind::Mariadb => "mariadb-server",
+    }
+}
+
+/// Starts a program that dies with this process. The system kills it with the thread that started it: that one stays.
+fn spawn_for_good(mut command: Command) -> Result<Child> {
+    let (send, receive) = mpsc::channel();
+    std::thread::spawn(move || {
+        let _ = send.send(command.spawn());
+        loop {
+            std::thread::park();
+        }
+    });
+    receive.recv().map_err(Error::other)?
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    listener.local_addr().expect("a listener has an address").port()
+}
+
+/// A copy of the kind's first data folder, which is made where there is none. It does not lie in the target folder: a
+/// server that runs as another user could not get there.
+fn data_folder(kind: Kind) -> Result<TempDir> {
+    let template = templates()?.join(format!("{kind:?}"));
+    let lock = File::create(template.with_extension("lock"))?;
+    lock.lock()?;
+    let folder = tempfile::Builder::new().prefix("atsdb-test-").tempdir()?;
+    run(Command::new("chmod").arg("755").arg(folder.path()))?;
+    let data = folder.path().join("data");
+    if !template.exists() {
+        match kind {
+            Kind::Postgres => postgres::initialize(&data)?,
+            Kind::Mariadb => mariadb::initialize(&data)?,
+        }
+        let unfinished = template.with_extension("unfinished");
+        let _ = std::fs::remove_dir_all(&unfinished);
+        run(Command::new("cp").arg("-a").arg(&data).arg(&unfinished))?;
+        std::fs::rename(&unfinished, &template)?;
+    } else {
+        run(Command::new("cp").arg("-a").arg(&template).arg(&data))?;
+    }
+    Ok(folder)
+}
+
+/// Beside the folder of compiled programs, of which this is one: `target/release/deps/NAME`.
+fn templates() -> Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    let target = program.ancestors().nth(3).unwrap_or(Path::new("/tmp"));
+    let folder = target.join("test-servers");
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let output = command.stdin(Stdio::null()).output()?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(Error::other(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)))),
+    }
+}
+
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata) == 0)
+}
+
+/// The program in the first folder that has it.
+fn find(program: &str, folders: &[&str]) -> Option<PathBuf> {
+    folders.iter().map(|folder| Path::new(folder).join(program)).find(|path| path.exists())
+}

@@ -1,0 +1,87 @@
+//! MariaDB for tests.
+
+use super::{PASSWORD, USER, find, is_root, run};
+use std::io::Result;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"];
+
+fn program(name: &str) -> PathBuf {
+    find(name, &FOLDERS).unwrap_or_default()
+}
+
+pub(super) fn missing() -> Option<&'static str> {
+    ["mariadbd", "mariadb-install-db", "mariadb", "setpriv"]
+        .into_iter()
+        .find(|program| find(program, &FOLDERS).is_none())
+}
+
+pub(super) fn initialize(data: &Path) -> Result<()> {
+    let mut install = Command::new(program("mariadb-install-db"));
+    install.arg("--no-defaults").arg("--auth-root-authentication-method=normal").arg("--skip-test-db");
+    if is_root() {
+        install.arg("--user=root");
+    }
+    run(install.arg(data_argument(data)))?;
+    // The ordinary user is made by a server that serves nobody else.
+    let sql = format!(
+        "FLUSH PRIVILEGES; DELETE FROM mysql.global_priv WHERE user = ''; CREATE USER {USER}@'%' IDENTIFIED BY '{PASSWORD}';"
+    );
+    let mut bootstrap = base(data);
+    bootstrap.arg("--bootstrap").stdin(std::process::Stdio::piped());
+    let mut child = bootstrap.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn()?;
+    if let Some(mut input) = child.stdin.take() {
+        std::io::Write::write_all(&mut input, sql.replace("; ", ";\n").as_bytes())?;
+    }
+    match child.wait()?.success() {
+        true => Ok(()),
+        false => Err(std::io::Error::other("the ordinary user cannot be made")),
+    }
+}
+
+fn base(data: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL"]).arg(program("mariadbd")).arg("--no-defaults");
+    if is_root() {
+        command.arg("--user=root");
+    }
+    command.arg(data_argument(data));
+    command
+}
+
+/// In one word: the script that makes the folder knows no other form.
+fn data_argument(data: &Path) -> String {
+    format!("--datadir={}", data.display())
+}
+
+fn socket(data: &Path) -> PathBuf {
+    data.with_extension("socket")
+}
+
+/// Nothing is synced: a killed server leaves its writes to the system all the same, and no test cuts the power.
+pub(super) fn command(data: &Path, port: u16) -> Command {
+    let mut command = base(data);
+    command.arg("--port").arg(port.to_string()).arg("--socket").arg(socket(data));
+    command.args([
+        "--bind-address=127.0.0.1",
+        "--skip-name-resolve",
+        "--innodb-flush-log-at-trx-commit=2",
+        "--innodb-flush-method=nosync",
+        "--innodb-buffer-pool-size=64M",
+        "--innodb-log-file-size=32M",
+        "--max-connections=300",
+        "--performance-schema=off",
+    ]);
+    command
+}
+
+pub(super) fn client(data: &Path, database: &str) -> Command {
+    let mut command = Command::new(program("mariadb"));
+    command.args(["--no-defaults", "-N", "-B", "-u", "root"]).arg("--socket").arg(socket(data));
+    if !database.is_empty() {
+        command.arg("-D").arg(database);
+    }
+    command.arg("-e");
+    command
+}

@@ -1,0 +1,93 @@
+//! PostgreSQL for tests. It refuses to run as root: then it runs as the user of the package.
+
+use super::{PASSWORD, USER, find, is_root, run};
+use std::io::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const ADMINISTRATOR_PASSWORD: &str = "administrator";
+
+fn folder() -> Option<PathBuf> {
+    let mut versions: Vec<PathBuf> =
+        std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    versions.sort();
+    let debian = versions.into_iter().rev().map(|version| version.join("bin"));
+    let others = ["/usr/bin", "/usr/local/bin", "/usr/local/pgsql/bin"].map(PathBuf::from);
+    debian.chain(others).find(|folder| folder.join("initdb").exists())
+}
+
+fn program(name: &str) -> PathBuf {
+    folder().unwrap_or_default().join(name)
+}
+
+pub(super) fn missing() -> Option<&'static str> {
+    match folder() {
+        None => Some("PostgreSQL"),
+        Some(_) if find("setpriv", &["/usr/bin", "/bin"]).is_none() => Some("setpriv"),
+        Some(_) => None,
+    }
+}
+
+/// A command that ends with this thread, as another user where this one is root.
+fn as_user(program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL"]);
+    if is_root() {
+        command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]);
+    }
+    command.arg(program).current_dir("/tmp");
+    command
+}
+
+pub(super) fn initialize(data: &Path) -> Result<()> {
+    std::fs::create_dir(data)?;
+    let password = data.with_extension("password");
+    std::fs::write(&password, ADMINISTRATOR_PASSWORD)?;
+    if is_root() {
+        run(Command::new("chown").arg("postgres:postgres").arg(data).arg(&password))?;
+    }
+    let mut command = as_user(&program("initdb"));
+    command.arg("-D").arg(data).arg("--pwfile").arg(password);
+    run(command.args(["-U", "postgres", "-A", "scram-sha-256", "-E", "UTF8", "--locale=C", "--no-sync"]))?;
+    // The ordinary user is made by a server that serves nobody else.
+    let mut single = as_user(&program("postgres"));
+    let sql = format!("CREATE ROLE {USER} LOGIN PASSWORD '{PASSWORD}'\n");
+    single.arg("--single").arg("-D").arg(data).arg("postgres");
+    let mut child = single
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()?;
+    std::io::Write::write_all(&mut child.stdin.take().ok_or_else(|| Error::other("no pipe"))?, sql.as_bytes())?;
+    match child.wait()?.success() {
+        true => Ok(()),
+        false => Err(Error::other("the ordinary user cannot be made")),
+    }
+}
+
+/// Nothing is synced: a killed server leaves its writes to the system all the same, and no test cuts the power. But it may
+/// be killed in the middle of a page.
+pub(super) fn command(data: &Path, port: u16) -> Command {
+    let mut command = as_user(&program("postgres"));
+    command.arg("-D").arg(data).arg("-p").arg(port.to_string());
+    for setting in [
+        "listen_addresses=127.0.0.1",
+        "unix_socket_directories=",
+        "fsync=off",
+        "max_connections=300",
+        "shared_buffers=64MB",
+        "max_wal_size=256MB",
+        "log_min_messages=fatal",
+    ] {
+        command.arg("-c").arg(setting);
+    }
+    command
+}
+
+pub(super) fn client(port: u16, database: &str) -> Command {
+    let mut command = Command::new(program("psql"));
+    command.args(["-X", "-q", "-A", "-t", "-h", "127.0.0.1", "-U", "postgres", "-v", "ON_ERROR_STOP=1"]);
+    command.arg("-p").arg(port.to_string()).env("PGPASSWORD", ADMINISTRATOR_PASSWORD).env("PGCONNECT_TIMEOUT", "10");
+    command.arg("-d").arg(if database.is_empty() { "postgres" } else { database }).arg("-c");
+    command
+}
