@@ -40,7 +40,7 @@ const INTERNER_BYTES_MAX: usize = 32 << 20;
 pub struct Batch {
     pub(crate) engine: Engine,
     id: Option<BatchId>,
-    writers: BTreeMap<TableId, TableWriter>,
+    pub(crate) writers: BTreeMap<TableId, TableWriter>,
     pub(crate) stage: Option<StageId>,
     /// Encoded chunks that are not written ahead.
     pub(crate) own: Vec<OwnChunk>,
@@ -52,9 +52,9 @@ pub struct Batch {
     pub(crate) keyed: KeyedTables,
     /// What becomes of tables in memory.
     pub(crate) drafts: Drafts,
-    outstanding: usize,
+    pub(crate) outstanding: usize,
     sender: Sender<Result<Option<NewChunk>>>,
-    receiver: Receiver<Result<Option<NewChunk>>>,
+    pub(crate) receiver: Receiver<Result<Option<NewChunk>>>,
     pub(crate) row_count: u64,
 }
 
@@ -272,15 +272,6 @@ impl Batch {
     pub(crate) fn forget_writer(&mut self, table: TableId) {
         self.keyed.forget(table);
         self.writers.remove(&table);
-    }
-
-    /// Forgets the rows that wait, in whatever state an error has left them.
-    pub(crate) fn forget_outstanding(&mut self) {
-        while self.outstanding > 0 && self.receiver.recv().is_ok() {
-            self.outstanding -= 1;
-        }
-        self.writers.clear();
-        self.keyed.forget_all();
     }
 
     /// Whether rows wait, or became chunks.

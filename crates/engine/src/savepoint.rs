@@ -98,6 +98,15 @@ impl Batch {
         }
     }
 
+    /// Forgets the rows that wait, in whatever state an error has left them.
+    fn forget_outstanding(&mut self) {
+        while self.outstanding > 0 && self.receiver.recv().is_ok() {
+            self.outstanding -= 1;
+        }
+        self.writers.clear();
+        self.keyed.forget_all();
+    }
+
     /// The chunks of the stage, hidden ones too.
     fn staged(&mut self) -> Result<BTreeSet<ChunkId>> {
         let Some(stage) = self.stage else { return Ok(BTreeSet::new()) };
