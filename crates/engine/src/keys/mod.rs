@@ -10,6 +10,7 @@ mod again;
 mod batch;
 mod clock;
 mod groups;
+mod holders;
 mod index;
 mod key_set;
 mod probe;
@@ -19,6 +20,7 @@ mod turns;
 mod unread;
 
 pub(crate) use batch::KeyedTables;
+pub use holders::Holders;
 pub use index::{KeyIndex, KeyValue};
 pub(crate) use turns::Turns;
 

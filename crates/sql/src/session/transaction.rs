@@ -1,10 +1,12 @@
 //! `BEGIN`, `COMMIT` and `ROLLBACK`: one batch of the engine that several statements work on.
 //!
 //! A statement outside of a transaction has a batch of its own. After a statement has failed inside one, half of its
-//! work may be in the batch: the transaction then takes nothing more and can only be rolled back.
+//! work may be in the batch: the transaction then takes nothing more and can only be rolled back, as a whole or to a
+//! savepoint.
 
 use super::Session;
 use super::inserting::InsertRuns;
+use super::savepoint::Savepoint;
 use crate::answer::Answer;
 use crate::error::{not_supported, sql_error};
 use atsdb_core::{Error, ErrorKind, Index, Result, Table};
@@ -25,20 +27,29 @@ pub(super) struct Transaction {
     /// Whether it has read rows.
     has_read: bool,
     /// Indexes for which the chunks that are there get pages once they are committed.
-    indexes: Vec<(Table, Index)>,
+    pub(super) indexes: Vec<(Table, Index)>,
+    /// For each savepoint how many indexes there were.
+    pub(super) marks: Vec<usize>,
+    /// Whether the first savepoint began it, whose release is its commit.
+    pub(super) is_savepoint: bool,
 }
 
 /// What a statement says of transactions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Bracket {
     Begin,
     Commit,
     Rollback,
+    /// About a part of a transaction.
+    Savepoint(Savepoint),
 }
 
 impl Bracket {
     /// What the text says, if it is a statement about transactions.
     pub(super) fn of(text: &str) -> Result<Option<Self>> {
+        if let Some(savepoint) = Savepoint::of(text) {
+            return Ok(Some(Self::Savepoint(savepoint)));
+        }
         let words: Vec<String> = text.split_whitespace().take(5).map(str::to_ascii_uppercase).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let found = match words.as_slice() {
@@ -49,12 +60,10 @@ impl Bracket {
             ["START", "TRANSACTION", rest @ ..] => (Self::Begin, rest),
             ["COMMIT" | "END", rest @ ..] => (Self::Commit, rest),
             ["ROLLBACK", rest @ ..] => (Self::Rollback, rest),
-            ["SAVEPOINT" | "RELEASE", ..] => return Err(not_supported("SAVEPOINT").with_hint("use BEGIN and COMMIT")),
             _ => return Ok(None),
         };
         match found {
             (bracket, [] | ["TRANSACTION" | "WORK"]) => Ok(Some(bracket)),
-            (Self::Rollback, ["TO", ..] | [_, "TO", ..]) => Err(not_supported("ROLLBACK TO a savepoint")),
             (_, rest) => Err(not_supported(rest.join(" ")).with_hint("write BEGIN, COMMIT or ROLLBACK alone")),
         }
     }
@@ -67,6 +76,9 @@ impl Session {
     }
 
     pub(super) fn bracket(&self, bracket: Bracket) -> Result<Answer> {
+        if let Bracket::Savepoint(savepoint) = &bracket {
+            return self.savepoint(savepoint);
+        }
         let mut transaction = self.transaction();
         let verb = match (bracket, transaction.take()) {
             (Bracket::Begin, Some(open)) => {
@@ -74,11 +86,11 @@ impl Session {
                 return Err(sql_error("a transaction has begun already").with_hint("COMMIT or ROLLBACK it first"));
             }
             (Bracket::Begin, None) => {
-                *transaction = Some(Transaction::begin(&self.engine));
+                *transaction = Some(Transaction::begin(&self.engine, false));
                 "BEGIN"
             }
             (_, None) => return Err(sql_error("no transaction has begun").with_hint("BEGIN one first")),
-            (Bracket::Rollback, Some(_)) => "ROLLBACK",
+            (Bracket::Rollback | Bracket::Savepoint(_), Some(_)) => "ROLLBACK",
             (Bracket::Commit, Some(open)) if open.failed => {
                 return Err(sql_error("the transaction had failed and is rolled back; nothing of it is stored"));
             }
@@ -91,7 +103,7 @@ impl Session {
         Ok(Answer::Done { verb, row_count: None })
     }
 
-    fn commit_transaction(&self, mut open: Transaction) -> Result<()> {
+    pub(super) fn commit_transaction(&self, mut open: Transaction) -> Result<()> {
         let rolled_back = |error: Error| error.context("the transaction is rolled back");
         open.runs.close(&mut open.batch).map_err(rolled_back)?;
         open.batch.commit().map_err(|error| match error.kind() {
@@ -170,10 +182,11 @@ impl Session {
 }
 
 impl Transaction {
-    fn begin(engine: &Engine) -> Self {
+    pub(super) fn begin(engine: &Engine, is_savepoint: bool) -> Self {
         let hold = engine.hold();
         let (batch, runs) = (engine.batch(None), InsertRuns::default());
-        Self { batch, runs, failed: false, hold, has_read: false, indexes: Vec::new() }
+        let (indexes, marks) = (Vec::new(), Vec::new());
+        Self { batch, runs, failed: false, hold, has_read: false, indexes, marks, is_savepoint }
     }
 }
 
@@ -234,7 +247,6 @@ mod tests {
         assert_eq!(of("end\n transaction"), Some(Bracket::Commit));
         assert_eq!(of("rollback"), Some(Bracket::Rollback));
         assert_eq!(of("select 1"), None);
-        assert!(Bracket::of("ROLLBACK TO here").is_err());
         assert!(Bracket::of("begin concurrent").is_err());
     }
 }
