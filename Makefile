@@ -10,7 +10,7 @@ endif
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 ATSDB := $(TARGET)/release/atsdb
 
-.PHONY: help setup build demo test format lint doc unit clean
+.PHONY: help setup servers build demo test format lint doc unit clean
 
 help: ## what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -19,13 +19,16 @@ setup: ## checks what is needed to build, and says how to get it
 	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: install a Rust toolchain, 1.94 or later" >&2; exit 1; }
 	@command -v cc >/dev/null || { echo "a C compiler is missing: apt-get install gcc libc6-dev" >&2; exit 1; }
 
+servers: ## MariaDB and PostgreSQL for the lab's tests, where apt-get may install them
+	@.ci/servers
+
 build: setup ## the atsdb program, optimised
 	$(CARGO) build --release --workspace
 
 demo: build ## the main job: two real-life files into one SQLite file, measured, asked, drawn
 	@$(ATSDB) demo examples/weather.csv.gz
 
-test: setup format lint unit doc ## everything that CI checks
+test: setup servers format lint unit doc ## everything that CI checks
 
 format:
 	$(CARGO) fmt --all --check

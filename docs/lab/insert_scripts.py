@@ -70,10 +70,10 @@ SCRIPTS = {
     "plain 1M": (1_000_000, PLAIN, PLAIN, lambda n: pairs(range(n)), True, "full"),
     "pinger": (325_720, PINGER, PINGER, pinger, True, "full"),
     "series": (500_000, SERIES + WITH, SERIES + ";", series, True, "full"),
-    "1,000 rows each": (1_000_000, PLAIN, PLAIN, lambda n: many(n, 1000), True, "full"),
+    "1000 rows each": (1_000_000, PLAIN, PLAIN, lambda n: many(n, 1000), True, "full"),
     "keyed in order": (500_000, KEYED, KEYED, lambda n: pairs(range(n)), True, "full"),
     "keyed at random": (500_000, KEYED, KEYED, lambda n: pairs(shuffled(n)), True, "full"),
-    "keyed 1,000 rows each": (1_000_000, KEYED, KEYED, lambda n: many(n, 1000), True, "full"),
+    "keyed 1000 rows each": (1_000_000, KEYED, KEYED, lambda n: many(n, 1000), True, "full"),
     "autocommit full": (2_000, PLAIN, PLAIN, lambda n: pairs(range(n)), False, "full"),
     "autocommit off": (50_000, PLAIN, PLAIN, lambda n: pairs(range(n)), False, "off"),
 }

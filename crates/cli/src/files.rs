@@ -1,7 +1,10 @@
-//! Files that SQL statements name: read by the importer for whoever runs the program.
+//! Files that SQL statements name: read by the importer, and written as exports are, for whoever runs the program.
 
+use crate::commands::format_of;
+use crate::output::destination::Destination;
+use crate::output::write_result;
 use arrow::record_batch::RecordBatch;
-use atsdb::sql::{FileReader, FileRequest};
+use atsdb::sql::{FileReader, FileRequest, FileWriter, Rows as Answered};
 use atsdb_core::{Error, ErrorKind, Result, TableDefinition};
 use atsdb_import::{Format, Input, Options, SingleColumn, Sink};
 use std::path::{Path, PathBuf};
@@ -42,6 +45,20 @@ fn single_column(request: &FileRequest<'_>) -> Result<Option<Vec<RecordBatch>>> 
     };
     let bytes_max = memory.bytes_max.unwrap_or(u64::MAX);
     SingleColumn { column, delimiter: request.delimiter, null: &request.null, bytes_max }.read(Path::new(request.path))
+}
+
+impl FileWriter for Files {
+    fn write(&self, path: &str, rows: Answered) -> Result<u64> {
+        let path = Path::new(path);
+        let (format, compression) = format_of(Some(path), None).map_err(|error| {
+            Error::new(ErrorKind::Sql, error.message()).with_hint("end it with .csv, .tsv, .json, .jsonl or .parquet")
+        })?;
+        let schema = rows.schema();
+        let mut out = Destination::file(path, compression)?;
+        let row_count = write_result(format, &schema, rows, &mut out)?;
+        out.complete()?;
+        Ok(row_count)
+    }
 }
 
 struct Rows<'a> {

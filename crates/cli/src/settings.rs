@@ -60,7 +60,7 @@ pub(crate) fn session(database: &Database, store: &StoreArgs, query: &QueryArgs)
         Some(text) => Some(parse_duration(text).map_err(|error: Error| error.context("--timeout"))?),
     };
     let options = SessionOptions { memory_bytes, threads, file_access: true, time_limit };
-    Ok(database.session(options)?.with_files(Arc::new(Files)))
+    Ok(database.session(options)?.with_files(Arc::new(Files)).with_file_writer(Arc::new(Files)))
 }
 
 fn bytes_of(flag: &str, text: Option<&str>) -> Result<Option<usize>> {

@@ -4,12 +4,13 @@
 //! in one step; a large one writes its chunks ahead into a stage that nobody sees.
 
 use crate::change::Changes;
-use crate::coerce::{coerce, coerce_column};
+use crate::coerce::{Rows, coerce, coerce_column};
 use crate::encode::encode_fresh;
 use crate::engine::{Engine, Shared};
 use crate::interner::Interner;
 use crate::keys::KeyedTables;
 use crate::overlay::OwnChunk;
+use crate::savepoint::Mark;
 use crate::slice_buffer::{ChunkRows, SliceBuffer, internal};
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, RecordBatch};
 use arrow::buffer::{NullBuffer, ScalarBuffer};
@@ -39,20 +40,22 @@ const INTERNER_BYTES_MAX: usize = 32 << 20;
 pub struct Batch {
     pub(crate) engine: Engine,
     id: Option<BatchId>,
-    writers: BTreeMap<TableId, TableWriter>,
+    pub(crate) writers: BTreeMap<TableId, TableWriter>,
     pub(crate) stage: Option<StageId>,
     /// Encoded chunks that are not written ahead.
     pub(crate) own: Vec<OwnChunk>,
-    own_bytes: usize,
+    pub(crate) own_bytes: usize,
     pub(crate) changes: Changes,
+    /// What one may return to.
+    pub(crate) marks: Vec<Mark>,
     /// Rows of tables with keys, before they go on.
     pub(crate) keyed: KeyedTables,
     /// What becomes of tables in memory.
     pub(crate) drafts: Drafts,
-    outstanding: usize,
+    pub(crate) outstanding: usize,
     sender: Sender<Result<Option<NewChunk>>>,
-    receiver: Receiver<Result<Option<NewChunk>>>,
-    row_count: u64,
+    pub(crate) receiver: Receiver<Result<Option<NewChunk>>>,
+    pub(crate) row_count: u64,
 }
 
 /// The rows of one table that wait.
@@ -75,6 +78,7 @@ impl Batch {
             own: Vec::new(),
             own_bytes: 0,
             changes: Changes::default(),
+            marks: Vec::new(),
             keyed: KeyedTables::default(),
             drafts: Drafts::default(),
             outstanding: 0,
@@ -121,12 +125,12 @@ impl Batch {
     }
 
     /// Values for one column, by position, in stored form. Types are converted where nothing is lost; strings of a
-    /// mapped column go into its dictionary.
+    /// mapped column go into its dictionary. Errors do not say which row it is.
     pub fn stored(&mut self, table: &Table, position: usize, values: &ArrayRef) -> Result<ArrayRef> {
         let Some(column) = table.definition.columns.get(position) else {
             return Err(Error::usage(format!("table {} has no column {position}", table.definition.name)));
         };
-        let values = coerce_column(&table.definition, column, values)?;
+        let values = coerce_column(&table.definition, column, values, Rows::Unnumbered)?;
         let shared = Arc::clone(&self.engine.shared);
         self.writer(table).map_column(&shared, position, values)
     }
@@ -204,6 +208,8 @@ impl Batch {
     /// One attempt to commit.
     pub(crate) fn commit_once(&mut self) -> Result<Outcome> {
         self.settle()?;
+        self.marks.clear();
+        self.give_up_hidden()?;
         let stage = self.stage.take();
         if stage.is_none() && self.own.is_empty() && self.id.is_none() && self.changes.is_empty() {
             return Ok(Outcome::Committed);

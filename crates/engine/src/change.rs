@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What the commit takes away and redefines.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Changes {
     /// The store when the batch first looked.
     base: Option<ReadSnapshot>,
@@ -33,6 +33,8 @@ pub(crate) struct Changes {
     redefined: BTreeMap<TableId, Redefinition>,
     /// What must not have changed meanwhile.
     guards: Vec<Guard>,
+    /// Chunks of the stage that go before the commit.
+    hidden: BTreeSet<ChunkId>,
 }
 
 impl Changes {
@@ -125,6 +127,28 @@ impl Changes {
         self.base.is_some() || !self.is_empty() || !self.created.is_empty()
     }
 
+    /// Forgets what the store was, so that it is looked at anew, if nothing of the batch depends on it.
+    fn look_anew(&mut self) {
+        if self.is_empty() && self.created.is_empty() && self.guards.is_empty() {
+            self.base = None;
+        }
+    }
+
+    /// The tables that the stage holds.
+    pub(crate) fn created(&self) -> &[Table] {
+        &self.created
+    }
+
+    /// Hides chunks of the stage.
+    pub(crate) fn hide(&mut self, chunks: &[ChunkId]) {
+        self.hidden.extend(chunks);
+    }
+
+    /// The chunks of the stage that are hidden; none is then.
+    pub(crate) fn take_hidden(&mut self) -> BTreeSet<ChunkId> {
+        std::mem::take(&mut self.hidden)
+    }
+
     /// Whether the batch itself made the table.
     pub(crate) fn has_created(&self, table: TableId) -> bool {
         self.created.iter().any(|created| created.id == table)
@@ -159,7 +183,8 @@ impl Batch {
             None => None,
         };
         let (logs, staged) = (base.inner.logs.clone(), stage.as_ref().map(Staged::chunks).cloned().unwrap_or_default());
-        let removed: BTreeSet<ChunkId> = self.changes.removed.keys().copied().collect();
+        // No visible chunk has the number of a staged one.
+        let removed: BTreeSet<ChunkId> = self.changes.removed.keys().chain(&self.changes.hidden).copied().collect();
         let own = self.own.clone();
         let store = Arc::clone(&shared.store);
         let residents = self.drafts.over(&base.inner.residents);
@@ -173,6 +198,13 @@ impl Batch {
     pub fn tables(&mut self) -> Result<Vec<Table>> {
         let base = self.base()?;
         Ok(self.changes.tables(&base))
+    }
+
+    /// Lets the batch look at the store anew, if it has done nothing yet. For who has read nothing of it.
+    pub fn look_anew(&mut self) {
+        if self.is_untouched() && !self.has_rows() && self.row_count() == 0 {
+            self.changes.look_anew();
+        }
     }
 
     /// A chunk of [`snapshot`](Self::snapshot) goes, and its successor comes. If somebody else changes the chunk before
@@ -217,7 +249,7 @@ impl Batch {
             let store = Arc::clone(&self.engine.shared.store);
             let chunks = store.stage_snapshot(stage)?.chunks(table.id, TimeRange::ALL)?;
             let chunks: Vec<ChunkId> = chunks.iter().map(|entry| entry.id).collect();
-            store.unstage(stage, &chunks)?;
+            self.give_up_staged(stage, &chunks)?;
         }
         self.changes.redefined.remove(&table.id);
         self.changes.dropped.push(table.id);
@@ -279,7 +311,7 @@ impl Batch {
             let store = &self.engine.shared.store;
             let staged = store.stage_snapshot(stage)?.chunks(table, TimeRange::ALL)?;
             if staged.iter().any(|entry| entry.id == chunk) {
-                return store.unstage(stage, &[chunk]);
+                return self.give_up_staged(stage, &[chunk]);
             }
         }
         self.changes.removed.insert(chunk, table);
@@ -291,6 +323,7 @@ impl Batch {
     fn uncreate(&mut self, table: &Table) -> Result<bool> {
         let created = self.changes.created.iter().position(|created| created.id == table.id);
         let (Some(position), Some(stage)) = (created, self.stage) else { return Ok(false) };
+        self.check_unmarked(table.id)?;
         self.engine.shared.store.unstage_table(stage, table.id)?;
         self.changes.created.remove(position);
         Ok(true)

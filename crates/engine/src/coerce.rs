@@ -23,7 +23,7 @@ pub(crate) fn coerce(definition: &TableDefinition, batch: &RecordBatch) -> Resul
         schema.fields().iter().position(|field| same_name(field.name(), &column.name))
     };
     let array_of = |(position, column): (usize, &Column)| match find(column, position) {
-        Some(found) => coerce_column(definition, column, batch.column(found)),
+        Some(found) => coerce_column(definition, column, batch.column(found), Rows::Numbered),
         None if column.nullable => Ok(new_null_array(&logical_type(column), batch.num_rows())),
         None => Err(Error::invalid(format!("table {}: column {} is missing", definition.name, column.name))
             .with_hint("it takes no NULL, so that every batch must bring it")),
@@ -46,13 +46,36 @@ fn refuse_unknown_columns(definition: &TableDefinition, batch: &RecordBatch) -> 
     Ok(())
 }
 
-pub(crate) fn coerce_column(definition: &TableDefinition, column: &Column, array: &ArrayRef) -> Result<ArrayRef> {
+/// Whether an error says which row it is, counted from the first of the batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rows {
+    Numbered,
+    /// In an order that nobody knows.
+    Unnumbered,
+}
+
+impl Rows {
+    fn name(self, row: usize) -> String {
+        match self {
+            Self::Numbered => format!("row {}: ", row + 1),
+            Self::Unnumbered => String::new(),
+        }
+    }
+}
+
+/// An array of a column's logical type; of a mapped column it may also be plain text.
+pub(crate) fn coerce_column(
+    definition: &TableDefinition,
+    column: &Column,
+    array: &ArrayRef,
+    rows: Rows,
+) -> Result<ArrayRef> {
     let place = |error: Error| error.context(format_args!("table {}, column {}", definition.name, column.name));
     if !column.nullable
         && let Some(row) = first_null(array.as_ref())
     {
         let what = if definition.time_column() == Some(column) { "the time" } else { "a value" };
-        return Err(place(Error::invalid(format!("row {}: {what} is NULL", row + 1))));
+        return Err(place(Error::invalid(format!("{}{what} is NULL", rows.name(row)))));
     }
     let wanted = logical_type(column);
     let array = match (array.data_type(), &wanted) {
@@ -60,10 +83,10 @@ pub(crate) fn coerce_column(definition: &TableDefinition, column: &Column, array
         (DataType::Utf8, DataType::Dictionary(..)) => array.clone(),
         (DataType::Dictionary(_, value), DataType::Dictionary(..)) if **value == DataType::Utf8 => array.clone(),
         // Anything else that becomes mapped becomes plain text first.
-        (_, DataType::Dictionary(..)) => convert(array, &DataType::Utf8).map_err(place)?,
-        (_, wanted) => convert(array, wanted).map_err(place)?,
+        (_, DataType::Dictionary(..)) => convert(array, &DataType::Utf8, rows).map_err(place)?,
+        (_, wanted) => convert(array, wanted, rows).map_err(place)?,
     };
-    refuse_long_values(array.as_ref()).map_err(place)?;
+    refuse_long_values(array.as_ref(), rows).map_err(place)?;
     Ok(array)
 }
 
@@ -76,12 +99,12 @@ fn first_null(array: &dyn Array) -> Option<usize> {
 }
 
 /// Another type with the same values, or an error that names the first row that would change.
-fn convert(array: &ArrayRef, wanted: &DataType) -> Result<ArrayRef> {
+fn convert(array: &ArrayRef, wanted: &DataType, rows: Rows) -> Result<ArrayRef> {
     let found = array.data_type().clone();
     let options = CastOptions { safe: true, ..Default::default() };
     let refuse = |row: usize| {
         let value = arrow::util::display::array_value_to_string(array, row).unwrap_or_else(|_| "the value".into());
-        Error::invalid(format!("row {}: {value} does not fit {wanted}", row + 1))
+        Error::invalid(format!("{}{value} does not fit {wanted}", rows.name(row)))
     };
     let converted = cast_with_options(array, wanted, &options).map_err(|error| {
         Error::new(ErrorKind::InvalidValue, format!("{found} values do not become {wanted}")).with_source(error)
@@ -108,7 +131,7 @@ fn first_true(mask: &BooleanArray) -> Option<usize> {
     mask.values().set_indices().next()
 }
 
-fn refuse_long_values(array: &dyn Array) -> Result<()> {
+fn refuse_long_values(array: &dyn Array, rows: Rows) -> Result<()> {
     let offsets = match array.data_type() {
         DataType::Utf8 => array.as_string::<i32>().value_offsets(),
         DataType::Binary => array.as_binary::<i32>().value_offsets(),
@@ -120,7 +143,7 @@ fn refuse_long_values(array: &dyn Array) -> Result<()> {
     }
     match offsets.windows(2).position(|pair| (pair[1] - pair[0]) as usize > VALUE_BYTES_MAX) {
         Some(row) => {
-            let message = format!("row {}: a value of more than {} MiB", row + 1, VALUE_BYTES_MAX >> 20);
+            let message = format!("{}a value of more than {} MiB", rows.name(row), VALUE_BYTES_MAX >> 20);
             Err(Error::new(ErrorKind::Limit, message))
         }
         None => Ok(()),

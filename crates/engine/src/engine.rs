@@ -6,6 +6,7 @@ use crate::cache::{CacheStats, ColumnCache};
 use crate::commit::Committer;
 use crate::dictionary::Dictionaries;
 use crate::environment::{Environment, SystemEnvironment};
+use crate::holds::Holds;
 use crate::keys::Turns;
 use crate::maintenance::{Chore, Maintenance};
 use crate::resident::half_of_memory;
@@ -77,6 +78,10 @@ pub(crate) struct Shared {
     /// Tables whose rows live in this process.
     pub(crate) residents: Residents,
     pub(crate) resident_bytes: usize,
+    /// Transactions whose chunks are not to be sealed.
+    pub(crate) holds: Holds,
+    /// The name under which leases are held.
+    pub(crate) holder: String,
 }
 
 impl Shared {
@@ -97,6 +102,7 @@ impl Engine {
     pub fn new(store: Arc<dyn Store>, options: EngineOptions) -> Result<Self> {
         let seed = Seed::new(options.environment.hash_seed()?);
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let holder = options.environment.random()?.iter().map(|byte| format!("{byte:02x}")).collect();
         let shared = Arc::new(Shared {
             store,
             environment: options.environment,
@@ -109,6 +115,8 @@ impl Engine {
             chore: OnceLock::new(),
             residents: Residents::new(seed, threads),
             resident_bytes: options.resident_bytes,
+            holds: Holds::default(),
+            holder,
         });
         let maintenance = if options.maintenance { Some(Arc::new(Maintenance::start(&shared)?)) } else { None };
         Ok(Self { shared, maintenance })

@@ -2,9 +2,10 @@
 //! while it holds the store's lease.
 
 use crate::engine::{Engine, Shared};
+use crate::holds::LEASE;
 use crate::reslice::reslice;
 use crate::retain::retain_tables;
-use crate::seal::{reclaim_step, seal_slice};
+use crate::seal::{Order, reclaim_step, seal_slice};
 use atsdb_core::{ChunkEntry, ChunkId, Error, ErrorKind, Result, TableId, TimeRange};
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -22,7 +23,6 @@ const LEASE_MS: i64 = 60_000;
 const FRESH_CHUNKS_MAX: usize = 64;
 /// Chunks of one table that are cut for its new slice width in one look.
 const RESLICED_MAX: usize = 64;
-const LEASE: &str = "maintenance";
 
 /// Work of the layer above that the thread does while it holds the lease: whoever sees a store without that layer leaves
 /// it to those who have it.
@@ -42,9 +42,7 @@ impl Maintenance {
     pub(crate) fn start(shared: &Arc<Shared>) -> Result<Self> {
         let (nudge, nudges) = sync_channel(1);
         let weak = Arc::downgrade(shared);
-        let holder = shared.environment.random()?.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let run =
-            move || Caretaker { shared: weak, holder, seen: HashMap::new(), damaged: HashMap::new() }.run(&nudges);
+        let run = move || Caretaker { shared: weak, seen: HashMap::new(), damaged: HashMap::new() }.run(&nudges);
         let thread = std::thread::Builder::new().name("atsdb-maintenance".into()).spawn(run).map_err(|error| {
             Error::new(ErrorKind::Unavailable, "the operating system gave no thread").with_source(error)
         })?;
@@ -74,7 +72,6 @@ impl Drop for Maintenance {
 /// What the thread remembers between two looks.
 struct Caretaker {
     shared: Weak<Shared>,
-    holder: String,
     /// The newest chunk of each slice with fresh chunks, at the last look.
     seen: HashMap<(TableId, i64), ChunkId>,
     /// Slices that could not be sealed because a page is damaged, and their newest chunk then.
@@ -108,17 +105,17 @@ impl Caretaker {
         retain_tables(shared, None)?;
         let mut resliced = 0;
         for table in engine.tables()? {
-            resliced += reslice(engine, &table, RESLICED_MAX)?.0;
+            resliced += reslice(engine, &table, RESLICED_MAX, Order::ByItself)?.0;
         }
         let due = self.due_slices(engine)?;
         let waiting = !self.seen.is_empty() || resliced > 0 || chore_waits;
         for (table, slice_start, newest) in due {
-            if !self.has_lease(shared)? || is_over(nudges) {
+            if shared.holds.are_there() || !self.has_lease(shared)? || is_over(nudges) {
                 return Ok(true);
             }
             let tables = engine.tables()?;
             if let Some(table) = tables.iter().find(|other| other.id == table) {
-                match seal_slice(engine, table, slice_start, |entry| entry.id <= newest) {
+                match seal_slice(engine, table, slice_start, Order::ByItself, |entry| entry.id <= newest) {
                     Ok(_) => {}
                     // A damaged slice is left to verify; it does not stop the others.
                     Err(error) if error.kind() == ErrorKind::Corrupt => {
@@ -134,12 +131,14 @@ impl Caretaker {
                 return Ok(true);
             }
         }
-        shared.store.release_lease(LEASE, &self.holder)?;
+        if !shared.holds.need_lease() {
+            shared.store.release_lease(LEASE, &shared.holder)?;
+        }
         Ok(waiting)
     }
 
     fn has_lease(&self, shared: &Shared) -> Result<bool> {
-        shared.store.acquire_lease(LEASE, &self.holder, shared.environment.now_ms(), LEASE_MS)
+        shared.store.acquire_lease(LEASE, &shared.holder, shared.environment.now_ms(), LEASE_MS)
     }
 
     /// Slices that got nothing new since the last look, and those where too many small chunks have gathered; with

@@ -53,7 +53,7 @@ pub(crate) struct Overlay {
     pub(crate) base: ReadSnapshot,
     pub(crate) stage: Option<Staged>,
     pub(crate) tables: Vec<Table>,
-    /// Chunks of the base that the batch takes away.
+    /// Chunks of the base, and of the stage, that the batch takes away.
     pub(crate) removed: BTreeSet<ChunkId>,
     pub(crate) own: Vec<OwnChunk>,
 }
@@ -65,10 +65,10 @@ impl Snapshot for Overlay {
 
     fn chunks(&self, table: TableId, range: TimeRange) -> Result<Vec<ChunkEntry>> {
         let mut entries = self.base.inner.store.chunks(table, range)?;
-        entries.retain(|entry| !self.removed.contains(&entry.id));
         if let Some(stage) = &self.stage {
             entries.extend(stage.snapshot.chunks(table, range)?);
         }
+        entries.retain(|entry| !self.removed.contains(&entry.id));
         let own = self.own.iter().filter(|own| own.chunk.table == table).map(entry_of);
         entries.extend(own.filter(|entry| range.overlaps(entry.time_min, entry.time_max)));
         // The batch's own come last, as they will when it is committed.

@@ -6,6 +6,7 @@
 use crate::encode::encode_fresh;
 use crate::engine::Engine;
 use crate::missing::missing_array;
+use crate::seal::Order;
 use crate::slice_buffer::{SliceBuffer, internal};
 use crate::snapshot::ReadSnapshot;
 use arrow::array::{ArrayRef, RecordBatch};
@@ -21,7 +22,12 @@ pub(crate) fn is_misplaced(definition: &TableDefinition, entry: &ChunkEntry) -> 
 }
 
 /// Cuts up to so many misplaced chunks of a table anew; how many it were. Damage of one does not stop the others.
-pub(crate) fn reslice(engine: &Engine, table: &Table, chunks_max: usize) -> Result<(usize, Option<Error>)> {
+pub(crate) fn reslice(
+    engine: &Engine,
+    table: &Table,
+    chunks_max: usize,
+    order: Order,
+) -> Result<(usize, Option<Error>)> {
     let entries = engine.shared.store.snapshot()?.chunks(table.id, TimeRange::ALL)?;
     let misplaced: Vec<&ChunkEntry> = entries.iter().filter(|entry| is_misplaced(&table.definition, entry)).collect();
     if misplaced.is_empty() {
@@ -29,7 +35,7 @@ pub(crate) fn reslice(engine: &Engine, table: &Table, chunks_max: usize) -> Resu
     }
     let (snapshot, mut done, mut damage) = (engine.snapshot()?, 0, None);
     for entry in misplaced.into_iter().take(chunks_max) {
-        match reslice_chunk(engine, &snapshot, table, entry) {
+        match reslice_chunk(engine, &snapshot, table, entry, order) {
             Ok(()) => done += 1,
             Err(error) if error.kind() == ErrorKind::Corrupt => damage = damage.or(Some(error)),
             Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {}
@@ -39,7 +45,13 @@ pub(crate) fn reslice(engine: &Engine, table: &Table, chunks_max: usize) -> Resu
     Ok((done, damage))
 }
 
-fn reslice_chunk(engine: &Engine, snapshot: &ReadSnapshot, table: &Table, entry: &ChunkEntry) -> Result<()> {
+fn reslice_chunk(
+    engine: &Engine,
+    snapshot: &ReadSnapshot,
+    table: &Table,
+    entry: &ChunkEntry,
+    order: Order,
+) -> Result<()> {
     let (shared, definition) = (&engine.shared, &table.definition);
     let rows = stored_rows(snapshot, table, entry)?;
     let mut slices = SliceBuffer::default();
@@ -48,6 +60,7 @@ fn reslice_chunk(engine: &Engine, snapshot: &ReadSnapshot, table: &Table, entry:
     let encode = |piece| encode_fresh(table.id, definition, shared.environment.chunk_uid()?, piece);
     let add = pieces.iter().map(encode).collect::<Result<Vec<NewChunk>>>()?;
     let change = Change { add, remove: vec![(table.id, entry.id)], ..Change::default() };
+    let _sealing = shared.holds.pass(order)?;
     shared.committer.commit(shared.store.as_ref(), change, shared.environment.now_ms()).map(drop)
 }
 

@@ -92,7 +92,7 @@ impl Batch {
         state: RollupState,
     ) -> Result<u64> {
         self.changes.refreshed = Some(table.id);
-        times.iter().try_for_each(|times| self.remove_times(table, *times))?;
+        self.remove_times(table, times)?;
         let mut row_count = 0;
         for rows in rows {
             let rows = rows?;
@@ -108,23 +108,29 @@ impl Batch {
         Ok(row_count)
     }
 
-    fn remove_times(&mut self, table: &Table, (first, last): Times) -> Result<()> {
-        let range = TimeRange { start: Some(first), end: last.checked_add(1) };
+    /// Takes the rows of some times, in order, out of a rollup. A chunk may have rows of several of them.
+    fn remove_times(&mut self, table: &Table, times: &[Times]) -> Result<()> {
+        let (Some(first), Some(last)) = (times.first(), times.last()) else { return Ok(()) };
+        let range = TimeRange { start: Some(first.0), end: last.1.checked_add(1) };
         let base = self.base()?;
-        let columns = table.definition.time_column().map(|time| table.definition.position(&time.name));
-        let columns = vec![columns.transpose()?.ok_or_else(|| Error::internal("a rollup without time"))?];
-        let scan =
-            base.scan(table, &ScanRequest { columns: columns.clone(), range, predicates: vec![], use_cache: true })?;
+        let column = table.definition.time_column().map(|time| table.definition.position(&time.name));
+        let columns = vec![column.transpose()?.ok_or_else(|| Error::internal("a rollup without time"))?];
+        let request = ScanRequest { columns: columns.clone(), range, predicates: Vec::new(), use_cache: true };
+        let scan = base.scan(table, &request)?;
+        let goes = |time: i64| {
+            let next = times.partition_point(|(_, last)| *last < time);
+            times.get(next).is_some_and(|(first, _)| *first <= time)
+        };
         for (position, chunk) in scan.chunks().iter().enumerate() {
             let entry = &chunk.entry;
-            if range.covers(entry.time_min, entry.time_max) {
+            if times.iter().any(|(first, last)| *first <= entry.time_min && entry.time_max <= *last) {
                 self.replace(table, entry.id, None)?;
                 continue;
             }
             let stored = scan.read_stored(position, &columns)?;
-            let times = times_from(&table.definition, &stored[0])?;
-            let keep: BooleanArray = times.values().iter().map(|time| Some(!range.contains(*time))).collect();
-            if keep.true_count() < times.len() {
+            let stamps = times_from(&table.definition, &stored[0])?;
+            let keep: BooleanArray = stamps.values().iter().map(|time| Some(!goes(*time))).collect();
+            if keep.true_count() < stamps.len() {
                 let successor = scan.rewrite(position, &Rewrite { keep: Some(keep), set: Vec::new() })?;
                 self.replace(table, entry.id, successor)?;
             }

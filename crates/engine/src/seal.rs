@@ -27,6 +27,15 @@ use std::sync::Mutex;
 /// The most rows that are merged at once: what bounds the memory that sealing takes.
 const MERGE_ROWS_MAX: u64 = 4 << 20;
 
+/// Who wants chunks to be sealed, or cut anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Somebody who waits for it.
+    Asked,
+    /// Nobody: it keeps out of the way of open transactions.
+    ByItself,
+}
+
 /// With fewer rows no series key is looked for.
 const KEY_ROWS_MIN: usize = 256;
 
@@ -70,7 +79,7 @@ impl Engine {
         let mut report = SealReport::default();
         let mut damage = None;
         for table in tables.iter().filter(|other| table.is_none_or(|table| table.id == other.id)) {
-            damage = damage.or(reslice(self, table, usize::MAX)?.1);
+            damage = damage.or(reslice(self, table, usize::MAX, Order::Asked)?.1);
             let mut slices: Vec<i64> = self
                 .shared
                 .store
@@ -82,7 +91,7 @@ impl Engine {
                 .collect();
             slices.dedup();
             for slice_start in slices {
-                match seal_slice(self, table, slice_start, |_| true) {
+                match seal_slice(self, table, slice_start, Order::Asked, |_| true) {
                     Ok(slice_report) => report.add(&slice_report),
                     // Damage stays local: the other slices are sealed all the same.
                     Err(error) if error.kind() == ErrorKind::Corrupt => damage = damage.or(Some(error)),
@@ -115,6 +124,7 @@ pub(crate) fn seal_slice(
     engine: &Engine,
     table: &Table,
     slice_start: i64,
+    order: Order,
     wanted: impl Fn(&ChunkEntry) -> bool,
 ) -> Result<SealReport> {
     let snapshot = engine.snapshot()?;
@@ -136,7 +146,7 @@ pub(crate) fn seal_slice(
     merged.sort_by_key(|entry| (entry.time_min, entry.id));
     let mut report = SealReport { slices: 1, ..Default::default() };
     for group in groups(merged).into_iter().filter(|group| group.iter().any(|entry| !entry.sealed)) {
-        match seal_group(engine, &snapshot, table, &group) {
+        match seal_group(engine, &snapshot, table, &group, order) {
             Ok(group_report) => report.add(&group_report),
             // Somebody else changed the slice, or dropped the table, meanwhile.
             Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => report.conflicts += 1,
@@ -166,7 +176,13 @@ fn groups(entries: Vec<ChunkEntry>) -> Vec<Vec<ChunkEntry>> {
     groups
 }
 
-fn seal_group(engine: &Engine, snapshot: &ReadSnapshot, table: &Table, group: &[ChunkEntry]) -> Result<SealReport> {
+fn seal_group(
+    engine: &Engine,
+    snapshot: &ReadSnapshot,
+    table: &Table,
+    group: &[ChunkEntry],
+    order: Order,
+) -> Result<SealReport> {
     let shared = &engine.shared;
     let merge = Merge::open(&snapshot.inner, table, group)?;
     let new = merge.chunks(shared)?;
@@ -183,6 +199,7 @@ fn seal_group(engine: &Engine, snapshot: &ReadSnapshot, table: &Table, group: &[
     let remove: Vec<(_, ChunkId)> = group.iter().map(|entry| (table.id, entry.id)).collect();
     let add = new.into_iter().chain(news_of_sealing(snapshot, table, group)?).collect();
     let change = Change { add, remove, ..Default::default() };
+    let _sealing = shared.holds.pass(order)?;
     shared.committer.commit(shared.store.as_ref(), change, shared.environment.now_ms())?;
     Ok(report)
 }

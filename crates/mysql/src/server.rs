@@ -4,7 +4,7 @@ use crate::connection::MysqlConnection;
 use crate::tls::Tls;
 use atsdb_core::Durability;
 use atsdb_core::store::Finding;
-use atsdb_sqlstore::{Attempt, Connection, Server, Sync, TABLES};
+use atsdb_sqlstore::{Attempt, Connection, Server, TABLES};
 use mysql::{Opts, OptsBuilder};
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ impl Server for MysqlServer {
     }
 
     /// The session reads what is committed.
-    fn begin_write(&self, _: Sync) -> &'static str {
+    fn begin_write(&self) -> &'static str {
         "START TRANSACTION"
     }
 

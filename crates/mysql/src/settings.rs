@@ -42,9 +42,10 @@ pub(crate) fn look(connection: &mut dyn Connection, place: &str, durability: Dur
         _ => Durability::Off,
     };
     if durability == Durability::Full && survives != Durability::Full {
+        let event = if survives == Durability::Off { "a crash of the server" } else { "a power cut there" };
         warnings.push(format!(
-            "{place}: the server runs with innodb_flush_log_at_trx_commit = {flush}; a power cut may take the last \
-             second of what was acknowledged"
+            "{place}: the server runs with innodb_flush_log_at_trx_commit = {flush}; {event} may take the last second of \
+             what was acknowledged, and programs that outlive it must be started again"
         ));
     }
     if ask("innodb_doublewrite").is_ok_and(|value| value == "0" || value.eq_ignore_ascii_case("off")) {

@@ -4,7 +4,7 @@ use crate::connection::{Mover, PostgresConnection};
 use crate::tls::Tls;
 use atsdb_core::Durability;
 use atsdb_core::store::Finding;
-use atsdb_sqlstore::{Attempt, Connection, Server, Sync};
+use atsdb_sqlstore::{Attempt, Connection, Server};
 use std::sync::Arc;
 use tokio_postgres::Config;
 
@@ -44,12 +44,8 @@ impl Server for PostgresServer {
         self.durability
     }
 
-    /// The server's log keeps order: who waits for a later commit waits for these too.
-    fn begin_write(&self, sync: Sync) -> &'static str {
-        match sync {
-            Sync::Now => "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
-            Sync::Later => "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL synchronous_commit = off",
-        }
+    fn begin_write(&self) -> &'static str {
+        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
     }
 
     /// BEGIN alone takes no snapshot; the first read does.
@@ -93,9 +89,9 @@ impl Server for PostgresServer {
         Ok(occupied)
     }
 
-    /// Only the fresh: most of what is deleted was in it, and when it is empty its file becomes short.
+    /// So that the room is used again soon. The table of fresh pages becomes short when it is empty.
     fn vacuum(&self, connection: &mut dyn Connection) -> Attempt<()> {
-        connection.run("VACUUM atsdb_fresh")
+        connection.run("VACUUM atsdb_fresh, atsdb_sealed, atsdb_map")
     }
 
     /// What the server can check without an extension it checks as it reads.

@@ -6,8 +6,15 @@ use atsdb_sqlstore::{Attempt, Connection};
 /// The oldest version that is served.
 const VERSION_MIN: i64 = 140_000;
 
-/// Refuses what cannot be served; gives what breaks a promise, in sentences.
-pub(crate) fn look(connection: &mut dyn Connection, place: &str, durability: Durability) -> Attempt<Vec<String>> {
+/// What was found.
+pub(crate) struct Settings {
+    pub(crate) warnings: Vec<String>,
+    /// What a commit survives.
+    pub(crate) durability: Durability,
+}
+
+/// Refuses what cannot be served; tells what breaks a promise, in sentences.
+pub(crate) fn look(connection: &mut dyn Connection, place: &str, durability: Durability) -> Attempt<Settings> {
     let mut ask = |name: &str| -> Attempt<String> {
         let row = connection.query_first("SELECT current_setting($1)", &[name.into()])?;
         row.ok_or_else(|| Error::internal(format!("the server has no setting {name}")))?.text(0)
@@ -22,28 +29,24 @@ pub(crate) fn look(connection: &mut dyn Connection, place: &str, durability: Dur
         let message = format!("the database {place} has the encoding {encoding}: not every name can be kept in it");
         return Err(Error::usage(message).with_hint("CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0").into());
     }
-    let mut warnings = Vec::new();
-    if durability == Durability::Full {
-        for (name, breaks) in [
-            ("fsync", "a power cut may destroy the whole database"),
-            ("full_page_writes", "a power cut may damage pages"),
-        ] {
-            if ask(name)? == "off" {
+    let (mut warnings, mut survives) = (Vec::new(), Durability::Full);
+    for (name, breaks) in
+        [("fsync", "a power cut may destroy the whole database"), ("full_page_writes", "a power cut may damage pages")]
+    {
+        if ask(name)? == "off" {
+            survives = Durability::Off;
+            if durability == Durability::Full {
                 warnings.push(format!("{place}: the server runs with {name} = off; {breaks}"));
             }
         }
     }
-    Ok(warnings)
+    Ok(Settings { warnings, durability: survives })
 }
 
-/// What a session is set to. `durability` decides whether a commit waits for the disk, whatever the server's default is.
-pub(crate) fn setup(durability: Durability, busy_ms: u128) -> String {
-    let synchronous = match durability {
-        Durability::Full => "on",
-        Durability::Normal | Durability::Off => "off",
-    };
+/// What a session is set to. A commit waits for the disk whatever the server's default is.
+pub(crate) fn setup(busy_ms: u128) -> String {
     format!(
-        "SET synchronous_commit = {synchronous}; SET lock_timeout = {busy_ms}; SET statement_timeout = 0;
+        "SET synchronous_commit = on; SET lock_timeout = {busy_ms}; SET statement_timeout = 0;
          SET idle_in_transaction_session_timeout = 0; SET client_min_messages = warning; SET bytea_output = hex;
          SET default_transaction_read_only = off; SET standard_conforming_strings = on; SET jit = off"
     )

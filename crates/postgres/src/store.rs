@@ -2,6 +2,7 @@
 
 use crate::connection::Mover;
 use crate::server::PostgresServer;
+use crate::settings::Settings;
 use crate::tls::Tls;
 use crate::{schema, settings};
 use atsdb_core::{Error, ErrorKind, Result};
@@ -35,15 +36,17 @@ impl PostgresStore {
         let mover = Mover::new().map_err(|error| {
             Error::new(ErrorKind::Resources, format!("cannot start a thread: {error}")).with_source(error)
         })?;
-        let server = PostgresServer {
+        let mut server = PostgresServer {
             config: config(&url, password, &tls),
             place: url.shown().into(),
             durability: options.durability,
-            setup: settings::setup(options.durability, options.busy_timeout.as_millis()),
+            setup: settings::setup(options.busy_timeout.as_millis()),
             mover: Arc::new(mover),
             tls,
         };
-        let (uid, mut warnings) = prepare(&server, options).map_err(Failure::into_error)?;
+        let (uid, found) = prepare(&server, options).map_err(Failure::into_error)?;
+        server.durability = found.durability;
+        let mut warnings = found.warnings;
         if !url.is_local() && server.tls.mode != SslMode::Require {
             let said = if server.tls.mode == SslMode::Disable { "is" } else { "may be" };
             warnings.push(format!("{}: the connection {said} unencrypted; sslmode=require forbids that", server.place));
@@ -52,10 +55,10 @@ impl PostgresStore {
     }
 }
 
-fn prepare(server: &PostgresServer, options: &ServerOptions) -> Attempt<([u8; 16], Vec<String>)> {
+fn prepare(server: &PostgresServer, options: &ServerOptions) -> Attempt<([u8; 16], Settings)> {
     let place = server.place();
     let mut connection = server.connect()?;
-    let warnings = settings::look(&mut *connection, place, options.durability)?;
+    let settings = settings::look(&mut *connection, place, options.durability)?;
     let found = schema::check(&mut *connection, place)?;
     let uid = match found {
         Some(uid) => uid,
@@ -66,7 +69,7 @@ fn prepare(server: &PostgresServer, options: &ServerOptions) -> Attempt<([u8; 16
                 .into());
         }
     };
-    Ok((uid, warnings))
+    Ok((uid, settings))
 }
 
 fn config(url: &ServerUrl, password: Option<&Secret>, tls: &Tls) -> Config {

@@ -22,7 +22,7 @@ struct Addition {
 }
 
 /// One table in a batch.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Draft {
     base: Arc<TableState>,
     working: Arc<TableState>,
@@ -204,7 +204,7 @@ fn changed(definition: &TableDefinition) -> Error {
 }
 
 /// The tables in memory that a batch works on.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Drafts {
     tables: BTreeMap<TableId, Draft>,
     dropped: Vec<TableId>,

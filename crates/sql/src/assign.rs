@@ -11,12 +11,13 @@ use atsdb_core::time::DAY_SECONDS;
 use atsdb_core::{Column, ColumnType, Error, Result, TableDefinition, TimeUnit};
 use std::sync::Arc;
 
-/// The values for the column at `position`. `rows_before` counts the rows of earlier batches, for the row in an error.
+/// The values for the column at `position`. `rows_before` counts the rows of earlier batches, for the row in an error;
+/// without, the error does not say which row it is.
 pub(crate) fn assign(
     definition: &TableDefinition,
     position: usize,
     array: &ArrayRef,
-    rows_before: u64,
+    rows_before: Option<u64>,
 ) -> Result<ArrayRef> {
     let column = &definition.columns[position];
     let assignment = Assignment { column, array, rows_before };
@@ -45,7 +46,7 @@ pub(crate) fn assign(
 struct Assignment<'a> {
     column: &'a Column,
     array: &'a ArrayRef,
-    rows_before: u64,
+    rows_before: Option<u64>,
 }
 
 impl Assignment<'_> {
@@ -56,7 +57,10 @@ impl Assignment<'_> {
     }
 
     fn at(&self, row: usize, error: Error) -> Error {
-        error.context(format_args!("row {}", self.rows_before + row as u64 + 1))
+        match self.rows_before {
+            Some(rows_before) => error.context(format_args!("row {}", rows_before + row as u64 + 1)),
+            None => error,
+        }
     }
 
     fn read_text(&self) -> Result<ArrayRef> {
@@ -155,7 +159,7 @@ mod tests {
     }
 
     fn counts(position: usize, array: ArrayRef) -> Vec<Option<i64>> {
-        let assigned = assign(&table(), position, &array, 0).unwrap();
+        let assigned = assign(&table(), position, &array, Some(0)).unwrap();
         assert_eq!(*assigned.data_type(), logical_type(&table().columns[position]));
         let counts = match assigned.data_type() {
             DataType::Date32 => cast(&cast(&assigned, &DataType::Int32).unwrap(), &DataType::Int64).unwrap(),
@@ -177,7 +181,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_named_with_its_row() {
         let times: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![0, i64::MAX]));
-        let message = assign(&table(), 2, &times, 10).unwrap_err().to_string();
+        let message = assign(&table(), 2, &times, Some(10)).unwrap_err().to_string();
         assert!(message.contains("table t, column ns: row 12") && message.contains("TIMESTAMP(9)"), "{message}");
     }
 }

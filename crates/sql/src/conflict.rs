@@ -1,11 +1,12 @@
 //! What an `INSERT` says of rows whose key is there already, in the words of SQLite, MySQL and PostgreSQL.
 
+use crate::change::assignments;
 use crate::error::{not_supported, sql_error};
 use atsdb_core::name::same_name;
 use atsdb_core::{ConflictPolicy, Error, Result, Table, Unique};
 use datafusion::sql::sqlparser::ast::{
-    Assignment, AssignmentTarget, ConflictTarget, DoUpdate, Expr, FunctionArg, FunctionArgExpr, FunctionArguments,
-    Ident, Insert, ObjectName, OnConflictAction, OnInsert, SqliteOnConflict,
+    Assignment, ConflictTarget, DoUpdate, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Insert,
+    ObjectName, OnConflictAction, OnInsert, SqliteOnConflict,
 };
 
 /// What a statement says; nothing leaves it to the table.
@@ -14,8 +15,25 @@ pub(crate) struct OnDuplicate {
     policy: Option<ConflictPolicy>,
     /// The columns of the key that is meant, or its name.
     key: Option<KeyName>,
-    /// `UPDATE SET`: the columns that get the new row's value.
-    updated: Option<Vec<String>>,
+    update: Option<Update>,
+}
+
+/// `DO UPDATE SET ... WHERE ...`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Update {
+    pub(crate) set: Vec<(String, Expr)>,
+    pub(crate) selection: Option<Expr>,
+    /// What the statement calls the new row.
+    pub(crate) new_row: String,
+}
+
+/// What it comes to in a table.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Meaning {
+    /// The engine does it.
+    Policy(ConflictPolicy),
+    /// Rows whose key is there, by the place of one of the table's keys, are looked at: left out, or updated.
+    Decide(usize, Option<Update>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -50,8 +68,11 @@ impl OnDuplicate {
             }
             Some(clause) => clause,
         };
+        let new_row = insert.insert_alias.as_ref().and_then(|aliases| last(&aliases.row_alias));
         match clause {
-            OnInsert::DuplicateKeyUpdate(assignments) => Self::updating(None, assignments),
+            OnInsert::DuplicateKeyUpdate(assignments) => {
+                Self::updating(None, assignments, None, new_row.as_deref().unwrap_or("excluded"))
+            }
             OnInsert::OnConflict(clause) => {
                 let name = |name: &ObjectName| last(name).ok_or_else(|| not_supported("a constraint of that name"));
                 let key = match &clause.conflict_target {
@@ -62,48 +83,93 @@ impl OnDuplicate {
                     Some(ConflictTarget::OnConstraint(constraint)) => Some(KeyName::Constraint(name(constraint)?)),
                 };
                 match &clause.action {
-                    OnConflictAction::DoNothing => Ok(Self { policy: Some(ConflictPolicy::Keep), key, updated: None }),
-                    OnConflictAction::DoUpdate(DoUpdate { assignments, selection: None }) => {
-                        Self::updating(key, assignments)
+                    OnConflictAction::DoNothing => Ok(Self { policy: Some(ConflictPolicy::Keep), key, update: None }),
+                    OnConflictAction::DoUpdate(DoUpdate { assignments, selection }) => {
+                        Self::updating(key, assignments, selection.clone(), "excluded")
                     }
-                    OnConflictAction::DoUpdate(_) => Err(not_supported("ON CONFLICT DO UPDATE ... WHERE")),
                 }
             }
             _ => Err(not_supported("this ON clause of an INSERT")),
         }
     }
 
-    fn updating(key: Option<KeyName>, assignments: &[Assignment]) -> Result<Self> {
-        let updated = assignments.iter().map(new_value).collect::<Option<Vec<String>>>().ok_or_else(only_new_values)?;
-        Ok(Self { policy: Some(ConflictPolicy::Replace), key, updated: Some(updated) })
+    fn updating(key: Option<KeyName>, set: &[Assignment], selection: Option<Expr>, new_row: &str) -> Result<Self> {
+        let set = assignments(&mut set.to_vec())?;
+        let update = Update { set, selection, new_row: new_row.to_owned() };
+        Ok(Self { policy: Some(ConflictPolicy::Replace), key, update: Some(update) })
     }
 
-    /// What becomes of the rows in this table.
+    /// What becomes of the rows in this table, where the engine does it alone.
     pub(crate) fn policy(&self, table: &Table) -> Result<ConflictPolicy> {
+        match self.meaning(table)? {
+            Meaning::Policy(policy) => Ok(policy),
+            Meaning::Decide(..) => Err(Error::internal("rows whose key is there are not looked at")),
+        }
+    }
+
+    /// What it comes to in this table.
+    pub(crate) fn meaning(&self, table: &Table) -> Result<Meaning> {
         let definition = &table.definition;
-        let Some(policy) = self.policy else { return Ok(definition.on_conflict) };
-        if let Some(key) = &self.key {
-            if !definition.unique.iter().any(|unique| key.means(table, unique)) {
-                return Err(sql_error(format!("table {} has no such key as ON CONFLICT names", definition.name))
-                    .with_hint("name the columns of its PRIMARY KEY or of a UNIQUE constraint"));
-            }
-            if definition.unique.len() > 1 {
-                return Err(not_supported("ON CONFLICT of one key in a table that has others")
-                    .with_hint("leave out which key: ON CONFLICT DO NOTHING"));
-            }
+        let Some(policy) = self.policy else { return Ok(Meaning::Policy(definition.on_conflict)) };
+        let key = match &self.key {
+            None => None,
+            Some(key) => match definition.unique.iter().position(|unique| key.means(table, unique)) {
+                None => {
+                    return Err(sql_error(format!("table {} has no such key as ON CONFLICT names", definition.name))
+                        .with_hint("name the columns of its PRIMARY KEY or of a UNIQUE constraint"));
+                }
+                at => at,
+            },
+        };
+        let Some(update) = &self.update else {
+            return Ok(match key {
+                Some(key) if definition.unique.len() > 1 => Meaning::Decide(key, None),
+                _ => Meaning::Policy(policy),
+            });
+        };
+        for (name, _) in &update.set {
+            definition.column(name).map_err(crate::error::as_sql_error)?;
         }
-        if let Some(updated) = &self.updated {
-            let is_key = |id| definition.unique.iter().any(|unique| unique.columns.contains(&id));
-            for name in updated {
-                definition.column(name).map_err(crate::error::as_sql_error)?;
-            }
-            let is_updated = |name: &str| updated.iter().any(|updated| same_name(updated, name));
-            let kept = definition.columns.iter().find(|column| !is_key(column.id) && !is_updated(&column.name));
-            if definition.unique.len() > 1 || kept.is_some() {
-                return Err(only_new_values());
-            }
+        match (key, definition.unique.len()) {
+            // Without keys no row is there already.
+            (_, 0) => Ok(Meaning::Policy(ConflictPolicy::Error)),
+            (_, 1) if update.is_all_of_new_row(table) => Ok(Meaning::Policy(ConflictPolicy::Replace)),
+            (_, 1) => Ok(Meaning::Decide(0, Some(update.clone()))),
+            (Some(key), _) => Ok(Meaning::Decide(key, Some(update.clone()))),
+            (None, _) => Err(sql_error(format!("table {} has several keys", definition.name))
+                .with_hint("name the one that decides: ON CONFLICT (column, ...) DO UPDATE ...")),
         }
-        Ok(policy)
+    }
+}
+
+impl Update {
+    /// Whether the new row takes the place of the other: every column outside of the only key becomes the new one's.
+    fn is_all_of_new_row(&self, table: &Table) -> bool {
+        let is_key = |id| table.definition.unique.iter().any(|unique| unique.columns.contains(&id));
+        let is_new = |(name, value): &(String, Expr)| {
+            self.new_column(value).is_some_and(|column| same_name(&column.value, name))
+        };
+        let is_set = |name: &str| self.set.iter().any(|(set, _)| same_name(set, name));
+        let kept = table.definition.columns.iter().find(|column| !is_key(column.id) && !is_set(&column.name));
+        self.selection.is_none() && kept.is_none() && self.set.iter().all(is_new)
+    }
+
+    /// The column of the new row that an expression is: `excluded.c`, or MySQL's `VALUES(c)`.
+    pub(crate) fn new_column<'a>(&self, value: &'a Expr) -> Option<&'a Ident> {
+        match value {
+            Expr::CompoundIdentifier(parts) => match parts.as_slice() {
+                [row, column] if same_name(&row.value, &self.new_row) => Some(column),
+                _ => None,
+            },
+            Expr::Function(function) if last(&function.name).is_some_and(|name| same_name(&name, "values")) => {
+                let FunctionArguments::List(arguments) = &function.args else { return None };
+                match arguments.args.as_slice() {
+                    [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Identifier(column)))] => Some(column),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
     }
 }
 
@@ -118,33 +184,6 @@ impl KeyName {
             }
         }
     }
-}
-
-/// The column that an assignment gives the value that the new row has in it.
-fn new_value(assignment: &Assignment) -> Option<String> {
-    let AssignmentTarget::ColumnName(target) = &assignment.target else { return None };
-    let target = last(target)?;
-    let source = match &assignment.value {
-        Expr::CompoundIdentifier(parts) => match parts.as_slice() {
-            [Ident { value: row, .. }, column] if same_name(row, "excluded") => column.value.clone(),
-            _ => return None,
-        },
-        Expr::Function(function) if last(&function.name).is_some_and(|name| same_name(&name, "values")) => {
-            let FunctionArguments::List(arguments) = &function.args else { return None };
-            match arguments.args.as_slice() {
-                [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Identifier(column)))] => column.value.clone(),
-                _ => return None,
-            }
-        }
-        _ => return None,
-    };
-    same_name(&target, &source).then_some(target)
-}
-
-fn only_new_values() -> Error {
-    not_supported("an update of the other row but by all of the new one").with_hint(
-        "REPLACE INTO, or set every column outside of the only key to the new row's: SET a = excluded.a, b = excluded.b",
-    )
 }
 
 fn last(name: &ObjectName) -> Option<String> {

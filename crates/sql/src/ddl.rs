@@ -6,6 +6,7 @@ pub(crate) mod constraints;
 pub(crate) mod defaults;
 pub(crate) mod foreign;
 pub(crate) mod from_query;
+pub(crate) mod in_statements;
 mod print;
 
 pub use print::{create_table_sql, quoted};

@@ -1,6 +1,7 @@
 //! Files that statements name, as the session's owner reads them. Nothing is opened here: a session without a reader
-//! refuses every statement that names a file.
+//! refuses every statement that names one to read, one without a writer those that name one to write.
 
+use crate::answer::Rows;
 use arrow::array::RecordBatch;
 use atsdb_core::{Result, TableDefinition};
 use std::fmt;
@@ -26,4 +27,11 @@ pub trait FileReader: fmt::Debug + Send + Sync {
     /// mapped columns as text or as dictionaries of text. What is wrong with a value is an error that names file, line,
     /// column and value; then nothing of the file may stay, which is the caller's to see to.
     fn read(&self, request: &FileRequest<'_>, rows: &mut dyn FnMut(RecordBatch) -> Result<()>) -> Result<()>;
+}
+
+/// Writes files for a session: whoever runs the program may name them.
+pub trait FileWriter: fmt::Debug + Send + Sync {
+    /// Writes all rows into a file, in the format that its ending says, and says how many they were. The file is there
+    /// when all of it is; after an error whatever had its name still has.
+    fn write(&self, path: &str, rows: Rows) -> Result<u64>;
 }

@@ -7,6 +7,7 @@ use crate::conflict::OnDuplicate;
 use crate::ddl::defaults::{default_array, default_type};
 use crate::error::{as_sql_error, not_supported, sql_error};
 use crate::provider::unknown_table;
+use crate::returning::Returning;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, new_null_array};
 use arrow::datatypes::{DataType, Field, Schema};
 use atsdb_core::name::same_name;
@@ -19,8 +20,11 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Target {
     pub(crate) table: String,
+    /// What the statement calls it.
+    pub(crate) alias: String,
     pub(crate) columns: Option<Vec<String>>,
     pub(crate) on_duplicate: OnDuplicate,
+    pub(crate) returning: Option<Returning>,
 }
 
 impl Target {
@@ -30,12 +34,11 @@ impl Target {
             return Err(not_supported("INSERT INTO anything but a table"));
         };
         let refused = [
-            (insert.returning.is_some() || insert.output.is_some(), "RETURNING"),
+            (insert.output.is_some(), "OUTPUT"),
             (insert.overwrite, "INSERT OVERWRITE"),
             (insert.partitioned.is_some(), "PARTITION"),
             (!insert.assignments.is_empty(), "INSERT ... SET"),
             (!insert.after_columns.is_empty(), "a second list of columns"),
-            (insert.source.is_none(), "INSERT without VALUES or SELECT"),
             (insert.format_clause.is_some() || insert.settings.is_some(), "FORMAT"),
         ];
         if let Some((_, what)) = refused.into_iter().find(|(found, _)| *found) {
@@ -44,12 +47,17 @@ impl Target {
         let last = |name: &ObjectName| name.0.last().and_then(|part| part.as_ident()).map(|ident| ident.value.clone());
         let columns: Option<Vec<String>> = insert.columns.iter().map(last).collect();
         let columns = columns.filter(|columns| !columns.is_empty());
-        Ok(Self { table: crate::ddl::table_name(name)?, columns, on_duplicate: OnDuplicate::of(insert)? })
+        let table = crate::ddl::table_name(name)?;
+        let written =
+            || insert.table_alias.as_ref().map_or_else(|| last(name), |alias| Some(alias.alias.value.clone()));
+        let alias = written().unwrap_or_else(|| table.clone());
+        let returning = insert.returning.clone().map(|items| Returning { items, alias: alias.clone() });
+        Ok(Self { table, alias, columns, on_duplicate: OnDuplicate::of(insert)?, returning })
     }
 
     /// A table, under its own name.
     pub(crate) fn new(table: String, columns: Option<Vec<String>>, on_duplicate: OnDuplicate) -> Self {
-        Self { table, columns, on_duplicate }
+        Self { alias: table.clone(), table, columns, on_duplicate, returning: None }
     }
 
     /// All columns of a table.
@@ -99,8 +107,27 @@ impl Target {
 
 /// Adds what a query answers to a batch, by position. Says how many rows.
 pub(crate) fn append_rows(batch: &mut Batch, table: &Table, target: &Target, rows: Rows) -> Result<u64> {
-    let positions = target.positions(table)?;
     let policy = target.on_duplicate.policy(table)?;
+    let mut row_count = 0_u64;
+    for_named_rows(table, target, rows, |rows| {
+        batch.append_with(table, &rows, policy).map_err(|error| match (error.kind(), row_count) {
+            (ErrorKind::InvalidValue, 1..) => error.context(format_args!("after {row_count} rows")),
+            _ => error,
+        })?;
+        row_count += rows.num_rows() as u64;
+        Ok(())
+    })?;
+    Ok(row_count)
+}
+
+/// Does something with what a query answers, by position, as rows with the columns' names and the defaults.
+pub(crate) fn for_named_rows(
+    table: &Table,
+    target: &Target,
+    rows: Rows,
+    mut take: impl FnMut(RecordBatch) -> Result<()>,
+) -> Result<()> {
+    let positions = target.positions(table)?;
     let found = rows.schema().fields().len();
     if found != positions.len() {
         return Err(wrong_width(table, found, positions.len()));
@@ -112,22 +139,18 @@ pub(crate) fn append_rows(batch: &mut Batch, table: &Table, target: &Target, row
         let rows = rows?;
         let assigned = rows.columns().iter().zip(&positions);
         let mut arrays: Vec<ArrayRef> = assigned
-            .map(|(array, position)| assign(&table.definition, *position, &with_values(array), row_count))
+            .map(|(array, position)| assign(&table.definition, *position, &with_values(array), Some(row_count)))
             .collect::<Result<_>>()?;
         let found = arrays.iter().zip(&names);
         let mut fields: Vec<Field> =
             found.map(|(array, name)| Field::new(*name, array.data_type().clone(), true)).collect();
         fields.extend(unnamed.fields());
         arrays.extend(unnamed.arrays(rows.num_rows())?);
-        let renamed = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays);
-        let renamed = renamed.map_err(|error| Error::internal(error.to_string()))?;
-        batch.append_with(table, &renamed, policy).map_err(|error| match (error.kind(), row_count) {
-            (ErrorKind::InvalidValue, 1..) => error.context(format_args!("after {row_count} rows")),
-            _ => error,
-        })?;
+        let named = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays);
+        take(named.map_err(|error| Error::internal(error.to_string()))?)?;
         row_count += rows.num_rows() as u64;
     }
-    Ok(row_count)
+    Ok(())
 }
 
 /// Adds rows that have the columns at some positions, in this order.
@@ -175,9 +198,10 @@ impl<'a> Unnamed<'a> {
     }
 }
 
-/// An array of NULLs with an empty dictionary as plain text.
+/// An array of NULLs of no type, or with an empty dictionary, as plain text.
 fn with_values(array: &ArrayRef) -> ArrayRef {
     match array.as_any_dictionary_opt() {
+        None if array.data_type().is_null() => new_null_array(&DataType::Utf8, array.len()),
         Some(dictionary) if dictionary.values().is_empty() => new_null_array(&DataType::Utf8, array.len()),
         _ => Arc::clone(array),
     }

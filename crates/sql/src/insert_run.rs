@@ -102,12 +102,13 @@ impl InsertRun {
     pub(crate) fn keep_on(&mut self, batch: &mut Batch, before: Option<Box<KeyIndex>>) -> Result<()> {
         let definition = &self.table.definition;
         let is_named = |id| self.positions.iter().any(|position| definition.columns[*position].id == id);
-        // A time of this type may be beyond what a time can be, which the batch finds out.
+        // A time of this type may be beyond what a time can be; that, and that nobody writes to a rollup, the batch says.
         let is_unsigned = definition.time_column().is_some_and(|time| time.column_type == ColumnType::UInt64);
         let all_named = definition.unique.iter().flat_map(|unique| &unique.columns).all(|id| is_named(*id));
         self.keys = match (definition.has_unique(), self.policy) {
-            // Keys of rows in memory are compared where the rows are.
-            _ if is_unsigned || (definition.is_in_memory() && definition.has_unique()) => Keys::AtOnce,
+            // Keys of rows in memory are compared where the rows are; a rollup refuses at its first row.
+            _ if is_unsigned || definition.rollup.is_some() => Keys::AtOnce,
+            _ if definition.is_in_memory() && definition.has_unique() => Keys::AtOnce,
             (false, _) | (true, ConflictPolicy::Replace) => Keys::Later,
             _ if !all_named => Keys::AtOnce,
             _ => Keys::Indexed(match before {
@@ -148,7 +149,8 @@ impl InsertRun {
         }
     }
 
-    /// Takes in the rows of a statement that [it takes](Self::takes). Unless it answers with rows, it is to be given up.
+    /// Takes in the rows of a statement that [it takes](Self::takes). Unless it answers with rows, it is to be given
+    /// up.
     /// After an error the batch is.
     pub(crate) fn push(
         &mut self,

@@ -2,6 +2,7 @@
 
 use crate::catalogue::{self, CatalogueTable};
 use crate::change::TARGET_SCHEMA;
+use crate::given::{GIVEN_SCHEMA, Given};
 use crate::identifiers::{SharedSpellings, Spellings};
 use crate::provider::{SnapshotTable, unknown_table};
 use crate::resident::ResidentTable;
@@ -31,14 +32,17 @@ pub(crate) fn logical_plan(
     snapshot: &ReadSnapshot,
     spellings: &SharedSpellings,
     focus: &Focus,
+    given: Option<&Arc<Given>>,
 ) -> Result<LogicalPlan> {
-    SnapshotNames { state, snapshot, spellings, expansion: Expansion::default(), focus }.plan(statement)
+    SnapshotNames { state, snapshot, spellings, given, expansion: Expansion::default(), focus }.plan(statement)
 }
 
 struct SnapshotNames<'a> {
     state: &'a SessionState,
     snapshot: &'a ReadSnapshot,
     spellings: &'a SharedSpellings,
+    /// The rows that the statement is about.
+    given: Option<&'a Arc<Given>>,
     expansion: Expansion,
     focus: &'a Focus,
 }
@@ -51,9 +55,9 @@ impl SnapshotNames<'_> {
 
     /// A view's query takes its place in the plan.
     fn view(&self, table: &Table, view: &View) -> Result<Arc<dyn TableSource>> {
-        let Self { state, snapshot, spellings, expansion, focus } = self;
+        let Self { state, snapshot, spellings, given, expansion, focus } = self;
         let plan = |statement, spellings: &SharedSpellings, expansion| {
-            SnapshotNames { state, snapshot, spellings, expansion, focus }.plan(statement)
+            SnapshotNames { state, snapshot, spellings, given: *given, expansion, focus }.plan(statement)
         };
         let plan = view_plan(table, view, snapshot.tables(), spellings, expansion, plan);
         let plan = plan.map_err(|error| DataFusionError::External(Box::new(error)))?;
@@ -62,9 +66,10 @@ impl SnapshotNames<'_> {
 
     /// A rollup's rows, those that are stale computed.
     fn rollup(&self, table: &Table, rollup: &Rollup) -> Result<Arc<dyn TableSource>> {
-        let Self { state, snapshot, spellings, expansion, focus } = self;
+        let Self { state, snapshot, spellings, given, expansion, focus } = self;
         let plan = |statement, spellings: &SharedSpellings, focus: &Focus| {
-            SnapshotNames { state, snapshot, spellings, expansion: expansion.clone(), focus }.plan(statement)
+            SnapshotNames { state, snapshot, spellings, given: *given, expansion: expansion.clone(), focus }
+                .plan(statement)
         };
         let plan = rollup_plan(table, rollup, snapshot, spellings, focus, plan);
         let plan = plan.map_err(|error| DataFusionError::External(Box::new(error)))?;
@@ -75,6 +80,11 @@ impl SnapshotNames<'_> {
 impl ContextProvider for SnapshotNames<'_> {
     fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
         self.expansion.count_one().map_err(|error| DataFusionError::External(Box::new(error)))?;
+        if name.schema() == Some(GIVEN_SCHEMA)
+            && let Some(given) = self.given
+        {
+            return Ok(provider_as_source(given.provider()?));
+        }
         let tables = self.snapshot.tables();
         if name.schema() == Some(TARGET_SCHEMA)
             && let Some(table) = Spellings::find(tables, name.table())

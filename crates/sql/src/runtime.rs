@@ -7,14 +7,18 @@ use crate::asof;
 use crate::bounded_functions::bound_functions;
 use crate::change::{Change, Numbered, query_of_change};
 use crate::compare_times::CompareTimes;
+use crate::ddl::in_statements::source_with_defaults;
 use crate::error::{from_datafusion, not_supported, sql_error};
 use crate::explain::one_row_a_line;
 use crate::extension::StepPlanner;
 use crate::gapfill;
+use crate::given::{Given, Over};
 use crate::guard::{Guard, LOOK_EVERY};
 use crate::headings::Headings;
 use crate::identifiers::SharedSpellings;
 use crate::insert::Target;
+pub(crate) use crate::interrupt::Interrupt;
+use crate::interrupt::interrupted;
 use crate::latest_first::LatestFirst;
 use crate::latest_rows::LatestRows;
 use crate::long_literals::batch_rows;
@@ -29,7 +33,7 @@ use crate::session::SessionOptions;
 use crate::stoppable::Stoppable;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
-use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_core::{Error, ErrorKind, Result, Table};
 use atsdb_engine::ReadSnapshot;
 use datafusion::execution::context::{SQLOptions, SessionContext};
 use datafusion::execution::memory_pool::FairSpillPool;
@@ -38,14 +42,15 @@ use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::optimizer::{Analyzer, Optimizer};
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::execute_stream;
+use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 use futures::{FutureExt, StreamExt};
 use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use tokio::runtime::Runtime;
@@ -78,18 +83,33 @@ pub(crate) struct Query {
     pub(crate) snapshot: ReadSnapshot,
 }
 
+/// What a worker works on.
+enum Work {
+    Text(Query, Focus),
+    Over(Over, ReadSnapshot),
+}
+
 /// What a query turned out to be, when it has begun.
 pub(crate) struct Started {
     /// Where the rows go, if it is an INSERT.
     pub(crate) insert: Option<Target>,
     /// What becomes of the rows, if it is an UPDATE or DELETE.
     pub(crate) change: Option<Change>,
+    /// How the statement spells names.
+    pub(crate) spellings: SharedSpellings,
     pub(crate) rows: QueryRows,
 }
 
 enum Message {
-    Started { insert: Option<Target>, change: Option<Box<Change>>, schema: SchemaRef },
+    Started {
+        insert: Option<Box<Target>>,
+        change: Option<Box<Change>>,
+        spellings: SharedSpellings,
+        schema: SchemaRef,
+    },
     Batch(RecordBatch),
+    /// The rows that were given have been read, and there may be more.
+    Round,
     Failed(Error),
     Finished,
 }
@@ -177,13 +197,26 @@ impl Worker {
         focus: Focus,
         interrupt: &Interrupt,
     ) -> Result<Started> {
+        self.begin(Work::Text(query, focus), interrupt)
+    }
+
+    /// Starts a query over given rows.
+    pub(crate) fn start_over(
+        self: &Arc<Self>,
+        over: Over,
+        snapshot: &ReadSnapshot,
+        interrupt: &Interrupt,
+    ) -> Result<QueryRows> {
+        self.begin(Work::Over(over, snapshot.clone()), interrupt).map(|started| started.rows)
+    }
+
+    fn begin(self: &Arc<Self>, work: Work, interrupt: &Interrupt) -> Result<Started> {
         let (sender, receiver) = mpsc::channel(WAITING_BATCHES_MAX);
         let Some(runtime) = &self.runtime else { return Err(Error::internal("the session is closed")) };
         let (context, memory_bytes) = (self.context.clone(), self.options.memory_bytes);
         let guard = Guard::begin(&self.options);
         let task = async move {
-            let outcome =
-                AssertUnwindSafe(run(query, focus, context, memory_bytes, sender.clone())).catch_unwind().await;
+            let outcome = AssertUnwindSafe(run(work, context, memory_bytes, sender.clone())).catch_unwind().await;
             let last = match outcome {
                 Ok(Ok(())) => Message::Finished,
                 Ok(Err(error)) => Message::Failed(error),
@@ -196,12 +229,15 @@ impl Worker {
         let mut messages =
             Messages { receiver, task, interrupt: interrupt.clone(), guard, worker: Arc::clone(self), finished: false };
         match messages.next() {
-            Message::Started { insert, change, schema } => {
+            Message::Started { insert, change, spellings, schema } => {
                 let rows = QueryRows { schema, messages };
-                Ok(Started { insert, change: change.map(|change| *change), rows })
+                let (insert, change) = (insert.map(|insert| *insert), change.map(|change| *change));
+                Ok(Started { insert, change, spellings, rows })
             }
             Message::Failed(error) => Err(error),
-            Message::Batch(_) | Message::Finished => Err(Error::internal("a query answered before it started")),
+            Message::Batch(_) | Message::Round | Message::Finished => {
+                Err(Error::internal("a query answered before it started"))
+            }
         }
     }
 }
@@ -215,24 +251,46 @@ impl Drop for Worker {
     }
 }
 
-async fn run(
-    query: Query,
+/// A statement that is a query now, and what its rows are for.
+struct Readable {
+    statement: Ast,
+    insert: Option<Box<Target>>,
+    change: Option<Box<Change>>,
+    spellings: SharedSpellings,
     focus: Focus,
-    context: SessionContext,
-    memory_bytes: usize,
-    sender: mpsc::Sender<Message>,
-) -> Result<()> {
-    let Query { text, place, params, snapshot } = query;
-    let (mut statement, spellings) = parse_over(&text, place, &params, snapshot.tables())?;
-    let change = query_of_change(&mut statement, snapshot.tables(), &spellings)?;
-    let spellings = SharedSpellings::new(spellings);
-    let (mut statement, insert, mut change) = match change {
-        Some((query, change)) => (Ast::Query(Box::new(query)), None, Some(Box::new(change))),
-        None => {
-            let (statement, insert) = readable(statement)?;
-            (statement, insert, None)
-        }
+    given: Option<Arc<Given>>,
+    more: Option<mpsc::UnboundedReceiver<RecordBatch>>,
+}
+
+impl Readable {
+    fn of_text(query: &Query, focus: Focus) -> Result<Self> {
+        let tables = query.snapshot.tables();
+        let (mut statement, spellings) = parse_over(&query.text, query.place, &query.params, tables)?;
+        let change = query_of_change(&mut statement, tables, &spellings)?;
+        let (statement, insert, change) = match change {
+            Some((query, change)) => (Ast::Query(Box::new(query)), None, Some(Box::new(change))),
+            None => {
+                let (statement, insert) = readable(statement, tables)?;
+                (statement, insert.map(Box::new), None)
+            }
+        };
+        let spellings = SharedSpellings::new(spellings);
+        Ok(Self { statement, insert, change, spellings, focus, given: None, more: None })
+    }
+
+    fn over(over: Over) -> Self {
+        let Over { query, spellings, given, more } = over;
+        let (statement, focus) = (Ast::Query(Box::new(query)), Focus::default());
+        Self { statement, insert: None, change: None, spellings, focus, given: Some(given), more }
+    }
+}
+
+async fn run(work: Work, context: SessionContext, memory_bytes: usize, sender: mpsc::Sender<Message>) -> Result<()> {
+    let (readable, snapshot) = match work {
+        Work::Text(query, focus) => (Readable::of_text(&query, focus)?, query.snapshot),
+        Work::Over(over, snapshot) => (Readable::over(over), snapshot),
     };
+    let Readable { mut statement, insert, mut change, spellings, focus, given, mut more } = readable;
     let explains = matches!(statement, Ast::Explain { .. });
     let headings = match &mut statement {
         Ast::Query(query) => Headings::take(query, &spellings),
@@ -244,7 +302,8 @@ async fn run(
         // The rows of a chunk come one after the other.
         state.config_mut().options_mut().optimizer.enable_round_robin_repartition = false;
     }
-    let plan = logical_plan(statement, &state, &snapshot, &spellings, &focus).map_err(from_datafusion)?;
+    let plan = logical_plan(statement, &state, &snapshot, &spellings, &focus, given.as_ref());
+    let plan = plan.map_err(from_datafusion)?;
     drop(snapshot);
     SQLOptions::new()
         .with_allow_ddl(false)
@@ -255,34 +314,44 @@ async fn run(
     let plan = state.optimize(&plan).map_err(from_datafusion)?;
     let batch_rows = batch_rows(&plan, memory_bytes, BATCH_ROWS).map_err(from_datafusion)?;
     *state.config_mut() = state.config().clone().with_batch_size(batch_rows);
-    let plan = state.query_planner().create_physical_plan(&plan, &state).await.map_err(from_datafusion)?;
+    let mut plan = state.query_planner().create_physical_plan(&plan, &state).await.map_err(from_datafusion)?;
     if let Some(change) = &mut change {
         change.source = Numbered::of(&plan);
     }
     let schema = headings.apply(&plan.schema());
-    let started = Message::Started { insert, change, schema: Arc::clone(&schema) };
+    let started = Message::Started { insert, change, spellings, schema: Arc::clone(&schema) };
     if sender.send(started).await.is_err() {
         return Ok(());
     }
-    let mut stream = execute_stream(plan, state.task_ctx()).map_err(from_datafusion)?;
-    while let Some(batch) = stream.next().await {
-        let batch = batch.map_err(from_datafusion)?;
-        if batch.num_rows() == 0 {
-            continue;
+    loop {
+        let mut stream = execute_stream(Arc::clone(&plan), state.task_ctx()).map_err(from_datafusion)?;
+        while let Some(batch) = stream.next().await {
+            let batch = batch.map_err(from_datafusion)?;
+            if batch.num_rows() == 0 {
+                continue;
+            }
+            let batch = if explains { one_row_a_line(&batch)? } else { batch };
+            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+            let named = RecordBatch::try_new_with_options(Arc::clone(&schema), batch.columns().to_vec(), &options);
+            let named = named.map_err(|error| Error::internal(error.to_string()))?;
+            if sender.send(Message::Batch(named)).await.is_err() {
+                return Ok(());
+            }
         }
-        let batch = if explains { one_row_a_line(&batch)? } else { batch };
-        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        let named = RecordBatch::try_new_with_options(Arc::clone(&schema), batch.columns().to_vec(), &options);
-        let named = named.map_err(|error| Error::internal(error.to_string()))?;
-        if sender.send(Message::Batch(named)).await.is_err() {
+        let (Some(more), Some(given)) = (&mut more, &given) else { return Ok(()) };
+        if sender.send(Message::Round).await.is_err() {
             return Ok(());
         }
+        match more.recv().await {
+            Some(rows) => given.give(&rows)?,
+            None => return Ok(()),
+        }
+        plan = reset_plan_states(plan).map_err(from_datafusion)?;
     }
-    Ok(())
 }
 
 /// The statement to plan: a query, or what explains one; of an INSERT its query.
-fn readable(statement: Ast) -> Result<(Ast, Option<Target>)> {
+fn readable(statement: Ast, tables: &[Table]) -> Result<(Ast, Option<Target>)> {
     match statement {
         Ast::Query(_) => Ok((statement, None)),
         Ast::Explain { statement: inner, .. } if !matches!(*inner, Ast::Query(_)) => {
@@ -292,10 +361,8 @@ fn readable(statement: Ast) -> Result<(Ast, Option<Target>)> {
         Ast::ExplainTable { .. } => Err(sql_error("EXPLAIN takes a query").with_hint("write DESCRIBE table")),
         Ast::Insert(mut insert) => {
             let target = Target::of(&insert)?;
-            match insert.source.take() {
-                Some(source) => Ok((Ast::Query(source), Some(target))),
-                None => Err(Error::internal("an INSERT without rows")),
-            }
+            let source = source_with_defaults(&mut insert, &target, tables)?;
+            Ok((Ast::Query(source), Some(target)))
         }
         other => Err(crate::refuse::refused(&other)),
     }
@@ -317,6 +384,19 @@ impl QueryRows {
     pub(crate) fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
+
+    /// The rows that come of what was given; more can be given then.
+    pub(crate) fn round(&mut self) -> Result<Vec<RecordBatch>> {
+        let mut batches = Vec::new();
+        loop {
+            match self.messages.next() {
+                Message::Batch(batch) => batches.push(batch),
+                Message::Round => return Ok(batches),
+                Message::Failed(error) => return Err(error),
+                Message::Started { .. } | Message::Finished => return Err(Error::internal("a round without an end")),
+            }
+        }
+    }
 }
 
 impl Iterator for QueryRows {
@@ -330,7 +410,7 @@ impl Iterator for QueryRows {
             Message::Batch(batch) => Some(Ok(batch)),
             Message::Failed(error) => Some(Err(error)),
             Message::Finished => None,
-            Message::Started { .. } => Some(Err(Error::internal("a query started twice"))),
+            Message::Started { .. } | Message::Round => Some(Err(Error::internal("a query started twice"))),
         }
     }
 }
@@ -376,53 +456,6 @@ impl Drop for Messages {
     fn drop(&mut self) {
         self.task.abort();
     }
-}
-
-/// Whether the caller asked to stop, and who waits to be told.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Interrupt(Arc<Mutex<InterruptState>>);
-
-#[derive(Debug, Default)]
-struct InterruptState {
-    asked: bool,
-    waiting: Option<Waker>,
-}
-
-impl Interrupt {
-    fn state(&self) -> std::sync::MutexGuard<'_, InterruptState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn ask(&self) {
-        let waiting = {
-            let mut state = self.state();
-            state.asked = true;
-            state.waiting.take()
-        };
-        if let Some(waker) = waiting {
-            waker.wake();
-        }
-    }
-
-    pub(crate) fn reset(&self) {
-        *self.state() = InterruptState::default();
-    }
-
-    pub(crate) fn check(&self) -> Result<()> {
-        if self.state().asked { Err(interrupted()) } else { Ok(()) }
-    }
-
-    fn poll(&self, context: &Context<'_>) -> bool {
-        let mut state = self.state();
-        if !state.asked {
-            state.waiting = Some(context.waker().clone());
-        }
-        state.asked
-    }
-}
-
-fn interrupted() -> Error {
-    Error::new(ErrorKind::Interrupted, "the query was interrupted")
 }
 
 /// Wakes a thread that waits for a future.

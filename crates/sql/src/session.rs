@@ -1,18 +1,22 @@
 //! A session: executes statements over an engine, each on one consistent snapshot.
 
 mod change;
+mod copy_to;
+mod deciding;
 mod declare;
 mod inserting;
 mod load;
 mod rollup;
+mod savepoint;
 mod store;
 mod transaction;
 
+use self::deciding::may_decide;
 use self::transaction::{Bracket, Transaction};
 use crate::answer::{Answer, Rows};
 use crate::ddl::{table_definition, table_name};
 use crate::error::{as_sql_error, not_supported, sql_error};
-use crate::files::FileReader;
+use crate::files::{FileReader, FileWriter};
 use crate::insert::{Target, append_rows};
 use crate::parse::parse_declaring;
 use crate::provider::unknown_table;
@@ -68,6 +72,8 @@ pub struct Session {
     transaction: Mutex<Option<Transaction>>,
     /// Who opens the files that statements name; without, none is opened.
     files: Option<Arc<dyn FileReader>>,
+    /// Who writes them.
+    file_writer: Option<Arc<dyn FileWriter>>,
 }
 
 impl fmt::Debug for Session {
@@ -99,6 +105,7 @@ impl Session {
             interrupt: Interrupt::default(),
             transaction: Mutex::new(None),
             files: None,
+            file_writer: None,
         })
     }
 
@@ -128,6 +135,7 @@ impl Session {
             return Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count) });
         }
         match first_word(statement.text()).as_str() {
+            "INSERT" | "REPLACE" if may_decide(statement.text()) => self.insert_deciding(statement, params),
             "INSERT" | "REPLACE" => self.query(statement, params),
             "UPDATE" | "DELETE" => self.change(statement, params),
             "SELECT" => self.select(statement, params),

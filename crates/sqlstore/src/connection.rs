@@ -103,28 +103,21 @@ pub trait Connection: Send {
     }
 }
 
-/// How soon a transaction must be on disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sync {
-    /// When it returns, as far as the store's durability goes.
-    Now,
-    /// With the next one that is.
-    Later,
-}
-
 /// A server: how to connect to it, and its dialect.
-pub trait Server: Send + std::marker::Sync + fmt::Debug {
+pub trait Server: Send + Sync + fmt::Debug {
     /// A connection that is set up: the session's settings do what the store promises.
     fn connect(&self) -> Attempt<Box<dyn Connection>>;
 
     /// The URL, without secrets: what messages name, and what opens the store again.
     fn place(&self) -> &str;
 
-    /// What a commit survives: the durability asked for, or what the server is set to.
+    /// What a commit survives, as the server is set.
     fn durability(&self) -> Durability;
 
-    /// Begins a transaction in which each statement sees what was committed before it.
-    fn begin_write(&self, sync: Sync) -> &'static str;
+    /// Begins a transaction in which each statement sees what was committed before it. It must be on disk when it is
+    /// committed, also where nobody sees it yet: a server that forgot what it had acknowledged would, when it is back,
+    /// meet a program that still knows the indices of strings and numbers of chunks, and give them to others.
+    fn begin_write(&self) -> &'static str;
 
     /// Begins a transaction that sees the present state until it ends.
     fn begin_read(&self) -> &'static str;

@@ -1,6 +1,6 @@
 //! Leases: who does the maintenance.
 
-use crate::connection::{Connection, Sync, Value};
+use crate::connection::{Connection, Value};
 use crate::error::Attempt;
 use crate::pool::Pool;
 
@@ -16,7 +16,7 @@ pub(crate) fn acquire(pool: &Pool, name: &str, holder: &str, now_ms: i64, ttl_ms
         return Ok(false);
     }
     let expires_ms = now_ms.saturating_add(ttl_ms);
-    pool.transaction(Sync::Later, |connection| {
+    pool.transaction(|connection| {
         // Who comes first with a lease of a new name is decided by this row.
         connection.query("SELECT last FROM atsdb_number WHERE name = 'lease' FOR UPDATE", &[])?;
         let sql = "UPDATE atsdb_lease SET holder = $1, expires_ms = $2

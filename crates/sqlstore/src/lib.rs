@@ -35,7 +35,7 @@ mod verify;
 
 pub mod checksum;
 
-pub use connection::{Cell, Connection, Row, Server, Sync, Value};
+pub use connection::{Cell, Connection, Row, Server, Value};
 pub use definition::{FORMAT, TABLES, check_format};
 pub use error::{Attempt, Failure};
 pub use store::{ServerOptions, ServerStore};

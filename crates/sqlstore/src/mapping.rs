@@ -1,7 +1,7 @@
 //! The dictionaries of mapped columns: strings to indices, and back. Strings are found by a hash of their bytes, so that
 //! no collation makes two of them one, and that the longest has an index too.
 
-use crate::connection::{Connection, Sync, Value};
+use crate::connection::{Connection, Value};
 use crate::error::Attempt;
 use crate::pool::Pool;
 use crate::{checksum, insert, table};
@@ -30,7 +30,7 @@ pub(crate) fn map_values(
     })?;
     if values.iter().any(|value| !known.contains_key(value)) {
         let asked = known;
-        known = pool.transaction(Sync::Later, |connection| {
+        known = pool.transaction(|connection| {
             let mut known = asked.clone();
             add(connection, (table, column), capacity, values, &mut known)?;
             Ok(known)

@@ -1,6 +1,6 @@
 //! Numbers of tables, stages and chunks: never given twice. Those of chunks are given in the order of commits.
 
-use crate::connection::{Connection, Sync};
+use crate::connection::Connection;
 use crate::error::Attempt;
 use crate::pool::Pool;
 use atsdb_core::Error;
@@ -37,7 +37,7 @@ impl PayloadNumbers {
         let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if left.end - left.start < count {
             let together = count.max(DRAWN_TOGETHER);
-            *left = pool.transaction(Sync::Later, |connection| draw(connection, "chunk", together))?;
+            *left = pool.transaction(|connection| draw(connection, "chunk", together))?;
         }
         let first = left.start;
         left.start += count;

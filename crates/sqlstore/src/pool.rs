@@ -4,7 +4,7 @@
 //! committing, the server is asked what became of it: each connection that writes has a row in `atsdb_writer`, in which
 //! every transaction of it notes its number. Whoever locks that row waits until the transaction has ended.
 
-use crate::connection::{Connection, Server, Sync, Value};
+use crate::connection::{Connection, Server, Value};
 use crate::error::{Attempt, Failure, unknown_outcome};
 use atsdb_core::Error;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -119,14 +119,10 @@ impl Pool {
 
     /// Runs the work in one transaction: all of it, or nothing after an error. The work is done again where a connection
     /// broke, for as long as the store's patience lasts.
-    pub(crate) fn transaction<T>(
-        &self,
-        sync: Sync,
-        mut work: impl FnMut(&mut dyn Connection) -> Attempt<T>,
-    ) -> Attempt<T> {
+    pub(crate) fn transaction<T>(&self, mut work: impl FnMut(&mut dyn Connection) -> Attempt<T>) -> Attempt<T> {
         let mut patience = Patience::new(self.patience);
         loop {
-            match self.try_transaction(sync, &mut work, &mut patience) {
+            match self.try_transaction(&mut work, &mut patience) {
                 Err(Failure::Lost(_) | Failure::Undone(_)) if patience.wait() => {}
                 done => return done,
             }
@@ -135,12 +131,11 @@ impl Pool {
 
     fn try_transaction<T>(
         &self,
-        sync: Sync,
         work: &mut impl FnMut(&mut dyn Connection) -> Attempt<T>,
         patience: &mut Patience,
     ) -> Attempt<T> {
         let mut session = self.take()?;
-        let done = self.work(&mut session, sync, work);
+        let done = self.work(&mut session, work);
         let (done, receipt) = match done {
             Ok(done) => done,
             Err(failure) => {
@@ -159,9 +154,7 @@ impl Pool {
                 match self.was_committed(&receipt, patience) {
                     Ok(true) => Ok(done),
                     Ok(false) => Err(Failure::Lost(error)),
-                    Err(failure) => {
-                        Err(Failure::Server(unknown_outcome(self.server.place(), failure.into_error())))
-                    }
+                    Err(failure) => Err(Failure::Server(unknown_outcome(self.server.place(), failure.into_error()))),
                 }
             }
             Err(failure) => {
@@ -175,7 +168,6 @@ impl Pool {
     fn work<T>(
         &self,
         session: &mut Session,
-        sync: Sync,
         work: &mut impl FnMut(&mut dyn Connection) -> Attempt<T>,
     ) -> Attempt<(T, Receipt)> {
         if session.receipt.is_none() {
@@ -184,7 +176,7 @@ impl Pool {
         let receipt = session.receipt.as_mut().ok_or_else(|| Error::internal("a connection has no receipt"))?;
         receipt.last += 1;
         let receipt = receipt.clone();
-        session.connection.run(self.server.begin_write(sync))?;
+        session.connection.run(self.server.begin_write())?;
         let done = work(&mut *session.connection)?;
         let sql = "UPDATE atsdb_writer SET last = $1, touched_ms = $2 WHERE id = $3";
         let values = [receipt.last.into(), self.now_ms.load(Ordering::Relaxed).into(), Value::Bytes(&receipt.id)];
@@ -210,7 +202,7 @@ impl Pool {
         loop {
             let ask = || -> Attempt<bool> {
                 let mut connection = self.server.connect()?;
-                connection.run(self.server.begin_write(Sync::Later))?;
+                connection.run(self.server.begin_write())?;
                 let sql = "SELECT last FROM atsdb_writer WHERE id = $1 FOR UPDATE";
                 let row = connection.query_first(sql, &[Value::Bytes(&receipt.id)])?;
                 connection.run("ROLLBACK")?;

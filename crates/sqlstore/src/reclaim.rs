@@ -1,6 +1,6 @@
 //! Reclaiming: deleting what nobody can see any more. What a snapshot still sees the server keeps for it.
 
-use crate::connection::{Connection, Server, Sync};
+use crate::connection::{Connection, Server};
 use crate::error::Attempt;
 use crate::pool::Pool;
 use crate::{pages, stage};
@@ -16,7 +16,7 @@ pub(crate) fn reclaim(pool: &Pool, byte_budget: u64, now_ms: i64) -> Attempt<Rec
     if !pool.read(|connection| has_garbage(connection, now_ms))? {
         return Ok(Reclaimed::default());
     }
-    let byte_count = pool.transaction(Sync::Later, |connection| {
+    let byte_count = pool.transaction(|connection| {
         // One at a time: the others wait for this row.
         connection.query("SELECT last FROM atsdb_number WHERE name = 'reclaim' FOR UPDATE", &[])?;
         delete(connection, pool.server(), byte_budget.max(1), now_ms)

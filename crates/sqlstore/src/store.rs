@@ -1,7 +1,7 @@
 //! The store itself: which module does what, in which kind of transaction.
 
 use crate::chunk_write::{self, Payloads};
-use crate::connection::{Connection, Server, Sync};
+use crate::connection::{Connection, Server};
 use crate::error::{Attempt, Failure};
 use crate::numbers::{ChangeLock, PayloadNumbers};
 use crate::pool::Pool;
@@ -18,7 +18,7 @@ use std::time::Duration;
 /// How a store on a server is opened.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
-    /// What an acknowledged commit survives, where the server lets a session choose.
+    /// What an acknowledged commit has to survive. A server that promises less is warned about.
     pub durability: Durability,
     /// Whether a database without a store gets one.
     pub create: bool,
@@ -59,8 +59,8 @@ impl ServerStore {
         work().map_err(Failure::into_error)
     }
 
-    fn transaction<T>(&self, sync: Sync, work: impl FnMut(&mut dyn Connection) -> Attempt<T>) -> Result<T> {
-        self.write(|| self.pool.transaction(sync, work))
+    fn transaction<T>(&self, work: impl FnMut(&mut dyn Connection) -> Attempt<T>) -> Result<T> {
+        self.write(|| self.pool.transaction(work))
     }
 
     fn open_snapshot(&self, stage: Option<StageId>) -> Result<Box<dyn Snapshot>> {
@@ -69,10 +69,7 @@ impl ServerStore {
 }
 
 /// Does the work under the lock under which everything changes that is visible.
-fn locked<T>(
-    connection: &mut dyn Connection,
-    work: impl FnOnce(&mut dyn Connection) -> Attempt<T>,
-) -> Attempt<T> {
+fn locked<T>(connection: &mut dyn Connection, work: impl FnOnce(&mut dyn Connection) -> Attempt<T>) -> Attempt<T> {
     let lock = ChangeLock::take(connection)?;
     let done = work(&mut *lock.connection)?;
     lock.note()?;
@@ -94,17 +91,15 @@ impl Store for ServerStore {
 
     fn create_table(&self, definition: &TableDefinition, stage: Option<StageId>) -> Result<Table> {
         definition.check()?;
-        // A staged table need not outlast a crash before its stage is committed.
         match stage {
-            Some(_) => self.transaction(Sync::Later, |connection| table::create(connection, definition, stage)),
-            None => self.transaction(Sync::Now, |connection| {
-                locked(connection, |connection| table::create(connection, definition, None))
-            }),
+            Some(_) => self.transaction(|connection| table::create(connection, definition, stage)),
+            None => self
+                .transaction(|connection| locked(connection, |connection| table::create(connection, definition, None))),
         }
     }
 
     fn drop_table(&self, table: TableId) -> Result<()> {
-        self.transaction(Sync::Now, |connection| locked(connection, |connection| table::drop(connection, table)))
+        self.transaction(|connection| locked(connection, |connection| table::drop(connection, table)))
     }
 
     fn map_values(&self, table: TableId, column: ColumnId, capacity: u64, values: &[&[u8]]) -> Result<Vec<u32>> {
@@ -113,7 +108,7 @@ impl Store for ServerStore {
 
     fn open_stage(&self, now_ms: i64) -> Result<StageId> {
         self.pool.set_now(now_ms);
-        self.transaction(Sync::Later, |connection| stage::open(connection, now_ms))
+        self.transaction(|connection| stage::open(connection, now_ms))
     }
 
     fn stage(&self, stage: StageId, chunks: Vec<NewChunk>, now_ms: i64) -> Result<()> {
@@ -121,7 +116,7 @@ impl Store for ServerStore {
         self.pool.set_now(now_ms);
         self.write(|| {
             let payloads = Payloads::new(self.payloads.take(&self.pool, chunks.len())?);
-            self.pool.transaction(Sync::Later, |connection| {
+            self.pool.transaction(|connection| {
                 stage::write(connection, self.pool.server(), stage, &chunks, &payloads, now_ms)
             })
         })
@@ -132,15 +127,15 @@ impl Store for ServerStore {
     }
 
     fn unstage(&self, stage: StageId, chunks: &[ChunkId]) -> Result<()> {
-        self.transaction(Sync::Later, |connection| stage::take_chunks(connection, stage, chunks))
+        self.transaction(|connection| stage::take_chunks(connection, stage, chunks))
     }
 
     fn unstage_table(&self, stage: StageId, table: TableId) -> Result<()> {
-        self.transaction(Sync::Later, |connection| stage::take_table(connection, stage, table))
+        self.transaction(|connection| stage::take_table(connection, stage, table))
     }
 
     fn abandon_stage(&self, stage: StageId) -> Result<()> {
-        self.transaction(Sync::Later, |connection| stage::abandon(connection, stage))
+        self.transaction(|connection| stage::abandon(connection, stage))
     }
 
     fn commit(&self, changes: Vec<Change>, now_ms: i64) -> Result<Vec<Result<Outcome>>> {
@@ -151,9 +146,9 @@ impl Store for ServerStore {
         self.write(|| {
             let count = changes.iter().map(|change| change.add.len()).sum();
             let payloads = Payloads::new(self.payloads.take(&self.pool, count)?);
-            let done = self.pool.transaction(Sync::Now, |connection| {
-                commit::commit(connection, self.pool.server(), &changes, &payloads, now_ms)
-            });
+            let done = self
+                .pool
+                .transaction(|connection| commit::commit(connection, self.pool.server(), &changes, &payloads, now_ms));
             match done {
                 Err(Failure::Refused(error)) if changes.len() == 1 => Ok(vec![Err(error)]),
                 done => done,
@@ -171,7 +166,7 @@ impl Store for ServerStore {
     }
 
     fn release_lease(&self, name: &str, holder: &str) -> Result<()> {
-        self.transaction(Sync::Later, |connection| lease::release(connection, name, holder))
+        self.transaction(|connection| lease::release(connection, name, holder))
     }
 
     fn reclaim(&self, byte_budget: u64, now_ms: i64) -> Result<Reclaimed> {

@@ -64,7 +64,8 @@ fn export_query(
     }
 }
 
-fn format_of(path: Option<&Path>, asked: Option<Format>) -> Result<(Format, Compression)> {
+/// How a file is written, by what was asked, else by its ending.
+pub(crate) fn format_of(path: Option<&Path>, asked: Option<Format>) -> Result<(Format, Compression)> {
     let by_ending = path.and_then(Format::of_path);
     let (format, compression) = match (asked, by_ending, path) {
         (Some(format), by_ending, _) => (format, by_ending.map_or(Compression::None, |(_, compression)| compression)),

@@ -40,5 +40,28 @@ fn a_bad_value_leaves_nothing_and_is_named_with_its_place() {
         .failed(3, &["bad.csv", "4 fields for 2 columns"]);
     case.run(&["sql", "a.db", "COPY t1 FROM 'nowhere.csv' CSV"]).failed(3, &["nowhere.csv"]);
     case.run(&["sql", "a.db", "LOAD DATA INFILE 'bad.csv' INTO TABLE t9"]).failed(3, &["no table named t9"]);
-    case.run(&["sql", "a.db", "COPY t1 TO 'out.csv'"]).failed(3, &["atsdb export"]);
+}
+
+#[test]
+fn what_is_copied_into_a_file_comes_back_from_it() {
+    let case = Case::new();
+    let script = format!(
+        "{TABLE}
+        INSERT INTO t1 VALUES ('2024-03-01', 'a, b', 1, NULL), ('2024-03-02', NULL, 2, 2.5);
+        COPY t1 TO 'out.csv';
+        COPY (SELECT time, n * 2 AS n FROM t1 ORDER BY time) TO 'twice.tsv.gz';
+        COPY t1 (time, x) TO 'out.parquet';
+        CREATE TABLE t2 AS SELECT * FROM t1 WHERE false;
+        COPY t2 FROM 'out.csv' CSV HEADER;"
+    );
+    case.run_with(&["sql", "a.db"], script).well();
+    let rows = case.query("a.db", "SELECT * FROM t1 ORDER BY time");
+    assert_eq!(case.query("a.db", "SELECT * FROM t2 ORDER BY time"), rows);
+    case.run(&["import", "b.db", "p", "out.parquet"]).well();
+    case.run(&["import", "b.db", "t", "twice.tsv.gz"]).well();
+    assert_eq!(case.query("b.db", "SELECT count(x), count(*) FROM p"), "1,2");
+    assert_eq!(case.query("b.db", "SELECT sum(n) FROM t"), "6");
+    case.run(&["sql", "a.db", "COPY t1 TO 'out.unknown'"]).failed(3, &["out.unknown"]);
+    case.run(&["sql", "a.db", "COPY nothing TO 'new.csv'"]).failed(3, &["no table named nothing"]);
+    assert!(!case.path("new.csv").exists());
 }

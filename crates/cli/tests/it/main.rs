@@ -1,5 +1,6 @@
 //! The program as a user sees it: the real binary, its streams and its exit codes.
 
+mod at_once;
 mod bad_input;
 mod export;
 mod formats;

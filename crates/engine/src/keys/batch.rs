@@ -31,6 +31,12 @@ impl KeyedTables {
         self.note_rewritten(table);
     }
 
+    /// Forgets all rows that wait, and what is known of those that were settled.
+    pub(crate) fn forget_all(&mut self) {
+        let tables: Vec<TableId> = self.tables.keys().copied().collect();
+        tables.into_iter().for_each(|table| self.forget(table));
+    }
+
     /// Notes that the batch changes chunks of a table.
     pub(crate) fn note_rewritten(&mut self, table: TableId) {
         self.rewritten.insert(table);

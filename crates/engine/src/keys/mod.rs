@@ -10,6 +10,7 @@ mod again;
 mod batch;
 mod clock;
 mod groups;
+mod holders;
 mod index;
 mod key_set;
 mod probe;
@@ -19,6 +20,7 @@ mod turns;
 mod unread;
 
 pub(crate) use batch::KeyedTables;
+pub use holders::Holders;
 pub use index::{KeyIndex, KeyValue};
 pub(crate) use turns::Turns;
 
@@ -157,16 +159,25 @@ impl KeyedRows {
     ) -> Result<Settled> {
         let columns: Vec<Vec<KeyColumns>> =
             self.keys.iter().map(|key| waiting.rows.iter().map(|rows| key.columns(rows)).collect()).collect();
-        let mut scopes = Vec::with_capacity(self.keys.len());
-        for (key, batches) in self.keys.iter().zip(&columns) {
-            let mut scope = Scope::new(key.positions.len());
-            batches.iter().for_each(|columns| scope.widen(columns));
-            scopes.push(scope);
+        let candidates = |scope: &dyn Fn(&Key) -> Scope| {
+            let widened = |(key, batches): (&Key, &Vec<KeyColumns>)| {
+                let mut scope = scope(key);
+                batches.iter().for_each(|columns| scope.widen(columns));
+                scope
+            };
+            let scopes: Vec<Scope> = self.keys.iter().zip(&columns).map(widened).collect();
+            let range = self.range(&table.definition, &scopes);
+            Candidates::of(snapshot, table, &self.keys, &scopes, range)
+        };
+        let all_rows = || Ok(Settled { rows: waiting.rows.clone(), ..Settled::default() });
+        // Rows that come in order lie past all others, which the column that grows tells alone.
+        let by_growth = |key: &Key| Scope::of_one(key.growing(&table.definition).unwrap_or(0), key.positions.len());
+        if grows && candidates(&by_growth)?.is_empty() {
+            return all_rows();
         }
-        let range = self.range(&table.definition, &scopes);
-        let candidates = Candidates::of(snapshot, table, &self.keys, &scopes, range)?;
+        let candidates = candidates(&|key| Scope::new(key.positions.len()))?;
         if grows && candidates.is_empty() {
-            return Ok(Settled { rows: waiting.rows.clone(), ..Settled::default() });
+            return all_rows();
         }
         let groups = columns.iter().map(|batches| Groups::of(batches)).collect::<Result<Vec<_>>>()?;
         let found = candidates.probe(snapshot, table, &self.keys, &groups, waiting.policy)?;

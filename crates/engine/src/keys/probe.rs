@@ -93,6 +93,30 @@ impl Candidates {
     }
 }
 
+/// A scan of whole rows, and for each group where in it the row is that has its key: chunk, and row of the chunk.
+pub(crate) type Places = (Scan, Vec<Option<(u32, u32)>>);
+
+impl Candidates {
+    /// Where the rows of one key's groups are. The candidates are those of this key alone.
+    pub(crate) fn places(&self, snapshot: &ReadSnapshot, table: &Table, key: &Key, groups: &Groups) -> Result<Places> {
+        let columns = (0..table.definition.columns.len()).collect();
+        let scan = snapshot.scan(table, &ScanRequest { columns, range: self.range, ..ScanRequest::all(table) })?;
+        let mut places = vec![None; groups.count()];
+        for (position, chunk) in scan.chunks().iter().enumerate() {
+            if !self.chunks.contains_key(&chunk.entry.id) {
+                continue;
+            }
+            let found = groups.find(&scan.read_stored(position, &key.positions)?)?;
+            for (row, group) in found.into_iter().enumerate() {
+                if let Some(place) = group.and_then(|group| places.get_mut(group as usize)) {
+                    *place = Some((position as u32, row as u32));
+                }
+            }
+        }
+        Ok((scan, places))
+    }
+}
+
 fn may_hold(descriptor: &ChunkDescriptor, table: &Table, key: &Key, scope: &Scope) -> bool {
     let columns = key.positions.iter().map(|position| &table.definition.columns[*position]);
     let statistics: Vec<_> = columns.map(|column| column_statistics(descriptor, column)).collect();

@@ -25,9 +25,16 @@ impl Scope {
         Self { columns: vec![Reach::Nothing; column_count] }
     }
 
+    /// With nothing known of any column but one.
+    pub(crate) fn of_one(column: usize, column_count: usize) -> Self {
+        let reach = |other| if other == column { Reach::Nothing } else { Reach::Unknown };
+        Self { columns: (0..column_count).map(reach).collect() }
+    }
+
     /// Takes the key's columns of some rows in.
     pub(crate) fn widen(&mut self, columns: &[ArrayRef]) {
-        for (reach, array) in self.columns.iter_mut().zip(columns) {
+        let known = self.columns.iter_mut().zip(columns).filter(|(reach, _)| !matches!(reach, Reach::Unknown));
+        for (reach, array) in known {
             let more = reach_of(array);
             *reach = match (std::mem::replace(reach, Reach::Unknown), more) {
                 (Reach::Nothing, more) => more,

@@ -35,9 +35,8 @@ struct Candidate {
 
 impl Unread {
     pub(crate) fn new(definition: &TableDefinition, key: &Key, chunks: &[ScanChunk]) -> Self {
-        let growing = key.growing(definition);
-        let growing = growing.and_then(|position| key.positions.iter().position(|other| *other == position));
-        let mut unread = Self { growing: growing.unwrap_or(0), bounded: Vec::new(), unbounded: Vec::new() };
+        let growing = key.growing(definition).unwrap_or(0);
+        let mut unread = Self { growing, bounded: Vec::new(), unbounded: Vec::new() };
         for (chunk, of) in chunks.iter().enumerate() {
             let columns = key.positions.iter().map(|position| &definition.columns[*position]);
             let statistics: Vec<_> = columns.map(|column| column_statistics(&of.descriptor, column)).collect();

@@ -9,5 +9,6 @@ mod maintenance;
 mod reslice;
 mod rewrite;
 mod roundtrip;
+mod savepoint;
 mod scan;
 mod support;

@@ -29,12 +29,62 @@ fn a_program_that_only_appends_gets_its_old_slices_sealed() {
     assert_eq!(read_all(&engine, &table).unwrap().len(), 501, "late rows into a sealed slice just work");
 }
 
+/// Whether everything is sealed before some seconds have passed.
+fn is_sealed_within(engine: &Engine, seconds: u64) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(seconds);
+    while Instant::now() < deadline {
+        if engine.stats(None).unwrap()[0].fresh_chunks == 0 {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    false
+}
+
+#[test]
+fn what_an_open_transaction_may_replace_is_not_sealed_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = EngineOptions { maintenance: true, ..Default::default() };
+    let engine = Engine::new(sqlite(&folder.path().join("t.db")), options).unwrap();
+    let table = engine.create_table(&readings()).unwrap();
+    let hold = engine.hold();
+    append(&engine, &table, &[row(1, "a", "ok", 1)]);
+    assert!(!is_sealed_within(&engine, 5), "sealed under an open transaction");
+    engine.recompress(None).unwrap();
+    assert!(is_sealed_within(&engine, 1), "who asks for it gets it");
+    append(&engine, &table, &[row(2, "a", "ok", 1)]);
+    drop(hold);
+    append(&engine, &table, &[row(3, "a", "ok", 1)]);
+    assert!(is_sealed_within(&engine, 60), "never sealed after the transaction");
+}
+
+#[test]
+fn another_process_does_not_seal_what_a_transaction_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.db");
+    let open = |maintenance| Engine::new(sqlite(&path), EngineOptions { maintenance, ..Default::default() }).unwrap();
+    let (one, other) = (open(false), open(true));
+    let table = one.create_table(&readings()).unwrap();
+    let (hold, second) = (one.hold(), one.hold());
+    hold.lease().unwrap();
+    second.lease().unwrap();
+    append(&other, &table, &[row(1, "a", "ok", 1)]);
+    assert!(!is_sealed_within(&other, 4), "sealed under another process' transaction");
+    drop(hold);
+    append(&other, &table, &[row(2, "a", "ok", 1)]);
+    assert!(!is_sealed_within(&other, 4), "sealed under another process' second transaction");
+    drop(second);
+    append(&other, &table, &[row(3, "a", "ok", 1)]);
+    assert!(is_sealed_within(&other, 60), "never sealed after the transactions");
+}
+
 #[test]
 fn slices_that_have_expired_are_dropped_whole_and_the_file_shrinks() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.db");
     let clock = Arc::new(FixedClock(AtomicI64::new(100 * DAY * 1_000)));
-    let options = EngineOptions { maintenance: false, cache_bytes: 0, environment: Arc::clone(&clock) as Arc<_> };
+    let environment = Arc::clone(&clock) as Arc<_>;
+    let options = EngineOptions { maintenance: false, cache_bytes: 0, environment, ..EngineOptions::default() };
     let engine = Engine::new(sqlite(&path), options).unwrap();
     let mut definition = readings();
     definition.retention = Some(Retention::parse("10 days").unwrap());

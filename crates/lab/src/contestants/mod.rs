@@ -2,6 +2,7 @@
 
 mod atsdb;
 mod duckdb;
+mod files;
 mod insert_text;
 mod lines;
 mod mariadb;
@@ -18,6 +19,7 @@ static ALL: LazyLock<Vec<&'static dyn Contestant>> = LazyLock::new(|| {
     all.extend(mariadb::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all.extend(postgres::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all.push(&duckdb::Duckdb);
+    all.extend(files::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all.extend(sliced::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all.extend(atsdb::VARIANTS.iter().map(|variant| variant as &dyn Contestant));
     all

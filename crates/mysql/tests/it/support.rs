@@ -1,6 +1,6 @@
 //! What the tests have in common: a server, and stores on it.
 
-use atsdb_core::{Durability, Result, Store};
+use atsdb_core::{Result, Store};
 use atsdb_mysql::MysqlStore;
 use atsdb_sqlstore::ServerOptions;
 use atsdb_testkit::on_server::Subject;
@@ -26,6 +26,6 @@ fn open_for_reading(url: &str) -> Result<Box<dyn Store>> {
 
 fn open_as(url: &str, read_only: bool) -> Result<Box<dyn Store>> {
     let busy_timeout = Duration::from_secs(30);
-    let options = ServerOptions { durability: Durability::Normal, read_only, busy_timeout, ..ServerOptions::default() };
+    let options = ServerOptions { read_only, busy_timeout, ..ServerOptions::default() };
     Ok(Box::new(MysqlStore::open(url, None, &options)?.0))
 }

@@ -39,7 +39,8 @@ fn columns_of(query: &str, state: &SessionState, snapshot: &ReadSnapshot) -> Opt
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => return None,
     };
-    let plan = logical_plan(statement, state, snapshot, &SharedSpellings::new(spellings), &Focus::default()).ok()?;
+    let plan =
+        logical_plan(statement, state, snapshot, &SharedSpellings::new(spellings), &Focus::default(), None).ok()?;
     let schema = headings.apply(&Arc::clone(plan.schema().inner()));
     let column = |field: &Arc<datafusion::arrow::datatypes::Field>| ViewColumn {
         name: field.name().clone(),

@@ -9,13 +9,13 @@ use crate::answer::Rows;
 use crate::assign::assign;
 use crate::insert::append_named;
 use crate::runtime::Interrupt;
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, new_null_array};
-use arrow::compute::cast;
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, UInt32Array, new_null_array};
+use arrow::compute::{cast, filter_record_batch};
 use arrow::datatypes::{DataType, Field, Schema, UInt32Type};
 use atsdb_codec::logical_type;
 use atsdb_core::{Column, ConflictPolicy, Error, ErrorKind, Result};
 use atsdb_engine::{Batch, Scan};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::thread::{Scope, ScopedJoinHandle};
 
@@ -40,7 +40,17 @@ pub(crate) struct CarryOut<'a> {
     /// Rows that are to be added when all old ones are gone.
     moved: Vec<RecordBatch>,
     row_count: u64,
-    rows_seen: u64,
+    /// The rows as they are now, or were, if they are asked for.
+    returned: Vec<RecordBatch>,
+    /// Whose rows are among them.
+    seen: HashSet<(u32, u32)>,
+}
+
+/// What was done.
+pub(crate) struct Carried {
+    pub(crate) row_count: u64,
+    /// The rows that `RETURNING` is about: as they are now, or were.
+    pub(crate) returned: Vec<RecordBatch>,
 }
 
 type Running<'scope> = VecDeque<(usize, ScopedJoinHandle<'scope, Result<(Successor, u64)>>)>;
@@ -58,15 +68,17 @@ impl<'a> CarryOut<'a> {
             open: vec![None; in_order.unwrap_or(0)],
             moved: Vec::new(),
             row_count: 0,
-            rows_seen: 0,
+            returned: Vec::new(),
+            seen: HashSet::new(),
         }
     }
 
     /// Says how many rows changed.
-    pub(crate) fn run(mut self, mut rows: Rows) -> Result<u64> {
+    pub(crate) fn run(mut self, mut rows: Rows) -> Result<Carried> {
         let Some(source) = &self.change.source else {
             // Nothing is read, so nothing can change; but the query may still fail.
-            return rows.try_for_each(|rows| rows.map(|_| ())).map(|()| 0);
+            rows.try_for_each(|rows| rows.map(|_| ()))?;
+            return Ok(Carried { row_count: 0, returned: Vec::new() });
         };
         let scan = source.scan.as_ref();
         std::thread::scope(|scope| {
@@ -87,7 +99,7 @@ impl<'a> CarryOut<'a> {
         for rows in std::mem::take(&mut self.moved) {
             self.append(rows)?;
         }
-        Ok(self.row_count)
+        Ok(Carried { row_count: self.row_count, returned: self.returned })
     }
 
     /// Adds rows to their chunks. Says which chunks are complete.
@@ -99,8 +111,7 @@ impl<'a> CarryOut<'a> {
             None => Err(Error::internal("a row without a place")),
         };
         let (chunks, numbers) = (place(0)?, place(1)?);
-        let values = self.values(rows)?;
-        self.rows_seen += rows.num_rows() as u64;
+        let values = self.values(rows, (chunks, numbers))?;
         let row_bytes = bytes_of(&values).div_ceil(rows.num_rows().max(1)) + size_of::<u32>();
         let (mut start, mut complete) = (0, Vec::new());
         for run in chunks.values().chunk_by(|a, b| a == b) {
@@ -133,17 +144,46 @@ impl<'a> CarryOut<'a> {
     }
 
     /// The new values in the types of their columns: stored to be set, logical to be moved.
-    fn values(&mut self, rows: &RecordBatch) -> Result<Vec<ArrayRef>> {
-        let definition = &self.change.table.definition;
+    fn values(&mut self, rows: &RecordBatch, places: (&UInt32Array, &UInt32Array)) -> Result<Vec<ArrayRef>> {
+        let (table, definition) = (&self.change.table, &self.change.table.definition);
+        let mut whole: Vec<Option<ArrayRef>> = vec![None; definition.columns.len()];
         let mut values = Vec::new();
         for (array, position) in rows.columns().iter().skip(2).zip(&self.change.columns) {
-            let array = assign(definition, *position, &plain(array, &definition.columns[*position])?, self.rows_seen)?;
+            let array = assign(definition, *position, &plain(array, &definition.columns[*position])?, None)?;
+            if self.change.returning.is_some() || self.change.kind == Kind::Move {
+                whole[*position] = Some(self.batch.completed(table, *position, &array)?);
+            }
             values.push(match self.change.kind {
-                Kind::Set => self.batch.stored(&self.change.table, *position, &array)?,
+                Kind::Set => self.batch.stored(table, *position, &array)?,
                 _ => array,
             });
         }
+        if self.change.returning.is_some() {
+            let others = rows.columns().iter().skip(2 + self.change.columns.len());
+            for (array, position) in others.zip(&self.change.others) {
+                let array = plain(array, &definition.columns[*position])?;
+                whole[*position] = Some(self.batch.completed(table, *position, &array)?);
+            }
+            self.keep_returned(whole, places)?;
+        }
         Ok(values)
+    }
+
+    fn keep_returned(&mut self, whole: Vec<Option<ArrayRef>>, places: (&UInt32Array, &UInt32Array)) -> Result<()> {
+        let Some(columns) = whole.into_iter().collect::<Option<Vec<ArrayRef>>>() else {
+            return Err(Error::internal("RETURNING without all columns"));
+        };
+        let field = |(array, column): (&ArrayRef, &Column)| Field::new(&column.name, array.data_type().clone(), true);
+        let fields = columns.iter().zip(&self.change.table.definition.columns).map(field).collect::<Vec<_>>();
+        let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns);
+        let rows = rows.map_err(|error| Error::internal(error.to_string()))?;
+        // USING may find a row several times.
+        let places = places.0.values().iter().copied().zip(places.1.values().iter().copied());
+        let first: BooleanArray = places.map(|place| Some(self.seen.insert(place))).collect();
+        let rows = filter_record_batch(&rows, &first).map_err(|error| Error::internal(error.to_string()))?;
+        self.pending_bytes += rows.get_array_memory_size();
+        self.returned.push(rows);
+        Ok(())
     }
 
     fn begin<'scope>(
@@ -221,7 +261,7 @@ fn bytes_of(values: &[ArrayRef]) -> usize {
 }
 
 /// A dictionary of more texts than rows, or of none, as plain text; NULLs of no type in the column's.
-fn plain(array: &ArrayRef, column: &Column) -> Result<ArrayRef> {
+pub(crate) fn plain(array: &ArrayRef, column: &Column) -> Result<ArrayRef> {
     if array.data_type().is_null() {
         let data_type = if column.map.is_some() { DataType::Utf8 } else { logical_type(column) };
         return Ok(new_null_array(&data_type, array.len()));

@@ -8,10 +8,11 @@ mod chunk;
 mod numbered;
 mod statement;
 
-pub(crate) use carry_out::{CarryOut, Limits};
+pub(crate) use carry_out::{Carried, CarryOut, Limits, plain};
 pub(crate) use numbered::{Numbered, RowNumbers, TARGET_SCHEMA};
-pub(crate) use statement::query_of_change;
+pub(crate) use statement::{assignments, query_of_change};
 
+use crate::returning::Returning;
 use atsdb_core::Table;
 
 /// What a statement changes.
@@ -23,6 +24,9 @@ pub(crate) struct Change {
     /// The columns whose new values the query answers, by position, behind the rows' places.
     pub(crate) columns: Vec<usize>,
     pub(crate) kind: Kind,
+    /// With `RETURNING` the other columns, which the query answers behind them.
+    pub(crate) others: Vec<usize>,
+    pub(crate) returning: Option<Returning>,
     /// Where the rows are read; `None` if the plan reads none.
     pub(crate) source: Option<Numbered>,
 }

@@ -2,13 +2,16 @@
 
 use super::numbered::{CHUNK, ROW, TARGET_SCHEMA};
 use super::{Change, Kind};
+use crate::ddl::in_statements::place_default;
 use crate::error::{as_sql_error, not_supported, sql_error};
 use crate::identifiers::Spellings;
 use crate::provider::unknown_table;
+use crate::returning::Returning;
 use atsdb_core::{Error, Result, Table};
 use datafusion::sql::sqlparser::ast::{
-    Assignment, AssignmentTarget, Delete, Expr, FromTable, Ident, ObjectName, Query, Select, SelectItem, SetExpr,
-    Statement as Ast, TableAlias, TableFactor, TableWithJoins, Update, UpdateTableFromKind,
+    Assignment, AssignmentTarget, Delete, Expr, FromTable, Ident, LimitClause, ObjectName, OrderBy, OrderByExpr,
+    OrderByKind, Query, Select, SelectItem, SetExpr, Statement as Ast, TableAlias, TableFactor, TableWithJoins, Update,
+    UpdateTableFromKind,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -22,7 +25,7 @@ pub(crate) fn query_of_change(
 ) -> Result<Option<(Query, Change)>> {
     match statement {
         Ast::Update(update) => of_update(update, tables, spellings).map(Some),
-        Ast::Delete(delete) => of_delete(delete, tables).map(Some),
+        Ast::Delete(delete) => of_delete(delete, tables, spellings).map(Some),
         _ => Ok(None),
     }
 }
@@ -30,16 +33,16 @@ pub(crate) fn query_of_change(
 fn of_update(update: &mut Update, tables: &[Table], spellings: &Spellings) -> Result<(Query, Change)> {
     let refused = [
         (update.or.is_some(), "UPDATE OR ..."),
-        (update.returning.is_some() || update.output.is_some(), "UPDATE ... RETURNING"),
-        (!update.order_by.is_empty() || update.limit.is_some(), "UPDATE with ORDER BY or LIMIT"),
+        (update.output.is_some(), "UPDATE ... OUTPUT"),
         (!update.table.joins.is_empty(), "UPDATE of a join"),
     ];
     refuse(&refused)?;
     let target = Target::take(&update.table, tables)?;
     let definition = &target.table.definition;
     let mut set: Vec<(usize, Expr)> = Vec::new();
-    for (name, value) in assignments(&mut update.assignments)? {
+    for (name, mut value) in assignments(&mut update.assignments)? {
         let position = definition.position(&name).map_err(as_sql_error)?;
+        place_default(&definition.columns[position], &mut value)?;
         if set.iter().any(|(other, _)| *other == position) {
             return Err(sql_error(format!("UPDATE {}: column {name} is set twice", definition.name)));
         }
@@ -62,31 +65,55 @@ fn of_update(update: &mut Update, tables: &[Table], spellings: &Spellings) -> Re
         }
     }
     set.sort_by_key(|(position, _)| *position);
-    let (columns, values): (Vec<usize>, Vec<Expr>) = set.into_iter().unzip();
+    let (columns, mut values): (Vec<usize>, Vec<Expr>) = set.into_iter().unzip();
+    let returning = target.returning(update.returning.take());
+    let rest = target.rest(&columns, returning.as_ref());
+    values.extend(rest.iter().map(|position| target.column(spellings.spell(&definition.columns[*position].name))));
     let others = match update.from.take() {
         None => Vec::new(),
         Some(UpdateTableFromKind::BeforeSet(_)) => return Err(not_supported("UPDATE with FROM before SET")),
         Some(UpdateTableFromKind::AfterSet(others)) => others,
     };
-    let query = target.query(values, others, update.selection.take())?;
-    Ok((query, Change { verb: "UPDATE", table: target.table, columns, kind, source: None }))
+    let which = Which {
+        selection: update.selection.take(),
+        order_by: std::mem::take(&mut update.order_by),
+        limit: update.limit.take(),
+    };
+    let query = target.query(values, others, which)?;
+    let table = target.table;
+    Ok((query, Change { verb: "UPDATE", table, columns, others: rest, kind, returning, source: None }))
 }
 
-fn of_delete(delete: &mut Delete, tables: &[Table]) -> Result<(Query, Change)> {
-    let refused = [
-        (!delete.tables.is_empty(), "DELETE with tables before FROM"),
-        (delete.returning.is_some() || delete.output.is_some(), "DELETE ... RETURNING"),
-        (!delete.order_by.is_empty() || delete.limit.is_some(), "DELETE with ORDER BY or LIMIT"),
-    ];
+fn of_delete(delete: &mut Delete, tables: &[Table], spellings: &Spellings) -> Result<(Query, Change)> {
+    let refused =
+        [(!delete.tables.is_empty(), "DELETE with tables before FROM"), (delete.output.is_some(), "DELETE ... OUTPUT")];
     refuse(&refused)?;
     let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
     let [from] = from.as_slice() else { return Err(not_supported("DELETE from several tables")) };
     refuse(&[(!from.joins.is_empty(), "DELETE from a join")])?;
     let target = Target::take(from, tables)?;
     let others = delete.using.take().unwrap_or_default();
-    let kind = if others.is_empty() && delete.selection.is_none() { Kind::Empty } else { Kind::Delete };
-    let query = target.query(Vec::new(), others, delete.selection.take())?;
-    Ok((query, Change { verb: "DELETE", table: target.table, columns: Vec::new(), kind, source: None }))
+    let returning = target.returning(delete.returning.take());
+    let whole = others.is_empty() && delete.selection.is_none() && delete.limit.is_none() && returning.is_none();
+    let kind = if whole { Kind::Empty } else { Kind::Delete };
+    let rest = target.rest(&[], returning.as_ref());
+    let columns = &target.table.definition.columns;
+    let values = rest.iter().map(|position| target.column(spellings.spell(&columns[*position].name))).collect();
+    let which = Which {
+        selection: delete.selection.take(),
+        order_by: std::mem::take(&mut delete.order_by),
+        limit: delete.limit.take(),
+    };
+    let query = target.query(values, others, which)?;
+    let (table, columns) = (target.table, Vec::new());
+    Ok((query, Change { verb: "DELETE", table, columns, others: rest, kind, returning, source: None }))
+}
+
+/// Which rows change: all that a condition holds for, or so many of them in an order.
+struct Which {
+    selection: Option<Expr>,
+    order_by: Vec<OrderByExpr>,
+    limit: Option<Expr>,
 }
 
 fn refuse(refused: &[(bool, &str)]) -> Result<()> {
@@ -97,7 +124,7 @@ fn refuse(refused: &[(bool, &str)]) -> Result<()> {
 }
 
 /// Each column that is set, by name, and to what.
-fn assignments(assignments: &mut Vec<Assignment>) -> Result<Vec<(String, Expr)>> {
+pub(crate) fn assignments(assignments: &mut Vec<Assignment>) -> Result<Vec<(String, Expr)>> {
     let name_of = |name: &ObjectName| match name.0.last().and_then(|part| part.as_ident()) {
         Some(ident) => Ok(ident.value.clone()),
         None => Err(sql_error(format!("{name} is no column"))),
@@ -156,8 +183,21 @@ impl Target {
         Expr::CompoundIdentifier(vec![self.alias.clone(), Ident::new(name)])
     }
 
-    /// `SELECT chunk, row, values FROM target, others WHERE selection`.
-    fn query(&self, values: Vec<Expr>, others: Vec<TableWithJoins>, selection: Option<Expr>) -> Result<Query> {
+    fn returning(&self, items: Option<Vec<SelectItem>>) -> Option<Returning> {
+        items.map(|items| Returning { items, alias: self.alias.value.clone() })
+    }
+
+    /// The columns that only `RETURNING` asks for.
+    fn rest(&self, columns: &[usize], returning: Option<&Returning>) -> Vec<usize> {
+        match returning {
+            Some(_) => (0..self.table.definition.columns.len()).filter(|at| !columns.contains(at)).collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// `SELECT chunk, row, values FROM target, others WHERE selection ORDER BY order LIMIT limit`.
+    fn query(&self, values: Vec<Expr>, others: Vec<TableWithJoins>, which: Which) -> Result<Query> {
+        let Which { selection, order_by, limit } = which;
         let mut query = empty_query()?;
         let SetExpr::Select(select) = query.body.as_mut() else { return Err(Error::internal("SELECT is none")) };
         let select: &mut Select = select;
@@ -170,6 +210,14 @@ impl Target {
         select.projection = places.into_iter().chain(values).enumerate().map(named).collect();
         select.from = std::iter::once(self.relation.clone()).chain(others).collect();
         select.selection = selection;
+        // An order by itself changes nothing.
+        if let Some(limit) = limit {
+            let kind = OrderByKind::Expressions(order_by);
+            let is_ordered = !matches!(&kind, OrderByKind::Expressions(by) if by.is_empty());
+            query.order_by = is_ordered.then_some(OrderBy { kind, interpolate: None });
+            query.limit_clause =
+                Some(LimitClause::LimitOffset { limit: Some(limit), offset: None, limit_by: Vec::new() });
+        }
         Ok(query)
     }
 }

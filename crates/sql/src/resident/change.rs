@@ -15,7 +15,6 @@ pub(crate) fn change_resident(batch: &mut Batch, change: &Change, found_in: &Rea
     let table = &change.table;
     let state = found_in.resident(table)?;
     let (mut gone, mut added) = (HashSet::new(), Vec::new());
-    let mut rows_seen = 0;
     for rows in rows {
         let rows = rows?;
         let place = |column: usize| {
@@ -33,10 +32,9 @@ pub(crate) fn change_resident(batch: &mut Batch, change: &Change, found_in: &Rea
         let mut columns: Vec<ArrayRef> = Vec::new();
         for (array, position) in rows.columns().iter().skip(2).zip(&change.columns) {
             let array = typed(array, &table.definition.columns[*position]);
-            let array = assign(&table.definition, *position, &array, rows_seen)?;
+            let array = assign(&table.definition, *position, &array, None)?;
             columns.push(batch.stored(table, *position, &array)?);
         }
-        rows_seen += rows.num_rows() as u64;
         if !columns.is_empty() {
             added.push((columns, rows.num_rows()));
         }

@@ -42,7 +42,7 @@ pub(crate) fn describe_rollup(
     let headings = Headings::take(inner, &spellings);
     crate::functions::place_named_arguments(&mut statement)?;
     let focus = Focus { as_if: Some(source.clone()), ..Focus::default() };
-    let plan = logical_plan(statement, state, snapshot, &spellings, &focus).map_err(from_datafusion)?;
+    let plan = logical_plan(statement, state, snapshot, &spellings, &focus, None).map_err(from_datafusion)?;
     check(&plan)?;
     let schema = headings.apply(&Arc::new(plan.schema().as_arrow().clone()));
     Ok(Described { schema, bucketing: bucketing_of(&plan, source)? })

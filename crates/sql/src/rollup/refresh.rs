@@ -9,7 +9,7 @@ use crate::rollup::Focus;
 use crate::runtime::{Interrupt, Query, Worker};
 use crate::script::Place;
 use atsdb_core::{ErrorKind, Result, Rollup, RollupState, Table, TableId};
-use atsdb_engine::change_log::without;
+use atsdb_engine::change_log::{joined, without};
 use atsdb_engine::rollup::Times;
 use atsdb_engine::{Engine, ReadSnapshot};
 use std::sync::Arc;
@@ -96,7 +96,7 @@ impl Refresh<'_> {
         };
         let described = described.map_err(|error| error.context(format_args!("rollup {}", table.definition.name)))?;
         let now_ms = self.engine.now_ms();
-        let Some(step) = plan_step(&snapshot, of, &source, &described.bucketing, effort, now_ms)? else {
+        let Some(step) = plan_step(&snapshot, &table, of, &source, &described.bucketing, effort, now_ms)? else {
             return Ok(None);
         };
         let rows = match step.times.is_empty() {
@@ -117,6 +117,7 @@ impl Refresh<'_> {
 /// What the next step does; `None` if there is nothing to do.
 fn plan_step(
     snapshot: &ReadSnapshot,
+    table: &Table,
     rollup: &Rollup,
     source: &Table,
     bucketing: &Bucketing,
@@ -135,7 +136,10 @@ fn plan_step(
     let mut times = at_most(due.clone(), STRETCHES_MAX);
     let until = end_of_step(snapshot, source, &times, bucketing)?;
     times = without(&times, &until.map(|until| vec![(until, i64::MAX)]).unwrap_or_default());
-    let left = without(&stale, &times);
+    // Where neither has rows nothing is stale.
+    let all = [(i64::MIN, i64::MAX)];
+    let empty = without(&all, &joined([times_of(snapshot, source)?, times_of(snapshot, table)?].concat()));
+    let left = without(&without(&stale, &times), &empty);
     let closed_before = closing(snapshot, rollup, source, bucketing, &left, now_ms)?;
     let mut state = RollupState { accounted: snapshot.newest_chunk()?, stale: Vec::new(), closed_before };
     let left = left.into_iter().filter_map(|times| state.open_part(times)).collect();
@@ -145,6 +149,10 @@ fn plan_step(
         return Ok(None);
     }
     Ok(Some(Step { times, state, more: until.is_some() }))
+}
+
+fn times_of(snapshot: &ReadSnapshot, table: &Table) -> Result<Vec<Times>> {
+    Ok(snapshot.chunks(table)?.iter().map(|entry| (entry.time_min, entry.time_max)).collect())
 }
 
 /// Where a step ends that would read too much at once: a boundary behind a slice of the source.

@@ -2,8 +2,10 @@
 
 use super::Session;
 use crate::answer::{Answer, Rows};
-use crate::change::{CarryOut, Kind, Limits};
+use crate::change::{Carried, CarryOut, Kind, Limits};
+use crate::error::not_supported;
 use crate::resident::change_resident;
+use crate::returning::Asking;
 use crate::runtime::{Query, Started};
 use crate::script::Statement;
 use atsdb_core::{Error, Result};
@@ -12,25 +14,36 @@ impl Session {
     pub(super) fn change(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
         self.with_batch_again(|batch| {
             let snapshot = batch.snapshot()?;
-            let found_in = snapshot.clone();
             let text = statement.text().to_owned();
             let query = Query { text, place: statement.place(), params: params.to_vec(), snapshot };
-            let Started { change, rows, .. } = self.worker()?.start(query, &self.interrupt)?;
+            let worker = self.worker()?;
+            let asked = query.snapshot.clone();
+            let Started { change, rows, spellings, .. } = worker.start(query, &self.interrupt)?;
             let Some(change) = change else { return Err(Error::internal("a change that changes nothing")) };
-            let row_count = match change.kind {
-                Kind::Empty => {
-                    drop(rows);
-                    batch.truncate(&change.table)?
+            if change.kind == Kind::Empty {
+                drop(rows);
+                let row_count = batch.truncate(&change.table)?;
+                return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
+            }
+            if change.table.definition.is_in_memory() {
+                if change.returning.is_some() {
+                    return Err(not_supported("RETURNING from a table in memory"));
                 }
-                _ if change.table.definition.is_in_memory() => {
-                    change_resident(batch, &change, &found_in, Rows::query(rows))?
-                }
-                _ => {
-                    let limits = Limits { threads: self.options.threads, memory_bytes: self.options.memory_bytes };
-                    CarryOut::new(batch, &change, limits, &self.interrupt).run(Rows::query(rows))?
-                }
+                let row_count = change_resident(batch, &change, &asked, Rows::query(rows))?;
+                return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
+            }
+            let Carried { row_count, returned } =
+                CarryOut::new(batch, &change, self.limits(), &self.interrupt).run(Rows::query(rows))?;
+            let Some(returning) = &change.returning else {
+                return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
             };
-            Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) })
+            let asking = Asking { worker, interrupt: &self.interrupt, snapshot: asked, spellings };
+            let rows = returning.answer(&asking, &change.table, returned, self.options.memory_bytes)?;
+            Ok(Answer::Rows(Rows::fixed(rows)))
         })
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        Limits { threads: self.options.threads, memory_bytes: self.options.memory_bytes }
     }
 }

@@ -20,7 +20,7 @@ use datafusion::sql::sqlparser::ast::{
 
 impl Session {
     /// What a query answers; it is running until the rows are dropped.
-    fn rows_of(&self, text: &str, place: Place, params: &[(String, String)]) -> Result<Rows> {
+    pub(super) fn rows_of(&self, text: &str, place: Place, params: &[(String, String)]) -> Result<Rows> {
         let query = Query { text: text.to_owned(), place, params: params.to_vec(), snapshot: self.snapshot()? };
         let Started { rows, .. } = self.worker()?.start(query, &self.interrupt)?;
         Ok(Rows::query(rows))

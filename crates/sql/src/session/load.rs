@@ -19,12 +19,14 @@ impl Session {
 
     /// `LOAD DATA` and `COPY ... FROM`: all rows of the file, or none.
     pub(super) fn load(&self, text: &str, place: crate::script::Place, params: &[(String, String)]) -> Result<Answer> {
+        if let Some(answer) = self.copy_to(text, place, params)? {
+            return Ok(answer);
+        }
         let Some(files) = self.files.as_ref().filter(|_| self.options.file_access) else {
             return Err(sql_error("SQL may not read files here").with_hint("use `atsdb import`"));
         };
         let load = Load::parse(text, place, params)?;
-        let target =
-            Target { table: load.table.clone(), columns: load.columns.clone(), on_duplicate: OnDuplicate::default() };
+        let target = Target::new(load.table.clone(), load.columns.clone(), OnDuplicate::default());
         let (table, positions) = target.resolve_among(&self.tables()?)?;
         let definition = fields_of(&table, &positions);
         let request = FileRequest {

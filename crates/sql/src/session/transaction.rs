@@ -1,14 +1,16 @@
 //! `BEGIN`, `COMMIT` and `ROLLBACK`: one batch of the engine that several statements work on.
 //!
 //! A statement outside of a transaction has a batch of its own. After a statement has failed inside one, half of its
-//! work may be in the batch: the transaction then takes nothing more and can only be rolled back.
+//! work may be in the batch: the transaction then takes nothing more and can only be rolled back, as a whole or to a
+//! savepoint.
 
 use super::Session;
 use super::inserting::InsertRuns;
+use super::savepoint::Savepoint;
 use crate::answer::Answer;
 use crate::error::{not_supported, sql_error};
 use atsdb_core::{Error, ErrorKind, Index, Result, Table};
-use atsdb_engine::{Batch, ReadSnapshot};
+use atsdb_engine::{Batch, Engine, Hold, ReadSnapshot};
 use std::sync::{MutexGuard, PoisonError};
 
 /// How often a statement is done again when others change the same chunks at the same time.
@@ -20,21 +22,34 @@ pub(super) struct Transaction {
     /// Rows of `INSERT`s of literals, on their way into the batch.
     pub(super) runs: InsertRuns,
     pub(super) failed: bool,
+    /// Keeps its chunks from being sealed.
+    hold: Hold,
+    /// Whether it has read rows.
+    has_read: bool,
     /// Indexes for which the chunks that are there get pages once they are committed.
-    indexes: Vec<(Table, Index)>,
+    pub(super) indexes: Vec<(Table, Index)>,
+    /// For each savepoint how many indexes there were.
+    pub(super) marks: Vec<usize>,
+    /// Whether the first savepoint began it, whose release is its commit.
+    pub(super) is_savepoint: bool,
 }
 
 /// What a statement says of transactions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Bracket {
     Begin,
     Commit,
     Rollback,
+    /// About a part of a transaction.
+    Savepoint(Savepoint),
 }
 
 impl Bracket {
     /// What the text says, if it is a statement about transactions.
     pub(super) fn of(text: &str) -> Result<Option<Self>> {
+        if let Some(savepoint) = Savepoint::of(text) {
+            return Ok(Some(Self::Savepoint(savepoint)));
+        }
         let words: Vec<String> = text.split_whitespace().take(5).map(str::to_ascii_uppercase).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let found = match words.as_slice() {
@@ -45,12 +60,10 @@ impl Bracket {
             ["START", "TRANSACTION", rest @ ..] => (Self::Begin, rest),
             ["COMMIT" | "END", rest @ ..] => (Self::Commit, rest),
             ["ROLLBACK", rest @ ..] => (Self::Rollback, rest),
-            ["SAVEPOINT" | "RELEASE", ..] => return Err(not_supported("SAVEPOINT").with_hint("use BEGIN and COMMIT")),
             _ => return Ok(None),
         };
         match found {
             (bracket, [] | ["TRANSACTION" | "WORK"]) => Ok(Some(bracket)),
-            (Self::Rollback, ["TO", ..] | [_, "TO", ..]) => Err(not_supported("ROLLBACK TO a savepoint")),
             (_, rest) => Err(not_supported(rest.join(" ")).with_hint("write BEGIN, COMMIT or ROLLBACK alone")),
         }
     }
@@ -63,6 +76,9 @@ impl Session {
     }
 
     pub(super) fn bracket(&self, bracket: Bracket) -> Result<Answer> {
+        if let Bracket::Savepoint(savepoint) = &bracket {
+            return self.savepoint(savepoint);
+        }
         let mut transaction = self.transaction();
         let verb = match (bracket, transaction.take()) {
             (Bracket::Begin, Some(open)) => {
@@ -70,12 +86,11 @@ impl Session {
                 return Err(sql_error("a transaction has begun already").with_hint("COMMIT or ROLLBACK it first"));
             }
             (Bracket::Begin, None) => {
-                let batch = self.engine.batch(None);
-                *transaction = Some(Transaction { batch, runs: InsertRuns::default(), failed: false, indexes: Vec::new() });
+                *transaction = Some(Transaction::begin(&self.engine, false));
                 "BEGIN"
             }
             (_, None) => return Err(sql_error("no transaction has begun").with_hint("BEGIN one first")),
-            (Bracket::Rollback, Some(_)) => "ROLLBACK",
+            (Bracket::Rollback | Bracket::Savepoint(_), Some(_)) => "ROLLBACK",
             (Bracket::Commit, Some(open)) if open.failed => {
                 return Err(sql_error("the transaction had failed and is rolled back; nothing of it is stored"));
             }
@@ -88,7 +103,7 @@ impl Session {
         Ok(Answer::Done { verb, row_count: None })
     }
 
-    fn commit_transaction(&self, mut open: Transaction) -> Result<()> {
+    pub(super) fn commit_transaction(&self, mut open: Transaction) -> Result<()> {
         let rolled_back = |error: Error| error.context("the transaction is rolled back");
         open.runs.close(&mut open.batch).map_err(rolled_back)?;
         open.batch.commit().map_err(|error| match error.kind() {
@@ -103,7 +118,10 @@ impl Session {
     /// What a statement reads: the transaction's state, or the store's.
     pub(super) fn snapshot(&self) -> Result<ReadSnapshot> {
         match self.transaction().as_mut() {
-            Some(open) => flushed(open)?.snapshot(),
+            Some(open) => {
+                open.has_read = true;
+                flushed(open)?.snapshot()
+            }
             None => self.engine.snapshot(),
         }
     }
@@ -133,6 +151,7 @@ impl Session {
     /// that meanwhile.
     pub(super) fn with_batch_again<T>(&self, mut work: impl FnMut(&mut Batch) -> Result<T>) -> Result<T> {
         if let Some(open) = self.transaction().as_mut() {
+            prepare_to_look(open)?;
             return in_transaction(open, work);
         }
         for _ in 0..ATTEMPTS_MAX {
@@ -160,6 +179,29 @@ impl Session {
     pub(super) fn transaction(&self) -> MutexGuard<'_, Option<Transaction>> {
         self.transaction.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Transaction {
+    pub(super) fn begin(engine: &Engine, is_savepoint: bool) -> Self {
+        let hold = engine.hold();
+        let (batch, runs) = (engine.batch(None), InsertRuns::default());
+        let (indexes, marks) = (Vec::new(), Vec::new());
+        Self { batch, runs, failed: false, hold, has_read: false, indexes, marks, is_savepoint }
+    }
+}
+
+/// Before a statement that may replace chunks: nobody else seals them from here on, and as long as nothing was read
+/// the transaction sees what has been sealed until now.
+fn prepare_to_look(open: &mut Transaction) -> Result<()> {
+    usable(open)?;
+    open.hold.lease()?;
+    if !std::mem::replace(&mut open.has_read, true) {
+        let closed = open.runs.close(&mut open.batch);
+        open.failed = closed.is_err();
+        closed?;
+        open.batch.look_anew();
+    }
+    Ok(())
 }
 
 fn in_transaction<T>(open: &mut Transaction, work: impl FnOnce(&mut Batch) -> Result<T>) -> Result<T> {
@@ -205,7 +247,6 @@ mod tests {
         assert_eq!(of("end\n transaction"), Some(Bracket::Commit));
         assert_eq!(of("rollback"), Some(Bracket::Rollback));
         assert_eq!(of("select 1"), None);
-        assert!(Bracket::of("ROLLBACK TO here").is_err());
         assert!(Bracket::of("begin concurrent").is_err());
     }
 }

@@ -3,7 +3,10 @@
 use crate::scripts::answer;
 use crate::stores::{STORES, session};
 use atsdb_core::ErrorKind;
-use atsdb_sql::{Answer, Session};
+use atsdb_engine::{Engine, EngineOptions};
+use atsdb_memory::MemoryStore;
+use atsdb_sql::{Answer, Session, SessionOptions};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// 400,000 rows of 40 days in many chunks, half of them sealed.
@@ -119,4 +122,107 @@ fn plans_that_read_in_order_hold_few_rows_at_a_time() {
     let joined = format!("UPDATE t SET note = '{text}' || CAST(o.n AS TEXT) FROM t AS o WHERE o.n = t.n");
     assert_eq!(kind(&session, &joined), ErrorKind::Resources);
     assert_eq!(totals(&session), "400000 | 79999800000 | 7 | 400000");
+}
+
+#[test]
+fn sealing_by_itself_does_not_end_a_transaction() {
+    let options = EngineOptions { maintenance: true, ..EngineOptions::default() };
+    let engine = Engine::new(Arc::new(MemoryStore::new([7; 16])), options).unwrap();
+    let session = Session::new(engine, SessionOptions::default()).unwrap();
+    done_or_declared(&session, "CREATE TABLE t (time TIMESTAMP, n INT)");
+    assert_eq!(done(&session, "INSERT INTO t VALUES ('2024-01-01', 1), ('2024-01-02', 2)"), 2);
+    done_or_declared(&session, "BEGIN");
+    assert_eq!(done(&session, "UPDATE t SET n = n + 10"), 2);
+    // Long enough for the slices to be sealed.
+    std::thread::sleep(Duration::from_secs(4));
+    assert_eq!(done(&session, "UPDATE t SET n = n + 10 WHERE n = 11"), 1);
+    done_or_declared(&session, "COMMIT");
+    assert_eq!(answer(&session, "SELECT sum(n) FROM t").unwrap()[1], "33");
+}
+
+fn done_or_declared(session: &Session, sql: &str) {
+    let statement = session.statements(sql).next().unwrap().unwrap();
+    session.execute(&statement, &[]).unwrap();
+}
+
+#[test]
+fn of_two_transactions_that_change_the_same_rows_one_is_given_back() {
+    for store in STORES {
+        let (one, _directory) = session(store);
+        let two = Session::new(one.engine().clone(), SessionOptions::default()).unwrap();
+        answer(&one, "CREATE TABLE t (id INT PRIMARY KEY, n INT)").unwrap();
+        answer(&one, "CREATE TABLE u (id INT PRIMARY KEY, n INT)").unwrap();
+        answer(&one, "INSERT INTO t VALUES (1, 10), (2, 20)").unwrap();
+        answer(&one, "INSERT INTO u VALUES (1, 10)").unwrap();
+        let conflicts = [
+            ("UPDATE t SET n = n + 1 WHERE id = 1", "UPDATE t SET n = n + 5 WHERE id = 1", true),
+            // Rows of one chunk.
+            ("UPDATE t SET n = n + 1 WHERE id = 1", "DELETE FROM t WHERE id = 2", true),
+            ("INSERT INTO t VALUES (3, 3)", "INSERT INTO t VALUES (3, 4)", true),
+            ("INSERT INTO t VALUES (4, 4)", "INSERT INTO t VALUES (5, 5)", false),
+            ("UPDATE t SET n = n + 1 WHERE id = 1", "UPDATE u SET n = n + 5", false),
+            ("DROP TABLE u", "INSERT INTO u VALUES (7, 7)", true),
+        ];
+        for (first, second, conflicts) in conflicts {
+            answer(&one, "BEGIN").unwrap();
+            answer(&two, "BEGIN").unwrap();
+            answer(&two, second).unwrap();
+            answer(&one, first).unwrap();
+            answer(&one, "COMMIT").unwrap();
+            let before = answer(&one, "SELECT * FROM t ORDER BY id").unwrap();
+            let committed = answer(&two, "COMMIT");
+            assert_eq!(committed.is_err(), conflicts, "{store}: {first}; {second}: {committed:?}");
+            assert!(!two.in_transaction());
+            if conflicts {
+                assert_eq!(answer(&two, "SELECT * FROM t ORDER BY id").unwrap(), before, "{first}; {second}");
+            }
+        }
+        let rows = answer(&one, "SELECT id, n FROM t ORDER BY id").unwrap();
+        assert_eq!(rows[1..], ["1 | 13", "2 | 20", "3 | 3", "4 | 4", "5 | 5"]);
+    }
+}
+
+#[test]
+fn rows_that_move_between_slices_keep_their_keys() {
+    for store in STORES {
+        let (session, _directory) = session(store);
+        let sql = "CREATE TABLE k (time TIMESTAMP, s TEXT, n INT, PRIMARY KEY (s, time)) WITH (map = 's:u8')";
+        answer(&session, sql).unwrap();
+        let rows =
+            "SELECT to_timestamp(value * 86400), 's' || CAST(value % 3 AS TEXT), value FROM generate_series(0, 99)";
+        answer(&session, &format!("INSERT INTO k {rows}")).unwrap();
+        session.engine().recompress(None).unwrap();
+        // Each row goes to the place of another of its series that goes, too; the last ones to days of their own.
+        assert_eq!(done(&session, "UPDATE k SET time = time + INTERVAL '3 days'"), 100);
+        let ends = "SELECT count(*), count(DISTINCT time), min(time), max(time), sum(n) FROM k";
+        assert_eq!(
+            answer(&session, ends).unwrap()[1],
+            "100 | 100 | 1970-01-04T00:00:00Z | 1970-04-13T00:00:00Z | 4950"
+        );
+        // One that another has, which stays, is an error that names it; nothing has moved.
+        let taken = "UPDATE k SET time = time - INTERVAL '3 days' WHERE n = 50";
+        let error = answer(&session, taken).unwrap_err();
+        assert!(error.contains("(s2, 1970-02-20T00:00:00") && error.contains("is there already"), "{error}");
+        assert_eq!(done(&session, "UPDATE k SET time = time - INTERVAL '3 days', s = s || '!' WHERE n = 50"), 1);
+        assert_eq!(answer(&session, "SELECT time, s FROM k WHERE n = 50").unwrap()[1], "1970-02-20T00:00:00Z | s2!");
+        assert_eq!(answer(&session, ends).unwrap()[1].split(" | ").next(), Some("100"));
+    }
+}
+
+#[test]
+fn a_value_that_does_not_fit_is_named_with_its_column() {
+    let (session, _directory) = session("memory");
+    answer(&session, "CREATE TABLE t (time TIMESTAMP, n SMALLINT NOT NULL, x REAL)").unwrap();
+    answer(&session, "INSERT INTO t SELECT to_timestamp(value), value % 100, 1 FROM generate_series(1, 20000)")
+        .unwrap();
+    for (sql, parts) in [
+        ("UPDATE t SET n = CASE WHEN time = to_timestamp(12345) THEN 70000 ELSE n END", ["column n", "70000"]),
+        ("UPDATE t SET n = NULL WHERE time = to_timestamp(12345)", ["column n", "NULL"]),
+        ("UPDATE t SET x = 1e300 WHERE n = 45", ["column x", "1e300"]),
+        ("UPDATE t SET time = NULL WHERE n = 45", ["column time", "the time is NULL"]),
+    ] {
+        let error = answer(&session, sql).unwrap_err();
+        assert!(error.contains("table t") && parts.iter().all(|part| error.contains(part)), "{error}");
+        assert!(!error.contains("row "), "rows have no numbers that anybody knows: {error}");
+    }
 }

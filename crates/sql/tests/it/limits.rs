@@ -171,8 +171,8 @@ fn wide_conditions_and_many_joins_answer_or_refuse_soon() {
             Ok(found) => assert_eq!(found, ["1"], "{sql:.60}"),
             Err(error) => assert_eq!(error.kind(), ErrorKind::Sql, "{error}"),
         }
-        // A second on an idle machine.
-        assert!(start.elapsed() < Duration::from_secs(6), "{:?}: {sql:.60}", start.elapsed());
+        // A second on an idle machine; what is not bounded takes hours.
+        assert!(start.elapsed() < Duration::from_secs(120), "{:?}: {sql:.60}", start.elapsed());
     }
 }
 

@@ -9,6 +9,7 @@ mod differential;
 mod documents;
 mod examples;
 mod indexes;
+mod inserting;
 mod keys;
 mod limits;
 mod render;

@@ -12,6 +12,14 @@ const KILLS: u64 = 8;
 const WRITERS: u64 = 2;
 const CHUNKS: u64 = 3;
 
+struct StopAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 fn written(table: TableId, batch: u64) -> Vec<NewChunk> {
     (0..CHUNKS).map(|position| Plan::new(batch * 10 + position).with_pages(3, 40_000).chunk(table)).collect()
 }
@@ -34,13 +42,14 @@ pub fn a_killed_server_loses_nothing_acknowledged(subject: Subject) {
             let (store, stop, log) = (&*store, &stop, &log);
             scope.spawn(move || write(store, table, number, stop, log));
         }
+        // Also when the server does not come back.
+        let _stop = StopAtEnd(&stop);
         let mut random = Random::new(1);
         for _ in 0..KILLS {
             std::thread::sleep(Duration::from_millis(300 + random.below(500)));
             server.kill();
             server.resume();
         }
-        stop.store(true, Ordering::Relaxed);
     });
     let log = log.into_inner().unwrap();
     assert!(log.len() > 10, "the writers did nothing: {}", log.len());

@@ -53,7 +53,11 @@ pub(super) fn initialize(data: &Path) -> Result<()> {
     let mut single = as_user(&program("postgres"));
     let sql = format!("CREATE ROLE {USER} LOGIN PASSWORD '{PASSWORD}'\n");
     single.arg("--single").arg("-D").arg(data).arg("postgres");
-    let mut child = single.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn()?;
+    let mut child = single
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()?;
     std::io::Write::write_all(&mut child.stdin.take().ok_or_else(|| Error::other("no pipe"))?, sql.as_bytes())?;
     match child.wait()?.success() {
         true => Ok(()),
@@ -61,7 +65,8 @@ pub(super) fn initialize(data: &Path) -> Result<()> {
     }
 }
 
-/// Nothing is synced: a killed server leaves its writes to the system all the same, and no test cuts the power.
+/// Nothing is synced: a killed server leaves its writes to the system all the same, and no test cuts the power. But it may
+/// be killed in the middle of a page.
 pub(super) fn command(data: &Path, port: u16) -> Command {
     let mut command = as_user(&program("postgres"));
     command.arg("-D").arg(data).arg("-p").arg(port.to_string());
@@ -69,7 +74,6 @@ pub(super) fn command(data: &Path, port: u16) -> Command {
         "listen_addresses=127.0.0.1",
         "unix_socket_directories=",
         "fsync=off",
-        "full_page_writes=off",
         "max_connections=300",
         "shared_buffers=64MB",
         "max_wal_size=256MB",

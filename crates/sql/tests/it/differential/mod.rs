@@ -2,8 +2,8 @@
 //! fresh, half sealed or sealed.
 //!
 //! A seed stands for one run: tables are made and filled, then the generator gives step after step. A query is
-//! compared; a change (`Step::Change`) is executed on both sides, and what queries answer afterwards shows whether
-//! it did the same. `ATSDB_DIFFERENTIAL=first..end` runs other seeds, as 0..1000. A failure prints its seed, the
+//! compared; changes (`Step::Changes`) are executed on both sides, and what queries answer afterwards shows whether
+//! they did the same. `ATSDB_DIFFERENTIAL=first..end` runs other seeds, as 0..1000. A failure prints its seed, the
 //! statement and both answers.
 //!
 //! Where the dialects differ by right, the generator goes around: division and remainder only by positive
@@ -15,6 +15,7 @@
 mod changes;
 mod choice;
 mod expressions;
+mod keys;
 mod queries;
 mod sides;
 
@@ -63,9 +64,11 @@ fn run(seed: u64, failures: &mut Vec<String>, compared: &mut usize, unsupported:
     for _ in 0..STEPS {
         let (sql, is_ordered) = match next_step(&mut choice) {
             Step::Query { sql, is_ordered } => (sql, is_ordered),
-            Step::Change { sql } => {
-                oracle.execute(&sql);
-                here.iter().for_each(|here| here.execute(&sql));
+            Step::Changes(statements) => {
+                for sql in statements {
+                    oracle.execute(&sql);
+                    here.iter().for_each(|here| here.execute(&sql));
+                }
                 continue;
             }
         };

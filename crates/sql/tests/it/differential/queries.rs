@@ -3,14 +3,15 @@
 use super::changes::change;
 use super::choice::Choice;
 use super::expressions::{Scope, Type, any_type, condition, expression, literal};
+use super::keys;
 use Type::{Float, Int, Text};
 
 /// One statement of a run.
 pub(crate) enum Step {
     /// Compared; in order when that is said to the last column.
     Query { sql: String, is_ordered: bool },
-    /// Executed on both sides.
-    Change { sql: String },
+    /// Executed on both sides, one after the other.
+    Changes(Vec<String>),
 }
 
 /// `a` is a series table of a few days, `b` a plain one, `c` is small enough for cross joins.
@@ -28,7 +29,16 @@ struct Query {
 
 pub(crate) fn next_step(choice: &mut Choice) -> Step {
     if choice.percent(15) {
-        return Step::Change { sql: change(choice) };
+        return match choice.below(3) {
+            0 => Step::Changes(vec![change(choice)]),
+            1 => Step::Changes(vec![keys::insert(choice)]),
+            _ => Step::Changes(keys::transaction(choice)),
+        };
+    }
+    if choice.percent(10) {
+        let returning = format!("{} RETURNING part, n + 1", keys::insert(choice));
+        let sql = if choice.percent(30) { returning } else { keys::WHOLE.to_owned() };
+        return Step::Query { sql, is_ordered: false };
     }
     let query = query(choice, 1);
     let columns: Vec<usize> = (0..query.types.len()).collect();

@@ -2,6 +2,7 @@
 
 use super::choice::Choice;
 use super::expressions::{Type, literal};
+use super::keys::DECLARATION;
 use super::queries::TABLES;
 use crate::stores::{State, session};
 use arrow::array::{Array, ArrayRef, AsArray};
@@ -117,6 +118,8 @@ pub(crate) fn fill(choice: &mut Choice, oracle: &Oracle, here: &[Here]) {
             Type::Text => types[2],
         }
     };
+    oracle.execute(DECLARATION);
+    here.iter().for_each(|here| here.execute(DECLARATION));
     for (table, columns) in TABLES {
         let declare = |of: &dyn Fn(Type) -> &'static str| {
             let columns: Vec<String> = columns.iter().map(|(name, ty)| format!("{name} {}", of(*ty))).collect();

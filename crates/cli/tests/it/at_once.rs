@@ -1,0 +1,41 @@
+//! Programs that write to one store at once.
+
+use crate::support::Case;
+use std::process::Stdio;
+
+#[test]
+fn of_two_programs_that_insert_the_same_key_at_once_one_wins() {
+    let case = Case::new();
+    case.run(&["sql", "a.db", "CREATE TABLE t (id INT, time TIMESTAMP, who TEXT, PRIMARY KEY (id, time))"]).well();
+    for round in 0..12 {
+        // Other keys around it, so that chunks come from both.
+        let start = |who: &str| {
+            let own = if who == "one" { 1_000 } else { 2_000 } + round;
+            let sql = format!("INSERT INTO t VALUES ({own}, '2024-01-01', '{who}'), ({round}, '2024-01-01', '{who}')");
+            let mut command = case.command(&["sql", "a.db", &sql]);
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let running = [start("one"), start("two")];
+        let ended = running.map(|child| child.wait_with_output().unwrap());
+        let won = ended.iter().filter(|output| output.status.success()).count();
+        assert_eq!(won, 1, "round {round}: {ended:?}");
+        let lost = ended.iter().find(|output| !output.status.success()).unwrap();
+        let message = String::from_utf8_lossy(&lost.stderr);
+        assert!(
+            message.contains(&format!("({round}, 2024-01-01")) && message.contains("is there already"),
+            "{message}"
+        );
+    }
+    assert_eq!(case.query("a.db", "SELECT count(*), count(DISTINCT id) FROM t"), "24,24");
+    // Updates of one row by both count both.
+    let bump = "INSERT INTO t VALUES (0, '2024-01-01', '') ON CONFLICT (id, time) DO UPDATE SET who = t.who || '+'";
+    let start = || {
+        let mut command = case.command(&["sql", "a.db", bump]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    for _ in 0..6 {
+        let running = [start(), start()];
+        running.map(|child| assert!(child.wait_with_output().unwrap().status.success()));
+    }
+    assert!(case.query("a.db", "SELECT who FROM t WHERE id = 0").ends_with(&"+".repeat(12)));
+}

@@ -1,0 +1,92 @@
+//! Marks in a batch: what came after one goes, what came before it stays, wherever it lies.
+
+use crate::support::engines;
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use atsdb_core::{ColumnType, ErrorKind, TableDefinition};
+use atsdb_engine::{Batch, Engine, ReadSnapshot, ScanRequest};
+use std::sync::Arc;
+
+fn definition() -> TableDefinition {
+    TableDefinition::new("t").with_column("n", ColumnType::Int64, None).with_column("s", ColumnType::Text, None)
+}
+
+/// Rows of a kilobyte each that does not become smaller.
+fn rows(numbers: std::ops::Range<i64>) -> RecordBatch {
+    let mut state = numbers.start as u64 | 1;
+    let mut text = || {
+        let digits = (0..128).map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            format!("{:08x}", state >> 32)
+        });
+        digits.collect::<String>()
+    };
+    let texts: StringArray = numbers.clone().map(|_| Some(text())).collect();
+    let numbers: Int64Array = numbers.map(Some).collect();
+    RecordBatch::try_from_iter([("n", Arc::new(numbers) as ArrayRef), ("s", Arc::new(texts) as ArrayRef)]).unwrap()
+}
+
+fn count(snapshot: &ReadSnapshot) -> u64 {
+    let table = snapshot.table("t").unwrap();
+    snapshot.scan(table, &ScanRequest::all(table)).unwrap().batches().map(|rows| rows.unwrap().num_rows() as u64).sum()
+}
+
+/// A store with one row, and a batch that has added so many that most are written ahead.
+fn begun(engine: &Engine) -> Batch {
+    let table = engine.create_table(&definition()).unwrap();
+    let mut first = engine.batch(None);
+    first.append(&table, &rows(0..1)).unwrap();
+    first.commit().unwrap();
+    let mut batch = engine.batch(None);
+    (0..10).for_each(|step| batch.append(&table, &rows(step * 4_000 + 1..step * 4_000 + 4_001)).unwrap());
+    batch.mark("one").unwrap();
+    batch
+}
+
+#[test]
+fn what_came_after_a_mark_is_taken_back_wherever_it_lies() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let mut batch = begun(&engine);
+        let table = engine.table("t").unwrap();
+        assert_eq!(batch.truncate(&table).unwrap(), 40_001);
+        batch.append(&table, &rows(50_000..80_000)).unwrap();
+        batch.create_table(&TableDefinition { name: "u".into(), ..definition() }).unwrap();
+        assert_eq!(count(&batch.snapshot().unwrap()), 30_000);
+        batch.mark("two").unwrap();
+        batch.append(&table, &rows(90_000..90_010)).unwrap();
+        assert_eq!(batch.return_to("TWO").unwrap(), 2);
+        assert_eq!(count(&batch.snapshot().unwrap()), 30_000);
+        assert_eq!(batch.return_to("one").unwrap(), 1);
+        assert_eq!(count(&batch.snapshot().unwrap()), 40_001);
+        assert_eq!(batch.row_count(), 40_000);
+        assert!(batch.snapshot().unwrap().table("u").is_err());
+        assert_eq!(batch.return_to("two").unwrap_err().kind(), ErrorKind::Sql);
+        batch.append(&table, &rows(60_000..60_001)).unwrap();
+        batch.commit().unwrap();
+        assert_eq!(count(&engine.snapshot().unwrap()), 40_002);
+        let report = engine.verify(None).unwrap();
+        assert!(report.findings.is_empty(), "{report:?}");
+    }
+}
+
+#[test]
+fn what_is_hidden_below_a_mark_goes_with_the_commit() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        for is_released in [true, false] {
+            let mut batch = begun(&engine);
+            let table = engine.table("t").unwrap();
+            batch.truncate(&table).unwrap();
+            batch.append(&table, &rows(50_000..50_007)).unwrap();
+            if is_released {
+                assert_eq!(batch.release("one").unwrap(), 0);
+                batch.truncate(&table).unwrap();
+                batch.append(&table, &rows(50_000..50_007)).unwrap();
+            }
+            batch.commit().unwrap();
+            assert_eq!(count(&engine.snapshot().unwrap()), 7);
+            assert!(engine.verify(None).unwrap().findings.is_empty());
+            engine.drop_table(&table).unwrap();
+        }
+    }
+}

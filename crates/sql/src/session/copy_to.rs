@@ -1,0 +1,101 @@
+//! `COPY ... TO 'file'`: refused unless the session was given a writer.
+
+use super::Session;
+use crate::answer::Answer;
+use crate::ddl::{quoted, table_name};
+use crate::error::{not_supported, sql_error};
+use crate::files::FileWriter;
+use crate::parse::parse_declaring;
+use crate::script::Place;
+use atsdb_core::Result;
+use datafusion::sql::sqlparser::ast::{
+    CopyLegacyCsvOption, CopyLegacyOption, CopyOption, CopySource, CopyTarget, Statement as Ast,
+};
+use std::sync::Arc;
+
+/// Which rows go into which file.
+#[derive(Debug, PartialEq, Eq)]
+struct CopyTo {
+    query: String,
+    path: String,
+}
+
+impl CopyTo {
+    /// Reads the statement; `None` if it reads a file instead.
+    fn parse(text: &str, place: Place, params: &[(String, String)]) -> Result<Option<Self>> {
+        let is_copy = text.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("COPY"));
+        if !is_copy {
+            return Ok(None);
+        }
+        let Ast::Copy { source, to: true, target, options, legacy_options, .. } = parse_declaring(text, place, params)?
+        else {
+            return Ok(None);
+        };
+        let CopyTarget::File { filename } = target else {
+            return Err(not_supported(format_args!("COPY ... TO {target}")).with_hint("name a file"));
+        };
+        let is_csv = filename.to_ascii_lowercase().contains(".csv");
+        let agrees = |option: &CopyOption| match option {
+            CopyOption::Format(format) => format.value.eq_ignore_ascii_case("csv") && is_csv,
+            CopyOption::Header(header) => *header,
+            _ => false,
+        };
+        let agrees_too = |option: &CopyLegacyOption| match option {
+            CopyLegacyOption::Csv(options) => {
+                is_csv && options.iter().all(|option| matches!(option, CopyLegacyCsvOption::Header))
+            }
+            CopyLegacyOption::Header => true,
+            _ => false,
+        };
+        if !options.iter().all(agrees) || !legacy_options.iter().all(agrees_too) {
+            return Err(not_supported("COPY ... TO with options").with_hint(
+                "the file's ending says the format: .csv, .tsv, .json, .jsonl, .parquet; csv has a header",
+            ));
+        }
+        let query = match source {
+            CopySource::Query(query) => query.to_string(),
+            CopySource::Table { table_name: name, columns } => {
+                let columns: Vec<String> = columns.iter().map(|column| quoted(&column.value)).collect();
+                let columns = if columns.is_empty() { "*".to_owned() } else { columns.join(", ") };
+                format!("SELECT {columns} FROM {}", quoted(&table_name(&name)?))
+            }
+        };
+        Ok(Some(Self { query, path: filename }))
+    }
+}
+
+impl Session {
+    /// Lets statements write files through a writer: for a session that serves whoever runs the program.
+    pub fn with_file_writer(mut self, writer: Arc<dyn FileWriter>) -> Self {
+        self.file_writer = Some(writer);
+        self
+    }
+
+    /// `COPY ... TO`; `None` if the statement is another one.
+    pub(super) fn copy_to(&self, text: &str, place: Place, params: &[(String, String)]) -> Result<Option<Answer>> {
+        let Some(CopyTo { query, path }) = CopyTo::parse(text, place, params)? else { return Ok(None) };
+        let Some(writer) = self.file_writer.as_ref().filter(|_| self.options.file_access) else {
+            return Err(sql_error("SQL may not write files here").with_hint("use `atsdb export`"));
+        };
+        let row_count = writer.write(&path, self.rows_of(&query, Place::START, &[])?)?;
+        Ok(Some(Answer::Done { verb: "COPY", row_count: Some(row_count) }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_and_queries_go_into_files_whose_ending_says_how() {
+        let parsed = |text: &str| CopyTo::parse(text, Place::START, &[]);
+        let query = |text: &str| parsed(text).unwrap().unwrap().query;
+        assert_eq!(query("COPY t TO 'a.csv'"), "SELECT * FROM t");
+        assert_eq!(query("copy t (b, \"a c\") to 'a.csv' WITH (FORMAT csv, HEADER)"), "SELECT b, \"a c\" FROM t");
+        assert_eq!(query("COPY (SELECT 1 AS x) TO 'a.parquet'"), "SELECT 1 AS x");
+        assert!(parsed("COPY t FROM 'a.csv'").unwrap().is_none());
+        for text in ["COPY t TO 'a.json' CSV", "COPY t TO 'a.csv' (HEADER false)", "COPY t TO STDOUT"] {
+            assert!(parsed(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! `SAVEPOINT`, `RELEASE` and `ROLLBACK TO`: marks in the batch of a transaction.
+//!
+//! As in SQLite a savepoint outside of a transaction begins one, and its release commits it. As in PostgreSQL a statement
+//! that fails is taken back by `ROLLBACK TO`, and the transaction goes on.
+
+use super::Session;
+use super::inserting::InsertRuns;
+use super::transaction::{Transaction, usable};
+use crate::answer::Answer;
+use crate::error::sql_error;
+use atsdb_core::Result;
+
+/// What a statement says of savepoints.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Savepoint {
+    Set(String),
+    Release(String),
+    ReturnTo(String),
+}
+
+impl Savepoint {
+    /// What the text says, if it is about one.
+    pub(super) fn of(text: &str) -> Option<Self> {
+        let words: Vec<&str> = text.split_whitespace().take(6).collect();
+        let capitals: Vec<String> = words.iter().map(|word| word.to_ascii_uppercase()).collect();
+        let capitals: Vec<&str> = capitals.iter().map(String::as_str).collect();
+        let name = |at: usize| words[at].trim_matches(['"', '`']).to_owned();
+        match capitals.as_slice() {
+            ["SAVEPOINT", _] => Some(Self::Set(name(1))),
+            ["RELEASE", "SAVEPOINT", _] => Some(Self::Release(name(2))),
+            ["RELEASE", _] => Some(Self::Release(name(1))),
+            ["ROLLBACK", "TO", "SAVEPOINT", _] => Some(Self::ReturnTo(name(3))),
+            ["ROLLBACK", "TO", _] => Some(Self::ReturnTo(name(2))),
+            ["ROLLBACK", "TRANSACTION" | "WORK", "TO", "SAVEPOINT", _] => Some(Self::ReturnTo(name(4))),
+            ["ROLLBACK", "TRANSACTION" | "WORK", "TO", _] => Some(Self::ReturnTo(name(3))),
+            _ => None,
+        }
+    }
+}
+
+impl Session {
+    pub(super) fn savepoint(&self, savepoint: &Savepoint) -> Result<Answer> {
+        let mut transaction = self.transaction();
+        let verb = match (savepoint, transaction.as_mut()) {
+            (Savepoint::Set(name), None) => {
+                let mut open = Transaction::begin(&self.engine, true);
+                open.set(name)?;
+                *transaction = Some(open);
+                "SAVEPOINT"
+            }
+            (Savepoint::Set(name), Some(open)) => {
+                open.set(name)?;
+                "SAVEPOINT"
+            }
+            (_, None) => return Err(sql_error("no transaction has begun").with_hint("SAVEPOINT name begins one")),
+            (Savepoint::ReturnTo(name), Some(open)) => {
+                open.return_to(name)?;
+                "ROLLBACK"
+            }
+            (Savepoint::Release(name), Some(open)) => {
+                open.close_runs()?;
+                let left = open.batch.release(name)?;
+                open.marks.truncate(left);
+                if left == 0
+                    && open.is_savepoint
+                    && let Some(open) = transaction.take()
+                {
+                    drop(transaction);
+                    self.commit_transaction(open)?;
+                }
+                "RELEASE"
+            }
+        };
+        Ok(Answer::Done { verb, row_count: None })
+    }
+}
+
+impl Transaction {
+    fn set(&mut self, name: &str) -> Result<()> {
+        self.close_runs()?;
+        self.batch.mark(name)?;
+        self.marks.push(self.indexes.len());
+        Ok(())
+    }
+
+    fn close_runs(&mut self) -> Result<()> {
+        usable(self)?;
+        let closed = self.runs.close(&mut self.batch);
+        self.failed = closed.is_err();
+        closed
+    }
+
+    fn return_to(&mut self, name: &str) -> Result<()> {
+        let left = self.batch.return_to(name)?;
+        // What waited came after the savepoint.
+        self.runs = InsertRuns::default();
+        self.failed = false;
+        self.marks.truncate(left);
+        self.indexes.truncate(self.marks.last().copied().unwrap_or(0));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn savepoints_are_written_in_many_ways() {
+        let name = || "a1".to_owned();
+        for (text, expected) in [
+            ("savepoint a1", Savepoint::Set(name())),
+            ("SAVEPOINT \"a1\"", Savepoint::Set(name())),
+            ("RELEASE `a1`", Savepoint::Release(name())),
+            ("release savepoint a1", Savepoint::Release(name())),
+            ("ROLLBACK TO a1", Savepoint::ReturnTo(name())),
+            ("rollback work to\n savepoint a1", Savepoint::ReturnTo(name())),
+            ("ROLLBACK TRANSACTION TO a1", Savepoint::ReturnTo(name())),
+        ] {
+            assert_eq!(Savepoint::of(text), Some(expected), "{text}");
+        }
+        for text in ["SAVEPOINT", "ROLLBACK", "ROLLBACK WORK", "RELEASE", "COMMIT TO a"] {
+            assert_eq!(Savepoint::of(text), None, "{text}");
+        }
+    }
+}

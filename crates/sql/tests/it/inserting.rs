@@ -1,0 +1,201 @@
+//! `INSERT`s of literals: whether statements gather or go the general way, one after the other, the table is the same,
+//! and each statement hears the same.
+
+use crate::scripts::answer;
+use crate::stores::{STORES, session};
+use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_sql::{Answer, Session};
+
+/// A generator of numbers that look random.
+struct Dice(u64);
+
+impl Dice {
+    fn throw(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+const TABLES: [&str; 3] = [
+    "CREATE TABLE keyed (id INT, tag TEXT, x DOUBLE DEFAULT 1.5, PRIMARY KEY (id, tag)) WITH (map = 'tag:u8')",
+    "CREATE TABLE readings (time TIMESTAMP, sensor TEXT, n INT, note TEXT, UNIQUE (sensor, time), UNIQUE (n)) \
+     WITH (map = 'sensor:u32', slice = 'day')",
+    "CREATE TABLE plain (a BIGINT, b TEXT)",
+];
+const QUESTIONS: [&str; 3] = [
+    "SELECT * FROM keyed ORDER BY id, tag, x",
+    "SELECT * FROM readings ORDER BY time, sensor, n, note",
+    "SELECT * FROM plain ORDER BY a, b",
+];
+
+/// The beginning of a statement, and the values of its rows.
+fn insert(dice: &mut Dice) -> (String, Vec<Vec<String>>) {
+    let opening = ["INSERT INTO", "INSERT INTO", "INSERT INTO", "INSERT OR IGNORE INTO", "REPLACE INTO"];
+    let opening = opening[dice.throw(5) as usize];
+    let table = dice.throw(5);
+    // Where a key that is there ends the transaction, few are.
+    let few = if opening == "INSERT INTO" && dice.throw(40) > 0 { 1_000_000 } else { 60 };
+    let row = |dice: &mut Dice| match table {
+        0 => vec![dice.throw(few).to_string(), format!("'t{}'", dice.throw(3)), dice.throw(9).to_string()],
+        1 => vec![format!("'t{}'", dice.throw(3)), dice.throw(few).to_string()],
+        2 | 3 => {
+            let n = if dice.throw(3) == 0 { "NULL".to_owned() } else { dice.throw(few).to_string() };
+            let sensor = if dice.throw(9) == 0 { "NULL".to_owned() } else { format!("'s{}'", dice.throw(5)) };
+            let second = dice.throw(few);
+            let (day, hour, minute) = (1 + second / 86_400, second / 3_600 % 24, second / 60 % 60);
+            let time = format!("'2024-01-{day:02} {hour:02}:{minute:02}:{:02}'", second % 60);
+            vec![time, sensor, n, format!("'it''s {}'", dice.throw(9))]
+        }
+        _ => vec![dice.throw(9).to_string(), format!("'{}'", dice.throw(9))],
+    };
+    let row_count = if dice.throw(3) == 0 { 1 + dice.throw(20) } else { 1 };
+    let rows = (0..row_count).map(|_| row(dice)).collect();
+    let into = match table {
+        0 => "keyed",
+        1 => "keyed (tag, id)",
+        2 | 3 => "readings (time, sensor, n, note)",
+        _ => "plain",
+    };
+    (format!("{opening} {into} VALUES"), rows)
+}
+
+fn run(session: &Session, sql: &str) -> Result<Option<u64>> {
+    let statement = session.statements(sql).next().unwrap().unwrap();
+    match session.execute(&statement, &[])? {
+        Answer::Done { row_count, .. } => Ok(row_count),
+        Answer::Rows(rows) => rows.collect::<Result<Vec<_>>>().map(|_| None),
+    }
+}
+
+#[test]
+fn both_ways_give_the_same_table() {
+    for store in STORES {
+        let ((fast, _one), (general, _other)) = (session(store), session(store));
+        let both = |sql: &str| (run(&fast, sql), run(&general, sql));
+        TABLES.iter().for_each(|sql| assert!(both(sql).0.is_ok()));
+        let mut dice = Dice(2_024);
+        let mut refused = 0;
+        for transaction in 0..12 {
+            assert!(both("BEGIN").0.is_ok());
+            for step in 0..60 {
+                let (opening, rows) = insert(&mut dice);
+                let text = |values: &[String]| format!("({})", values.join(", "));
+                let plain: Vec<String> = rows.iter().map(|row| text(row)).collect();
+                // What stands in parentheses is no literal.
+                let nested = |row: &Vec<String>| row.iter().map(|value| format!("({value})")).collect::<Vec<_>>();
+                let odd: Vec<String> = rows.iter().map(|row| text(&nested(row))).collect();
+                let got = run(&fast, &format!("{opening} {}", plain.join(", ")));
+                let expected = run(&general, &format!("{opening} {}", odd.join(", ")));
+                // Of several keys that are there any may be named.
+                let shown = |result: &Result<Option<u64>>| result.as_ref().copied().map_err(Error::kind);
+                assert_eq!(shown(&got), shown(&expected), "{store}: {opening} {}", plain.join(", "));
+                if got.is_err() {
+                    refused += 1;
+                    break;
+                }
+                match dice.throw(30) {
+                    0 => {
+                        let change = "UPDATE readings SET n = n + 1000 WHERE sensor = 's1'";
+                        let (got, expected) = both(change);
+                        assert_eq!(got.is_ok(), expected.is_ok(), "{store}: {change}");
+                        if got.is_err() {
+                            break;
+                        }
+                    }
+                    1 => {
+                        let (got, expected) = both("DELETE FROM keyed WHERE id % 3 = 0");
+                        assert_eq!(got.unwrap(), expected.unwrap(), "{store}: step {step}");
+                    }
+                    2 => QUESTIONS.iter().for_each(|sql| {
+                        assert_eq!(answer(&fast, sql).unwrap(), answer(&general, sql).unwrap(), "{store}: step {step}");
+                    }),
+                    _ => {}
+                }
+            }
+            let (got, expected) = both("COMMIT");
+            assert_eq!(got.is_ok(), expected.is_ok(), "{store}: {transaction}");
+            for sql in QUESTIONS {
+                assert_eq!(answer(&fast, sql).unwrap(), answer(&general, sql).unwrap(), "{store}: {transaction}");
+            }
+            if transaction % 4 == 3 {
+                fast.engine().recompress(None).unwrap();
+            }
+        }
+        assert!((2..12).contains(&refused), "{refused} of 12 transactions met a key that is there");
+        assert!(answer(&fast, QUESTIONS[0]).unwrap().len() > 30);
+    }
+}
+
+#[test]
+fn a_transaction_sees_what_gathers_in_it() {
+    for store in STORES {
+        let (session, _directory) = session(store);
+        run(&session, "CREATE TABLE t (id INT PRIMARY KEY, x INT)").unwrap();
+        run(&session, "CREATE TABLE u (x INT)").unwrap();
+        run(&session, "INSERT INTO t VALUES (5, 0), (6, 0)").unwrap();
+        run(&session, "BEGIN").unwrap();
+        for id in [9, 1, 7, 3] {
+            run(&session, &format!("INSERT INTO t VALUES ({id}, {id})")).unwrap();
+            run(&session, &format!("INSERT INTO u VALUES ({id})")).unwrap();
+        }
+        let totals =
+            || answer(&session, "SELECT count(*), sum(x), (SELECT count(*) FROM u) AS u FROM t").unwrap()[1].clone();
+        assert_eq!(totals(), "6 | 20 | 4");
+        assert_eq!(run(&session, "UPDATE t SET x = x + 1 WHERE id > 5").unwrap(), Some(3));
+        run(&session, "INSERT INTO t VALUES (2, 0)").unwrap();
+        assert_eq!(run(&session, "DELETE FROM t WHERE id IN (1, 2)").unwrap(), Some(2));
+        // Their keys are free again.
+        run(&session, "INSERT INTO t VALUES (2, 100)").unwrap();
+        run(&session, "INSERT INTO t VALUES (1, 100)").unwrap();
+        run(&session, "ALTER TABLE u ADD COLUMN y INT").unwrap();
+        run(&session, "INSERT INTO u VALUES (1, 2)").unwrap();
+        run(&session, "COMMIT").unwrap();
+        assert_eq!(totals(), "7 | 222 | 5");
+    }
+}
+
+#[test]
+fn a_statement_that_is_refused_leaves_nothing_of_itself() {
+    let (session, _directory) = session("sqlite");
+    run(&session, "CREATE TABLE t (id INT PRIMARY KEY, tag TEXT) WITH (map = 'tag:u8')").unwrap();
+    run(&session, "BEGIN").unwrap();
+    run(&session, "INSERT INTO t VALUES (1, 'a')").unwrap();
+    let error = run(&session, "INSERT INTO t VALUES (2, 'a'), (3, 'a'), ('x', 'a')").unwrap_err();
+    assert!(error.to_string().contains("row 3"), "{error}");
+    let error = run(&session, "INSERT INTO t VALUES (2, 'a'), (3)").unwrap_err();
+    assert!(error.to_string().contains("1 values for 2 columns"), "{error}");
+    run(&session, "INSERT INTO t VALUES (3, 'b')").unwrap();
+    assert_eq!(answer(&session, "SELECT count(*) FROM t").unwrap()[1], "2");
+    let error = run(&session, "INSERT INTO t VALUES (4, 'a'), (1, 'a')").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::DuplicateKey);
+    assert!(error.to_string().contains("key (id): (1) is there already"), "{error}");
+    assert!(run(&session, "COMMIT").is_err());
+    assert_eq!(answer(&session, "SELECT count(*) FROM t").unwrap()[1], "0");
+}
+
+#[test]
+fn the_string_that_is_one_too_many_is_told_of_its_statement() {
+    let (session, _directory) = session("memory");
+    run(&session, "CREATE TABLE t (tag TEXT, n INT) WITH (map = 'tag:u8')").unwrap();
+    run(&session, "INSERT INTO t VALUES ('tag 0', 0), ('tag 1', 1)").unwrap();
+    run(&session, "BEGIN").unwrap();
+    for n in 0..256 {
+        run(&session, &format!("INSERT INTO t VALUES ('tag {n}', {n})")).unwrap();
+    }
+    run(&session, "INSERT INTO t VALUES ('tag 7', 7)").unwrap();
+    let error = run(&session, "INSERT INTO t VALUES ('tag 256', 256)").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+}
+
+#[test]
+fn two_transactions_do_not_both_add_a_key() {
+    let (one, _directory) = session("memory");
+    let other = Session::new(one.engine().clone(), atsdb_sql::SessionOptions::default()).unwrap();
+    run(&one, "CREATE TABLE t (id INT PRIMARY KEY)").unwrap();
+    for session in [&one, &other] {
+        run(session, "BEGIN").unwrap();
+        run(session, "INSERT INTO t VALUES (1)").unwrap();
+    }
+    run(&one, "COMMIT").unwrap();
+    assert_eq!(run(&other, "COMMIT").unwrap_err().kind(), ErrorKind::Conflict);
+}
