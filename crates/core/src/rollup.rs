@@ -50,3 +50,18 @@ impl RollupState {
         (first <= last).then_some((first, last))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_comes_back_from_json_and_knows_what_is_closed() {
+        let state = RollupState { closed_before: Some(-5), ..RollupState::new(ChunkId(7)) };
+        let json = serde_json::to_string(&state).unwrap();
+        assert_eq!(serde_json::from_str::<RollupState>(&json).unwrap(), state);
+        assert!(serde_json::from_str::<RollupState>(&json.replacen('{', "{\"more\":1,", 1)).is_err());
+        assert_eq!(state.open_part((i64::MIN, 3)), Some((-5, 3)));
+        assert_eq!(state.open_part((-9, -6)), None);
+    }
+}

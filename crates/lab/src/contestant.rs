@@ -197,12 +197,21 @@ pub trait Session {
         })
     }
 
-    /// Makes the tables of another place reachable as `name.table`.
+    /// What a table and its indexes occupy, where its rows are in the session's memory and in no place.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports.
+    fn bytes_in_memory(&mut self, _table: &str) -> Result<Option<u64>, Failure> {
+        Ok(None)
+    }
+
+    /// Makes the tables of another place reachable, as `name.table` where the name can be chosen. Returns the name.
     ///
     /// # Errors
     ///
     /// What the system reports. [`Failure::Cannot`] where one session has one place.
-    fn attach(&mut self, _place: &Place, _name: &str) -> Result<(), Failure> {
+    fn attach(&mut self, _place: &Place, _name: &str) -> Result<String, Failure> {
         Err(Failure::cannot("a session has one place; another cannot be attached"))
     }
 }

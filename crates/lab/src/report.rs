@@ -164,7 +164,7 @@ impl Report {
             rows,
             facts: workload.facts(rows),
             published: workload.published(),
-            notes: Vec::new(),
+            notes: workload.notes(),
             measures: workload.measures().iter().map(measure).collect(),
             broken: Vec::new(),
         });
@@ -191,6 +191,12 @@ impl Report {
             }
             Event::Ended { reason: None } | Event::Progress { .. } => {}
         }
+    }
+
+    /// The same, concluded.
+    pub(crate) fn concluded(mut self) -> Self {
+        self.conclude();
+        self
     }
 
     /// Compares answers and sums the runs up.

@@ -49,6 +49,8 @@ pub struct RunOptions {
     pub child_command: Vec<String>,
     /// The command, with its arguments, that starts the program and ends it at once.
     pub start_command: Vec<String>,
+    /// Where the results so far are kept while it runs, so that they outlive a run that is killed.
+    pub keep: Option<PathBuf>,
     /// The file that advice is asked on: then this is all that is run.
     pub input: Option<AdviseInput>,
     /// Set it to stop: what was measured until then is returned.
@@ -81,6 +83,7 @@ impl RunOptions {
             start_command: child_command.clone(),
             child_command,
             input: None,
+            keep: None,
             stop: Arc::default(),
         })
     }
@@ -235,6 +238,10 @@ pub fn run(options: &RunOptions, progress: &mut dyn FnMut(Progress<'_>)) -> Resu
                     servers.forget(server.kind, step);
                 }
                 report.interrupted |= options.stop.load(Ordering::Relaxed);
+                if let Some(path) = &options.keep {
+                    let until_now = Report { interrupted: true, ..report.clone() }.concluded().to_json()?;
+                    std::fs::write(path, until_now).map_err(|error| broken("cannot keep the results", error))?;
+                }
             }
         }
     }

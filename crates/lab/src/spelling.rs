@@ -60,7 +60,9 @@ impl Dialect {
             Family::Mysql => {
                 vec![format!("CREATE TABLE {table} ({column} {column_type}, INDEX USING HASH ({column}))")]
             }
-            Family::Atsdb => vec![format!("CREATE TABLE {table} ({column} {column_type}, INDEX ({column}))")],
+            Family::Atsdb => vec![format!(
+                "CREATE TABLE {table} ({column} {column_type}, INDEX USING HASH ({column})) ENGINE = memory"
+            )],
         }
     }
 

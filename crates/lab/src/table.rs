@@ -7,6 +7,12 @@ use std::fmt::Write;
 /// The contestant whose advantage over each other one is shown.
 pub(crate) const OURS: &str = "atsdb";
 
+/// Why some contestants have no figure.
+struct Note {
+    reason: String,
+    contestants: Vec<String>,
+}
+
 /// With more contestants than this, factors stand in the page and in the JSON, not in the terminal.
 const FACTORS_MAX: usize = 3;
 
@@ -75,7 +81,7 @@ impl Report {
         };
         grid.rows.push([String::new()].into_iter().chain(names.iter().map(title)).chain(factors).collect());
 
-        let (mut notes, mut published): (Vec<String>, Vec<String>) = Default::default();
+        let (mut notes, mut published): (Vec<Note>, Vec<String>) = Default::default();
         for measure in &workload.measures {
             if measure.results.is_empty() {
                 continue;
@@ -114,7 +120,7 @@ impl Report {
         published.extend(workload.sources());
         published.iter().for_each(|published| line(text, published));
         for (position, note) in notes.iter().enumerate() {
-            line(text, &format!("[{}] {note}", position + 1));
+            line(text, &format!("[{}] {}: {}", position + 1, note.contestants.join(", "), note.reason));
         }
         for broken in &workload.broken {
             line(text, &format!("{} did not reach the end: {}", broken.contestant, broken.reason));
@@ -122,14 +128,17 @@ impl Report {
     }
 }
 
-fn cell(result: Option<&MeasureResult>, unit: Unit, notes: &mut Vec<String>) -> String {
+fn cell(result: Option<&MeasureResult>, unit: Unit, notes: &mut Vec<Note>) -> String {
     let Some(result) = result else { return String::new() };
     let mut note = |word: &str, reason: &str| {
-        let text = format!("{}: {reason}", result.contestant);
-        let position = notes.iter().position(|note| *note == text).unwrap_or_else(|| {
-            notes.push(text);
+        let position = notes.iter().position(|note| note.reason == reason).unwrap_or_else(|| {
+            notes.push(Note { reason: reason.to_owned(), contestants: Vec::new() });
             notes.len() - 1
         });
+        let contestants = &mut notes[position].contestants;
+        if !contestants.contains(&result.contestant) {
+            contestants.push(result.contestant.clone());
+        }
         format!("{word} [{}]", position + 1)
     };
     match (&result.failed, &result.skipped, &result.spread) {

@@ -29,6 +29,11 @@ pub trait Workload: Sync {
         Vec::new()
     }
 
+    /// What a reader must know to judge its figures.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Everything it measures, in the order of reports.
     fn measures(&self) -> &'static [Measure];
 

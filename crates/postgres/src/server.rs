@@ -89,9 +89,9 @@ impl Server for PostgresServer {
         Ok(occupied)
     }
 
-    /// Only the fresh: most of what is deleted was in it, and when it is empty its file becomes short.
+    /// So that the room is used again soon. The table of fresh pages becomes short when it is empty.
     fn vacuum(&self, connection: &mut dyn Connection) -> Attempt<()> {
-        connection.run("VACUUM atsdb_fresh")
+        connection.run("VACUUM atsdb_fresh, atsdb_sealed, atsdb_map")
     }
 
     /// What the server can check without an extension it checks as it reads.

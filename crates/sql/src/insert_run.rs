@@ -106,9 +106,11 @@ impl InsertRun {
         let is_unsigned = definition.time_column().is_some_and(|time| time.column_type == ColumnType::UInt64);
         let all_named = definition.unique.iter().flat_map(|unique| &unique.columns).all(|id| is_named(*id));
         self.keys = match (definition.has_unique(), self.policy) {
+            // Keys of rows in memory are compared where the rows are; a rollup refuses at its first row.
             _ if is_unsigned || definition.rollup.is_some() => Keys::AtOnce,
+            _ if definition.is_in_memory() && definition.has_unique() => Keys::AtOnce,
             (false, _) | (true, ConflictPolicy::Replace) => Keys::Later,
-            _ if !all_named || definition.is_in_memory() => Keys::AtOnce,
+            _ if !all_named => Keys::AtOnce,
             _ => Keys::Indexed(match before {
                 Some(index) => index,
                 None => Box::new(batch.key_index(&self.table)?),

@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(url.shown(), "postgresql://me@db.example:5433/air%20q?sslmode=require");
         assert!(!format!("{url:?}").contains("p@ss"));
         let bare = ServerUrl::parse("mysql://[::1]/air", &[]).unwrap();
-        assert_eq!((bare.host.as_str(), bare.port, bare.user, bare.is_local()), ("::1", None, None, true));
+        assert_eq!((bare.host.as_str(), bare.port, bare.user.as_deref(), bare.is_local()), ("::1", None, None, true));
         assert!(!ServerUrl::parse("mysql://h/air", &[]).unwrap().is_local());
     }
 

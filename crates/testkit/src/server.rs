@@ -77,6 +77,23 @@ impl TestServer {
 
     /// Starts it again, on the same port and data.
     pub fn resume(&self) {
+        let start = Instant::now();
+        self.spawn();
+        while let Err(error) = self.try_administer("SELECT 1") {
+            let ended = self.child().as_mut().and_then(|child| child.try_wait().ok().flatten());
+            if start.elapsed() > START_MAX {
+                let log = std::fs::read_to_string(self.log()).unwrap_or_default();
+                panic!("the server does not start ({ended:?}): {error}\n{log}");
+            }
+            std::thread::sleep(Duration::from_millis(20));
+            // The last of a killed server's processes may have held its data still.
+            if ended.is_some() {
+                self.spawn();
+            }
+        }
+    }
+
+    fn spawn(&self) {
         let mut command = match self.kind {
             Kind::Postgres => postgres::command(&self.data(), self.port),
             Kind::Mariadb => mariadb::command(&self.data(), self.port),
@@ -84,15 +101,6 @@ impl TestServer {
         let log = File::options().create(true).append(true).open(self.log()).expect("a log can be written");
         command.stdin(Stdio::null()).stdout(log.try_clone().expect("a file has another handle")).stderr(log);
         *self.child() = Some(spawn_for_good(command).expect("the server's program runs"));
-        let start = Instant::now();
-        while let Err(error) = self.try_administer("SELECT 1") {
-            let ended = self.child().as_mut().and_then(|child| child.try_wait().ok().flatten());
-            if ended.is_some() || start.elapsed() > START_MAX {
-                let log = std::fs::read_to_string(self.log()).unwrap_or_default();
-                panic!("the server does not start ({ended:?}): {error}\n{log}");
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
     }
 
     /// Ends it as a crash does.

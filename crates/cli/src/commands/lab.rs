@@ -51,12 +51,18 @@ fn measure(args: &LabRunArgs) -> Result<()> {
     options.tuning = if args.defaults { Tuning::Defaults } else { Tuning::Tuned };
     options.urls = urls(&args.servers)?;
     options.overwrite_databases = args.overwrite_databases;
+    // Beside the file that is written at the end, so that a run that is killed leaves what it had.
+    options.keep = args.output.as_ref().map(|path| path.with_extension("partial.json"));
     let (result, watch) = run_lab(&mut options)?;
     if let Some(path) = &args.output {
         write_file(path, &result.to_json()?)?;
     }
     if let Some(path) = &args.html {
         write_file(path, &result.to_html(None))?;
+    }
+    if let Some(path) = &options.keep {
+        // Complete results have taken its place.
+        let _ = std::fs::remove_file(path);
     }
     report::write_text(&match args.format {
         LabFormat::Json => result.to_json()?,

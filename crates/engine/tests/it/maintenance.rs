@@ -83,7 +83,8 @@ fn slices_that_have_expired_are_dropped_whole_and_the_file_shrinks() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.db");
     let clock = Arc::new(FixedClock(AtomicI64::new(100 * DAY * 1_000)));
-    let options = EngineOptions { maintenance: false, cache_bytes: 0, environment: Arc::clone(&clock) as Arc<_> };
+    let environment = Arc::clone(&clock) as Arc<_>;
+    let options = EngineOptions { maintenance: false, cache_bytes: 0, environment, ..EngineOptions::default() };
     let engine = Engine::new(sqlite(&path), options).unwrap();
     let mut definition = readings();
     definition.retention = Some(Retention::parse("10 days").unwrap());

@@ -40,7 +40,8 @@ pub(crate) fn engines() -> (tempfile::TempDir, Vec<Engine>) {
 
 pub(crate) fn engine(store: Arc<dyn Store>, environment: impl Environment + 'static) -> Engine {
     let environment = Arc::new(environment);
-    Engine::new(store, EngineOptions { cache_bytes: 8 << 20, maintenance: false, environment }).unwrap()
+    let options = EngineOptions { cache_bytes: 8 << 20, maintenance: false, environment, ..EngineOptions::default() };
+    Engine::new(store, options).unwrap()
 }
 
 /// time (s), sensor (mapped u32), status (mapped u8), count.

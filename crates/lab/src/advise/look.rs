@@ -2,7 +2,7 @@
 
 use super::AdviseInput;
 use crate::failure::Failure;
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type};
 use atsdb::{ColumnType, Error, Result, TableDefinition};

@@ -62,7 +62,12 @@ impl Report {
         }
         let absent = self.contestants.iter().filter_map(|report| Some((&report.name, report.absent.as_ref()?)));
         but.extend(absent.map(|(name, reason)| format!("{name} was not measured: {reason}")));
-        but.push("all of it fits in memory here; of a larger file, the smaller store reads less".to_owned());
+        let rows = self.workloads.first().map_or(0, |workload| workload.rows) as f64;
+        let sizes = measures().filter(|measure| measure.unit == Unit::BytesPerRow).flat_map(|measure| &measure.results);
+        let largest = sizes.filter_map(|result| Some(result.spread?.median * rows)).fold(0.0, f64::max);
+        if self.machine.memory_bytes.is_some_and(|memory| largest < memory as f64) {
+            but.push("every store fits into this machine's memory; of a larger file the smaller reads less".to_owned());
+        }
         Advice { winners, but, commands }
     }
 }

@@ -167,7 +167,18 @@ impl Session for AtsdbSession {
     }
 
     fn load_lines(&mut self, table: &str, file: &Path) -> Result<(), Failure> {
-        super::lines::load(self.database.engine(), table, file)
+        super::lines::load(&self.database, table, file)
+    }
+
+    fn lookups(&mut self, table: &str, column: &str, values: &[String]) -> Result<u64, Failure> {
+        super::lines::find(&self.database, table, column, values)
+    }
+
+    fn bytes_in_memory(&mut self, table: &str) -> Result<Option<u64>, Failure> {
+        match super::lines::is_in_memory(&self.database, table)? {
+            true => Ok(Some(self.database.memory_table(table)?.byte_count() as u64)),
+            false => Ok(None),
+        }
     }
 }
 

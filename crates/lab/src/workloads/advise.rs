@@ -26,7 +26,7 @@ const MEASURES: &[Measure] = &[
 ];
 
 /// The workload.
-pub struct Advise;
+pub(super) struct Advise;
 
 impl Workload for Advise {
     fn name(&self) -> &'static str {

@@ -295,10 +295,11 @@ fn attached(contestant: &dyn Contestant, places: &[Place], bench: &mut Bench<'_>
     bench.progress("ten files, attached")?;
     let rows = bench.rows;
     let mut session = contestant.open(&places[0])?;
-    let mut reach = || (1..places.len()).try_for_each(|file| session.attach(&places[file], &format!("file{file}")));
-    let reached = reach();
-    let tables: Vec<String> =
-        (0..places.len()).map(|file| if file == 0 { "t".to_owned() } else { format!("file{file}.t") }).collect();
+    let reached: Result<Vec<String>, Failure> = (1..places.len())
+        .map(|file| Ok(format!("{}.t", session.attach(&places[file], &format!("file{file}"))?)))
+        .collect();
+    let mut tables = vec!["t".to_owned()];
+    tables.extend(reached.as_ref().into_iter().flatten().cloned());
     let union =
         |part: &dyn Fn(&str) -> String| tables.iter().map(|table| part(table)).collect::<Vec<_>>().join(" UNION ALL ");
     let ranges = union(&|table| range(table, rows));
@@ -306,7 +307,7 @@ fn attached(contestant: &dyn Contestant, places: &[Place], bench: &mut Bench<'_>
         format!("SELECT sum(n) FROM ({}) AS counts", union(&|table| format!("SELECT count(*) AS n FROM {table}")));
     for (measure, text) in [("range_attached", ranges), ("count_attached", counts)] {
         match &reached {
-            Ok(()) => bench.query(measure, || session.query(&text))?,
+            Ok(_) => bench.query(measure, || session.query(&text))?,
             Err(Failure::Cannot(reason)) => {
                 bench.attempt::<()>(measure, || Err(Failure::cannot(reason.clone())))?;
             }

@@ -70,6 +70,9 @@ impl Session {
             return Err(not_supported("a rollup of a rollup")
                 .with_hint("roll up the same table with wider buckets, or GROUP BY where this one is asked"));
         }
+        if source.definition.is_in_memory() {
+            return Err(not_supported(format_args!("a rollup on {}, which lives in memory", source.definition.name)));
+        }
         let query = BucketedQuery::read(&create.query, create.place, &source, create.every.as_deref(), &tables);
         let query = query.map_err(|error| error.context(format_args!("rollup {name}")))?;
         let described = self.describe_rollup(&query.text, &source);

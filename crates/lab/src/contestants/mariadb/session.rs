@@ -229,6 +229,11 @@ impl Session for MariadbSession {
         done.map_err(server_failure)
     }
 
+    /// All databases of a server are reachable, by their own names.
+    fn attach(&mut self, place: &Place, _name: &str) -> Result<String, Failure> {
+        Ok(Dialect::Mysql.quote(&place.database))
+    }
+
     fn lookups(&mut self, table: &str, column: &str, values: &[String]) -> Result<u64, Failure> {
         let select = format!("SELECT {column} FROM {table} WHERE {column} = ?");
         let select = self.connection.prep(select).map_err(server_failure)?;

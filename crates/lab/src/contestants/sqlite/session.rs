@@ -161,13 +161,13 @@ impl Session for SqliteSession {
         Ok(found)
     }
 
-    fn attach(&mut self, place: &Place, name: &str) -> Result<(), Failure> {
+    fn attach(&mut self, place: &Place, name: &str) -> Result<String, Failure> {
         if self.keep.is_some() {
             return Err(Failure::cannot("a database in memory belongs to its connection"));
         }
         let path = place.directory.join(super::FILE).display().to_string();
         self.connection()?.execute(&format!("ATTACH ? AS {name}"), [path]).map_err(Failure::broken)?;
-        Ok(())
+        Ok(name.to_owned())
     }
 }
 
