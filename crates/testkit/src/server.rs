@@ -24,6 +24,8 @@ pub const USER: &str = "tester";
 pub const PASSWORD: &str = "pass/word@1";
 /// The password as it stands in a URL.
 const PASSWORD_IN_URL: &str = "pass%2Fword%401";
+/// What the names of data folders begin with; the number of the process follows.
+const FOLDER_PREFIX: &str = "atsdb-test-";
 /// How long a server may take to start.
 const START_MAX: Duration = Duration::from_secs(60);
 
@@ -205,13 +207,29 @@ fn free_port() -> u16 {
     listener.local_addr().expect("a listener has an address").port()
 }
 
+/// Deletes the data folders of processes that are gone: a server that serves a whole process outlives the last chance to
+/// do so.
+fn remove_left_over() -> Result<()> {
+    for entry in std::fs::read_dir(std::env::temp_dir())?.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let owner = name.strip_prefix(FOLDER_PREFIX).and_then(|rest| rest.split_once('-')).map(|(owner, _)| owner);
+        let is_number = |owner: &&str| owner.bytes().all(|byte| byte.is_ascii_digit());
+        if owner.filter(is_number).is_some_and(|owner| !Path::new("/proc").join(owner).exists()) {
+            // Whoever else starts a server may be at it too.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+    Ok(())
+}
+
 /// A copy of the kind's first data folder, which is made where there is none. It does not lie in the target folder: a
 /// server that runs as another user could not get there.
 fn data_folder(kind: Kind) -> Result<TempDir> {
     let template = templates()?.join(format!("{kind:?}"));
     let lock = File::create(template.with_extension("lock"))?;
     lock.lock()?;
-    let folder = tempfile::Builder::new().prefix("atsdb-test-").tempdir()?;
+    remove_left_over()?;
+    let folder = tempfile::Builder::new().prefix(&format!("{FOLDER_PREFIX}{}-", std::process::id())).tempdir()?;
     run(Command::new("chmod").arg("755").arg(folder.path()))?;
     let data = folder.path().join("data");
     if !template.exists() {
