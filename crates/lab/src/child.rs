@@ -68,14 +68,16 @@ pub(crate) fn run_job(job: &Job, sink: &mut dyn FnMut(Event) -> bool) -> Result<
         start_command: job.start_command.clone(),
         sink: &mut note,
     };
-    let reason = match workload.run(contestant, &mut bench) {
-        Ok(()) => None,
+    let not_reached = || "not reached: it needs a step before it, which has no figure".to_owned();
+    let (reason, skipped) = match workload.run(contestant, &mut bench) {
+        Ok(()) => (None, not_reached()),
         Err(Failure::Interrupted) => return Ok(()),
-        Err(failure) => Some(failure.to_string()),
+        // Who cannot do a step that the others need is no failure.
+        Err(Failure::Cannot(why)) => (None, why),
+        Err(failure) => (Some(failure.to_string()), not_reached()),
     };
     for measure in workload.measures().iter().filter(|measure| reason.is_none() && !told.contains(measure.name)) {
-        let reason = "not reached: it needs a step before it, which has no figure".to_owned();
-        sink(Event::Skipped { measure: measure.name.to_owned(), reason });
+        sink(Event::Skipped { measure: measure.name.to_owned(), reason: skipped.clone() });
     }
     sink(Event::Ended { reason });
     Ok(())

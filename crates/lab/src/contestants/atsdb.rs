@@ -8,7 +8,7 @@ use crate::contestant::{Contestant, Dialect, Loader, Place, Session, folder_byte
 use crate::digest::RowDigest;
 use crate::failure::Failure;
 use crate::rows::{LabRow, RowSet, RowVisitor, Timed};
-use crate::server::ServerUrls;
+use crate::server::{ServerKind, ServerUrls};
 use crate::tier::Tier;
 use arrow::array::RecordBatch;
 use atsdb::{Appender, Database, Error, ErrorKind, OpenOptions, ScanRequest, TableDefinition};
@@ -28,12 +28,19 @@ pub(crate) struct Atsdb {
 enum Home {
     Sqlite,
     Memory,
+    Server(ServerKind),
 }
 
 /// All of them.
-pub(super) static VARIANTS: [Atsdb; 2] = [
+pub(super) static VARIANTS: [Atsdb; 4] = [
     Atsdb { name: "atsdb", summary: "atsdb on its SQLite store, through the Rust library", home: Home::Sqlite },
     Atsdb { name: "atsdb:memory", summary: "atsdb in memory, gone with the process", home: Home::Memory },
+    Atsdb { name: "atsdb:mariadb", summary: "atsdb on its store in MariaDB", home: Home::Server(ServerKind::Mariadb) },
+    Atsdb {
+        name: "atsdb:postgres",
+        summary: "atsdb on its store in PostgreSQL",
+        home: Home::Server(ServerKind::Postgres),
+    },
 ];
 
 /// Stores in memory, kept between the sessions of a place.
@@ -58,8 +65,19 @@ impl Contestant for Atsdb {
         self.summary
     }
 
-    fn version(&self, _urls: &ServerUrls) -> Result<String, Failure> {
-        Ok(format!("atsdb {}", env!("CARGO_PKG_VERSION")))
+    fn server(&self) -> Option<ServerKind> {
+        match self.home {
+            Home::Server(kind) => Some(kind),
+            Home::Sqlite | Home::Memory => None,
+        }
+    }
+
+    fn version(&self, urls: &ServerUrls) -> Result<String, Failure> {
+        let own = format!("atsdb {}", env!("CARGO_PKG_VERSION"));
+        match self.home {
+            Home::Server(kind) => Ok(format!("{own} on {}", kind.version(urls)?)),
+            Home::Sqlite | Home::Memory => Ok(own),
+        }
     }
 
     fn open(&self, place: &Place) -> Result<Box<dyn Session>, Failure> {
@@ -78,14 +96,23 @@ impl Contestant for Atsdb {
                 kept.insert(place.directory.clone(), database.clone());
                 (database, Tier::None)
             }
+            Home::Server(kind) => {
+                let tier = prepare_database(kind, place)?;
+                (options.open(&place.server()?.url_of(&place.database))?, tier)
+            }
         };
-        let settings = vec![format!("durability = {tier}"), "maintenance = off".to_owned()];
+        let mut settings = vec![format!("durability = {tier}"), "maintenance = off".to_owned()];
+        if let (Home::Server(_), Some(server)) = (self.home, &place.server) {
+            settings.extend(server.settings.iter().cloned());
+        }
         Ok(Box::new(AtsdbSession { database, tier, settings }))
     }
 
     fn bytes(&self, place: &Place) -> Result<u64, Failure> {
-        if self.home == Home::Sqlite {
-            return folder_bytes(&place.directory);
+        match self.home {
+            Home::Sqlite => return folder_bytes(&place.directory),
+            Home::Server(kind) => return rows_on(kind).bytes(place),
+            Home::Memory => {}
         }
         let kept = IN_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(database) = kept.get(&place.directory) else { return Ok(0) };
@@ -178,6 +205,27 @@ impl Session for AtsdbSession {
         match super::lines::is_in_memory(&self.database, table)? {
             true => Ok(Some(self.database.memory_table(table)?.byte_count() as u64)),
             false => Ok(None),
+        }
+    }
+}
+
+/// The contestant that keeps rows on this server. What it knows of databases holds for the store in one, too.
+fn rows_on(kind: ServerKind) -> &'static dyn Contestant {
+    match kind {
+        ServerKind::Postgres => &super::postgres::VARIANTS[0],
+        _ => &super::mariadb::VARIANTS[0],
+    }
+}
+
+/// Makes the database of a new place, and says what the server's commits survive.
+fn prepare_database(kind: ServerKind, place: &Place) -> Result<Tier, Failure> {
+    let mark = place.directory.join("database");
+    match (place.server()?.tier, mark.exists()) {
+        (Some(tier), true) => Ok(tier),
+        _ => {
+            let tier = rows_on(kind).open(place)?.tier();
+            std::fs::write(&mark, &place.database).map_err(Failure::broken)?;
+            Ok(tier)
         }
     }
 }

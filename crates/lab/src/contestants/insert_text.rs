@@ -136,7 +136,7 @@ mod tests {
             .with_time("time", TimeUnit::Millisecond)
             .expect("a table");
         let mut sent = Vec::new();
-        let mut text = InsertText::new(Dialect::Mysql, "INSERT INTO", &table, 60);
+        let mut text = InsertText::new(Dialect::Mysql, "INSERT INTO", &table, 100);
         {
             let mut sink = text.sink(|statement| {
                 sent.push(statement.to_owned());

@@ -22,6 +22,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// A place's database.
+const FILE: &str = "duck.db";
+
 pub(super) struct DuckdbSession {
     pipe: Pipe,
     /// Where rows pass through.
@@ -33,7 +36,7 @@ pub(super) struct DuckdbSession {
 
 impl DuckdbSession {
     pub(super) fn open(program: &Path, place: &Place) -> Result<Self, Failure> {
-        let mut pipe = Pipe::open(program, &place.directory.join("duck.db"))?;
+        let mut pipe = Pipe::open(program, &place.directory.join(FILE))?;
         let mut settings = vec!["rows in bulk = Parquet files".to_owned()];
         for name in ["threads", "memory_limit", "checkpoint_threshold"] {
             let rows = pipe.run(&format!("SELECT current_setting('{name}') AS value"))?;
@@ -177,6 +180,14 @@ impl Session for DuckdbSession {
         let done = self.execute(statements);
         let end = if done.is_ok() { "COMMIT" } else { "ROLLBACK" };
         done.and(self.pipe.run(end).map(drop))
+    }
+
+    fn load_lines(&mut self, table: &str, file: &Path) -> Result<(), Failure> {
+        self.pipe.run(&format!("COPY {table} FROM {} (FORMAT csv, HEADER false)", literal(file))).map(drop)
+    }
+
+    fn attach(&mut self, place: &Place, name: &str) -> Result<(), Failure> {
+        self.pipe.run(&format!("ATTACH {} AS {name}", literal(&place.directory.join(FILE)))).map(drop)
     }
 }
 
