@@ -84,7 +84,8 @@ impl MemoryLookup {
         let definition = self.state.definition();
         let columns = self.state.indexes()[self.index].positions.iter().map(|position| &definition.columns[*position]);
         if let Some((column, key)) = columns.zip(keys).find(|(column, key)| logical_type(column) != *key.data_type()) {
-            let message = format!("column {} is {}, the keys are {}", column.name, logical_type(column), key.data_type());
+            let message =
+                format!("column {} is {}, the keys are {}", column.name, logical_type(column), key.data_type());
             return Err(Error::usage(message));
         }
         let keys = Keys::new(keys)?;

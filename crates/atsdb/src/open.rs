@@ -128,7 +128,8 @@ impl OpenOptions {
                     read_only: self.read_only,
                     busy_timeout: self.busy_timeout,
                 };
-                let password = self.password.clone().map_or_else(password::from_environment, |given| Ok(Some(given)))?;
+                let password =
+                    self.password.clone().map_or_else(password::from_environment, |given| Ok(Some(given)))?;
                 let (store, told) = match server {
                     Server::Mysql => MysqlStore::open(url, password.as_ref(), &options)?,
                     Server::Postgres => PostgresStore::open(url, password.as_ref(), &options)?,

@@ -3,7 +3,7 @@
 use arrow::record_batch::RecordBatch;
 use atsdb::sql::{FileReader, FileRequest};
 use atsdb_core::{Error, ErrorKind, Result, TableDefinition};
-use atsdb_import::{Format, Input, Options, Sink, SingleColumn};
+use atsdb_import::{Format, Input, Options, SingleColumn, Sink};
 use std::path::{Path, PathBuf};
 
 /// Opens whatever file the operating system lets it.

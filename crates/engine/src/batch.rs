@@ -14,12 +14,12 @@ use crate::slice_buffer::{ChunkRows, SliceBuffer, internal};
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, RecordBatch};
 use arrow::buffer::{NullBuffer, ScalarBuffer};
 use arrow::datatypes::{DataType, Schema, SchemaRef, UInt8Type, UInt16Type, UInt32Type};
-use atsdb_resident::Drafts;
 use atsdb_codec::stored_type;
 use atsdb_core::{
     BatchId, Change, Column, ConflictPolicy, Error, ErrorKind, MapWidth, NewChunk, Outcome, Result, StageId, Table,
     TableDefinition, TableId,
 };
+use atsdb_resident::Drafts;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -164,7 +164,9 @@ impl Batch {
         let store = Arc::clone(&shared.store);
         let residents = self.drafts.over(&base.inner.residents);
         let overlay = Overlay { store, base, stage, tables: tables.clone(), removed, own };
-        Ok(ReadSnapshot { inner: Arc::new(Inner { store: Box::new(overlay), tables, logs, staged, shared, residents }) })
+        Ok(ReadSnapshot {
+            inner: Arc::new(Inner { store: Box::new(overlay), tables, logs, staged, shared, residents }),
+        })
     }
 
     /// The tables as [`snapshot`](Self::snapshot) would give them; rows that wait go on waiting.

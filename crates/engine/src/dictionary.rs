@@ -3,9 +3,9 @@
 //! Only what the store has committed is in here, and the store never changes an index, so that nothing here is
 //! ever wrong; it may only be behind, and is then extended.
 
+use crate::batch::Batch;
 use arrow::array::{Array, StringArray};
 use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
-use crate::batch::Batch;
 use atsdb_core::{Column, ColumnId, Error, ErrorKind, MapWidth, Result, Snapshot, Store, Table, TableId};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::collections::HashMap;

@@ -3,10 +3,10 @@
 use crate::batch::Batch;
 use crate::engine::Shared;
 use crate::snapshot::ReadSnapshot;
+use crate::stats::{ColumnStats, IndexStats, TableStats};
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 use atsdb_codec::logical_type;
-use crate::stats::{ColumnStats, IndexStats, TableStats};
 use atsdb_core::{Column, Index, Result, Table, TableDefinition};
 use atsdb_resident::{Draft, ResidentSnapshot, TableState};
 use std::sync::Arc;

@@ -55,8 +55,10 @@ impl ReadSnapshot {
     /// Plans a read: which chunks, which columns.
     pub fn scan(&self, table: &Table, request: &ScanRequest) -> Result<Scan> {
         match table.definition.is_in_memory() {
-            true => Err(Error::usage(format!("table {} is in memory: no chunks of it are read", table.definition.name))
-                .with_hint("read it by SQL, or by ReadSnapshot::resident")),
+            true => {
+                Err(Error::usage(format!("table {} is in memory: no chunks of it are read", table.definition.name))
+                    .with_hint("read it by SQL, or by ReadSnapshot::resident"))
+            }
             false => Scan::plan(self, table, request),
         }
     }

@@ -48,10 +48,12 @@ fn by_code(told: &MySqlError, place: &str) -> Failure {
             format!("the server of {place} undid a transaction for another's sake: {said}"),
         )),
         // Shutting down, killed, not ready; a node that is not part of its cluster.
-        1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1317 | 1927 | 3169 | 4031 | 1047 => Failure::Lost(unavailable(
-            format!("the server of {place} went away: {said}"),
-            "try again when it is back; nothing of this call was stored",
-        )),
+        1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1317 | 1927 | 3169 | 4031 | 1047 => {
+            Failure::Lost(unavailable(
+                format!("the server of {place} went away: {said}"),
+                "try again when it is back; nothing of this call was stored",
+            ))
+        }
         1040 | 1203 | 1226 => Failure::Lost(unavailable(
             format!("the server of {place} takes no more connections: {said}"),
             "raise max_connections there, or use fewer programs at once",

@@ -59,7 +59,8 @@ pub(crate) fn check(connection: &mut dyn Connection, place: &str) -> Attempt<Opt
     for mut row in connection.query(sql, &[])? {
         let (name, engine) = (row.text(0)?, row.text(1)?);
         if !["InnoDB", "SPIDER", "ROCKSDB"].iter().any(|safe| engine.eq_ignore_ascii_case(safe)) {
-            let message = format!("the table {name} of the store {place} has the engine {engine}, which keeps no promise");
+            let message =
+                format!("the table {name} of the store {place} has the engine {engine}, which keeps no promise");
             return Err(Error::new(ErrorKind::NotAStore, message)
                 .with_hint(format!("ALTER TABLE {name} ENGINE = InnoDB"))
                 .into());

@@ -26,7 +26,8 @@ pub(crate) struct Mover(Option<Runtime>);
 
 impl Mover {
     pub(crate) fn new() -> std::io::Result<Self> {
-        let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("atsdb-postgres").enable_all().build()?;
+        let runtime =
+            Builder::new_multi_thread().worker_threads(1).thread_name("atsdb-postgres").enable_all().build()?;
         Ok(Self(Some(runtime)))
     }
 

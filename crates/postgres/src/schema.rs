@@ -64,7 +64,8 @@ pub(crate) fn check(connection: &mut dyn Connection, place: &str) -> Attempt<Opt
     for mut row in connection.query(sql, &[])? {
         let name = row.text(0)?;
         if row.int(1)? == 0 {
-            let message = format!("the table {name} of the store {place} is unlogged: a crash of the server empties it");
+            let message =
+                format!("the table {name} of the store {place} is unlogged: a crash of the server empties it");
             return Err(Error::new(ErrorKind::NotAStore, message)
                 .with_hint(format!("ALTER TABLE {name} SET LOGGED"))
                 .into());

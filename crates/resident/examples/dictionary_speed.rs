@@ -27,7 +27,8 @@ fn main() {
         let (hasher, mut table) = (DefaultHashBuilder::default(), HashTable::<u32>::new());
         for number in 0..distinct {
             let hash = hasher.hash_one(words.value(number).as_bytes());
-            table.insert_unique(hash, number as u32, |number| hasher.hash_one(words.value(*number as usize).as_bytes()));
+            table
+                .insert_unique(hash, number as u32, |number| hasher.hash_one(words.value(*number as usize).as_bytes()));
         }
         let grown = start.elapsed();
         let start = Instant::now();

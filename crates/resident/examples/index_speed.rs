@@ -29,7 +29,10 @@ fn build(what: &str, column: ArrayRef) -> HashIndex {
     let index = HashIndex::build(Keys::new(&[column]).unwrap(), Seed::new(*b"0123456789abcdef"), threads).unwrap();
     let seconds = start.elapsed().as_secs_f64();
     let bytes = index.byte_count() as f64 / rows as f64;
-    say(&format!("{what}: built {rows} rows in {seconds:.3} s, {:.1} M rows/s, {bytes:.1} bytes a row", rows as f64 / seconds / 1e6));
+    say(&format!(
+        "{what}: built {rows} rows in {seconds:.3} s, {:.1} M rows/s, {bytes:.1} bytes a row",
+        rows as f64 / seconds / 1e6
+    ));
     index
 }
 

@@ -40,13 +40,7 @@ impl HashIndex {
 }
 
 /// `None` if a partition is full.
-fn fill(
-    keys: &Keys,
-    seed: Seed,
-    threads: usize,
-    attempt: usize,
-    chains: &Chains,
-) -> Option<(Vec<Bucket>, usize)> {
+fn fill(keys: &Keys, seed: Seed, threads: usize, attempt: usize, chains: &Chains) -> Option<(Vec<Bucket>, usize)> {
     let row_count = keys.row_count();
     let wanted = row_count.div_ceil(BUCKET_ROWS_MEANT).max(1) << attempt;
     let partition_buckets = PARTITION_BUCKETS.min(wanted.next_power_of_two());

@@ -217,7 +217,12 @@ impl Drafts {
     }
 
     /// The draft of a table; `base` says what the table is like when the batch first touches it.
-    pub fn table(&mut self, id: TableId, bytes_max: usize, base: impl FnOnce() -> Result<Arc<TableState>>) -> Result<&mut Draft> {
+    pub fn table(
+        &mut self,
+        id: TableId,
+        bytes_max: usize,
+        base: impl FnOnce() -> Result<Arc<TableState>>,
+    ) -> Result<&mut Draft> {
         use std::collections::btree_map::Entry;
         match self.tables.entry(id) {
             Entry::Occupied(draft) => Ok(draft.into_mut()),

@@ -165,7 +165,8 @@ impl TableState {
             let mut matches = Matches::default();
             index.find(keys, &mut matches);
             if part.dead.count() > 0 {
-                let pairs = matches.probes.iter().zip(&matches.rows).filter(|(_, row)| !part.dead.contains(**row as usize));
+                let pairs =
+                    matches.probes.iter().zip(&matches.rows).filter(|(_, row)| !part.dead.contains(**row as usize));
                 (matches.probes, matches.rows) = pairs.map(|(probe, row)| (*probe, *row)).unzip();
             }
             if found.rows.is_empty() {

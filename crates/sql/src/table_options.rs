@@ -7,7 +7,8 @@ use crate::ddl::series_key_of_primary;
 use crate::error::{not_supported, sql_error};
 use atsdb_core::name::{nearest_name, same_name};
 use atsdb_core::{
-    ColumnId, ColumnType, ConflictPolicy, InMemory, MapWidth, Result, Retention, SliceWidth, TableDefinition, TimeUnit, Unique,
+    ColumnId, ColumnType, ConflictPolicy, InMemory, MapWidth, Result, Retention, SliceWidth, TableDefinition, TimeUnit,
+    Unique,
 };
 use datafusion::sql::sqlparser::ast::{Expr, SqlOption, Value};
 

@@ -70,9 +70,10 @@ pub(crate) fn insert_pages(
 
 /// Deletes the pages of chunks that are not to be.
 pub(crate) fn delete_pages(connection: &mut dyn Connection, chunks: &[NewChunk], payloads: &Payloads) -> Attempt<()> {
-    payloads.each().zip(chunks).try_for_each(|(payload, chunk)| {
-        pages::delete(connection, payload, chunk.descriptor.sealed)
-    })
+    payloads
+        .each()
+        .zip(chunks)
+        .try_for_each(|(payload, chunk)| pages::delete(connection, payload, chunk.descriptor.sealed))
 }
 
 /// Writes chunks whose pages are there, under these numbers, visible at once or with their stage.

@@ -38,6 +38,8 @@ impl Failure {
 pub(crate) fn unknown_outcome(place: &str, source: Error) -> Error {
     let message = format!("the connection to {place} broke while it committed, and the server cannot be asked since");
     Error::new(ErrorKind::Unavailable, message)
-        .with_hint("look whether the change is there before doing it again; a batch with an id may simply be sent again")
+        .with_hint(
+            "look whether the change is there before doing it again; a batch with an id may simply be sent again",
+        )
         .with_source(source)
 }

@@ -101,12 +101,11 @@ pub(crate) fn read(
         read_ranges(connection, server, (payload, sealed), group, &mut found)?;
     }
     let cut = |place: Place| {
-        let range = found.iter().find(|(first, bytes)| *first <= place.first && place.end() <= *first + bytes.len() as u64);
+        let range =
+            found.iter().find(|(first, bytes)| *first <= place.first && place.end() <= *first + bytes.len() as u64);
         match range {
             _ if place.byte_count == 0 => Ok(Vec::new()),
-            Some((first, bytes)) => {
-                Ok(bytes[(place.first - first) as usize..(place.end() - first) as usize].to_vec())
-            }
+            Some((first, bytes)) => Ok(bytes[(place.first - first) as usize..(place.end() - first) as usize].to_vec()),
             None => Err(missing(place.column).into()),
         }
     };

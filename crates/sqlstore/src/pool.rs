@@ -159,9 +159,7 @@ impl Pool {
                 match self.was_committed(&receipt, patience) {
                     Ok(true) => Ok(done),
                     Ok(false) => Err(Failure::Lost(error)),
-                    Err(failure) => {
-                        Err(Failure::Server(unknown_outcome(self.server.place(), failure.into_error())))
-                    }
+                    Err(failure) => Err(Failure::Server(unknown_outcome(self.server.place(), failure.into_error()))),
                 }
             }
             Err(failure) => {

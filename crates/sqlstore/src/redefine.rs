@@ -25,7 +25,8 @@ pub(crate) fn redefine(connection: &mut dyn Connection, redefinitions: &[Redefin
     // All names are free before the first is taken. No name holds a control character.
     for table in last.keys() {
         let free = format!("\u{1}{}", table.0);
-        connection.execute("UPDATE atsdb_table SET name_key = $1 WHERE id = $2", &[free.as_str().into(), table.0.into()])?;
+        connection
+            .execute("UPDATE atsdb_table SET name_key = $1 WHERE id = $2", &[free.as_str().into(), table.0.into()])?;
     }
     last.into_iter().try_for_each(|(table, definition)| write(connection, table, definition))
 }

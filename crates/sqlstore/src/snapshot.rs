@@ -33,7 +33,8 @@ impl ServerSnapshot {
     fn read<T>(&self, work: impl FnOnce(&mut dyn Connection) -> Attempt<T>) -> Result<T> {
         let mut held = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let session = held.as_mut().ok_or_else(|| {
-            let message = format!("the connection to {} broke, and with it what was being read", self.pool.server().place());
+            let message =
+                format!("the connection to {} broke, and with it what was being read", self.pool.server().place());
             Error::new(atsdb_core::ErrorKind::Unavailable, message).with_hint("ask again")
         })?;
         work(session.connection()).map_err(|failure| {

@@ -69,10 +69,7 @@ impl ServerStore {
 }
 
 /// Does the work under the lock under which everything changes that is visible.
-fn locked<T>(
-    connection: &mut dyn Connection,
-    work: impl FnOnce(&mut dyn Connection) -> Attempt<T>,
-) -> Attempt<T> {
+fn locked<T>(connection: &mut dyn Connection, work: impl FnOnce(&mut dyn Connection) -> Attempt<T>) -> Attempt<T> {
     let lock = ChangeLock::take(connection)?;
     let done = work(&mut *lock.connection)?;
     lock.note()?;

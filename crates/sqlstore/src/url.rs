@@ -48,13 +48,15 @@ impl ServerUrl {
     /// Takes a URL apart. `known` are the options that the server's store has. No error tells the password.
     pub fn parse(url: &str, known: &[&str]) -> Result<Self> {
         let refuse = |what: &str| {
-            Err(Error::usage(format!("the store's URL {what}"))
-                .with_hint("write scheme://user@host:port/database, and % with two hexadecimal digits for what is special"))
+            Err(Error::usage(format!("the store's URL {what}")).with_hint(
+                "write scheme://user@host:port/database, and % with two hexadecimal digits for what is special",
+            ))
         };
         let Some((scheme, rest)) = url.split_once("://") else { return refuse("has no ://") };
         let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-        let (login, address) = authority.rsplit_once('@').map_or((None, authority), |(login, rest)| (Some(login), rest));
+        let (login, address) =
+            authority.rsplit_once('@').map_or((None, authority), |(login, rest)| (Some(login), rest));
         let (user, password) = match login.map(|login| login.split_once(':').unwrap_or((login, ""))) {
             None => ("", ""),
             Some(login) => login,
@@ -162,7 +164,8 @@ mod tests {
 
     #[test]
     fn a_url_is_taken_apart_and_shown_without_its_password() {
-        let url = ServerUrl::parse("PostgreSQL://me:p%40ss%2Fword@db.example:5433/air%20q?sslmode=require", &["sslmode"]);
+        let url =
+            ServerUrl::parse("PostgreSQL://me:p%40ss%2Fword@db.example:5433/air%20q?sslmode=require", &["sslmode"]);
         let url = url.unwrap();
         assert_eq!((url.user.as_deref(), url.password.as_ref().unwrap().reveal()), (Some("me"), "p@ss/word"));
         assert_eq!((url.host.as_str(), url.port, url.database.as_str()), ("db.example", Some(5433), "air q"));
@@ -175,8 +178,13 @@ mod tests {
 
     #[test]
     fn a_url_that_cannot_be_is_refused_without_telling_its_password() {
-        for url in ["mysql:x", "mysql://u:secret@h", "mysql://u:secret@h:x/d", "mysql://u:secret%2@h/d", "mysql://u:secret@h/d?x=1"]
-        {
+        for url in [
+            "mysql:x",
+            "mysql://u:secret@h",
+            "mysql://u:secret@h:x/d",
+            "mysql://u:secret%2@h/d",
+            "mysql://u:secret@h/d?x=1",
+        ] {
             let error = ServerUrl::parse(url, &["sslmode"]).unwrap_err().to_string();
             assert!(!error.contains("secret"), "{error}");
         }

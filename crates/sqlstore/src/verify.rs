@@ -143,9 +143,9 @@ fn payloads_between(
         let payload = row.int(0)?;
         present.retain(|(found, _), _| *found != payload);
     }
-    findings.extend(present.into_keys().map(|(payload, _)| {
-        finding(format!("payload {payload}"), "its pages belong to no chunk")
-    }));
+    findings.extend(
+        present.into_keys().map(|(payload, _)| finding(format!("payload {payload}"), "its pages belong to no chunk")),
+    );
     Ok(())
 }
 

@@ -151,8 +151,7 @@ mod tests {
     #[test]
     fn a_piece_ends_where_a_statement_ends() {
         let got = pieces("select 1;\nselect ';\n';\n.tables\n\nselect 3;\nselect\n 2");
-        let expected =
-            [(1, "select 1;\nselect ';\n';\n"), (4, ".tables\n"), (5, "\nselect 3;\n"), (7, "select\n 2")];
+        let expected = [(1, "select 1;\nselect ';\n';\n"), (4, ".tables\n"), (5, "\nselect 3;\n"), (7, "select\n 2")];
         assert_eq!(got, expected.map(|(line, text)| (line, text.to_owned())));
     }
 

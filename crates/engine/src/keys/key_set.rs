@@ -99,7 +99,9 @@ mod tests {
         for values in [[Bytes(b"a"), Bytes(b"bc")], [Float(0.0), Int(1)], [Float(f64::NAN), Int(1)]] {
             keys.insert(&row(&values));
         }
-        assert!(keys.contains(&row(&[Bytes(b"a"), Bytes(b"bc")])) && !keys.contains(&row(&[Bytes(b"ab"), Bytes(b"c")])));
+        assert!(
+            keys.contains(&row(&[Bytes(b"a"), Bytes(b"bc")])) && !keys.contains(&row(&[Bytes(b"ab"), Bytes(b"c")]))
+        );
         assert!(keys.contains(&row(&[Float(-0.0), Int(1)])) && keys.contains(&row(&[Float(-f64::NAN), Int(1)])));
         assert!(!keys.contains(&row(&[Float(1.0), Int(1)])));
         assert!(row(&[Null, Int(1)]).has_null() && !row(&[Int(1)]).has_null());

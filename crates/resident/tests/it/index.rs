@@ -27,7 +27,8 @@ fn an_index_of_several_partitions_finds_every_row_in_order() {
     let rows = 500_000;
     let column = Int32Array::from_iter((0..rows).map(value));
     let mut wanted: HashMap<i32, Vec<u32>> = HashMap::new();
-    (0..rows).for_each(|row| value(row).into_iter().for_each(|value| wanted.entry(value).or_default().push(row as u32)));
+    (0..rows)
+        .for_each(|row| value(row).into_iter().for_each(|value| wanted.entry(value).or_default().push(row as u32)));
     let index = build(Arc::new(column));
     let keys: Vec<i32> = wanted.keys().copied().chain(-500..500).collect();
     let found = find(&index, Arc::new(Int32Array::from(keys.clone())));

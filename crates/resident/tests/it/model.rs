@@ -75,14 +75,17 @@ fn check(state: &TableState, list: &[Row]) {
     let keys: ArrayRef = Arc::new(Int32Array::from(numbers.clone()));
     let pairs = |matches: &dyn Fn(usize, &Row) -> bool, count: usize| {
         let mut pairs: Vec<(u32, Row)> = (0..count)
-            .flat_map(|key| wanted.iter().filter(move |row| matches(key, row)).map(move |row| (key as u32, row.clone())))
+            .flat_map(|key| {
+                wanted.iter().filter(move |row| matches(key, row)).map(move |row| (key as u32, row.clone()))
+            })
             .collect();
         pairs.sort();
         pairs
     };
     let by_number = pairs(&|key, row| numbers[key].is_some() && row.0 == numbers[key], numbers.len());
     assert_eq!(found(state, "i1", &[Arc::clone(&keys)]), by_number);
-    let texts: Vec<Option<String>> = (0..numbers.len()).map(|key| (key % 7 > 0).then(|| format!("text {key}"))).collect();
+    let texts: Vec<Option<String>> =
+        (0..numbers.len()).map(|key| (key % 7 > 0).then(|| format!("text {key}"))).collect();
     let by_both = pairs(
         &|key, row| numbers[key].is_some() && texts[key].is_some() && *row == (numbers[key], texts[key].clone()),
         numbers.len(),
@@ -184,7 +187,9 @@ fn who_changes_what_another_changed_is_told() {
     let residents = residents();
     append(&residents, false, &[(Some(1), None), (Some(2), None)], ConflictPolicy::Error).unwrap();
     let (mut added, mut emptied) = (Drafts::default(), Drafts::default());
-    draft(&mut added, &residents, false, usize::MAX).append(columns(&[(Some(3), None)]), 1, ConflictPolicy::Error).unwrap();
+    draft(&mut added, &residents, false, usize::MAX)
+        .append(columns(&[(Some(3), None)]), 1, ConflictPolicy::Error)
+        .unwrap();
     draft(&mut emptied, &residents, false, usize::MAX).truncate().unwrap();
     append(&residents, false, &[(Some(4), None)], ConflictPolicy::Error).unwrap();
     added.commit(&residents, || Ok(()), |_| true).unwrap();

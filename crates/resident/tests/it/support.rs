@@ -12,9 +12,8 @@ pub(crate) const ID: TableId = TableId(7);
 
 /// `c1 INT, c2 TEXT` with an index over `c1`, one over both, and if asked a key over `c2`.
 pub(crate) fn definition(with_key: bool) -> TableDefinition {
-    let mut definition = TableDefinition::new("t")
-        .with_column("c1", ColumnType::Int32, None)
-        .with_column("c2", ColumnType::Text, None);
+    let mut definition =
+        TableDefinition::new("t").with_column("c1", ColumnType::Int32, None).with_column("c2", ColumnType::Text, None);
     definition.memory = Some(InMemory::default());
     let ids: Vec<_> = definition.columns.iter().map(|column| column.id).collect();
     if with_key {
@@ -36,7 +35,12 @@ pub(crate) fn residents() -> Residents {
     Residents::new(Seed::new(*b"a seed of tests!"), 2)
 }
 
-pub(crate) fn draft<'a>(drafts: &'a mut Drafts, residents: &Residents, with_key: bool, bytes_max: usize) -> &'a mut Draft {
+pub(crate) fn draft<'a>(
+    drafts: &'a mut Drafts,
+    residents: &Residents,
+    with_key: bool,
+    bytes_max: usize,
+) -> &'a mut Draft {
     let base = || {
         let known = residents.snapshot().get(ID);
         Ok(known.unwrap_or_else(|| residents.empty(&definition(with_key), types())))

@@ -7,17 +7,8 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// Storage engines that keep rows as any table does. What one of them leaves undone (transactions, durability) is
 /// done here all the same.
-const ENGINES: [&str; 9] = [
-    "innodb",
-    "myisam",
-    "aria",
-    "maria",
-    "archive",
-    "columnstore",
-    "rocksdb",
-    "tokudb",
-    "ndbcluster",
-];
+const ENGINES: [&str; 9] =
+    ["innodb", "myisam", "aria", "maria", "archive", "columnstore", "rocksdb", "tokudb", "ndbcluster"];
 
 /// Options with a value, of their first words; nothing depends on them.
 const WITHOUT_EFFECT: [&str; 18] = [
@@ -83,9 +74,11 @@ fn add_memory_option(tokens: &mut Vec<TokenWithSpan>) {
     let Some(columns_end) = after_parentheses(tokens, 0) else { return };
     let span = tokens[columns_end - 1].span;
     let option = [Token::make_word("engine", None), Token::Eq, Token::SingleQuotedString("memory".to_owned())];
-    let significant = tokens[columns_end..].iter().position(|token| !is_space(token)).map(|skipped| columns_end + skipped);
+    let significant =
+        tokens[columns_end..].iter().position(|token| !is_space(token)).map(|skipped| columns_end + skipped);
     let with = significant.filter(|at| word(&tokens[*at].token).as_deref() == Some("WITH"));
-    let open = with.and_then(|with| tokens[with..].iter().position(|token| token.token == Token::LParen).map(|at| with + at));
+    let open =
+        with.and_then(|with| tokens[with..].iter().position(|token| token.token == Token::LParen).map(|at| with + at));
     let (at, added) = match open {
         Some(open) => (open + 1, [option.to_vec(), vec![Token::Comma]].concat()),
         None => {

@@ -11,12 +11,7 @@ use atsdb_engine::{Batch, ReadSnapshot};
 use std::collections::HashSet;
 
 /// Carries out a change of the rows that a query over the snapshot found. Says how many rows changed.
-pub(crate) fn change_resident(
-    batch: &mut Batch,
-    change: &Change,
-    found_in: &ReadSnapshot,
-    rows: Rows,
-) -> Result<u64> {
+pub(crate) fn change_resident(batch: &mut Batch, change: &Change, found_in: &ReadSnapshot, rows: Rows) -> Result<u64> {
     let table = &change.table;
     let state = found_in.resident(table)?;
     let (mut gone, mut added) = (HashSet::new(), Vec::new());

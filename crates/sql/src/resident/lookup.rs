@@ -46,7 +46,8 @@ impl Lookup {
         let covers = |positions: &[usize]| {
             let lengths = positions.iter().map(|position| values[*position].as_ref().map(|array| array.len()));
             lengths.sum::<Option<usize>>()?;
-            let mut product = positions.iter().filter_map(|position| values[*position].as_ref()).map(|array| array.len());
+            let mut product =
+                positions.iter().filter_map(|position| values[*position].as_ref()).map(|array| array.len());
             product.try_fold(1_usize, |product, length| product.checked_mul(length).filter(|keys| *keys <= KEYS_MAX))
         };
         let usable = state.indexes().iter().enumerate().filter(|(_, spec)| covers(&spec.positions).is_some());
@@ -69,7 +70,8 @@ impl Lookup {
 
 /// Whether a predicate lists the values. Floats are left to be compared, as two that differ may be equal.
 fn is_one_of(predicate: &Predicate, definition: &TableDefinition) -> bool {
-    let is_float = matches!(definition.columns[predicate.column].column_type, ColumnType::Float32 | ColumnType::Float64);
+    let is_float =
+        matches!(definition.columns[predicate.column].column_type, ColumnType::Float32 | ColumnType::Float64);
     !is_float && matches!(predicate.operator, Comparison::Equal | Comparison::In)
 }
 

@@ -35,8 +35,7 @@ impl ResidentTable {
     /// The same, with two more columns that tell each row's place: its part, and its number there.
     pub(crate) fn numbered(snapshot: &ReadSnapshot, table: &Table, spellings: &SharedSpellings) -> AtsdbResult<Self> {
         let plain = Self::new(snapshot, table, spellings)?;
-        let fields: Vec<_> =
-            plain.schema.fields().iter().cloned().chain(RowNumbers::fields().map(Arc::new)).collect();
+        let fields: Vec<_> = plain.schema.fields().iter().cloned().chain(RowNumbers::fields().map(Arc::new)).collect();
         Ok(Self { schema: Arc::new(Schema::new(fields)), ..plain })
     }
 }

@@ -71,7 +71,8 @@ impl Session {
             }
             (Bracket::Begin, None) => {
                 let batch = self.engine.batch(None);
-                *transaction = Some(Transaction { batch, runs: InsertRuns::default(), failed: false, indexes: Vec::new() });
+                *transaction =
+                    Some(Transaction { batch, runs: InsertRuns::default(), failed: false, indexes: Vec::new() });
                 "BEGIN"
             }
             (_, None) => return Err(sql_error("no transaction has begun").with_hint("BEGIN one first")),

@@ -12,7 +12,9 @@ fn program(name: &str) -> PathBuf {
 }
 
 pub(super) fn missing() -> Option<&'static str> {
-    ["mariadbd", "mariadb-install-db", "mariadb", "setpriv"].into_iter().find(|program| find(program, &FOLDERS).is_none())
+    ["mariadbd", "mariadb-install-db", "mariadb", "setpriv"]
+        .into_iter()
+        .find(|program| find(program, &FOLDERS).is_none())
 }
 
 pub(super) fn initialize(data: &Path) -> Result<()> {

@@ -53,7 +53,11 @@ pub(super) fn initialize(data: &Path) -> Result<()> {
     let mut single = as_user(&program("postgres"));
     let sql = format!("CREATE ROLE {USER} LOGIN PASSWORD '{PASSWORD}'\n");
     single.arg("--single").arg("-D").arg(data).arg("postgres");
-    let mut child = single.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn()?;
+    let mut child = single
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()?;
     std::io::Write::write_all(&mut child.stdin.take().ok_or_else(|| Error::other("no pipe"))?, sql.as_bytes())?;
     match child.wait()?.success() {
         true => Ok(()),
