@@ -198,8 +198,11 @@ impl<'a> Unnamed<'a> {
     }
 }
 
-/// An array of NULLs with an empty dictionary as plain text.
+/// An array of NULLs of no type, or with an empty dictionary, as plain text.
 fn with_values(array: &ArrayRef) -> ArrayRef {
+    if array.data_type().is_null() {
+        return new_null_array(&DataType::Utf8, array.len());
+    }
     match array.as_any_dictionary_opt() {
         Some(dictionary) if dictionary.values().is_empty() => new_null_array(&DataType::Utf8, array.len()),
         _ => Arc::clone(array),
