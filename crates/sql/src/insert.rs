@@ -200,6 +200,9 @@ impl<'a> Unnamed<'a> {
 
 /// An array of NULLs of no type, or with an empty dictionary, as plain text.
 fn with_values(array: &ArrayRef) -> ArrayRef {
+    if array.data_type().is_null() {
+        return new_null_array(&DataType::Utf8, array.len());
+    }
     match array.as_any_dictionary_opt() {
         None if array.data_type().is_null() => new_null_array(&DataType::Utf8, array.len()),
         Some(dictionary) if dictionary.values().is_empty() => new_null_array(&DataType::Utf8, array.len()),
