@@ -160,22 +160,22 @@ mod tests {
     #[test]
     fn what_would_change_is_refused_with_its_row() {
         let floats: ArrayRef = Arc::new(Float64Array::from(vec![1.0, 2.5]));
-        let message = convert(&floats, &DataType::Int64).unwrap_err().to_string();
+        let message = convert(&floats, &DataType::Int64, Rows::Numbered).unwrap_err().to_string();
         assert!(message.contains("row 2") && message.contains("2.5"), "{message}");
         let wide: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None, Some(1 << 40)]));
-        assert!(convert(&wide, &DataType::Int32).unwrap_err().to_string().contains("row 3"));
+        assert!(convert(&wide, &DataType::Int32, Rows::Numbered).unwrap_err().to_string().contains("row 3"));
         let unrepresentable: ArrayRef = Arc::new(Int64Array::from(vec![(1 << 53) + 1]));
-        assert!(convert(&unrepresentable, &DataType::Float64).is_err());
+        assert!(convert(&unrepresentable, &DataType::Float64, Rows::Numbered).is_err());
         let fine: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![1_500_001]));
-        assert!(convert(&fine, &DataType::Timestamp(ArrowUnit::Millisecond, None)).is_err());
+        assert!(convert(&fine, &DataType::Timestamp(ArrowUnit::Millisecond, None), Rows::Numbered).is_err());
     }
 
     #[test]
     fn what_stays_the_same_is_converted() {
         let narrow: ArrayRef = Arc::new(Int32Array::from(vec![Some(7), None]));
-        let wide = convert(&narrow, &DataType::Int64).unwrap();
+        let wide = convert(&narrow, &DataType::Int64, Rows::Numbered).unwrap();
         assert_eq!(wide.as_ref(), &Int64Array::from(vec![Some(7), None]));
         let text: ArrayRef = Arc::new(StringArray::from(vec!["12", "x"]));
-        assert!(convert(&text, &DataType::Int64).unwrap_err().to_string().contains("row 2: x"));
+        assert!(convert(&text, &DataType::Int64, Rows::Numbered).unwrap_err().to_string().contains("row 2: x"));
     }
 }

@@ -1,7 +1,8 @@
 //! Processes that change a table and compute its rollup, killed in the middle: what is left is right, and goes on.
 
 use crate::support::{Acknowledged, as_other_process, assert_no_complaints, open, other_process};
-use atsdb::{Answer, Database};
+use atsdb::Database;
+use atsdb::sql::Answer;
 use atsdb_testkit::sample::Random;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ fn rows(db: &Database, sql: &str) -> Vec<String> {
     for batch in rows {
         let batch = batch.unwrap();
         for row in 0..batch.num_rows() {
-            let cell = |column| arrow::util::display::array_value_to_string(column, row).unwrap();
+            let cell = |column: &arrow::array::ArrayRef| arrow::util::display::array_value_to_string(column, row).unwrap();
             lines.push(batch.columns().iter().map(cell).collect::<Vec<_>>().join(" | "));
         }
     }

@@ -35,7 +35,7 @@ fn of_two_programs_that_insert_the_same_key_at_once_one_wins() {
     };
     for _ in 0..6 {
         let running = [start(), start()];
-        running.map(|child| assert!(child.wait_with_output().unwrap().status.success()));
+        running.into_iter().for_each(|child| assert!(child.wait_with_output().unwrap().status.success()));
     }
     assert!(case.query("a.db", "SELECT who FROM t WHERE id = 0").ends_with(&"+".repeat(12)));
 }

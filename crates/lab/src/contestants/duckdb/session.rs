@@ -186,8 +186,9 @@ impl Session for DuckdbSession {
         self.pipe.run(&format!("COPY {table} FROM {} (FORMAT csv, HEADER false)", literal(file))).map(drop)
     }
 
-    fn attach(&mut self, place: &Place, name: &str) -> Result<(), Failure> {
-        self.pipe.run(&format!("ATTACH {} AS {name}", literal(&place.directory.join(FILE)))).map(drop)
+    fn attach(&mut self, place: &Place, name: &str) -> Result<String, Failure> {
+        self.pipe.run(&format!("ATTACH {} AS {name}", literal(&place.directory.join(FILE))))?;
+        Ok(name.to_owned())
     }
 }
 
