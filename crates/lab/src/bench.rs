@@ -80,7 +80,7 @@ impl Bench<'_> {
     ///
     /// [`Failure::Interrupted`] when the caller wants to stop.
     pub fn record(&mut self, measure: &str, figure: Figure) -> Result<(), Failure> {
-        self.tell(Event::Measured { measure: measure.to_owned(), figure })
+        self.tell(Event::Measured { measure: measure.to_owned(), figure: Box::new(figure) })
     }
 
     /// Runs `work` and gives its figure, with the memory it took, or the reason why there is none. Returns what

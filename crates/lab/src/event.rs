@@ -59,7 +59,7 @@ pub enum Event {
         /// Which measure.
         measure: String,
         /// The figure.
-        figure: Figure,
+        figure: Box<Figure>,
     },
     /// The contestant has no way to do it.
     Skipped {
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn an_event_survives_its_line_and_noise_is_passed_over() {
         let figure = Figure { memory_peak_bytes: Some(7), ..Figure::of(1.5) };
-        let event = Event::Measured { measure: "count".to_owned(), figure };
+        let event = Event::Measured { measure: "count".to_owned(), figure: Box::new(figure) };
         let line = event.to_line().expect("a line");
         assert_eq!(Event::of_line(&format!("test child ... {line}\n")), Some(event));
         assert_eq!(Event::of_line("running 1 test"), None);

@@ -173,7 +173,7 @@ impl Report {
     /// Takes an event of a contestant's run of the workload at `position`.
     pub(crate) fn take(&mut self, position: usize, contestant: &str, event: Event) {
         match event {
-            Event::Measured { measure, figure } => self.result(position, contestant, &measure).runs.push(figure),
+            Event::Measured { measure, figure } => self.result(position, contestant, &measure).runs.push(*figure),
             Event::Skipped { measure, reason } => self.result(position, contestant, &measure).skipped = Some(reason),
             Event::Failed { measure, reason } => self.result(position, contestant, &measure).failed = Some(reason),
             Event::Opened { settings, tier } => {
@@ -281,7 +281,7 @@ mod tests {
 
     fn answered(hash: &str) -> Event {
         let answer = Some(AnswerHash { rows: 1, hash: hash.to_owned() });
-        Event::Measured { measure: "count".to_owned(), figure: Figure { answer, ..Figure::of(1.0) } }
+        Event::Measured { measure: "count".to_owned(), figure: Box::new(Figure { answer, ..Figure::of(1.0) }) }
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub(crate) enum Meaning {
     /// The engine does it.
     Policy(ConflictPolicy),
     /// Rows whose key is there, by the place of one of the table's keys, are looked at: left out, or updated.
-    Decide(usize, Option<Update>),
+    Decide(usize, Option<Box<Update>>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -134,8 +134,8 @@ impl OnDuplicate {
             // Without keys no row is there already.
             (_, 0) => Ok(Meaning::Policy(ConflictPolicy::Error)),
             (_, 1) if update.is_all_of_new_row(table) => Ok(Meaning::Policy(ConflictPolicy::Replace)),
-            (_, 1) => Ok(Meaning::Decide(0, Some(update.clone()))),
-            (Some(key), _) => Ok(Meaning::Decide(key, Some(update.clone()))),
+            (_, 1) => Ok(Meaning::Decide(0, Some(Box::new(update.clone())))),
+            (Some(key), _) => Ok(Meaning::Decide(key, Some(Box::new(update.clone())))),
             (None, _) => Err(sql_error(format!("table {} has several keys", definition.name))
                 .with_hint("name the one that decides: ON CONFLICT (column, ...) DO UPDATE ...")),
         }

@@ -210,7 +210,7 @@ impl InsertRun {
                 Step::NotPlain => return Ok(None),
             }
             read.row_count += 1;
-            if read.row_count % ROWS_BETWEEN_LOOKS == 0 {
+            if read.row_count.is_multiple_of(ROWS_BETWEEN_LOOKS) {
                 interrupt.check()?;
             }
             self.push_row(&row, &mut read)?;

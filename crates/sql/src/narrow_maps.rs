@@ -55,6 +55,10 @@ impl NarrowMaps {
 
     /// Whether a string came since the last time that may be one too many.
     pub(crate) fn are_full(&mut self) -> bool {
-        self.0.iter_mut().fold(false, |full, map| std::mem::take(&mut map.is_full) || full)
+        let mut are_full = false;
+        for map in &mut self.0 {
+            are_full |= std::mem::take(&mut map.is_full);
+        }
+        are_full
     }
 }

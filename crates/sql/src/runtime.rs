@@ -85,8 +85,8 @@ pub(crate) struct Query {
 
 /// What a worker works on.
 enum Work {
-    Text(Query, Focus),
-    Over(Over, ReadSnapshot),
+    Text(Box<(Query, Focus)>),
+    Over(Box<Over>, ReadSnapshot),
 }
 
 /// What a query turned out to be, when it has begun.
@@ -197,7 +197,7 @@ impl Worker {
         focus: Focus,
         interrupt: &Interrupt,
     ) -> Result<Started> {
-        self.begin(Work::Text(query, focus), interrupt)
+        self.begin(Work::Text(Box::new((query, focus))), interrupt)
     }
 
     /// Starts a query over given rows.
@@ -207,7 +207,7 @@ impl Worker {
         snapshot: &ReadSnapshot,
         interrupt: &Interrupt,
     ) -> Result<QueryRows> {
-        self.begin(Work::Over(over, snapshot.clone()), interrupt).map(|started| started.rows)
+        self.begin(Work::Over(Box::new(over), snapshot.clone()), interrupt).map(|started| started.rows)
     }
 
     fn begin(self: &Arc<Self>, work: Work, interrupt: &Interrupt) -> Result<Started> {
@@ -287,8 +287,11 @@ impl Readable {
 
 async fn run(work: Work, context: SessionContext, memory_bytes: usize, sender: mpsc::Sender<Message>) -> Result<()> {
     let (readable, snapshot) = match work {
-        Work::Text(query, focus) => (Readable::of_text(&query, focus)?, query.snapshot),
-        Work::Over(over, snapshot) => (Readable::over(over), snapshot),
+        Work::Text(asked) => {
+            let (query, focus) = *asked;
+            (Readable::of_text(&query, focus)?, query.snapshot)
+        }
+        Work::Over(over, snapshot) => (Readable::over(*over), snapshot),
     };
     let Readable { mut statement, insert, mut change, spellings, focus, given, mut more } = readable;
     let explains = matches!(statement, Ast::Explain { .. });

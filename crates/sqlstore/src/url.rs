@@ -57,10 +57,7 @@ impl ServerUrl {
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
         let (login, address) =
             authority.rsplit_once('@').map_or((None, authority), |(login, rest)| (Some(login), rest));
-        let (user, password) = match login.map(|login| login.split_once(':').unwrap_or((login, ""))) {
-            None => ("", ""),
-            Some(login) => login,
-        };
+        let (user, password) = login.map(|login| login.split_once(':').unwrap_or((login, ""))).unwrap_or_default();
         let (host, port) = match address.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => (host, port),
             _ => (address, ""),

@@ -68,7 +68,10 @@ const PAYLOADS_TOGETHER: i64 = 100_000;
 /// Everything found; a place that cannot be read is a finding too.
 pub(crate) fn verify(connection: &mut dyn Connection, server: &dyn Server) -> Vec<Finding> {
     let mut findings = Vec::new();
-    note(&mut findings, "server", |found| Ok(found.extend(server.check(connection)?)));
+    note(&mut findings, "server", |found| {
+        found.extend(server.check(connection)?);
+        Ok(())
+    });
     for (what, problem, sql) in QUESTIONS {
         note(&mut findings, what, |found| {
             for row in connection.query(sql, &[])? {
@@ -181,7 +184,7 @@ fn strings(connection: &mut dyn Connection, findings: &mut Vec<Finding>) -> Atte
         loop {
             let sql = "SELECT id, hash, checksum, value FROM atsdb_map
                        WHERE table_id = $1 AND column_id = $2 AND id >= $3 ORDER BY id LIMIT 10000";
-            let rows = connection.query(sql, &[table.into(), i64::from(column).into(), i64::from(first).into()])?;
+            let rows = connection.query(sql, &[table.into(), i64::from(column).into(), first.into()])?;
             if rows.is_empty() {
                 break;
             }

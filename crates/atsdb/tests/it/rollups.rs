@@ -16,7 +16,8 @@ fn rows(db: &Database, sql: &str) -> Vec<String> {
     for batch in rows {
         let batch = batch.unwrap();
         for row in 0..batch.num_rows() {
-            let cell = |column: &arrow::array::ArrayRef| arrow::util::display::array_value_to_string(column, row).unwrap();
+            let cell =
+                |column: &arrow::array::ArrayRef| arrow::util::display::array_value_to_string(column, row).unwrap();
             lines.push(batch.columns().iter().map(cell).collect::<Vec<_>>().join(" | "));
         }
     }

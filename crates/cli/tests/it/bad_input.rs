@@ -34,7 +34,7 @@ fn what_is_no_store_is_left_alone() {
     case.write("notes.txt", "these are notes, and no store at all, however long they may become in the end");
     case.run(&["sql", "notes.txt", "SELECT 1"]).failed(2, &["notes.txt"]);
     assert!(case.read("notes.txt").starts_with("these are notes"));
-    case.run(&["sql", "mysql://host/db", "SELECT 1"]).failed(1, &["mysql"]);
+    case.run(&["sql", "redis://host/db", "SELECT 1"]).failed(1, &["redis"]);
 }
 
 #[test]

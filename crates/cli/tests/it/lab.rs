@@ -34,9 +34,11 @@ fn advice_on_a_file_names_a_winner_for_each_measure() {
     case.write("air.csv", &text);
     let arguments =
         ["lab", "advise", "air.csv", "--contestants", "sqlite,atsdb", "--repeat", "1", "--durability", "off"];
-    let shown = case.run(&arguments).well().text();
+    let run = case.run(&arguments);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let shown = run.text();
     assert!(shown.contains("to measure it again") && shown.contains("atsdb lab advise air.csv"), "{shown}");
-    let json = case.run(&[&arguments[..], &["--format", "json"]].concat()).well().text();
+    let json = case.run(&[&arguments[..], &["--format", "json"]].concat()).text();
     let advice: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(advice["winners"].as_array().map(Vec::len), Some(8), "{json}");
     case.run(&["lab", "advise", "none.csv"]).failed(2, &["none.csv"]);

@@ -187,7 +187,7 @@ mod tests {
         let apart = measure(&[("a", "full", &[10.0, 11.0]), ("b", "full", &[20.0, 22.0]), ("c", "full", &[1.0, 1.0])]);
         let won = winner(&apart).expect("a winner");
         assert_eq!((won.winner.as_str(), won.is_sure), ("b", true));
-        assert_eq!(won.next.map(|(name, by)| (name, by)), Some(("a".to_owned(), 2.0)));
+        assert_eq!(won.next, Some(("a".to_owned(), 2.0)));
         let close = measure(&[("a", "full", &[10.0, 21.0]), ("b", "full", &[20.0, 22.0])]);
         assert!(!winner(&close).expect("a winner").is_sure);
         let single = measure(&[("a", "full", &[10.0]), ("b", "full", &[20.0])]);

@@ -1,5 +1,6 @@
 //! INSERT statements of many rows as text, as a dump has them.
 
+use super::per_second;
 use crate::columns::RowSink;
 use crate::contestant::Dialect;
 use crate::failure::Failure;
@@ -25,7 +26,7 @@ impl InsertText {
     pub(super) fn new(dialect: Dialect, verb: &str, table: &TableDefinition, bytes_max: usize) -> Self {
         let begin = format!("{verb} {} VALUES ", dialect.quote(&table.name));
         let statement = String::with_capacity(bytes_max + 4_096);
-        Self { dialect, begin, statement, bytes_max, per_second: table.time_scale(), no_null: None }
+        Self { dialect, begin, statement, bytes_max, per_second: per_second(table), no_null: None }
     }
 
     /// Refuses NULL for this reason.

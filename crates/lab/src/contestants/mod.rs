@@ -11,6 +11,7 @@ mod sliced;
 mod sqlite;
 
 use crate::contestant::Contestant;
+use ::atsdb::TableDefinition;
 use std::sync::LazyLock;
 
 static ALL: LazyLock<Vec<&'static dyn Contestant>> = LazyLock::new(|| {
@@ -28,4 +29,9 @@ static ALL: LazyLock<Vec<&'static dyn Contestant>> = LazyLock::new(|| {
 /// All of them, in the order in which reports show them. Answers are compared with those of the first.
 pub fn all() -> &'static [&'static dyn Contestant] {
     &ALL
+}
+
+/// How much of a table's time is a second.
+fn per_second(table: &TableDefinition) -> i64 {
+    table.time.map_or(1, |time| time.unit.per_second())
 }

@@ -1,5 +1,11 @@
 //! The lab's promises: the same data from the same seed, checked answers, reports of a known shape.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "what is skipped has to be said; children speak by pipes"
+)]
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 

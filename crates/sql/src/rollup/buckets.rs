@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn whole_buckets_surround_stale_times() {
         let bucketing = Bucketing::new(Cut::Integers { width: 10, offset: 3 }, 1);
-        assert_eq!(bucketing.whole(&[(5, 5), (14, 22), (-1, -1)]), [(-7, 2), (3, 22)].as_slice().to_vec());
+        assert_eq!(bucketing.whole(&[(5, 5), (14, 22), (-9, -9)]), [(-17, -8), (3, 22)]);
         assert_eq!(bucketing.bucket(i64::MIN).0, i64::MIN);
         let days = Bucketing::new(Cut::Integers { width: 1, offset: 0 }, 86_400);
         assert_eq!(days.bucket(86_405), (86_400, 172_799));

@@ -90,7 +90,7 @@ impl Session {
         }
         let (row_count, returned) = match meaning {
             Meaning::Decide(key, update) => {
-                let decision = (key, update.as_ref());
+                let decision = (key, update.as_deref());
                 let Upserted { row_count, returned } =
                     upsert(batch, table, decision, &target.alias, &rows, asking, self.limits())?;
                 (row_count, returned)

@@ -8,7 +8,7 @@ use atsdb_core::{Change, ErrorKind, TimeRange};
 /// The kind and the words of the error; none of them is a password.
 #[track_caller]
 fn refused(subject: Subject, url: &str) -> (ErrorKind, String) {
-    let error = (subject.open)(url).err().expect("it cannot be opened");
+    let error = (subject.open)(url).expect_err("it cannot be opened");
     let mut told = format!("{error} {error:?}");
     let mut source = std::error::Error::source(&error);
     while let Some(cause) = source {
@@ -42,7 +42,7 @@ pub fn what_cannot_be_opened_is_told_without_the_password(subject: Subject) {
     let (kind, _) = refused(subject, &format!("{url}?sslmode=perhaps"));
     assert_eq!(kind, ErrorKind::Usage);
     // Nothing was made by looking.
-    let error = (subject.open_for_reading)(&url).err().expect("there is no store yet");
+    let error = (subject.open_for_reading)(&url).expect_err("there is no store yet");
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
 }
 

@@ -1,5 +1,6 @@
 //! A database that the program has open.
 
+use super::super::per_second;
 use super::arrow_rows::ArrowRows;
 use super::pipe::Pipe;
 use crate::answer::{Answer, Cell};
@@ -194,7 +195,7 @@ impl Session for DuckdbSession {
 
 /// The batch with its microseconds in the table's unit.
 fn with_times_in(table: &TableDefinition, batch: &RecordBatch) -> Result<RecordBatch, Failure> {
-    let scale = 1_000_000 / table.time_scale().clamp(1, 1_000_000);
+    let scale = 1_000_000 / per_second(table).clamp(1, 1_000_000);
     let column = |(field, column): (&Arc<arrow::datatypes::Field>, &ArrayRef)| {
         let column = match column.data_type() {
             DataType::Timestamp(_, _) => {
@@ -224,10 +225,10 @@ struct DuckdbLoader<'a> {
 impl DuckdbLoader<'_> {
     /// Times as DuckDB reads them: microseconds without a zone.
     fn with_microseconds(&self, batch: &RecordBatch) -> Result<RecordBatch, Failure> {
-        let scale = 1_000_000 / self.table.time_scale().clamp(1, 1_000_000);
+        let scale = 1_000_000 / per_second(&self.table).clamp(1, 1_000_000);
         let columns = self.table.columns.iter().zip(batch.columns()).map(|(column, array)| {
             let array = match (column.column_type, array.data_type()) {
-                (ColumnType::Timestamp(_), _) if self.table.time_scale() <= 1_000_000 => {
+                (ColumnType::Timestamp(_), _) if per_second(&self.table) <= 1_000_000 => {
                     let times = cast(array, &DataType::Int64).map_err(Failure::broken)?;
                     let times: Int64Array = times.as_primitive::<Int64Type>().unary(|time| time * scale);
                     let times = Arc::new(times) as ArrayRef;

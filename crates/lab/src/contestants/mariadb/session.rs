@@ -1,5 +1,6 @@
 //! A connection to the server, in a database of its own.
 
+use super::super::per_second;
 use super::loader::MariadbLoader;
 use super::{Engine, Mariadb, value};
 use crate::answer::Answer;
@@ -187,7 +188,7 @@ impl Session for MariadbSession {
             let mut number = 0;
             for position in 0..names.len() {
                 let value = row.as_ref(position).ok_or_else(|| Failure::wrong("a row is too short"))?;
-                number = fold(number, value::digest_cell(value, table.time_scale())?);
+                number = fold(number, value::digest_cell(value, per_second(table))?);
             }
             digest.add_row(number);
         }

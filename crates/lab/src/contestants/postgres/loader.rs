@@ -1,5 +1,6 @@
 //! Loading, in three forms.
 
+use super::super::per_second;
 use super::value::EPOCH_MICROSECONDS;
 use crate::columns::{BatchRows, RowSink, insert_rows};
 use crate::contestant::{Dialect, Loader};
@@ -36,7 +37,7 @@ impl<'a> CopyLoader<'a> {
         let writer = client.copy_in(&copy).map_err(postgres_failure)?;
         let columns = table.columns.iter().map(|column| column.column_type).collect();
         let bytes = COPY_HEADER.to_vec();
-        Ok(Self { writer, bytes, columns, position: 0, per_second: table.time_scale() })
+        Ok(Self { writer, bytes, columns, position: 0, per_second: per_second(table) })
     }
 
     fn field(&mut self, bytes: &[u8]) {
@@ -190,7 +191,7 @@ impl<'a> InsertLoader<'a> {
         let insert = format!("INSERT INTO {} VALUES ({})", Dialect::Postgres.quote(&table.name), marks.join(", "));
         let insert = client.prepare(&insert).map_err(postgres_failure)?;
         client.batch_execute("BEGIN").map_err(postgres_failure)?;
-        Ok(Self { client, insert, values: Vec::new(), per_second: table.time_scale(), finished: false })
+        Ok(Self { client, insert, values: Vec::new(), per_second: per_second(table), finished: false })
     }
 
     fn expected(&self) -> Option<&Type> {

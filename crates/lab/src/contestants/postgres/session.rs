@@ -1,5 +1,6 @@
 //! A connection to the server, in a database of its own.
 
+use super::super::per_second;
 use super::loader::{CopyLoader, InsertLoader, MultirowLoader};
 use super::value::{Raw, column_type};
 use super::{Form, Postgres};
@@ -134,7 +135,7 @@ impl Session for PostgresSession {
             let mut number = 0;
             for position in 0..names.len() {
                 let value: Option<Raw<'_>> = row.try_get(position).map_err(postgres_failure)?;
-                let cell = value.map_or(Ok(null_cell()), |value| value.digest_cell(table.time_scale()))?;
+                let cell = value.map_or(Ok(null_cell()), |value| value.digest_cell(per_second(table)))?;
                 number = fold(number, cell);
             }
             digest.add_row(number);
