@@ -202,12 +202,17 @@ impl Report {
     /// Compares answers and sums the runs up.
     pub(crate) fn conclude(&mut self) {
         let order: Vec<String> = self.contestants.iter().map(|contestant| contestant.name.clone()).collect();
+        // Known once a contestant has opened its place; a result may come before that.
+        let tiers: Vec<_> = self.contestants.iter().map(|report| (report.name.clone(), report.tier)).collect();
         for measure in self.workloads.iter_mut().flat_map(|workload| &mut workload.measures) {
             measure.results.sort_by_key(|result| order.iter().position(|name| *name == result.contestant));
             compare_answers(measure);
             for result in &mut measure.results {
                 let figures: Vec<f64> = result.runs.iter().map(|run| run.value).collect();
                 result.spread = if result.failed.is_some() { None } else { Spread::of(&figures) };
+                let tier = tiers.iter().find(|(name, _)| *name == result.contestant).and_then(|(_, tier)| *tier);
+                result.durability =
+                    tier.map_or_else(|| self.settings.durability.clone(), |tier| tier.name().to_owned());
             }
         }
     }
@@ -221,9 +226,7 @@ impl Report {
         });
         let results = &mut measures[found].results;
         let found = results.iter().position(|result| result.contestant == contestant).unwrap_or_else(|| {
-            let tier = self.contestants.iter().find(|report| report.name == contestant).and_then(|report| report.tier);
-            let durability = tier.map_or_else(|| self.settings.durability.clone(), |tier| tier.name().to_owned());
-            let contestant = contestant.to_owned();
+            let (contestant, durability) = (contestant.to_owned(), self.settings.durability.clone());
             results.push(MeasureResult { contestant, durability, ..MeasureResult::default() });
             results.len() - 1
         });

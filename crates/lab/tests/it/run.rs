@@ -49,7 +49,10 @@ fn every_contestant_answers_alike_and_what_it_cannot_do_has_a_reason() {
                     .clone()
                     .find(|contestant| contestant.name == result.contestant)
                     .and_then(|found| found.tier);
-                assert_eq!(Some(result.durability.as_str()), tier.map(Tier::name), "{place}");
+                // What was skipped before anything was opened has no durability to speak of.
+                if result.spread.is_some() {
+                    assert_eq!(Some(result.durability.as_str()), tier.map(Tier::name), "{place}");
+                }
                 assert!(result.skipped.is_some() != result.spread.is_some(), "{place}: a figure or a reason");
                 assert!(result.runs.iter().all(|run| run.value > 0.0 && run.value.is_finite()), "{place}");
             }

@@ -109,9 +109,10 @@ impl Contestant for Mariadb {
         }
         // MEMORY reserves a tenth of what a table may ever take; what its rows take is told apart.
         let data = if self.engine == Engine::Memory { "table_rows * avg_row_length" } else { "data_length" };
+        // MyRocks takes what it has not compacted yet from what it has, and tells less than nothing as a large number.
         let sum = format!(
-            "SELECT CAST(coalesce(sum({data} + index_length), 0) AS UNSIGNED) FROM information_schema.tables \
-             WHERE table_schema = DATABASE()"
+            "SELECT CAST(coalesce(sum(greatest(CAST({data} AS SIGNED), 0) + greatest(CAST(index_length AS SIGNED), 0)), 0) \
+             AS UNSIGNED) FROM information_schema.tables WHERE table_schema = DATABASE()"
         );
         connection.query_first(sum).map_err(server_failure).map(|bytes| bytes.unwrap_or(0))
     }
