@@ -33,7 +33,12 @@ fn no_tls(why: &str, place: &str) -> Failure {
 }
 
 fn lost(error: &mysql::Error, place: &str) -> Failure {
-    let message = format!("no connection to {place}: {error}");
+    let why = match error {
+        mysql::Error::DriverError(error) => error.to_string(),
+        mysql::Error::IoError(error) => error.to_string(),
+        other => other.to_string(),
+    };
+    let message = format!("no connection to {place}: {why}");
     let hint = "check that the server runs and listens there, and the network between";
     Failure::Lost(Error::new(ErrorKind::Unavailable, message).with_hint(hint))
 }
