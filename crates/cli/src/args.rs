@@ -8,7 +8,7 @@ mod store;
 
 pub(crate) use demo::DemoArgs;
 pub(crate) use import::{DateOrderArg, ImportArgs, ImportFormat};
-pub(crate) use lab::{LabAdviseArgs, LabArgs, LabCommand, LabFormat, LabReportArgs, LabRunArgs, LabServerArgs};
+pub(crate) use lab::{LabAdviseArgs, LabArgs, LabCommand, LabFormat, LabHowArgs, LabReportArgs, LabRunArgs, LabServerArgs};
 pub(crate) use store::{QueryArgs, StoreArgs, WriteArgs};
 
 use crate::output::Format;
@@ -221,7 +221,7 @@ Examples:
   atsdb rollup air.db
   atsdb rollup air.db hourly --format json")]
 pub(crate) struct RollupArgs {
-    /// The store: a path or sqlite:PATH
+    /// The store: a path or another URL
     pub(crate) url: String,
     /// One rollup [default: all]
     pub(crate) rollup: Option<String>,

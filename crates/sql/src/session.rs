@@ -28,7 +28,7 @@ use crate::script::{Statement, Statements};
 use crate::show::{show_create, show_tables};
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, ErrorKind, Result, Table};
-use atsdb_engine::{Batch, Engine};
+use atsdb_engine::{Batch, Engine, ReadSnapshot};
 use datafusion::sql::sqlparser::ast::{
     CreateTable, ObjectName, ObjectType, ShowCreateObject, ShowStatementOptions, Statement as Ast,
 };
@@ -151,23 +151,23 @@ impl Session {
     }
 
     fn select(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+        let snapshot = self.snapshot()?;
         if let Some(plain) = PlainSelect::read(statement.text())
-            && let snapshot = self.snapshot()?
             && let Some(table) = plain.table(snapshot.tables())
             && let Some(answer) = plain.answer(&snapshot, table)?
         {
             return Ok(answer);
         }
-        self.query(statement, params)
+        self.query_over(snapshot, statement, params)
     }
 
     fn query(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
-        let query = Query {
-            text: statement.text().to_owned(),
-            place: statement.place(),
-            params: params.to_vec(),
-            snapshot: self.snapshot()?,
-        };
+        self.query_over(self.snapshot()?, statement, params)
+    }
+
+    fn query_over(&self, snapshot: ReadSnapshot, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+        let query =
+            Query { text: statement.text().to_owned(), place: statement.place(), params: params.to_vec(), snapshot };
         let Started { insert, rows, .. } = self.worker()?.start(query, &self.interrupt)?;
         let rows = Rows::query(rows);
         match insert {

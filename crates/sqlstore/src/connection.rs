@@ -137,8 +137,8 @@ pub trait Server: Send + Sync + fmt::Debug {
     /// How many rows of that many bytes one statement may carry.
     fn parts_per_statement(&self) -> usize;
 
-    /// What the tables of pages occupy, and all others: bytes, indexes included.
-    fn occupied(&self, connection: &mut dyn Connection) -> Attempt<(u64, u64)>;
+    /// The question what the tables of pages (1), and all others (0), occupy: bytes, indexes included.
+    fn occupied(&self) -> &'static str;
 
     /// Has the server free what was deleted, where it does not do so by itself. Not in a transaction.
     fn vacuum(&self, connection: &mut dyn Connection) -> Attempt<()>;

@@ -31,7 +31,11 @@ pub(crate) fn size(connection: &mut dyn Connection, server: &dyn Server) -> Atte
     }
     let lying = format!("SELECT {} FROM atsdb_chunk HAVING count(*) > 0", sum("byte_count"));
     let lying = connection.query_first(&lying, &[])?.map(|row| row.number::<u64>(0)).transpose()?.unwrap_or(0);
-    let (pages, others) = server.occupied(connection)?;
+    let (mut pages, mut others) = (0, 0);
+    for row in connection.query(server.occupied(), &[])? {
+        let occupied = if row.int(0)? == 1 { &mut pages } else { &mut others };
+        *occupied = row.number::<u64>(1)?;
+    }
     let held: u64 = tables.values().sum();
     let total = (pages.clamp(lying, lying + lying / 10) + others).max(held);
     let tables = tables.into_iter().map(|(id, byte_count)| (TableId(id), byte_count)).collect();

@@ -34,6 +34,31 @@ pub(crate) struct LabServerArgs {
     pub(crate) urls: Vec<String>,
 }
 
+/// Who measures, how often, and with which promises.
+#[derive(Debug, Args)]
+pub(crate) struct LabHowArgs {
+    /// Who runs [default: all that are present]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) contestants: Vec<String>,
+    /// How often each contestant runs each workload
+    #[arg(long, value_name = "COUNT", default_value_t = 3)]
+    pub(crate) repeat: u32,
+    /// What commits survive, for every contestant: full, normal or off [default: full]
+    #[arg(long, value_name = "full|normal|off", env = "ATSDB_DURABILITY", hide_env = true)]
+    pub(crate) durability: Option<String>,
+    /// Run contestants as they come, not tuned for this machine
+    #[arg(long)]
+    pub(crate) defaults: bool,
+    #[command(flatten)]
+    pub(crate) servers: LabServerArgs,
+    /// Drop the databases that an earlier run left on a server named by --url
+    #[arg(long)]
+    pub(crate) overwrite_databases: bool,
+    /// Where scratch data goes, into a folder that is removed [default: the system's folder for such]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
 /// `atsdb lab report`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -71,32 +96,14 @@ pub(crate) struct LabRunArgs {
     /// Rows of each workload [default: each workload's own]
     #[arg(long, value_name = "COUNT")]
     pub(crate) rows: Option<u64>,
-    /// Who runs [default: all that are present]
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-    pub(crate) contestants: Vec<String>,
     /// Run the published size of each workload, which may take hours
     #[arg(long, conflicts_with = "rows")]
     pub(crate) full: bool,
     /// Where randomness starts
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// How often each contestant runs each workload
-    #[arg(long, value_name = "COUNT", default_value_t = 3)]
-    pub(crate) repeat: u32,
-    /// What commits survive, for every contestant: full, normal or off [default: full]
-    #[arg(long, value_name = "full|normal|off", env = "ATSDB_DURABILITY", hide_env = true)]
-    pub(crate) durability: Option<String>,
-    /// Run contestants as they come, not tuned for this machine
-    #[arg(long)]
-    pub(crate) defaults: bool,
     #[command(flatten)]
-    pub(crate) servers: LabServerArgs,
-    /// Drop the databases that an earlier run left on a server named by --url
-    #[arg(long)]
-    pub(crate) overwrite_databases: bool,
-    /// Where scratch data goes, into a folder that is removed [default: the system's folder for such]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) dir: Option<PathBuf>,
+    pub(crate) how: LabHowArgs,
     /// How results are written on stdout
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub(crate) format: LabFormat,
@@ -117,26 +124,8 @@ Examples:
 pub(crate) struct LabAdviseArgs {
     /// CSV, TSV, JSON lines or Parquet, plain or compressed
     pub(crate) file: PathBuf,
-    /// Who runs [default: all that are present]
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-    pub(crate) contestants: Vec<String>,
-    /// How often each contestant runs
-    #[arg(long, value_name = "COUNT", default_value_t = 3)]
-    pub(crate) repeat: u32,
-    /// What commits survive, for every contestant: full, normal or off [default: full]
-    #[arg(long, value_name = "full|normal|off", env = "ATSDB_DURABILITY", hide_env = true)]
-    pub(crate) durability: Option<String>,
-    /// Run contestants as they come, not tuned for this machine
-    #[arg(long)]
-    pub(crate) defaults: bool,
     #[command(flatten)]
-    pub(crate) servers: LabServerArgs,
-    /// Drop the databases that an earlier run left on a server named by --url
-    #[arg(long)]
-    pub(crate) overwrite_databases: bool,
-    /// Where scratch data goes, into a folder that is removed [default: the system's folder for such]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) dir: Option<PathBuf>,
+    pub(crate) how: LabHowArgs,
     /// Write every figure as JSON, which lab report shows
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,

@@ -3,7 +3,7 @@
 mod advise;
 
 use super::report;
-use crate::args::{LabArgs, LabCommand, LabFormat, LabReportArgs, LabRunArgs, LabServerArgs};
+use crate::args::{LabArgs, LabCommand, LabFormat, LabHowArgs, LabReportArgs, LabRunArgs, LabServerArgs};
 use crate::interrupt::Watch;
 use crate::output::destination::{Compression, Destination};
 use crate::output::grid::{Heading, render};
@@ -39,18 +39,24 @@ fn list(args: &LabServerArgs) -> Result<()> {
     report::write_text(&render(&headings, &rows))
 }
 
+/// What both kinds of runs are told in the same words.
+fn options_of(how: &LabHowArgs) -> Result<RunOptions> {
+    let mut options = RunOptions::new(how.dir.clone().unwrap_or_else(std::env::temp_dir))?;
+    options.contestants.clone_from(&how.contestants);
+    options.repeat = how.repeat;
+    options.durability = how.durability.as_deref().map_or(Ok(Durability::default()), Durability::parse)?;
+    options.tuning = if how.defaults { Tuning::Defaults } else { Tuning::Tuned };
+    options.urls = urls(&how.servers)?;
+    options.overwrite_databases = how.overwrite_databases;
+    Ok(options)
+}
+
 fn measure(args: &LabRunArgs) -> Result<()> {
-    let mut options = RunOptions::new(args.dir.clone().unwrap_or_else(std::env::temp_dir))?;
+    let mut options = options_of(&args.how)?;
     options.workloads.clone_from(&args.names);
-    options.contestants.clone_from(&args.contestants);
     options.rows = args.rows;
     options.full = args.full;
     options.seed = args.seed;
-    options.repeat = args.repeat;
-    options.durability = args.durability.as_deref().map_or(Ok(Durability::default()), Durability::parse)?;
-    options.tuning = if args.defaults { Tuning::Defaults } else { Tuning::Tuned };
-    options.urls = urls(&args.servers)?;
-    options.overwrite_databases = args.overwrite_databases;
     // Beside the file that is written at the end, so that a run that is killed leaves what it had.
     options.keep = args.output.as_ref().map(|path| path.with_extension("partial.json"));
     let (result, watch) = run_lab(&mut options)?;

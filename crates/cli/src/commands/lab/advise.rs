@@ -1,22 +1,15 @@
 //! `atsdb lab advise`: which database suits a file.
 
-use super::{run_lab, urls, write_file};
+use super::{options_of, run_lab, write_file};
 use crate::args::{LabAdviseArgs, LabFormat};
 use crate::commands::report;
-use atsdb_core::{Durability, Error, Result};
-use atsdb_lab::contestant::Tuning;
-use atsdb_lab::{AdviseInput, RunOptions};
+use atsdb_core::{Error, Result};
+use atsdb_lab::AdviseInput;
 
 /// Does it.
 pub(super) fn run(args: &LabAdviseArgs) -> Result<()> {
     let input = AdviseInput::look(&args.file, &atsdb_import::Options::default())?;
-    let mut options = RunOptions::new(args.dir.clone().unwrap_or_else(std::env::temp_dir))?;
-    options.contestants.clone_from(&args.contestants);
-    options.repeat = args.repeat;
-    options.durability = args.durability.as_deref().map_or(Ok(Durability::default()), Durability::parse)?;
-    options.tuning = if args.defaults { Tuning::Defaults } else { Tuning::Tuned };
-    options.urls = urls(&args.servers)?;
-    options.overwrite_databases = args.overwrite_databases;
+    let mut options = options_of(&args.how)?;
     options.input = Some(input.clone());
     let (result, watch) = run_lab(&mut options)?;
     if let Some(path) = &args.json {
@@ -31,9 +24,9 @@ pub(super) fn run(args: &LabAdviseArgs) -> Result<()> {
         "atsdb lab advise {} --contestants {} --repeat {} --durability {}{}",
         quoted(&args.file.to_string_lossy()),
         names.join(","),
-        args.repeat,
+        args.how.repeat,
         options.durability.name(),
-        if args.defaults { " --defaults" } else { "" }
+        if args.how.defaults { " --defaults" } else { "" }
     );
     let import = format!("atsdb import air.db readings {}", quoted(&args.file.to_string_lossy()));
     let advice = result.advice(vec![command, import]);

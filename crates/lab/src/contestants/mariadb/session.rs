@@ -15,9 +15,13 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, LocalInfileHandler};
 use std::fs::File;
 use std::path::Path;
+use std::time::Duration;
 
 /// Means have this many digits after the point; without it they have four.
 const MEAN_DIGITS: u32 = 12;
+
+/// How long to wait before the server is asked again whether delayed rows are written.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 pub(super) struct MariadbSession {
     pub(super) connection: Conn,
@@ -63,9 +67,20 @@ impl MariadbSession {
         self.engine != Engine::Csv
     }
 
-    /// Waits until rows that wait in the server are in their tables.
+    /// Waits until rows that wait in the server are in their tables. `FLUSH TABLES` would stop the threads of the server
+    /// that write them, those of other connections too, and may return before the last rows are there.
     pub(super) fn settle(&mut self) -> Result<(), Failure> {
-        if self.delayed { self.connection.query_drop("FLUSH TABLES").map_err(server_failure) } else { Ok(()) }
+        while self.delayed && self.rows_waiting()? > 0 {
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        Ok(())
+    }
+
+    fn rows_waiting(&mut self) -> Result<u64, Failure> {
+        let select = "SELECT CAST(variable_value AS UNSIGNED) FROM information_schema.global_status
+                      WHERE variable_name = 'NOT_FLUSHED_DELAYED_ROWS'";
+        let waiting: Option<u64> = self.connection.query_first(select).map_err(server_failure)?;
+        waiting.ok_or_else(|| Failure::wrong("the server does not tell how many delayed rows wait"))
     }
 
     fn run(&mut self, statements: &[String]) -> Result<(), Failure> {
