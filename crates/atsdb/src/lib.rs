@@ -32,6 +32,9 @@
 //! Owned here: opening by URL ([`open`], [`OpenOptions`]), the handle ([`Database`]) and typed tables
 //! ([`TypedTable`]). Everything else is the crates' below, named again: one crate is all that users name.
 
+#[cfg(feature = "archive")]
+mod backup;
+mod copy;
 mod database;
 mod memory_table;
 mod open;
@@ -44,9 +47,14 @@ pub use atsdb_core::{
 };
 pub use atsdb_derive::Record;
 pub use atsdb_engine::{
-    Appender, Batch, BuildReport, CacheStats, ColumnStats, Comparison, Engine, IndexStats, Predicate, ReadSnapshot,
+    Appender, Batch, BuildReport, CacheStats, ColumnStats, Comparison, ContentHash, CopyOptions, CopyProgress,
+    CopyReport, Cut, Engine, IndexStats, Moment, Predicate, ReadSnapshot, Selection,
     Record, RetainReport, Rewrite, Scan, ScanRequest, SealReport, SliceStats, TableStats, Value, VerifyReport,
 };
+#[cfg(feature = "archive")]
+pub use atsdb_archive::{Archive, ArchiveReport, BackupReport, Manifest, Which, is_archive};
+#[cfg(feature = "archive")]
+pub use backup::BackupOptions;
 pub use database::Database;
 pub use memory_table::{MemoryLookup, MemoryTable};
 pub use open::{OpenOptions, open};

@@ -23,6 +23,8 @@ pub(crate) enum Access {
     Change,
     /// Writes; a store that is not there is created.
     Create,
+    /// The same, and nothing else works on it meanwhile.
+    CreateQuietly,
 }
 
 /// The durability that was asked for.
@@ -38,7 +40,7 @@ pub(crate) fn open(url: &str, access: Access, store: &StoreArgs, write: Option<&
     let durability = write.map(durability).transpose()?.unwrap_or_default();
     let mut options = OpenOptions::new()
         .durability(durability)
-        .create(access == Access::Create)
+        .create(matches!(access, Access::Create | Access::CreateQuietly))
         .read_only(access == Access::Read)
         .maintenance(access == Access::Create);
     if let Some(bytes) = bytes_of("--cache", store.cache.as_deref())? {
