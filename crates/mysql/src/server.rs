@@ -14,7 +14,8 @@ const PART_BYTES: u64 = 65_240;
 
 /// A database of a server.
 pub(crate) struct MysqlServer {
-    pub(crate) options: OptsBuilder,
+    /// How to reach it, for each address.
+    pub(crate) options: Vec<OptsBuilder>,
     pub(crate) tls: Tls,
     pub(crate) place: Arc<str>,
     pub(crate) durability: Durability,
@@ -40,11 +41,16 @@ pub(crate) fn parts_per_packet(packet_bytes: u64) -> usize {
 }
 
 impl Server for MysqlServer {
-    fn connect(&self) -> Attempt<Box<dyn Connection>> {
+    fn address_count(&self) -> usize {
+        self.options.len()
+    }
+
+    fn connect(&self, address: usize) -> Attempt<Box<dyn Connection>> {
+        let options = &self.options[address];
         let mut connection = match self.tls.options() {
-            None => self.open(self.options.clone())?,
-            Some(tls) => match self.open(self.options.clone().ssl_opts(tls)) {
-                Err(_) if self.tls.may_go_without(&self.options) => self.open(self.options.clone())?,
+            None => self.open(options.clone())?,
+            Some(tls) => match self.open(options.clone().ssl_opts(tls)) {
+                Err(_) if self.tls.may_go_without(options) => self.open(options.clone())?,
                 done => done?,
             },
         };

@@ -12,7 +12,13 @@ pub(crate) struct Settings {
     pub(crate) packet_bytes: u64,
     /// What a commit survives. A session cannot choose it here.
     pub(crate) durability: Durability,
+    /// Whether it is a node of a Galera cluster.
+    pub(crate) is_cluster: bool,
 }
+
+/// What a session is set to besides where nodes may lag behind each other: it waits for what others have committed
+/// before it reads, a snapshot included.
+pub(crate) const IN_CLUSTER: &str = "; SET SESSION wsrep_sync_wait = 1";
 
 /// Refuses what cannot be served; tells what breaks a promise, in sentences.
 pub(crate) fn look(connection: &mut dyn Connection, place: &str, durability: Durability) -> Attempt<Settings> {
@@ -56,7 +62,8 @@ pub(crate) fn look(connection: &mut dyn Connection, place: &str, durability: Dur
             "{place}: the server runs without strict mode; atsdb's own sessions are strict, others may cut values silently"
         ));
     }
-    Ok(Settings { warnings, packet_bytes, durability: survives })
+    let is_cluster = is_mariadb && ask("wsrep_on")? == "1";
+    Ok(Settings { warnings, packet_bytes, durability: survives, is_cluster })
 }
 
 fn release(version: &str) -> (u32, u32) {

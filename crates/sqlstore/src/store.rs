@@ -47,7 +47,7 @@ pub struct ServerStore {
 impl ServerStore {
     /// The store of a server that was checked.
     pub fn new(server: Box<dyn Server>, uid: [u8; 16], options: &ServerOptions) -> Self {
-        let pool = Arc::new(Pool::new(server, options.busy_timeout));
+        let pool = Arc::new(Pool::new(server, uid, options.busy_timeout));
         Self { uid, read_only: options.read_only, pool, payloads: PayloadNumbers::default() }
     }
 
