@@ -39,6 +39,7 @@ impl MysqlStore {
             durability: options.durability,
             setup: settings::setup(options.busy_timeout.as_secs()),
             parts_per_statement: 1,
+            is_spread: false,
             tls,
         };
         let look = |connection: &mut dyn Connection| settings::look(connection, server.place(), options.durability);
@@ -47,6 +48,7 @@ impl MysqlStore {
         if found.is_cluster {
             server.setup.push_str(settings::IN_CLUSTER);
         }
+        server.is_spread = found.is_spread;
         server.durability = found.durability;
         server.parts_per_statement = parts_per_packet(found.packet_bytes);
         let mut warnings = found.warnings;

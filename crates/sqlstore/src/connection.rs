@@ -125,6 +125,11 @@ pub trait Server: Send + Sync + fmt::Debug {
     /// Begins a transaction that sees the present state until it ends.
     fn begin_read(&self) -> &'static str;
 
+    /// Whether a part of a transaction can be undone. Where not, each change is committed on its own.
+    fn has_savepoints(&self) -> bool {
+        true
+    }
+
     /// An expression of any integer type as 64 bits.
     fn integer(&self, expression: &str) -> String;
 

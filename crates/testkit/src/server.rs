@@ -7,8 +7,10 @@
 mod galera;
 mod mariadb;
 mod postgres;
+mod spider;
 
 pub use galera::Cluster;
+pub use spider::Spider;
 
 use std::fs::File;
 use std::io::{Error, Result};

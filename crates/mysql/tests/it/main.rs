@@ -3,4 +3,5 @@
 mod conformance;
 mod galera;
 mod servers;
+mod spider;
 mod support;
