@@ -251,6 +251,11 @@ impl TableDefinition {
         self.indexes.iter().find(|index| same_name(&index.name, name))
     }
 
+    /// The indexes of which chunks carry a filter: none of a table in memory, whose chunks are read whole.
+    pub fn filtered_indexes(&self) -> &[Index] {
+        if self.is_in_memory() { &[] } else { &self.indexes }
+    }
+
     fn has_mapped(&self) -> bool {
         self.columns.iter().any(|column| column.map.is_some())
     }

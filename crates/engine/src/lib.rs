@@ -28,6 +28,7 @@ mod overlay;
 pub mod predicate;
 pub mod record;
 mod resident;
+mod resident_save;
 pub mod reslice;
 pub mod retain;
 pub mod rewrite;
