@@ -235,11 +235,12 @@ impl Store for SqliteStore {
     }
 
     fn reclaim(&self, byte_budget: u64, now_ms: i64) -> Result<Reclaimed> {
+        // First the catalogue: what a stage held that is given up there, the files may then give back.
+        let of_catalogue = self.write(|writer| reclaim::reclaim(writer, byte_budget, now_ms))?;
         let of_files = match self.files_to_write() {
             Some(files) => split::reclaim(self, files, byte_budget, now_ms)?,
             None => Reclaimed::default(),
         };
-        let of_catalogue = self.write(|writer| reclaim::reclaim(writer, byte_budget, now_ms))?;
         let byte_count = of_files.byte_count + of_catalogue.byte_count;
         Ok(Reclaimed { byte_count, more: of_files.more || of_catalogue.more })
     }

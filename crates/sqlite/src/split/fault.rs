@@ -1,9 +1,24 @@
-//! Points at which a test ends the process, as a crash would. Elsewhere they are nothing.
+//! What tests of crashes need to know and do: points at which they end the process, and what is on disk by then. Elsewhere
+//! they are nothing.
 
 /// A named moment between two steps.
 #[cfg(not(test))]
 #[inline(always)]
 pub(crate) fn point(_name: &str) {}
+
+/// Tells that so many bytes of a file are on disk.
+#[cfg(not(test))]
+#[inline(always)]
+pub(crate) fn synced(_number: i64, _file: &std::fs::File) {}
+
+/// Notes it in the file that the environment names.
+#[cfg(test)]
+pub(crate) fn synced(number: i64, file: &std::fs::File) {
+    use std::io::Write;
+    let Some(log) = std::env::var_os("ATSDB_TEST_SYNCED") else { return };
+    let mut log = std::fs::OpenOptions::new().create(true).append(true).open(log).unwrap();
+    log.write_all(format!("{number} {}\n", file.metadata().unwrap().len()).as_bytes()).unwrap();
+}
 
 /// Ends the process at the point that the environment names, the so-manieth time it is passed.
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! nobody holds is either referred to or garbage. Locks are only ever tried, never waited for.
 
 use crate::error::{Attempt, Failure};
+use crate::split::fault;
 use crate::split::file::{self, Unreadable};
 use crate::split::folder::unavailable;
 use crate::split::reclaim::Reclaimer;
@@ -183,6 +184,7 @@ impl PageFiles {
             true => Ok(()),
             false => File::open(&self.folder)?.sync_all(),
         });
+        fault::synced(handle.number, &handle.file);
         synced.map_err(|error| {
             lock(&self.failed).insert(handle.number);
             unavailable("make durable", &path, error)

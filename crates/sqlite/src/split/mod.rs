@@ -6,6 +6,8 @@
 //! looking for damage (`verify`). Not owned: what is visible. The catalogue alone decides that: a block of a page file to
 //! which no chunk refers is nothing.
 
+#[cfg(test)]
+mod crash;
 mod fault;
 mod file;
 mod files;

@@ -3,7 +3,7 @@
 
 use crate::split::file::{self, Unreadable};
 use crate::split::reclaim::known;
-use crate::split::{PLACED, PageFiles, Place};
+use crate::split::{FILE_HEAD_BYTES, PLACED, PageFiles, Place};
 use atsdb_core::store::Finding;
 use rusqlite::Connection;
 use std::collections::BTreeSet;
@@ -16,27 +16,35 @@ pub(crate) fn verify(connection: &Connection, files: &PageFiles, listed: &BTreeS
         findings.push(finding("atsdb_chunk", format!("cannot be read: {error}")));
     }
     match known(connection) {
-        Ok(known) => findings.extend(
-            listed
-                .difference(&known)
-                // Not if it went meanwhile.
-                .filter(|number| files.path(**number).exists())
-                .map(|number| finding(files.path(*number).display().to_string(), "is not in the catalogue")),
-        ),
+        Ok(known) => findings.extend(listed.difference(&known).filter_map(|number| stray(files, *number))),
         Err(error) => findings.push(finding("atsdb_page_file", format!("cannot be read: {error:?}"))),
     }
     findings
+}
+
+/// What is to be said of a file that the catalogue does not know. Of this store's own, nothing: a power cut leaves them, and
+/// reclaiming removes them.
+fn stray(files: &PageFiles, number: i64) -> Option<Finding> {
+    let place = files.path(number).display().to_string();
+    match files.length(number) {
+        Ok(Some(length)) if length >= FILE_HEAD_BYTES => files.reader(number).err().map(|error| match error {
+            Unreadable::Damaged(problem) => finding(place, format!("is not in the catalogue, and {problem}")),
+            error => finding(place, files.failure(number, "a page file", error).to_string()),
+        }),
+        _ => None,
+    }
 }
 
 fn finding(place: impl Into<String>, problem: impl Into<String>) -> Finding {
     Finding { place: place.into(), problem: problem.into() }
 }
 
-/// Compares chunks with their blocks, in the order in which they lie.
+/// Compares visible chunks with their blocks, in the order in which they lie. What a stage wrote need not be on disk: after
+/// a power cut its rows may be there without it, until it is given up.
 fn chunks(connection: &Connection, files: &PageFiles, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
     let mut statement = connection.prepare(&format!(
         "SELECT payload, id, page_count, byte_count, (payload - {PLACED}) >> 32 IN (SELECT id FROM atsdb_page_file)
-         FROM atsdb_chunk WHERE payload >= {PLACED} ORDER BY payload"
+         FROM atsdb_chunk WHERE payload >= {PLACED} AND stage IS NULL ORDER BY payload"
     ))?;
     let mut rows = statement.query([])?;
     let (mut last_end, mut unreadable) = ((0, 0), None);
