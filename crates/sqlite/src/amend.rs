@@ -58,7 +58,7 @@ pub(crate) fn amend(connection: &Connection, amendment: &Amendment, enlarged: Op
     Ok(())
 }
 
-/// Adds the pages to those in the same file.
+/// Adds the pages to those beside the chunk.
 fn insert(connection: &Connection, amendment: &Amendment, payload: i64) -> Attempt<()> {
     let mut insert = connection.prepare_cached("INSERT INTO atsdb_page (id, bytes) VALUES (?1, ?2)")?;
     for (column, bytes) in &amendment.pages {

@@ -196,7 +196,8 @@ fn a_power_cut_leaves_whole_changes_where_commits_do_not_wait_for_the_disk() {
         crash(&path, Durability::Normal, point, count);
         let cut = path.with_extension("cut");
         cut_power(&path, &cut);
-        fs::remove_file(cut.join("atsdb.db-wal")).unwrap();
+        // One that came to its end has none.
+        let _ = fs::remove_file(cut.join("atsdb.db-wal"));
         check(&cut, &case);
     }
 }

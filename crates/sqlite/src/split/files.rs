@@ -200,18 +200,22 @@ impl PageFiles {
         Ok(())
     }
 
-    /// Takes a file for writing, if nobody else has it. `there` asks the catalogue whether the file is still one of the
-    /// store's: it can only go while nobody holds it.
-    pub(crate) fn claim(&self, handle: &Arc<Handle>, there: impl FnOnce() -> Attempt<bool>) -> Attempt<Claim> {
+    /// Takes a file for writing, if nobody else has it. `needed` asks the catalogue how much of it chunks need, if it is
+    /// still one of the store's: it can only go while nobody holds it.
+    pub(crate) fn claim(&self, handle: &Arc<Handle>, needed: impl FnOnce() -> Attempt<Option<u64>>) -> Attempt<Claim> {
         let Some(mut held) = Held::take(handle).map_err(|error| self.write_failure(handle.number, error))? else {
             return Ok(Claim::Busy);
         };
-        if !there()? {
+        let Some(needed) = needed()? else {
             self.forget(handle.number);
             return Ok(Claim::Useless);
-        }
+        };
         let prepared = || -> std::result::Result<u64, Unreadable> {
             let length = handle.file.metadata()?.len();
+            // Behind the end of a file that was cut nothing may follow: it would lie in what is lost.
+            if length < needed {
+                return Err(Unreadable::Damaged("ends too early"));
+            }
             if length < file::FILE_HEAD_BYTES {
                 file::write_head(&handle.file, self.uid, handle.number)?;
                 return Ok(file::FILE_HEAD_BYTES);

@@ -5,7 +5,7 @@ use crate::error::{Attempt, Failure, primary_code};
 use crate::split::fault;
 use crate::split::file;
 use crate::split::files::{Claim, Held, PageFiles};
-use crate::split::{Place, Split, file_of};
+use crate::split::{BLOCK_HEAD_BYTES, BLOCK_PAGE_BYTES, Place, Split, file_of};
 use crate::store::SqliteStore;
 use crate::{amend, chunk_write, commit as changing, stage as staging};
 use atsdb_core::{
@@ -323,7 +323,7 @@ impl<'a> Placing<'a> {
 
     fn claim(&self, number: i64) -> Attempt<Claim> {
         let handle = self.files.writer(number, true).map_err(|error| self.files.write_failure(number, error))?;
-        self.files.claim(&handle, || self.store.try_read(|connection| is_listed(connection, number)))
+        self.files.claim(&handle, || self.store.try_read(|connection| needed(connection, number)))
     }
 
     /// A new file. Whoever else looks for one may be the first to take it.
@@ -374,6 +374,23 @@ enum Found {
 /// Whether the catalogue has a page file of this number.
 pub(crate) fn is_listed(connection: &Connection, number: i64) -> Attempt<bool> {
     Ok(connection.prepare_cached("SELECT 1 FROM atsdb_page_file WHERE id = ?1")?.exists([number])?)
+}
+
+/// How many bytes of a page file chunks need; `None` if the catalogue does not have it.
+fn needed(connection: &Connection, number: i64) -> Attempt<Option<u64>> {
+    if !is_listed(connection, number)? {
+        return Ok(None);
+    }
+    let (first, end) = Place::range(number);
+    let sql = "SELECT payload, page_count, byte_count FROM atsdb_chunk WHERE payload >= ?1 AND payload < ?2
+               ORDER BY payload DESC LIMIT 1";
+    let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, u64>(1)?, row.get::<_, u64>(2)?));
+    let last = connection.prepare_cached(sql)?.query_row(params![first, end], row).optional()?;
+    let block = |(payload, page_count, byte_count): (i64, u64, u64)| {
+        let offset = Place::of(payload).map_or(0, |place| u64::from(place.offset));
+        offset + BLOCK_HEAD_BYTES + page_count * BLOCK_PAGE_BYTES + byte_count
+    };
+    Ok(Some(last.map_or(0, block)))
 }
 
 /// The page files that a stage has chunks in.
