@@ -19,8 +19,9 @@ use clap_complete::Shell;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
-URL: a path (air.db) or sqlite:PATH; postgresql://USER@HOST/DATABASE, mariadb:// or mysql:// for a store on a server;
-memory: for a store that ends with the program.
+URL: a path (air.db) or sqlite:PATH; sqlite:DIR?split=slice or sqlite:DIR?shards=N for a directory of many files;
+postgresql://USER@HOST/DATABASE, mariadb:// or mysql:// for a store on a server; memory: for a store that ends with the
+program.
 
 Exit codes: 0 done, 1 usage, 2 store or run error, 3 SQL error, 130 interrupted.
 
