@@ -14,6 +14,7 @@ use crate::snapshot::ReadSnapshot;
 use crate::workers::Workers;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{BatchId, Result, Store, Table, TableDefinition};
+use atsdb_pagecache::PageCache;
 use atsdb_resident::{Residents, Seed};
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -23,6 +24,8 @@ use std::sync::{Arc, OnceLock};
 pub struct EngineOptions {
     /// The most bytes of decoded columns that are kept for the next reader.
     pub cache_bytes: usize,
+    /// Where pages of a store on a server are kept on this machine.
+    pub page_cache: Option<PageCache>,
     /// The most bytes that tables in memory take, together.
     pub resident_bytes: usize,
     /// Whether slices are sealed, expired ones dropped and space given back by a thread in the background.
@@ -37,6 +40,7 @@ impl Default for EngineOptions {
     fn default() -> Self {
         Self {
             cache_bytes: 64 << 20,
+            page_cache: None,
             resident_bytes: half_of_memory(),
             maintenance: true,
             environment: Arc::new(SystemEnvironment),
@@ -46,10 +50,10 @@ impl Default for EngineOptions {
 
 impl fmt::Debug for EngineOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { cache_bytes, resident_bytes, maintenance, .. } = self;
+        let Self { cache_bytes, page_cache, resident_bytes, maintenance, .. } = self;
         let mut shown = f.debug_struct("EngineOptions");
-        shown.field("cache_bytes", cache_bytes).field("resident_bytes", resident_bytes);
-        shown.field("maintenance", maintenance).finish()
+        shown.field("cache_bytes", cache_bytes).field("page_cache", page_cache);
+        shown.field("resident_bytes", resident_bytes).field("maintenance", maintenance).finish()
     }
 }
 
@@ -69,6 +73,7 @@ pub(crate) struct Shared {
     pub(crate) committer: Committer,
     pub(crate) dictionaries: Dictionaries,
     pub(crate) cache: ColumnCache,
+    pub(crate) page_cache: Option<Arc<PageCache>>,
     /// Numbers that were given to chunks in batches' memory.
     pub(crate) own_chunks: AtomicI64,
     /// Whose turn it is to commit rows with keys.
@@ -110,6 +115,7 @@ impl Engine {
             committer: Committer::default(),
             dictionaries: Dictionaries::default(),
             cache: ColumnCache::new(options.cache_bytes),
+            page_cache: options.page_cache.map(Arc::new),
             own_chunks: AtomicI64::new(0),
             turns: Turns::default(),
             chore: OnceLock::new(),
@@ -189,6 +195,11 @@ impl Engine {
     /// How the cache of decoded columns does.
     pub fn cache_stats(&self) -> CacheStats {
         self.shared.cache.stats()
+    }
+
+    /// How the cache of pages on this machine does; `None` where the store has none.
+    pub fn page_cache(&self) -> Option<&PageCache> {
+        self.shared.page_cache.as_deref()
     }
 
     /// Gives the background thread work of the layer above, done with each look; the first that is given stays.

@@ -25,6 +25,7 @@ pub mod maintenance;
 mod membership;
 mod missing;
 mod overlay;
+mod pages;
 pub mod predicate;
 pub mod record;
 mod resident;
@@ -46,6 +47,7 @@ mod workers;
 
 pub use appender::Appender;
 pub use atsdb_core::Value;
+pub use atsdb_pagecache::{OnWarning, PageCache, PageCacheOptions, PageCacheStats};
 pub use batch::Batch;
 pub use build_index::BuildReport;
 pub use cache::CacheStats;

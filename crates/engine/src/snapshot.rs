@@ -5,6 +5,7 @@ use crate::scan::{Scan, ScanRequest};
 use arrow::array::ArrayRef;
 use atsdb_codec::{decode_descriptor, decode_page, stored_type};
 use atsdb_core::{ChunkDescriptor, ChunkEntry, ChunkId, Column, Error, Result, Snapshot, Table};
+use atsdb_pagecache::PageCache;
 use atsdb_resident::ResidentSnapshot;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -25,6 +26,8 @@ pub(crate) struct Inner {
     pub(crate) staged: BTreeSet<ChunkId>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) residents: ResidentSnapshot,
+    /// Where pages of the store are kept on this machine; `None` for who wants the store's own.
+    pub(crate) page_cache: Option<Arc<PageCache>>,
 }
 
 impl fmt::Debug for ReadSnapshot {
@@ -35,11 +38,20 @@ impl fmt::Debug for ReadSnapshot {
 
 impl ReadSnapshot {
     pub(crate) fn take(engine: &Engine) -> Result<Self> {
+        Self::take_with(engine, engine.shared.page_cache.clone())
+    }
+
+    /// One that reads pages from the store, whatever is kept on this machine.
+    pub(crate) fn take_past_page_cache(engine: &Engine) -> Result<Self> {
+        Self::take_with(engine, None)
+    }
+
+    fn take_with(engine: &Engine, page_cache: Option<Arc<PageCache>>) -> Result<Self> {
         let store = engine.shared.store.snapshot()?;
         let (logs, tables) = store.tables()?.into_iter().partition(|table| table.definition.logs.is_some());
         let (staged, shared) = (BTreeSet::new(), Arc::clone(&engine.shared));
         let residents = shared.residents.snapshot();
-        Ok(Self { inner: Arc::new(Inner { store, tables, logs, staged, shared, residents }) })
+        Ok(Self { inner: Arc::new(Inner { store, tables, logs, staged, shared, residents, page_cache }) })
     }
 
     /// The tables, by number.
@@ -90,9 +102,11 @@ impl Inner {
     ) -> Result<Vec<Option<ArrayRef>>> {
         let cached = |column: &&Column| match use_cache {
             // A wider column's may be there from before it became wider.
-            true => {
-                self.shared.cache.get(entry.id, column.id).filter(|array| *array.data_type() == stored_type(column))
-            }
+            true => self
+                .shared
+                .cache
+                .get(descriptor.uid, column.id)
+                .filter(|array| *array.data_type() == stored_type(column)),
             false => None,
         };
         let mut arrays: Vec<Option<ArrayRef>> = columns.iter().map(cached).collect();
@@ -103,16 +117,13 @@ impl Inner {
         }
         let ids: Vec<_> = missing.iter().map(|position| columns[*position].id).collect();
         let place = || format!("table {}, chunk {}", table.definition.name, entry.id.0);
-        let pages = self.store.read_pages(entry.id, &ids).map_err(|error| error.context(place()))?;
-        if pages.len() != missing.len() {
-            return Err(Error::internal("the store gave other pages than asked for").context(place()));
-        }
+        let pages = self.pages(table, entry, descriptor, &ids).map_err(|error| error.context(place()))?;
         for (position, page) in missing.into_iter().zip(pages) {
             let column = columns[position];
             let array = decode_page(descriptor.uid, column, entry.row_count as usize, &page)
                 .map_err(|error| error.context(format_args!("{}, column {}", place(), column.name)))?;
             if use_cache {
-                self.shared.cache.put(entry.id, column.id, &array);
+                self.shared.cache.put(descriptor.uid, column.id, &array);
             }
             arrays[position] = Some(array);
         }

@@ -1,10 +1,10 @@
 //! What `CREATE TABLE ... WITH (...)` may say, and the time column of a table that does not say it.
 
-use crate::byte_size::parse_byte_size;
 use crate::ddl::constraints::add_unique;
 use crate::ddl::foreign::is_memory_engine;
 use crate::ddl::series_key_of_primary;
 use crate::error::{not_supported, sql_error};
+use atsdb_core::byte_size::parse_byte_size;
 use atsdb_core::name::{nearest_name, same_name};
 use atsdb_core::{
     ColumnId, ColumnType, ConflictPolicy, InMemory, MapWidth, Result, Retention, SliceWidth, TableDefinition, TimeUnit,

@@ -39,4 +39,4 @@ pub use connection::{Cell, Connection, Row, Server, Value};
 pub use definition::{FORMAT, TABLES, check_format};
 pub use error::{Attempt, Failure};
 pub use store::{ServerOptions, ServerStore};
-pub use url::{Secret, ServerUrl};
+pub use url::{CACHE_OPTIONS, Secret, ServerUrl, take_options};
