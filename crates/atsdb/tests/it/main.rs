@@ -7,8 +7,6 @@ mod damage;
 mod derive;
 mod full_disk;
 mod golden;
-mod golden;
-mod page_cache;
 mod page_cache;
 mod processes;
 mod rollups;
