@@ -45,9 +45,9 @@ pub use atsdb_core::{
 };
 pub use atsdb_derive::Record;
 pub use atsdb_engine::{
-    Appender, Batch, BuildReport, CacheStats, ColumnStats, Comparison, Engine, IndexStats, PageCacheStats, Predicate,
-    ReadSnapshot, Record, RetainReport, Rewrite, Scan, ScanRequest, SealReport, SliceStats, TableStats, Value,
-    VerifyReport,
+    Appender, Batch, BuildReport, CacheFigures, CacheStats, ColumnStats, Comparison, Engine, IndexStats,
+    PageCacheStats, Predicate, PreloadStats, ReadSnapshot, Record, RetainReport, Rewrite, Scan, ScanRequest,
+    SealReport, SliceStats, TableStats, Value, VerifyReport,
 };
 pub use database::Database;
 pub use memory_table::{MemoryLookup, MemoryTable};

@@ -35,6 +35,7 @@ pub struct OpenOptions {
     busy_timeout: Duration,
     password: Option<Secret>,
     page_cache: Choice,
+    preload_bytes: usize,
 }
 
 impl Default for OpenOptions {
@@ -57,6 +58,7 @@ impl OpenOptions {
             busy_timeout: Duration::from_secs(60),
             password: None,
             page_cache: Choice::default(),
+            preload_bytes: EngineOptions::default().preload_bytes,
         }
     }
 
@@ -94,6 +96,13 @@ impl OpenOptions {
     /// The most bytes of decoded columns kept for the next reader.
     pub fn cache_bytes(mut self, cache_bytes: usize) -> Self {
         self.cache_bytes = cache_bytes;
+        self
+    }
+
+    /// The most bytes that are held of what tables declare by `preload`; 256 MiB unless this says otherwise. 0 is for a
+    /// process that asks once and ends.
+    pub fn preload_bytes(mut self, preload_bytes: usize) -> Self {
+        self.preload_bytes = preload_bytes;
         self
     }
 
@@ -165,8 +174,9 @@ impl OpenOptions {
             }
         };
         let maintenance = self.maintenance && !self.read_only;
-        let (cache_bytes, resident_bytes) = (self.cache_bytes, self.resident_bytes);
-        let options = EngineOptions { cache_bytes, page_cache, resident_bytes, maintenance, environment };
+        let Self { cache_bytes, preload_bytes, resident_bytes, .. } = *self;
+        let options =
+            EngineOptions { cache_bytes, page_cache, preload_bytes, resident_bytes, maintenance, environment };
         Ok(Database::new(Engine::new(store, options)?, warnings))
     }
 }

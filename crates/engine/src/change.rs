@@ -188,10 +188,17 @@ impl Batch {
         let own = self.own.clone();
         let store = Arc::clone(&shared.store);
         let residents = self.drafts.over(&base.inner.residents);
-        let page_cache = base.inner.page_cache.clone();
         let overlay = Overlay { store, base, stage, tables: tables.clone(), removed, own };
         Ok(ReadSnapshot {
-            inner: Arc::new(Inner { store: Box::new(overlay), tables, logs, staged, shared, residents, page_cache }),
+            inner: Arc::new(Inner {
+                store: Box::new(overlay),
+                tables,
+                logs,
+                staged,
+                shared,
+                residents,
+                past_caches: false,
+            }),
         })
     }
 

@@ -99,8 +99,7 @@ impl Inner {
         if descriptor.page(index.id).is_none() {
             return Ok(None);
         }
-        if use_cache
-            && let Some(words) = self.shared.cache.get(descriptor.uid, index.id)
+        if let Some(words) = self.in_memory(descriptor.uid, index.id, use_cache)
             && let Some(words) = words.as_primitive_opt::<UInt32Type>()
         {
             return Ok(Some(Membership::from(words.clone())));

@@ -18,7 +18,8 @@ impl Inner {
         descriptor: &ChunkDescriptor,
         ids: &[ColumnId],
     ) -> Result<Vec<Vec<u8>>> {
-        let kept = self.page_cache.as_deref().zip(file_of(table, entry, descriptor, ids));
+        let page_cache = self.shared.page_cache.as_deref().filter(|_| !self.past_caches);
+        let kept = page_cache.zip(file_of(table, entry, descriptor, ids));
         let Some((cache, file)) = kept else { return self.stored_pages(entry, ids) };
         let places: Vec<Place> = ids.iter().map(|id| place_of(descriptor, *id)).collect::<Result<_>>()?;
         let is_whole = |position: usize, bytes: &[u8]| check_page(descriptor.uid, ids[position], bytes).is_ok();

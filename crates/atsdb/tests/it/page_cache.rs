@@ -41,7 +41,7 @@ fn stats(db: &Database) -> PageCacheStats {
 fn create(db: &Database) {
     db.sql(
         "CREATE TABLE pings (time TIMESTAMP, host TEXT, value INT, note TEXT)
-         WITH (map = 'host:u16', slice = 'hour')",
+         WITH (map = 'host:u16', slice = 'hour', preload = '8 hours')",
     )
     .unwrap();
 }

@@ -116,6 +116,9 @@ fn options_of(definition: &TableDefinition) -> Vec<(&'static str, String)> {
     if let Some(retention) = definition.retention {
         options.push(("retention", retention.to_string()));
     }
+    if let Some(preload) = definition.preload {
+        options.push(("preload", preload.to_string()));
+    }
     options
 }
 
