@@ -41,4 +41,4 @@ pub use definition::{FORMAT, TABLES, check_format};
 pub use error::{Attempt, Failure};
 pub use reach::{Check, Create, prepare};
 pub use store::{ServerOptions, ServerStore};
-pub use url::{Address, Secret, ServerUrl};
+pub use url::{Address, CACHE_OPTIONS, Secret, ServerUrl, take_options};

@@ -5,6 +5,29 @@ use atsdb_core::{Error, Result};
 use std::collections::BTreeMap;
 use std::fmt;
 
+/// Options of every server's URL that are not the server's: where its pages are kept on this machine.
+pub const CACHE_OPTIONS: [&str; 2] = ["cache", "cache_bytes"];
+
+/// A URL without some of its options, and these.
+pub fn take_options(url: &str, names: &[&str]) -> Result<(String, BTreeMap<String, String>)> {
+    let Some((place, options)) = url.split_once('?') else { return Ok((url.to_owned(), BTreeMap::new())) };
+    let (mut taken, mut left) = (BTreeMap::new(), Vec::new());
+    for option in options.split('&') {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        match names.contains(&name) {
+            true => {
+                let value = decode(value).ok_or_else(|| {
+                    Error::usage(format!("the option {name} of the store's URL has a % without two hexadecimal digits"))
+                })?;
+                taken.insert(name.to_owned(), value);
+            }
+            false => left.push(option),
+        }
+    }
+    let url = if left.is_empty() { place.to_owned() } else { format!("{place}?{}", left.join("&")) };
+    Ok((url, taken))
+}
+
 /// A password. It does not show in messages.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
@@ -121,7 +144,11 @@ impl ServerUrl {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             if !known.contains(&name) {
                 let message = format!("the store's URL has the unknown option {name:.40}");
-                return Err(Error::usage(message).with_hint(format!("options are {}", known.join(", "))));
+                return Err(Error::usage(message).with_hint(format!(
+                    "options are {}, {}",
+                    known.join(", "),
+                    CACHE_OPTIONS.join(", ")
+                )));
             }
             let Some(value) = decode(value) else { return refuse("has a % without two hexadecimal digits") };
             given.insert(name.to_owned(), value);
@@ -217,6 +244,16 @@ mod tests {
         assert_eq!(url.shown(), "mariadb://me@one,[::2]:3307,three:3308/air");
         assert!(!ServerUrl::parse("mysql://127.0.0.1,far/air", &[]).unwrap().is_local());
         assert!(ServerUrl::parse("mysql://127.0.0.1:1,[::1]:2/air", &[]).unwrap().is_local());
+    }
+
+    #[test]
+    fn options_of_others_are_taken_out_of_a_url() {
+        let url = "mysql://u:p%40@h/d?cache=/a%20b&sslmode=require&cache_bytes=5";
+        let (left, taken) = take_options(url, &CACHE_OPTIONS).unwrap();
+        assert_eq!(left, "mysql://u:p%40@h/d?sslmode=require");
+        assert_eq!((taken["cache"].as_str(), taken["cache_bytes"].as_str()), ("/a b", "5"));
+        assert_eq!(take_options("mysql://h/d?cache=off", &CACHE_OPTIONS).unwrap().0, "mysql://h/d");
+        assert!(take_options("mysql://h/d?cache=%2", &CACHE_OPTIONS).is_err());
     }
 
     #[test]
