@@ -39,9 +39,14 @@ pub struct Archive {
     objects: Arc<dyn Objects>,
 }
 
-/// Whether a place can only be an archive: `s3://...`, `dir:...`, or a directory that is there.
+/// What says that a folder is a split store.
+const SPLIT_STORE: &str = "atsdb.db";
+
+/// Whether a place can only be an archive: `s3://...`, `dir:...`, or a directory that is there and no split store.
 pub fn is_archive(place: &str) -> bool {
-    place.starts_with("s3://") || place.starts_with("dir:") || place.ends_with('/') || Path::new(place).is_dir()
+    let path = Path::new(place);
+    let is_folder = path.is_dir() && !path.join(SPLIT_STORE).exists();
+    place.starts_with("s3://") || place.starts_with("dir:") || is_folder
 }
 
 impl Archive {

@@ -38,6 +38,7 @@ mod copy;
 mod database;
 mod memory_table;
 mod open;
+mod page_cache;
 mod password;
 mod typed;
 
@@ -47,9 +48,10 @@ pub use atsdb_core::{
 };
 pub use atsdb_derive::Record;
 pub use atsdb_engine::{
-    Appender, Batch, BuildReport, CacheStats, ColumnStats, Comparison, ContentHash, CopyOptions, CopyProgress,
-    CopyReport, Cut, Engine, IndexStats, Moment, Predicate, ReadSnapshot, Selection,
-    Record, RetainReport, Rewrite, Scan, ScanRequest, SealReport, SliceStats, TableStats, Value, VerifyReport,
+    Appender, Batch, BuildReport, CacheFigures, CacheStats, ColumnStats, Comparison, ContentHash, CopyOptions,
+    CopyProgress, CopyReport, Cut, Engine, IndexStats, Moment, PageCacheStats, Predicate, PreloadStats, ReadSnapshot,
+    Record, RetainReport, Rewrite, Scan, ScanRequest, SealReport, Selection, SliceStats, TableStats, Value,
+    VerifyReport, Watcher,
 };
 #[cfg(feature = "archive")]
 pub use atsdb_archive::{Archive, ArchiveReport, BackupReport, Manifest, Which, is_archive};
@@ -58,6 +60,7 @@ pub use backup::BackupOptions;
 pub use database::Database;
 pub use memory_table::{MemoryLookup, MemoryTable};
 pub use open::{OpenOptions, open};
+pub use page_cache::PageCacheFolder;
 pub use typed::{TableOptions, TypedAppender, TypedTable};
 
 /// What a [`Record`] is written with and read from.

@@ -10,7 +10,9 @@ mod store;
 pub(crate) use copy::{BackupArgs, CopyArgs, RestoreArgs, TargetArgs};
 pub(crate) use demo::DemoArgs;
 pub(crate) use import::{DateOrderArg, ImportArgs, ImportFormat};
-pub(crate) use lab::{LabAdviseArgs, LabArgs, LabCommand, LabFormat, LabHowArgs, LabReportArgs, LabRunArgs, LabServerArgs};
+pub(crate) use lab::{
+    LabAdviseArgs, LabArgs, LabCommand, LabFormat, LabHowArgs, LabReportArgs, LabRunArgs, LabServerArgs,
+};
 pub(crate) use store::{QueryArgs, StoreArgs, WriteArgs};
 
 use crate::output::Format;
@@ -19,8 +21,9 @@ use clap_complete::Shell;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
-URL: a path (air.db) or sqlite:PATH; postgresql://USER@HOST/DATABASE, mariadb:// or mysql:// for a store on a server;
-memory: for a store that ends with the program.
+URL: a path (air.db) or sqlite:PATH; sqlite:DIR?split=slice or sqlite:DIR?shards=N for a directory of many files;
+postgresql://USER@HOST/DATABASE, mariadb:// or mysql:// for a store on a server; memory: for a store that ends with the
+program.
 
 Exit codes: 0 done, 1 usage, 2 store or run error, 3 SQL error, 130 interrupted.
 

@@ -3,6 +3,7 @@
 use crate::chunk_write;
 use crate::connection::WriteTransaction;
 use crate::error::{Attempt, Failure};
+use crate::split::Placed;
 use crate::table;
 use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, StageId, TableId};
 use rusqlite::{Connection, OptionalExtension, ffi, params};
@@ -38,6 +39,7 @@ pub(crate) fn write(
     transaction: &WriteTransaction<'_>,
     stage: StageId,
     chunks: &[NewChunk],
+    placed: &Placed,
     now_ms: i64,
 ) -> Attempt<()> {
     let touched = transaction
@@ -46,7 +48,7 @@ pub(crate) fn write(
     if touched == 0 {
         return Err(missing(stage).into());
     }
-    chunk_write::insert(transaction, chunks, Some(stage))
+    chunk_write::insert(transaction, chunks, placed, Some(stage))
 }
 
 /// Makes a stage's tables and chunks visible and ends it.

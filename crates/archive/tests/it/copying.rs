@@ -1,8 +1,11 @@
 //! Copying from any kind of store to any other.
 
-use crate::support::{assert_same, copy, descriptors, fill, hashes, memory, on_server, sqlite};
+use crate::support::{append, assert_same, copy, descriptors, fill, hashes, memory, on_server, split, sqlite};
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use atsdb_core::{ColumnType, InMemory, TableDefinition};
 use atsdb_engine::Engine;
 use atsdb_testkit::server::Kind;
+use std::sync::Arc;
 
 #[test]
 fn a_store_moved_from_one_kind_to_the_next_and_back_is_the_same() {
@@ -12,6 +15,7 @@ fn a_store_moved_from_one_kind_to_the_next_and_back_is_the_same() {
     let mut stores: Vec<(&str, Engine)> = vec![("memory", memory())];
     stores.extend(on_server(Kind::Postgres).map(|engine| ("PostgreSQL", engine)));
     stores.extend(on_server(Kind::Mariadb).map(|engine| ("MariaDB", engine)));
+    stores.push(("a split store", split(&folder.path().join("split"))));
     stores.push(("SQLite", sqlite(&folder.path().join("b.db"))));
     let before = hashes(&first);
     let mut source = first.clone();
@@ -56,4 +60,44 @@ fn the_hash_tells_rows_but_not_how_they_lie() {
     assert_ne!(hashes(&one), hashes(&other));
     crate::support::append(&one, &table, &crate::support::rows(0, 1));
     assert_eq!(hashes(&one), hashes(&other));
+}
+
+#[test]
+fn rows_of_a_table_in_memory_are_chunks_of_it_in_the_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, path) = (memory(), folder.path().join("b.db"));
+    let definition = TableDefinition::new("live")
+        .with_column("key", ColumnType::Int64, None)
+        .with_column("text", ColumnType::Text, None);
+    let table = source.create_table(&TableDefinition { memory: Some(InMemory::default()), ..definition }).unwrap();
+    let rows = |keys: std::ops::Range<i64>| {
+        let texts = keys.clone().map(|key| Some(format!("text {key}"))).collect::<StringArray>();
+        let columns: [(&str, ArrayRef); 2] =
+            [("key", Arc::new(Int64Array::from_iter_values(keys))), ("text", Arc::new(texts))];
+        RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap()
+    };
+    append(&source, &table, &rows(0..200_000));
+    let target = sqlite(&path);
+    let report = copy(&source, &target).unwrap();
+    assert_eq!(report.rows, 200_000);
+    drop(target);
+    let target = sqlite(&path);
+    assert_eq!(target.table("live").unwrap().definition.memory, Some(InMemory::default()));
+    assert_eq!(hashes(&target), hashes(&source));
+    // The next copy has the rows of its moment, and a backup too.
+    append(&source, &table, &rows(-7..0));
+    drop(target);
+    let target = sqlite(&path);
+    copy(&source, &target).unwrap();
+    drop(target);
+    assert_eq!(hashes(&sqlite(&path)), hashes(&source));
+    let archive = atsdb_archive::Archive::open(folder.path().join("backups").to_str().unwrap()).unwrap();
+    crate::backups::back_up(&source, &archive, None).unwrap();
+    let target = memory();
+    crate::backups::restore(&archive, &atsdb_archive::Which::Latest, &target).unwrap();
+    assert_eq!(hashes(&target), hashes(&source));
+    // What was never used in a process is copied from its chunks.
+    let third = memory();
+    assert_eq!(copy(&sqlite(&path), &third).unwrap().rows, 200_007);
+    assert_eq!(hashes(&third), hashes(&source));
 }

@@ -53,10 +53,11 @@ fn is_store(target: &str) -> bool {
     let has_scheme = target.split_once(':').is_some_and(|(scheme, _)| {
         ["sqlite", "memory", "mysql", "mariadb", "postgres", "postgresql"].contains(&scheme.to_ascii_lowercase().as_str())
     });
+    let is_split = target.contains("?split=") || target.contains("?shards=");
     let path = Path::new(target);
     let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
     let is_database = ending.is_some_and(|ending| ["db", "sqlite", "sqlite3", "atsdb"].iter().any(|known| ending == *known));
-    has_scheme || is_database || path.is_file()
+    has_scheme || is_split || is_database || path.join("atsdb.db").exists() || path.is_file()
 }
 
 fn describe(report: &BackupReport) -> String {
@@ -129,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_target_is_a_store_where_it_says_so() {
-        for store in ["b.db", "sqlite:x", "postgresql://h/d", "MariaDB://h/d", "memory:", "x.SQLITE"] {
+        for store in ["b.db", "sqlite:x", "postgresql://h/d", "MariaDB://h/d", "memory:", "x.SQLITE", "air?shards=4"] {
             assert!(is_store(store), "{store}");
         }
         for archive in ["/backup/air", "s3://b/p.db", "dir:x.db", "backups/", "/tmp"] {

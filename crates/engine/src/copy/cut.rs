@@ -192,8 +192,9 @@ impl Cut {
             let range = selection.range(&table.definition);
             let pieces = match &self.snapshot {
                 CutSnapshot::Engine(snapshot) if table.definition.is_in_memory() => rows_of(snapshot, &table)?,
-                _ => self.chunks_of(&table, range)?,
+                _ => None,
             };
+            let pieces = pieces.map_or_else(|| self.chunks_of(&table, range), Ok)?;
             self.tables.push(CutTable { table, range, pieces });
         }
         Ok(self)
@@ -300,11 +301,11 @@ fn selected(all: &[Table], selection: &Selection) -> Result<Vec<Table>> {
     Ok(tables)
 }
 
-fn rows_of(snapshot: &ReadSnapshot, table: &Table) -> Result<Vec<Piece>> {
-    let original = snapshot.table(&table.definition.name)?;
-    let state = snapshot.resident(original)?;
+/// The rows of a table in memory that the process uses. Of any other they are in its chunks.
+fn rows_of(snapshot: &ReadSnapshot, table: &Table) -> Result<Option<Vec<Piece>>> {
+    let Some(state) = snapshot.resident_in_use(snapshot.table(&table.definition.name)?)? else { return Ok(None) };
     let stretches = state.stretches(RESIDENT_ROWS).into_iter();
-    Ok(stretches.map(|(part, rows)| Piece::Rows(Arc::clone(&state), part, rows)).collect())
+    Ok(Some(stretches.map(|(part, rows)| Piece::Rows(Arc::clone(&state), part, rows)).collect()))
 }
 
 #[cfg(test)]
