@@ -97,8 +97,10 @@ impl Archive {
             Ok(_) => Ok(()),
             Err(error) if error.kind() == ErrorKind::NotFound => match self.objects.is_empty()? {
                 true => self.objects.put(MARK, MARK_TEXT.to_vec()),
-                false => Err(Error::new(ErrorKind::NotAStore, format!("{} is not empty, and no archive", self.place()))
-                    .with_hint("name an empty directory or prefix")),
+                false => {
+                    Err(Error::new(ErrorKind::NotAStore, format!("{} is not empty, and no archive", self.place()))
+                        .with_hint("name an empty directory or prefix"))
+                }
             },
             Err(error) => Err(error),
         }

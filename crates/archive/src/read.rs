@@ -6,9 +6,7 @@ use crate::object::{chunk_name, decode_chunk, decode_list, decode_strings, hash_
 use crate::objects::Objects;
 use crate::write::uid_of;
 use atsdb_codec::decode_descriptor;
-use atsdb_core::{
-    ChunkEntry, ChunkId, ColumnId, Error, ErrorKind, Result, Snapshot, Table, TableId, TimeRange,
-};
+use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, ErrorKind, Result, Snapshot, Table, TableId, TimeRange};
 use atsdb_engine::{Cut, Selection};
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -13,13 +13,7 @@ use std::collections::HashSet;
 impl Archive {
     /// Keeps the newest backups of a source. Manifests go first: what is left of a deletion that was interrupted is
     /// needed by nobody, and goes with the next.
-    pub(crate) fn rotate(
-        &self,
-        source: &str,
-        keep: usize,
-        lock: &dyn Lock,
-        report: &mut BackupReport,
-    ) -> Result<()> {
+    pub(crate) fn rotate(&self, source: &str, keep: usize, lock: &dyn Lock, report: &mut BackupReport) -> Result<()> {
         let objects = self.objects.as_ref();
         let mut of_source: Vec<(Manifest, String)> = Vec::new();
         let mut staying = Vec::new();

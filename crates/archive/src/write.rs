@@ -2,7 +2,9 @@
 
 use crate::Archive;
 use crate::manifest::{DictionaryEntry, Manifest, ObjectEntry, TableEntry};
-use crate::object::{STRINGS_PER_OBJECT, chunk_length, chunk_name, encode_chunk, encode_list, encode_strings, hash_name};
+use crate::object::{
+    STRINGS_PER_OBJECT, chunk_length, chunk_name, encode_chunk, encode_list, encode_strings, hash_name,
+};
 use crate::objects::Lock;
 use atsdb_codec::decode_descriptor;
 use atsdb_core::time::format_time;
@@ -38,7 +40,13 @@ pub struct BackupReport {
 impl Archive {
     /// Backs a cut up. With `verify` everything that was written is read back. With `keep` only so many of the source's
     /// backups stay, this one among them, and objects that no backup needs are deleted.
-    pub fn write(&self, cut: &Cut, verify: bool, keep: Option<usize>, watcher: Option<&Watcher>) -> Result<BackupReport> {
+    pub fn write(
+        &self,
+        cut: &Cut,
+        verify: bool,
+        keep: Option<usize>,
+        watcher: Option<&Watcher>,
+    ) -> Result<BackupReport> {
         if keep == Some(0) {
             return Err(Error::usage("a backup cannot keep 0 backups").with_hint("keep 1 or more"));
         }
@@ -51,7 +59,8 @@ impl Archive {
             .into_iter()
             .flatten()
             .collect();
-        let writing = Writing { archive: self, cut, there, verify, lock: lock.as_ref(), watcher, done: Mutex::default() };
+        let writing =
+            Writing { archive: self, cut, there, verify, lock: lock.as_ref(), watcher, done: Mutex::default() };
         let mut report = writing.run()?;
         if let Some(keep) = keep {
             self.rotate(&cut.source_name(), keep, lock.as_ref(), &mut report)?;
@@ -244,7 +253,14 @@ impl Writing<'_> {
             true => None,
             false => Some(self.put_named("lists", encode_list(&listed), report)?),
         };
-        Ok(TableEntry { id: table.table.id, definition: table.table.definition.clone(), rows, chunks, list, dictionaries })
+        Ok(TableEntry {
+            id: table.table.id,
+            definition: table.table.definition.clone(),
+            rows,
+            chunks,
+            list,
+            dictionaries,
+        })
     }
 }
 

@@ -42,6 +42,8 @@ mod page_cache;
 mod password;
 mod typed;
 
+#[cfg(feature = "archive")]
+pub use atsdb_archive::{Archive, ArchiveReport, BackupReport, Manifest, Which, is_archive};
 pub use atsdb_core::{
     BatchId, Column, ColumnId, ColumnType, Durability, Error, ErrorKind, MapWidth, Outcome, Result, Retention, Slice,
     SliceWidth, Table, TableDefinition, TableId, TimeColumn, TimeRange, TimeUnit, limits, name, time,
@@ -53,8 +55,6 @@ pub use atsdb_engine::{
     Record, RetainReport, Rewrite, Scan, ScanRequest, SealReport, Selection, SliceStats, TableStats, Value,
     VerifyReport, Watcher,
 };
-#[cfg(feature = "archive")]
-pub use atsdb_archive::{Archive, ArchiveReport, BackupReport, Manifest, Which, is_archive};
 #[cfg(feature = "archive")]
 pub use backup::BackupOptions;
 pub use database::Database;

@@ -56,7 +56,10 @@ fn backups_share_what_they_have_in_common() {
     }
 
     let listed = archive.backups().unwrap();
-    assert_eq!(listed.iter().map(|backup| backup.id.clone()).collect::<Vec<_>>(), [first.id.clone(), second.id.clone()]);
+    assert_eq!(
+        listed.iter().map(|backup| backup.id.clone()).collect::<Vec<_>>(),
+        [first.id.clone(), second.id.clone()]
+    );
     let target = memory();
     assert_eq!(restore(&archive, &Which::Latest, &target).unwrap().0.id, second.id);
     assert_same(&source, &target);

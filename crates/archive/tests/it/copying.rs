@@ -66,9 +66,11 @@ fn the_hash_tells_rows_but_not_how_they_lie() {
 fn rows_of_a_table_in_memory_are_chunks_of_it_in_the_copy() {
     let folder = tempfile::tempdir().unwrap();
     let (source, path) = (memory(), folder.path().join("b.db"));
-    let definition = TableDefinition::new("live")
-        .with_column("key", ColumnType::Int64, None)
-        .with_column("text", ColumnType::Text, None);
+    let definition = TableDefinition::new("live").with_column("key", ColumnType::Int64, None).with_column(
+        "text",
+        ColumnType::Text,
+        None,
+    );
     let table = source.create_table(&TableDefinition { memory: Some(InMemory::default()), ..definition }).unwrap();
     let rows = |keys: std::ops::Range<i64>| {
         let texts = keys.clone().map(|key| Some(format!("text {key}"))).collect::<StringArray>();

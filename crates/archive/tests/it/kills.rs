@@ -1,7 +1,9 @@
 //! Copies, backups and restores that are killed in the middle: nothing half is shown, and what was done is used.
 
 use crate::backups::restore;
-use crate::support::{append, as_other_process, assert_same, copy, engine, everything, memory, other_process, readings, rows, sqlite};
+use crate::support::{
+    append, as_other_process, assert_same, copy, engine, everything, memory, other_process, readings, rows, sqlite,
+};
 use atsdb_archive::{Archive, Which};
 use atsdb_engine::{CopyOptions, Engine, Watcher};
 use std::path::Path;

@@ -90,7 +90,13 @@ fn a_dictionary_that_somebody_else_wrote_to_is_not_mixed_up() {
     target.store().map_values(there.id, ColumnId(1), 1 << 20, &[b"stray"]).unwrap();
     copy(&source, &target).unwrap();
     append(&source, &table, &rows(30, 40));
-    refused(&source, &target, &CopyOptions::default(), ErrorKind::Exists, "dictionary of column sensor has other strings");
+    refused(
+        &source,
+        &target,
+        &CopyOptions::default(),
+        ErrorKind::Exists,
+        "dictionary of column sensor has other strings",
+    );
     copy_with(&source, &target, &overwrite()).unwrap();
     assert_same(&source, &target);
 }

@@ -87,16 +87,15 @@ pub(crate) fn rows(day: i64, count: usize) -> RecordBatch {
     let times = Int64Array::from_iter_values((0..count as i64).map(|row| day * DAY + row % DAY));
     let times = arrow::compute::cast(&times, &atsdb_codec::logical_type(&readings("t").columns[0])).unwrap();
     let sensors: StringArray = (0..count).map(|_| Some(format!("sensor {}", pick(20) + day as u64))).collect();
-    let values: Float64Array = (0..count)
-        .map(|row| if row % 11 == 0 { None } else { Some(f64::from_bits(pick(u64::MAX) & !(0x7ff << 52) | (1023 << 52))) })
-        .collect();
+    let values: Float64Array =
+        (0..count)
+            .map(|row| {
+                if row % 11 == 0 { None } else { Some(f64::from_bits(pick(u64::MAX) & !(0x7ff << 52) | (1023 << 52))) }
+            })
+            .collect();
     let notes: StringArray = (0..count).map(|row| (row % 3 > 0).then(|| format!("note \0 {row}"))).collect();
-    let columns: Vec<(&str, ArrayRef)> = vec![
-        ("time", times),
-        ("sensor", Arc::new(sensors)),
-        ("value", Arc::new(values)),
-        ("note", Arc::new(notes)),
-    ];
+    let columns: Vec<(&str, ArrayRef)> =
+        vec![("time", times), ("sensor", Arc::new(sensors)), ("value", Arc::new(values)), ("note", Arc::new(notes))];
     RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true))).unwrap()
 }
 

@@ -51,12 +51,14 @@ fn is_store(target: &str) -> bool {
         return false;
     }
     let has_scheme = target.split_once(':').is_some_and(|(scheme, _)| {
-        ["sqlite", "memory", "mysql", "mariadb", "postgres", "postgresql"].contains(&scheme.to_ascii_lowercase().as_str())
+        ["sqlite", "memory", "mysql", "mariadb", "postgres", "postgresql"]
+            .contains(&scheme.to_ascii_lowercase().as_str())
     });
     let is_split = target.contains("?split=") || target.contains("?shards=");
     let path = Path::new(target);
     let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
-    let is_database = ending.is_some_and(|ending| ["db", "sqlite", "sqlite3", "atsdb"].iter().any(|known| ending == *known));
+    let is_database =
+        ending.is_some_and(|ending| ["db", "sqlite", "sqlite3", "atsdb"].iter().any(|known| ending == *known));
     has_scheme || is_split || is_database || path.join("atsdb.db").exists() || path.is_file()
 }
 

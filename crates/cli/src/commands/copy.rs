@@ -1,10 +1,10 @@
 //! `atsdb copy`: a store to another one.
 
 use crate::args::{CopyArgs, TargetArgs};
+use crate::interrupt;
 use crate::progress::Progress;
 use crate::quantity::{show_bytes, show_count, show_many, show_rows};
 use crate::settings::{self, Access};
-use crate::interrupt;
 use atsdb::{BackupOptions, CopyOptions, CopyReport, Database, OpenOptions, Selection, Which};
 use atsdb_core::Result;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,7 +54,12 @@ pub(crate) fn watched<T>(run: impl FnOnce(CopyOptions) -> Result<T>, into: &Targ
 pub(crate) fn save(database: &Database, url: &str) -> Result<String> {
     if atsdb::is_archive(url) {
         let report = database.backup(url, &BackupOptions::default())?;
-        return Ok(format!("backup {}: {} in {}", report.id, show_rows(report.rows), show_many(report.tables, "table")));
+        return Ok(format!(
+            "backup {}: {} in {}",
+            report.id,
+            show_rows(report.rows),
+            show_many(report.tables, "table")
+        ));
     }
     database.copy_to(url, &CopyOptions::default()).map(|report| in_words(&report))
 }

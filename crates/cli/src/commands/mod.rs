@@ -1,8 +1,8 @@
 //! The verbs: one file each, with what it does after its arguments are read.
 
 mod backup;
-pub(crate) mod copy;
 mod completions;
+pub(crate) mod copy;
 mod demo;
 mod export;
 mod import;

@@ -21,8 +21,8 @@ SQL ends with ; and may go over several lines. Ctrl-C stops a statement, or drop
 ";
 
 const NAMES: [&str; 13] = [
-    ".help", ".tables", ".schema", ".stats", ".mode", ".timing", ".read", ".save", ".backup", ".load", ".restore", ".quit",
-    ".exit",
+    ".help", ".tables", ".schema", ".stats", ".mode", ".timing", ".read", ".save", ".backup", ".load", ".restore",
+    ".quit", ".exit",
 ];
 
 /// One of them, with what it was given.
@@ -61,7 +61,9 @@ pub(super) fn parse(line: &str) -> Result<DotCommand> {
         (".timing" | ".timer", _) => return Err(needs("on or off")),
         (".read", "") => return Err(needs("a file")),
         (".save" | ".backup" | ".load" | ".restore", "") => {
-            return Err(needs("a URL").with_hint("a path, postgresql://..., mariadb://..., a directory or s3://BUCKET/PREFIX"));
+            return Err(
+                needs("a URL").with_hint("a path, postgresql://..., mariadb://..., a directory or s3://BUCKET/PREFIX")
+            );
         }
         (".save" | ".backup", url) => DotCommand::Save(url.to_owned()),
         (".load" | ".restore", url) => DotCommand::Load(url.to_owned()),
@@ -99,6 +101,11 @@ mod tests {
     #[test]
     fn a_misspelt_command_gets_the_nearest() {
         assert_eq!(parse(".tabels").unwrap_err().hint(), Some("did you mean .tables?"));
-        assert!(parse(".quit now").is_err() && parse(".read").is_err() && parse(".save").is_err() && parse(".timing").is_err());
+        assert!(
+            parse(".quit now").is_err()
+                && parse(".read").is_err()
+                && parse(".save").is_err()
+                && parse(".timing").is_err()
+        );
     }
 }

@@ -10,8 +10,8 @@ use super::stage::{Filled, Staged};
 use crate::change_log::log_definition;
 use crate::environment::Environment;
 use atsdb_core::{
-    Change, ChunkId, Error, ErrorKind, Guard, Origin, Redefinition, Result, Snapshot, Store, Table, TableDefinition,
-    TableId, TimeRange,
+    Change, ChunkId, Error, ErrorKind, Guard, Origin, Redefinition, Result, Store, Table, TableDefinition, TableId,
+    TimeRange,
 };
 use std::collections::BTreeMap;
 
@@ -20,11 +20,10 @@ pub(super) fn commit(
     plan: &Plan,
     mut staged: Staged<'_>,
     filled: Vec<Filled>,
-    before: &dyn Snapshot,
     environment: &dyn Environment,
     report: &mut CopyReport,
 ) -> Result<()> {
-    let newest = before.newest_chunk()?;
+    let newest = plan.newest;
     let numbers: BTreeMap<TableId, TableId> =
         cut.tables().iter().zip(&filled).map(|(table, filled)| (table.table.id, filled.id)).collect();
     let logs = Logs::make(cut, plan, &mut staged)?;
@@ -35,7 +34,8 @@ pub(super) fn commit(
         let mut to = table.table.definition.clone();
         to.change_log = logs.of(table.table.id);
         if let Some(rollup) = &mut to.rollup {
-            let missing = || Error::internal(format!("the source of rollup {} is not copied", table.table.definition.name));
+            let missing =
+                || Error::internal(format!("the source of rollup {} is not copied", table.table.definition.name));
             rollup.source = *numbers.get(&rollup.source).ok_or_else(missing)?;
             // What the commit brings has higher numbers: until that is settled, fresh chunks count as news.
             rollup.state.accounted = newest;

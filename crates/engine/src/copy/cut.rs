@@ -8,9 +8,7 @@ use crate::snapshot::ReadSnapshot;
 use arrow::compute::kernels::cast_utils::string_to_timestamp_nanos;
 use atsdb_codec::decode_descriptor;
 use atsdb_core::name::{same_name, unknown_name};
-use atsdb_core::{
-    ChunkEntry, ChunkUid, Error, Result, Snapshot, Table, TableDefinition, TableId, TimeRange, TimeUnit,
-};
+use atsdb_core::{ChunkEntry, ChunkUid, Error, Result, Snapshot, Table, TableDefinition, TableId, TimeRange, TimeUnit};
 use atsdb_resident::TableState;
 use std::fmt;
 use std::ops::Range;

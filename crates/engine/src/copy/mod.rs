@@ -99,10 +99,10 @@ impl Engine {
 
     /// Makes the store hold what a cut does. What the process keeps of tables that went is forgotten.
     pub fn copy_from(&self, cut: &Cut, options: &CopyOptions) -> Result<CopyReport> {
-        let before = self.snapshot()?;
+        let before = self.tables()?;
         let report = copy_cut(cut, self.store(), self.shared.environment.as_ref(), options)?;
-        let after = self.snapshot()?;
-        for table in before.tables().iter().filter(|old| after.tables().iter().all(|new| new.id != old.id)) {
+        let after = self.tables()?;
+        for table in before.iter().filter(|old| after.iter().all(|new| new.id != old.id)) {
             self.shared.residents.forget(table.id);
             self.shared.dictionaries.forget(table.id);
         }
@@ -124,10 +124,13 @@ pub fn copy_cut(
     let plan = plan::Plan::make(cut, before.as_ref(), target.as_ref(), options)?;
     let mut report = CopyReport { tables: cut.tables().len() as u64, ..CopyReport::default() };
     let mut staged = stage::Staged::find(cut, &plan, target.as_ref(), environment)?;
-    let chunks = staged.fill(cut, &plan, before.as_ref(), &lease, options, &mut report)?;
+    let (mut chunks, missing) = staged.compare_all(cut, &plan, before.as_ref(), &mut report)?;
+    // Held while much is written, it would keep the target from giving up what it wrote.
+    drop(before);
+    staged.transfer(cut, &missing, &mut chunks, &lease, options, &mut report)?;
     staged.check(&chunks, options.verify)?;
     lease.require()?;
-    commit::commit(cut, &plan, staged, chunks, before.as_ref(), environment, &mut report)?;
+    commit::commit(cut, &plan, staged, chunks, environment, &mut report)?;
     drop(lease);
     Ok(report)
 }

@@ -4,13 +4,15 @@ use super::CopyOptions;
 use super::cut::{Cut, CutTable};
 use super::origin::is_unchanged_copy;
 use atsdb_core::name::same_name;
-use atsdb_core::{Column, Error, ErrorKind, Result, Snapshot, Store, Table, TableId};
+use atsdb_core::{ChunkId, Column, Error, ErrorKind, Result, Snapshot, Store, Table, TableId};
 
 /// What becomes of them, for each table of the cut and in its order.
 pub(super) struct Plan {
     pub(super) fates: Vec<Fate>,
     /// Tables of the target that go, change logs among them.
     pub(super) drop: Vec<Table>,
+    /// No chunk that the target has is above it.
+    pub(super) newest: ChunkId,
 }
 
 /// What becomes of a table of the cut.
@@ -32,12 +34,7 @@ pub(super) fn refuse_itself(cut: &Cut, target: &dyn Store) -> Result<()> {
 }
 
 impl Plan {
-    pub(super) fn make(
-        cut: &Cut,
-        before: &dyn Snapshot,
-        target: &dyn Store,
-        options: &CopyOptions,
-    ) -> Result<Self> {
+    pub(super) fn make(cut: &Cut, before: &dyn Snapshot, target: &dyn Store, options: &CopyOptions) -> Result<Self> {
         let (logs, tables): (Vec<Table>, Vec<Table>) =
             before.tables()?.into_iter().partition(|table| table.definition.logs.is_some());
         let mut planning = Planning { cut, before, place: target.url(), options, tables: &tables, drop: Vec::new() };
@@ -50,7 +47,7 @@ impl Plan {
         let of_dropped = |log: &&Table| drop.iter().any(|table| table.definition.change_log == Some(log.id));
         let logs: Vec<Table> = logs.iter().filter(of_dropped).cloned().collect();
         drop.extend(logs);
-        Ok(Self { fates, drop })
+        Ok(Self { fates, drop, newest: before.newest_chunk()? })
     }
 }
 
@@ -78,8 +75,9 @@ impl Planning<'_> {
             }
             if there.definition.origin.as_ref().is_none_or(|origin| origin.range() != table.range) {
                 let message = format!("table {name} of {} is a copy of other times", self.place);
-                return Err(Error::new(ErrorKind::Exists, message)
-                    .with_hint("give the same --from and --to; or --overwrite, which leaves only the times that you give"));
+                return Err(Error::new(ErrorKind::Exists, message).with_hint(
+                    "give the same --from and --to; or --overwrite, which leaves only the times that you give",
+                ));
             }
         }
         match self.strange_dictionary(table, there)? {
@@ -90,7 +88,8 @@ impl Planning<'_> {
             }
             Some(column) => {
                 let place = format!("table {name} of {}", self.place);
-                let message = format!("{place}: the dictionary of column {} has other strings than the source", column.name);
+                let message =
+                    format!("{place}: the dictionary of column {} has other strings than the source", column.name);
                 Err(Error::new(ErrorKind::Exists, message)
                     .with_hint("somebody else wrote there; --overwrite copies the table anew"))
             }
@@ -121,14 +120,14 @@ impl Planning<'_> {
             let Some(number) = self.copied_from(table).filter(|number| !self.cut.source_tables.contains(number)) else {
                 continue;
             };
-            let takes_its_name =
-                |other: &CutTable| same_name(&other.table.definition.name, &table.definition.name);
+            let takes_its_name = |other: &CutTable| same_name(&other.table.definition.name, &table.definition.name);
             if !self.cut.is_whole && !self.cut.tables().iter().any(takes_its_name) {
                 continue;
             }
             if !self.options.overwrite && !is_unchanged_copy(self.before, table)? {
                 let (name, place) = (&table.definition.name, self.place);
-                let message = format!("table {name} of {place} was changed since it was copied; the source has it no more");
+                let message =
+                    format!("table {name} of {place} was changed since it was copied; the source has it no more");
                 return Err(Error::new(ErrorKind::Exists, message)
                     .with_hint(format!("--overwrite drops it; or rename it there ({number})", number = number.0)));
             }
@@ -141,13 +140,18 @@ impl Planning<'_> {
     fn clear_names(&mut self, fates: &[Fate]) -> Result<()> {
         for table in self.cut.tables() {
             let name = &table.table.definition.name;
-            let Some(there) = self.tables.iter().find(|other| same_name(&other.definition.name, name)) else { continue };
+            let Some(there) = self.tables.iter().find(|other| same_name(&other.definition.name, name)) else {
+                continue;
+            };
             let is_updated = fates.iter().any(|fate| matches!(fate, Fate::Update(updated) if updated.id == there.id));
             if is_updated || self.goes(there) {
                 continue;
             }
             if !self.options.overwrite {
-                let message = format!("{} has a table {} already, which is no copy of this one", self.place, there.definition.name);
+                let message = format!(
+                    "{} has a table {} already, which is no copy of this one",
+                    self.place, there.definition.name
+                );
                 return Err(Error::new(ErrorKind::Exists, message).with_hint("--overwrite replaces it"));
             }
             self.drop.push(there.clone());
@@ -184,14 +188,16 @@ impl Planning<'_> {
     fn refuse_foreign_rollups(&self, fates: &[Fate]) -> Result<()> {
         for rollup in self.tables {
             let Some(source) = rollup.definition.rollup.as_ref().map(|rollup| rollup.source) else { continue };
-            let is_updated = |id: TableId| {
-                fates.iter().any(|fate| matches!(fate, Fate::Update(updated) if updated.id == id))
-            };
+            let is_updated =
+                |id: TableId| fates.iter().any(|fate| matches!(fate, Fate::Update(updated) if updated.id == id));
             let source_changes = is_updated(source) || self.drop.iter().any(|gone| gone.id == source);
             if source_changes && !is_updated(rollup.id) && !self.goes(rollup) {
                 let (name, place) = (&rollup.definition.name, self.place);
-                return Err(Error::new(ErrorKind::Exists, format!("rollup {name} of {place} summarises a table that is copied"))
-                    .with_hint(format!("DROP ROLLUP {name} there first")));
+                return Err(Error::new(
+                    ErrorKind::Exists,
+                    format!("rollup {name} of {place} summarises a table that is copied"),
+                )
+                .with_hint(format!("DROP ROLLUP {name} there first")));
             }
         }
         Ok(())

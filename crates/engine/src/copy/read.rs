@@ -8,9 +8,7 @@ use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::{filter, max, min};
 use arrow::datatypes::{Field, Schema};
 use atsdb_codec::{Effort, check_page, decode_descriptor, decode_page, encode_membership, encode_page, logical_type};
-use atsdb_core::{
-    ChunkDescriptor, ChunkEntry, ColumnId, Error, NewChunk, Result, TableDefinition, TableId,
-};
+use atsdb_core::{ChunkDescriptor, ChunkEntry, ColumnId, Error, NewChunk, Result, TableDefinition, TableId};
 use atsdb_resident::TableState;
 use std::ops::Range;
 use std::sync::Arc;
@@ -136,4 +134,3 @@ pub(crate) fn check_pages(descriptor: &ChunkDescriptor, pages: &[Vec<u8>]) -> Re
     }
     Ok(())
 }
-

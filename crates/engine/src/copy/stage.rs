@@ -59,12 +59,7 @@ struct There {
 
 impl<'a> Staged<'a> {
     /// The stage that an interrupted copy of the same source left, or one that is not opened yet.
-    pub(super) fn find(
-        cut: &Cut,
-        plan: &Plan,
-        store: &'a dyn Store,
-        environment: &'a dyn Environment,
-    ) -> Result<Self> {
+    pub(super) fn find(cut: &Cut, plan: &Plan, store: &'a dyn Store, environment: &'a dyn Environment) -> Result<Self> {
         let mut staged = Self { store, environment, stage: None, tables: BTreeMap::new() };
         for stage in store.stages()? {
             let Some(tables) = staged.left_behind(cut, plan, stage)? else { continue };
@@ -142,16 +137,15 @@ impl<'a> Staged<'a> {
         }
     }
 
-    /// Writes everything that the target lacks.
-    pub(super) fn fill(
+    /// Makes the tables that the target lacks and brings its dictionaries up to date; then says what it will have, and
+    /// which pieces are missing, each with the place of its table.
+    pub(super) fn compare_all<'c>(
         &mut self,
-        cut: &Cut,
+        cut: &'c Cut,
         plan: &Plan,
         before: &dyn Snapshot,
-        lease: &Lease,
-        options: &CopyOptions,
         report: &mut CopyReport,
-    ) -> Result<Vec<Filled>> {
+    ) -> Result<(Vec<Filled>, Vec<(usize, &'c Piece)>)> {
         let (mut all, mut missing) = (Vec::new(), Vec::new());
         for (number, (table, fate)) in cut.tables().iter().zip(&plan.fates).enumerate() {
             let id = match fate {
@@ -163,11 +157,7 @@ impl<'a> Staged<'a> {
             missing.extend(pieces.into_iter().map(|piece| (number, piece)));
             all.push(filled);
         }
-        if !missing.is_empty() {
-            self.open()?;
-            self.transfer(cut, &missing, &mut all, lease, options, report)?;
-        }
-        Ok(all)
+        Ok((all, missing))
     }
 
     fn create(&mut self, cut: &Cut, table: &CutTable) -> Result<TableId> {
@@ -196,7 +186,8 @@ impl<'a> Staged<'a> {
                 let given = self.store.map_values(id, column.id, capacity, &values)?;
                 if !given.iter().map(|index| *index as usize).eq(first..first + part.len()) {
                     let place = format!("table {}, column {}", table.table.definition.name, column.name);
-                    let message = format!("{place}: somebody else added strings to the dictionary of {}", self.store.url());
+                    let message =
+                        format!("{place}: somebody else added strings to the dictionary of {}", self.store.url());
                     return Err(Error::new(ErrorKind::Conflict, message)
                         .with_hint("copy again when nobody writes there, with --overwrite"));
                 }
@@ -317,9 +308,9 @@ impl<'a> Staged<'a> {
         }))
     }
 
-    /// Reads in one thread and writes in this one.
-    fn transfer(
-        &self,
+    /// Writes what is missing: reads in one thread and writes in this one.
+    pub(super) fn transfer(
+        &mut self,
         cut: &Cut,
         missing: &[(usize, &Piece)],
         all: &mut [Filled],
@@ -327,15 +318,19 @@ impl<'a> Staged<'a> {
         options: &CopyOptions,
         report: &mut CopyReport,
     ) -> Result<()> {
+        if missing.is_empty() {
+            return Ok(());
+        }
+        self.open()?;
         let owners: Vec<TableId> = all.iter().map(|filled| filled.id).collect();
         let bytes_total = missing.iter().map(|(_, piece)| piece.byte_count()).sum();
         let mut progress = CopyProgress { bytes_total, ..CopyProgress::default() };
         std::thread::scope(|scope| {
             let (sender, receiver) = sync_channel(1);
             let reader = std::thread::Builder::new().name("atsdb-copy".into());
-            reader
-                .spawn_scoped(scope, || read_groups(cut, missing, &owners, sender))
-                .map_err(|error| Error::new(ErrorKind::Unavailable, "the operating system gave no thread").with_source(error))?;
+            reader.spawn_scoped(scope, || read_groups(cut, missing, &owners, sender)).map_err(|error| {
+                Error::new(ErrorKind::Unavailable, "the operating system gave no thread").with_source(error)
+            })?;
             self.write_groups(receiver, all, lease, options, &mut progress, report)
         })
     }
