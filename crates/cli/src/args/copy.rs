@@ -13,9 +13,9 @@ pub(crate) struct TargetArgs {
     /// Leave other tables of the target as they are, instead of refusing a target that has some
     #[arg(long)]
     pub(crate) allow_non_empty: bool,
-    /// Read back everything that was written before it becomes visible
+    /// Do not read back what was written before it becomes visible; saves time where the target is far away
     #[arg(long)]
-    pub(crate) verify: bool,
+    pub(crate) no_verify: bool,
 }
 
 /// `atsdb copy`.

@@ -37,7 +37,7 @@ pub(crate) fn watched<T>(run: impl FnOnce(CopyOptions) -> Result<T>, into: &Targ
         selection: Selection::default(),
         overwrite: into.overwrite,
         allow_non_empty: into.allow_non_empty,
-        verify: into.verify,
+        verify: !into.no_verify,
         watcher: Some(Arc::new(move |now| {
             interrupt::check()?;
             let progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
