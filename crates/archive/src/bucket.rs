@@ -106,6 +106,9 @@ impl Bucket {
         let hint = match kind {
             ErrorKind::NotFound => "does the bucket exist?",
             ErrorKind::ReadOnly => "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and what they may do",
+            _ if std::env::var_os("AWS_ACCESS_KEY_ID").is_none() => {
+                "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set, and this machine has no role that gives them"
+            }
             _ => "check AWS_ENDPOINT_URL, AWS_REGION and the network; what was written is used by the next backup",
         };
         Error::new(kind, format!("cannot {what} of {}: {error}", self.place)).with_hint(hint)

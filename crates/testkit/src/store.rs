@@ -113,6 +113,7 @@ pub fn cases() -> Vec<Case> {
             a_new_definition_leaves_everything_else,
             a_definition_that_changed_meanwhile_is_a_conflict,
             a_table_is_redefined_step_by_step_in_one_change,
+            a_later_change_of_a_commit_finds_the_tables_of_an_earlier_one,
             a_name_that_another_table_has_is_not_given,
             names_are_exchanged_in_one_change,
             a_staged_table_stands_in_no_names_way,

@@ -1,9 +1,11 @@
 //! Copying from any kind of store to any other.
 
-use crate::support::{append, assert_same, copy, descriptors, fill, hashes, memory, on_server, split, sqlite};
+use crate::support::{
+    append, assert_same, copy, copy_with, descriptors, fill, hashes, memory, on_server, split, sqlite,
+};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-use atsdb_core::{ColumnType, InMemory, TableDefinition};
-use atsdb_engine::Engine;
+use atsdb_core::{ColumnType, ErrorKind, InMemory, TableDefinition};
+use atsdb_engine::{CopyOptions, Engine};
 use atsdb_testkit::server::Kind;
 use std::sync::Arc;
 
@@ -102,4 +104,11 @@ fn rows_of_a_table_in_memory_are_chunks_of_it_in_the_copy() {
     let third = memory();
     assert_eq!(copy(&sqlite(&path), &third).unwrap().rows, 200_007);
     assert_eq!(hashes(&third), hashes(&source));
+    // Rows that a process holds are not exchanged under it.
+    append(&source, &table, &rows(-9..-7));
+    let error = copy(&source, &target).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Exists, "{error}");
+    let overwrite = CopyOptions { overwrite: true, ..CopyOptions::default() };
+    copy_with(&source, &target, &overwrite).unwrap();
+    assert_eq!(hashes(&target), hashes(&source));
 }

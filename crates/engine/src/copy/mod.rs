@@ -21,7 +21,7 @@ mod stage;
 
 use crate::engine::Engine;
 use crate::environment::Environment;
-use atsdb_core::{Result, Store};
+use atsdb_core::{Error, ErrorKind, Result, Store, Table};
 use cut::{Cut, Selection};
 use std::fmt;
 use std::sync::Arc;
@@ -92,23 +92,43 @@ impl Engine {
         Cut::of(&self.snapshot()?, selection)
     }
 
-    /// Copies the store to another one. Writers of this one go on; what they commit meanwhile is left out.
-    pub fn copy_to(&self, target: &Arc<dyn Store>, options: &CopyOptions) -> Result<CopyReport> {
-        copy_cut(&self.cut(&options.selection)?, target, self.shared.environment.as_ref(), options)
-    }
-
     /// Makes the store hold what a cut does. What the process keeps of tables that went is forgotten.
     pub fn copy_from(&self, cut: &Cut, options: &CopyOptions) -> Result<CopyReport> {
         let before = self.tables()?;
+        self.refuse_used_tables(cut, &before, options)?;
         let report = copy_cut(cut, self.store(), self.shared.environment.as_ref(), options)?;
         let after = self.tables()?;
         for table in before.iter().filter(|old| after.iter().all(|new| new.id != old.id)) {
             self.shared.residents.forget(table.id);
             self.shared.dictionaries.forget(table.id);
         }
+        // At their next use their rows are those that came.
+        let copied = after.iter().filter(|table| table.definition.is_in_memory() && is_copy(cut, table));
+        copied.for_each(|table| self.shared.residents.forget(table.id));
         self.give_back();
         Ok(report)
     }
+
+    /// Rows of a table in memory that the process uses are not all in its chunks, so that no fingerprint tells of them.
+    fn refuse_used_tables(&self, cut: &Cut, tables: &[Table], options: &CopyOptions) -> Result<()> {
+        let used = self.shared.residents.snapshot();
+        let is_used = |table: &&Table| is_copy(cut, table) && used.get(table.id).is_some();
+        match tables.iter().find(is_used).filter(|_| !options.overwrite) {
+            None => Ok(()),
+            Some(table) => {
+                let name = &table.definition.name;
+                Err(Error::new(
+                    ErrorKind::Exists,
+                    format!("table {name} is in use, with rows in this process's memory"),
+                )
+                .with_hint("--overwrite takes them away; or copy when it is not in use"))
+            }
+        }
+    }
+}
+
+fn is_copy(cut: &Cut, table: &Table) -> bool {
+    table.definition.origin.as_ref().is_some_and(|origin| origin.store == cut.source_name())
 }
 
 /// Copies a cut into a store.

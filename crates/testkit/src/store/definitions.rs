@@ -126,6 +126,17 @@ pub(super) fn a_definition_that_cannot_be_is_not_given(store: &dyn Store) {
     assert_eq!(tables(store)[0].definition, series_table("t"));
 }
 
+pub(super) fn a_later_change_of_a_commit_finds_the_tables_of_an_earlier_one(store: &dyn Store) {
+    let stage = store.open_stage(NOW_MS).unwrap();
+    let table = store.create_table(&series_table("staged"), Some(stage)).unwrap().id;
+    store.stage(stage, vec![Plan::new(1).chunk(table)], NOW_MS).unwrap();
+    let later = redefining(vec![renaming(table, "staged", "shown")]);
+    let outcomes = store.commit(vec![publishing(stage), later], NOW_MS).unwrap();
+    assert!(outcomes.into_iter().all(|outcome| outcome.unwrap() == Outcome::Committed));
+    assert_eq!(table_names(store), ["shown"]);
+    assert_holds(store, table, &[Plan::new(1).chunk(table)]);
+}
+
 pub(super) fn only_visible_tables_are_redefined_or_dropped(store: &dyn Store) {
     let gone = create(store, "gone");
     store.drop_table(gone).unwrap();
