@@ -8,6 +8,7 @@
 pub mod chunk;
 pub mod column_type;
 pub mod error;
+mod index;
 pub mod limits;
 pub mod name;
 pub mod retention;
