@@ -153,7 +153,8 @@ fn a_table_in_memory_is_created_by_flags() {
     assert_eq!(case.query("a.db", "SELECT count(temp) FROM w WHERE place = 'x' AND time = '2024-03-01'"), "1");
     case.run(&["import", "a.db", "v", "w.csv", "--engine", "memory", "--map", "place"]).failed(1, &["mapped columns"]);
     case.run(&["import", "a.db", "v", "w.csv", "--index", "plaice"]).failed(2, &["did you mean place?"]);
-    let run = case.run(&["import", "a.db", "codes", "codes.txt", "--index", "column1", "--engine", "memory"]);
+    let run =
+        case.run(&["import", "a.db", "codes", "codes.txt", "--no-header", "--index", "column1", "--engine", "memory"]);
     assert!(run.code == 0 && run.stderr.is_empty(), "{}", run.stderr);
 }
 

@@ -55,7 +55,10 @@ fn scripts_about_changes_answer_the_same_with_tables_in_memory() {
     for path in scripts().iter().filter(|path| ALSO_IN_MEMORY.iter().any(|name| path.ends_with(name))) {
         let text = in_memory(&fs::read_to_string(path).unwrap());
         let tables = text.lines().filter(|line| line.starts_with("CREATE TABLE ") && !line.contains(" AS "));
-        assert!(tables.clone().count() > 0 && tables.clone().all(|line| line.ends_with("engine = 'memory')")), "{path:?}");
+        assert!(
+            tables.clone().count() > 0 && tables.clone().all(|line| line.ends_with("engine = 'memory')")),
+            "{path:?}"
+        );
         for store in STORES {
             let (session, _directory) = session(store);
             failures.extend(run_text(path, &text, &session, (store, State::Fresh)));
