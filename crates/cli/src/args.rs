@@ -7,7 +7,7 @@ mod lab;
 mod store;
 
 pub(crate) use demo::DemoArgs;
-pub(crate) use import::{DateOrderArg, ImportArgs, ImportFormat};
+pub(crate) use import::{DateOrderArg, ImportArgs, ImportEngine, ImportFormat};
 pub(crate) use lab::{
     LabAdviseArgs, LabArgs, LabCommand, LabFormat, LabHowArgs, LabReportArgs, LabRunArgs, LabServerArgs,
 };

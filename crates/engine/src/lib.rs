@@ -59,7 +59,7 @@ pub use caches::CacheFigures;
 pub use engine::{Engine, EngineOptions};
 pub use environment::{Environment, SystemEnvironment};
 pub use holds::Hold;
-pub use keys::{Holders, KeyIndex, KeyValue};
+pub use keys::{HeldRows, Holders, KeyIndex, KeyValue};
 pub use latest::Latest;
 pub use maintenance::Chore;
 pub use predicate::{Comparison, Predicate};

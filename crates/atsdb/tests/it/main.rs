@@ -8,6 +8,7 @@ mod derive;
 mod full_disk;
 mod golden;
 mod page_cache;
+mod memory_tables;
 mod processes;
 mod rollups;
 mod support;

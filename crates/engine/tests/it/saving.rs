@@ -249,3 +249,24 @@ fn rows_of_another_store_can_be_saved_in_one() {
     batch.commit().unwrap();
     assert_eq!(ids(&into, &target).len(), 140_000);
 }
+
+#[test]
+fn who_has_the_keys_of_new_rows_is_found_in_every_part() {
+    let engine = engine(Arc::new(MemoryStore::new([7; 16])), SystemEnvironment);
+    let table = engine.create_table(&things()).unwrap();
+    append(&engine, &table, 0..1_000);
+    append(&engine, &table, 2_000..2_010);
+    let mut batch = engine.batch(None);
+    let new = Int32Array::from(vec![2_005, 5, 7_777, 5]);
+    let names: StringArray = vec![Some("x"); 4].into();
+    let new = RecordBatch::try_from_iter([("id", Arc::new(new) as ArrayRef), ("name", Arc::new(names))]).unwrap();
+    let new = batch.complete(&table, &new).unwrap();
+    let holders = batch.holders(&table, 0, &new).unwrap();
+    assert_eq!(holders.group_of_row, [Some(0), Some(1), Some(2), Some(1)]);
+    let id = |place: &Option<(u32, u32)>| {
+        let rows = place.map(|(part, row)| holders.rows.read(part, vec![row]).unwrap())?;
+        Some(rows.column(0).as_primitive::<Int32Type>().value(0))
+    };
+    assert_eq!(holders.places.iter().map(id).collect::<Vec<_>>(), [Some(2_005), Some(5), None]);
+    assert_eq!(batch.would_stay(&table, &new).unwrap(), [false, false, true, false]);
+}
