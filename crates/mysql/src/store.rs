@@ -7,8 +7,8 @@ use crate::tls::{Mode, Tls};
 use crate::{schema, settings};
 use atsdb_core::{Error, Result};
 use atsdb_sqlstore::{Attempt, Failure, Secret, Server, ServerOptions, ServerStore, ServerUrl};
-use mysql::OptsBuilder;
 use mysql::consts::CapabilityFlags;
+use mysql::{Conn, OptsBuilder};
 use std::time::Duration;
 
 /// What may follow the question mark of a URL.
@@ -68,6 +68,17 @@ fn prepare(server: &MysqlServer, options: &ServerOptions) -> Attempt<([u8; 16], 
         }
     };
     Ok((uid, found))
+}
+
+/// Connects a program to the server of a store's URL by itself, as the store does: with the URL's login, options and
+/// encryption. It is connected to `database`, or to none, whatever the URL names, and waits for answers without end.
+///
+/// Errors: `Usage` (the URL); within, what the client says of the server.
+pub fn connect(url: &str, database: Option<&str>) -> Result<mysql::Result<Conn>> {
+    let url = ServerUrl::parse(url, &OPTIONS)?;
+    let tls = Tls::of(&url)?;
+    let options = client_options(&url, None, &ServerOptions::default());
+    Ok(tls.connect(&options.db_name(database).read_timeout(None).write_timeout(None)))
 }
 
 fn client_options(url: &ServerUrl, password: Option<&Secret>, options: &ServerOptions) -> OptsBuilder {

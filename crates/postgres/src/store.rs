@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// What may follow the question mark of a URL.
 const OPTIONS: [&str; 3] = ["sslmode", "sslrootcert", "host"];
@@ -70,6 +71,16 @@ fn prepare(server: &PostgresServer, options: &ServerOptions) -> Attempt<([u8; 16
         }
     };
     Ok((uid, settings))
+}
+
+/// How a program reaches the server of a store's URL by itself, as the store does: with the URL's login and options, and
+/// with what encrypts where the URL asks for that.
+///
+/// Errors: `Usage` (the URL, its certificates).
+pub fn client_config(url: &str) -> Result<(Config, Option<MakeRustlsConnect>)> {
+    let url = ServerUrl::parse(url, &OPTIONS)?;
+    let tls = Tls::of(&url)?;
+    Ok((config(&url, None, &tls), tls.connector()))
 }
 
 fn config(url: &ServerUrl, password: Option<&Secret>, tls: &Tls) -> Config {

@@ -95,7 +95,7 @@ fn two_runs_are_compared_beyond_their_noise() {
 
 #[test]
 fn a_report_of_the_first_format_is_read() {
-    let text = include_str!("../../../../docs/lab/series.json");
+    let text = include_str!("../compat/report-1.json");
     let report: Report = serde_json::from_str(text).expect("an earlier shape");
     assert!(report.to_html(None).contains("series") && report.format <= atsdb_lab::REPORT_FORMAT);
 }
