@@ -14,6 +14,7 @@ mod pinger;
 mod run;
 mod series;
 mod servers;
+mod tiers;
 
 /// A folder that vanishes by itself, and that the users that servers run as can pass through.
 struct Folder(tempfile::TempDir);
