@@ -44,10 +44,9 @@ pub(crate) fn read(
     take: &mut dyn FnMut(&RecordBatch) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut rows = Rows { take, failure: None };
+    let options = Options { begin_once: true, ..Options::default() };
     let inputs = vec![Input::Path(input.file.clone())];
-    // Into a table that is there: what a second look could find otherwise would hand all rows on once more.
-    let table = Some(&input.table);
-    let read = atsdb_import::import(&input.table.name, inputs, &Options::default(), table, &mut rows, &|_| ());
+    let read = atsdb_import::import(&input.table.name, inputs, &options, None, &mut rows, &|_| ());
     match rows.failure {
         Some(failure) => Err(failure),
         None => read.map(drop).map_err(Failure::from),

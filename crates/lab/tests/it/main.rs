@@ -9,6 +9,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+mod advise;
 mod pages;
 mod pinger;
 mod run;
