@@ -12,6 +12,7 @@ pub mod error;
 mod index;
 pub mod limits;
 pub mod name;
+pub mod origin;
 pub mod retention;
 pub mod rollup;
 pub mod schema;
@@ -23,6 +24,7 @@ pub mod value;
 pub use chunk::{Bound, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, ColumnStatistics, NewChunk, PageDescriptor};
 pub use column_type::{ColumnType, MapWidth};
 pub use error::{Error, ErrorKind, Result};
+pub use origin::Origin;
 pub use retention::Retention;
 pub use rollup::{Rollup, RollupState};
 pub use schema::{
