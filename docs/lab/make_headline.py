@@ -1,24 +1,24 @@
-"""Writes the tables of README.md and docs/figures.md from the results of a run of the lab, so that nobody types them.
+"""Writes the tables of README.md and docs/figures.md from the results of docs/lab/run.sh, so that nobody types them.
 
-    python docs/lab/make_headline.py [docs/lab/results.json]
+    python docs/lab/make_headline.py
 
 What stands between the lines `<!-- lab:NAME -->` and `<!-- lab:end -->` of the two files is replaced; `headline` is the
-table of README.md, any other name is a workload's table. A figure is the median of the runs; of a contestant that has
+table of README.md, any other name is a workload's table. The table of `series` is of headline.json, which has more rows on
+fewer contestants, all others are of results.json. A figure is the median of the runs; of a contestant that has
 none there is a dash, and the page (docs/lab/report.html) says why.
 """
 import json
 import pathlib
 import re
-import sys
 
 root = pathlib.Path(__file__).resolve().parents[2]
-path = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else root / "docs/lab/results.json"
-report = json.loads(path.read_text())
-workloads = {workload["name"]: workload for workload in report["workloads"]}
+workloads = {}
+for name in ("results.json", "headline.json"):
+    path = root / "docs/lab" / name
+    report = json.loads(path.read_text()) if path.exists() else {"workloads": []}
+    workloads.update({workload["name"]: (workload, report) for workload in report["workloads"]})
 
 NAMES = {"sqlite": "SQLite", "mariadb:innodb": "MariaDB", "postgres": "PostgreSQL", "duckdb": "DuckDB", "atsdb": "atsdb"}
-present = {contestant["name"] for contestant in report["contestants"] if contestant.get("version")}
-shown = [name for name in NAMES if name in present]
 HEADLINE = [
     ("append_rows", "append row by row, 2 mapped strings"),
     ("append_batches", "append Arrow batches, 8 columns"),
@@ -50,13 +50,13 @@ def show(unit, value):
     return f"{value / (1 << 20):.1f} MiB"
 
 
-def medians(measure):
+def medians(measure, shown):
     of = {result["contestant"]: result for result in measure["results"]}
     return {name: of[name]["spread"]["median"] for name in shown if of.get(name, {}).get("spread")}
 
 
-def row(title, measure):
-    figures, unit = medians(measure), measure["unit"]
+def row(title, measure, shown):
+    figures, unit = medians(measure, shown), measure["unit"]
     cells = [show(unit, figures[name]) if name in figures else "-" for name in shown]
     others = [value for name, value in figures.items() if name != "atsdb"]
     factor = ""
@@ -68,38 +68,45 @@ def row(title, measure):
     return "| " + " | ".join([title, *cells, factor]) + " |"
 
 
-def table(rows):
+def present(report):
+    there = {contestant["name"] for contestant in report["contestants"] if contestant.get("version")}
+    return [name for name in NAMES if name in there]
+
+
+def table(rows, shown):
     heads = [NAMES[name] for name in shown]
     return ["| | " + " | ".join([*heads, "atsdb / best other"]) + " |", "|" + "---|" * (len(heads) + 2), *rows]
 
 
-def how(workload):
+def how(workload, report):
     settings, machine = report["settings"], report["machine"]
     runs = "one run" if settings["repeat"] == 1 else f"median of {settings['repeat']} runs"
     return (
-        f"{workload['rows']:,} rows, {runs}, durability {settings['durability']} for everybody shown, "
+        f"{workload['rows']:,} rows, {runs}, durability {settings['durability']}, "
         f"{settings.get('tuning', 'tuned')} settings, {machine['cores']} cores of {machine['processor']}, {report['date'][:10]}."
     )
 
 
 def headline():
-    workload = workloads["series"]
-    measures = {measure["name"]: measure for measure in workload["measures"]}
-    rows = [row(title, measures[name]) for name, title in HEADLINE if name in measures]
-    return [*table(rows), "", how(workload)]
+    workload, report = workloads["series"]
+    measures, shown = {measure["name"]: measure for measure in workload["measures"]}, present(report)
+    rows = [row(title, measures[name], shown) for name, title in HEADLINE if name in measures]
+    return [*table(rows, shown), "", how(workload, report)]
 
 
 def whole(name):
-    workload, group, rows = workloads[name], "", []
+    (workload, report), group, rows = workloads[name], "", []
+    shown = present(report)
     for measure in workload["measures"]:
         title = measure["title"]
         if title.startswith("  "):
             title = f"{group}: {title.strip()}"
         else:
             group = title.split(":")[0]
-        if medians(measure):
-            rows.append(row(title, measure))
-    return [*table(rows), "", how(workload)]
+        if medians(measure, shown):
+            rows.append(row(title, measure, shown))
+    notes = [note[0].upper() + note[1:] + "." for note in workload.get("notes", [])]
+    return [*table(rows, shown), "", " ".join([how(workload, report), *notes])]
 
 
 def fill(match):
