@@ -109,11 +109,55 @@ def whole(name):
     return [*table(rows, shown), "", " ".join([how(workload, report), *notes])]
 
 
+GOALS = [
+    ("append row by row", "append_rows", "sqlite", 5),
+    ("append Arrow batches, 8 columns", "append_batches", "sqlite", 5),
+    ("append Arrow batches, 8 columns", "append_batches", "duckdb", 3),
+    ("sealed bytes, 8 columns", "bytes_wide", "sqlite", 10),
+    ("read back every row and column", "read_wide", "sqlite", 10),
+    ("one sensor's last 10 rows", "last_rows", "duckdb", 1),
+    ("two hours of all sensors", "two_hours", "duckdb", 1),
+    ("GROUP BY sensor", "by_sensor", "duckdb", 3),
+    ("GROUP BY hour, sensor", "by_hour_and_sensor", "duckdb", 3),
+    ("`INSERT ... VALUES`, one statement each, in a transaction", "insert_values", "sqlite", 1),
+    ("update a column of all rows", "update", "sqlite", 10),
+]
+LIMITS = [("open a store of 1,000 slices", "open", 50), ("start the program", "start", 20)]
+
+
+def verdict(is_reached, text):
+    return text if is_reached else f"**not reached**: {text}"
+
+
+def reached():
+    workload, _ = workloads["series"]
+    measures = {measure["name"]: measure for measure in workload["measures"]}
+    rows = ["| work | to reach | reached |", "|---|---|---|"]
+    for title, name, other, goal in GOALS:
+        figures = medians(measures[name], ["atsdb", other])
+        if len(figures) == 2:
+            ours, theirs = figures["atsdb"], figures[other]
+            factor = ours / theirs if measures[name]["unit"] in RATES else theirs / ours
+            rows.append(f"| {title} | {goal} x {NAMES[other]} | {verdict(factor >= goal, f'{factor:.2g} x')} |")
+    for fact in workload["facts"]:
+        name = fact["measures"][0]
+        figures = medians(measures[name], ["atsdb"]) if fact["name"].startswith("entropy") else {}
+        if figures:
+            above = figures["atsdb"] / fact["value"] - 1
+            rows.append(f"| {measures[name]['title']} | within 10 % of the entropy | {verdict(above <= 0.1, f'{above:.0%} above')} |")
+    for title, name, limit in LIMITS:
+        figures = medians(measures[name], ["atsdb"])
+        if figures:
+            rows.append(f"| {title} | {limit} ms | {verdict(figures['atsdb'] <= limit, show('milliseconds', figures['atsdb']))} |")
+    return rows
+
+
 def fill(match):
     name = match.group(1)
-    if name != "headline" and name not in workloads:
+    own = {"headline": headline, "reached": reached}
+    if name not in own and name not in workloads:
         return match.group(0)
-    lines = headline() if name == "headline" else whole(name)
+    lines = own[name]() if name in own else whole(name)
     return "\n".join([f"<!-- lab:{name} -->", *lines, "<!-- lab:end -->"])
 
 

@@ -11,8 +11,8 @@ cd "$(dirname "$0")/../.."
 atsdb=${1:-target/release/atsdb}
 folder=${2:-${TMPDIR:-/tmp}}
 
-"$atsdb" lab run series --rows 2000000 --repeat 3 --dir "$folder" \
+"$atsdb" lab run series --rows 1000000 --repeat 3 --dir "$folder" \
 	--contestants sqlite,mariadb:innodb,postgres,duckdb,atsdb -o docs/lab/headline.json >/dev/null
-"$atsdb" lab run --rows pinger=20000,memory=100000,series=100000,mass=10000,split=77000 --repeat 3 --dir "$folder" \
+"$atsdb" lab run --rows pinger=10000,memory=100000,series=50000,mass=5000,split=40000 --repeat 3 --dir "$folder" \
 	-o docs/lab/results.json --html docs/lab/report.html >/dev/null
 python3 docs/lab/make_headline.py
