@@ -9,6 +9,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const NAME: &str = "atsdb-lab-";
 /// A folder of this ending has no lock yet.
@@ -16,6 +17,9 @@ const NEW: &str = ".new";
 const LOCK: &str = "lock";
 /// Folders of one process number, living in several containers.
 const SAME_NUMBER_MAX: u32 = 1_000;
+/// How often a folder is tried to be removed, and the time between.
+const ATTEMPTS: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// A folder that goes when this is dropped.
 #[derive(Debug)]
@@ -69,9 +73,27 @@ fn refused(folder: &Path, error: io::Error) -> Error {
 pub fn remove_abandoned(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut abandoned: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| is_abandoned(path)).collect();
-    abandoned.retain(|path| fs::remove_dir_all(path).is_ok());
+    abandoned.retain(|path| remove(path));
     abandoned.sort();
     abandoned
+}
+
+/// Removes a folder, the lock last: what cannot be removed now still counts as abandoned then.
+fn remove(folder: &Path) -> bool {
+    for _ in 0..ATTEMPTS {
+        let entries: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path()).collect();
+        let data = entries.iter().filter(|path| !path.ends_with(LOCK));
+        let is_done = data.fold(true, |done, path| {
+            let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+            removed.is_ok() && done
+        });
+        if is_done && fs::remove_dir_all(folder).is_ok() {
+            return true;
+        }
+        // Processes that the lab had started may be about to end, and write their last.
+        std::thread::sleep(PAUSE);
+    }
+    false
 }
 
 fn is_abandoned(path: &Path) -> bool {
