@@ -35,6 +35,7 @@
 mod database;
 mod memory_table;
 mod open;
+mod page_cache;
 mod password;
 mod typed;
 
@@ -44,12 +45,14 @@ pub use atsdb_core::{
 };
 pub use atsdb_derive::Record;
 pub use atsdb_engine::{
-    Appender, Batch, BuildReport, CacheStats, ColumnStats, Comparison, Engine, IndexStats, Predicate, ReadSnapshot,
-    Record, RetainReport, Rewrite, Scan, ScanRequest, SealReport, SliceStats, TableStats, Value, VerifyReport,
+    Appender, Batch, BuildReport, CacheFigures, CacheStats, ColumnStats, Comparison, Engine, IndexStats,
+    PageCacheStats, Predicate, PreloadStats, ReadSnapshot, Record, RetainReport, Rewrite, Scan, ScanRequest,
+    SealReport, SliceStats, TableStats, Value, VerifyReport,
 };
 pub use database::Database;
 pub use memory_table::{MemoryLookup, MemoryTable};
 pub use open::{OpenOptions, open};
+pub use page_cache::PageCacheFolder;
 pub use typed::{TableOptions, TypedAppender, TypedTable};
 
 /// What a [`Record`] is written with and read from.

@@ -1,6 +1,7 @@
 //! Opening a store by its URL.
 
 use crate::database::Database;
+use crate::page_cache::{Choice, PageCacheFolder};
 use crate::password;
 use atsdb_core::{Durability, Error, Result, Store};
 use atsdb_engine::{Engine, EngineOptions, Environment, SystemEnvironment};
@@ -8,7 +9,7 @@ use atsdb_memory::MemoryStore;
 use atsdb_mysql::MysqlStore;
 use atsdb_postgres::PostgresStore;
 use atsdb_sqlite::{Layout, SqliteOptions, SqliteStore};
-use atsdb_sqlstore::{Secret, ServerOptions};
+use atsdb_sqlstore::{CACHE_OPTIONS, Secret, ServerOptions, take_options};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +35,8 @@ pub struct OpenOptions {
     resident_bytes: usize,
     busy_timeout: Duration,
     password: Option<Secret>,
+    page_cache: Choice,
+    preload_bytes: usize,
 }
 
 impl Default for OpenOptions {
@@ -55,6 +58,8 @@ impl OpenOptions {
             resident_bytes: EngineOptions::default().resident_bytes,
             busy_timeout: Duration::from_secs(60),
             password: None,
+            page_cache: Choice::default(),
+            preload_bytes: EngineOptions::default().preload_bytes,
         }
     }
 
@@ -95,6 +100,34 @@ impl OpenOptions {
         self
     }
 
+    /// The most bytes that are held of what tables declare by `preload`; 256 MiB unless this says otherwise. 0 is for a
+    /// process that asks once and ends.
+    pub fn preload_bytes(mut self, preload_bytes: usize) -> Self {
+        self.preload_bytes = preload_bytes;
+        self
+    }
+
+    /// In which folder pages of stores on servers are kept on this machine. What the URL says (`cache`) goes before it;
+    /// without either it is what `ATSDB_CACHE_DIR` names, else `atsdb` in `XDG_CACHE_HOME` or `~/.cache`.
+    pub fn page_cache(mut self, folder: PageCacheFolder) -> Self {
+        self.page_cache.folder = Some(folder);
+        self
+    }
+
+    /// The most bytes on the disk of all that lies in the folder of pages. What the URL says (`cache_bytes`) goes before
+    /// it; without either it is what `ATSDB_CACHE_BYTES` says, else 1 GiB.
+    pub fn page_cache_bytes(mut self, bytes_max: u64) -> Self {
+        self.page_cache.bytes_max = Some(bytes_max);
+        self
+    }
+
+    /// Who is told, in sentences, of what the caches on this machine cannot do: a folder that cannot be written, a disk
+    /// that is full, a page that is damaged. Everything works without them.
+    pub fn on_warning(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.page_cache.on_warning = Some(Arc::new(tell));
+        self
+    }
+
     /// The most bytes that tables in memory take together; half of the machine's memory unless this says otherwise.
     pub fn resident_bytes(mut self, resident_bytes: usize) -> Self {
         self.resident_bytes = resident_bytes;
@@ -110,7 +143,7 @@ impl OpenOptions {
     /// Opens the store.
     pub fn open(&self, url: &str) -> Result<Database> {
         let environment = Arc::new(SystemEnvironment);
-        let mut warnings = Vec::new();
+        let (mut warnings, mut page_cache) = (Vec::new(), None);
         let store: Arc<dyn Store> = match Place::parse(url)? {
             Place::Memory => Arc::new(MemoryStore::new(environment.random()?)),
             Place::Sqlite(path, layout) => {
@@ -134,17 +167,20 @@ impl OpenOptions {
                 };
                 let password =
                     self.password.clone().map_or_else(password::from_environment, |given| Ok(Some(given)))?;
+                let (url, of_cache) = take_options(url, &CACHE_OPTIONS)?;
                 let (store, told) = match server {
-                    Server::Mysql => MysqlStore::open(url, password.as_ref(), &options)?,
-                    Server::Postgres => PostgresStore::open(url, password.as_ref(), &options)?,
+                    Server::Mysql => MysqlStore::open(&url, password.as_ref(), &options)?,
+                    Server::Postgres => PostgresStore::open(&url, password.as_ref(), &options)?,
                 };
                 warnings = told;
+                page_cache = self.page_cache.open(&store, &of_cache)?;
                 Arc::new(store)
             }
         };
         let maintenance = self.maintenance && !self.read_only;
-        let (cache_bytes, resident_bytes) = (self.cache_bytes, self.resident_bytes);
-        let options = EngineOptions { cache_bytes, resident_bytes, maintenance, environment };
+        let Self { cache_bytes, preload_bytes, resident_bytes, .. } = *self;
+        let options =
+            EngineOptions { cache_bytes, page_cache, preload_bytes, resident_bytes, maintenance, environment };
         Ok(Database::new(Engine::new(store, options)?, warnings))
     }
 }

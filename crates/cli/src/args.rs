@@ -8,7 +8,9 @@ mod store;
 
 pub(crate) use demo::DemoArgs;
 pub(crate) use import::{DateOrderArg, ImportArgs, ImportFormat};
-pub(crate) use lab::{LabAdviseArgs, LabArgs, LabCommand, LabFormat, LabHowArgs, LabReportArgs, LabRunArgs, LabServerArgs};
+pub(crate) use lab::{
+    LabAdviseArgs, LabArgs, LabCommand, LabFormat, LabHowArgs, LabReportArgs, LabRunArgs, LabServerArgs,
+};
 pub(crate) use store::{QueryArgs, StoreArgs, WriteArgs};
 
 use crate::output::Format;

@@ -5,6 +5,7 @@
 //! ([`error`]) and the limits ([`limits`]). Not owned: bytes of pages (`codec`), how a store keeps them
 //! (`sqlite`, `memory`), what is done with them (`engine`).
 
+pub mod byte_size;
 pub mod chunk;
 pub mod column_type;
 pub mod error;

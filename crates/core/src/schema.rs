@@ -162,6 +162,9 @@ pub struct TableDefinition {
     /// How long rows are kept; `None` is for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<Retention>,
+    /// For a series table: up to how long ago rows are kept decoded in the memory of each process that has the store open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preload: Option<Retention>,
     /// What no two rows have in common. The primary key, if there is one, comes first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unique: Vec<Unique>,
@@ -209,6 +212,7 @@ impl TableDefinition {
             slice: SliceWidth::Day,
             key: Vec::new(),
             retention: None,
+            preload: None,
             unique: Vec::new(),
             on_conflict: ConflictPolicy::Error,
             indexes: Vec::new(),
@@ -249,6 +253,11 @@ impl TableDefinition {
     /// The index of a name, compared without case.
     pub fn index(&self, name: &str) -> Option<&Index> {
         self.indexes.iter().find(|index| same_name(&index.name, name))
+    }
+
+    /// The indexes of which chunks carry a filter: none of a table in memory, whose chunks are read whole.
+    pub fn filtered_indexes(&self) -> &[Index] {
+        if self.is_in_memory() { &[] } else { &self.indexes }
     }
 
     fn has_mapped(&self) -> bool {
@@ -367,13 +376,17 @@ impl TableDefinition {
             (Some(_), Some(column)) if column.nullable || !column.column_type.can_be_time() => {
                 return Err(Error::internal(format!("table {}: {} cannot be the time", self.name, column.name)));
             }
-            _ if self.memory.is_some() && (self.retention.is_some() || self.has_mapped()) => {
-                let what = if self.retention.is_some() { "a retention" } else { "mapped columns" };
+            _ if self.memory.is_some() && self.what_memory_has_not().is_some() => {
+                let what = self.what_memory_has_not().unwrap_or_default();
                 return Err(Error::usage(format!("table {} is in memory and has {what}", self.name))
                     .with_hint("leave it out: that is for tables that are stored"));
             }
             (None, _) if self.retention.is_some() => {
                 return Err(Error::usage(format!("table {} has a retention but no time column", self.name))
+                    .with_hint("declare one: WITH (time = 'COLUMN')"));
+            }
+            (None, _) if self.preload.is_some() => {
+                return Err(Error::usage(format!("table {} has preload but no time column", self.name))
                     .with_hint("declare one: WITH (time = 'COLUMN')"));
             }
             _ => {}
@@ -387,6 +400,16 @@ impl TableDefinition {
             return Err(Error::internal(format!("table {}: no key column {}", self.name, id.0)));
         }
         self.check_constraints()
+    }
+
+    /// What only tables that are stored have, and this one has too.
+    fn what_memory_has_not(&self) -> Option<&'static str> {
+        match () {
+            () if self.retention.is_some() => Some("a retention"),
+            () if self.preload.is_some() => Some("preload"),
+            () if self.has_mapped() => Some("mapped columns"),
+            () => None,
+        }
     }
 
     fn check_constraints(&self) -> Result<()> {

@@ -186,6 +186,7 @@ fn seal_group(
     let shared = &engine.shared;
     let merge = Merge::open(&snapshot.inner, table, group)?;
     let new = merge.chunks(shared)?;
+    new.iter().try_for_each(|chunk| shared.preload_chunk(&table.definition, chunk))?;
     let bytes = |chunks: &[NewChunk]| chunks.iter().map(|chunk| chunk.descriptor.byte_count()).sum::<u64>();
     let report = SealReport {
         slices: 0,
@@ -279,7 +280,7 @@ impl<'a> Merge<'a> {
         let lengths = self.lengths()?;
         let uids = lengths.iter().map(|_| shared.environment.chunk_uid()).collect::<Result<Vec<ChunkUid>>>()?;
         // Columns first, then indexes.
-        let next = Mutex::new(0..definition.columns.len() + definition.indexes.len());
+        let next = Mutex::new(0..definition.columns.len() + definition.filtered_indexes().len());
         let work = || {
             let mut encoded = Vec::new();
             loop {

@@ -12,14 +12,23 @@ use std::sync::Arc;
 /// four of them, less what it writes into each.
 const PART_BYTES: u64 = 65_240;
 
+const BEGIN_READ: &str =
+    "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
+const BEGIN_READ_SPREAD: &str =
+    "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY;
+     SELECT max(payload) FROM atsdb_fresh; SELECT max(payload) FROM atsdb_sealed";
+
 /// A database of a server.
 pub(crate) struct MysqlServer {
-    pub(crate) options: OptsBuilder,
+    /// How to reach it, for each address.
+    pub(crate) options: Vec<OptsBuilder>,
     pub(crate) tls: Tls,
     pub(crate) place: Arc<str>,
     pub(crate) durability: Durability,
     pub(crate) setup: String,
     pub(crate) parts_per_statement: usize,
+    /// Whether Spider keeps the pages on other servers.
+    pub(crate) is_spread: bool,
 }
 
 impl std::fmt::Debug for MysqlServer {
@@ -40,11 +49,16 @@ pub(crate) fn parts_per_packet(packet_bytes: u64) -> usize {
 }
 
 impl Server for MysqlServer {
-    fn connect(&self) -> Attempt<Box<dyn Connection>> {
+    fn address_count(&self) -> usize {
+        self.options.len()
+    }
+
+    fn connect(&self, address: usize) -> Attempt<Box<dyn Connection>> {
+        let options = &self.options[address];
         let mut connection = match self.tls.options() {
-            None => self.open(self.options.clone())?,
-            Some(tls) => match self.open(self.options.clone().ssl_opts(tls)) {
-                Err(_) if self.tls.may_go_without(&self.options) => self.open(self.options.clone())?,
+            None => self.open(options.clone())?,
+            Some(tls) => match self.open(options.clone().ssl_opts(tls)) {
+                Err(_) if self.tls.may_go_without(options) => self.open(options.clone())?,
                 done => done?,
             },
         };
@@ -60,13 +74,26 @@ impl Server for MysqlServer {
         self.durability
     }
 
-    /// The session reads what is committed.
+    /// The session reads what is committed. Of a transaction's engines the one that comes last commits first: Spider's must,
+    /// so that no chunk is visible before its pages are.
     fn begin_write(&self) -> &'static str {
-        "START TRANSACTION"
+        match self.is_spread {
+            false => "START TRANSACTION",
+            true => "START TRANSACTION; SELECT 1 FROM atsdb_store LIMIT 1",
+        }
     }
 
+    /// Other servers take their snapshots when they are first read.
     fn begin_read(&self) -> &'static str {
-        "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
+        match self.is_spread {
+            false => BEGIN_READ,
+            true => BEGIN_READ_SPREAD,
+        }
+    }
+
+    /// Spider has none.
+    fn has_savepoints(&self) -> bool {
+        !self.is_spread
     }
 
     fn integer(&self, expression: &str) -> String {

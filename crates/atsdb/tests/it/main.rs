@@ -7,6 +7,7 @@ mod damage;
 mod derive;
 mod full_disk;
 mod golden;
+mod page_cache;
 mod processes;
 mod rollups;
 mod support;
