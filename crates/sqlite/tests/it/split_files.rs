@@ -48,6 +48,7 @@ fn is_told(path: &Path, table: TableId, why: &str) {
     drop(snapshot);
     reclaim_all(&store);
     assert_eq!(visible(&store, table).len(), 5);
+    assert_eq!(store.verify().unwrap(), findings);
 }
 
 #[test]
