@@ -2,7 +2,7 @@
 
 use crate::typed::{TableOptions, TypedTable};
 use atsdb_core::{BatchId, ErrorKind, Result, Table, TableDefinition};
-use atsdb_engine::{Appender, Batch, Engine, ReadSnapshot, Record};
+use atsdb_engine::{Appender, Batch, Engine, PreloadStats, ReadSnapshot, Record};
 #[cfg(feature = "sql")]
 use atsdb_sql::{Answer, Session, SessionOptions};
 use std::sync::Arc;
@@ -36,6 +36,12 @@ impl Database {
     /// What breaks a promise of the store, in sentences: settings of its server, a connection that is not encrypted.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    /// Loads into memory, now, the last hours of tables that declare `preload`. A thread does so by itself when the store is
+    /// opened, and keeps it up; this waits for it.
+    pub fn preload(&self) -> Result<PreloadStats> {
+        self.engine.preload()
     }
 
     /// The tables there are.

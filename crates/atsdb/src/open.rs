@@ -1,21 +1,23 @@
 //! Opening a store by its URL.
 
 use crate::database::Database;
+use crate::page_cache::{Choice, PageCacheFolder};
 use crate::password;
 use atsdb_core::{Durability, Error, Result, Store};
 use atsdb_engine::{Engine, EngineOptions, Environment, SystemEnvironment};
 use atsdb_memory::MemoryStore;
 use atsdb_mysql::MysqlStore;
 use atsdb_postgres::PostgresStore;
-use atsdb_sqlite::{SqliteOptions, SqliteStore};
-use atsdb_sqlstore::{Secret, ServerOptions};
+use atsdb_sqlite::{Layout, SqliteOptions, SqliteStore};
+use atsdb_sqlstore::{CACHE_OPTIONS, Secret, ServerOptions, take_options};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Opens the store that a URL names, as [`OpenOptions::new`] does: created where there is none, full durability.
 ///
-/// A plain path is a SQLite file; `sqlite:PATH` the same; `memory:` is a store in this process.
+/// A plain path is a SQLite file; `sqlite:PATH` the same, and with `?split=slice` or `?shards=N` a folder of many files;
+/// `memory:` is a store in this process.
 /// `postgresql://user@host/database` and `mariadb://user@host/database` (or `mysql://`) are stores in a database of a
 /// server; what follows the database is in `docs/reference/stores.md`.
 pub fn open(url: &str) -> Result<Database> {
@@ -33,6 +35,8 @@ pub struct OpenOptions {
     resident_bytes: usize,
     busy_timeout: Duration,
     password: Option<Secret>,
+    page_cache: Choice,
+    preload_bytes: usize,
 }
 
 impl Default for OpenOptions {
@@ -54,6 +58,8 @@ impl OpenOptions {
             resident_bytes: EngineOptions::default().resident_bytes,
             busy_timeout: Duration::from_secs(60),
             password: None,
+            page_cache: Choice::default(),
+            preload_bytes: EngineOptions::default().preload_bytes,
         }
     }
 
@@ -94,6 +100,34 @@ impl OpenOptions {
         self
     }
 
+    /// The most bytes that are held of what tables declare by `preload`; 256 MiB unless this says otherwise. 0 is for a
+    /// process that asks once and ends.
+    pub fn preload_bytes(mut self, preload_bytes: usize) -> Self {
+        self.preload_bytes = preload_bytes;
+        self
+    }
+
+    /// In which folder pages of stores on servers are kept on this machine. What the URL says (`cache`) goes before it;
+    /// without either it is what `ATSDB_CACHE_DIR` names, else `atsdb` in `XDG_CACHE_HOME` or `~/.cache`.
+    pub fn page_cache(mut self, folder: PageCacheFolder) -> Self {
+        self.page_cache.folder = Some(folder);
+        self
+    }
+
+    /// The most bytes on the disk of all that lies in the folder of pages. What the URL says (`cache_bytes`) goes before
+    /// it; without either it is what `ATSDB_CACHE_BYTES` says, else 1 GiB.
+    pub fn page_cache_bytes(mut self, bytes_max: u64) -> Self {
+        self.page_cache.bytes_max = Some(bytes_max);
+        self
+    }
+
+    /// Who is told, in sentences, of what the caches on this machine cannot do: a folder that cannot be written, a disk
+    /// that is full, a page that is damaged. Everything works without them.
+    pub fn on_warning(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.page_cache.on_warning = Some(Arc::new(tell));
+        self
+    }
+
     /// The most bytes that tables in memory take together; half of the machine's memory unless this says otherwise.
     pub fn resident_bytes(mut self, resident_bytes: usize) -> Self {
         self.resident_bytes = resident_bytes;
@@ -109,17 +143,20 @@ impl OpenOptions {
     /// Opens the store.
     pub fn open(&self, url: &str) -> Result<Database> {
         let environment = Arc::new(SystemEnvironment);
-        let mut warnings = Vec::new();
+        let (mut warnings, mut page_cache) = (Vec::new(), None);
         let store: Arc<dyn Store> = match Place::parse(url)? {
             Place::Memory => Arc::new(MemoryStore::new(environment.random()?)),
-            Place::Sqlite(path) => {
+            Place::Sqlite(path, layout) => {
                 let options = SqliteOptions {
                     durability: self.durability,
                     create: self.create && !self.read_only,
                     read_only: self.read_only,
                     busy_timeout: self.busy_timeout,
                 };
-                Arc::new(SqliteStore::open(Path::new(path), &options)?)
+                Arc::new(match layout {
+                    None => SqliteStore::open(Path::new(path), &options)?,
+                    Some(layout) => SqliteStore::open_split(Path::new(path), &options, layout)?,
+                })
             }
             Place::Server(server) => {
                 let options = ServerOptions {
@@ -130,17 +167,20 @@ impl OpenOptions {
                 };
                 let password =
                     self.password.clone().map_or_else(password::from_environment, |given| Ok(Some(given)))?;
+                let (url, of_cache) = take_options(url, &CACHE_OPTIONS)?;
                 let (store, told) = match server {
-                    Server::Mysql => MysqlStore::open(url, password.as_ref(), &options)?,
-                    Server::Postgres => PostgresStore::open(url, password.as_ref(), &options)?,
+                    Server::Mysql => MysqlStore::open(&url, password.as_ref(), &options)?,
+                    Server::Postgres => PostgresStore::open(&url, password.as_ref(), &options)?,
                 };
                 warnings = told;
+                page_cache = self.page_cache.open(&store, &of_cache)?;
                 Arc::new(store)
             }
         };
         let maintenance = self.maintenance && !self.read_only;
-        let (cache_bytes, resident_bytes) = (self.cache_bytes, self.resident_bytes);
-        let options = EngineOptions { cache_bytes, resident_bytes, maintenance, environment };
+        let Self { cache_bytes, preload_bytes, resident_bytes, .. } = *self;
+        let options =
+            EngineOptions { cache_bytes, page_cache, preload_bytes, resident_bytes, maintenance, environment };
         Ok(Database::new(Engine::new(store, options)?, warnings))
     }
 }
@@ -149,7 +189,7 @@ impl OpenOptions {
 #[derive(Debug, PartialEq)]
 enum Place<'a> {
     Memory,
-    Sqlite(&'a str),
+    Sqlite(&'a str, Option<Layout>),
     Server(Server),
 }
 
@@ -160,7 +200,7 @@ enum Server {
     Postgres,
 }
 
-const HINT: &str = "use a path, sqlite:PATH, postgresql://USER@HOST/DATABASE, mariadb://USER@HOST/DATABASE or memory:";
+const HINT: &str = "use a path, sqlite:PATH, sqlite:DIR?split=slice, postgresql://USER@HOST/DATABASE, mariadb://USER@HOST/DATABASE or memory:";
 
 impl<'a> Place<'a> {
     fn parse(url: &'a str) -> Result<Self> {
@@ -187,11 +227,11 @@ impl<'a> Place<'a> {
         if path.is_empty() {
             return Err(Error::usage("the URL names no file").with_hint(HINT));
         }
-        if let Some((path, options)) = path.split_once('?') {
-            return Err(Error::usage(format!("unknown options ?{options} of {path}"))
-                .with_hint("this version's SQLite stores take none"));
+        match path.split_once('?') {
+            None => Ok(Self::Sqlite(path, None)),
+            Some(("", _)) => Err(Error::usage("the URL names no directory").with_hint(HINT)),
+            Some((path, options)) => Ok(Self::Sqlite(path, Some(Layout::parse(options)?))),
         }
-        Ok(Self::Sqlite(path))
     }
 }
 
@@ -201,14 +241,17 @@ mod tests {
 
     #[test]
     fn a_url_is_a_path_or_names_its_kind() {
-        assert_eq!(Place::parse("air.db").unwrap(), Place::Sqlite("air.db"));
-        assert_eq!(Place::parse("./a:b.db").unwrap(), Place::Sqlite("./a:b.db"));
-        assert_eq!(Place::parse("sqlite:/tmp/air.db").unwrap(), Place::Sqlite("/tmp/air.db"));
-        assert_eq!(Place::parse("sqlite:///tmp/air.db").unwrap(), Place::Sqlite("/tmp/air.db"));
+        assert_eq!(Place::parse("air.db").unwrap(), Place::Sqlite("air.db", None));
+        assert_eq!(Place::parse("./a:b.db").unwrap(), Place::Sqlite("./a:b.db", None));
+        assert_eq!(Place::parse("sqlite:/tmp/air.db").unwrap(), Place::Sqlite("/tmp/air.db", None));
+        assert_eq!(Place::parse("sqlite:///tmp/air.db").unwrap(), Place::Sqlite("/tmp/air.db", None));
+        let split = |options| Place::Sqlite("air", Some(Layout::parse(options).unwrap()));
+        assert_eq!(Place::parse("sqlite:air?split=slice").unwrap(), split("split=slice"));
+        assert_eq!(Place::parse("air?shards=4").unwrap(), split("shards=4"));
         assert_eq!(Place::parse("MEMORY:").unwrap(), Place::Memory);
         assert_eq!(Place::parse("MariaDB://h/d").unwrap(), Place::Server(Server::Mysql));
         assert_eq!(Place::parse("postgresql://h/d").unwrap(), Place::Server(Server::Postgres));
-        for bad in ["", "sqlite:", "memory:x", "oracle://h", "sqlite:a?b=c"] {
+        for bad in ["", "sqlite:", "memory:x", "oracle://h", "sqlite:a?b=c", "a?", "sqlite:?shards=2", "a?shards=0"] {
             assert!(Place::parse(bad).is_err(), "{bad}");
         }
     }

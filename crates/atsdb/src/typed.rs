@@ -21,6 +21,8 @@ pub struct TableOptions {
     pub key: Vec<String>,
     /// How long rows are kept; `None` is for ever.
     pub retention: Option<Retention>,
+    /// Up to how long ago rows are kept decoded in the memory of each process that has the store open.
+    pub preload: Option<Retention>,
 }
 
 impl Default for TableOptions {
@@ -32,6 +34,7 @@ impl Default for TableOptions {
             slice: SliceWidth::Day,
             key: Vec::new(),
             retention: None,
+            preload: None,
         }
     }
 }
@@ -51,7 +54,7 @@ impl TableOptions {
             }
         }
         definition.slice = self.slice;
-        definition.retention = self.retention;
+        (definition.retention, definition.preload) = (self.retention, self.preload);
         definition.key =
             self.key.iter().map(|name| definition.column(name).map(|column| column.id)).collect::<Result<_>>()?;
         definition.check()?;

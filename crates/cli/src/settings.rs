@@ -14,6 +14,15 @@ use std::sync::Arc;
 /// Memory of queries where nothing else is said.
 const MEMORY_BYTES_DEFAULT: usize = 1 << 30;
 
+/// For how long a program has its store open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stay {
+    /// For what it was told to do: what tables declare by `preload` is not worth loading.
+    Short,
+    /// For as long as somebody asks.
+    Long,
+}
+
 /// How a command uses its store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
@@ -23,6 +32,8 @@ pub(crate) enum Access {
     Change,
     /// Writes; a store that is not there is created.
     Create,
+    /// The same, and nothing else works on it meanwhile.
+    CreateQuietly,
 }
 
 /// The durability that was asked for.
@@ -33,14 +44,29 @@ pub(crate) fn durability(write: &WriteArgs) -> Result<Durability> {
     }
 }
 
-/// Opens a store.
+/// Opens a store for one command.
 pub(crate) fn open(url: &str, access: Access, store: &StoreArgs, write: Option<&WriteArgs>) -> Result<Database> {
+    open_for(Stay::Short, url, access, store, write)
+}
+
+/// Opens a store.
+pub(crate) fn open_for(
+    stay: Stay,
+    url: &str,
+    access: Access,
+    store: &StoreArgs,
+    write: Option<&WriteArgs>,
+) -> Result<Database> {
     let durability = write.map(durability).transpose()?.unwrap_or_default();
     let mut options = OpenOptions::new()
         .durability(durability)
-        .create(access == Access::Create)
+        .create(matches!(access, Access::Create | Access::CreateQuietly))
         .read_only(access == Access::Read)
-        .maintenance(access == Access::Create);
+        .maintenance(access == Access::Create)
+        .on_warning(failure::warn);
+    if stay == Stay::Short {
+        options = options.preload_bytes(0);
+    }
     if let Some(bytes) = bytes_of("--cache", store.cache.as_deref())? {
         options = options.cache_bytes(bytes);
     }

@@ -4,6 +4,7 @@ use crate::column_type::{ColumnType, MapWidth};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{COLUMNS_MAX, INDEX_ID_MIN};
 use crate::name::{check_name, name_key, same_name, unknown_name};
+use crate::origin::Origin;
 use crate::retention::Retention;
 use crate::rollup::Rollup;
 use crate::slice::{Slice, SliceWidth};
@@ -162,6 +163,9 @@ pub struct TableDefinition {
     /// How long rows are kept; `None` is for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<Retention>,
+    /// For a series table: up to how long ago rows are kept decoded in the memory of each process that has the store open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preload: Option<Retention>,
     /// What no two rows have in common. The primary key, if there is one, comes first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unique: Vec<Unique>,
@@ -187,6 +191,9 @@ pub struct TableDefinition {
     /// For such a log: whose it is. It is shown to nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logs: Option<TableId>,
+    /// For a table that was copied from another store: from where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
     /// Numbers of columns below this were given, also to columns that are gone.
     #[serde(default, skip_serializing_if = "is_default")]
     pub columns_given: u16,
@@ -209,6 +216,7 @@ impl TableDefinition {
             slice: SliceWidth::Day,
             key: Vec::new(),
             retention: None,
+            preload: None,
             unique: Vec::new(),
             on_conflict: ConflictPolicy::Error,
             indexes: Vec::new(),
@@ -217,6 +225,7 @@ impl TableDefinition {
             rollup: None,
             change_log: None,
             logs: None,
+            origin: None,
             columns_given: 0,
             indexes_given: 0,
         }
@@ -372,13 +381,17 @@ impl TableDefinition {
             (Some(_), Some(column)) if column.nullable || !column.column_type.can_be_time() => {
                 return Err(Error::internal(format!("table {}: {} cannot be the time", self.name, column.name)));
             }
-            _ if self.memory.is_some() && (self.retention.is_some() || self.has_mapped()) => {
-                let what = if self.retention.is_some() { "a retention" } else { "mapped columns" };
+            _ if self.memory.is_some() && self.what_memory_has_not().is_some() => {
+                let what = self.what_memory_has_not().unwrap_or_default();
                 return Err(Error::usage(format!("table {} is in memory and has {what}", self.name))
                     .with_hint("leave it out: that is for tables that are stored"));
             }
             (None, _) if self.retention.is_some() => {
                 return Err(Error::usage(format!("table {} has a retention but no time column", self.name))
+                    .with_hint("declare one: WITH (time = 'COLUMN')"));
+            }
+            (None, _) if self.preload.is_some() => {
+                return Err(Error::usage(format!("table {} has preload but no time column", self.name))
                     .with_hint("declare one: WITH (time = 'COLUMN')"));
             }
             _ => {}
@@ -392,6 +405,16 @@ impl TableDefinition {
             return Err(Error::internal(format!("table {}: no key column {}", self.name, id.0)));
         }
         self.check_constraints()
+    }
+
+    /// What only tables that are stored have, and this one has too.
+    fn what_memory_has_not(&self) -> Option<&'static str> {
+        match () {
+            () if self.retention.is_some() => Some("a retention"),
+            () if self.preload.is_some() => Some("preload"),
+            () if self.has_mapped() => Some("mapped columns"),
+            () => None,
+        }
     }
 
     fn check_constraints(&self) -> Result<()> {

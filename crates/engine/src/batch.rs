@@ -305,8 +305,9 @@ impl Batch {
     fn encode(&mut self, table: TableId, definition: &Arc<TableDefinition>, chunk: ChunkRows) -> Result<()> {
         if chunk.rows.num_rows() <= INLINE_ROWS_MAX {
             let uid = self.engine.shared.environment.chunk_uid()?;
-            let chunk = encode_fresh(table, definition, uid, &chunk)?;
-            return self.keep(chunk);
+            let encoded = encode_fresh(table, definition, uid, &chunk)?;
+            self.engine.shared.preload_rows(definition, uid, &chunk);
+            return self.keep(encoded);
         }
         while self.outstanding > self.engine.shared.workers.thread_count() {
             self.receive()?;
@@ -369,10 +370,12 @@ fn encode_and_stage(
     chunk: &ChunkRows,
     stage: Option<StageId>,
 ) -> Result<Option<NewChunk>> {
-    let chunk = encode_fresh(table, definition, shared.environment.chunk_uid()?, chunk)?;
+    let uid = shared.environment.chunk_uid()?;
+    let encoded = encode_fresh(table, definition, uid, chunk)?;
+    shared.preload_rows(definition, uid, chunk);
     match stage {
-        None => Ok(Some(chunk)),
-        Some(stage) => shared.store.stage(stage, vec![chunk], shared.environment.now_ms()).map(|()| None),
+        None => Ok(Some(encoded)),
+        Some(stage) => shared.store.stage(stage, vec![encoded], shared.environment.now_ms()).map(|()| None),
     }
 }
 

@@ -1,8 +1,8 @@
-//! The cache of decoded columns (L1). Chunks never change and their numbers are never used again, so that what is
+//! The cache of decoded columns (L1). Chunks never change and their 128-bit names are never used again, so that what is
 //! in here is never stale; it only makes room.
 
 use arrow::array::{Array, ArrayRef};
-use atsdb_core::{ChunkId, ColumnId};
+use atsdb_core::{ChunkUid, ColumnId};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
@@ -27,7 +27,7 @@ impl CacheStats {
     }
 }
 
-type Key = (ChunkId, ColumnId);
+type Key = (ChunkUid, ColumnId);
 
 #[derive(Clone)]
 struct ByteWeighter;
@@ -51,11 +51,11 @@ impl ColumnCache {
         Self { columns: Cache::with_weighter(expected, bytes_max, ByteWeighter), bytes_max }
     }
 
-    pub(crate) fn get(&self, chunk: ChunkId, column: ColumnId) -> Option<ArrayRef> {
+    pub(crate) fn get(&self, chunk: ChunkUid, column: ColumnId) -> Option<ArrayRef> {
         self.columns.get(&(chunk, column))
     }
 
-    pub(crate) fn put(&self, chunk: ChunkId, column: ColumnId, array: &ArrayRef) {
+    pub(crate) fn put(&self, chunk: ChunkUid, column: ColumnId, array: &ArrayRef) {
         if self.bytes_max > 0 {
             self.columns.insert((chunk, column), ArrayRef::clone(array));
         }

@@ -190,7 +190,15 @@ impl Batch {
         let residents = self.drafts.over(&base.inner.residents);
         let overlay = Overlay { store, base, stage, tables: tables.clone(), removed, own };
         Ok(ReadSnapshot {
-            inner: Arc::new(Inner { store: Box::new(overlay), tables, logs, staged, shared, residents }),
+            inner: Arc::new(Inner {
+                store: Box::new(overlay),
+                tables,
+                logs,
+                staged,
+                shared,
+                residents,
+                past_caches: false,
+            }),
         })
     }
 

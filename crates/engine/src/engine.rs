@@ -9,11 +9,14 @@ use crate::environment::{Environment, SystemEnvironment};
 use crate::holds::Holds;
 use crate::keys::Turns;
 use crate::maintenance::{Chore, Maintenance};
+use crate::preload::Preloaded;
+use crate::preload_thread::Preloader;
 use crate::resident::half_of_memory;
 use crate::snapshot::ReadSnapshot;
 use crate::workers::Workers;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{BatchId, Result, Store, Table, TableDefinition};
+use atsdb_pagecache::PageCache;
 use atsdb_resident::{Residents, Seed};
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -23,6 +26,10 @@ use std::sync::{Arc, OnceLock};
 pub struct EngineOptions {
     /// The most bytes of decoded columns that are kept for the next reader.
     pub cache_bytes: usize,
+    /// Where pages of a store on a server are kept on this machine.
+    pub page_cache: Option<PageCache>,
+    /// The most bytes that are held of what tables declare by `preload`; 0 is none, and no thread for it.
+    pub preload_bytes: usize,
     /// The most bytes that tables in memory take, together.
     pub resident_bytes: usize,
     /// Whether slices are sealed, expired ones dropped and space given back by a thread in the background.
@@ -32,11 +39,13 @@ pub struct EngineOptions {
 }
 
 impl Default for EngineOptions {
-    /// 64 MiB of cache, half of the machine's memory for tables that live there, maintenance on, the operating system's
+    /// 64 MiB of cache, 256 MiB of what tables preload, half of the machine's memory for tables that live there, maintenance on, the operating system's
     /// clock.
     fn default() -> Self {
         Self {
             cache_bytes: 64 << 20,
+            page_cache: None,
+            preload_bytes: 256 << 20,
             resident_bytes: half_of_memory(),
             maintenance: true,
             environment: Arc::new(SystemEnvironment),
@@ -46,10 +55,14 @@ impl Default for EngineOptions {
 
 impl fmt::Debug for EngineOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { cache_bytes, resident_bytes, maintenance, .. } = self;
+        let Self { cache_bytes, page_cache, preload_bytes, resident_bytes, maintenance, .. } = self;
         let mut shown = f.debug_struct("EngineOptions");
-        shown.field("cache_bytes", cache_bytes).field("resident_bytes", resident_bytes);
-        shown.field("maintenance", maintenance).finish()
+        shown.field("cache_bytes", cache_bytes).field("page_cache", page_cache);
+        shown
+            .field("preload_bytes", preload_bytes)
+            .field("resident_bytes", resident_bytes)
+            .field("maintenance", maintenance)
+            .finish()
     }
 }
 
@@ -59,6 +72,8 @@ pub struct Engine {
     pub(crate) shared: Arc<Shared>,
     /// Ends the background thread when the last clone goes.
     maintenance: Option<Arc<Maintenance>>,
+    /// The same for the thread that preloads.
+    preloader: Option<Arc<Preloader>>,
 }
 
 /// What all clones, and the threads that work for them, share.
@@ -69,6 +84,8 @@ pub(crate) struct Shared {
     pub(crate) committer: Committer,
     pub(crate) dictionaries: Dictionaries,
     pub(crate) cache: ColumnCache,
+    pub(crate) page_cache: Option<Arc<PageCache>>,
+    pub(crate) preloaded: Preloaded,
     /// Numbers that were given to chunks in batches' memory.
     pub(crate) own_chunks: AtomicI64,
     /// Whose turn it is to commit rows with keys.
@@ -110,6 +127,8 @@ impl Engine {
             committer: Committer::default(),
             dictionaries: Dictionaries::default(),
             cache: ColumnCache::new(options.cache_bytes),
+            page_cache: options.page_cache.map(Arc::new),
+            preloaded: Preloaded::new(options.preload_bytes),
             own_chunks: AtomicI64::new(0),
             turns: Turns::default(),
             chore: OnceLock::new(),
@@ -119,12 +138,13 @@ impl Engine {
             holder,
         });
         let maintenance = if options.maintenance { Some(Arc::new(Maintenance::start(&shared)?)) } else { None };
-        Ok(Self { shared, maintenance })
+        let preloader = if options.preload_bytes > 0 { Some(Arc::new(Preloader::start(&shared)?)) } else { None };
+        Ok(Self { shared, maintenance, preloader })
     }
 
     /// An engine without a background thread, for work that the thread itself does.
     pub(crate) fn of(shared: &Arc<Shared>) -> Self {
-        Self { shared: Arc::clone(shared), maintenance: None }
+        Self { shared: Arc::clone(shared), maintenance: None, preloader: None }
     }
 
     /// The store.
@@ -189,6 +209,20 @@ impl Engine {
     /// How the cache of decoded columns does.
     pub fn cache_stats(&self) -> CacheStats {
         self.shared.cache.stats()
+    }
+
+    /// How the cache of pages on this machine does; `None` where the store has none.
+    pub fn page_cache(&self) -> Option<&PageCache> {
+        self.shared.page_cache.as_deref()
+    }
+
+    /// Tells the thread that preloads when tables declare something else than it knows.
+    pub(crate) fn preload_news(&self, tables: &[Table]) {
+        if let Some(preloader) = &self.preloader
+            && self.shared.preloaded.is_news(tables)
+        {
+            preloader.nudge();
+        }
     }
 
     /// Gives the background thread work of the layer above, done with each look; the first that is given stays.

@@ -99,19 +99,18 @@ impl Inner {
         if descriptor.page(index.id).is_none() {
             return Ok(None);
         }
-        if use_cache
-            && let Some(words) = self.shared.cache.get(entry.id, index.id)
+        if let Some(words) = self.in_memory(descriptor.uid, index.id, use_cache)
             && let Some(words) = words.as_primitive_opt::<UInt32Type>()
         {
             return Ok(Some(Membership::from(words.clone())));
         }
         let place = || format!("table {}, chunk {}, index {}", table.definition.name, entry.id.0, index.name);
-        let pages = self.store.read_pages(entry.id, &[index.id]).map_err(|error| error.context(place()))?;
+        let pages = self.pages(table, entry, descriptor, &[index.id]).map_err(|error| error.context(place()))?;
         let page = pages.first().ok_or_else(|| Error::internal("the store gave no page").context(place()))?;
         let filter = decode_membership(descriptor.uid, index.id, entry.row_count as usize, page)
             .map_err(|error| error.context(place()))?;
         if use_cache {
-            self.shared.cache.put(entry.id, index.id, &(Arc::new(filter.words().clone()) as ArrayRef));
+            self.shared.cache.put(descriptor.uid, index.id, &(Arc::new(filter.words().clone()) as ArrayRef));
         }
         Ok(Some(filter))
     }

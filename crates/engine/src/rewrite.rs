@@ -163,10 +163,7 @@ impl Successor<'_> {
         let ChunkDescriptor { uid, .. } = self.chunk.descriptor;
         let descriptors: Vec<_> = wanted.into_iter().filter_map(|id| self.chunk.descriptor.page(id)).collect();
         let ids: Vec<ColumnId> = descriptors.iter().map(|page| page.column).collect();
-        let pages = self.scan.snapshot.store.read_pages(self.chunk.entry.id, &ids)?;
-        if pages.len() != ids.len() {
-            return Err(Error::internal("the store gave other pages than asked for"));
-        }
+        let pages = self.scan.snapshot.pages(&self.scan.table, &self.chunk.entry, &self.chunk.descriptor, &ids)?;
         let rebind = |(descriptor, bytes): (&atsdb_core::PageDescriptor, Vec<u8>)| {
             let bytes = rebind_page(uid, self.uid, descriptor.column, &bytes)?;
             Ok((descriptor.column, EncodedPage { bytes, descriptor: descriptor.clone() }))

@@ -186,6 +186,7 @@ fn seal_group(
     let shared = &engine.shared;
     let merge = Merge::open(&snapshot.inner, table, group)?;
     let new = merge.chunks(shared)?;
+    new.iter().try_for_each(|chunk| shared.preload_chunk(&table.definition, chunk))?;
     let bytes = |chunks: &[NewChunk]| chunks.iter().map(|chunk| chunk.descriptor.byte_count()).sum::<u64>();
     let report = SealReport {
         slices: 0,

@@ -4,7 +4,7 @@ use crate::engine::{Engine, Shared, find_table};
 use crate::scan::{Scan, ScanRequest};
 use arrow::array::ArrayRef;
 use atsdb_codec::{decode_descriptor, decode_page, stored_type};
-use atsdb_core::{ChunkDescriptor, ChunkEntry, ChunkId, Column, Error, Result, Snapshot, Table};
+use atsdb_core::{ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, Column, ColumnId, Error, Result, Snapshot, Table};
 use atsdb_resident::ResidentSnapshot;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -25,6 +25,8 @@ pub(crate) struct Inner {
     pub(crate) staged: BTreeSet<ChunkId>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) residents: ResidentSnapshot,
+    /// Whether pages are the store's own, whatever this machine has of them.
+    pub(crate) past_caches: bool,
 }
 
 impl fmt::Debug for ReadSnapshot {
@@ -35,11 +37,22 @@ impl fmt::Debug for ReadSnapshot {
 
 impl ReadSnapshot {
     pub(crate) fn take(engine: &Engine) -> Result<Self> {
+        Self::take_with(engine, false)
+    }
+
+    /// One that reads pages from the store, whatever this machine has of them.
+    pub(crate) fn take_past_caches(engine: &Engine) -> Result<Self> {
+        Self::take_with(engine, true)
+    }
+
+    fn take_with(engine: &Engine, past_caches: bool) -> Result<Self> {
         let store = engine.shared.store.snapshot()?;
-        let (logs, tables) = store.tables()?.into_iter().partition(|table| table.definition.logs.is_some());
+        let (logs, tables): (Vec<Table>, Vec<Table>) =
+            store.tables()?.into_iter().partition(|table| table.definition.logs.is_some());
+        engine.preload_news(&tables);
         let (staged, shared) = (BTreeSet::new(), Arc::clone(&engine.shared));
         let residents = shared.residents.snapshot();
-        Ok(Self { inner: Arc::new(Inner { store, tables, logs, staged, shared, residents }) })
+        Ok(Self { inner: Arc::new(Inner { store, tables, logs, staged, shared, residents, past_caches }) })
     }
 
     /// The tables, by number.
@@ -79,6 +92,12 @@ impl Inner {
         }
     }
 
+    /// What this process has of a column, or of an index's filter.
+    pub(crate) fn in_memory(&self, chunk: ChunkUid, id: ColumnId, use_cache: bool) -> Option<ArrayRef> {
+        let preloaded = if self.past_caches { None } else { self.shared.preloaded.get(chunk, id) };
+        preloaded.or_else(|| if use_cache { self.shared.cache.get(chunk, id) } else { None })
+    }
+
     /// Columns of a chunk in stored form, in the order asked. A column that the chunk does not have is `None`.
     pub(crate) fn columns(
         &self,
@@ -88,12 +107,10 @@ impl Inner {
         columns: &[&Column],
         use_cache: bool,
     ) -> Result<Vec<Option<ArrayRef>>> {
-        let cached = |column: &&Column| match use_cache {
+        let cached = |column: &&Column| {
             // A wider column's may be there from before it became wider.
-            true => {
-                self.shared.cache.get(entry.id, column.id).filter(|array| *array.data_type() == stored_type(column))
-            }
-            false => None,
+            self.in_memory(descriptor.uid, column.id, use_cache)
+                .filter(|array| *array.data_type() == stored_type(column))
         };
         let mut arrays: Vec<Option<ArrayRef>> = columns.iter().map(cached).collect();
         let wanted = |position: &usize| arrays[*position].is_none() && descriptor.page(columns[*position].id).is_some();
@@ -103,16 +120,13 @@ impl Inner {
         }
         let ids: Vec<_> = missing.iter().map(|position| columns[*position].id).collect();
         let place = || format!("table {}, chunk {}", table.definition.name, entry.id.0);
-        let pages = self.store.read_pages(entry.id, &ids).map_err(|error| error.context(place()))?;
-        if pages.len() != missing.len() {
-            return Err(Error::internal("the store gave other pages than asked for").context(place()));
-        }
+        let pages = self.pages(table, entry, descriptor, &ids).map_err(|error| error.context(place()))?;
         for (position, page) in missing.into_iter().zip(pages) {
             let column = columns[position];
             let array = decode_page(descriptor.uid, column, entry.row_count as usize, &page)
                 .map_err(|error| error.context(format_args!("{}, column {}", place(), column.name)))?;
             if use_cache {
-                self.shared.cache.put(entry.id, column.id, &array);
+                self.shared.cache.put(descriptor.uid, column.id, &array);
             }
             arrays[position] = Some(array);
         }

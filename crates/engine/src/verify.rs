@@ -31,7 +31,7 @@ impl Engine {
     /// Checks the store's structures, and every page of one table or of all. Damage is found, not an error.
     pub fn verify(&self, table: Option<&Table>) -> Result<VerifyReport> {
         let mut report = VerifyReport { findings: self.shared.store.verify()?, ..Default::default() };
-        let snapshot = self.snapshot()?;
+        let snapshot = ReadSnapshot::take_past_caches(self)?;
         let all = snapshot.tables().iter().chain(&snapshot.inner.logs);
         let wanted = all.filter(|other| table.is_none_or(|table| table.id == other.id));
         for table in wanted {

@@ -9,7 +9,6 @@ mod answer;
 mod asof;
 mod assign;
 mod bounded_functions;
-mod byte_size;
 mod catalogue;
 mod change;
 mod compare_times;

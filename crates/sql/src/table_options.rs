@@ -1,10 +1,10 @@
 //! What `CREATE TABLE ... WITH (...)` may say, and the time column of a table that does not say it.
 
-use crate::byte_size::parse_byte_size;
 use crate::ddl::constraints::add_unique;
 use crate::ddl::foreign::is_memory_engine;
 use crate::ddl::series_key_of_primary;
 use crate::error::{not_supported, sql_error};
+use atsdb_core::byte_size::parse_byte_size;
 use atsdb_core::name::{nearest_name, same_name};
 use atsdb_core::{
     ColumnId, ColumnType, ConflictPolicy, InMemory, MapWidth, Result, Retention, SliceWidth, TableDefinition, TimeUnit,
@@ -12,8 +12,8 @@ use atsdb_core::{
 };
 use datafusion::sql::sqlparser::ast::{Expr, SqlOption, Value};
 
-const NAMES: [&str; 10] =
-    ["time", "time_unit", "slice", "map", "key", "sort", "on_conflict", "retention", "engine", "max_memory"];
+const NAMES: [&str; 11] =
+    ["time", "time_unit", "slice", "map", "key", "sort", "on_conflict", "retention", "preload", "engine", "max_memory"];
 
 /// The options as they were written.
 #[derive(Debug, Default)]
@@ -26,6 +26,7 @@ pub(crate) struct TableOptions {
     sort: Option<Vec<String>>,
     on_conflict: Option<ConflictPolicy>,
     retention: Option<Retention>,
+    preload: Option<Retention>,
     /// Whether the rows live in memory.
     in_memory: Option<bool>,
     memory_bytes_max: Option<u64>,
@@ -67,6 +68,13 @@ impl TableOptions {
             "time_unit" => self.time_unit = Some(TimeUnit::parse(text)?),
             "slice" => self.slice = Some(SliceWidth::parse(text)?),
             "retention" => self.retention = Some(Retention::parse(text)?),
+            "preload" => {
+                let refuse = |_| {
+                    sql_error(format!("cannot read preload {text:?}"))
+                        .with_hint("write a count and hours, days, weeks, months or years: '8 hours'")
+                };
+                self.preload = Some(Retention::parse(text).map_err(refuse)?);
+            }
             "key" => self.key = Some(names_of(text)),
             "sort" => self.sort = Some(names_of(text)),
             "engine" => self.in_memory = Some(is_memory_engine(text)?),
@@ -132,6 +140,9 @@ impl TableOptions {
         if self.retention.is_some() || is_reset("retention") {
             definition.retention = self.retention;
         }
+        if self.preload.is_some() || is_reset("preload") {
+            definition.preload = self.preload;
+        }
         if self.on_conflict.is_some() || is_reset("on_conflict") {
             definition.on_conflict = self.on_conflict.unwrap_or_default();
         }
@@ -191,7 +202,7 @@ impl TableOptions {
             (None, None) => {}
         }
         definition.slice = self.slice.unwrap_or(definition.slice);
-        definition.retention = self.retention;
+        (definition.retention, definition.preload) = (self.retention, self.preload);
         match (self.in_memory == Some(true), self.memory_bytes_max) {
             (true, bytes_max) => definition.memory = Some(InMemory { bytes_max }),
             (false, Some(_)) => {

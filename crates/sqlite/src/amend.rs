@@ -1,7 +1,8 @@
 //! Adding pages to a chunk that is visible.
 
 use crate::chunk_write::page_key;
-use crate::error::{Attempt, primary_code};
+use crate::error::{Attempt, Failure, primary_code};
+use crate::split::{Enlarged, Place};
 use crate::table;
 use atsdb_core::{Amendment, Error, ErrorKind, Result};
 use rusqlite::{Connection, OptionalExtension, ffi, params};
@@ -19,8 +20,8 @@ fn contradiction(amendment: &Amendment) -> Error {
     Error::internal(message)
 }
 
-/// Adds the pages beside those of the chunk; a conflict if it is gone or is no longer what it was.
-pub(crate) fn amend(connection: &Connection, amendment: &Amendment) -> Attempt<()> {
+/// Adds the pages beside those of the chunk, or takes the block of a page file that has them all; a conflict if it is gone or is no longer what it was.
+pub(crate) fn amend(connection: &Connection, amendment: &Amendment, enlarged: Option<&Enlarged>) -> Attempt<()> {
     let Amendment { table, chunk, from, descriptor, descriptor_bytes, pages } = amendment;
     table::require(connection, *table, None)?;
     let sql = "SELECT payload, page_count, byte_count FROM atsdb_chunk
@@ -38,8 +39,29 @@ pub(crate) fn amend(connection: &Connection, amendment: &Amendment) -> Attempt<(
     if expected != (descriptor.pages.len() as u64, descriptor.byte_count()) {
         return Err(contradiction(amendment).into());
     }
+    let payload = match Place::of(payload) {
+        None => {
+            insert(connection, amendment, payload)?;
+            payload
+        }
+        Some(_) => {
+            let enlarged = enlarged.filter(|enlarged| enlarged.base == payload).ok_or(Failure::Moved)?;
+            let larger = enlarged.payload.ok_or_else(|| contradiction(amendment))?;
+            let sql = "INSERT INTO atsdb_garbage (payload, byte_count) VALUES (?1, ?2)";
+            connection.prepare_cached(sql)?.execute(params![payload, byte_count as i64])?;
+            larger
+        }
+    };
+    let sql = "UPDATE atsdb_chunk SET descriptor = ?2, page_count = ?3, byte_count = ?4, payload = ?5 WHERE id = ?1";
+    let values = params![chunk.0, descriptor_bytes, expected.0 as i64, expected.1 as i64, payload];
+    connection.prepare_cached(sql)?.execute(values)?;
+    Ok(())
+}
+
+/// Adds the pages to those beside the chunk.
+fn insert(connection: &Connection, amendment: &Amendment, payload: i64) -> Attempt<()> {
     let mut insert = connection.prepare_cached("INSERT INTO atsdb_page (id, bytes) VALUES (?1, ?2)")?;
-    for (column, bytes) in pages {
+    for (column, bytes) in &amendment.pages {
         match insert.execute(params![page_key(payload, *column), bytes]) {
             Err(error) if primary_code(&error) == Some(ffi::SQLITE_CONSTRAINT) => {
                 return Err(contradiction(amendment).into());
@@ -47,8 +69,5 @@ pub(crate) fn amend(connection: &Connection, amendment: &Amendment) -> Attempt<(
             other => other?,
         };
     }
-    connection
-        .prepare_cached("UPDATE atsdb_chunk SET descriptor = ?2, page_count = ?3, byte_count = ?4 WHERE id = ?1")?
-        .execute(params![chunk.0, descriptor_bytes, expected.0 as i64, expected.1 as i64])?;
     Ok(())
 }

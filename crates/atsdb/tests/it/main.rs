@@ -8,6 +8,7 @@ mod derive;
 mod full_disk;
 mod golden;
 mod memory_tables;
+mod page_cache;
 mod processes;
 mod rollups;
 mod support;

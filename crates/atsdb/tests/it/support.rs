@@ -96,3 +96,28 @@ fn mount(arguments: &[&str], path: &Path) -> bool {
 pub(crate) fn skipped(why: &str) {
     eprintln!("skipped: {why}");
 }
+
+/// What a store warned of.
+#[derive(Clone, Default)]
+pub(crate) struct Told(std::sync::Arc<std::sync::Mutex<Vec<String>>>);
+
+impl Told {
+    pub(crate) fn keep(&self) -> impl Fn(&str) + Send + Sync + 'static {
+        let told = std::sync::Arc::clone(&self.0);
+        move |text| told.lock().unwrap().push(text.to_owned())
+    }
+
+    pub(crate) fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+/// The rows that a query answers.
+pub(crate) fn rows(db: &atsdb::Database, query: &str) -> atsdb::arrow::array::RecordBatch {
+    let atsdb::sql::Answer::Rows(rows) = db.sql(query).unwrap_or_else(|error| panic!("{query}: {error}")) else {
+        panic!("{query}: no rows")
+    };
+    let schema = rows.schema();
+    let batches: Vec<_> = rows.collect::<atsdb::Result<_>>().unwrap_or_else(|error| panic!("{query}: {error}"));
+    atsdb::arrow::compute::concat_batches(&schema, &batches).unwrap()
+}

@@ -10,7 +10,7 @@ mod prompt;
 use crate::args::ShellArgs;
 use crate::output::destination::Destination;
 use crate::script::{PieceReader, Runner};
-use crate::settings::{self, Access};
+use crate::settings::{self, Access, Stay};
 use atsdb::Database;
 use atsdb_core::{Error, ErrorKind, Result};
 use dot::DotCommand;
@@ -40,7 +40,8 @@ pub(crate) fn run(url: Option<&str>, args: &ShellArgs) -> Result<()> {
     let url = url.or(variable.as_deref()).unwrap_or("memory:");
     let is_terminal = std::io::stdin().is_terminal();
     let access = if args.read_only { Access::Read } else { Access::Create };
-    let database = settings::open(url, access, &args.store, Some(&args.write))?;
+    let stay = if is_terminal { Stay::Long } else { Stay::Short };
+    let database = settings::open_for(stay, url, access, &args.store, Some(&args.write))?;
     let runner = Runner {
         session: settings::session(&database, &args.store, &args.query_limits)?,
         params: Vec::new(),
@@ -106,6 +107,8 @@ impl Shell {
                 self.runner.format = format;
             }
             DotCommand::Timing(on) => self.runner.timing = on,
+            DotCommand::Save(url) => eprintln!("{}", crate::commands::copy::save(&self.database, &url)?),
+            DotCommand::Load(url) => eprintln!("{}", crate::commands::copy::load(&self.database, &url)?),
             DotCommand::Read(path) => {
                 if depth == READ_DEPTH_MAX {
                     return Err(Error::usage(format!("{path}: .read goes more than {READ_DEPTH_MAX} files deep")));

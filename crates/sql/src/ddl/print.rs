@@ -1,8 +1,8 @@
 //! A definition as the `CREATE TABLE` that declares it.
 
 use super::defaults::value_sql;
-use crate::byte_size::byte_size;
 use crate::table_options::{TableOptions, list_name};
+use atsdb_core::byte_size::byte_size;
 use atsdb_core::{Column, ColumnId, ColumnType, ConflictPolicy, Rollup, TableDefinition, TimeUnit};
 use datafusion::sql::sqlparser::ast::Expr;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
@@ -115,6 +115,9 @@ fn options_of(definition: &TableDefinition) -> Vec<(&'static str, String)> {
     }
     if let Some(retention) = definition.retention {
         options.push(("retention", retention.to_string()));
+    }
+    if let Some(preload) = definition.preload {
+        options.push(("preload", preload.to_string()));
     }
     options
 }

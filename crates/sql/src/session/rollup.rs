@@ -131,6 +131,7 @@ impl Session {
             let mut same = to.clone();
             same.name.clone_from(&definition.name);
             (same.slice, same.retention, same.key) = (definition.slice, definition.retention, definition.key.clone());
+            same.preload = definition.preload;
             (same.indexes, same.indexes_given) = (definition.indexes.clone(), definition.indexes_given);
             return match same == *definition {
                 true => Ok(()),

@@ -1,7 +1,6 @@
 //! Sizes in bytes as options say them: `1 GiB`, `500 MB`, `65536`.
 
-use crate::error::sql_error;
-use atsdb_core::Result;
+use crate::error::{Error, Result};
 
 /// Units, from the one that is printed first. Without `i` they count by thousands, as in `SI`.
 const UNITS: [(&str, u64); 10] = [
@@ -17,7 +16,8 @@ const UNITS: [(&str, u64); 10] = [
     ("B", 1),
 ];
 
-pub(crate) fn parse_byte_size(text: &str) -> Result<u64> {
+/// The bytes that a text such as `1 GiB`, `500 MB` or `65536` names.
+pub fn parse_byte_size(text: &str) -> Result<u64> {
     let text = text.trim();
     let (number, unit) = text.split_at(text.find(|next: char| !next.is_ascii_digit()).unwrap_or(text.len()));
     let unit = unit.trim();
@@ -26,11 +26,11 @@ pub(crate) fn parse_byte_size(text: &str) -> Result<u64> {
         _ => UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).map(|(_, factor)| *factor),
     };
     let bytes = number.parse::<u64>().ok().zip(factor).and_then(|(number, factor)| number.checked_mul(factor));
-    bytes.ok_or_else(|| sql_error(format!("{text} is no size in bytes")).with_hint("write '1 GiB' or '500 MB'"))
+    bytes.ok_or_else(|| Error::usage(format!("{text} is no size in bytes")).with_hint("write '1 GiB' or '500 MB'"))
 }
 
 /// A size as [`parse_byte_size`] reads it.
-pub(crate) fn byte_size(bytes: u64) -> String {
+pub fn byte_size(bytes: u64) -> String {
     let unit = UNITS.iter().take(4).find(|(_, factor)| bytes > 0 && bytes.is_multiple_of(*factor));
     unit.map_or_else(|| bytes.to_string(), |(name, factor)| format!("{} {name}", bytes / factor))
 }

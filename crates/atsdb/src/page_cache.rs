@@ -1,0 +1,99 @@
+//! Where the pages of stores on servers are kept on this machine: what the URL says, else the program, else the
+//! environment.
+
+use atsdb_core::byte_size::parse_byte_size;
+use atsdb_core::{Error, Result, Store};
+use atsdb_engine::{OnWarning, PageCache, PageCacheOptions};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The most bytes where nobody says otherwise.
+const BYTES_MAX_DEFAULT: u64 = 1 << 30;
+
+/// In which folder pages of stores on servers are kept on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PageCacheFolder {
+    /// None: each page is asked of the server.
+    Off,
+    /// This one; made where it is missing. Nobody but the user may write there.
+    At(PathBuf),
+}
+
+/// What the program says of it.
+#[derive(Clone, Default)]
+pub(crate) struct Choice {
+    pub(crate) folder: Option<PageCacheFolder>,
+    pub(crate) bytes_max: Option<u64>,
+    pub(crate) on_warning: Option<OnWarning>,
+}
+
+impl fmt::Debug for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Choice").field("folder", &self.folder).field("bytes_max", &self.bytes_max).finish()
+    }
+}
+
+impl Choice {
+    /// The page cache of a store whose URL had these options.
+    pub(crate) fn open(&self, store: &dyn Store, of_url: &BTreeMap<String, String>) -> Result<Option<PageCache>> {
+        let from_url = of_url.get("cache").map(|text| folder_of(text)).transpose()?;
+        let on_warning = self.on_warning.clone().unwrap_or_else(|| Arc::new(|_: &str| {}));
+        let folder = match from_url.or_else(|| self.folder.clone()) {
+            Some(folder) => folder,
+            None => match from_environment()? {
+                Some(folder) => folder,
+                None => {
+                    on_warning(
+                        "pages are not kept on this machine: there is no home folder; name one in ATSDB_CACHE_DIR",
+                    );
+                    PageCacheFolder::Off
+                }
+            },
+        };
+        let bytes_max = match (of_url.get("cache_bytes"), self.bytes_max) {
+            (Some(text), _) => {
+                parse_byte_size(text).map_err(|error| error.context("cache_bytes of the store's URL"))?
+            }
+            (None, Some(bytes_max)) => bytes_max,
+            (None, None) => match variable("ATSDB_CACHE_BYTES") {
+                Some(text) => parse_byte_size(&text.to_string_lossy())
+                    .map_err(|error| error.context("the environment variable ATSDB_CACHE_BYTES"))?,
+                None => BYTES_MAX_DEFAULT,
+            },
+        };
+        match folder {
+            PageCacheFolder::At(folder) if bytes_max > 0 => {
+                let options = PageCacheOptions { folder, bytes_max, on_warning };
+                Ok(PageCache::open(&options, store.url(), store.uid()))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+fn folder_of(text: &str) -> Result<PageCacheFolder> {
+    match text {
+        "off" => Ok(PageCacheFolder::Off),
+        "" => {
+            Err(Error::usage("the option cache of the store's URL is empty")
+                .with_hint("write cache=off or cache=FOLDER"))
+        }
+        folder => Ok(PageCacheFolder::At(folder.into())),
+    }
+}
+
+/// `ATSDB_CACHE_DIR`, else `atsdb` in the user's folder of caches.
+fn from_environment() -> Result<Option<PageCacheFolder>> {
+    if let Some(folder) = variable("ATSDB_CACHE_DIR") {
+        return folder_of(&folder.to_string_lossy()).map(Some);
+    }
+    let caches = variable("XDG_CACHE_HOME").map(PathBuf::from);
+    let caches = caches.or_else(|| variable("HOME").map(|home| PathBuf::from(home).join(".cache")));
+    Ok(caches.map(|caches| PageCacheFolder::At(caches.join("atsdb"))))
+}
+
+fn variable(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}

@@ -1,0 +1,64 @@
+//! What this process and this machine keep of a store, as figures.
+
+use crate::engine::Engine;
+use std::path::PathBuf;
+
+/// One cache.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CacheFigures {
+    /// `preload`, `columns` or `pages`, in the order they are asked.
+    pub name: &'static str,
+    /// Where it lies; `None` is the memory of this process.
+    pub folder: Option<PathBuf>,
+    /// What was found: columns of chunks, or pages.
+    pub hits: u64,
+    /// What was not; `None` for what is asked of the next one uncounted.
+    pub misses: Option<u64>,
+    /// Bytes held.
+    pub bytes: u64,
+    /// The most bytes held.
+    pub bytes_max: u64,
+}
+
+impl CacheFigures {
+    /// Hits per lookup, 0 to 1; `None` before the first.
+    pub fn hit_rate(&self) -> Option<f64> {
+        let lookups = self.hits + self.misses?;
+        (lookups > 0).then(|| self.hits as f64 / lookups as f64)
+    }
+}
+
+impl Engine {
+    /// All caches that the store has here, in the order in which a read asks them. Hits and misses are this process's.
+    pub fn caches(&self) -> Vec<CacheFigures> {
+        let preload = self.preload_stats();
+        let columns = self.cache_stats();
+        let mut caches = vec![
+            CacheFigures {
+                name: "preload",
+                folder: None,
+                hits: preload.hits,
+                misses: None,
+                bytes: preload.bytes,
+                bytes_max: preload.bytes_max,
+            },
+            CacheFigures {
+                name: "columns",
+                folder: None,
+                hits: columns.hits,
+                misses: Some(columns.misses),
+                bytes: columns.bytes,
+                bytes_max: columns.bytes_max,
+            },
+        ];
+        caches.extend(self.page_cache().map(|cache| cache.stats()).map(|pages| CacheFigures {
+            name: "pages",
+            folder: Some(pages.folder),
+            hits: pages.hits,
+            misses: Some(pages.misses),
+            bytes: pages.bytes,
+            bytes_max: pages.bytes_max,
+        }));
+        caches
+    }
+}

@@ -1,0 +1,94 @@
+//! Folders and names. A store's folder is named by its uid and its URL together: a server that claims another one's uid
+//! does not get at its pages, nor put its own among them.
+
+use crate::file::PageFile;
+use std::fs;
+use std::io::{Error, Result};
+use std::path::{Path, PathBuf};
+use twox_hash::XxHash3_64;
+
+/// What the names of stores' folders begin with; 32 hexadecimal digits follow.
+const PREFIX: &str = "pages-";
+
+/// The folder of one store's pages.
+#[derive(Debug)]
+pub(crate) struct StoreFolder {
+    root: PathBuf,
+    path: PathBuf,
+}
+
+impl StoreFolder {
+    /// Makes the folders where they are missing. Others than the user must not be able to write there: a page that
+    /// passes its check would be believed.
+    pub(crate) fn open(root: &Path, url: &str, uid: [u8; 16]) -> Result<Self> {
+        let name = |seed: u64| XxHash3_64::oneshot_with_seed(seed, &[&uid, url.as_bytes()].concat());
+        let path = root.join(format!("{PREFIX}{:016x}{:016x}", name(1), name(2)));
+        make(root)?;
+        make(&path)?;
+        let probe = path.join(format!("probe-{}", std::process::id()));
+        let made = fs::File::options().create(true).write(true).truncate(true).open(&probe);
+        let owner = made.and_then(|file| file.metadata());
+        let _ = fs::remove_file(&probe);
+        let owner = owner?;
+        for folder in [root, &path] {
+            check_private(folder, &owner)?;
+        }
+        Ok(Self { root: root.to_owned(), path })
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn path_of(&self, file: &PageFile) -> PathBuf {
+        self.path.join(file.to_string())
+    }
+
+    /// For messages.
+    pub(crate) fn shown(&self) -> String {
+        format!("the page cache in {}", self.root.display())
+    }
+
+    /// Makes the store's folder again, where somebody has deleted it.
+    pub(crate) fn make_again(&self) -> Result<()> {
+        make(&self.root)?;
+        make(&self.path)
+    }
+}
+
+/// The folders of stores in the folder of all.
+pub(crate) fn store_folders(root: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root).into_iter().flatten().flatten();
+    let is_store = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(PREFIX));
+        name.is_some_and(|digits| digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+    };
+    entries.map(|entry| entry.path()).filter(is_store).collect()
+}
+
+fn make(folder: &Path) -> Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+#[cfg(unix)]
+fn check_private(folder: &Path, owner: &fs::Metadata) -> Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let found = fs::metadata(folder)?;
+    match found.uid() == owner.uid() && found.mode() & 0o022 == 0 {
+        true => Ok(()),
+        false => Err(Error::other("others can write there; make it the user's own, mode 0700")),
+    }
+}
+
+#[cfg(not(unix))]
+fn check_private(_: &Path, _: &fs::Metadata) -> Result<()> {
+    Ok(())
+}

@@ -1,0 +1,170 @@
+//! The page cache (L2): encoded pages of a store on a server, kept in files on this machine, so that what was read once
+//! does not cross the network again, also not for the next process.
+//!
+//! Owned here: the folder, one file for each chunk ([`file`](self)), a thread that writes behind the readers' backs and
+//! makes room. Not owned: what pages mean and whether one is whole; whoever reads says so, and a page that is not is as if
+//! it had never been kept. Nor which chunks there are: that is asked of the store each time, so nothing here is ever stale.
+//!
+//! A page lies in the file of its chunk's 128-bit name, which no other chunk ever has, at a place that the chunk's
+//! descriptor tells. Whoever writes there writes the same bytes: so processes need no locks, a file may go at any time, and
+//! what a crash left half written fails its check. `docs/internals/caches.md` tells what was rejected.
+
+mod file;
+mod folder;
+mod room;
+mod warn;
+mod writer;
+
+pub use file::{PageFile, Place};
+
+use crate::file::Found;
+use crate::folder::StoreFolder;
+use crate::warn::{Kind, Warnings};
+use crate::writer::Writer;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Who is told, in sentences, of what the cache cannot do. No reader ever gets an error of it.
+pub type OnWarning = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Where the cache lies, and how large it becomes.
+#[derive(Clone)]
+pub struct PageCacheOptions {
+    /// The folder of all stores' caches.
+    pub folder: PathBuf,
+    /// The most bytes on the disk of all that lies in it.
+    pub bytes_max: u64,
+    /// Who is told of damage, full disks and the like: once of each.
+    pub on_warning: OnWarning,
+}
+
+impl fmt::Debug for PageCacheOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { folder, bytes_max, .. } = self;
+        f.debug_struct("PageCacheOptions").field("folder", folder).field("bytes_max", bytes_max).finish()
+    }
+}
+
+/// How the cache does. Hits and misses are this process's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageCacheStats {
+    /// The folder of all stores' caches.
+    pub folder: PathBuf,
+    /// Pages that were found.
+    pub hits: u64,
+    /// Pages that had to be asked of the store.
+    pub misses: u64,
+    /// Of the misses, those that were found, but damaged.
+    pub damaged: u64,
+    /// Bytes on the disk, of all stores.
+    pub bytes: u64,
+    /// The most bytes on the disk.
+    pub bytes_max: u64,
+}
+
+impl PageCacheStats {
+    /// Hits per lookup, 0 to 1; `None` before the first.
+    pub fn hit_rate(&self) -> Option<f64> {
+        let lookups = self.hits + self.misses;
+        (lookups > 0).then(|| self.hits as f64 / lookups as f64)
+    }
+}
+
+/// One store's part of the cache. What waits to be written is written before it is gone.
+pub struct PageCache {
+    folder: Arc<StoreFolder>,
+    warnings: Arc<Warnings>,
+    bytes_max: u64,
+    writer: Writer,
+    hits: AtomicU64,
+    misses: AtomicU64,
+    damaged: AtomicU64,
+}
+
+impl fmt::Debug for PageCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PageCache").field("folder", &self.folder.path()).finish_non_exhaustive()
+    }
+}
+
+impl PageCache {
+    /// The cache of the store at a URL (without secrets), whose uid is that. `None`, and a warning, where there can be
+    /// none: a folder that cannot be written, or that others can write.
+    pub fn open(options: &PageCacheOptions, url: &str, uid: [u8; 16]) -> Option<Self> {
+        let warnings = Arc::new(Warnings::new(Arc::clone(&options.on_warning)));
+        match StoreFolder::open(&options.folder, url, uid) {
+            Ok(folder) => {
+                let folder = Arc::new(folder);
+                let writer = Writer::new(Arc::clone(&folder), Arc::clone(&warnings), options.bytes_max);
+                let (hits, misses, damaged) = Default::default();
+                Some(Self { folder, warnings, bytes_max: options.bytes_max, writer, hits, misses, damaged })
+            }
+            Err(why) => {
+                warnings.tell(Kind::Folder, || {
+                    format!("pages are not kept on this machine: {}: {why}", options.folder.display())
+                });
+                None
+            }
+        }
+    }
+
+    /// Pages of a file, in the order asked; `None` is one that is not there, or not whole. `is_whole` is asked with its
+    /// position and its bytes.
+    pub fn read(
+        &self,
+        file: &PageFile,
+        places: &[Place],
+        is_whole: impl Fn(usize, &[u8]) -> bool,
+    ) -> Vec<Option<Vec<u8>>> {
+        let path = self.folder.path_of(file);
+        let Found { mut pages, is_written } = file::read(&path, places).unwrap_or_else(|error| {
+            self.warnings.tell(Kind::Reading, || format!("{}: {error}; the store is asked", self.folder.shown()));
+            Found { pages: vec![None; places.len()], is_written: false }
+        });
+        for (position, page) in pages.iter_mut().enumerate() {
+            if page.as_ref().is_some_and(|bytes| !is_whole(position, bytes)) {
+                *page = None;
+                if !is_written {
+                    self.damaged.fetch_add(1, Ordering::Relaxed);
+                    let problem =
+                        || format!("{}: a page of {file} is damaged; the store is asked", self.folder.shown());
+                    self.warnings.tell(Kind::Damage, problem);
+                }
+            }
+        }
+        let hits = pages.iter().flatten().count() as u64;
+        self.hits.fetch_add(hits, Ordering::Relaxed);
+        self.misses.fetch_add(pages.len() as u64 - hits, Ordering::Relaxed);
+        pages
+    }
+
+    /// Keeps pages, each at its place in the file: soon, and if the disk keeps up.
+    pub fn keep(&self, file: PageFile, pages: Vec<(Place, Vec<u8>)>) {
+        self.writer.keep(file, pages);
+    }
+
+    /// Waits until everything that was to be kept is in its files.
+    pub fn flush(&self) {
+        self.writer.flush();
+    }
+
+    /// How it does.
+    pub fn stats(&self) -> PageCacheStats {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        PageCacheStats {
+            folder: self.folder.root().to_owned(),
+            hits: count(&self.hits),
+            misses: count(&self.misses),
+            damaged: count(&self.damaged),
+            bytes: room::look(self.folder.root()).iter().map(|kept| kept.bytes).sum(),
+            bytes_max: self.bytes_max,
+        }
+    }
+
+    /// The folder of this store's pages.
+    pub fn store_folder(&self) -> &Path {
+        self.folder.path()
+    }
+}

@@ -1,0 +1,30 @@
+//! Warnings: once of each kind, however often it happens.
+
+use crate::OnWarning;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What can go wrong.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kind {
+    Folder,
+    Damage,
+    Reading,
+    Writing,
+}
+
+pub(crate) struct Warnings {
+    on_warning: OnWarning,
+    told: [AtomicBool; 4],
+}
+
+impl Warnings {
+    pub(crate) fn new(on_warning: OnWarning) -> Self {
+        Self { on_warning, told: Default::default() }
+    }
+
+    pub(crate) fn tell(&self, kind: Kind, sentence: impl FnOnce() -> String) {
+        if !self.told[kind as usize].swap(true, Ordering::Relaxed) {
+            (self.on_warning)(&sentence());
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Damage, folders that cannot be used, disks that are full: a miss and one warning, never a wrong page or an error.
+
+use crate::support::{UID, file, found, keep, let_time_pass, open, places, try_open};
+use std::path::Path;
+use std::process::Command;
+
+const BYTES_MAX: u64 = 64 << 20;
+
+#[test]
+fn a_damaged_page_is_missing_told_once_and_mended() {
+    let folder = tempfile::tempdir().unwrap();
+    let places = places(&[1_000, 2_000, 3_000]);
+    let damages: [(&str, fn(&Path)); 5] = [
+        ("flipped", |path| {
+            let mut bytes = std::fs::read(path).unwrap();
+            bytes[1_500] ^= 4;
+            std::fs::write(path, bytes).unwrap();
+        }),
+        ("cut", |path| std::fs::File::options().write(true).open(path).unwrap().set_len(2_999).unwrap()),
+        ("emptied", |path| std::fs::write(path, "").unwrap()),
+        ("garbage", |path| std::fs::write(path, vec![0xa5; 9_000]).unwrap()),
+        ("deleted", |path| std::fs::remove_file(path).unwrap()),
+    ];
+    for (name, damage) in damages {
+        let (cache, told) = open(folder.path(), BYTES_MAX);
+        for number in 1..3 {
+            keep(&cache, number, &places);
+        }
+        cache.flush();
+        assert_eq!(found(&cache, 1, &places), [true; 3]);
+        for number in 1..3 {
+            damage(&cache.store_folder().join(file(number).to_string()));
+        }
+        let_time_pass(&cache);
+        let there = found(&cache, 1, &places);
+        assert!(!there[1], "{name}");
+        assert_eq!(there[0], ["flipped", "cut"].contains(&name), "{name}");
+        assert_eq!(there[2], name == "flipped", "{name}");
+        assert!(!found(&cache, 2, &places)[1]);
+        // What is short or gone was never there, as far as can be told.
+        let warned = ["flipped", "garbage"].contains(&name);
+        assert_eq!(told.all().len(), usize::from(warned), "{name}: {:?}", told.all());
+        assert!(told.all().iter().all(|text| text.contains("is damaged; the store is asked")));
+        assert_eq!(cache.stats().damaged > 0, warned);
+        for number in 1..3 {
+            keep(&cache, number, &places);
+        }
+        cache.flush();
+        assert_eq!(found(&cache, 1, &places), [true; 3], "{name}");
+    }
+}
+
+#[test]
+fn a_page_that_is_being_written_is_no_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let places = places(&[1_000]);
+    let (cache, told) = open(folder.path(), BYTES_MAX);
+    keep(&cache, 1, &places);
+    cache.flush();
+    let path = cache.store_folder().join(file(1).to_string());
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[500..].fill(0);
+    std::fs::write(&path, bytes).unwrap();
+    assert_eq!(found(&cache, 1, &places), [false]);
+    assert_eq!((cache.stats().damaged, told.all().len()), (0, 0));
+}
+
+#[test]
+fn a_folder_that_is_deleted_is_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("cache");
+    let places = places(&[1_000]);
+    let (cache, told) = open(&root, BYTES_MAX);
+    keep(&cache, 1, &places);
+    cache.flush();
+    std::fs::remove_dir_all(&root).unwrap();
+    assert_eq!(found(&cache, 1, &places), [false]);
+    keep(&cache, 1, &places);
+    cache.flush();
+    assert_eq!((found(&cache, 1, &places), told.all()), (vec![true], vec![]));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_others_can_write_is_not_used() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let (cache, told) = try_open(folder.path(), BYTES_MAX, UID);
+    assert!(cache.is_none());
+    assert!(told.all()[0].contains("others can write there"), "{:?}", told.all());
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_told_and_done_without() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let (cache, told) = try_open(&file.join("cache"), BYTES_MAX, UID);
+    assert!(cache.is_none());
+    assert_eq!(told.all().len(), 1);
+    assert!(told.all()[0].starts_with("pages are not kept on this machine: "), "{:?}", told.all());
+}
+
+/// Needs the right to mount; without it there is nothing to see.
+#[test]
+fn a_full_disk_is_told_once_and_what_is_there_stays_readable() {
+    let folder = tempfile::tempdir().unwrap();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"]).arg(folder.path()).status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        return;
+    }
+    let outcome = std::panic::catch_unwind(|| {
+        let places = places(&[100_000]);
+        let (cache, told) = open(&folder.path().join("cache"), BYTES_MAX);
+        for number in 0..30 {
+            keep(&cache, number, &places);
+        }
+        cache.flush();
+        let there = (0..30).filter(|number| found(&cache, *number, &places)[0]).count();
+        assert!((5..=10).contains(&there), "{there}");
+        assert_eq!(told.all().len(), 1, "{:?}", told.all());
+        assert!(told.all()[0].contains("cannot be written"), "{:?}", told.all());
+    });
+    let _ = Command::new("umount").arg("-l").arg(folder.path()).status();
+    outcome.unwrap();
+}
