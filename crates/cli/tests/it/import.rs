@@ -135,6 +135,8 @@ fn rows_of_a_table_in_memory_are_saved_with_the_import() {
     let stats = case.run(&["stats", "a.db", "t1", "--format", "json"]).well().text();
     assert!(stats.contains("\"rows\": 6") && stats.contains("\"chunks\": 1"), "{stats}");
     assert!(case.run(&["verify", "a.db"]).well().text().contains("8 rows"));
+    case.run(&["export", "a.db", "t2", "-o", "out.csv"]).well();
+    assert_eq!(std::fs::read_to_string(case.path("out.csv")).unwrap(), "id,name\n1,a\n2,\n");
 }
 
 #[test]
