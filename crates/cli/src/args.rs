@@ -9,7 +9,7 @@ mod store;
 
 pub(crate) use copy::{BackupArgs, CopyArgs, RestoreArgs, TargetArgs};
 pub(crate) use demo::DemoArgs;
-pub(crate) use import::{DateOrderArg, ImportArgs, ImportFormat};
+pub(crate) use import::{DateOrderArg, ImportArgs, ImportEngine, ImportFormat};
 pub(crate) use lab::{
     LabAdviseArgs, LabArgs, LabCommand, LabFormat, LabHowArgs, LabReportArgs, LabRunArgs, LabServerArgs,
 };

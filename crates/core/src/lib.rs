@@ -9,6 +9,7 @@ pub mod byte_size;
 pub mod chunk;
 pub mod column_type;
 pub mod error;
+mod index;
 pub mod limits;
 pub mod name;
 pub mod origin;

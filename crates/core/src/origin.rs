@@ -42,8 +42,14 @@ mod tests {
     #[test]
     fn an_origin_comes_back_from_json_with_all_its_bits() {
         let store = "0f".repeat(16);
-        let origin =
-            Origin { store, table: TableId(7), copied_ms: -1, from: Some(i64::MIN), to: None, fingerprint: Some(u64::MAX) };
+        let origin = Origin {
+            store,
+            table: TableId(7),
+            copied_ms: -1,
+            from: Some(i64::MIN),
+            to: None,
+            fingerprint: Some(u64::MAX),
+        };
         let json = serde_json::to_string(&origin).unwrap();
         assert_eq!(serde_json::from_str::<Origin>(&json).unwrap(), origin);
         assert!(serde_json::from_str::<Origin>(&json.replacen('{', "{\"more\":1,", 1)).is_err());

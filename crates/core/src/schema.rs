@@ -115,7 +115,7 @@ pub struct Index {
     pub columns: Vec<ColumnId>,
 }
 
-/// Rows that live in the process and are gone with it; the store has only their table's definition.
+/// Rows that live in the process; the store has their table's definition, and those of them that were saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InMemory {

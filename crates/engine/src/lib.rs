@@ -64,7 +64,7 @@ pub use copy::{CopyOptions, CopyProgress, CopyReport, Watcher};
 pub use engine::{Engine, EngineOptions};
 pub use environment::{Environment, SystemEnvironment};
 pub use holds::Hold;
-pub use keys::{Holders, KeyIndex, KeyValue};
+pub use keys::{HeldRows, Holders, KeyIndex, KeyValue};
 pub use latest::Latest;
 pub use maintenance::Chore;
 pub use predicate::{Comparison, Predicate};

@@ -2,8 +2,7 @@
 //! `cargo run --release -p atsdb-sqlite --example writers`. `ATSDB_FIGURES_DIR` chooses the disk.
 //!
 //! The chunks are made before: what is measured is the store alone, where the writers meet. Each commit is one chunk of
-//! nine pages, of 12 KB (which lie in the catalogue) or of 1 MB, of today's slice, as from appends without end. The runs of
-//! one and of four processes alternate.
+//! nine pages, of 12 KB (which lie in the catalogue) or of 1 MB, of today's slice, as from appends without end.
 
 #![allow(clippy::print_stdout, reason = "a benchmark tells its figures")]
 
@@ -27,18 +26,17 @@ fn main() {
     let folder = std::env::var_os("ATSDB_FIGURES_DIR").unwrap_or_else(|| std::env::temp_dir().into());
     for durability in [Durability::Off, Durability::Full] {
         for page_bytes in [1_300, 115_000] {
-            for split in LAYOUTS {
-                let mut rates = [Vec::new(), Vec::new()];
-                for repeat in 0..REPEATS * 2 {
+            let cases: Vec<_> = LAYOUTS.into_iter().flat_map(|split| [(split, 1), (split, 4)]).collect();
+            let mut rates = vec![Vec::new(); cases.len()];
+            // All cases in turn, so that whatever else the machine does meets each of them.
+            for _ in 0..REPEATS {
+                for ((split, writers), rates) in cases.iter().zip(&mut rates) {
                     let scratch = tempfile::tempdir_in(&folder).unwrap();
-                    let path = scratch.path().join("store");
-                    let writers = if repeat % 2 == 0 { 1 } else { 4 };
-                    rates[repeat % 2].push(run(&path, split, durability, page_bytes, writers));
+                    rates.push(run(&scratch.path().join("store"), *split, durability, page_bytes, *writers));
                 }
-                let [one, four] = rates.map(|mut rates| {
-                    rates.sort_by(f64::total_cmp);
-                    rates[rates.len() / 2]
-                });
+            }
+            for (split, rates) in LAYOUTS.iter().zip(rates.chunks_exact_mut(2)) {
+                let (one, four) = (median(&mut rates[0]), median(&mut rates[1]));
                 println!(
                     "{durability}, {} KB, {}: 1 writer {one:.0} commits/s, 4 writers {four:.0}: {:.2} x",
                     page_bytes * 9 / 1_000,
@@ -48,6 +46,11 @@ fn main() {
             }
         }
     }
+}
+
+fn median(rates: &mut [f64]) -> f64 {
+    rates.sort_by(f64::total_cmp);
+    rates[rates.len() / 2]
 }
 
 fn open(path: &Path, split: Option<Split>, durability: Durability) -> SqliteStore {

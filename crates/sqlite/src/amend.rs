@@ -71,3 +71,32 @@ fn insert(connection: &Connection, amendment: &Amendment, payload: i64) -> Attem
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema;
+    use crate::split::{Layout, Split};
+    use atsdb_core::{ChunkId, TableId};
+    use atsdb_testkit::sample::{Plan, amended, amendment};
+
+    #[test]
+    fn a_chunk_that_was_moved_meanwhile_is_looked_at_again() {
+        let connection = Connection::open_in_memory().unwrap();
+        schema::create(&connection, Some(Layout::new(Split::Slice))).unwrap();
+        let (chunk, place) = (Plan::new(1).chunk(TableId(1)), Place { file: 2, offset: 48 }.payload());
+        let bytes = chunk.descriptor.byte_count() as i64;
+        connection.execute("INSERT INTO atsdb_table VALUES (1, 't', 't', '', 0, NULL)", []).unwrap();
+        let sql = "INSERT INTO atsdb_chunk VALUES (1, 1, 0, 0, 1, 0, 0, ?1, 3, ?2, NULL, ?3)";
+        connection.execute(sql, params![bytes, place, chunk.descriptor_bytes]).unwrap();
+        let amendment = amendment(ChunkId(1), &chunk, &amended(&chunk, 1, 10));
+        let elsewhere = Place { file: 3, offset: 48 }.payload();
+        let enlarged = |base| Some(Enlarged { base, payload: Some(elsewhere) });
+        for stale in [None, enlarged(elsewhere)] {
+            assert!(matches!(amend(&connection, &amendment, stale.as_ref()), Err(Failure::Moved)));
+        }
+        amend(&connection, &amendment, enlarged(place).as_ref()).unwrap();
+        let payload: i64 = connection.query_row("SELECT payload FROM atsdb_chunk", [], |row| row.get(0)).unwrap();
+        assert_eq!(payload, elsewhere);
+    }
+}

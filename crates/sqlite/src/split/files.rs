@@ -227,8 +227,8 @@ impl PageFiles {
                 (held.start, held.end) = (length, length);
                 Ok(Claim::Held(held))
             }
-            // A damaged one is left to verify.
-            Ok(_) | Err(Unreadable::Damaged(_)) => Ok(Claim::Useless),
+            // A damaged one is left to verify, one of a newer version to newer versions.
+            Ok(_) | Err(Unreadable::Damaged(_) | Unreadable::Newer(_)) => Ok(Claim::Useless),
             Err(error) => Err(self.failure(handle.number, "writing", error).into()),
         }
     }

@@ -13,6 +13,7 @@ use atsdb_core::{
 };
 use rusqlite::{Connection, OptionalExtension, ffi, params};
 use std::collections::{BTreeSet, HashMap};
+use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -322,8 +323,17 @@ impl<'a> Placing<'a> {
     }
 
     fn claim(&self, number: i64) -> Attempt<Claim> {
-        let handle = self.files.writer(number, true).map_err(|error| self.files.write_failure(number, error))?;
-        self.files.claim(&handle, || self.store.try_read(|connection| needed(connection, number)))
+        let needed = || self.store.try_read(|connection| needed(connection, number));
+        let opened = match self.files.writer(number, false) {
+            // It was announced and is still to be made; or it is lost, which is for verify to tell.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => match needed()? {
+                Some(0) => self.files.writer(number, true),
+                _ => return Ok(Claim::Useless),
+            },
+            other => other,
+        };
+        let handle = opened.map_err(|error| self.files.write_failure(number, error))?;
+        self.files.claim(&handle, needed)
     }
 
     /// A new file. Whoever else looks for one may be the first to take it.

@@ -125,6 +125,31 @@ fn dropping_a_slice_removes_its_file() {
 }
 
 #[test]
+fn a_refused_change_leaves_no_pages() {
+    let scratch = Scratch::new();
+    let store = by_slice(&scratch);
+    let table = create(&store, "t");
+    append(&store, table, &plan(1));
+    let bytes = || page_files(&scratch.path("a")).iter().map(|file| file_bytes(file)).sum::<u64>();
+    let before = bytes();
+    let chunk = plan(1).chunk(table);
+    let missing = vec![(table, visible(&store, table)[0].id), (table, atsdb_core::ChunkId(99))];
+    let change = Change { add: vec![chunk.clone()], remove: missing, ..Change::default() };
+    assert_eq!(store.commit(vec![change], NOW_MS).unwrap().remove(0).unwrap_err().kind(), ErrorKind::Conflict);
+    assert_eq!(bytes(), before);
+    // One batch sent twice, and a stage that is not there.
+    let batch = Some(atsdb_core::BatchId::new("b").unwrap());
+    for _ in 0..2 {
+        let change = Change { batch: batch.clone(), add: vec![chunk.clone()], ..Change::default() };
+        store.commit(vec![change], NOW_MS).unwrap().remove(0).unwrap();
+    }
+    assert!(store.stage(atsdb_core::StageId(99), vec![chunk], NOW_MS).is_err());
+    assert!(bytes() < before * 2, "{} {before}", bytes());
+    assert_eq!(visible(&store, table).len(), 2);
+    assert_eq!(store.verify().unwrap(), []);
+}
+
+#[test]
 fn what_is_left_of_a_file_of_garbage_is_moved_and_the_file_goes() {
     let scratch = Scratch::new();
     let path = scratch.path("a");

@@ -18,6 +18,10 @@ fn sample(scratch: &Scratch, name: &str) -> (PathBuf, TableId) {
     (path, table)
 }
 
+fn copy(from: &Path, to: &Path) {
+    fs::copy(from, to).unwrap();
+}
+
 fn change(path: &Path, work: impl FnOnce(&mut Vec<u8>)) {
     let mut bytes = fs::read(path).unwrap();
     work(&mut bytes);
@@ -44,6 +48,7 @@ fn is_told(path: &Path, table: TableId, why: &str) {
     drop(snapshot);
     reclaim_all(&store);
     assert_eq!(visible(&store, table).len(), 5);
+    assert_eq!(store.verify().unwrap(), findings);
 }
 
 #[test]
@@ -53,8 +58,8 @@ fn damage_is_told_by_its_place_and_stays_local() {
     type Damage<'a> = (&'a str, Box<dyn Fn(&Path) + 'a>);
     let damages: Vec<Damage<'_>> = vec![
         ("is missing", Box::new(|file| fs::remove_file(file).unwrap())),
-        ("belongs to another store", Box::new(|file| drop(fs::copy(other.join("pages/2.pages"), file).unwrap()))),
-        ("has another number", Box::new(|file| drop(fs::copy(file.with_file_name("3.pages"), file).unwrap()))),
+        ("belongs to another store", Box::new(|file| copy(&other.join("pages/2.pages"), file))),
+        ("has another number", Box::new(|file| copy(&file.with_file_name("3.pages"), file))),
         ("has a damaged head", Box::new(|file| change(file, |bytes| bytes[20] ^= 1))),
         ("is newer", Box::new(|file| change(file, |bytes| bytes[8] = 9))),
         ("has no block", Box::new(|file| change(file, |bytes| bytes[48] ^= 1))),

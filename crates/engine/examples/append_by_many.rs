@@ -1,9 +1,9 @@
 //! How many rows a second one process and four append to one store, in one SQLite file and split, and how much of the
 //! processors they use:
 //!
-//! `cargo run --release -p atsdb-engine --example writers`. `ATSDB_FIGURES_DIR` chooses the disk.
+//! `cargo run --release -p atsdb-engine --example append_by_many`. `ATSDB_FIGURES_DIR` chooses the disk.
 //!
-//! Arrow batches of 8 columns, two of them mapped, each batch a commit. The runs of one and of four processes alternate.
+//! Arrow batches of 8 columns, two of them mapped, each batch a commit.
 
 #![allow(clippy::print_stdout)] // What this program is for.
 
@@ -29,17 +29,17 @@ fn main() {
     let folder = std::env::var_os("ATSDB_FIGURES_DIR").unwrap_or_else(|| std::env::temp_dir().into());
     for durability in [Durability::Off, Durability::Full] {
         for rows in [1_000, 10_000, 100_000] {
-            for split in LAYOUTS {
-                let mut told = [Vec::new(), Vec::new()];
-                for repeat in 0..REPEATS * 2 {
+            let cases: Vec<_> = LAYOUTS.into_iter().flat_map(|split| [(split, 1), (split, 4)]).collect();
+            let mut told = vec![Vec::new(); cases.len()];
+            // All cases in turn, so that whatever else the machine does meets each of them.
+            for _ in 0..REPEATS {
+                for ((split, writers), told) in cases.iter().zip(&mut told) {
                     let scratch = tempfile::tempdir_in(&folder).unwrap();
-                    let writers = if repeat % 2 == 0 { 1 } else { 4 };
-                    told[repeat % 2].push(run(&scratch.path().join("store"), split, durability, rows, writers));
+                    told.push(run(&scratch.path().join("store"), *split, durability, rows, *writers));
                 }
-                let [one, four] = told.map(|mut told| {
-                    told.sort_by(|a, b| f64::total_cmp(&a.0, &b.0));
-                    told[told.len() / 2]
-                });
+            }
+            for (split, told) in LAYOUTS.iter().zip(told.chunks_exact_mut(2)) {
+                let (one, four) = (median(&mut told[0]), median(&mut told[1]));
                 println!(
                     "{durability}, {rows} rows a commit, {}: 1 writer {:.2} M rows/s with {:.2} processors, 4 writers {:.2} \
                      with {:.2}: {:.2} x",
@@ -53,6 +53,11 @@ fn main() {
             }
         }
     }
+}
+
+fn median(told: &mut [(f64, f64)]) -> (f64, f64) {
+    told.sort_by(|a, b| f64::total_cmp(&a.0, &b.0));
+    told[told.len() / 2]
 }
 
 fn open(path: &Path, split: Option<Split>, durability: Durability) -> Engine {
