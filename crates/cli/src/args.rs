@@ -70,7 +70,7 @@ pub(crate) enum Command {
     /// List the slices of a table, or of all
     Slices(ReportArgs),
     /// Show rows, bytes and encodings of a table, or of all
-    Stats(ReportArgs),
+    Stats(StatsArgs),
     /// Seal fresh chunks now: merged, sorted, strongest encodings
     Recompress(ChangeArgs),
     /// Drop the slices that a table's retention no longer keeps
@@ -203,6 +203,23 @@ pub(crate) struct ReportArgs {
     pub(crate) format: ReportFormat,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+}
+
+/// `atsdb stats`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+--caches tells of preload and columns, in the memory of this process, and of pages, which of a store on a server are kept in
+files on this machine: hits and misses of these are of all processes that ever read the store here.
+
+Examples:
+  atsdb stats air.db readings
+  atsdb stats postgresql://me@db/air --caches --format json")]
+pub(crate) struct StatsArgs {
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    /// Show the caches instead: hits, misses, bytes, the most bytes
+    #[arg(long, conflicts_with = "table")]
+    pub(crate) caches: bool,
 }
 
 /// Verbs that change what is stored, and report.
