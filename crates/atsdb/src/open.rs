@@ -8,7 +8,7 @@ use atsdb_engine::{Engine, EngineOptions, Environment, SystemEnvironment};
 use atsdb_memory::MemoryStore;
 use atsdb_mysql::MysqlStore;
 use atsdb_postgres::PostgresStore;
-use atsdb_sqlite::{SqliteOptions, SqliteStore};
+use atsdb_sqlite::{Layout, SqliteOptions, SqliteStore};
 use atsdb_sqlstore::{CACHE_OPTIONS, Secret, ServerOptions, take_options};
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,8 @@ use std::time::Duration;
 
 /// Opens the store that a URL names, as [`OpenOptions::new`] does: created where there is none, full durability.
 ///
-/// A plain path is a SQLite file; `sqlite:PATH` the same; `memory:` is a store in this process.
+/// A plain path is a SQLite file; `sqlite:PATH` the same, and with `?split=slice` or `?shards=N` a folder of many files;
+/// `memory:` is a store in this process.
 /// `postgresql://user@host/database` and `mariadb://user@host/database` (or `mysql://`) are stores in a database of a
 /// server; what follows the database is in `docs/reference/stores.md`.
 pub fn open(url: &str) -> Result<Database> {
@@ -145,14 +146,17 @@ impl OpenOptions {
         let (mut warnings, mut page_cache) = (Vec::new(), None);
         let store: Arc<dyn Store> = match Place::parse(url)? {
             Place::Memory => Arc::new(MemoryStore::new(environment.random()?)),
-            Place::Sqlite(path) => {
+            Place::Sqlite(path, layout) => {
                 let options = SqliteOptions {
                     durability: self.durability,
                     create: self.create && !self.read_only,
                     read_only: self.read_only,
                     busy_timeout: self.busy_timeout,
                 };
-                Arc::new(SqliteStore::open(Path::new(path), &options)?)
+                Arc::new(match layout {
+                    None => SqliteStore::open(Path::new(path), &options)?,
+                    Some(layout) => SqliteStore::open_split(Path::new(path), &options, layout)?,
+                })
             }
             Place::Server(server) => {
                 let options = ServerOptions {
@@ -185,7 +189,7 @@ impl OpenOptions {
 #[derive(Debug, PartialEq)]
 enum Place<'a> {
     Memory,
-    Sqlite(&'a str),
+    Sqlite(&'a str, Option<Layout>),
     Server(Server),
 }
 
@@ -196,7 +200,7 @@ enum Server {
     Postgres,
 }
 
-const HINT: &str = "use a path, sqlite:PATH, postgresql://USER@HOST/DATABASE, mariadb://USER@HOST/DATABASE or memory:";
+const HINT: &str = "use a path, sqlite:PATH, sqlite:DIR?split=slice, postgresql://USER@HOST/DATABASE, mariadb://USER@HOST/DATABASE or memory:";
 
 impl<'a> Place<'a> {
     fn parse(url: &'a str) -> Result<Self> {
@@ -223,11 +227,11 @@ impl<'a> Place<'a> {
         if path.is_empty() {
             return Err(Error::usage("the URL names no file").with_hint(HINT));
         }
-        if let Some((path, options)) = path.split_once('?') {
-            return Err(Error::usage(format!("unknown options ?{options} of {path}"))
-                .with_hint("this version's SQLite stores take none"));
+        match path.split_once('?') {
+            None => Ok(Self::Sqlite(path, None)),
+            Some(("", _)) => Err(Error::usage("the URL names no directory").with_hint(HINT)),
+            Some((path, options)) => Ok(Self::Sqlite(path, Some(Layout::parse(options)?))),
         }
-        Ok(Self::Sqlite(path))
     }
 }
 
@@ -237,14 +241,17 @@ mod tests {
 
     #[test]
     fn a_url_is_a_path_or_names_its_kind() {
-        assert_eq!(Place::parse("air.db").unwrap(), Place::Sqlite("air.db"));
-        assert_eq!(Place::parse("./a:b.db").unwrap(), Place::Sqlite("./a:b.db"));
-        assert_eq!(Place::parse("sqlite:/tmp/air.db").unwrap(), Place::Sqlite("/tmp/air.db"));
-        assert_eq!(Place::parse("sqlite:///tmp/air.db").unwrap(), Place::Sqlite("/tmp/air.db"));
+        assert_eq!(Place::parse("air.db").unwrap(), Place::Sqlite("air.db", None));
+        assert_eq!(Place::parse("./a:b.db").unwrap(), Place::Sqlite("./a:b.db", None));
+        assert_eq!(Place::parse("sqlite:/tmp/air.db").unwrap(), Place::Sqlite("/tmp/air.db", None));
+        assert_eq!(Place::parse("sqlite:///tmp/air.db").unwrap(), Place::Sqlite("/tmp/air.db", None));
+        let split = |options| Place::Sqlite("air", Some(Layout::parse(options).unwrap()));
+        assert_eq!(Place::parse("sqlite:air?split=slice").unwrap(), split("split=slice"));
+        assert_eq!(Place::parse("air?shards=4").unwrap(), split("shards=4"));
         assert_eq!(Place::parse("MEMORY:").unwrap(), Place::Memory);
         assert_eq!(Place::parse("MariaDB://h/d").unwrap(), Place::Server(Server::Mysql));
         assert_eq!(Place::parse("postgresql://h/d").unwrap(), Place::Server(Server::Postgres));
-        for bad in ["", "sqlite:", "memory:x", "oracle://h", "sqlite:a?b=c"] {
+        for bad in ["", "sqlite:", "memory:x", "oracle://h", "sqlite:a?b=c", "a?", "sqlite:?shards=2", "a?shards=0"] {
             assert!(Place::parse(bad).is_err(), "{bad}");
         }
     }

@@ -71,6 +71,9 @@ impl Engine {
     /// [`NotFound`](ErrorKind::NotFound). Damaged chunks are left without, and told when the others have theirs.
     pub fn build_index(&self, table: &Table, index: &Index) -> Result<BuildReport> {
         let mut report = BuildReport::default();
+        if table.definition.is_in_memory() {
+            return Ok(report);
+        }
         let mut damaged = Damaged::default();
         let mut conflicts_in_a_row = 0;
         loop {

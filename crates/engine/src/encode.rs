@@ -20,7 +20,7 @@ pub(crate) fn encode_fresh(
         pages.push(page.bytes);
         descriptors.push(page.descriptor);
     }
-    for index in &definition.indexes {
+    for index in definition.filtered_indexes() {
         let columns = index_columns(definition, index, |position| Ok(ArrayRef::clone(chunk.rows.column(position))))?;
         let page = encode_membership(uid, index.id, &columns)?;
         pages.push(page.bytes);

@@ -2,12 +2,13 @@
 
 use crate::batch::Batch;
 use crate::engine::Shared;
-use crate::snapshot::ReadSnapshot;
-use crate::stats::{ColumnStats, IndexStats, TableStats};
+use crate::resident_save::saved_rows;
+use crate::snapshot::{Inner, ReadSnapshot};
+use crate::stats::{ColumnStats, TableStats};
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 use atsdb_codec::logical_type;
-use atsdb_core::{Column, Index, Result, Table, TableDefinition};
+use atsdb_core::{Column, Result, Table, TableDefinition};
 use atsdb_resident::{Draft, ResidentSnapshot, TableState};
 use std::sync::Arc;
 
@@ -15,9 +16,36 @@ use std::sync::Arc;
 const MEMORY_BYTES_ASSUMED: usize = 4 << 30;
 
 impl ReadSnapshot {
-    /// The rows of a table in memory.
+    /// The rows of a table in memory. At its first use in a process they are those that were saved, and are read now.
     pub fn resident(&self, table: &Table) -> Result<Arc<TableState>> {
-        state_of(&self.inner.shared, &self.inner.residents, table)
+        match self.resident_in_use(table)? {
+            Some(state) => Ok(state),
+            None => saved_rows(self, table),
+        }
+    }
+
+    /// The same, if the table has been used in this process; else its rows are those in its chunks.
+    pub fn resident_in_use(&self, table: &Table) -> Result<Option<Arc<TableState>>> {
+        let Inner { shared, residents, .. } = self.inner.as_ref();
+        match residents.get(table.id) {
+            Some(state) if *state.definition() != table.definition => {
+                // Another process may have given it another definition.
+                let redefined = Arc::new(state.redefined(&table.definition, types_of(&table.definition))?);
+                shared.residents.adopt(table.id, &state, &redefined);
+                Ok(Some(redefined))
+            }
+            state => Ok(state),
+        }
+    }
+}
+
+impl Shared {
+    /// The most bytes that a table in memory may take beside the others.
+    pub(crate) fn resident_bytes_of(&self, residents: &ResidentSnapshot, table: &Table) -> usize {
+        let others = residents.byte_count() - residents.get(table.id).map_or(0, |state| state.byte_count());
+        let left = self.resident_bytes.saturating_sub(others);
+        let own = table.definition.memory.and_then(|memory| memory.bytes_max);
+        own.map_or(left, |own| left.min(usize::try_from(own).unwrap_or(usize::MAX)))
     }
 }
 
@@ -36,51 +64,36 @@ impl Batch {
 
     /// What becomes of a table in memory. It begins as it was when the batch first looked.
     pub(crate) fn draft(&mut self, table: &Table) -> Result<&mut Draft> {
-        let shared = Arc::clone(&self.engine.shared);
-        let snapshot = self.resident_base();
-        let others = snapshot.byte_count() - snapshot.get(table.id).map_or(0, |state| state.byte_count());
-        let left = shared.resident_bytes.saturating_sub(others);
-        let own = table.definition.memory.and_then(|memory| memory.bytes_max);
-        let bytes_max = own.map_or(left, |own| left.min(usize::try_from(own).unwrap_or(usize::MAX)));
-        self.drafts.table(table.id, bytes_max, || state_of(&shared, &snapshot, table))
-    }
-
-    fn resident_base(&self) -> ResidentSnapshot {
-        match self.changes.looked_at() {
+        let looked_at = self.changes.looked_at().cloned();
+        let engine = &self.engine;
+        let residents = match &looked_at {
             Some(base) => base.inner.residents.clone(),
-            None => self.engine.shared.residents.snapshot(),
-        }
+            None => engine.shared.residents.snapshot(),
+        };
+        let bytes_max = engine.shared.resident_bytes_of(&residents, table);
+        self.drafts.table(table.id, bytes_max, || match residents.get(table.id) {
+            Some(state) if *state.definition() == table.definition => Ok(state),
+            _ => looked_at.map_or_else(|| engine.snapshot(), Ok)?.resident(table),
+        })
     }
 
+    /// Rows that were not used yet keep to the definition that the table has when they are.
     pub(crate) fn redefine_resident(&mut self, table: &Table, to: &TableDefinition) -> Result<()> {
-        match table.definition.is_in_memory() {
+        let is_used = || self.engine.shared.residents.snapshot().get(table.id).is_some();
+        match table.definition.is_in_memory() && (self.drafts.has(table.id) || is_used()) {
             true => self.draft(table)?.redefine(to, types_of(to)),
             false => Ok(()),
         }
     }
 }
 
-/// The rows of a table, under the definition that it has now: another process may have given it another.
-fn state_of(shared: &Shared, snapshot: &ResidentSnapshot, table: &Table) -> Result<Arc<TableState>> {
-    match snapshot.get(table.id) {
-        Some(state) if *state.definition() == table.definition => Ok(state),
-        Some(state) => {
-            let redefined = Arc::new(state.redefined(&table.definition, types_of(&table.definition))?);
-            shared.residents.adopt(table.id, &state, &redefined);
-            Ok(redefined)
-        }
-        None => Ok(shared.residents.empty(&table.definition, types_of(&table.definition))),
-    }
-}
-
-fn types_of(definition: &TableDefinition) -> Vec<DataType> {
+pub(crate) fn types_of(definition: &TableDefinition) -> Vec<DataType> {
     definition.columns.iter().map(logical_type).collect()
 }
 
-/// Figures of a table in memory.
-pub(crate) fn resident_stats(snapshot: &ReadSnapshot, table: &Table) -> Result<TableStats> {
-    let state = snapshot.resident(table)?;
-    let definition = &table.definition;
+/// Figures of a table in memory that is in use: what its rows take there, and how the saved ones lie.
+pub(crate) fn resident_stats(state: &TableState, saved: TableStats) -> TableStats {
+    let definition = state.definition();
     let (rows, bytes) = (state.row_count() as u64, state.byte_count() as u64);
     let column = |(position, column): (usize, &Column)| ColumnStats {
         name: column.name.clone(),
@@ -89,20 +102,15 @@ pub(crate) fn resident_stats(snapshot: &ReadSnapshot, table: &Table) -> Result<T
         encoding: "memory".to_owned(),
         bytes: state.column_bytes(position) as u64,
     };
-    let index = |index: &Index| IndexStats { name: index.name.clone(), chunks: 0, bytes: 0 };
-    Ok(TableStats {
-        name: definition.name.clone(),
+    TableStats {
         rows,
-        slices: 0,
-        chunks: 0,
-        fresh_chunks: 0,
         bytes,
         bytes_per_row: if rows == 0 { 0.0 } else { bytes as f64 / rows as f64 },
         time_min: None,
         time_max: None,
         columns: definition.columns.iter().enumerate().map(column).collect(),
-        indexes: definition.indexes.iter().map(index).collect(),
-    })
+        ..saved
+    }
 }
 
 /// Half of the machine's memory.

@@ -280,7 +280,7 @@ impl<'a> Merge<'a> {
         let lengths = self.lengths()?;
         let uids = lengths.iter().map(|_| shared.environment.chunk_uid()).collect::<Result<Vec<ChunkUid>>>()?;
         // Columns first, then indexes.
-        let next = Mutex::new(0..definition.columns.len() + definition.indexes.len());
+        let next = Mutex::new(0..definition.columns.len() + definition.filtered_indexes().len());
         let work = || {
             let mut encoded = Vec::new();
             loop {

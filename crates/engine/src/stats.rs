@@ -21,7 +21,8 @@ pub struct TableStats {
     /// Chunks that are not sealed.
     pub fresh_chunks: u64,
     /// Everything the table occupies in the store, in bytes: what is its own, and its share of what is
-    /// everybody's (indexes, unfilled space).
+    /// everybody's (indexes, unfilled space). Of a table in memory that this process uses: what its rows and indexes
+    /// take there.
     pub bytes: u64,
     /// `bytes` over `rows`; 0 without rows.
     pub bytes_per_row: f64,
@@ -127,9 +128,18 @@ fn new_slice(table: &Table, entry: &ChunkEntry) -> SliceStats {
 }
 
 fn table_stats(snapshot: &ReadSnapshot, table: &Table, bytes: u64) -> Result<TableStats> {
-    if table.definition.is_in_memory() {
-        return resident_stats(snapshot, table);
-    }
+    let stored = stored_stats(snapshot, table, bytes)?;
+    let in_use = match table.definition.is_in_memory() {
+        true => snapshot.resident_in_use(table)?,
+        false => None,
+    };
+    Ok(match in_use {
+        Some(state) => resident_stats(&state, stored),
+        None => stored,
+    })
+}
+
+fn stored_stats(snapshot: &ReadSnapshot, table: &Table, bytes: u64) -> Result<TableStats> {
     let definition = &table.definition;
     let entries = snapshot.inner.store.chunks(table.id, TimeRange::ALL)?;
     let mut encodings: Vec<BTreeMap<u8, u64>> = vec![BTreeMap::new(); definition.columns.len()];

@@ -5,32 +5,35 @@ use crate::tls::Tls;
 use atsdb_core::Durability;
 use atsdb_core::store::Finding;
 use atsdb_sqlstore::{Attempt, Connection, Server, TABLES};
-use mysql::{Opts, OptsBuilder};
+use mysql::OptsBuilder;
 use std::sync::Arc;
 
 /// In how many bytes pages are cut. InnoDB keeps a long value in blocks of 16 KiB, which it does not share: these are
 /// four of them, less what it writes into each.
 const PART_BYTES: u64 = 65_240;
 
+const BEGIN_READ: &str =
+    "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
+const BEGIN_READ_SPREAD: &str =
+    "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY;
+     SELECT max(payload) FROM atsdb_fresh; SELECT max(payload) FROM atsdb_sealed";
+
 /// A database of a server.
 pub(crate) struct MysqlServer {
-    pub(crate) options: OptsBuilder,
+    /// How to reach it, for each address.
+    pub(crate) options: Vec<OptsBuilder>,
     pub(crate) tls: Tls,
     pub(crate) place: Arc<str>,
     pub(crate) durability: Durability,
     pub(crate) setup: String,
     pub(crate) parts_per_statement: usize,
+    /// Whether Spider keeps the pages on other servers.
+    pub(crate) is_spread: bool,
 }
 
 impl std::fmt::Debug for MysqlServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "MysqlServer({})", self.place)
-    }
-}
-
-impl MysqlServer {
-    fn open(&self, options: OptsBuilder) -> Attempt<MysqlConnection> {
-        MysqlConnection::open(Opts::from(options), &self.place)
     }
 }
 
@@ -40,14 +43,12 @@ pub(crate) fn parts_per_packet(packet_bytes: u64) -> usize {
 }
 
 impl Server for MysqlServer {
-    fn connect(&self) -> Attempt<Box<dyn Connection>> {
-        let mut connection = match self.tls.options() {
-            None => self.open(self.options.clone())?,
-            Some(tls) => match self.open(self.options.clone().ssl_opts(tls)) {
-                Err(_) if self.tls.may_go_without(&self.options) => self.open(self.options.clone())?,
-                done => done?,
-            },
-        };
+    fn address_count(&self) -> usize {
+        self.options.len()
+    }
+
+    fn connect(&self, address: usize) -> Attempt<Box<dyn Connection>> {
+        let mut connection = MysqlConnection::open(&self.options[address], &self.tls, &self.place)?;
         connection.run(&self.setup)?;
         Ok(Box::new(connection))
     }
@@ -60,13 +61,26 @@ impl Server for MysqlServer {
         self.durability
     }
 
-    /// The session reads what is committed.
+    /// The session reads what is committed. Of a transaction's engines the one that comes last commits first: Spider's must,
+    /// so that no chunk is visible before its pages are.
     fn begin_write(&self) -> &'static str {
-        "START TRANSACTION"
+        match self.is_spread {
+            false => "START TRANSACTION",
+            true => "START TRANSACTION; SELECT 1 FROM atsdb_store LIMIT 1",
+        }
     }
 
+    /// Other servers take their snapshots when they are first read.
     fn begin_read(&self) -> &'static str {
-        "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
+        match self.is_spread {
+            false => BEGIN_READ,
+            true => BEGIN_READ_SPREAD,
+        }
+    }
+
+    /// Spider has none.
+    fn has_savepoints(&self) -> bool {
+        !self.is_spread
     }
 
     fn integer(&self, expression: &str) -> String {

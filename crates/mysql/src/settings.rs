@@ -12,15 +12,19 @@ pub(crate) struct Settings {
     pub(crate) packet_bytes: u64,
     /// What a commit survives. A session cannot choose it here.
     pub(crate) durability: Durability,
+    /// Whether it is a node of a Galera cluster.
+    pub(crate) is_cluster: bool,
+    /// Whether Spider keeps the pages on other servers.
+    pub(crate) is_spread: bool,
 }
+
+/// What a session is set to besides where nodes may lag behind each other: it waits for what others have committed
+/// before it reads, a snapshot included.
+pub(crate) const IN_CLUSTER: &str = "; SET SESSION wsrep_sync_wait = 1";
 
 /// Refuses what cannot be served; tells what breaks a promise, in sentences.
 pub(crate) fn look(connection: &mut dyn Connection, place: &str, durability: Durability) -> Attempt<Settings> {
-    let mut ask = |name: &str| -> Attempt<String> {
-        let row = connection.query_first(&format!("SELECT CAST(@@{name} AS CHAR)"), &[])?;
-        row.ok_or_else(|| Error::internal(format!("the server has no setting {name}")))?.text(0)
-    };
-    let version = ask("version")?;
+    let version = ask(connection, "version")?;
     let is_mariadb = version.contains("MariaDB");
     let (wanted, name) = if is_mariadb { ((10, 11), "MariaDB") } else { ((8, 0), "MySQL") };
     if release(&version) < wanted {
@@ -29,13 +33,13 @@ pub(crate) fn look(connection: &mut dyn Connection, place: &str, durability: Dur
             .with_hint("atsdb needs MariaDB 10.11 or later, or MySQL 8.0 or later")
             .into());
     }
-    let packet_bytes = ask("max_allowed_packet")?.parse().unwrap_or(0);
+    let packet_bytes = ask(connection, "max_allowed_packet")?.parse().unwrap_or(0);
     if packet_bytes < PACKET_BYTES_MIN {
         let message = format!("the server of {place} takes packets of {packet_bytes} bytes only");
         return Err(Error::usage(message).with_hint("set max_allowed_packet there to 16M or more").into());
     }
     let mut warnings = Vec::new();
-    let flush = ask("innodb_flush_log_at_trx_commit")?;
+    let flush = ask(connection, "innodb_flush_log_at_trx_commit")?;
     let survives = match flush.as_str() {
         "1" | "3" => Durability::Full,
         "2" => Durability::Normal,
@@ -48,15 +52,34 @@ pub(crate) fn look(connection: &mut dyn Connection, place: &str, durability: Dur
              what was acknowledged, and programs that outlive it must be started again"
         ));
     }
-    if ask("innodb_doublewrite").is_ok_and(|value| value == "0" || value.eq_ignore_ascii_case("off")) {
+    if ask(connection, "innodb_doublewrite").is_ok_and(|value| value == "0" || value.eq_ignore_ascii_case("off")) {
         warnings.push(format!("{place}: the server runs with innodb_doublewrite = off; a power cut may damage pages"));
     }
-    if !ask("global.sql_mode")?.contains("STRICT_") {
+    if !ask(connection, "global.sql_mode")?.contains("STRICT_") {
         warnings.push(format!(
             "{place}: the server runs without strict mode; atsdb's own sessions are strict, others may cut values silently"
         ));
     }
-    Ok(Settings { warnings, packet_bytes, durability: survives })
+    let is_cluster = is_mariadb && ask(connection, "wsrep_on")? == "1";
+    let is_spread = is_spread(connection)?;
+    if is_spread && ask(connection, "spider_internal_xa")? != "1" {
+        warnings.push(format!(
+            "{place}: the server runs with spider_internal_xa = off; when a server fails in the middle of a commit, pages of \
+             what was acknowledged may be missing"
+        ));
+    }
+    Ok(Settings { warnings, packet_bytes, durability: survives, is_cluster, is_spread })
+}
+
+fn ask(connection: &mut dyn Connection, name: &str) -> Attempt<String> {
+    let row = connection.query_first(&format!("SELECT CAST(@@{name} AS CHAR)"), &[])?;
+    row.ok_or_else(|| Error::internal(format!("the server has no setting {name}")))?.text(0)
+}
+
+fn is_spread(connection: &mut dyn Connection) -> Attempt<bool> {
+    let sql = "SELECT 1 FROM information_schema.tables
+               WHERE table_schema = DATABASE() AND table_name = 'atsdb_sealed' AND engine = 'SPIDER'";
+    connection.exists(sql, &[])
 }
 
 fn release(version: &str) -> (u32, u32) {

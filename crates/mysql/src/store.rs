@@ -2,13 +2,12 @@
 
 use crate::connection::STATEMENTS_KEPT_MAX;
 use crate::server::{MysqlServer, parts_per_packet};
-use crate::settings::Settings;
 use crate::tls::{Mode, Tls};
 use crate::{schema, settings};
-use atsdb_core::{Error, Result};
-use atsdb_sqlstore::{Attempt, Failure, Secret, Server, ServerOptions, ServerStore, ServerUrl};
-use mysql::OptsBuilder;
+use atsdb_core::Result;
+use atsdb_sqlstore::{Address, Connection, Failure, Secret, Server, ServerOptions, ServerStore, ServerUrl, prepare};
 use mysql::consts::CapabilityFlags;
+use mysql::{Conn, OptsBuilder};
 use std::time::Duration;
 
 /// What may follow the question mark of a URL.
@@ -25,7 +24,7 @@ pub struct MysqlStore;
 
 impl MysqlStore {
     /// Opens the store of a URL `mysql://user:password@host:port/database` or `mariadb://...`, and creates its tables if
-    /// the options say so. The password of the URL wins over the one given. Also gives warnings: settings of the server
+    /// the options say so. Of several addresses, separated by commas, the first that answers is used. The password of the URL wins over the one given. Also gives warnings: settings of the server
     /// that break what the store promises.
     ///
     /// Errors: `Usage` (the URL, a server that is too old), `NotFound` (no such database, or no store in it),
@@ -35,14 +34,21 @@ impl MysqlStore {
         let url = ServerUrl::parse(url, &OPTIONS)?;
         let tls = Tls::of(&url)?;
         let mut server = MysqlServer {
-            options: client_options(&url, password, options),
+            options: url.addresses.iter().map(|address| client_options(&url, address, password, options)).collect(),
             place: url.shown().into(),
             durability: options.durability,
             setup: settings::setup(options.busy_timeout.as_secs()),
             parts_per_statement: 1,
+            is_spread: false,
             tls,
         };
-        let (uid, found) = prepare(&server, options).map_err(Failure::into_error)?;
+        let look = |connection: &mut dyn Connection| settings::look(connection, server.place(), options.durability);
+        let (uid, found) =
+            prepare(&server, options, look, (schema::check, schema::create)).map_err(Failure::into_error)?;
+        if found.is_cluster {
+            server.setup.push_str(settings::IN_CLUSTER);
+        }
+        server.is_spread = found.is_spread;
         server.durability = found.durability;
         server.parts_per_statement = parts_per_packet(found.packet_bytes);
         let mut warnings = found.warnings;
@@ -54,30 +60,30 @@ impl MysqlStore {
     }
 }
 
-fn prepare(server: &MysqlServer, options: &ServerOptions) -> Attempt<([u8; 16], Settings)> {
-    let place = server.place();
-    let mut connection = server.connect()?;
-    let found = settings::look(&mut *connection, place, options.durability)?;
-    let uid = match schema::check(&mut *connection, place)? {
-        Some(uid) => uid,
-        None if options.create && !options.read_only => schema::create(&mut *connection, place)?,
-        None => {
-            return Err(Error::not_found(format!("there is no store in the database {place}"))
-                .with_hint("check the URL; whoever writes first creates one")
-                .into());
-        }
-    };
-    Ok((uid, found))
+/// Connects a program to the server of a store's URL by itself, as the store does: with the URL's login, options and
+/// encryption; of several addresses the first. It is connected to `database`, or to none, whatever the URL names, and waits for answers without end.
+///
+/// Errors: `Usage` (the URL); within, what the client says of the server.
+pub fn connect(url: &str, database: Option<&str>) -> Result<mysql::Result<Conn>> {
+    let url = ServerUrl::parse(url, &OPTIONS)?;
+    let tls = Tls::of(&url)?;
+    let options = client_options(&url, &url.addresses[0], None, &ServerOptions::default());
+    Ok(tls.connect(&options.db_name(database).read_timeout(None).write_timeout(None)))
 }
 
-fn client_options(url: &ServerUrl, password: Option<&Secret>, options: &ServerOptions) -> OptsBuilder {
+fn client_options(
+    url: &ServerUrl,
+    address: &Address,
+    password: Option<&Secret>,
+    options: &ServerOptions,
+) -> OptsBuilder {
     // As with the servers' own programs: without a user it is the system's.
     let user = url.user.clone().or_else(|| std::env::var("USER").ok());
     let password = url.password.as_ref().or(password).map(|password| password.reveal().to_owned());
-    let host = if url.host.is_empty() { "localhost" } else { &url.host };
+    let host = if address.host.is_empty() { "localhost" } else { &address.host };
     OptsBuilder::new()
         .ip_or_hostname(Some(host))
-        .tcp_port(url.port.unwrap_or(3306))
+        .tcp_port(address.port.unwrap_or(3306))
         .socket(url.options.get("socket").cloned())
         .prefer_socket(false)
         .user(user)

@@ -15,7 +15,8 @@ const PARTS_PER_STATEMENT: usize = 16;
 
 /// A database of a server.
 pub(crate) struct PostgresServer {
-    pub(crate) config: Config,
+    /// How to reach it, for each address.
+    pub(crate) configs: Vec<Config>,
     pub(crate) tls: Tls,
     pub(crate) place: Arc<str>,
     pub(crate) durability: Durability,
@@ -30,8 +31,12 @@ impl std::fmt::Debug for PostgresServer {
 }
 
 impl Server for PostgresServer {
-    fn connect(&self) -> Attempt<Box<dyn Connection>> {
-        let mut connection = PostgresConnection::open(&self.config, &self.tls, &self.mover, &self.place)?;
+    fn address_count(&self) -> usize {
+        self.configs.len()
+    }
+
+    fn connect(&self, address: usize) -> Attempt<Box<dyn Connection>> {
+        let mut connection = PostgresConnection::open(&self.configs[address], &self.tls, &self.mover, &self.place)?;
         connection.run(&self.setup)?;
         Ok(Box::new(connection))
     }

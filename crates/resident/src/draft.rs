@@ -39,7 +39,8 @@ pub struct Draft {
 }
 
 impl Draft {
-    fn new(base: Arc<TableState>, bytes_max: usize) -> Self {
+    /// A draft that begins as the table is; it may take so many bytes.
+    pub fn new(base: Arc<TableState>, bytes_max: usize) -> Self {
         let working = Arc::clone(&base);
         let (waiting_text, additions) = (vec![0; base.shape.types.len()], Some(Vec::new()));
         let policy = ConflictPolicy::Error;
@@ -228,6 +229,11 @@ impl Drafts {
             Entry::Occupied(draft) => Ok(draft.into_mut()),
             Entry::Vacant(vacant) => Ok(vacant.insert(Draft::new(base()?, bytes_max))),
         }
+    }
+
+    /// Whether a table is worked on.
+    pub fn has(&self, id: TableId) -> bool {
+        self.tables.contains_key(&id)
     }
 
     /// The table goes with the commit.

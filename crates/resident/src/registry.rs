@@ -3,9 +3,9 @@
 use crate::hash::Seed;
 use crate::state::TableState;
 use arrow::datatypes::DataType;
-use atsdb_core::{Result, TableDefinition, TableId};
+use atsdb_core::{ChunkId, Result, TableDefinition, TableId};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 /// All tables in memory at one moment. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -31,12 +31,17 @@ impl ResidentSnapshot {
     }
 }
 
+/// Chunks, and the table that they were read as.
+type ReadRows = (Vec<ChunkId>, Weak<TableState>);
+
 /// The tables of one store that live in this process.
 #[derive(Debug)]
 pub struct Residents {
     current: RwLock<ResidentSnapshot>,
     /// Held by who makes the next state.
     turn: Mutex<()>,
+    /// What was read of the store, for each table: the chunks, and the rows in them. Held by who reads.
+    read: Mutex<BTreeMap<TableId, ReadRows>>,
     seed: Seed,
     threads: usize,
 }
@@ -44,7 +49,7 @@ pub struct Residents {
 impl Residents {
     /// No tables. `threads` build indexes.
     pub fn new(seed: Seed, threads: usize) -> Self {
-        Self { current: RwLock::default(), turn: Mutex::new(()), seed, threads }
+        Self { current: RwLock::default(), turn: Mutex::new(()), read: Mutex::default(), seed, threads }
     }
 
     /// All tables as they are now.
@@ -55,6 +60,30 @@ impl Residents {
     /// A table without rows.
     pub fn empty(&self, definition: &TableDefinition, types: Vec<DataType>) -> Arc<TableState> {
         Arc::new(TableState::new(definition, types, self.seed, self.threads))
+    }
+
+    /// The rows of a table that this process had not used when somebody looked, read from these chunks: once for all
+    /// who find the same ones. The table begins with them, unless it has begun meanwhile.
+    pub fn begin(
+        &self,
+        id: TableId,
+        definition: &TableDefinition,
+        chunks: Vec<ChunkId>,
+        read: impl FnOnce() -> Result<Arc<TableState>>,
+    ) -> Result<Arc<TableState>> {
+        let mut all = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.get(&id).filter(|(of, _)| *of == chunks).and_then(|(_, state)| state.upgrade());
+        if let Some(state) = known.filter(|state| state.definition() == definition) {
+            return Ok(state);
+        }
+        let state = read()?;
+        all.insert(id, (chunks, Arc::downgrade(&state)));
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        if current.get(id).is_none() {
+            current.put(id, Arc::clone(&state));
+        }
+        Ok(state)
     }
 
     /// Puts a table under its present definition in the place of what it was under another, unless it changed meanwhile.

@@ -1,7 +1,8 @@
 //! Adding pages to a chunk that is visible.
 
 use crate::chunk_write::page_key;
-use crate::error::{Attempt, primary_code};
+use crate::error::{Attempt, Failure, primary_code};
+use crate::split::{Enlarged, Place};
 use crate::table;
 use atsdb_core::{Amendment, Error, ErrorKind, Result};
 use rusqlite::{Connection, OptionalExtension, ffi, params};
@@ -19,8 +20,8 @@ fn contradiction(amendment: &Amendment) -> Error {
     Error::internal(message)
 }
 
-/// Adds the pages beside those of the chunk; a conflict if it is gone or is no longer what it was.
-pub(crate) fn amend(connection: &Connection, amendment: &Amendment) -> Attempt<()> {
+/// Adds the pages beside those of the chunk, or takes the block of a page file that has them all; a conflict if it is gone or is no longer what it was.
+pub(crate) fn amend(connection: &Connection, amendment: &Amendment, enlarged: Option<&Enlarged>) -> Attempt<()> {
     let Amendment { table, chunk, from, descriptor, descriptor_bytes, pages } = amendment;
     table::require(connection, *table, None)?;
     let sql = "SELECT payload, page_count, byte_count FROM atsdb_chunk
@@ -38,8 +39,29 @@ pub(crate) fn amend(connection: &Connection, amendment: &Amendment) -> Attempt<(
     if expected != (descriptor.pages.len() as u64, descriptor.byte_count()) {
         return Err(contradiction(amendment).into());
     }
+    let payload = match Place::of(payload) {
+        None => {
+            insert(connection, amendment, payload)?;
+            payload
+        }
+        Some(_) => {
+            let enlarged = enlarged.filter(|enlarged| enlarged.base == payload).ok_or(Failure::Moved)?;
+            let larger = enlarged.payload.ok_or_else(|| contradiction(amendment))?;
+            let sql = "INSERT INTO atsdb_garbage (payload, byte_count) VALUES (?1, ?2)";
+            connection.prepare_cached(sql)?.execute(params![payload, byte_count as i64])?;
+            larger
+        }
+    };
+    let sql = "UPDATE atsdb_chunk SET descriptor = ?2, page_count = ?3, byte_count = ?4, payload = ?5 WHERE id = ?1";
+    let values = params![chunk.0, descriptor_bytes, expected.0 as i64, expected.1 as i64, payload];
+    connection.prepare_cached(sql)?.execute(values)?;
+    Ok(())
+}
+
+/// Adds the pages to those beside the chunk.
+fn insert(connection: &Connection, amendment: &Amendment, payload: i64) -> Attempt<()> {
     let mut insert = connection.prepare_cached("INSERT INTO atsdb_page (id, bytes) VALUES (?1, ?2)")?;
-    for (column, bytes) in pages {
+    for (column, bytes) in &amendment.pages {
         match insert.execute(params![page_key(payload, *column), bytes]) {
             Err(error) if primary_code(&error) == Some(ffi::SQLITE_CONSTRAINT) => {
                 return Err(contradiction(amendment).into());
@@ -47,8 +69,34 @@ pub(crate) fn amend(connection: &Connection, amendment: &Amendment) -> Attempt<(
             other => other?,
         };
     }
-    connection
-        .prepare_cached("UPDATE atsdb_chunk SET descriptor = ?2, page_count = ?3, byte_count = ?4 WHERE id = ?1")?
-        .execute(params![chunk.0, descriptor_bytes, expected.0 as i64, expected.1 as i64])?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema;
+    use crate::split::{Layout, Split};
+    use atsdb_core::{ChunkId, TableId};
+    use atsdb_testkit::sample::{Plan, amended, amendment};
+
+    #[test]
+    fn a_chunk_that_was_moved_meanwhile_is_looked_at_again() {
+        let connection = Connection::open_in_memory().unwrap();
+        schema::create(&connection, Some(Layout::new(Split::Slice))).unwrap();
+        let (chunk, place) = (Plan::new(1).chunk(TableId(1)), Place { file: 2, offset: 48 }.payload());
+        let bytes = chunk.descriptor.byte_count() as i64;
+        connection.execute("INSERT INTO atsdb_table VALUES (1, 't', 't', '', 0, NULL)", []).unwrap();
+        let sql = "INSERT INTO atsdb_chunk VALUES (1, 1, 0, 0, 1, 0, 0, ?1, 3, ?2, NULL, ?3)";
+        connection.execute(sql, params![bytes, place, chunk.descriptor_bytes]).unwrap();
+        let amendment = amendment(ChunkId(1), &chunk, &amended(&chunk, 1, 10));
+        let elsewhere = Place { file: 3, offset: 48 }.payload();
+        let enlarged = |base| Some(Enlarged { base, payload: Some(elsewhere) });
+        for stale in [None, enlarged(elsewhere)] {
+            assert!(matches!(amend(&connection, &amendment, stale.as_ref()), Err(Failure::Moved)));
+        }
+        amend(&connection, &amendment, enlarged(place).as_ref()).unwrap();
+        let payload: i64 = connection.query_row("SELECT payload FROM atsdb_chunk", [], |row| row.get(0)).unwrap();
+        assert_eq!(payload, elsewhere);
+    }
 }

@@ -2,12 +2,13 @@
 //!
 //! A chunk's number says when it was committed; its payload number, under which its pages lie, says when they were
 //! written. They differ for a staged chunk: it gets its number when it becomes visible, and its pages stay where
-//! they are.
+//! they are. In a split store the payload number of a larger chunk is the place of its pages in a page file.
 
 use crate::connection::WriteTransaction;
 use crate::error::Attempt;
 use crate::numbers;
 use crate::schema::COLUMN_BITS;
+use crate::split::Placed;
 use crate::table;
 use atsdb_core::{ChunkId, ColumnId, Error, ErrorKind, NewChunk, Result, StageId, TableId};
 use rusqlite::{Connection, Params, params};
@@ -26,23 +27,29 @@ pub(crate) fn check(chunk: &NewChunk) -> Result<()> {
     Err(Error::internal(format!("chunk {} does not have the pages its descriptor tells", chunk.descriptor.uid)))
 }
 
-/// Writes chunks, visible at once or with their stage.
-pub(crate) fn insert(transaction: &WriteTransaction<'_>, chunks: &[NewChunk], stage: Option<StageId>) -> Attempt<()> {
+/// Writes chunks, visible at once or with their stage; with their pages, but for those that were placed in page files.
+pub(crate) fn insert(
+    transaction: &WriteTransaction<'_>,
+    chunks: &[NewChunk],
+    placed: &Placed,
+    stage: Option<StageId>,
+) -> Attempt<()> {
     let Some(first) = chunks.first() else { return Ok(()) };
     let first_id = numbers::take(transaction, chunks.len())?;
     let mut insert_chunk = transaction.prepare_cached(
         "INSERT INTO atsdb_chunk (id, table_id, slice_start, sealed, row_count, time_min, time_max, byte_count,
-            page_count, payload, stage, descriptor) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?1, ?10, ?11)",
+            page_count, payload, stage, descriptor) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     )?;
     let mut insert_page = transaction.prepare_cached("INSERT INTO atsdb_page (id, bytes) VALUES (?1, ?2)")?;
     table::require(transaction, first.table, stage)?;
     let mut table = first.table;
-    for (id, chunk) in (first_id..).zip(chunks) {
+    for (position, (id, chunk)) in (first_id..).zip(chunks).enumerate() {
         if chunk.table != table {
             table::require(transaction, chunk.table, stage)?;
             table = chunk.table;
         }
         let descriptor = &chunk.descriptor;
+        let payload = placed.payload(position);
         insert_chunk.execute(params![
             id,
             chunk.table.0,
@@ -53,9 +60,13 @@ pub(crate) fn insert(transaction: &WriteTransaction<'_>, chunks: &[NewChunk], st
             descriptor.time_max,
             descriptor.byte_count() as i64,
             chunk.pages.len() as i64,
+            payload.unwrap_or(id),
             stage.map(|stage| stage.0),
             chunk.descriptor_bytes,
         ])?;
+        if payload.is_some() {
+            continue;
+        }
         for (page, bytes) in descriptor.pages.iter().zip(&chunk.pages) {
             insert_page.execute(params![page_key(id, page.column), bytes])?;
         }

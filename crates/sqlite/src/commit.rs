@@ -1,7 +1,8 @@
 //! Committing changes: many in one transaction, each in its own savepoint. One alone needs none: the transaction is its.
 
-use crate::connection::WriteTransaction;
+use crate::connection::{Sync, WriteTransaction, Writer};
 use crate::error::{Attempt, Failure};
+use crate::split::Placed;
 use crate::{amend, chunk_write, redefine, stage, table};
 use atsdb_core::{Change, Error, ErrorKind, Guard, Outcome, Result, StageId};
 use rusqlite::{Connection, params};
@@ -10,16 +11,40 @@ use rusqlite::{Connection, params};
 /// of the table's.
 const NEWER: &str = "SELECT 1 FROM atsdb_chunk NOT INDEXED WHERE id > ?1 AND table_id = ?2 AND stage IS NULL LIMIT 1";
 
-/// Does each change or refuses it; a failure of SQLite undoes them all.
-pub(crate) fn commit_each(
-    transaction: &WriteTransaction<'_>,
+/// Does each change or refuses it; a failure of SQLite undoes them all. Of each change is given what was placed in page
+/// files; of none, in a store that has no such files.
+pub(crate) fn commit(
+    writer: &mut Writer,
     changes: &[Change],
+    placed: &[Placed],
     now_ms: i64,
 ) -> Attempt<Vec<Result<Outcome>>> {
+    match changes {
+        [] => Ok(Vec::new()),
+        [change] => {
+            let nothing = Placed::default();
+            let placed = placed.first().unwrap_or(&nothing);
+            match writer.transaction(Sync::Now, |connection| commit_one(connection, change, placed, now_ms)) {
+                Err(Failure::Refused(error)) => Ok(vec![Err(error)]),
+                done => Ok(vec![Ok(done?)]),
+            }
+        }
+        changes => writer.transaction(Sync::Now, |connection| commit_each(connection, changes, placed, now_ms)),
+    }
+}
+
+fn commit_each(
+    transaction: &WriteTransaction<'_>,
+    changes: &[Change],
+    placed: &[Placed],
+    now_ms: i64,
+) -> Attempt<Vec<Result<Outcome>>> {
+    let nothing = Placed::default();
     let mut outcomes = Vec::with_capacity(changes.len());
-    for change in changes {
+    for (position, change) in changes.iter().enumerate() {
+        let placed = placed.get(position).unwrap_or(&nothing);
         transaction.prepare_cached("SAVEPOINT change")?.execute([])?;
-        match commit_one(transaction, change, now_ms) {
+        match commit_one(transaction, change, placed, now_ms) {
             Ok(outcome) => outcomes.push(Ok(outcome)),
             Err(Failure::Refused(error)) => {
                 transaction.prepare_cached("ROLLBACK TO change")?.execute([])?;
@@ -35,7 +60,7 @@ pub(crate) fn commit_each(
 }
 
 /// Does a change or refuses it; then the transaction must be rolled back.
-pub(crate) fn commit_one(transaction: &WriteTransaction<'_>, change: &Change, now_ms: i64) -> Attempt<Outcome> {
+fn commit_one(transaction: &WriteTransaction<'_>, change: &Change, placed: &Placed, now_ms: i64) -> Attempt<Outcome> {
     if let Some(batch) = &change.batch {
         if transaction.prepare_cached("SELECT 1 FROM atsdb_batch WHERE id = ?1")?.exists([batch.as_str()])? {
             if let Some(stage) = change.stage {
@@ -56,11 +81,13 @@ pub(crate) fn commit_one(transaction: &WriteTransaction<'_>, change: &Change, no
         table::require(transaction, *table, None)?;
         chunk_write::remove(transaction, *table, *chunk)?;
     }
-    change.amend.iter().try_for_each(|amendment| amend::amend(transaction, amendment))?;
+    for (position, amendment) in change.amend.iter().enumerate() {
+        amend::amend(transaction, amendment, placed.enlarged(position))?;
+    }
     if let Some(stage) = change.stage {
         stage::publish(transaction, stage)?;
     }
-    chunk_write::insert(transaction, &change.add, None)?;
+    chunk_write::insert(transaction, &change.add, placed, None)?;
     Ok(Outcome::Committed)
 }
 
@@ -83,7 +110,7 @@ mod tests {
     #[test]
     fn a_guard_walks_only_the_newest_chunks() {
         let connection = Connection::open_in_memory().unwrap();
-        schema::create(&connection).unwrap();
+        schema::create(&connection, None).unwrap();
         let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {NEWER}")).unwrap();
         let steps = plan.query_map([1, 1], |row| row.get::<_, String>(3)).unwrap();
         let steps: Vec<String> = steps.map(Result::unwrap).collect();

@@ -6,6 +6,7 @@
 use crate::error::{Attempt, Failure, primary_code};
 use crate::numbers::Numbers;
 use crate::schema;
+use crate::split::Layout;
 use crate::store::SqliteOptions;
 use atsdb_core::{Durability, Error, ErrorKind, Result};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, ffi};
@@ -50,21 +51,22 @@ pub(crate) struct Opened {
     pub(crate) connection: Connection,
     pub(crate) access: Access,
     pub(crate) uid: [u8; 16],
+    pub(crate) layout: Option<Layout>,
 }
 
 /// Opens the file, creates the store in it where that is asked for and due, and makes sure that it is one.
-pub(crate) fn open(path: &Path, options: &SqliteOptions) -> Result<Opened> {
+pub(crate) fn open(path: &Path, options: &SqliteOptions, layout: Option<Layout>) -> Result<Opened> {
     if rusqlite::version_number() < SQLITE_VERSION_MIN {
         let message = format!("SQLite {} is linked; versions before 3.51.3 can damage a store", rusqlite::version());
         return Err(Error::internal(message).with_hint("build with the bundled SQLite"));
     }
     check_path(path, options)?;
     let access = if options.read_only { Access::Read } else { Access::Write };
-    let create = options.create && !options.read_only;
+    let create = Create { allowed: options.create && !options.read_only, layout };
     open_as(path, access, create, options.busy_timeout)
         .or_else(|failure| match failure {
             Failure::Sqlite(error) if needs_immutable(&error, path) => {
-                open_as(path, Access::Immutable, false, options.busy_timeout)
+                open_as(path, Access::Immutable, Create { allowed: false, layout }, options.busy_timeout)
             }
             other => Err(other),
         })
@@ -112,19 +114,26 @@ fn needs_immutable(error: &rusqlite::Error, path: &Path) -> bool {
     cannot_open && log_is_empty && path.exists()
 }
 
-fn open_as(path: &Path, access: Access, create: bool, busy_timeout: Duration) -> Attempt<Opened> {
-    let connection = connect(path, access, create, busy_timeout)?;
+/// Whether a store is made where there is none, and which.
+#[derive(Debug, Clone, Copy)]
+struct Create {
+    allowed: bool,
+    layout: Option<Layout>,
+}
+
+fn open_as(path: &Path, access: Access, create: Create, busy_timeout: Duration) -> Attempt<Opened> {
+    let connection = connect(path, access, create.allowed, busy_timeout)?;
     if schema::is_blank(&connection)? {
         // SQLite takes a file of one byte for an empty one, and would write over it.
         let one_byte = std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 1);
-        if one_byte || !create {
+        if one_byte || !create.allowed {
             let size = if one_byte { "a file of one byte" } else { "an empty file" };
             let message = format!("{} is {size}, no atsdb store", path.display());
             return Err(Error::new(ErrorKind::NotAStore, message).into());
         }
-        schema::create(&connection)?;
+        schema::create(&connection, create.layout)?;
     }
-    let uid = schema::check(&connection, path)?;
+    let (uid, layout) = schema::check(&connection, path)?;
     // A file that may not be written opens all the same, for reading.
     let access = if access == Access::Write && connection.is_readonly("main")? { Access::Read } else { access };
     if access == Access::Write {
@@ -134,7 +143,7 @@ fn open_as(path: &Path, access: Access, create: bool, busy_timeout: Duration) ->
         // A read now finds out whether the log's own files can be made.
         connection.query_row("SELECT count(*) FROM atsdb_store", [], |_| Ok(()))?;
     }
-    Ok(Opened { connection, access, uid })
+    Ok(Opened { connection, access, uid, layout })
 }
 
 /// Switches the file to a write-ahead log. It is kept by the file; SQLite needs it for itself for that moment, and
@@ -241,6 +250,11 @@ impl Writer {
     /// The connection, for what needs no transaction.
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
+    }
+
+    /// The write-ahead log.
+    pub(crate) fn log_path(&self) -> &Path {
+        &self.log_path
     }
 
     /// Chooses when the next transactions reach the disk.

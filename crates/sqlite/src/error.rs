@@ -11,6 +11,8 @@ pub(crate) enum Failure {
     Sqlite(rusqlite::Error),
     /// This call, or this change of a commit, is not possible; the connection is well.
     Refused(Error),
+    /// A chunk's pages were moved to another page file between two looks. Nothing is done; look again.
+    Moved,
 }
 
 pub(crate) type Attempt<T> = Result<T, Failure>;
@@ -33,6 +35,7 @@ impl Failure {
         match self {
             Self::Sqlite(error) => translate(error, path),
             Self::Refused(error) => error,
+            Self::Moved => Error::internal("chunks were moved meanwhile"),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The store in one SQLite file.
+//! The store in one SQLite file, or split over many files that one SQLite file is the catalogue of.
 //!
 //! Owned here: the tables of the file (`schema`), its connections (`connection`) and the SQL behind each method of
-//! [`atsdb_core::Store`]. Not owned: what pages and descriptors mean, which are bytes here. The file is described in
+//! [`atsdb_core::Store`]; for split stores also the page files (`split`). Not owned: what pages and descriptors mean, which are bytes here. The file is described in
 //! `docs/format/sqlite.md`.
 //!
 //! One connection writes, under a mutex; each snapshot borrows a reading connection from a pool. Every write is
@@ -16,6 +16,7 @@ mod commit;
 mod connection;
 mod error;
 mod lease;
+mod log_position;
 mod mapping;
 mod numbers;
 mod reclaim;
@@ -23,10 +24,12 @@ mod redefine;
 mod schema;
 mod size;
 mod snapshot;
+mod split;
 mod stage;
 mod store;
 mod table;
 mod verify;
 
-pub use schema::{APPLICATION_ID, FORMAT};
+pub use schema::{APPLICATION_ID, FORMAT, FORMAT_SPLIT};
+pub use split::{Layout, Split};
 pub use store::{SqliteOptions, SqliteStore};

@@ -1,8 +1,9 @@
-//! Reclaiming: deleting what nobody can see any more, and making the file shorter.
+//! Reclaiming: deleting what nobody can see any more, and making the file shorter. Page files are `split::reclaim`'s.
 
 use crate::connection::{Sync, Writer};
 use crate::error::Attempt;
 use crate::schema::COLUMN_BITS;
+use crate::split::PLACED;
 use crate::stage;
 use atsdb_core::StageId;
 use atsdb_core::limits::{BATCH_MEMORY_MS, STAGE_IDLE_MS_MAX};
@@ -38,10 +39,10 @@ pub(crate) fn reclaim(writer: &mut Writer, byte_budget: u64, now_ms: i64) -> Att
 }
 
 fn has_garbage(connection: &Connection, now_ms: i64) -> Attempt<bool> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM atsdb_garbage)
+    let sql = "SELECT EXISTS (SELECT 1 FROM atsdb_garbage WHERE payload < ?3)
                    OR EXISTS (SELECT 1 FROM atsdb_stage WHERE touched_ms < ?1)
                    OR EXISTS (SELECT 1 FROM atsdb_batch WHERE committed_ms < ?2)";
-    let cutoffs = params![stage_cutoff(now_ms), batch_cutoff(now_ms)];
+    let cutoffs = params![stage_cutoff(now_ms), batch_cutoff(now_ms), PLACED];
     if connection.prepare_cached(sql)?.query_row(cutoffs, |row| row.get(0))? {
         return Ok(true);
     }
@@ -87,8 +88,10 @@ fn delete(connection: &Connection, byte_budget: u64, now_ms: i64) -> Attempt<()>
 /// Deletes pages of removed chunks; gives what is left of the budget.
 fn delete_pages(connection: &Connection, byte_budget: u64) -> Attempt<u64> {
     let mut left = byte_budget;
-    let next = "SELECT payload FROM atsdb_garbage LIMIT 1";
-    while let Some(payload) = connection.prepare_cached(next)?.query_row([], |row| row.get::<_, i64>(0)).optional()? {
+    let next = "SELECT payload FROM atsdb_garbage WHERE payload < ?1 LIMIT 1";
+    while let Some(payload) =
+        connection.prepare_cached(next)?.query_row([PLACED], |row| row.get::<_, i64>(0)).optional()?
+    {
         // The length of a BLOB stands in its row's head: asking for it reads no page of it.
         let mut pages = connection
             .prepare_cached("SELECT id, length(bytes) FROM atsdb_page WHERE id >= ?1 AND id < ?2 ORDER BY id")?;

@@ -1,12 +1,16 @@
 //! The tables of the file: creating them, and telling whether a file has them.
 
 use crate::error::{Attempt, Failure};
+use crate::split::{Layout, layout};
 use atsdb_core::{Error, ErrorKind};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use std::path::Path;
 
-/// The format that this version writes, and the newest it reads.
+/// The format of a store in one file.
 pub const FORMAT: i64 = 1;
+
+/// The format of a split store's catalogue, and the newest that this version reads.
+pub const FORMAT_SPLIT: i64 = 2;
 
 /// `PRAGMA application_id` of a store: the letters `ATSD`.
 pub const APPLICATION_ID: i32 = 0x4154_5344;
@@ -53,6 +57,15 @@ CREATE TABLE atsdb_lease (name TEXT PRIMARY KEY, holder TEXT NOT NULL, expires_m
 INSERT INTO atsdb_store VALUES ('uid', randomblob(16)), ('created', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'));
 ";
 
+/// What a catalogue has beside: the page files, by what they hold, and the chunks by where they lie.
+const CREATE_SPLIT: &str = "
+CREATE TABLE atsdb_page_file (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, table_id INTEGER NOT NULL, part INTEGER NOT NULL, sealed INTEGER NOT NULL)
+    STRICT;
+CREATE INDEX atsdb_page_file_part ON atsdb_page_file (table_id, part, sealed, id);
+CREATE INDEX atsdb_chunk_payload ON atsdb_chunk (payload, byte_count);
+";
+
 /// Whether the file holds no database at all: it is empty, or was just made.
 pub(crate) fn is_blank(connection: &Connection) -> rusqlite::Result<bool> {
     // The list of tables is asked first: PRAGMA page_count does not look at the header.
@@ -62,7 +75,7 @@ pub(crate) fn is_blank(connection: &Connection) -> rusqlite::Result<bool> {
 }
 
 /// Makes the tables, unless another process has just done so.
-pub(crate) fn create(connection: &Connection) -> rusqlite::Result<()> {
+pub(crate) fn create(connection: &Connection, layout: Option<Layout>) -> rusqlite::Result<()> {
     // Both are kept by the file from its first page on, and only then. `auto_vacuum` writes that page: inside the
     // transaction, so that a file which is no store yet stays empty whenever this process ends.
     connection.execute_batch("PRAGMA page_size = 4096")?;
@@ -70,7 +83,12 @@ pub(crate) fn create(connection: &Connection) -> rusqlite::Result<()> {
     transaction.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
     if is_blank_inside(&transaction)? {
         transaction.execute_batch(CREATE)?;
-        transaction.execute("INSERT INTO atsdb_store VALUES ('format', ?1)", [FORMAT])?;
+        let format = if layout.is_some() { FORMAT_SPLIT } else { FORMAT };
+        transaction.execute("INSERT INTO atsdb_store VALUES ('format', ?1)", [format])?;
+        if let Some(layout) = layout {
+            transaction.execute_batch(CREATE_SPLIT)?;
+            layout::record(&transaction, layout)?;
+        }
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     }
     transaction.commit()
@@ -81,8 +99,8 @@ fn is_blank_inside(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(objects == 0)
 }
 
-/// Refuses a file that is no store, or one of a newer format; gives the store's uid.
-pub(crate) fn check(connection: &Connection, path: &Path) -> Attempt<[u8; 16]> {
+/// Refuses a file that is no store, or one of a newer format; gives the store's uid, and of a catalogue the layout.
+pub(crate) fn check(connection: &Connection, path: &Path) -> Attempt<([u8; 16], Option<Layout>)> {
     let place = path.display();
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'atsdb\\_%' ESCAPE '\\' ORDER BY 1";
     let mut statement = connection.prepare(sql)?;
@@ -98,15 +116,19 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Attempt<[u8; 16]> {
     }
     let format: i64 =
         connection.query_row("SELECT value FROM atsdb_store WHERE key = 'format'", [], |row| row.get(0))?;
-    if format > FORMAT {
-        let message = format!("{place} has store format {format}; this program reads formats up to {FORMAT}");
+    if format > FORMAT_SPLIT {
+        let message = format!("{place} has store format {format}; this program reads formats up to {FORMAT_SPLIT}");
         return Err(Error::new(ErrorKind::NewerFormat, message).with_hint("upgrade atsdb").into());
     }
     if let Some(missing) = TABLES.iter().find(|table| !names.iter().any(|name| name == *table)) {
         return Err(Error::corrupt(format!("the store {place} has lost its table {missing}")).into());
     }
+    let layout = layout::recorded(connection)?.transpose()?;
+    if layout.is_some() && !names.iter().any(|name| name == "atsdb_page_file") {
+        return Err(Error::corrupt(format!("the store {place} has lost its table atsdb_page_file")).into());
+    }
     let uid: Option<[u8; 16]> = connection
         .query_row("SELECT value FROM atsdb_store WHERE key = 'uid' AND length(value) = 16", [], |row| row.get(0))
         .optional()?;
-    Ok(uid.ok_or_else(|| Error::corrupt(format!("the store {place} has lost its uid")))?)
+    Ok((uid.ok_or_else(|| Error::corrupt(format!("the store {place} has lost its uid")))?, layout))
 }

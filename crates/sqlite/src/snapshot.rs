@@ -3,6 +3,7 @@
 use crate::chunk_write::page_key;
 use crate::connection::Readers;
 use crate::error::Attempt;
+use crate::split::{PageFiles, Place};
 use crate::{mapping, stage, table};
 use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, Result, Snapshot, StageId, Table, TableId, TimeRange};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -15,13 +16,19 @@ pub(crate) struct SqliteSnapshot {
     // Taken out only by drop.
     connection: Mutex<Option<Connection>>,
     readers: Arc<Readers>,
+    files: Option<Arc<PageFiles>>,
     stage: Option<StageId>,
 }
 
 impl SqliteSnapshot {
     /// Of what is visible, or of what lies in a stage that is open.
-    pub(crate) fn new(connection: Connection, readers: Arc<Readers>, stage: Option<StageId>) -> Result<Self> {
-        let snapshot = Self { connection: Mutex::new(Some(connection)), readers, stage };
+    pub(crate) fn new(
+        connection: Connection,
+        readers: Arc<Readers>,
+        files: Option<Arc<PageFiles>>,
+        stage: Option<StageId>,
+    ) -> Result<Self> {
+        let snapshot = Self { connection: Mutex::new(Some(connection)), readers, files, stage };
         if let Some(stage) = stage {
             snapshot.read(|connection| stage::require(connection, stage))?;
         }
@@ -68,7 +75,16 @@ impl Snapshot for SqliteSnapshot {
     }
 
     fn read_pages(&self, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {
-        self.read(|connection| pages(connection, self.stage, chunk, columns))
+        match self.read(|connection| pages(connection, self.stage, chunk, columns))? {
+            Pages::Read(pages) => Ok(pages),
+            // Other threads may ask the connection meanwhile.
+            Pages::At(place) => {
+                let files = self.files.as_ref().ok_or_else(|| {
+                    Error::corrupt(format!("chunk {} lies in a page file, but the store has none", chunk.0))
+                })?;
+                files.read(chunk.0, place, columns)
+            }
+        }
     }
 }
 
@@ -125,16 +141,20 @@ fn entry(row: &Row<'_>, table: TableId) -> rusqlite::Result<ChunkEntry> {
     })
 }
 
-fn pages(
-    connection: &Connection,
-    stage: Option<StageId>,
-    chunk: ChunkId,
-    columns: &[ColumnId],
-) -> Attempt<Vec<Vec<u8>>> {
+/// A chunk's pages, or where they lie outside the catalogue.
+enum Pages {
+    Read(Vec<Vec<u8>>),
+    At(Place),
+}
+
+fn pages(connection: &Connection, stage: Option<StageId>, chunk: ChunkId, columns: &[ColumnId]) -> Attempt<Pages> {
     let mut find = connection.prepare_cached("SELECT payload FROM atsdb_chunk WHERE id = ?1 AND stage IS ?2")?;
     let payload: Option<i64> =
         find.query_row(params![chunk.0, stage.map(|stage| stage.0)], |row| row.get(0)).optional()?;
     let payload = payload.ok_or_else(|| Error::corrupt(format!("chunk {} is missing", chunk.0)))?;
+    if let Some(place) = Place::of(payload) {
+        return Ok(Pages::At(place));
+    }
     let mut statement = connection.prepare_cached("SELECT bytes FROM atsdb_page WHERE id = ?1")?;
     let mut pages = Vec::with_capacity(columns.len());
     for column in columns {
@@ -142,5 +162,5 @@ fn pages(
         let missing = || Error::corrupt(format!("the page of column {} of chunk {} is missing", column.0, chunk.0));
         pages.push(bytes.ok_or_else(missing)?);
     }
-    Ok(pages)
+    Ok(Pages::Read(pages))
 }

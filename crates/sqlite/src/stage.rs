@@ -3,6 +3,7 @@
 use crate::chunk_write;
 use crate::connection::WriteTransaction;
 use crate::error::{Attempt, Failure};
+use crate::split::Placed;
 use crate::table;
 use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, StageId, TableId};
 use rusqlite::{Connection, OptionalExtension, ffi, params};
@@ -11,6 +12,13 @@ use rusqlite::{Connection, OptionalExtension, ffi, params};
 pub(crate) fn open(connection: &Connection, now_ms: i64) -> Attempt<StageId> {
     connection.prepare_cached("INSERT INTO atsdb_stage (touched_ms) VALUES (?1)")?.execute([now_ms])?;
     Ok(StageId(connection.last_insert_rowid()))
+}
+
+/// The stages that are open.
+pub(crate) fn list(connection: &Connection) -> Attempt<Vec<StageId>> {
+    let mut statement = connection.prepare_cached("SELECT id FROM atsdb_stage ORDER BY id")?;
+    let stages = statement.query_map([], |row| row.get(0).map(StageId))?;
+    Ok(stages.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Refuses a stage that is not open.
@@ -31,6 +39,7 @@ pub(crate) fn write(
     transaction: &WriteTransaction<'_>,
     stage: StageId,
     chunks: &[NewChunk],
+    placed: &Placed,
     now_ms: i64,
 ) -> Attempt<()> {
     let touched = transaction
@@ -39,7 +48,7 @@ pub(crate) fn write(
     if touched == 0 {
         return Err(missing(stage).into());
     }
-    chunk_write::insert(transaction, chunks, Some(stage))
+    chunk_write::insert(transaction, chunks, placed, Some(stage))
 }
 
 /// Makes a stage's tables and chunks visible and ends it.

@@ -3,6 +3,7 @@
 use crate::connection::{Access, Readers, Sync, WriteTransaction, Writer, open};
 use crate::error::{Attempt, Failure};
 use crate::snapshot::SqliteSnapshot;
+use crate::split::{self, Folder, Layout, PageFiles, Placed, folder};
 use crate::{chunk_write, commit, lease, mapping, reclaim, size, stage, table, verify};
 use atsdb_core::store::{Finding, Reclaimed, StoreSize};
 use atsdb_core::{
@@ -34,7 +35,7 @@ impl Default for SqliteOptions {
     }
 }
 
-/// A store in one SQLite file.
+/// A store in one SQLite file, or split over many.
 #[derive(Debug)]
 pub struct SqliteStore {
     path: PathBuf,
@@ -43,25 +44,57 @@ pub struct SqliteStore {
     durability: Durability,
     writer: Option<Mutex<Writer>>,
     readers: Arc<Readers>,
+    busy_timeout: Duration,
+    /// Of a split store.
+    files: Option<Arc<PageFiles>>,
 }
 
 impl SqliteStore {
-    /// Opens the store of a file, and creates it if the options say so.
+    /// Opens the store of a file, and creates it if the options say so. A folder with a split store is recognised.
     ///
     /// A file that cannot be written, or lies where no lock files can be made, is opened for reading. Errors:
     /// `NotFound` (no such file or directory), `NotAStore` (something else is there), `NewerFormat`, `Corrupt`,
     /// `Busy`, `Unavailable` (no permission, disk full).
     pub fn open(path: &Path, options: &SqliteOptions) -> Result<Self> {
+        Self::open_with(path, options, None)
+    }
+
+    /// Opens a split store, or makes one of this layout in a folder that does not exist yet, or is empty. A store that is
+    /// split otherwise is refused (`Usage`), a file and a folder with other things too (`NotAStore`).
+    pub fn open_split(path: &Path, options: &SqliteOptions, layout: Layout) -> Result<Self> {
+        Self::open_with(path, options, Some(layout))
+    }
+
+    fn open_with(path: &Path, options: &SqliteOptions, layout: Option<Layout>) -> Result<Self> {
         // An absolute path is never one of the names that mean something to SQLite, and stays right when the
         // program changes its directory.
         let path = std::path::absolute(path)
             .map_err(|error| Error::usage(format!("cannot read the path {path:?}: {error}")).with_source(error))?;
-        let opened = open(&path, options)?;
-        let readers = Arc::new(Readers::new(&path, opened.access, options.busy_timeout));
+        let folder = folder(&path, layout, options)?;
+        // Without a layout nothing is made in a folder.
+        let create = options.create && (folder.is_none() || layout.is_some());
+        let file = folder.as_ref().map_or_else(|| path.clone(), Folder::catalogue);
+        let opened = open(&file, &SqliteOptions { create, ..options.clone() }, layout)?;
+        let files = match (folder, opened.layout) {
+            (Some(folder), Some(recorded)) => {
+                split::agree(&path, recorded, layout)?;
+                if opened.access == Access::Write {
+                    folder.create_pages()?;
+                }
+                Some(Arc::new(PageFiles::new(&folder, opened.uid, recorded, options.durability)))
+            }
+            (None, None) => None,
+            (folder, _) => return Err(split::misplaced(&file, folder.is_some())),
+        };
+        let readers = Arc::new(Readers::new(&file, opened.access, options.busy_timeout));
         let writer = (opened.access == Access::Write)
-            .then(|| Mutex::new(Writer::new(opened.connection, &path, options.durability, options.busy_timeout)));
-        let url = format!("sqlite:{}", path.display());
-        Ok(Self { url, path, uid: opened.uid, durability: options.durability, writer, readers })
+            .then(|| Mutex::new(Writer::new(opened.connection, &file, options.durability, options.busy_timeout)));
+        let url = match &files {
+            None => format!("sqlite:{}", path.display()),
+            Some(files) => format!("sqlite:{}?{}", path.display(), files.layout.split),
+        };
+        let (durability, busy_timeout) = (options.durability, options.busy_timeout);
+        Ok(Self { url, path, uid: opened.uid, durability, writer, readers, busy_timeout, files })
     }
 
     /// Whether writing is refused: because it was asked for, or because the file cannot be written.
@@ -69,30 +102,59 @@ impl SqliteStore {
         self.writer.is_none()
     }
 
-    fn write<T>(&self, work: impl FnOnce(&mut Writer) -> Attempt<T>) -> Result<T> {
+    /// The file or folder, for messages.
+    pub(crate) fn place(&self) -> std::path::Display<'_> {
+        self.path.display()
+    }
+
+    pub(crate) fn busy_timeout(&self) -> Duration {
+        self.busy_timeout
+    }
+
+    /// The error for the caller.
+    pub(crate) fn error(&self, failure: Failure) -> Error {
+        failure.at(&self.path)
+    }
+
+    /// Works with the connection that writes; nobody else of this process does meanwhile.
+    pub(crate) fn try_write<T>(&self, work: impl FnOnce(&mut Writer) -> Attempt<T>) -> Attempt<T> {
         let writer = self.writer.as_ref().ok_or_else(|| {
             Error::new(ErrorKind::ReadOnly, format!("the store {} is open for reading only", self.path.display()))
                 .with_hint("open it without read_only, with permission to write the file and its directory")
         })?;
         // A panic while it was held left no transaction: it is rolled back when unwinding.
         let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
-        work(&mut writer).map_err(|failure| failure.at(&self.path))
+        work(&mut writer)
+    }
+
+    /// Works with what is visible now.
+    pub(crate) fn try_read<T>(&self, work: impl FnOnce(&Connection) -> Attempt<T>) -> Attempt<T> {
+        let connection = self.readers.take()?;
+        let done = work(&connection);
+        self.readers.give_back(connection);
+        done
+    }
+
+    fn write<T>(&self, work: impl FnOnce(&mut Writer) -> Attempt<T>) -> Result<T> {
+        self.try_write(work).map_err(|failure| self.error(failure))
     }
 
     fn transaction<T>(&self, sync: Sync, work: impl FnOnce(&WriteTransaction<'_>) -> Attempt<T>) -> Result<T> {
         self.write(|writer| writer.transaction(sync, work))
     }
 
-    fn open_snapshot(&self, stage: Option<StageId>) -> Result<Box<dyn Snapshot>> {
-        let connection = self.readers.take().map_err(|error| Failure::from(error).at(&self.path))?;
-        Ok(Box::new(SqliteSnapshot::new(connection, Arc::clone(&self.readers), stage)?))
+    fn read<T>(&self, work: impl FnOnce(&Connection) -> Attempt<T>) -> Result<T> {
+        self.try_read(work).map_err(|failure| self.error(failure))
     }
 
-    fn read<T>(&self, work: impl FnOnce(&Connection) -> Attempt<T>) -> Result<T> {
-        let connection = self.readers.take().map_err(|error| Failure::from(error).at(&self.path))?;
-        let done = work(&connection);
-        self.readers.give_back(connection);
-        done.map_err(|failure| failure.at(&self.path))
+    fn open_snapshot(&self, stage: Option<StageId>) -> Result<Box<dyn Snapshot>> {
+        let connection = self.readers.take().map_err(|error| self.error(error.into()))?;
+        Ok(Box::new(SqliteSnapshot::new(connection, Arc::clone(&self.readers), self.files.clone(), stage)?))
+    }
+
+    /// The page files that a write may go to, of a store that is open for writing.
+    fn files_to_write(&self) -> Option<&PageFiles> {
+        self.files.as_deref().filter(|_| self.writer.is_some())
     }
 }
 
@@ -130,7 +192,15 @@ impl Store for SqliteStore {
 
     fn stage(&self, stage: StageId, chunks: Vec<NewChunk>, now_ms: i64) -> Result<()> {
         chunks.iter().try_for_each(chunk_write::check)?;
-        self.transaction(Sync::Later, |connection| stage::write(connection, stage, &chunks, now_ms))
+        if let Some(files) = self.files_to_write() {
+            return split::stage(self, files, stage, &chunks, now_ms);
+        }
+        let placed = Placed::default();
+        self.transaction(Sync::Later, |connection| stage::write(connection, stage, &chunks, &placed, now_ms))
+    }
+
+    fn stages(&self) -> Result<Vec<StageId>> {
+        self.read(stage::list)
     }
 
     fn stage_snapshot(&self, stage: StageId) -> Result<Box<dyn Snapshot>> {
@@ -150,16 +220,10 @@ impl Store for SqliteStore {
     }
 
     fn commit(&self, changes: Vec<Change>, now_ms: i64) -> Result<Vec<Result<Outcome>>> {
-        self.write(|writer| match changes.as_slice() {
-            [] => Ok(Vec::new()),
-            [change] => {
-                match writer.transaction(Sync::Now, |connection| commit::commit_one(connection, change, now_ms)) {
-                    Err(Failure::Refused(error)) => Ok(vec![Err(error)]),
-                    done => Ok(vec![Ok(done?)]),
-                }
-            }
-            changes => writer.transaction(Sync::Now, |connection| commit::commit_each(connection, changes, now_ms)),
-        })
+        match self.files_to_write() {
+            Some(files) => split::commit(self, files, &changes, now_ms),
+            None => self.write(|writer| commit::commit(writer, &changes, &[], now_ms)),
+        }
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
@@ -175,14 +239,28 @@ impl Store for SqliteStore {
     }
 
     fn reclaim(&self, byte_budget: u64, now_ms: i64) -> Result<Reclaimed> {
-        self.write(|writer| reclaim::reclaim(writer, byte_budget, now_ms))
+        // First the catalogue: what a stage held that is given up there, the files may then give back.
+        let of_catalogue = self.write(|writer| reclaim::reclaim(writer, byte_budget, now_ms))?;
+        let of_files = match self.files_to_write() {
+            Some(files) => split::reclaim(self, files, byte_budget, now_ms)?,
+            None => Reclaimed::default(),
+        };
+        let byte_count = of_files.byte_count + of_catalogue.byte_count;
+        Ok(Reclaimed { byte_count, more: of_files.more || of_catalogue.more })
     }
 
     fn size(&self) -> Result<StoreSize> {
-        self.read(size::size)
+        self.read(|connection| size::size(connection, self.files.is_some()))
     }
 
     fn verify(&self) -> Result<Vec<Finding>> {
-        self.read(|connection| Ok(verify::verify(connection)))
+        let listed = self.files.as_ref().map(|files| files.list()).transpose()?;
+        self.read(|connection| {
+            let mut findings = verify::verify(connection);
+            if let (Some(files), Some(listed)) = (&self.files, &listed) {
+                findings.extend(split::verify(connection, files, listed));
+            }
+            Ok(findings)
+        })
     }
 }

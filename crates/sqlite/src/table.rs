@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn a_definition_that_says_more_than_is_known_is_refused_as_newer() {
         let connection = Connection::open_in_memory().unwrap();
-        schema::create(&connection).unwrap();
+        schema::create(&connection, None).unwrap();
         let definition = TableDefinition::new("t").with_column("c", ColumnType::Int64, None);
         let id = create(&connection, &definition, None).unwrap().id;
         let json = json(&definition).unwrap().replacen('{', "{\"encrypted\":true,", 1);

@@ -2,6 +2,7 @@
 
 use crate::checksum;
 use crate::schema::COLUMN_BITS;
+use crate::split::PLACED;
 use atsdb_core::name::name_key;
 use atsdb_core::store::Finding;
 use atsdb_core::{ColumnId, TableDefinition, TableId};
@@ -74,10 +75,10 @@ fn ask(connection: &Connection, question: &str, findings: &mut Vec<Finding>) -> 
 /// Compares chunks with the pages that are there, both in the order of payload numbers, so that memory does not grow
 /// with the store. Lengths stand in the rows' heads: no page is read.
 fn pages(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
-    let mut expected = connection.prepare(
-        "SELECT payload, 'chunk ' || id, page_count, byte_count FROM atsdb_chunk
-         UNION ALL SELECT payload, NULL, 0, 0 FROM atsdb_garbage ORDER BY 1",
-    )?;
+    let mut expected = connection.prepare(&format!(
+        "SELECT payload, 'chunk ' || id, page_count, byte_count FROM atsdb_chunk WHERE payload < {PLACED}
+         UNION ALL SELECT payload, NULL, 0, 0 FROM atsdb_garbage WHERE payload < {PLACED} ORDER BY 1",
+    ))?;
     let mut present = connection.prepare(&format!(
         "SELECT id >> {COLUMN_BITS}, count(*), sum(length(bytes)) FROM atsdb_page GROUP BY 1 ORDER BY 1"
     ))?;

@@ -105,8 +105,11 @@ pub trait Connection: Send {
 
 /// A server: how to connect to it, and its dialect.
 pub trait Server: Send + Sync + fmt::Debug {
-    /// A connection that is set up: the session's settings do what the store promises.
-    fn connect(&self) -> Attempt<Box<dyn Connection>>;
+    /// Under how many addresses the database can be reached; at least one.
+    fn address_count(&self) -> usize;
+
+    /// A connection to one of them, counted from 0, that is set up: the session's settings do what the store promises.
+    fn connect(&self, address: usize) -> Attempt<Box<dyn Connection>>;
 
     /// The URL, without secrets: what messages name, and what opens the store again.
     fn place(&self) -> &str;
@@ -121,6 +124,11 @@ pub trait Server: Send + Sync + fmt::Debug {
 
     /// Begins a transaction that sees the present state until it ends.
     fn begin_read(&self) -> &'static str;
+
+    /// Whether a part of a transaction can be undone. Where not, each change is committed on its own.
+    fn has_savepoints(&self) -> bool {
+        true
+    }
 
     /// An expression of any integer type as 64 bits.
     fn integer(&self, expression: &str) -> String;

@@ -2,12 +2,15 @@
 //!
 //! A transaction whose connection breaks, or that the server undoes for another's sake, is done again. Where it broke while
 //! committing, the server is asked what became of it: each connection that writes has a row in `atsdb_writer`, in which
-//! every transaction of it notes its number. Whoever locks that row waits until the transaction has ended.
+//! every transaction of it notes its number. Whoever locks that row waits until the transaction has ended. Nodes of a
+//! cluster do not wait for each other's locks: whoever finds the number missing deletes the row, so that the transaction,
+//! if it comes later, conflicts.
 
 use crate::connection::{Connection, Server, Value};
 use crate::error::{Attempt, Failure, unknown_outcome};
+use crate::reach::{reach, require_store};
 use atsdb_core::Error;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -23,6 +26,10 @@ const PAUSE_MAX: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(crate) struct Pool {
     server: Box<dyn Server>,
+    /// The store's.
+    uid: [u8; 16],
+    /// The address that answered last.
+    address: AtomicUsize,
     patience: Duration,
     idle: Mutex<Vec<Session>>,
     now_ms: AtomicI64,
@@ -70,8 +77,9 @@ impl Patience {
 }
 
 impl Pool {
-    pub(crate) fn new(server: Box<dyn Server>, patience: Duration) -> Self {
-        Self { server, patience, idle: Mutex::default(), now_ms: AtomicI64::new(0) }
+    pub(crate) fn new(server: Box<dyn Server>, uid: [u8; 16], patience: Duration) -> Self {
+        let (idle, now_ms) = (Mutex::default(), AtomicI64::new(0));
+        Self { server, uid, address: AtomicUsize::new(0), patience, idle, now_ms }
     }
 
     /// The server.
@@ -88,8 +96,13 @@ impl Pool {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         match idle {
             Some(session) => Ok(session),
-            None => Ok(Session { connection: self.server.connect()?, receipt: None }),
+            None => Ok(Session { connection: self.connect()?, receipt: None }),
         }
+    }
+
+    fn connect(&self) -> Attempt<Box<dyn Connection>> {
+        let look = |connection: &mut dyn Connection| require_store(connection, self.uid, self.server.place());
+        Ok(reach(self.server(), &self.address, look)?.0)
     }
 
     fn give_back(&self, session: Session) {
@@ -197,16 +210,21 @@ impl Pool {
         Ok(Receipt { id, last: 0 })
     }
 
-    /// Whether the receipt's transaction was committed. Waits until it has ended, one way or the other.
+    /// Whether the receipt's transaction was committed. Waits until it has ended, one way or the other; if it was not, it
+    /// never will be.
     fn was_committed(&self, receipt: &Receipt, patience: &mut Patience) -> Attempt<bool> {
         loop {
             let ask = || -> Attempt<bool> {
-                let mut connection = self.server.connect()?;
+                let mut connection = self.connect()?;
                 connection.run(self.server.begin_write())?;
-                let sql = "SELECT last FROM atsdb_writer WHERE id = $1 FOR UPDATE";
-                let row = connection.query_first(sql, &[Value::Bytes(&receipt.id)])?;
-                connection.run("ROLLBACK")?;
-                Ok(row.map(|row| row.int(0)).transpose()?.is_some_and(|last| last >= receipt.last))
+                let id = Value::Bytes(&receipt.id);
+                let row = connection.query_first("SELECT last FROM atsdb_writer WHERE id = $1 FOR UPDATE", &[id])?;
+                let committed = row.map(|row| row.int(0)).transpose()?.is_some_and(|last| last >= receipt.last);
+                if !committed {
+                    connection.execute("DELETE FROM atsdb_writer WHERE id = $1", &[id])?;
+                }
+                connection.run("COMMIT")?;
+                Ok(committed)
             };
             match ask() {
                 Err(Failure::Lost(_) | Failure::Undone(_)) if patience.wait() => {}

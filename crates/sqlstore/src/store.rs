@@ -47,7 +47,7 @@ pub struct ServerStore {
 impl ServerStore {
     /// The store of a server that was checked.
     pub fn new(server: Box<dyn Server>, uid: [u8; 16], options: &ServerOptions) -> Self {
-        let pool = Arc::new(Pool::new(server, options.busy_timeout));
+        let pool = Arc::new(Pool::new(server, uid, options.busy_timeout));
         Self { uid, read_only: options.read_only, pool, payloads: PayloadNumbers::default() }
     }
 
@@ -61,6 +61,18 @@ impl ServerStore {
 
     fn transaction<T>(&self, work: impl FnMut(&mut dyn Connection) -> Attempt<T>) -> Result<T> {
         self.write(|| self.pool.transaction(work))
+    }
+
+    fn commit_together(&self, changes: &[Change], now_ms: i64) -> Attempt<Vec<Result<Outcome>>> {
+        let count = changes.iter().map(|change| change.add.len()).sum();
+        let payloads = Payloads::new(self.payloads.take(&self.pool, count)?);
+        let done = self
+            .pool
+            .transaction(|connection| commit::commit(connection, self.pool.server(), changes, &payloads, now_ms));
+        match done {
+            Err(Failure::Refused(error)) if changes.len() == 1 => Ok(vec![Err(error)]),
+            done => done,
+        }
     }
 
     fn open_snapshot(&self, stage: Option<StageId>) -> Result<Box<dyn Snapshot>> {
@@ -122,6 +134,10 @@ impl Store for ServerStore {
         })
     }
 
+    fn stages(&self) -> Result<Vec<StageId>> {
+        self.pool.read(stage::list).map_err(Failure::into_error)
+    }
+
     fn stage_snapshot(&self, stage: StageId) -> Result<Box<dyn Snapshot>> {
         self.open_snapshot(Some(stage))
     }
@@ -143,17 +159,15 @@ impl Store for ServerStore {
             return Ok(Vec::new());
         }
         self.pool.set_now(now_ms);
-        self.write(|| {
-            let count = changes.iter().map(|change| change.add.len()).sum();
-            let payloads = Payloads::new(self.payloads.take(&self.pool, count)?);
-            let done = self
-                .pool
-                .transaction(|connection| commit::commit(connection, self.pool.server(), &changes, &payloads, now_ms));
-            match done {
-                Err(Failure::Refused(error)) if changes.len() == 1 => Ok(vec![Err(error)]),
-                done => done,
-            }
-        })
+        if self.pool.server().has_savepoints() {
+            return self.write(|| self.commit_together(&changes, now_ms));
+        }
+        self.write(|| Ok(()))?;
+        let alone = |change| match self.commit_together(std::slice::from_ref(change), now_ms) {
+            Ok(mut outcomes) => outcomes.remove(0),
+            Err(failure) => Err(failure.into_error()),
+        };
+        Ok(changes.iter().map(alone).collect())
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot>> {

@@ -1,4 +1,5 @@
-//! The URL of a store on a server: `scheme://user:password@host:port/database?option=value`.
+//! The URL of a store on a server: `scheme://user:password@host:port/database?option=value`. Several addresses, separated
+//! by commas, are those of one database: nodes of a cluster, or a server and who takes over from it.
 
 use atsdb_core::{Error, Result};
 use std::collections::BTreeMap;
@@ -49,6 +50,52 @@ impl fmt::Debug for Secret {
     }
 }
 
+/// Where a server listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    /// Its name or address; empty where an option names a socket.
+    pub host: String,
+    /// The port, if it is not the usual one.
+    pub port: Option<u16>,
+}
+
+impl Address {
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        let (host, port) = match text.rsplit_once(':') {
+            Some((host, port)) if !port.contains(']') => (host, port),
+            _ => (text, ""),
+        };
+        let port = match port {
+            "" => None,
+            port => match port.parse::<u16>() {
+                Ok(port) if port > 0 => Some(port),
+                _ => return Err("has a port that is no number from 1 to 65535"),
+            },
+        };
+        let host = decode(host.trim_start_matches('[').trim_end_matches(']'))
+            .ok_or("has a % without two hexadecimal digits")?;
+        Ok(Self { host, port })
+    }
+
+    /// Whether it is on this machine.
+    fn is_local(&self) -> bool {
+        self.host.is_empty()
+            || self.host == "localhost"
+            || self.host.starts_with('/')
+            || self.host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host.contains(':') {
+            true => write!(f, "[{}]", self.host)?,
+            false => f.write_str(&encode(&self.host))?,
+        }
+        self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
+    }
+}
+
 /// A server and a database there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerUrl {
@@ -57,10 +104,8 @@ pub struct ServerUrl {
     pub user: Option<String>,
     /// With which password.
     pub password: Option<Secret>,
-    /// The server's name or address; empty where an option names a socket.
-    pub host: String,
-    /// Where it listens.
-    pub port: Option<u16>,
+    /// Where the database can be reached: at least one address.
+    pub addresses: Vec<Address>,
     /// The database.
     pub database: String,
     /// What follows the question mark.
@@ -81,19 +126,14 @@ impl ServerUrl {
         let (login, address) =
             authority.rsplit_once('@').map_or((None, authority), |(login, rest)| (Some(login), rest));
         let (user, password) = login.map(|login| login.split_once(':').unwrap_or((login, ""))).unwrap_or_default();
-        let (host, port) = match address.rsplit_once(':') {
-            Some((host, port)) if !port.contains(']') => (host, port),
-            _ => (address, ""),
+        let addresses = match address.split(',').map(Address::parse).collect::<Result<Vec<_>, _>>() {
+            Ok(addresses) => addresses,
+            Err(what) => return refuse(what),
         };
-        let port = match port {
-            "" => None,
-            port => match port.parse::<u16>() {
-                Ok(port) if port > 0 => Some(port),
-                _ => return refuse("has a port that is no number from 1 to 65535"),
-            },
-        };
-        let decoded = [user, password, host.trim_start_matches('[').trim_end_matches(']'), database].map(decode);
-        let [Some(user), Some(password), Some(host), Some(database)] = decoded else {
+        if addresses.len() > 1 && addresses.iter().any(|address| address.host.is_empty()) {
+            return refuse("has an empty address between commas");
+        }
+        let [Some(user), Some(password), Some(database)] = [user, password, database].map(decode) else {
             return refuse("has a % without two hexadecimal digits");
         };
         if database.is_empty() || database.contains('/') {
@@ -118,8 +158,7 @@ impl ServerUrl {
             scheme: scheme.to_ascii_lowercase(),
             user: some(user),
             password: some(password).map(Secret::new),
-            host,
-            port,
+            addresses,
             database,
             options: given,
         })
@@ -131,13 +170,8 @@ impl ServerUrl {
         if let Some(user) = &self.user {
             shown.push_str(&format!("{}@", encode(user)));
         }
-        match self.host.contains(':') {
-            true => shown.push_str(&format!("[{}]", self.host)),
-            false => shown.push_str(&encode(&self.host)),
-        }
-        if let Some(port) = self.port {
-            shown.push_str(&format!(":{port}"));
-        }
+        let addresses: Vec<String> = self.addresses.iter().map(Address::to_string).collect();
+        shown.push_str(&addresses.join(","));
         shown.push_str(&format!("/{}", encode(&self.database)));
         for (position, (name, value)) in self.options.iter().enumerate() {
             shown.push_str(&format!("{}{name}={}", if position == 0 { '?' } else { '&' }, encode(value)));
@@ -147,10 +181,7 @@ impl ServerUrl {
 
     /// Whether the server is on this machine, so that nobody reads what goes to it.
     pub fn is_local(&self) -> bool {
-        self.host.is_empty()
-            || self.host == "localhost"
-            || self.host.starts_with('/')
-            || self.host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+        self.addresses.iter().all(Address::is_local)
     }
 }
 
@@ -192,12 +223,27 @@ mod tests {
             ServerUrl::parse("PostgreSQL://me:p%40ss%2Fword@db.example:5433/air%20q?sslmode=require", &["sslmode"]);
         let url = url.unwrap();
         assert_eq!((url.user.as_deref(), url.password.as_ref().unwrap().reveal()), (Some("me"), "p@ss/word"));
-        assert_eq!((url.host.as_str(), url.port, url.database.as_str()), ("db.example", Some(5433), "air q"));
+        let address = &url.addresses[0];
+        assert_eq!((address.host.as_str(), address.port, url.database.as_str()), ("db.example", Some(5433), "air q"));
         assert_eq!(url.shown(), "postgresql://me@db.example:5433/air%20q?sslmode=require");
         assert!(!format!("{url:?}").contains("p@ss"));
         let bare = ServerUrl::parse("mysql://[::1]/air", &[]).unwrap();
-        assert_eq!((bare.host.as_str(), bare.port, bare.user.as_deref(), bare.is_local()), ("::1", None, None, true));
+        let address = &bare.addresses[0];
+        assert_eq!(
+            (address.host.as_str(), address.port, bare.user.as_deref(), bare.is_local()),
+            ("::1", None, None, true)
+        );
         assert!(!ServerUrl::parse("mysql://h/air", &[]).unwrap().is_local());
+    }
+
+    #[test]
+    fn a_url_may_have_several_addresses() {
+        let url = ServerUrl::parse("mariadb://me:secret@one,[::2]:3307,three:3308/air", &[]).unwrap();
+        let ports: Vec<_> = url.addresses.iter().map(|address| (address.host.as_str(), address.port)).collect();
+        assert_eq!(ports, [("one", None), ("::2", Some(3307)), ("three", Some(3308))]);
+        assert_eq!(url.shown(), "mariadb://me@one,[::2]:3307,three:3308/air");
+        assert!(!ServerUrl::parse("mysql://127.0.0.1,far/air", &[]).unwrap().is_local());
+        assert!(ServerUrl::parse("mysql://127.0.0.1:1,[::1]:2/air", &[]).unwrap().is_local());
     }
 
     #[test]
@@ -218,6 +264,8 @@ mod tests {
             "mysql://u:secret@h:x/d",
             "mysql://u:secret%2@h/d",
             "mysql://u:secret@h/d?x=1",
+            "mysql://u:secret@h,/d",
+            "mysql://u:secret@h:1,i:x/d",
         ] {
             let error = ServerUrl::parse(url, &["sslmode"]).unwrap_err().to_string();
             assert!(!error.contains("secret"), "{error}");

@@ -9,11 +9,11 @@ mod proxy;
 mod wire;
 
 pub use breaks::{a_commit_whose_answer_is_lost_counts_once, a_connection_that_breaks_is_replaced};
-pub use kills::a_killed_server_loses_nothing_acknowledged;
+pub use kills::{a_killed_node_loses_nothing_acknowledged, a_killed_server_loses_nothing_acknowledged};
 pub use logins::{a_reader_without_rights_is_told_what_it_may_not, what_cannot_be_opened_is_told_without_the_password};
 pub use processes::{
     four_processes_write_and_nothing_is_lost, one_creator_of_many, one_writer_of_many,
-    processes_that_create_one_store_together_all_succeed,
+    processes_on_all_nodes_write_and_nothing_is_lost, processes_that_create_one_store_together_all_succeed,
 };
 pub use wire::a_column_is_read_without_the_others;
 

@@ -4,8 +4,13 @@
 //! one for itself. Servers end with the process, however that ends. Data folders are copied from one that was made once
 //! and lies in the target folder.
 
+mod galera;
 mod mariadb;
 mod postgres;
+mod spider;
+
+pub use galera::Cluster;
+pub use spider::Spider;
 
 use std::fs::File;
 use std::io::{Error, Result};
@@ -43,6 +48,8 @@ pub enum Kind {
 pub struct TestServer {
     kind: Kind,
     port: u16,
+    /// What its program is told besides.
+    arguments: Vec<String>,
     folder: TempDir,
     child: Mutex<Option<Child>>,
     databases: AtomicU32,
@@ -72,15 +79,24 @@ impl TestServer {
             return None;
         }
         let folder = data_folder(kind).expect("a data folder can be made");
-        let server = Self { kind, port: free_port(), folder, child: Mutex::new(None), databases: AtomicU32::new(0) };
+        let server = Self::of(kind, folder, Vec::new());
         server.resume();
         Some(server)
     }
 
+    fn of(kind: Kind, folder: TempDir, arguments: Vec<String>) -> Self {
+        let (child, databases) = (Mutex::new(None), AtomicU32::new(0));
+        Self { kind, port: free_port(), arguments, folder, child, databases }
+    }
+
     /// Starts it again, on the same port and data.
     pub fn resume(&self) {
+        self.resume_with(&[]);
+    }
+
+    fn resume_with(&self, arguments: &[&str]) {
         let start = Instant::now();
-        self.spawn();
+        self.spawn(arguments);
         while let Err(error) = self.try_administer("SELECT 1") {
             let ended = self.child().as_mut().and_then(|child| child.try_wait().ok().flatten());
             if start.elapsed() > START_MAX {
@@ -90,19 +106,28 @@ impl TestServer {
             std::thread::sleep(Duration::from_millis(20));
             // The last of a killed server's processes may have held its data still.
             if ended.is_some() {
-                self.spawn();
+                self.spawn(arguments);
             }
         }
     }
 
-    fn spawn(&self) {
+    fn spawn(&self, arguments: &[&str]) {
         let mut command = match self.kind {
             Kind::Postgres => postgres::command(&self.data(), self.port),
             Kind::Mariadb => mariadb::command(&self.data(), self.port),
         };
+        command.args(&self.arguments).args(arguments);
         let log = File::options().create(true).append(true).open(self.log()).expect("a log can be written");
         command.stdin(Stdio::null()).stdout(log.try_clone().expect("a file has another handle")).stderr(log);
         *self.child() = Some(spawn_for_good(command).expect("the server's program runs"));
+    }
+
+    /// Ends it as an operator does.
+    fn shut_down(&self) {
+        if let Some(mut child) = self.child().take() {
+            let _ = Command::new("kill").arg(child.id().to_string()).status();
+            let _ = child.wait();
+        }
     }
 
     /// Ends it as a crash does.
@@ -225,12 +250,11 @@ fn remove_left_over() -> Result<()> {
 /// A copy of the kind's first data folder, which is made where there is none. It does not lie in the target folder: a
 /// server that runs as another user could not get there.
 fn data_folder(kind: Kind) -> Result<TempDir> {
+    let folder = own_folder()?;
     let template = templates()?.join(format!("{kind:?}"));
     let lock = File::create(template.with_extension("lock"))?;
     lock.lock()?;
     remove_left_over()?;
-    let folder = tempfile::Builder::new().prefix(&format!("{FOLDER_PREFIX}{}-", std::process::id())).tempdir()?;
-    run(Command::new("chmod").arg("755").arg(folder.path()))?;
     let data = folder.path().join("data");
     if !template.exists() {
         match kind {
@@ -244,6 +268,13 @@ fn data_folder(kind: Kind) -> Result<TempDir> {
     } else {
         run(Command::new("cp").arg("-a").arg(&template).arg(&data))?;
     }
+    Ok(folder)
+}
+
+/// A folder that vanishes, and that other users can look into.
+fn own_folder() -> Result<TempDir> {
+    let folder = tempfile::Builder::new().prefix(&format!("{FOLDER_PREFIX}{}-", std::process::id())).tempdir()?;
+    run(Command::new("chmod").arg("755").arg(folder.path()))?;
     Ok(folder)
 }
 

@@ -10,5 +10,6 @@ mod reslice;
 mod rewrite;
 mod roundtrip;
 mod savepoint;
+mod saving;
 mod scan;
 mod support;

@@ -4,7 +4,7 @@ use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray, TimestampSeco
 use atsdb_core::{ColumnType, Durability, MapWidth, Result, Store, Table, TableDefinition, TimeUnit};
 use atsdb_engine::{Engine, EngineOptions, Environment, ScanRequest, SystemEnvironment};
 use atsdb_memory::MemoryStore;
-use atsdb_sqlite::{SqliteOptions, SqliteStore};
+use atsdb_sqlite::{Layout, Split, SqliteOptions, SqliteStore};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -31,10 +31,17 @@ pub(crate) fn sqlite(path: &Path) -> Arc<dyn Store> {
     Arc::new(SqliteStore::open(path, &sqlite_options()).unwrap())
 }
 
+/// A store that is split by slice.
+pub(crate) fn split(path: &Path) -> Arc<dyn Store> {
+    let layout = Layout { split: Split::Slice, small_chunk_bytes: 0 };
+    Arc::new(SqliteStore::open_split(path, &sqlite_options(), layout).unwrap())
+}
+
 /// An engine on each kind of store, without a background thread. The folder lives as long as the engines.
 pub(crate) fn engines() -> (tempfile::TempDir, Vec<Engine>) {
     let folder = tempfile::tempdir().unwrap();
-    let stores: [Arc<dyn Store>; 2] = [Arc::new(MemoryStore::new([7; 16])), sqlite(&folder.path().join("t.db"))];
+    let stores: [Arc<dyn Store>; 3] =
+        [Arc::new(MemoryStore::new([7; 16])), sqlite(&folder.path().join("t.db")), split(&folder.path().join("t"))];
     (folder, stores.map(|store| engine(store, SystemEnvironment)).into())
 }
 

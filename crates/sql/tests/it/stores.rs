@@ -6,7 +6,7 @@ use atsdb_memory::MemoryStore;
 use atsdb_mysql::MysqlStore;
 use atsdb_postgres::PostgresStore;
 use atsdb_sql::{Session, SessionOptions};
-use atsdb_sqlite::{SqliteOptions, SqliteStore};
+use atsdb_sqlite::{Layout, Split, SqliteOptions, SqliteStore};
 use atsdb_sqlstore::{ServerOptions, ServerStore};
 use atsdb_testkit::server::{self, Kind};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) enum State {
 
 pub(crate) const STATES: [State; 3] = [State::Fresh, State::HalfSealed, State::Sealed];
 /// The stores that need no server.
-pub(crate) const STORES: [&str; 2] = ["memory", "sqlite"];
+pub(crate) const STORES: [&str; 4] = ["memory", "sqlite", "sqlite split by slice", "sqlite in shards"];
 
 /// A store on a server of that kind, if it is installed.
 fn on_server(kind: Kind) -> Option<ServerStore> {
@@ -48,9 +48,16 @@ pub(crate) fn session(store: &str) -> (Session, TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let store: Arc<dyn Store> = match store {
         "memory" => Arc::new(MemoryStore::new([7; 16])),
-        _ => {
+        other => {
             let options = SqliteOptions { durability: Durability::Off, ..SqliteOptions::default() };
-            Arc::new(SqliteStore::open(&directory.path().join("test.db"), &options).unwrap())
+            let path = directory.path().join("test.db");
+            let split =
+                |split| SqliteStore::open_split(&path, &options, Layout { split, small_chunk_bytes: 0 }).unwrap();
+            Arc::new(match other {
+                "sqlite split by slice" => split(Split::Slice),
+                "sqlite in shards" => split(Split::Shards(2)),
+                _ => SqliteStore::open(&path, &options).unwrap(),
+            })
         }
     };
     (session_over(store), directory)

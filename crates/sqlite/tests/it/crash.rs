@@ -1,13 +1,14 @@
 //! Processes that are killed in the middle. (A power cut is another matter: the system's cache survives a kill.)
 
 use crate::rolling;
-use crate::support::{NOW_MS, Scratch, as_other_process, create, other_process, reclaim_all, reopen};
-use atsdb_core::{BatchId, Change, Store, TimeRange};
+use crate::support::{LAYOUTS, NOW_MS, Scratch, as_other_process, create, open, other_process, reclaim_all, reopen};
+use atsdb_core::{BatchId, Change, Durability, Store, TimeRange};
 use atsdb_testkit::sample::Plan;
 use std::io::Write;
 use std::time::Duration;
 
-const ROUNDS: u32 = 40;
+/// Of one layout.
+const ROUNDS: u32 = 20;
 const CHUNKS: u64 = 4;
 
 fn chunk_plan(batch: u64, position: u64) -> Plan {
@@ -16,9 +17,13 @@ fn chunk_plan(batch: u64, position: u64) -> Plan {
 
 #[test]
 fn a_killed_writer_leaves_what_it_acknowledged_and_no_half_batch() {
+    (0..3).for_each(kill_writers);
+}
+
+fn kill_writers(layout: usize) {
     let scratch = Scratch::new();
     let path = scratch.path("a.db");
-    let table = create(&scratch.open("a.db"), "t");
+    let table = create(&open(&path, LAYOUTS[layout], Durability::Full), "t");
     for round in 0..ROUNDS {
         let mut writer = other_process("crash::a_writer_until_killed", &path, round).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(20 + u64::from(round * 7 % 60)));
@@ -85,9 +90,13 @@ fn a_writer_until_killed() {
 
 #[test]
 fn a_killed_writer_leaves_every_change_whole() {
+    (0..3).for_each(kill_rolling_writers);
+}
+
+fn kill_rolling_writers(layout: usize) {
     let scratch = Scratch::new();
     let path = scratch.path("a.db");
-    rolling::begin(&scratch.open("a.db"));
+    rolling::begin(&open(&path, LAYOUTS[layout], Durability::Full));
     let mut last = 1;
     for round in 0..ROUNDS {
         let mut writer = other_process("crash::a_rolling_writer_until_killed", &path, round).spawn().unwrap();

@@ -3,8 +3,8 @@
 
 use crate::files::refuses_writes;
 use crate::rolling;
-use crate::support::{NOW_MS, Scratch, append, create, reclaim_all, reopen, visible};
-use atsdb_core::{Change, ColumnId, ErrorKind, Store};
+use crate::support::{LAYOUTS, NOW_MS, Scratch, append, create, open, reclaim_all, reopen, visible};
+use atsdb_core::{Change, ColumnId, Durability, ErrorKind, Store};
 use atsdb_sqlite::{SqliteOptions, SqliteStore};
 use atsdb_testkit::sample::Plan;
 use std::path::{Path, PathBuf};
@@ -43,10 +43,14 @@ fn skipped(why: &str) {
 
 #[test]
 fn a_full_disk_is_an_error_and_what_was_acknowledged_stays() {
+    (0..3).for_each(fill_the_disk);
+}
+
+fn fill_the_disk(layout: usize) {
     let scratch = Scratch::new();
     let Some(mount) = Mount::new(&scratch.path("disk"), 6 << 20) else { return skipped("mounting is not permitted") };
     let path = mount.0.join("a.db");
-    let store = SqliteStore::open(&path, &SqliteOptions::default()).unwrap();
+    let store = open(&path, LAYOUTS[layout], Durability::Full);
     let table = create(&store, "t");
     let mut acknowledged = Vec::new();
     let mut failures = 0;
@@ -96,10 +100,14 @@ fn a_full_disk_is_an_error_and_what_was_acknowledged_stays() {
 
 #[test]
 fn a_full_disk_leaves_every_change_whole() {
+    (0..3).for_each(fill_the_disk_with_changes);
+}
+
+fn fill_the_disk_with_changes(layout: usize) {
     let scratch = Scratch::new();
     let Some(mount) = Mount::new(&scratch.path("disk"), 6 << 20) else { return skipped("mounting is not permitted") };
     let path = mount.0.join("a.db");
-    let store = SqliteStore::open(&path, &SqliteOptions::default()).unwrap();
+    let store = open(&path, LAYOUTS[layout], Durability::Full);
     rolling::begin(&store);
     let (mut last, mut failures) = (1, 0);
     for _ in 0..60 {
@@ -125,10 +133,14 @@ fn a_full_disk_leaves_every_change_whole() {
 
 #[test]
 fn a_store_on_a_read_only_disk_is_read_without_lock_files() {
+    (0..2).for_each(read_a_read_only_disk);
+}
+
+fn read_a_read_only_disk(layout: usize) {
     let scratch = Scratch::new();
     let Some(mount) = Mount::new(&scratch.path("disk"), 6 << 20) else { return skipped("mounting is not permitted") };
     let path = mount.0.join("a b%41.db");
-    let store = SqliteStore::open(&path, &SqliteOptions::default()).unwrap();
+    let store = open(&path, LAYOUTS[layout], Durability::Full);
     let table = create(&store, "t");
     append(&store, table, &Plan::new(1));
     drop(store);

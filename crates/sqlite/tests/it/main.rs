@@ -1,4 +1,4 @@
-//! The SQLite store: the contract of stores, and what only a file promises.
+//! The SQLite store: the contract of stores, and what only files promise.
 
 mod conformance;
 mod crash;
@@ -8,4 +8,6 @@ mod files;
 mod log;
 mod processes;
 mod rolling;
+mod split;
+mod split_files;
 mod support;

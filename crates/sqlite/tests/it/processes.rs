@@ -1,6 +1,8 @@
 //! Many processes on one file.
 
-use crate::support::{Scratch, append, as_other_process, create, other_process, reclaim_all, reopen, visible};
+use crate::support::{
+    LAYOUTS, Scratch, append, as_other_process, create, open, other_process, reclaim_all, reopen, visible,
+};
 use atsdb_core::{BatchId, Change, ChunkId, ColumnId, Durability, ErrorKind, Guard, Store, TableId};
 use atsdb_sqlite::{SqliteOptions, SqliteStore};
 use atsdb_testkit::sample::{Plan, Random, series_table};
@@ -9,8 +11,12 @@ const STEPS: u64 = 30;
 
 #[test]
 fn four_processes_write_and_nothing_is_lost() {
+    (0..4).for_each(write_by_four);
+}
+
+fn write_by_four(layout: usize) {
     let scratch = Scratch::new();
-    let store = scratch.open("a.db");
+    let store = open(&scratch.path("a.db"), LAYOUTS[layout], Durability::Full);
     let table = create(&store, "t");
     let path = scratch.path("a.db");
     let mut writers: Vec<_> =
@@ -99,10 +105,11 @@ fn one_guarded_writer_of_two() {
 #[test]
 fn processes_that_create_one_store_together_all_succeed() {
     let scratch = Scratch::new();
-    for round in 0..8 {
+    for round in 0..12 {
         let path = scratch.path(&format!("{round}.db"));
+        let layout = round % 3;
         let creators: Vec<_> = (0..4)
-            .map(|number| other_process("processes::one_creator_of_many", &path, number).spawn().unwrap())
+            .map(|number| other_process("processes::one_creator_of_many", &path, number * 3 + layout).spawn().unwrap())
             .collect();
         for mut creator in creators {
             assert!(creator.wait().unwrap().success());
@@ -116,7 +123,7 @@ fn processes_that_create_one_store_together_all_succeed() {
 #[test]
 fn one_creator_of_many() {
     let Some((path, number)) = as_other_process() else { return };
-    let store = SqliteStore::open(&path, &SqliteOptions::default()).unwrap();
+    let store = open(&path, LAYOUTS[number as usize % 3], Durability::Full);
     store.create_table(&series_table(&format!("t{number}")), None).unwrap();
 }
 

@@ -2,14 +2,14 @@
 
 use super::{NOW_MS, Subject};
 use crate::sample::{Plan, Random, series_table};
-use crate::server::TestServer;
+use crate::server::{Cluster, TestServer};
 use atsdb_core::{BatchId, Change, ColumnId, NewChunk, Snapshot, Store, TableId, TimeRange};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 const KILLS: u64 = 8;
-const WRITERS: u64 = 2;
+const NODE_KILLS: u64 = 2;
 const CHUNKS: u64 = 3;
 
 struct StopAtEnd<'a>(&'a AtomicBool);
@@ -34,32 +34,54 @@ fn sealed(table: TableId, batch: u64) -> NewChunk {
 pub fn a_killed_server_loses_nothing_acknowledged(subject: Subject) {
     let Some(server) = TestServer::start(subject.kind) else { return };
     let url = server.database();
-    let store = subject.opened(&url);
-    let table = store.create_table(&series_table("t"), None).unwrap().id;
+    let kill = |random: &mut Random| {
+        std::thread::sleep(Duration::from_millis(300 + random.below(500)));
+        server.kill();
+        server.resume();
+    };
+    nothing_acknowledged_is_lost(subject, &[url.clone(), url], KILLS, kill);
+}
+
+/// The same of a cluster, a node of which is killed at a time: writers go on at another node.
+pub fn a_killed_node_loses_nothing_acknowledged(subject: Subject, cluster: &Cluster) {
+    let mut killed = 0;
+    let kill = |random: &mut Random| {
+        std::thread::sleep(Duration::from_millis(1_000 + random.below(500)));
+        cluster.node(killed).kill();
+        // Long enough for the others to go on without it.
+        std::thread::sleep(Duration::from_secs(8));
+        cluster.node(killed).resume();
+        killed += 1;
+    };
+    nothing_acknowledged_is_lost(subject, &cluster.database(), NODE_KILLS, kill);
+}
+
+/// One writer for each URL, all of the same store.
+fn nothing_acknowledged_is_lost(subject: Subject, urls: &[String], kills: u64, mut kill: impl FnMut(&mut Random)) {
+    let stores: Vec<Box<dyn Store>> = urls.iter().map(|url| subject.opened(url)).collect();
+    let table = stores[0].create_table(&series_table("t"), None).unwrap().id;
     let (stop, log) = (AtomicBool::new(false), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
-        for number in 0..WRITERS {
-            let (store, stop, log) = (&*store, &stop, &log);
-            scope.spawn(move || write(store, table, number, stop, log));
+        for (number, store) in stores.iter().enumerate() {
+            let (stop, log) = (&stop, &log);
+            scope.spawn(move || write(&**store, table, number as u64, stop, log));
         }
         // Also when the server does not come back.
         let _stop = StopAtEnd(&stop);
         let mut random = Random::new(1);
-        for _ in 0..KILLS {
-            std::thread::sleep(Duration::from_millis(300 + random.below(500)));
-            server.kill();
-            server.resume();
-        }
+        (0..kills).for_each(|_| kill(&mut random));
     });
     let log = log.into_inner().unwrap();
     assert!(log.len() > 10, "the writers did nothing: {}", log.len());
-    check(&*store, table, &log);
-    drop(store);
-    let store = subject.opened(&url);
-    check(&*store, table, &log);
-    while store.reclaim(8 << 20, i64::MAX).unwrap().more {}
-    check(&*store, table, &log);
-    assert_eq!(store.verify().unwrap(), []);
+    stores.iter().for_each(|store| check(&**store, table, &log));
+    drop(stores);
+    for url in urls {
+        let store = subject.opened(url);
+        check(&*store, table, &log);
+        while store.reclaim(8 << 20, i64::MAX).unwrap().more {}
+        check(&*store, table, &log);
+        assert_eq!(store.verify().unwrap(), []);
+    }
 }
 
 /// Writes batches through stages and seals every second, until told to stop. An error is none of an acknowledged change.

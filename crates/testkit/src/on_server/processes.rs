@@ -2,15 +2,16 @@
 
 use super::Subject;
 use crate::sample::{Plan, series_table};
-use crate::server;
+use crate::server::{self, Cluster};
 use atsdb_core::{BatchId, Change, ColumnId, TimeRange};
 use std::process::{Child, Command, Stdio};
 
 const STEPS: u64 = 20;
 const PROCESSES: u64 = 4;
 
-fn other_processes(test: &str, url: &str) -> Vec<Child> {
+fn other_processes(test: &str, urls: &[String]) -> Vec<Child> {
     let start = |number: u64| {
+        let url = &urls[number as usize % urls.len()];
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args([test, "--exact", "--nocapture", "--test-threads=1"]).stdout(Stdio::null());
         command.env("ATSDB_TEST_URL", url).env("ATSDB_TEST_NUMBER", number.to_string()).spawn().unwrap()
@@ -25,10 +26,19 @@ fn as_other_process() -> Option<(String, u64)> {
 /// `one` is the test that calls [`one_writer_of_many`].
 pub fn four_processes_write_and_nothing_is_lost(subject: Subject, one: &str) {
     let Some(server) = server::shared(subject.kind) else { return };
-    let url = server.database();
-    let store = subject.opened(&url);
+    processes_write_and_nothing_is_lost(subject, &[server.database()], one);
+}
+
+/// The same on a cluster, whose nodes are all written to.
+pub fn processes_on_all_nodes_write_and_nothing_is_lost(subject: Subject, cluster: &Cluster, one: &str) {
+    processes_write_and_nothing_is_lost(subject, &cluster.database(), one);
+}
+
+/// The processes use the URLs, all of the same store, in turn.
+fn processes_write_and_nothing_is_lost(subject: Subject, urls: &[String], one: &str) {
+    let store = subject.opened(&urls[0]);
     let table = store.create_table(&series_table("t"), None).unwrap().id;
-    let mut writers = other_processes(one, &url);
+    let mut writers = other_processes(one, urls);
     // Meanwhile this process reads and reclaims.
     let (mut seen, mut last) = (0, 0);
     while writers.iter_mut().any(|writer| writer.try_wait().unwrap().is_none()) {
@@ -73,7 +83,7 @@ pub fn processes_that_create_one_store_together_all_succeed(subject: Subject, on
     let Some(server) = server::shared(subject.kind) else { return };
     for _ in 0..3 {
         let url = server.database();
-        for mut creator in other_processes(one, &url) {
+        for mut creator in other_processes(one, std::slice::from_ref(&url)) {
             assert!(creator.wait().unwrap().success());
         }
         let store = subject.opened(&url);

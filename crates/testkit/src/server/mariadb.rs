@@ -2,6 +2,7 @@
 
 use super::{PASSWORD, USER, find, is_root, run};
 use std::io::Result;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -44,7 +45,9 @@ fn base(data: &Path) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL"]).arg(program("mariadbd")).arg("--no-defaults");
     if is_root() {
-        command.arg("--user=root");
+        // What is said twice is ignored; whoever owns the folder already is who uses it.
+        let is_roots = std::fs::metadata(data).map_or(true, |metadata| metadata.uid() == 0);
+        command.arg(if is_roots { "--user=root" } else { "--user=mysql" });
     }
     command.arg(data_argument(data));
     command

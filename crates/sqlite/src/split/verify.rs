@@ -1,0 +1,92 @@
+//! Looking for damage in page files: whether they are there, whether each chunk's block is, and whether they agree with the
+//! catalogue. What lies between blocks is nothing, and not looked at.
+
+use crate::split::file::{self, Unreadable};
+use crate::split::reclaim::known;
+use crate::split::{FILE_HEAD_BYTES, PLACED, PageFiles, Place};
+use atsdb_core::store::Finding;
+use rusqlite::Connection;
+use std::collections::BTreeSet;
+
+/// Everything found. The files must have been listed before the connection's snapshot began: one that is made is announced
+/// first.
+pub(crate) fn verify(connection: &Connection, files: &PageFiles, listed: &BTreeSet<i64>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if let Err(error) = chunks(connection, files, &mut findings) {
+        findings.push(finding("atsdb_chunk", format!("cannot be read: {error}")));
+    }
+    match known(connection) {
+        Ok(known) => findings.extend(listed.difference(&known).filter_map(|number| stray(files, *number))),
+        Err(error) => findings.push(finding("atsdb_page_file", format!("cannot be read: {error:?}"))),
+    }
+    findings
+}
+
+/// What is to be said of a file that the catalogue does not know. Of this store's own, nothing: a power cut leaves them, and
+/// reclaiming removes them.
+fn stray(files: &PageFiles, number: i64) -> Option<Finding> {
+    let place = files.path(number).display().to_string();
+    match files.length(number) {
+        Ok(Some(length)) if length >= FILE_HEAD_BYTES => files.reader(number).err().map(|error| match error {
+            Unreadable::Damaged(problem) => finding(place, format!("is not in the catalogue, and {problem}")),
+            error => finding(place, files.failure(number, "a page file", error).to_string()),
+        }),
+        _ => None,
+    }
+}
+
+fn finding(place: impl Into<String>, problem: impl Into<String>) -> Finding {
+    Finding { place: place.into(), problem: problem.into() }
+}
+
+/// Compares visible chunks with their blocks, in the order in which they lie. What a stage wrote need not be on disk: after
+/// a power cut its rows may be there without it, until it is given up.
+fn chunks(connection: &Connection, files: &PageFiles, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare(&format!(
+        "SELECT payload, id, page_count, byte_count, (payload - {PLACED}) >> 32 IN (SELECT id FROM atsdb_page_file)
+         FROM atsdb_chunk WHERE payload >= {PLACED} AND stage IS NULL ORDER BY payload"
+    ))?;
+    let mut rows = statement.query([])?;
+    let (mut last_end, mut unreadable) = ((0, 0), None);
+    while let Some(row) = rows.next()? {
+        let (payload, chunk): (i64, String) = (row.get(0)?, format!("chunk {}", row.get::<_, i64>(1)?));
+        let (page_count, byte_count): (u64, u64) = (row.get(2)?, row.get(3)?);
+        let Some(place) = Place::of(payload) else { continue };
+        if !row.get::<_, bool>(4)? {
+            findings.push(finding(&chunk, format!("lies in page file {}, which is not in the catalogue", place.file)));
+        }
+        if unreadable == Some(place.file) {
+            continue;
+        }
+        let file = match files.reader(place.file) {
+            Ok(file) => file,
+            Err(error) => {
+                // Told once, at the first of its chunks.
+                unreadable = Some(place.file);
+                findings.push(finding(chunk, problem(files, place, error)));
+                continue;
+            }
+        };
+        match file::read_block(&file, place) {
+            Err(error) => findings.push(finding(chunk, problem(files, place, error))),
+            Ok(block) => {
+                let bytes: u64 = block.pages.iter().map(|(_, _, byte_count)| byte_count).sum();
+                let found = (block.pages.len() as u64, bytes);
+                if found != (page_count, byte_count) {
+                    let problem =
+                        format!("has {} pages of {} bytes, not {page_count} of {byte_count}", found.0, found.1);
+                    findings.push(finding(&chunk, problem));
+                }
+                if last_end > (place.file, u64::from(place.offset)) {
+                    findings.push(finding(chunk, "its block begins in another's"));
+                }
+                last_end = (place.file, block.end);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn problem(files: &PageFiles, place: Place, error: Unreadable) -> String {
+    files.failure(place.file, "its pages", error).to_string()
+}
