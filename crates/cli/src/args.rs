@@ -28,7 +28,8 @@ program.
 Exit codes: 0 done, 1 usage, 2 store or run error, 3 SQL error, 130 interrupted.
 
 Environment, below the flags: ATSDB_URL (shell), ATSDB_DURABILITY, ATSDB_CACHE, ATSDB_MEMORY, ATSDB_TIMEOUT,
-ATSDB_PASSWORD or ATSDB_PASSWORD_FILE (of a server), NO_COLOR.
+ATSDB_PASSWORD or ATSDB_PASSWORD_FILE (of a server), ATSDB_CACHE_DIR and ATSDB_CACHE_BYTES (pages of stores on servers,
+kept on this machine; off is none), NO_COLOR.
 
 Examples:
   atsdb import air.db weather weather.csv        load a file; the table is created from what it shows
