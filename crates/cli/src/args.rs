@@ -28,7 +28,8 @@ program.
 Exit codes: 0 done, 1 usage, 2 store or run error, 3 SQL error, 130 interrupted.
 
 Environment, below the flags: ATSDB_URL (shell), ATSDB_DURABILITY, ATSDB_CACHE, ATSDB_MEMORY, ATSDB_TIMEOUT,
-ATSDB_PASSWORD or ATSDB_PASSWORD_FILE (of a server), NO_COLOR.
+ATSDB_PASSWORD or ATSDB_PASSWORD_FILE (of a server), ATSDB_CACHE_DIR and ATSDB_CACHE_BYTES (pages of stores on servers,
+kept on this machine; off is none), NO_COLOR.
 
 Examples:
   atsdb import air.db weather weather.csv        load a file; the table is created from what it shows
@@ -73,7 +74,7 @@ pub(crate) enum Command {
     /// List the slices of a table, or of all
     Slices(ReportArgs),
     /// Show rows, bytes and encodings of a table, or of all
-    Stats(ReportArgs),
+    Stats(StatsArgs),
     /// Seal fresh chunks now: merged, sorted, strongest encodings
     Recompress(ChangeArgs),
     /// Drop the slices that a table's retention no longer keeps
@@ -212,6 +213,23 @@ pub(crate) struct ReportArgs {
     pub(crate) format: ReportFormat,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+}
+
+/// `atsdb stats`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+--caches tells of preload and columns, in the memory of this process, and of pages, which of a store on a server are kept in
+files on this machine: hits and misses of these are of all processes that ever read the store here.
+
+Examples:
+  atsdb stats air.db readings
+  atsdb stats postgresql://me@db/air --caches --format json")]
+pub(crate) struct StatsArgs {
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    /// Show the caches instead: hits, misses, bytes, the most bytes
+    #[arg(long, conflicts_with = "table")]
+    pub(crate) caches: bool,
 }
 
 /// Verbs that change what is stored, and report.

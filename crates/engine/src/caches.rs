@@ -1,6 +1,7 @@
 //! What this process and this machine keep of a store, as figures.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Shared};
+use crate::snapshot::ReadSnapshot;
 use std::path::PathBuf;
 
 /// One cache.
@@ -29,33 +30,34 @@ impl CacheFigures {
 }
 
 impl Engine {
-    /// All caches that the store has here, in the order in which a read asks them. Hits and misses are this process's.
+    /// All caches that the store has here, in the order in which a read asks them. Hits and misses are this process's; of
+    /// pages, those of all processes that ever read the store here.
     pub fn caches(&self) -> Vec<CacheFigures> {
-        let preload = self.preload_stats();
-        let columns = self.cache_stats();
+        self.shared.caches()
+    }
+}
+
+impl ReadSnapshot {
+    /// The caches of the snapshot's engine.
+    pub fn caches(&self) -> Vec<CacheFigures> {
+        self.inner.shared.caches()
+    }
+}
+
+impl Shared {
+    fn caches(&self) -> Vec<CacheFigures> {
+        let (preload, columns) = (self.preloaded.stats(), self.cache.stats());
+        let in_memory =
+            |name, hits, misses, bytes, bytes_max| CacheFigures { name, folder: None, hits, misses, bytes, bytes_max };
         let mut caches = vec![
-            CacheFigures {
-                name: "preload",
-                folder: None,
-                hits: preload.hits,
-                misses: None,
-                bytes: preload.bytes,
-                bytes_max: preload.bytes_max,
-            },
-            CacheFigures {
-                name: "columns",
-                folder: None,
-                hits: columns.hits,
-                misses: Some(columns.misses),
-                bytes: columns.bytes,
-                bytes_max: columns.bytes_max,
-            },
+            in_memory("preload", preload.hits, None, preload.bytes, preload.bytes_max),
+            in_memory("columns", columns.hits, Some(columns.misses), columns.bytes, columns.bytes_max),
         ];
-        caches.extend(self.page_cache().map(|cache| cache.stats()).map(|pages| CacheFigures {
+        caches.extend(self.page_cache.as_ref().map(|cache| cache.stats()).map(|pages| CacheFigures {
             name: "pages",
             folder: Some(pages.folder),
-            hits: pages.hits,
-            misses: Some(pages.misses),
+            hits: pages.hits_ever,
+            misses: Some(pages.misses_ever),
             bytes: pages.bytes,
             bytes_max: pages.bytes_max,
         }));

@@ -9,6 +9,7 @@
 //! descriptor tells. Whoever writes there writes the same bytes: so processes need no locks, a file may go at any time, and
 //! what a crash left half written fails its check. `docs/internals/caches.md` tells what was rejected.
 
+mod counts;
 mod file;
 mod folder;
 mod room;
@@ -23,8 +24,8 @@ use crate::warn::{Kind, Warnings};
 use crate::writer::Writer;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Who is told, in sentences, of what the cache cannot do. No reader ever gets an error of it.
 pub type OnWarning = Arc<dyn Fn(&str) + Send + Sync>;
@@ -47,7 +48,7 @@ impl fmt::Debug for PageCacheOptions {
     }
 }
 
-/// How the cache does. Hits and misses are this process's.
+/// How the cache does. Where nothing else is said, the numbers are this process's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageCacheStats {
     /// The folder of all stores' caches.
@@ -56,6 +57,10 @@ pub struct PageCacheStats {
     pub hits: u64,
     /// Pages that had to be asked of the store.
     pub misses: u64,
+    /// Pages of the store that any process ever found here.
+    pub hits_ever: u64,
+    /// Pages of it that any process ever had to ask of the store.
+    pub misses_ever: u64,
     /// Of the misses, those that were found, but damaged.
     pub damaged: u64,
     /// Bytes on the disk, of all stores.
@@ -81,6 +86,8 @@ pub struct PageCache {
     hits: AtomicU64,
     misses: AtomicU64,
     damaged: AtomicU64,
+    /// Hits and misses that are in the counts of all processes.
+    counted: Mutex<(u64, u64)>,
 }
 
 impl fmt::Debug for PageCache {
@@ -98,8 +105,8 @@ impl PageCache {
             Ok(folder) => {
                 let folder = Arc::new(folder);
                 let writer = Writer::new(Arc::clone(&folder), Arc::clone(&warnings), options.bytes_max);
-                let (hits, misses, damaged) = Default::default();
-                Some(Self { folder, warnings, bytes_max: options.bytes_max, writer, hits, misses, damaged })
+                let (hits, misses, damaged, counted) = Default::default();
+                Some(Self { folder, warnings, bytes_max: options.bytes_max, writer, hits, misses, damaged, counted })
             }
             Err(why) => {
                 warnings.tell(Kind::Folder, || {
@@ -153,18 +160,43 @@ impl PageCache {
     /// How it does.
     pub fn stats(&self) -> PageCacheStats {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let (hits_ever, misses_ever) = self.count();
         PageCacheStats {
             folder: self.folder.root().to_owned(),
             hits: count(&self.hits),
             misses: count(&self.misses),
+            hits_ever,
+            misses_ever,
             damaged: count(&self.damaged),
             bytes: room::look(self.folder.root()).iter().map(|kept| kept.bytes).sum(),
             bytes_max: self.bytes_max,
         }
     }
 
+    /// Adds this process's hits and misses to those of all, and gives these.
+    fn count(&self) -> (u64, u64) {
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = (self.hits.load(Ordering::Relaxed), self.misses.load(Ordering::Relaxed));
+        match counts::add(self.folder.path(), own.0 - counted.0, own.1 - counted.1) {
+            Ok(all) => {
+                *counted = own;
+                all
+            }
+            // Nothing depends on it.
+            Err(_) => own,
+        }
+    }
+
     /// The folder of this store's pages.
     pub fn store_folder(&self) -> &Path {
         self.folder.path()
+    }
+}
+
+impl Drop for PageCache {
+    fn drop(&mut self) {
+        if self.hits.load(Ordering::Relaxed) + self.misses.load(Ordering::Relaxed) > 0 {
+            self.count();
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Room: what all stores' files occupy on the disk, and which of them go first.
 
+use crate::counts;
 use crate::file::PageFile;
 use crate::folder::store_folders;
 use std::fs::{self, Metadata};
@@ -39,6 +40,13 @@ pub(crate) fn make_room(root: &Path, mut kept: Vec<Kept>, bytes_max: u64) -> u64
         bytes -= kept.bytes;
     }
     for folder in store_folders(root) {
+        let only_counts = fs::read_dir(&folder).is_ok_and(|mut entries| {
+            entries.next().is_none_or(|entry| entry.is_ok_and(|entry| entry.file_name() == counts::NAME))
+                && entries.next().is_none()
+        });
+        if only_counts {
+            let _ = fs::remove_file(folder.join(counts::NAME));
+        }
         // Refused for one that is not empty.
         let _ = fs::remove_dir(folder);
     }

@@ -9,6 +9,7 @@ mod full_disk;
 mod golden;
 mod memory_tables;
 mod page_cache;
+mod preload;
 mod processes;
 mod rollups;
 mod support;

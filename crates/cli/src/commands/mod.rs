@@ -24,7 +24,7 @@ pub(crate) mod version;
 
 pub(crate) use export::format_of;
 pub(crate) use schema::statement as table_statement;
-pub(crate) use stats::{cache_line, text as stats_text};
+pub(crate) use stats::{cache_lines, text as stats_text};
 pub(crate) use tables::names as table_names;
 
 use crate::args::{Cli, Command};

@@ -1,11 +1,11 @@
 //! `atsdb stats`: what tables hold and occupy.
 
 use super::report::{self, show_time};
-use crate::args::{ReportArgs, ReportFormat};
+use crate::args::{ReportFormat, StatsArgs};
 use crate::output::grid::{Heading, render};
 use crate::quantity::{show_bytes, show_count, show_many, show_rows};
 use crate::settings::{self, Access};
-use atsdb::{ColumnStats, Engine, IndexStats, TableStats};
+use atsdb::{CacheFigures, ColumnStats, Engine, IndexStats, TableStats};
 use atsdb_core::{Result, Table, TimeUnit};
 use serde::Serialize;
 
@@ -42,10 +42,30 @@ struct IndexJson {
     bytes: u64,
 }
 
+#[derive(Serialize)]
+struct CacheJson {
+    name: &'static str,
+    folder: Option<String>,
+    hits: u64,
+    misses: Option<u64>,
+    hit_rate: Option<f64>,
+    bytes: u64,
+    bytes_max: u64,
+}
+
 /// Shows it.
-pub(super) fn run(args: &ReportArgs) -> Result<()> {
+pub(super) fn run(args: &StatsArgs) -> Result<()> {
+    let StatsArgs { report: args, caches } = args;
     let database = settings::open(&args.url, Access::Read, &args.store, None)?;
     let engine = database.engine();
+    if *caches {
+        return match args.format {
+            ReportFormat::Json => {
+                report::write_text(&report::json(&engine.caches().into_iter().map(cache_json).collect::<Vec<_>>())?)
+            }
+            ReportFormat::Table => report::write_text(&cache_lines(engine)),
+        };
+    }
     let table = report::table_of(engine, args)?;
     match args.format {
         ReportFormat::Json => report::write_text(&report::json(&tables_of(engine, table.as_ref())?)?),
@@ -63,13 +83,35 @@ pub(crate) fn text(engine: &Engine, table: Option<&Table>) -> Result<String> {
     Ok(text)
 }
 
-/// How this process's cache of decoded columns does, in a line.
-pub(crate) fn cache_line(engine: &Engine) -> String {
-    let cache = engine.cache_stats();
-    let rate = cache.hit_rate().map_or("not used yet".to_owned(), |rate| {
-        format!("{:.1} % hits of {}", rate * 100.0, show_many(cache.hits + cache.misses, "lookup"))
-    });
-    format!("cache: {rate}; {} of {} held\n", show_bytes(cache.bytes), show_bytes(cache.bytes_max))
+/// How the caches do, a line each.
+pub(crate) fn cache_lines(engine: &Engine) -> String {
+    engine.caches().iter().map(cache_line).collect()
+}
+
+fn cache_line(cache: &CacheFigures) -> String {
+    let name = match cache.name {
+        "columns" => "cache".to_owned(),
+        name => format!("cache of {name}"),
+    };
+    let rate = match (cache.hit_rate(), cache.hits + cache.misses.unwrap_or(0)) {
+        (_, 0) => "not used yet".to_owned(),
+        (Some(rate), lookups) => format!("{:.1} % hits of {}", rate * 100.0, show_many(lookups, "lookup")),
+        (None, hits) => show_many(hits, "hit"),
+    };
+    let folder = cache.folder.as_ref().map_or(String::new(), |folder| format!(" in {}", folder.display()));
+    format!("{name}: {rate}; {} of {} held{folder}\n", show_bytes(cache.bytes), show_bytes(cache.bytes_max))
+}
+
+fn cache_json(cache: CacheFigures) -> CacheJson {
+    CacheJson {
+        hit_rate: cache.hit_rate(),
+        name: cache.name,
+        folder: cache.folder.map(|folder| folder.display().to_string()),
+        hits: cache.hits,
+        misses: cache.misses,
+        bytes: cache.bytes,
+        bytes_max: cache.bytes_max,
+    }
 }
 
 fn tables_of(engine: &Engine, table: Option<&Table>) -> Result<Vec<TableJson>> {

@@ -97,7 +97,7 @@ impl Shell {
             DotCommand::Stats(name) => {
                 let table = name.map(|name| engine.table(&name)).transpose()?;
                 self.out.put(crate::commands::stats_text(engine, table.as_ref())?.as_bytes())?;
-                self.out.put(crate::commands::cache_line(engine).as_bytes())?;
+                self.out.put(crate::commands::cache_lines(engine).as_bytes())?;
             }
             DotCommand::Mode(format) => {
                 if !format.is_text() {

@@ -24,6 +24,10 @@ fn pages_come_back_after_a_restart_and_holes_do_not() {
     assert_eq!((stats.hits, stats.misses, stats.damaged, stats.bytes_max), (5, 3, 0, BYTES_MAX));
     assert!(stats.bytes >= 75_020 && stats.bytes < 100_000, "{stats:?}");
     assert_eq!(told.all(), [""; 0]);
+    // The four that were asked before the restart were misses.
+    assert_eq!((stats.hits_ever, stats.misses_ever), (5, 7));
+    std::fs::write(cache.store_folder().join("counts"), [0xff; 200]).unwrap();
+    assert_eq!((cache.stats().hits_ever, cache.stats().misses_ever), (0, 0));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! table, while they are read. A condition on a table's name spares the work for all others; a column that nobody asks
 //! for is not worked out where that costs something. Not owned: what the figures are (`engine`).
 
+mod about_caches;
 mod about_columns;
 mod about_rollups;
 mod about_tables;
@@ -31,6 +32,7 @@ const SCHEMAS: [(&str, &[Relation]); 2] = [
             storage::PAGES,
             storage::MAPPINGS,
             storage::INDEXES,
+            about_caches::CACHES,
         ],
     ),
     (

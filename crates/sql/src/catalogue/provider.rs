@@ -76,7 +76,7 @@ impl TableProvider for CatalogueTable {
             names.iter().all(|names| names.iter().any(|other| same_name(other, name)))
         };
         let tables: Vec<Table> = match self.relation.source {
-            Source::Fixed(_) => Vec::new(),
+            Source::Fixed(_) | Source::Engine(_) => Vec::new(),
             _ => self.snapshot.tables().iter().filter(is_asked).cloned().collect(),
         };
         let view_columns = match state.as_any().downcast_ref::<SessionState>() {
@@ -164,6 +164,7 @@ impl Reading {
                 fill(&Asked::new(&self.snapshot, names, &self.view_columns), table, &mut rows)?;
             }
             (Source::TablesAndCatalogue(_, _, fill) | Source::Fixed(fill), None) => fill(&mut rows),
+            (Source::Engine(fill), None) => fill(&self.snapshot, &mut rows),
             _ => {}
         }
         let array = |position: &usize| rows.array(*position, self.relation.columns[*position].1);

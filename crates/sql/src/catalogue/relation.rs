@@ -33,6 +33,8 @@ pub(super) enum Source {
     TablesAndCatalogue(&'static str, fn(&Asked<'_>, &Table, &mut Rows) -> Result<()>, fn(&mut Rows)),
     /// From nothing but the program.
     Fixed(fn(&mut Rows)),
+    /// From what the snapshot's engine knows, whatever tables there are.
+    Engine(fn(&ReadSnapshot, &mut Rows)),
 }
 
 /// The type of a relation's column.

@@ -1,0 +1,143 @@
+//! Preloading: rows of the last hours are held as they are appended, sealed and loaded; reads of them ask the store for no
+//! page, and answer what it would.
+
+use crate::support::rows;
+use arrow::array::AsArray;
+use arrow::datatypes::Int64Type;
+use atsdb::{Database, OpenOptions};
+use std::path::Path;
+
+const RECENT: &str =
+    "SELECT count(*) AS n, sum(value) AS s, max(host) AS h FROM pings WHERE time > now() - INTERVAL '7 hours'";
+const ALL: &str = "SELECT count(*) AS n, sum(value) AS s, max(host) AS h FROM pings";
+
+fn open(path: &Path, preload_bytes: usize) -> Database {
+    let options = OpenOptions::new().maintenance(false).preload_bytes(preload_bytes);
+    options.open(path.to_str().unwrap()).unwrap()
+}
+
+fn create(db: &Database) {
+    db.sql(
+        "CREATE TABLE pings (time TIMESTAMP, host TEXT, value INT)
+         WITH (map = 'host:u16', slice = 'hour', preload = '8 hours')",
+    )
+    .unwrap();
+}
+
+/// Rows of the last hours, 1,000 of each.
+fn insert(db: &Database, hours: u32) {
+    db.sql(&format!(
+        "INSERT INTO pings SELECT now() - INTERVAL '1 minute' - INTERVAL '1 hour' * (v % {hours}), 'h' || (v % 9)::text, v
+         FROM generate_series(1, {hours} * 1000) AS g(v)"
+    ))
+    .unwrap();
+}
+
+/// Columns that a question read from the store.
+fn read_from_store(db: &Database, question: &str) -> u64 {
+    let before = db.engine().cache_stats();
+    rows(db, question);
+    db.engine().cache_stats().misses - before.misses + db.engine().cache_stats().hits - before.hits
+}
+
+fn count(db: &Database, question: &str) -> i64 {
+    rows(db, question).column(0).as_primitive::<Int64Type>().value(0)
+}
+
+#[test]
+fn what_is_appended_and_sealed_is_held() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = open(&folder.path().join("a.db"), 64 << 20);
+    create(&db);
+    insert(&db, 6);
+    assert_eq!((count(&db, RECENT), read_from_store(&db, RECENT)), (6_000, 0));
+    db.engine().recompress(None).unwrap();
+    assert_eq!((count(&db, RECENT), read_from_store(&db, RECENT)), (6_000, 0));
+    assert!(db.engine().preload_stats().hits > 0);
+}
+
+#[test]
+fn the_last_hours_are_loaded_and_older_ones_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let writer = open(&path, 0);
+    create(&writer);
+    insert(&writer, 20);
+    let db = open(&path, 64 << 20);
+    let loaded = db.preload().unwrap();
+    assert!(loaded.chunks >= 8 && loaded.chunks < 12 && !loaded.is_cut, "{loaded:?}");
+    assert_eq!((loaded.tables, read_from_store(&db, RECENT)), (1, 0));
+    assert!(read_from_store(&db, ALL) > 0);
+    // What another has appended and dropped.
+    insert(&writer, 3);
+    db.preload().unwrap();
+    assert_eq!((count(&db, RECENT), read_from_store(&db, RECENT)), (count(&writer, RECENT), 0));
+    writer.sql("DROP TABLE pings").unwrap();
+    let left = (0..3).map(|_| db.preload().unwrap()).last().unwrap();
+    assert_eq!((left.tables, left.chunks, left.bytes), (0, 0, 0));
+}
+
+#[test]
+fn the_thread_loads_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let writer = open(&path, 0);
+    create(&writer);
+    insert(&writer, 4);
+    let db = open(&path, 64 << 20);
+    let until = |what: &dyn Fn() -> bool| {
+        let start = std::time::Instant::now();
+        while !what() {
+            assert!(start.elapsed().as_secs() < 60, "{:?}", db.engine().preload_stats());
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    };
+    until(&|| db.engine().preload_stats().chunks >= 4);
+    let before = db.engine().preload_stats().chunks;
+    insert(&writer, 4);
+    until(&|| db.engine().preload_stats().chunks >= before + 4);
+    // A declaration is noticed by whoever reads.
+    writer.sql("ALTER TABLE pings RESET (preload)").unwrap();
+    until(&|| {
+        rows(&db, ALL);
+        db.engine().preload_stats().tables == 0
+    });
+}
+
+#[test]
+fn the_bound_holds_and_the_latest_are_held() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let writer = open(&path, 0);
+    create(&writer);
+    insert(&writer, 8);
+    let db = open(&path, 60_000);
+    let loaded = db.preload().unwrap();
+    assert!(loaded.is_cut && loaded.bytes <= 60_000 && loaded.chunks > 0, "{loaded:?}");
+    let last = "SELECT count(*) AS n, sum(value) AS s FROM pings WHERE time > now() - INTERVAL '30 minutes'";
+    assert_eq!((count(&db, last), read_from_store(&db, last)), (1_000, 0));
+    assert!(rows(&db, ALL) == rows(&writer, ALL));
+}
+
+#[test]
+fn it_is_declared_shown_and_changed() {
+    let db = atsdb::open("memory:").unwrap();
+    create(&db);
+    let shown = || {
+        let table = rows(&db, "SELECT sql FROM atsdb.tables");
+        table.column(0).as_string::<i32>().value(0).to_owned()
+    };
+    assert!(shown().contains("preload = '8 hours'"), "{}", shown());
+    db.sql("ALTER TABLE pings SET (preload = '2 days')").unwrap();
+    assert!(shown().contains("preload = '2 days'"), "{}", shown());
+    db.sql("ALTER TABLE pings RESET (preload)").unwrap();
+    assert!(!shown().contains("preload"), "{}", shown());
+    for refused in [
+        "CREATE TABLE t (a INT) WITH (preload = '8 hours')",
+        "CREATE TABLE t (time TIMESTAMP) WITH (preload = 'long')",
+        "CREATE TABLE t (time TIMESTAMP) WITH (engine = 'memory', preload = '8 hours')",
+    ] {
+        assert!(db.sql(refused).is_err(), "{refused}");
+    }
+    assert_eq!(count(&db, "SELECT count(*) AS n FROM atsdb.caches WHERE name = 'preload' AND bytes_max > 0"), 1);
+}
