@@ -19,8 +19,8 @@ setup: ## checks what is needed to build, and says how to get it
 	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: install a Rust toolchain, 1.94 or later" >&2; exit 1; }
 	@command -v cc >/dev/null || { echo "a C compiler is missing: apt-get install gcc libc6-dev" >&2; exit 1; }
 
-servers: ## MariaDB and PostgreSQL for the lab's tests, where apt-get may install them
-	@.ci/servers
+servers: ## DuckDB, MariaDB and PostgreSQL for the lab's tests, where pip and apt-get may install them
+	@.ci/servers $(TARGET)/duckdb
 
 build: setup ## the atsdb program, optimised
 	$(CARGO) build --release --workspace
@@ -37,7 +37,7 @@ lint:
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 
 unit:
-	$(CARGO) test --release --workspace
+	ATSDB_LAB_DUCKDB=$${ATSDB_LAB_DUCKDB:-$(abspath $(TARGET))/duckdb/duckdb_cli/duckdb} $(CARGO) test --release --workspace
 
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps

@@ -32,6 +32,9 @@
 //! Owned here: opening by URL ([`open`], [`OpenOptions`]), the handle ([`Database`]) and typed tables
 //! ([`TypedTable`]). Everything else is the crates' below, named again: one crate is all that users name.
 
+#[cfg(feature = "archive")]
+mod backup;
+mod copy;
 mod database;
 mod memory_table;
 mod open;
@@ -39,16 +42,21 @@ mod page_cache;
 mod password;
 mod typed;
 
+#[cfg(feature = "archive")]
+pub use atsdb_archive::{Archive, ArchiveReport, BackupReport, Manifest, Which, is_archive};
 pub use atsdb_core::{
     BatchId, Column, ColumnId, ColumnType, Durability, Error, ErrorKind, MapWidth, Outcome, Result, Retention, Slice,
     SliceWidth, Table, TableDefinition, TableId, TimeColumn, TimeRange, TimeUnit, limits, name, time,
 };
 pub use atsdb_derive::Record;
 pub use atsdb_engine::{
-    Appender, Batch, BuildReport, CacheFigures, CacheStats, ColumnStats, Comparison, Engine, IndexStats,
-    PageCacheStats, Predicate, PreloadStats, ReadSnapshot, Record, RetainReport, Rewrite, Scan, ScanRequest,
-    SealReport, SliceStats, TableStats, Value, VerifyReport,
+    Appender, Batch, BuildReport, CacheFigures, CacheStats, ColumnStats, Comparison, ContentHash, CopyOptions,
+    CopyProgress, CopyReport, Cut, Engine, IndexStats, Moment, PageCacheStats, Predicate, PreloadStats, ReadSnapshot,
+    Record, RetainReport, Rewrite, Scan, ScanRequest, SealReport, Selection, SliceStats, TableStats, Value,
+    VerifyReport, Watcher,
 };
+#[cfg(feature = "archive")]
+pub use backup::BackupOptions;
 pub use database::Database;
 pub use memory_table::{MemoryLookup, MemoryTable};
 pub use open::{OpenOptions, open};

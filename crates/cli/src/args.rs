@@ -1,13 +1,15 @@
 //! What was typed: the one declaration that the parser, `--help`, the completions, the man page and
 //! `docs/reference/cli.md` come from. What it means is [`settings`](crate::settings)' and the commands' business.
 
+mod copy;
 mod demo;
 mod import;
 mod lab;
 mod store;
 
+pub(crate) use copy::{BackupArgs, CopyArgs, RestoreArgs, TargetArgs};
 pub(crate) use demo::DemoArgs;
-pub(crate) use import::{DateOrderArg, ImportArgs, ImportFormat};
+pub(crate) use import::{DateOrderArg, ImportArgs, ImportEngine, ImportFormat};
 pub(crate) use lab::{
     LabAdviseArgs, LabArgs, LabCommand, LabFormat, LabHowArgs, LabReportArgs, LabRunArgs, LabServerArgs,
 };
@@ -79,7 +81,13 @@ pub(crate) enum Command {
     /// Compute now what is stale of a rollup, or of all
     Rollup(RollupArgs),
     /// Read everything and report damage; exit code 2 when there is some
-    Verify(ReportArgs),
+    Verify(VerifyArgs),
+    /// Copy a store to another one: SQLite, PostgreSQL, MariaDB; only what is new, if it was copied before
+    Copy(CopyArgs),
+    /// Back a store up to a directory, to S3-compatible object storage, or to another store
+    Backup(BackupArgs),
+    /// Put a backup into a store
+    Restore(RestoreArgs),
     /// Measure databases side by side
     Lab(LabArgs),
     /// Show the main job on two files: load, compare with plain SQLite, ask, draw
@@ -213,6 +221,23 @@ pub(crate) struct ChangeArgs {
     pub(crate) report: ReportArgs,
     #[command(flatten)]
     pub(crate) write: WriteArgs,
+}
+
+/// `atsdb verify`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+--hash prints a hash of each table's rows: the same in every store, however the rows lie there.
+
+Examples:
+  atsdb verify air.db
+  atsdb verify air.db --hash
+  atsdb verify postgresql://me@localhost/air --hash --format json")]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    /// Print a hash of what the tables hold, to compare copies by
+    #[arg(long)]
+    pub(crate) hash: bool,
 }
 
 /// `atsdb rollup`.

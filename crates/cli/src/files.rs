@@ -6,7 +6,7 @@ use crate::output::write_result;
 use arrow::record_batch::RecordBatch;
 use atsdb::sql::{FileReader, FileRequest, FileWriter, Rows as Answered};
 use atsdb_core::{Error, ErrorKind, Result, TableDefinition};
-use atsdb_import::{Format, Input, Options, SingleColumn, Sink};
+use atsdb_import::{Format, Input, Options, Sink};
 use std::path::{Path, PathBuf};
 
 /// Opens whatever file the operating system lets it.
@@ -16,9 +16,6 @@ pub(crate) struct Files;
 impl FileReader for Files {
     fn read(&self, request: &FileRequest<'_>, rows: &mut dyn FnMut(RecordBatch) -> Result<()>) -> Result<()> {
         let definition = request.definition;
-        if let Some(batches) = single_column(request)? {
-            return batches.into_iter().try_for_each(rows);
-        }
         let options = Options {
             format: Some(Format::Csv),
             delimiter: Some(request.delimiter),
@@ -34,17 +31,6 @@ impl FileReader for Files {
             .map(drop)
             .map_err(without_flags)
     }
-}
-
-/// The rows of a plain file of one column, on their way into memory.
-fn single_column(request: &FileRequest<'_>) -> Result<Option<Vec<RecordBatch>>> {
-    let (Some(memory), [column], false) =
-        (request.definition.memory, request.definition.columns.as_slice(), request.has_header)
-    else {
-        return Ok(None);
-    };
-    let bytes_max = memory.bytes_max.unwrap_or(u64::MAX);
-    SingleColumn { column, delimiter: request.delimiter, null: &request.null, bytes_max }.read(Path::new(request.path))
 }
 
 impl FileWriter for Files {

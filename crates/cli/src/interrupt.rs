@@ -1,4 +1,5 @@
-//! Ctrl-C: the first one stops the work at its next safe place, the second one ends the process.
+//! Ctrl-C: the first one stops the work at its next safe place, the second one ends the process. The same of SIGTERM and
+//! SIGHUP.
 //!
 //! Work that has no safe place of its own ends at the first one: the store is then as a crash leaves it, which is
 //! as if the work had not begun.
@@ -19,6 +20,9 @@ pub(crate) const EXIT_CODE: i32 = 130;
 
 /// Begins to listen. Without it Ctrl-C ends the process as the system does it.
 pub(crate) fn listen() {
+    if outlives_its_terminal() {
+        return;
+    }
     let _ = ctrlc::set_handler(|| {
         let watched = WATCHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         match watched.as_ref() {
@@ -26,6 +30,14 @@ pub(crate) fn listen() {
             _ => end(),
         }
     });
+}
+
+/// Whether whoever started this process, as `nohup` does, had it pass over SIGHUP. Listening would undo that.
+fn outlives_its_terminal() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // The first bit is the first signal's, which SIGHUP is.
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }
 
 fn end() -> ! {

@@ -32,6 +32,8 @@ pub(crate) enum Access {
     Change,
     /// Writes; a store that is not there is created.
     Create,
+    /// The same, and nothing else works on it meanwhile.
+    CreateQuietly,
 }
 
 /// The durability that was asked for.
@@ -58,7 +60,7 @@ pub(crate) fn open_for(
     let durability = write.map(durability).transpose()?.unwrap_or_default();
     let mut options = OpenOptions::new()
         .durability(durability)
-        .create(access == Access::Create)
+        .create(matches!(access, Access::Create | Access::CreateQuietly))
         .read_only(access == Access::Read)
         .maintenance(access == Access::Create)
         .on_warning(failure::warn);

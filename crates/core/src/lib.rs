@@ -9,8 +9,10 @@ pub mod byte_size;
 pub mod chunk;
 pub mod column_type;
 pub mod error;
+mod index;
 pub mod limits;
 pub mod name;
+pub mod origin;
 pub mod retention;
 pub mod rollup;
 pub mod schema;
@@ -22,6 +24,7 @@ pub mod value;
 pub use chunk::{Bound, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, ColumnStatistics, NewChunk, PageDescriptor};
 pub use column_type::{ColumnType, MapWidth};
 pub use error::{Error, ErrorKind, Result};
+pub use origin::Origin;
 pub use retention::Retention;
 pub use rollup::{Rollup, RollupState};
 pub use schema::{

@@ -4,6 +4,7 @@ use crate::column_type::{ColumnType, MapWidth};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{COLUMNS_MAX, INDEX_ID_MIN};
 use crate::name::{check_name, name_key, same_name, unknown_name};
+use crate::origin::Origin;
 use crate::retention::Retention;
 use crate::rollup::Rollup;
 use crate::slice::{Slice, SliceWidth};
@@ -114,7 +115,7 @@ pub struct Index {
     pub columns: Vec<ColumnId>,
 }
 
-/// Rows that live in the process and are gone with it; the store has only their table's definition.
+/// Rows that live in the process; the store has their table's definition, and those of them that were saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InMemory {
@@ -190,6 +191,9 @@ pub struct TableDefinition {
     /// For such a log: whose it is. It is shown to nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logs: Option<TableId>,
+    /// For a table that was copied from another store: from where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
     /// Numbers of columns below this were given, also to columns that are gone.
     #[serde(default, skip_serializing_if = "is_default")]
     pub columns_given: u16,
@@ -221,6 +225,7 @@ impl TableDefinition {
             rollup: None,
             change_log: None,
             logs: None,
+            origin: None,
             columns_given: 0,
             indexes_given: 0,
         }

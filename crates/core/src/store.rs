@@ -209,6 +209,9 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Writes chunks that nobody sees before their stage is committed. They need not be durable before.
     fn stage(&self, stage: StageId, chunks: Vec<NewChunk>, now_ms: i64) -> Result<()>;
 
+    /// The stages that are open, whoever opened them, by number.
+    fn stages(&self) -> Result<Vec<StageId>>;
+
     /// What lies in a stage now: its tables, its chunks (under numbers that end with the stage), the mappings of its
     /// tables. A stage that is not there is [`NotFound`](crate::ErrorKind::NotFound).
     fn stage_snapshot(&self, stage: StageId) -> Result<Box<dyn Snapshot>>;
@@ -224,8 +227,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Gives a stage up: its tables and chunks are gone. One that is not there is passed over.
     fn abandon_stage(&self, stage: StageId) -> Result<()>;
 
-    /// Makes changes visible, together durable, each all or nothing on its own: a change that cannot be done leaves
-    /// the others. A table that is gone is [`NotFound`](crate::ErrorKind::NotFound), a name that is taken
+    /// Makes changes visible, together and together durable, each all or nothing on its own: a change that cannot be done
+    /// leaves the others. A later one finds what an earlier one did. A table that is gone is [`NotFound`](crate::ErrorKind::NotFound), a name that is taken
     /// [`Exists`](crate::ErrorKind::Exists); a chunk to remove or amend, a definition or a guard that is no longer as
     /// the change says is [`Conflict`](crate::ErrorKind::Conflict). Within a change tables are dropped first, then
     /// definitions changed, chunks removed and amended, and what is new comes last. The outer error means that none

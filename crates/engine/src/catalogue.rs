@@ -1,5 +1,6 @@
 //! What a catalogue tells of the store behind a snapshot: chunks, descriptors, dictionaries, bytes. No pages are read.
 
+use crate::copy::origin::is_unchanged_copy;
 use crate::snapshot::ReadSnapshot;
 use atsdb_core::{ChunkDescriptor, ChunkEntry, Column, Result, Table, TableId, TimeRange};
 use std::collections::HashMap;
@@ -8,6 +9,12 @@ impl ReadSnapshot {
     /// A table's chunks, by slice, then by number.
     pub fn chunks(&self, table: &Table) -> Result<Vec<ChunkEntry>> {
         self.inner.store.chunks(table.id, TimeRange::ALL)
+    }
+
+    /// Whether a table is a copy of another store's that nobody has changed since: it is left to that store to seal it, to
+    /// let rows expire and to compute rollups.
+    pub fn is_unchanged_copy(&self, table: &Table) -> Result<bool> {
+        is_unchanged_copy(self.inner.store.as_ref(), table)
     }
 
     /// What is known of a chunk, checked.

@@ -6,7 +6,7 @@ use crate::holds::LEASE;
 use crate::reslice::reslice;
 use crate::retain::retain_tables;
 use crate::seal::{Order, reclaim_step, seal_slice};
-use atsdb_core::{ChunkEntry, ChunkId, Error, ErrorKind, Result, TableId, TimeRange};
+use atsdb_core::{ChunkEntry, ChunkId, Error, ErrorKind, Result, Table, TableId, TimeRange};
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -102,10 +102,11 @@ impl Caretaker {
         // What it meets with does not stop the rest; whoever asks for its work gets the error itself.
         let go_on = || self.has_lease(shared).unwrap_or(false) && !is_over(nudges);
         let chore_waits = shared.chore.get().is_some_and(|chore| chore.look(engine, &go_on).unwrap_or(false));
-        retain_tables(shared, None)?;
+        let own = own_tables(engine)?;
+        retain_tables(shared, |table| own.iter().any(|own| own.id == table.id))?;
         let mut resliced = 0;
-        for table in engine.tables()? {
-            resliced += reslice(engine, &table, RESLICED_MAX, Order::ByItself)?.0;
+        for table in &own {
+            resliced += reslice(engine, table, RESLICED_MAX, Order::ByItself)?.0;
         }
         let due = self.due_slices(engine)?;
         let waiting = !self.seen.is_empty() || resliced > 0 || chore_waits;
@@ -148,7 +149,7 @@ impl Caretaker {
         let now_ms = engine.shared.environment.now_ms();
         let mut due = Vec::new();
         let mut seen = HashMap::new();
-        for table in snapshot.tables() {
+        for table in &own_tables(engine)? {
             let definition = &table.definition;
             let entries = snapshot.inner.store.chunks(table.id, TimeRange::ALL)?;
             for slice in entries.chunk_by(|a, b| a.slice_start == b.slice_start) {
@@ -174,6 +175,18 @@ impl Caretaker {
         self.seen = seen;
         Ok(due)
     }
+}
+
+/// The tables that are this store's to care for: not those that are copies of another's.
+fn own_tables(engine: &Engine) -> Result<Vec<Table>> {
+    let snapshot = engine.snapshot()?;
+    let mut own = Vec::new();
+    for table in snapshot.tables() {
+        if !snapshot.is_unchanged_copy(table)? {
+            own.push(table.clone());
+        }
+    }
+    Ok(own)
 }
 
 /// Waits for the next look: the pause, or a nudge and then the short pause. False when the engine is gone.

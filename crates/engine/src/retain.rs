@@ -18,18 +18,18 @@ pub struct RetainReport {
 impl Engine {
     /// Drops the expired slices of one table or of all, and gives their space back.
     pub fn retain(&self, table: Option<&Table>) -> Result<RetainReport> {
-        let report = retain_tables(&self.shared, table)?;
+        let report = retain_tables(&self.shared, |other| table.is_none_or(|table| table.id == other.id))?;
         self.reclaim()?;
         Ok(report)
     }
 }
 
-pub(crate) fn retain_tables(shared: &Shared, table: Option<&Table>) -> Result<RetainReport> {
+pub(crate) fn retain_tables(shared: &Shared, is_meant: impl Fn(&Table) -> bool) -> Result<RetainReport> {
     let snapshot = shared.store.snapshot()?;
     let now_ms = shared.environment.now_ms();
     let mut report = RetainReport::default();
     let tables = snapshot.tables()?;
-    for table in tables.iter().filter(|other| table.is_none_or(|table| table.id == other.id)) {
+    for table in tables.iter().filter(|table| is_meant(table)) {
         let definition = &table.definition;
         let (Some(retention), Some(time)) = (definition.retention, definition.time) else { continue };
         let cutoff = closed_before(&tables, table, retention.cutoff(now_ms, time.unit));

@@ -71,6 +71,9 @@ pub fn import(
         }
         return parquet::run(table_name, &sources, options, existing, sink, progress);
     }
+    if let Some(report) = single::run(&sources, options, existing, sink)? {
+        return Ok(report);
+    }
     let threads = std::thread::available_parallelism().map_or(2, |count| count.get().clamp(1, 8));
     run::Run { name: table_name, sources, options, existing, progress, threads }.run(sink)
 }

@@ -90,8 +90,8 @@ pub trait Sink {
     /// another one: every row given before is then to be dropped, and all come again.
     fn begin(&mut self, definition: &TableDefinition) -> Result<()>;
 
-    /// The next rows, at most [`CHUNK_ROWS_MAX`](atsdb_core::limits::CHUNK_ROWS_MAX), in the files' order, one array
-    /// for each column of the definition. Mapped columns come as dictionaries of text.
+    /// The next rows, in the files' order, one array for each column of the definition; at most
+    /// [`CHUNK_ROWS_MAX`](atsdb_core::limits::CHUNK_ROWS_MAX), but for a table in memory. Mapped columns come as dictionaries of text.
     fn rows(&mut self, batch: RecordBatch) -> Result<()>;
 }
 

@@ -15,7 +15,7 @@ use arrow::compute::{CastOptions, cast_with_options, filter_record_batch};
 use arrow::datatypes::{DataType, Int64Type, SchemaRef, TimeUnit as ArrowUnit, UInt64Type};
 use arrow::record_batch::RecordBatch;
 use atsdb_core::name::{same_name, unknown_name};
-use atsdb_core::{ColumnType, Error, MapWidth, Result, TableDefinition, TimeUnit};
+use atsdb_core::{ColumnType, Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit};
 use std::sync::Arc;
 
 /// Rows of a batch as read: few enough that wide tables stay small.
@@ -293,15 +293,15 @@ pub(crate) fn run(
         skipped_count: 0,
         bounds: None,
     };
+    let is_slice_free = existing.is_none() && options.slice.is_none() && definition.time.is_some();
+    if is_slice_free && options.begin_once {
+        pass.build(&definition, &mut Nowhere)?;
+        definition.slice = pass.slice(&definition);
+    }
     pass.build(&definition, sink)?;
-    if existing.is_none() && options.slice.is_none() && definition.time.is_some() {
-        let scale = definition.time_scale() as f64 / definition.time_unit().per_second() as f64;
-        let span = pass.bounds.map_or(0.0, |(min, max)| (max as f64 - min as f64) * scale);
-        let slice = slice_width(pass.report_rows, span);
-        if slice != definition.slice {
-            definition.slice = slice;
-            pass.build(&definition, sink)?;
-        }
+    if is_slice_free && pass.slice(&definition) != definition.slice {
+        definition.slice = pass.slice(&definition);
+        pass.build(&definition, sink)?;
     }
     Ok(Report {
         definition,
@@ -311,6 +311,19 @@ pub(crate) fn run(
         skipped_count: pass.skipped_count,
         notes: pass.notes,
     })
+}
+
+/// Where the rows of a pass go that only looks.
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn begin(&mut self, _: &TableDefinition) -> Result<()> {
+        Ok(())
+    }
+
+    fn rows(&mut self, _: RecordBatch) -> Result<()> {
+        Ok(())
+    }
 }
 
 fn renamed_time<'a>(definition: &TableDefinition, found: &'a [Found], options: &Options) -> Result<Option<&'a str>> {
@@ -337,6 +350,13 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
+    /// The width that suits the rows of the last pass.
+    fn slice(&self, definition: &TableDefinition) -> SliceWidth {
+        let scale = definition.time_scale() as f64 / definition.time_unit().per_second() as f64;
+        let span = self.bounds.map_or(0.0, |(min, max)| (max as f64 - min as f64) * scale);
+        slice_width(self.report_rows, span)
+    }
+
     fn build(&mut self, definition: &TableDefinition, sink: &mut dyn Sink) -> Result<()> {
         sink.begin(definition)?;
         let schema = schema(definition);

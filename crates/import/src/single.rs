@@ -5,11 +5,13 @@
 //! [`import`]: crate::import
 
 use crate::null::NullTexts;
+use crate::options::{Format, Options, Report, Sink};
 use crate::record::Field;
+use crate::source::Source;
 use arrow::array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray, RecordBatch, StringArray};
 use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{Field as ArrowField, Int8Type, Int16Type, Int32Type, Int64Type, Schema};
-use atsdb_core::{Column, ColumnType, Error, Result};
+use atsdb_core::{Column, ColumnType, Error, Result, TableDefinition};
 use memchr::{memchr, memchr_iter, memrchr};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -33,6 +35,37 @@ pub struct SingleColumn<'a> {
     pub null: &'a [String],
     /// The most bytes that the arrays may take together.
     pub bytes_max: u64,
+}
+
+/// A plain file of one column into a table in memory, which takes its rows whole; `None` if it is something else.
+pub(crate) fn run(
+    sources: &[Source],
+    options: &Options,
+    existing: Option<&TableDefinition>,
+    sink: &mut dyn Sink,
+) -> Result<Option<Report>> {
+    let Some((definition, memory)) = existing.and_then(|existing| Some((existing, existing.memory?))) else {
+        return Ok(None);
+    };
+    let ([source], [column]) = (sources, definition.columns.as_slice()) else { return Ok(None) };
+    // Text may be a header, where nobody says that there is none.
+    let has_header = options.header.unwrap_or(column.column_type == ColumnType::Text);
+    let renames = options.names.as_ref().is_some_and(|names| names.len() != 1) || options.file_column.is_some();
+    let (Some(path), Format::Csv, false, false) = (source.plain_path(), source.format, has_header, renames) else {
+        return Ok(None);
+    };
+    let (delimiter, bytes_max) = (options.delimiter.unwrap_or(b','), memory.bytes_max.unwrap_or(u64::MAX));
+    let Some(batches) = (SingleColumn { column, delimiter, null: &options.null, bytes_max }).read(path)? else {
+        return Ok(None);
+    };
+    sink.begin(definition)?;
+    let mut row_count = 0;
+    for rows in batches {
+        row_count += rows.num_rows() as u64;
+        sink.rows(rows)?;
+    }
+    let (definition, bytes_read) = (definition.clone(), source.byte_count);
+    Ok(Some(Report { definition, row_count, bytes_read, skipped: Vec::new(), skipped_count: 0, notes: Vec::new() }))
 }
 
 impl SingleColumn<'_> {

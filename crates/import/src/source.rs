@@ -6,7 +6,7 @@ use atsdb_core::{Error, ErrorKind, Result};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -63,6 +63,14 @@ impl Source {
         let mut source = Self { name, byte_count: 0, format: Format::Csv, place, compression: Compression::None };
         source.look(format)?;
         Ok(source)
+    }
+
+    /// Where its bytes lie as they are.
+    pub(crate) fn plain_path(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Path(path) if self.compression == Compression::None => Some(path),
+            _ => None,
+        }
     }
 
     fn look(&mut self, format: Option<Format>) -> Result<()> {

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::{contestants, workloads};
 use atsdb::{Durability, Error, ErrorKind, Result};
 use std::collections::HashSet;
-use std::io::{Read, Write};
+use std::io::{BufRead, Read, Write};
 
 /// The first argument by which this program knows that it is to call [`run_child`].
 pub const CHILD_ARGUMENT: &str = "lab-child";
@@ -29,13 +29,23 @@ pub fn run_child() -> Result<()> {
         return Ok(());
     }
     let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).map_err(|error| unreadable(&error))?;
+    std::io::stdin().lock().read_line(&mut text).map_err(|error| unreadable(&error))?;
     let job: Job = serde_json::from_str(&text).map_err(|error| unreadable(&error))?;
+    std::thread::spawn(end_with_the_lab);
     run_job(&job, &mut |event| {
         let Ok(line) = event.to_line() else { return false };
         let mut output = std::io::stdout().lock();
         writeln!(output, "{line}").and_then(|()| output.flush()).is_ok()
     })
+}
+
+/// The lab holds this process's input open as long as it lives. Without it nobody removes what is written here, nor
+/// waits for it.
+fn end_with_the_lab() {
+    let mut rest = Vec::new();
+    if std::io::stdin().lock().read_to_end(&mut rest).is_ok() {
+        std::process::exit(1);
+    }
 }
 
 /// Runs a job in this process.

@@ -29,6 +29,7 @@ mod published;
 mod report;
 pub mod rows;
 mod run;
+mod scratch;
 pub mod server;
 mod spelling;
 mod table;
@@ -52,4 +53,5 @@ pub use report::{
     Broken, ContestantReport, MeasureReport, MeasureResult, REPORT_FORMAT, Report, Settings, WorkloadReport,
 };
 pub use run::{Listed, Progress, RunOptions, list, run};
+pub use scratch::remove_abandoned;
 pub use tier::Tier;

@@ -6,11 +6,14 @@ use crate::contestant::{Contestant, Tuning};
 use crate::event::{Event, Job};
 use crate::failure::Failure;
 use crate::report::{ContestantReport, Report, Settings};
+use crate::scratch::{Scratch, remove_abandoned};
 use crate::server::{ServerUrls, Servers};
 use crate::workload::{Bound, Workload};
 use crate::{contestants, process, workloads};
 use atsdb::{Durability, Error, ErrorKind, Result};
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -27,6 +30,8 @@ pub struct RunOptions {
     pub contestants: Vec<String>,
     /// Rows of each workload, instead of its default.
     pub rows: Option<u64>,
+    /// Rows of the workloads of these names, instead of all else.
+    pub rows_of: BTreeMap<String, u64>,
     /// Take the published size of each workload, unless `rows` says another.
     pub full: bool,
     /// Where randomness starts.
@@ -71,6 +76,7 @@ impl RunOptions {
             workloads: Vec::new(),
             contestants: Vec::new(),
             rows: None,
+            rows_of: BTreeMap::new(),
             full: false,
             seed: 1,
             repeat: 3,
@@ -93,13 +99,19 @@ impl RunOptions {
     fn rows_of(&self, workload: &dyn Workload) -> u64 {
         let usual = if self.full { workload.rows_published() } else { workload.rows_default() };
         let of_file = self.input.as_ref().map(|input| input.rows);
-        of_file.or(self.rows).unwrap_or(usual)
+        let of_its_own = self.rows_of.get(workload.name()).copied();
+        of_file.or(of_its_own).or(self.rows).unwrap_or(usual)
     }
 }
 
 /// What is going on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress<'a> {
+    /// A folder that a killed lab left was removed.
+    Removed {
+        /// Which.
+        folder: &'a Path,
+    },
     /// Before anything starts: the most that all of it takes.
     Bound {
         /// Bytes on disk at once.
@@ -165,10 +177,16 @@ pub fn run(options: &RunOptions, progress: &mut dyn FnMut(Progress<'_>)) -> Resu
         Some(_) => vec![workloads::ADVISE],
     };
     let contestants = chosen_contestants(&options.contestants)?;
-    if options.rows == Some(0) {
+    for name in options.rows_of.keys() {
+        find("workload", name, workloads::all(), |workload| workload.name())?;
+    }
+    if options.rows.iter().chain(options.rows_of.values()).any(|rows| *rows == 0) {
         return Err(Error::usage("a workload needs at least one row").with_hint("leave --rows out for the default"));
     }
     let repeat = options.repeat.max(1);
+    for folder in remove_abandoned(&options.directory) {
+        progress(Progress::Removed { folder: &folder });
+    }
     let scratch = Scratch::new(&options.directory)?;
     let mut report = Report::new(
         &options.date,
@@ -230,12 +248,17 @@ pub fn run(options: &RunOptions, progress: &mut dyn FnMut(Progress<'_>)) -> Resu
                     }
                     report.take(position, contestant.name(), event);
                 };
-                match place_on_server(&mut job, contestant, &mut servers, step) {
+                let was_stopped = match place_on_server(&mut job, contestant, &mut servers, step) {
                     Ok(()) => run_one(options, &job, bounds[position].time, &servers, &mut sink)?,
-                    Err(failure) => sink(Event::Ended { reason: Some(failure.to_string()) }),
-                }
-                if let Some(server) = &job.server {
-                    servers.forget(server.kind, step);
+                    Err(failure) => {
+                        sink(Event::Ended { reason: Some(failure.to_string()) });
+                        false
+                    }
+                };
+                match &job.server {
+                    Some(server) if was_stopped => servers.abandon(server.kind, step),
+                    Some(server) => servers.forget(server.kind, step),
+                    None => {}
                 }
                 report.interrupted |= options.stop.load(Ordering::Relaxed);
                 if let Some(path) = &options.keep {
@@ -323,17 +346,21 @@ fn place_on_server(
     Ok(())
 }
 
-/// Runs a job in a child. Its events go to `sink`; when it ends without saying so, the reason does.
+/// Runs a job in a child. Its events go to `sink`; when it ends without saying so, the reason does. Returns whether it
+/// was stopped in the middle.
 fn run_one(
     options: &RunOptions,
     job: &Job,
     time_max: Duration,
     servers: &Servers,
     sink: &mut dyn FnMut(Event),
-) -> Result<()> {
-    std::fs::create_dir_all(&job.directory).map_err(|error| broken("cannot make a scratch folder", error))?;
+) -> Result<bool> {
+    if let Err(error) = std::fs::create_dir_all(&job.directory) {
+        sink(Event::Ended { reason: Some(format!("cannot make a scratch folder: {error}")) });
+        return Ok(false);
+    }
     let mut last = None;
-    let reason = in_child(options, job, time_max, &mut |event| match event {
+    let cut = in_child(options, job, time_max, &mut |event| match event {
         Event::Ended { reason } => last = Some(reason),
         other => sink(other),
     })?;
@@ -343,18 +370,23 @@ fn run_one(
     if let Some(reason) = last {
         sink(Event::Ended { reason: reason.map(because) });
     }
-    if let Some(reason) = reason {
+    let was_stopped = matches!(cut, Some(Cut::Stopped(_)));
+    if let Some(Cut::Stopped(reason) | Cut::Died(reason)) = cut {
         sink(Event::Ended { reason: Some(reason) });
     }
-    std::fs::remove_dir_all(&job.directory).map_err(|error| broken("cannot remove a scratch folder", error))
+    std::fs::remove_dir_all(&job.directory).map_err(|error| broken("cannot remove a scratch folder", error))?;
+    Ok(was_stopped)
 }
 
-fn in_child(
-    options: &RunOptions,
-    job: &Job,
-    time_max: Duration,
-    sink: &mut dyn FnMut(Event),
-) -> Result<Option<String>> {
+/// Why a child did not come to its end.
+enum Cut {
+    /// The lab stopped it.
+    Stopped(String),
+    /// It ended without a word.
+    Died(String),
+}
+
+fn in_child(options: &RunOptions, job: &Job, time_max: Duration, sink: &mut dyn FnMut(Event)) -> Result<Option<Cut>> {
     let (program, arguments) =
         options.child_command.split_first().ok_or_else(|| Error::usage("no command for the lab's child process"))?;
     let mut child = Command::new(program)
@@ -363,11 +395,15 @@ fn in_child(
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
+        // Ctrl-C reaches the lab alone, which then stops the child.
+        .process_group(0)
         .spawn()
         .map_err(|error| broken("cannot start the lab's child process", error))?;
     let text = serde_json::to_string(job).map_err(|error| Error::internal(format!("a job as JSON: {error}")))?;
-    // A child that ends before it has read its job says why on its standard error.
-    let _ = child.stdin.take().map(|mut input| input.write_all(text.as_bytes()));
+    // Held until its end: a child whose input ends has lost its lab, and ends as well.
+    let mut input = child.stdin.take();
+    // One that ends before it has read its job says why on its standard error.
+    let _ = input.as_mut().map(|input| writeln!(input, "{text}"));
     let (lines, complaints) = (lines_of(&mut child), complaints_of(&mut child));
 
     let deadline = Instant::now() + time_max;
@@ -395,13 +431,14 @@ fn in_child(
         }
     }
     let status = child.wait().map_err(|error| broken("cannot wait for the lab's child process", error))?;
+    drop(input);
     if ended || stopped.is_some() {
-        return Ok(stopped);
+        return Ok(stopped.map(Cut::Stopped));
     }
     let complaint = complaints.join().unwrap_or_default();
     let last: Vec<&str> = complaint.lines().rev().take(3).collect();
     let last = last.into_iter().rev().collect::<Vec<_>>().join(" / ");
-    Ok(Some(format!("its process ended with {status}: {last}")))
+    Ok(Some(Cut::Died(format!("its process ended with {status}: {last}"))))
 }
 
 fn lines_of(child: &mut Child) -> mpsc::Receiver<String> {
@@ -424,28 +461,6 @@ fn complaints_of(child: &mut Child) -> std::thread::JoinHandle<String> {
         }
         String::from_utf8_lossy(&bytes).into_owned()
     })
-}
-
-/// A folder that goes when this is dropped.
-struct Scratch {
-    folder: PathBuf,
-}
-
-impl Scratch {
-    fn new(directory: &Path) -> Result<Self> {
-        let folder = directory.join(format!("atsdb-lab-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).map_err(|error| {
-            broken(&format!("cannot make the folder {}", folder.display()), error).with_hint("choose another folder")
-        })?;
-        Ok(Self { folder })
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // Data that stays is in a folder named after the lab; there is nobody left to tell.
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
 }
 
 fn broken(what: &str, error: std::io::Error) -> Error {

@@ -65,6 +65,10 @@ impl Store for MemoryStore {
         stage::write(&mut self.state(), stage, chunks, now_ms)
     }
 
+    fn stages(&self) -> Result<Vec<StageId>> {
+        Ok(self.state().stages.keys().copied().collect())
+    }
+
     fn stage_snapshot(&self, stage: StageId) -> Result<Box<dyn Snapshot>> {
         let (view, tables) = stage::view(&self.state(), stage)?;
         Ok(Box::new(MemorySnapshot::of_tables(view, tables)))

@@ -1,10 +1,11 @@
 //! One connection.
 
 use crate::error::translate;
+use crate::tls::Tls;
 use atsdb_core::Error;
 use atsdb_sqlstore::{Attempt, Cell, Connection, Row, Value};
 use mysql::prelude::Queryable;
-use mysql::{Conn, Opts, Params};
+use mysql::{Conn, OptsBuilder, Params};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -27,8 +28,8 @@ pub(crate) struct MysqlConnection {
 
 impl MysqlConnection {
     /// Connects.
-    pub(crate) fn open(options: Opts, place: &Arc<str>) -> Attempt<Self> {
-        let inner = Conn::new(options).map_err(|error| translate(error, place))?;
+    pub(crate) fn open(options: &OptsBuilder, tls: &Tls, place: &Arc<str>) -> Attempt<Self> {
+        let inner = tls.connect(options).map_err(|error| translate(error, place))?;
         Ok(Self { inner, statements: HashMap::new(), place: Arc::clone(place) })
     }
 

@@ -13,4 +13,4 @@ mod settings;
 mod store;
 mod tls;
 
-pub use store::MysqlStore;
+pub use store::{MysqlStore, connect};

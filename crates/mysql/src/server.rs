@@ -5,7 +5,7 @@ use crate::tls::Tls;
 use atsdb_core::Durability;
 use atsdb_core::store::Finding;
 use atsdb_sqlstore::{Attempt, Connection, Server, TABLES};
-use mysql::{Opts, OptsBuilder};
+use mysql::OptsBuilder;
 use std::sync::Arc;
 
 /// In how many bytes pages are cut. InnoDB keeps a long value in blocks of 16 KiB, which it does not share: these are
@@ -37,12 +37,6 @@ impl std::fmt::Debug for MysqlServer {
     }
 }
 
-impl MysqlServer {
-    fn open(&self, options: OptsBuilder) -> Attempt<MysqlConnection> {
-        MysqlConnection::open(Opts::from(options), &self.place)
-    }
-}
-
 /// How many parts fit a packet of that many bytes with room to spare; at most a mebibyte.
 pub(crate) fn parts_per_packet(packet_bytes: u64) -> usize {
     (packet_bytes / 2 / PART_BYTES).clamp(1, 16) as usize
@@ -54,14 +48,7 @@ impl Server for MysqlServer {
     }
 
     fn connect(&self, address: usize) -> Attempt<Box<dyn Connection>> {
-        let options = &self.options[address];
-        let mut connection = match self.tls.options() {
-            None => self.open(options.clone())?,
-            Some(tls) => match self.open(options.clone().ssl_opts(tls)) {
-                Err(_) if self.tls.may_go_without(options) => self.open(options.clone())?,
-                done => done?,
-            },
-        };
+        let mut connection = MysqlConnection::open(&self.options[address], &self.tls, &self.place)?;
         connection.run(&self.setup)?;
         Ok(Box::new(connection))
     }

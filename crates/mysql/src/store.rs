@@ -6,8 +6,8 @@ use crate::tls::{Mode, Tls};
 use crate::{schema, settings};
 use atsdb_core::Result;
 use atsdb_sqlstore::{Address, Connection, Failure, Secret, Server, ServerOptions, ServerStore, ServerUrl, prepare};
-use mysql::OptsBuilder;
 use mysql::consts::CapabilityFlags;
+use mysql::{Conn, OptsBuilder};
 use std::time::Duration;
 
 /// What may follow the question mark of a URL.
@@ -58,6 +58,17 @@ impl MysqlStore {
         }
         Ok((ServerStore::new(Box::new(server), uid, options), warnings))
     }
+}
+
+/// Connects a program to the server of a store's URL by itself, as the store does: with the URL's login, options and
+/// encryption; of several addresses the first. It is connected to `database`, or to none, whatever the URL names, and waits for answers without end.
+///
+/// Errors: `Usage` (the URL); within, what the client says of the server.
+pub fn connect(url: &str, database: Option<&str>) -> Result<mysql::Result<Conn>> {
+    let url = ServerUrl::parse(url, &OPTIONS)?;
+    let tls = Tls::of(&url)?;
+    let options = client_options(&url, &url.addresses[0], None, &ServerOptions::default());
+    Ok(tls.connect(&options.db_name(database).read_timeout(None).write_timeout(None)))
 }
 
 fn client_options(

@@ -2,7 +2,7 @@
 
 use atsdb_core::{Error, Result};
 use atsdb_sqlstore::ServerUrl;
-use mysql::{Opts, OptsBuilder, SslOpts};
+use mysql::{Conn, Opts, OptsBuilder, SslOpts};
 use std::path::PathBuf;
 
 /// How much encryption is asked for.
@@ -45,20 +45,28 @@ impl Tls {
         Ok(Self { mode, root_file: url.options.get("sslrootcert").map(PathBuf::from) })
     }
 
-    /// The client's options, if it is to encrypt.
-    pub(crate) fn options(&self) -> Option<SslOpts> {
-        (self.mode != Mode::Disable).then(|| SslOpts::default().with_root_cert_path(self.root_file.clone()))
+    /// Connects, encrypted if it is to be.
+    pub(crate) fn connect(&self, options: &OptsBuilder) -> mysql::Result<Conn> {
+        let plain = || Conn::new(Opts::from(options.clone()));
+        if self.mode == Mode::Disable {
+            return plain();
+        }
+        let tls = SslOpts::default().with_root_cert_path(self.root_file.clone());
+        match Conn::new(Opts::from(options.clone().ssl_opts(tls))) {
+            Err(_) if self.may_go_without(options) => plain(),
+            done => done,
+        }
     }
 
     /// Whether an unencrypted connection will do, after an encrypted one could not be had: only where the server offers
     /// none. One that offers it and proves to be nobody is not trusted with anything.
-    pub(crate) fn may_go_without(&self, options: &OptsBuilder) -> bool {
+    fn may_go_without(&self, options: &OptsBuilder) -> bool {
         self.mode == Mode::Prefer && !offers_tls(options)
     }
 }
 
 fn offers_tls(options: &OptsBuilder) -> bool {
     let tls = SslOpts::default();
-    let tried = mysql::Conn::new(Opts::from(options.clone().ssl_opts(tls)));
+    let tried = Conn::new(Opts::from(options.clone().ssl_opts(tls)));
     !matches!(tried, Err(mysql::Error::DriverError(mysql::DriverError::TlsNotSupported)))
 }

@@ -13,4 +13,4 @@ mod settings;
 mod store;
 mod tls;
 
-pub use store::PostgresStore;
+pub use store::{PostgresStore, client_config};

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// What may follow the question mark of a URL.
 const OPTIONS: [&str; 3] = ["sslmode", "sslrootcert", "host"];
@@ -54,6 +55,16 @@ impl PostgresStore {
         }
         Ok((ServerStore::new(Box::new(server), uid, options), warnings))
     }
+}
+
+/// How a program reaches the server of a store's URL by itself, as the store does: with the URL's login and options, and
+/// with what encrypts where the URL asks for that; of several addresses the first.
+///
+/// Errors: `Usage` (the URL, its certificates).
+pub fn client_config(url: &str) -> Result<(Config, Option<MakeRustlsConnect>)> {
+    let url = ServerUrl::parse(url, &OPTIONS)?;
+    let tls = Tls::of(&url)?;
+    Ok((config(&url, &url.addresses[0], None, &tls), tls.connector()))
 }
 
 fn config(url: &ServerUrl, address: &Address, password: Option<&Secret>, tls: &Tls) -> Config {

@@ -1,5 +1,5 @@
 //! Tables that live in the process: columns in memory with hash indexes over them, for rows that are looked up rather
-//! than kept. Their definitions are the store's; their rows are gone with the process.
+//! than kept. Their definitions are the store's; their rows are gone with the process, unless they are saved.
 //!
 //! A table is a few *parts*, each some rows in Arrow arrays with an index of its own, none of which ever changes. What
 //! changes is the [`TableState`]: which parts there are and which of their rows are gone. A state is never written to

@@ -2,7 +2,7 @@
 
 use crate::part::Part;
 use crate::state::{IndexSpec, TableState};
-use arrow::array::BooleanArray;
+use arrow::array::{ArrayRef, BooleanArray};
 use arrow::util::display::array_value_to_string;
 use atsdb_core::{ConflictPolicy, Error, ErrorKind, Result};
 
@@ -15,6 +15,15 @@ pub(crate) struct Resolved {
     pub(crate) gone: Vec<(u32, u32)>,
     /// How many new rows do not stay as their key is there already.
     pub(crate) kept_out: u64,
+}
+
+impl TableState {
+    /// Which of some rows [`ConflictPolicy::Keep`] would add.
+    pub fn would_stay(&self, columns: Vec<ArrayRef>, row_count: usize) -> Result<Vec<bool>> {
+        let part = self.part_of(columns, row_count)?;
+        let stays = resolve(self, &part, ConflictPolicy::Keep)?.stays;
+        Ok(stays.map_or_else(|| vec![true; row_count], |stays| stays.values().iter().collect()))
+    }
 }
 
 /// Compares new rows with each other and with the table's.

@@ -1,6 +1,7 @@
 //! A session: executes statements over an engine, each on one consistent snapshot.
 
 mod change;
+mod checkpoint;
 mod copy_to;
 mod deciding;
 mod declare;
@@ -146,6 +147,7 @@ impl Session {
                     None => self.declare(statement, params),
                 }
             }
+            "CHECKPOINT" => self.checkpoint(statement.text(), statement.place()),
             _ => self.declare(statement, params),
         }
     }

@@ -14,6 +14,13 @@ pub(crate) fn open(connection: &Connection, now_ms: i64) -> Attempt<StageId> {
     Ok(StageId(connection.last_insert_rowid()))
 }
 
+/// The stages that are open.
+pub(crate) fn list(connection: &Connection) -> Attempt<Vec<StageId>> {
+    let mut statement = connection.prepare_cached("SELECT id FROM atsdb_stage ORDER BY id")?;
+    let stages = statement.query_map([], |row| row.get(0).map(StageId))?;
+    Ok(stages.collect::<rusqlite::Result<_>>()?)
+}
+
 /// Refuses a stage that is not open.
 pub(crate) fn require(connection: &Connection, stage: StageId) -> Attempt<()> {
     match connection.prepare_cached("SELECT 1 FROM atsdb_stage WHERE id = ?1")?.exists([stage.0])? {

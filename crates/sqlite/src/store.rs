@@ -199,6 +199,10 @@ impl Store for SqliteStore {
         self.transaction(Sync::Later, |connection| stage::write(connection, stage, &chunks, &placed, now_ms))
     }
 
+    fn stages(&self) -> Result<Vec<StageId>> {
+        self.read(stage::list)
+    }
+
     fn stage_snapshot(&self, stage: StageId) -> Result<Box<dyn Snapshot>> {
         self.open_snapshot(Some(stage))
     }

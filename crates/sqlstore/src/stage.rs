@@ -14,6 +14,12 @@ pub(crate) fn open(connection: &mut dyn Connection, now_ms: i64) -> Attempt<Stag
     Ok(StageId(id))
 }
 
+/// The stages that are open.
+pub(crate) fn list(connection: &mut dyn Connection) -> Attempt<Vec<StageId>> {
+    let rows = connection.query("SELECT id FROM atsdb_stage ORDER BY id", &[])?;
+    rows.iter().map(|row| row.int(0).map(StageId)).collect()
+}
+
 /// Refuses a stage that is not open.
 pub(crate) fn require(connection: &mut dyn Connection, stage: StageId) -> Attempt<()> {
     found(connection.exists("SELECT 1 FROM atsdb_stage WHERE id = $1", &[stage.0.into()])?, stage)

@@ -134,6 +134,10 @@ impl Store for ServerStore {
         })
     }
 
+    fn stages(&self) -> Result<Vec<StageId>> {
+        self.pool.read(stage::list).map_err(Failure::into_error)
+    }
+
     fn stage_snapshot(&self, stage: StageId) -> Result<Box<dyn Snapshot>> {
         self.open_snapshot(Some(stage))
     }

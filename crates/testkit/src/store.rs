@@ -72,6 +72,7 @@ pub fn cases() -> Vec<Case> {
             committing_a_stage_for_a_dropped_table_is_not_found,
             a_chunk_may_join_a_table_of_the_same_commit;
         open_stages:
+            open_stages_are_listed,
             a_stage_is_read_before_its_commit,
             staged_chunks_are_listed_like_visible_ones,
             a_snapshot_of_a_stage_does_not_change,

@@ -14,6 +14,7 @@ Examples:
   atsdb import air.db weather weather.csv
   atsdb import air.db rtt probes/*.csv.gz --file-column probe --null -4.0
   atsdb import air.db beijing *.csv.gz --time year,month,day,hour
+  atsdb import memory: codes codes.txt --engine memory --index code --no-header
   zcat log.gz | atsdb import air.db log - --time ts --time-unit ms")]
 pub(crate) struct ImportArgs {
     /// The store: a path or another URL; created when it is not there
@@ -38,6 +39,12 @@ pub(crate) struct ImportArgs {
     /// The columns that tell the series of a new table apart
     #[arg(long, value_name = "COL,...", value_delimiter = ',')]
     pub(crate) key: Vec<String>,
+    /// Where the rows of a new table live: memory keeps them in this program, and a copy in the store
+    #[arg(long, value_name = "memory")]
+    pub(crate) engine: Option<ImportEngine>,
+    /// An index of a new table over these columns; may be repeated
+    #[arg(long, value_name = "COL,...")]
+    pub(crate) index: Vec<String>,
     /// A text that means NULL, besides the usual ones; may be repeated
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) null: Vec<String>,
@@ -69,6 +76,13 @@ pub(crate) struct ImportArgs {
     pub(crate) write: WriteArgs,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+}
+
+/// Where rows live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportEngine {
+    /// In the process, with hash indexes
+    Memory,
 }
 
 /// What a file is written in.

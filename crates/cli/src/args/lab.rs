@@ -93,9 +93,9 @@ Examples:
 pub(crate) struct LabRunArgs {
     /// The workloads [default: all]
     pub(crate) names: Vec<String>,
-    /// Rows of each workload [default: each workload's own]
-    #[arg(long, value_name = "COUNT")]
-    pub(crate) rows: Option<u64>,
+    /// Rows of each workload, or of one by its name: 100000, or pinger=50000,split=200000 [default: each workload's own]
+    #[arg(long, value_name = "COUNT|NAME=COUNT,...", value_delimiter = ',')]
+    pub(crate) rows: Vec<String>,
     /// Run the published size of each workload, which may take hours
     #[arg(long, conflicts_with = "rows")]
     pub(crate) full: bool,

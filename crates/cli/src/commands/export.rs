@@ -19,8 +19,8 @@ pub(super) fn run(args: &ExportArgs) -> Result<()> {
         (Some(table), _) => {
             let snapshot = database.engine().snapshot()?;
             let table = snapshot.table(table)?.clone();
-            if table.definition.rollup.is_some() {
-                // Part of its rows may be computed only now.
+            if table.definition.rollup.is_some() || table.definition.is_in_memory() {
+                // Part of a rollup's rows may be computed only now; rows in memory are no chunks.
                 let query = format!("SELECT * FROM {}", quoted(&table.definition.name));
                 return export_query(&database, args, &query, format, || destination(path, compression));
             }

@@ -3,6 +3,7 @@
 //! The importer reads the files and says what they show; here its rows become a batch of the engine, and the
 //! batch's end is reported.
 
+mod declared;
 mod options;
 mod sink;
 
@@ -15,6 +16,7 @@ use crate::settings::{self, Access};
 use atsdb::Engine;
 use atsdb_core::{Error, ErrorKind, Outcome, Result, Table};
 use atsdb_import::Report;
+use declared::Declared;
 use sink::{BatchSink, Discard};
 use std::time::{Duration, Instant};
 
@@ -24,6 +26,7 @@ const SKIPPED_SHOWN: usize = 10;
 /// Imports, and reports.
 pub(super) fn run(args: &ImportArgs) -> Result<()> {
     let options = options::options(args)?;
+    let declared = Declared::of(args)?;
     let inputs = options::inputs(args)?;
     let batch_id = options::batch_id(args)?;
     let durability = settings::durability(&args.write)?;
@@ -31,24 +34,26 @@ pub(super) fn run(args: &ImportArgs) -> Result<()> {
     let engine = database.engine();
     let existing = existing_table(engine, &args.table)?;
     if let Some(table) = &existing {
-        let unused = options::unused(&options, &table.definition)?;
+        let mut unused = options::unused(&options, &table.definition)?;
+        unused.extend(declared.unused(&table.definition)?);
         if !unused.is_empty() {
             eprintln!("note: table {} is there and stays as it is; not used: {}", args.table, unused.join(", "));
         }
     }
     if args.create_only {
         let report = atsdb_import::import(&args.table, inputs, &options, None, &mut Discard, &|_| ())?;
-        return create(engine, existing, report);
+        return create(engine, existing, &declared, report);
     }
     let started = Instant::now();
     let definition = existing.as_ref().map(|table| table.definition.clone());
-    let mut sink = BatchSink::new(engine, existing.clone(), batch_id);
+    let mut sink = BatchSink::new(engine, existing.clone(), &declared, batch_id);
     let progress = Progress::new();
     let show = |now: atsdb_import::Progress| progress.update(now.bytes_read, now.bytes_total, now.row_count);
     let report = atsdb_import::import(&args.table, inputs, &options, definition.as_ref(), &mut sink, &show)?;
     let outcome = sink.commit()?;
     let elapsed = started.elapsed();
     drop(progress);
+    let table = engine.table(&args.table)?;
     let mut out = Destination::stdout();
     show_remarks(&report);
     if outcome == Outcome::Duplicate {
@@ -56,9 +61,8 @@ pub(super) fn run(args: &ImportArgs) -> Result<()> {
         return out.complete();
     }
     if existing.is_none() {
-        out.put(statement(&report.definition).as_bytes())?;
+        out.put(statement(&table.definition).as_bytes())?;
     }
-    let table = engine.table(&args.table)?;
     let line = summary(engine, &table, &report, elapsed)?;
     out.put(format!("{line}, durability {durability}\n").as_bytes())?;
     out.complete()
@@ -69,22 +73,18 @@ fn existing_table(engine: &Engine, name: &str) -> Result<Option<Table>> {
         Ok(table) if table.definition.view.is_some() => {
             Err(Error::usage(format!("{name} is a view: no rows go into it")).with_hint("import into another table"))
         }
-        Ok(table) if table.definition.is_in_memory() => {
-            Err(Error::usage(format!("table {name} is in memory: its rows would be gone when this program ends"))
-                .with_hint("COPY or LOAD DATA in the session that reads them, or import into a table that is stored"))
-        }
         Ok(table) => Ok(Some(table)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-fn create(engine: &Engine, existing: Option<Table>, report: Report) -> Result<()> {
+fn create(engine: &Engine, existing: Option<Table>, declared: &Declared, report: Report) -> Result<()> {
     show_remarks(&report);
     let mut out = Destination::stdout();
     if existing.is_none() {
-        engine.create_table(&report.definition)?;
-        out.put(statement(&report.definition).as_bytes())?;
+        let table = engine.create_table(&declared.apply(&report.definition)?)?;
+        out.put(statement(&table.definition).as_bytes())?;
     } else {
         eprintln!("table {} is there already; nothing is changed", report.definition.name);
     }

@@ -30,6 +30,7 @@ pub(super) fn run(args: &LabArgs) -> Result<()> {
 }
 
 fn list(args: &LabServerArgs) -> Result<()> {
+    atsdb_lab::remove_abandoned(&std::env::temp_dir()).iter().for_each(|folder| tell_removed(folder));
     let headings = [Heading::left("kind"), Heading::left("name"), Heading::left("here"), Heading::left("what")];
     let row = |listed: atsdb_lab::Listed| {
         let presence = listed.presence.unwrap_or_else(|reason| format!("no: {reason}"));
@@ -54,7 +55,7 @@ fn options_of(how: &LabHowArgs) -> Result<RunOptions> {
 fn measure(args: &LabRunArgs) -> Result<()> {
     let mut options = options_of(&args.how)?;
     options.workloads.clone_from(&args.names);
-    options.rows = args.rows;
+    args.rows.iter().try_for_each(|text| take_rows(text, &mut options))?;
     options.full = args.full;
     options.seed = args.seed;
     // Beside the file that is written at the end, so that a run that is killed leaves what it had.
@@ -76,6 +77,20 @@ fn measure(args: &LabRunArgs) -> Result<()> {
     })?;
     drop(watch);
     crate::interrupt::check()
+}
+
+/// `COUNT` of every workload, or `NAME=COUNT` of one.
+fn take_rows(text: &str, options: &mut RunOptions) -> Result<()> {
+    let (name, count) = text.split_once('=').map_or((None, text), |(name, count)| (Some(name), count));
+    let count = count.replace('_', "").parse().map_err(|_| {
+        Error::usage(format!("--rows {text}: {count} is no number of rows"))
+            .with_hint("use --rows 100000, or --rows pinger=50000,split=200000")
+    })?;
+    match name {
+        Some(name) => drop(options.rows_of.insert(name.to_ascii_lowercase(), count)),
+        None => options.rows = Some(count),
+    }
+    Ok(())
 }
 
 /// Runs it, until Ctrl-C. The watch is to be kept until what came of it is written.
@@ -130,6 +145,7 @@ fn write_file(path: &Path, text: &str) -> Result<()> {
 fn show_progress(progress: Progress<'_>) {
     let is_terminal = std::io::stderr().is_terminal();
     match progress {
+        Progress::Removed { folder } => tell_removed(folder),
         Progress::Bound { disk_bytes, time } => {
             eprintln!("at most {} on disk, {}", show_bytes(disk_bytes), show_duration(time));
         }
@@ -139,6 +155,10 @@ fn show_progress(progress: Progress<'_>) {
         }
         Progress::Step { .. } => {}
     }
+}
+
+fn tell_removed(folder: &Path) {
+    eprintln!("removed {}, which a lab that was killed had left", folder.display());
 }
 
 fn clear_line() {

@@ -1,6 +1,8 @@
 //! The verbs: one file each, with what it does after its arguments are read.
 
+mod backup;
 mod completions;
+pub(crate) mod copy;
 mod demo;
 mod export;
 mod import;
@@ -9,6 +11,7 @@ mod man;
 mod recompress;
 mod reference;
 mod report;
+mod restore;
 mod retain;
 mod rollup;
 mod schema;
@@ -42,6 +45,9 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Some(Command::Retain(args)) => retain::run(&args),
         Some(Command::Rollup(args)) => rollup::run(&args),
         Some(Command::Verify(args)) => verify::run(&args),
+        Some(Command::Copy(args)) => copy::run(&args),
+        Some(Command::Backup(args)) => backup::run(&args),
+        Some(Command::Restore(args)) => restore::run(&args),
         Some(Command::Lab(args)) => lab::run(&args),
         Some(Command::Demo(args)) => demo::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),

@@ -45,6 +45,7 @@ fn listed(table: &Table) -> Listed {
         kind: match (&definition.view, &definition.rollup) {
             (Some(_), _) => "view",
             (None, Some(_)) => "rollup",
+            (None, None) if definition.is_in_memory() => "memory",
             (None, None) => "table",
         },
     }

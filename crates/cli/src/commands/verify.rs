@@ -1,10 +1,13 @@
 //! `atsdb verify`: reads everything, and names what is damaged.
 
+mod archive;
+
 use super::report;
-use crate::args::{ReportArgs, ReportFormat};
+use crate::args::{ReportFormat, VerifyArgs};
 use crate::progress::Ticker;
 use crate::quantity::{show_many, show_rows};
 use crate::settings::{self, Access};
+use atsdb::ContentHash;
 use atsdb_core::{Error, Result};
 use serde::Serialize;
 
@@ -15,6 +18,17 @@ struct Checked {
     pages: u64,
     rows: u64,
     findings: Vec<FindingJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hash: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hashes: Vec<HashJson>,
+}
+
+#[derive(Serialize)]
+struct HashJson {
+    table: String,
+    rows: u64,
+    hash: String,
 }
 
 #[derive(Serialize)]
@@ -24,12 +38,21 @@ struct FindingJson {
 }
 
 /// Checks it. Findings are the result; that there are some is the error.
-pub(super) fn run(args: &ReportArgs) -> Result<()> {
+pub(super) fn run(verify: &VerifyArgs) -> Result<()> {
+    let args = &verify.report;
+    if atsdb::is_archive(&args.url) {
+        return archive::run(args);
+    }
     let database = settings::open(&args.url, Access::Read, &args.store, None)?;
     let engine = database.engine();
     let table = report::table_of(engine, args)?;
     let ticker = Ticker::new(|| "reading everything".to_owned());
     let checked = engine.verify(table.as_ref())?;
+    // Of what is damaged there is no hash.
+    let hashes = match verify.hash && checked.findings.is_empty() {
+        true => engine.content_hashes(table.as_ref())?,
+        false => Vec::new(),
+    };
     drop(ticker);
     let findings = checked.findings.into_iter();
     let checked = Checked {
@@ -38,6 +61,11 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
         pages: checked.pages,
         rows: checked.rows,
         findings: findings.map(|finding| FindingJson { place: finding.place, problem: finding.problem }).collect(),
+        hash: verify.hash.then(|| show(ContentHash::of_all(&hashes))),
+        hashes: hashes
+            .into_iter()
+            .map(|hash| HashJson { table: hash.table, rows: hash.rows, hash: show(hash.hash) })
+            .collect(),
     };
     match args.format {
         ReportFormat::Json => report::write_text(&report::json(&checked)?)?,
@@ -54,6 +82,10 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
     }
 }
 
+fn show(hash: u64) -> String {
+    format!("{hash:016x}")
+}
+
 fn for_people(checked: &Checked) -> String {
     let mut text: String =
         checked.findings.iter().map(|finding| format!("{}: {}\n", finding.place, finding.problem)).collect();
@@ -65,5 +97,11 @@ fn for_people(checked: &Checked) -> String {
         show_many(checked.pages, "page"),
         show_rows(checked.rows)
     ));
+    for table in &checked.hashes {
+        text.push_str(&format!("{}  {}, {}\n", table.hash, table.table, show_rows(table.rows)));
+    }
+    if let Some(hash) = checked.hash.as_ref().filter(|_| checked.findings.is_empty()) {
+        text.push_str(&format!("{hash}  all of it\n"));
+    }
     text
 }

@@ -13,12 +13,17 @@ pub(super) const HELP: &str = "\
 .mode FORMAT         how results are written: table, csv, tsv, json, jsonl, markdown
 .timing on|off       whether each statement's time is shown
 .read FILE           run the statements of a file
+.save URL            copy the open store, also one in memory, to another one or to a directory of backups
+.load URL            bring what another store or the newest backup of a directory holds into the open one
 .quit                leave; Ctrl-D does the same
 
 SQL ends with ; and may go over several lines. Ctrl-C stops a statement, or drops what was typed.
 ";
 
-const NAMES: [&str; 9] = [".help", ".tables", ".schema", ".stats", ".mode", ".timing", ".read", ".quit", ".exit"];
+const NAMES: [&str; 13] = [
+    ".help", ".tables", ".schema", ".stats", ".mode", ".timing", ".read", ".save", ".backup", ".load", ".restore",
+    ".quit", ".exit",
+];
 
 /// One of them, with what it was given.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,6 +35,8 @@ pub(super) enum DotCommand {
     Mode(Format),
     Timing(bool),
     Read(String),
+    Save(String),
+    Load(String),
     Quit,
 }
 
@@ -53,6 +60,13 @@ pub(super) fn parse(line: &str) -> Result<DotCommand> {
         (".timing" | ".timer", "off") => DotCommand::Timing(false),
         (".timing" | ".timer", _) => return Err(needs("on or off")),
         (".read", "") => return Err(needs("a file")),
+        (".save" | ".backup" | ".load" | ".restore", "") => {
+            return Err(
+                needs("a URL").with_hint("a path, postgresql://..., mariadb://..., a directory or s3://BUCKET/PREFIX")
+            );
+        }
+        (".save" | ".backup", url) => DotCommand::Save(url.to_owned()),
+        (".load" | ".restore", url) => DotCommand::Load(url.to_owned()),
         (".read", path) => DotCommand::Read(path.to_owned()),
         (known, _) if NAMES.contains(&known) => return Err(Error::usage(format!("{name} takes nothing more"))),
         _ => {
@@ -79,12 +93,19 @@ mod tests {
         assert_eq!(parse(".tables;\n").unwrap(), DotCommand::Tables);
         assert_eq!(parse(".schema \"my table\"").unwrap(), DotCommand::Schema(Some("my table".to_owned())));
         assert_eq!(parse(".MODE csv").unwrap(), DotCommand::Mode(Format::Csv));
+        assert_eq!(parse(".save 'my copy.db'").unwrap(), DotCommand::Save("my copy.db".to_owned()));
+        assert_eq!(parse(".RESTORE a.db").unwrap(), DotCommand::Load("a.db".to_owned()));
         assert_eq!(parse(".timing off").unwrap(), DotCommand::Timing(false));
     }
 
     #[test]
     fn a_misspelt_command_gets_the_nearest() {
         assert_eq!(parse(".tabels").unwrap_err().hint(), Some("did you mean .tables?"));
-        assert!(parse(".quit now").is_err() && parse(".read").is_err() && parse(".timing").is_err());
+        assert!(
+            parse(".quit now").is_err()
+                && parse(".read").is_err()
+                && parse(".save").is_err()
+                && parse(".timing").is_err()
+        );
     }
 }

@@ -107,6 +107,8 @@ impl Shell {
                 self.runner.format = format;
             }
             DotCommand::Timing(on) => self.runner.timing = on,
+            DotCommand::Save(url) => eprintln!("{}", crate::commands::copy::save(&self.database, &url)?),
+            DotCommand::Load(url) => eprintln!("{}", crate::commands::copy::load(&self.database, &url)?),
             DotCommand::Read(path) => {
                 if depth == READ_DEPTH_MAX {
                     return Err(Error::usage(format!("{path}: .read goes more than {READ_DEPTH_MAX} files deep")));

@@ -111,3 +111,69 @@ fn wrong_flags_store_nothing_and_say_what_is_right() {
     let tables = case.run(&["tables", "a.db", "--format", "json"]);
     assert!(tables.code == 2 || tables.text() == "[]\n", "{}", tables.text());
 }
+
+#[test]
+fn rows_of_a_table_in_memory_are_saved_with_the_import() {
+    let case = Case::new();
+    let table = "CREATE TABLE t1 (c1 INT, INDEX (c1)) ENGINE = memory;
+        CREATE TABLE t2 (id INT PRIMARY KEY, name TEXT) ENGINE = memory;";
+    case.run_with(&["sql", "a.db"], table).well();
+    case.write("one.txt", "5\n6\n5\n");
+    let arguments = ["import", "a.db", "t1", "one.txt", "--batch-id", "b1"];
+    let text = case.run(&arguments).well().text();
+    assert!(text.starts_with("3 rows in ") && !text.contains("CREATE TABLE"), "{text}");
+    assert!(case.run(&arguments).well().text().contains("imported before"));
+    assert_eq!(case.query("a.db", "SELECT count(*), sum(c1) FROM t1 WHERE c1 = 5"), "2,10");
+    case.run(&["import", "a.db", "t1", "one.txt"]).well();
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM t1"), "6");
+    case.write("two.csv", "name,id\na,1\n,2\n");
+    case.run(&["import", "a.db", "t2", "two.csv"]).well();
+    case.run(&["import", "a.db", "t2", "two.csv"]).failed(2, &["key (id): (1) is there already"]);
+    assert_eq!(case.query("a.db", "SELECT id, name FROM t2 ORDER BY id"), "1,a\n2,");
+    let tables = case.run(&["tables", "a.db", "--format", "json"]).well().text();
+    assert_eq!(tables.matches("\"kind\": \"memory\"").count(), 2, "{tables}");
+    let stats = case.run(&["stats", "a.db", "t1", "--format", "json"]).well().text();
+    assert!(stats.contains("\"rows\": 6") && stats.contains("\"chunks\": 1"), "{stats}");
+    assert!(case.run(&["verify", "a.db"]).well().text().contains("8 rows"));
+    case.run(&["export", "a.db", "t2", "-o", "out.csv"]).well();
+    assert_eq!(std::fs::read_to_string(case.path("out.csv")).unwrap(), "id,name\n1,a\n2,\n");
+}
+
+#[test]
+fn a_table_in_memory_is_created_by_flags() {
+    let case = Case::new();
+    case.write("codes.txt", "a1\nb2\na1\n");
+    let flags = ["--engine", "memory", "--index", "column1", "--no-header", "--time", "none"];
+    for url in ["memory:", "a.db"] {
+        let text = case.run(&[&["import", url, "codes", "codes.txt"], &flags[..]].concat()).well().text();
+        assert!(text.contains("INDEX codes_column1 (column1)") && text.contains("engine = 'memory'"), "{text}");
+        assert!(text.contains("3 rows in ") && text.contains(" rows/s"), "{text}");
+    }
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM codes WHERE column1 = 'a1'"), "2");
+    case.write("w.csv", "time,place,temp\n2024-03-01 00:00:00,x,1.5\n2024-03-01 01:00:00,x,NA\n");
+    case.run(&["import", "a.db", "w", "w.csv", "--engine", "memory", "--index", "place,time"]).well();
+    assert_eq!(case.query("a.db", "SELECT count(temp) FROM w WHERE place = 'x' AND time = '2024-03-01'"), "1");
+    case.run(&["import", "a.db", "v", "w.csv", "--engine", "memory", "--map", "place"]).failed(1, &["mapped columns"]);
+    case.run(&["import", "a.db", "v", "w.csv", "--index", "plaice"]).failed(2, &["did you mean place?"]);
+    let run =
+        case.run(&["import", "a.db", "codes", "codes.txt", "--no-header", "--index", "column1", "--engine", "memory"]);
+    assert!(run.code == 0 && run.stderr.is_empty(), "{}", run.stderr);
+}
+
+#[test]
+fn a_checkpoint_keeps_the_rows_of_tables_in_memory() {
+    let case = Case::new();
+    let script = "CREATE TABLE t1 (c1 INT, INDEX (c1)) ENGINE = memory;
+        INSERT INTO t1 VALUES (1), (2), (3);
+        CHECKPOINT t1;
+        DELETE FROM t1 WHERE c1 = 1;
+        SELECT count(*) FROM t1;";
+    assert!(case.run_with(&["sql", "a.db", "--format", "csv"], script).well().text().ends_with("\n2\n"));
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM t1"), "3");
+    case.run(&["recompress", "a.db"]).well();
+    assert_eq!(case.query("a.db", "SELECT count(*), sum(c1) FROM t1"), "3,6");
+    case.run(&["sql", "a.db", "ALTER TABLE t1 SET (max_memory = '10')"]).well();
+    case.run(&["sql", "a.db", "SELECT * FROM t1"]).failed(3, &["table t1 is full", "max_memory"]);
+    case.run(&["sql", "a.db", "ALTER TABLE t1 SET (max_memory = '1 MiB')"]).well();
+    assert_eq!(case.query("a.db", "SELECT count(*), sum(c1) FROM t1"), "3,6");
+}

@@ -2,6 +2,7 @@
 
 mod at_once;
 mod bad_input;
+mod copy;
 mod export;
 mod formats;
 mod import;

@@ -3,7 +3,7 @@
 use crate::support::Case;
 use std::path::Path;
 
-const VERBS: [&str; 14] = [
+const VERBS: [&str; 17] = [
     "sql",
     "import",
     "export",
@@ -15,6 +15,9 @@ const VERBS: [&str; 14] = [
     "rollup",
     "retain",
     "verify",
+    "copy",
+    "backup",
+    "restore",
     "lab",
     "completions",
     "man",

@@ -12,22 +12,60 @@ use crate::batch::Batch;
 use crate::coerce::{Rows, coerce, coerce_column};
 use crate::scan::Scan;
 use crate::slice_buffer::internal;
-use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow::compute::cast;
+use crate::snapshot::ReadSnapshot;
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow::compute::{cast, take_record_batch};
 use arrow::datatypes::{DataType, Field, Schema};
-use atsdb_codec::logical_type;
+use atsdb_codec::{arrow_schema, logical_type};
 use atsdb_core::{Column, ConflictPolicy, Error, Result, Table, TimeRange};
+use atsdb_resident::{Found, Keys, TableState};
 use std::fmt;
 use std::sync::Arc;
 
+/// Where the rows are that have the keys.
+pub enum HeldRows {
+    /// In chunks: those of a scan of whole rows.
+    Stored(Box<Scan>),
+    /// In the process: the chunks of their places are parts of this.
+    Resident(Arc<TableState>),
+}
+
+impl HeldRows {
+    /// Some rows of a chunk, whole.
+    pub fn read(&self, chunk: u32, rows: Vec<u32>) -> Result<RecordBatch> {
+        match self {
+            Self::Stored(scan) => {
+                let whole = scan.read(chunk as usize)?;
+                let whole = whole.ok_or_else(|| Error::internal("a chunk with a key has no rows"))?;
+                take_record_batch(&whole, &UInt32Array::from(rows)).map_err(internal)
+            }
+            Self::Resident(state) => {
+                let schema = arrow_schema(state.definition());
+                let columns: Vec<usize> = (0..schema.fields().len()).collect();
+                let found = Found { probes: Vec::new(), parts: vec![chunk; rows.len()], rows };
+                RecordBatch::try_new(schema, state.gather(&found, &columns)?).map_err(internal)
+            }
+        }
+    }
+}
+
 /// Which rows have the keys of some new ones. New rows of the same key are one group.
 pub struct Holders {
-    /// The rows that have the keys are read, whole, from this.
-    pub scan: Scan,
+    /// The rows that have the keys.
+    pub rows: HeldRows,
     /// For each new row its group; `None` where the key has a NULL, and is the same as no other.
     pub group_of_row: Vec<Option<u32>>,
     /// For each group where the row is that has its key: the position of a chunk in the scan, and the row in it.
     pub places: Vec<Option<(u32, u32)>>,
+}
+
+impl fmt::Debug for HeldRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stored(scan) => scan.fmt(f),
+            Self::Resident(_) => f.write_str("Resident"),
+        }
+    }
 }
 
 impl fmt::Debug for Holders {
@@ -46,6 +84,9 @@ impl Batch {
         };
         let columns = self.stored_key(table, &key, rows)?;
         let snapshot = self.snapshot()?;
+        if table.definition.is_in_memory() {
+            return resident_holders(&snapshot, table, &key, &columns);
+        }
         let mut scope = Scope::new(key.positions.len());
         scope.widen(&columns);
         let keys = [key];
@@ -54,11 +95,15 @@ impl Batch {
         let groups = Groups::of(&[columns])?;
         let (scan, places) = candidates.places(&snapshot, table, &keys[0], &groups)?;
         let group_of_row = (0..rows.num_rows()).map(|row| groups.group(row)).collect();
-        Ok(Holders { scan, group_of_row, places })
+        Ok(Holders { rows: HeldRows::Stored(Box::new(scan)), group_of_row, places })
     }
 
     /// Which of some complete rows [`ConflictPolicy::Keep`] would add.
     pub fn would_stay(&mut self, table: &Table, rows: &RecordBatch) -> Result<Vec<bool>> {
+        if table.definition.is_in_memory() {
+            let state = self.snapshot()?.resident(table)?;
+            return state.would_stay(rows.columns().to_vec(), rows.num_rows());
+        }
         let keys = KeyedRows::new(&table.definition)?.keys;
         let columns = keys.iter().map(|key| self.stored_key(table, key, rows)).collect::<Result<Vec<_>>>()?;
         let snapshot = self.snapshot()?;
@@ -98,6 +143,24 @@ impl Batch {
     fn stored_key(&mut self, table: &Table, key: &Key, rows: &RecordBatch) -> Result<KeyColumns> {
         key.positions.iter().map(|position| self.stored(table, *position, rows.column(*position))).collect()
     }
+}
+
+/// The same by the index of a table in memory.
+fn resident_holders(snapshot: &ReadSnapshot, table: &Table, key: &Key, columns: &KeyColumns) -> Result<Holders> {
+    let state = snapshot.resident(table)?;
+    let index = state.indexes().iter().position(|index| index.positions == key.positions);
+    let index = index.ok_or_else(|| Error::internal("a key without an index"))?;
+    let groups = Groups::of(std::slice::from_ref(columns))?;
+    let found = state.find(index, &Keys::new(columns)?);
+    let mut places = vec![None; groups.count()];
+    for ((row, part), number) in found.probes.iter().zip(&found.parts).zip(&found.rows) {
+        if let Some(place) = groups.group(*row as usize).and_then(|group| places.get_mut(group as usize)) {
+            *place = Some((*part, *number));
+        }
+    }
+    let row_count = columns.first().map_or(0, |array| array.len());
+    let group_of_row = (0..row_count).map(|row| groups.group(row)).collect();
+    Ok(Holders { rows: HeldRows::Resident(state), group_of_row, places })
 }
 
 fn plain_type(column: &Column) -> DataType {

@@ -20,7 +20,7 @@ mod turns;
 mod unread;
 
 pub(crate) use batch::KeyedTables;
-pub use holders::Holders;
+pub use holders::{HeldRows, Holders};
 pub use index::{KeyIndex, KeyValue};
 pub(crate) use turns::Turns;
 

@@ -1,10 +1,13 @@
 //! Keys: no two rows are the same in them, whoever appends what in which order.
 
 use crate::support::{self, Row, batch_of, engines, read_all, row, sorted};
-use atsdb_core::{ConflictPolicy, ErrorKind, Table, TableDefinition, Unique};
-use atsdb_engine::{Engine, SystemEnvironment};
+use arrow::array::{ArrayRef, AsArray, Float64Array, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::Int32Type;
+use atsdb_core::{ColumnType, ConflictPolicy, ErrorKind, Table, TableDefinition, Unique};
+use atsdb_engine::{Engine, KeyValue, SystemEnvironment};
 use proptest::prelude::*;
-use std::sync::Barrier;
+use std::sync::{Arc, Barrier};
 
 const DAY: i64 = 86_400;
 
@@ -98,6 +101,78 @@ fn a_batch_that_was_settled_early_does_not_mind_sealing_but_others_keys() {
         engine.recompress(Some(&table)).unwrap();
         assert_eq!(batch.commit().unwrap_err().kind(), ErrorKind::Conflict);
         assert_eq!(read_all(&engine, &table).unwrap().len(), 6);
+    }
+}
+
+#[test]
+fn zeros_are_one_key_whatever_their_sign_and_so_are_nans() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        for (name, column_type) in [("single", ColumnType::Float32), ("double", ColumnType::Float64)] {
+            let mut definition = TableDefinition::new(name).with_column("x", column_type, None);
+            let columns = vec![definition.columns[0].id];
+            definition.unique = vec![Unique { name: None, columns, primary: false }];
+            let table = engine.create_table(&definition).unwrap();
+            let add = |value: f64| {
+                let values: ArrayRef = Arc::new(Float64Array::from(vec![value]));
+                let values = cast(&values, &atsdb_codec::logical_type(&definition.columns[0])).unwrap();
+                let mut batch = engine.batch(None);
+                batch.append(&table, &RecordBatch::try_from_iter([("x", values)]).unwrap())?;
+                batch.commit().map(drop)
+            };
+            for (first, again) in [(0.0, -0.0), (f64::NAN, -f64::NAN), (1.5, 1.5)] {
+                add(first).unwrap();
+                assert_eq!(add(again).unwrap_err().kind(), ErrorKind::DuplicateKey, "{name}: {again} after {first}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_index_of_keys_knows_those_of_chunks_to_their_bounds_and_its_own() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let table = engine.create_table(&keyed(&[&["sensor", "time"]])).unwrap();
+        let unnamed = (20, None, None, None);
+        support::append(
+            &engine,
+            &table,
+            &[row(10, "a", "ok", 1), unnamed, row(20, "a", "ok", 1), row(15, "b", "ok", 1)],
+        );
+        support::append(&engine, &table, &[row(40, "a", "ok", 1)]);
+        let mut batch = engine.batch(None);
+        let mut index = batch.key_index(&table).unwrap();
+        let mut is_new = |sensor: Option<&str>, time: i64| {
+            let sensor = sensor.map_or(KeyValue::Null, |sensor| KeyValue::Bytes(sensor.as_bytes()));
+            index.add(|column| if column == 0 { KeyValue::Int(time) } else { sensor }).unwrap()
+        };
+        for time in [10, 20, 40] {
+            assert!(!is_new(Some("a"), time), "{time}");
+        }
+        assert!(is_new(Some("a"), 15) && !is_new(Some("a"), 15), "its own");
+        assert!(!is_new(Some("b"), 15) && is_new(Some("b"), 10) && is_new(Some("c"), 10));
+        assert!(is_new(None, 20) && is_new(None, 20));
+    }
+}
+
+#[test]
+fn who_has_the_keys_of_new_rows_is_found_in_every_chunk() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let table = engine.create_table(&keyed(&[&["sensor", "time"]])).unwrap();
+        support::append(&engine, &table, &[row(9, "a", "ok", 8), row(10, "a", "ok", 1)]);
+        support::append(&engine, &table, &[row(40, "a", "ok", 2), row(10, "b", "ok", 3)]);
+        let mut batch = engine.batch(None);
+        let new = [row(10, "a", "new", 0), row(11, "a", "new", 0), row(40, "a", "new", 0), row(10, "a", "new", 0)];
+        let nameless = (10, None, None, None);
+        let rows = batch.complete(&table, &batch_of(&[&new[..], &[nameless]].concat())).unwrap();
+        let holders = batch.holders(&table, 0, &rows).unwrap();
+        assert_eq!(holders.group_of_row, [Some(0), Some(1), Some(2), Some(0), None]);
+        let count = |place: &Option<(u32, u32)>| {
+            let rows = place.map(|(chunk, row)| holders.rows.read(chunk, vec![row]).unwrap())?;
+            Some(rows.column(3).as_primitive::<Int32Type>().value(0))
+        };
+        assert_eq!(holders.places.iter().map(count).collect::<Vec<_>>(), [Some(1), None, Some(2)]);
     }
 }
 

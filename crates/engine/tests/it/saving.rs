@@ -1,10 +1,10 @@
 //! Rows of tables in memory that the store keeps: what a process begins with, and what it does not lose.
 
 use crate::support::{engine, sqlite};
-use arrow::array::{ArrayRef, AsArray, Int32Array, RecordBatch, StringArray};
-use arrow::datatypes::Int32Type;
+use arrow::array::{ArrayRef, AsArray, Date32Array, Int32Array, RecordBatch, StringArray};
+use arrow::datatypes::{Date32Type, Int32Type};
 use atsdb_core::{
-    Column, ColumnType, ConflictPolicy, ErrorKind, InMemory, Index, Store, Table, TableDefinition, Unique,
+    Column, ColumnType, ConflictPolicy, ErrorKind, InMemory, Index, Store, Table, TableDefinition, TimeUnit, Unique,
 };
 use atsdb_engine::{Engine, ReadSnapshot, SystemEnvironment};
 use atsdb_memory::MemoryStore;
@@ -172,6 +172,46 @@ fn a_snapshot_that_is_older_than_the_first_use_sees_what_was_there_then() {
 }
 
 #[test]
+fn each_snapshot_begins_with_the_rows_that_were_saved_at_its_moment() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
+    let first = engine(Arc::clone(&store), SystemEnvironment);
+    let table = first.create_table(&things()).unwrap();
+    let second = engine(store, SystemEnvironment);
+    let mut moments = Vec::new();
+    for round in 1..4 {
+        append(&first, &table, round * 10..round * 10 + 10);
+        first.save_resident(std::slice::from_ref(&table)).unwrap();
+        moments.push(second.snapshot().unwrap());
+    }
+    let states: Vec<_> = moments.iter().map(|moment| moment.resident(&table).unwrap()).collect();
+    for (moment, last) in moments.iter().zip([20, 30, 40]) {
+        assert_eq!(ids_of(moment, &table), range(10..last));
+    }
+    // The process goes on with those that were read first.
+    assert_eq!(ids(&second, &table), range(10..20));
+    drop(states);
+}
+
+#[test]
+fn rows_of_many_chunks_are_all_read() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
+    let first = engine(Arc::clone(&store), SystemEnvironment);
+    let definition = TableDefinition::new("days").with_column("day", ColumnType::Date, None);
+    let mut definition = definition.with_time("day", TimeUnit::Second).unwrap();
+    definition.memory = Some(InMemory::default());
+    let table = first.create_table(&definition).unwrap();
+    let days: ArrayRef = Arc::new(Date32Array::from_iter_values(19_000..19_200));
+    let mut batch = first.batch(None);
+    batch.append(&table, &RecordBatch::try_from_iter([("day", days)]).unwrap()).unwrap();
+    batch.commit().unwrap();
+    first.save_resident(std::slice::from_ref(&table)).unwrap();
+    assert_eq!(first.slices(&table).unwrap().len(), 200);
+    let state = engine(store, SystemEnvironment).snapshot().unwrap().resident(&table).unwrap();
+    let (columns, _) = state.read(0, 0..200, &[0]).unwrap();
+    assert!(columns[0].as_primitive::<Date32Type>().values().iter().copied().eq(19_000..19_200));
+}
+
+#[test]
 fn more_rows_than_the_bound_allows_are_not_read_and_the_bound_can_be_raised() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
     let first = engine(Arc::clone(&store), SystemEnvironment);
@@ -248,4 +288,25 @@ fn rows_of_another_store_can_be_saved_in_one() {
     batch.append_with(&target, &rows(0..5), ConflictPolicy::Keep).unwrap();
     batch.commit().unwrap();
     assert_eq!(ids(&into, &target).len(), 140_000);
+}
+
+#[test]
+fn who_has_the_keys_of_new_rows_is_found_in_every_part() {
+    let engine = engine(Arc::new(MemoryStore::new([7; 16])), SystemEnvironment);
+    let table = engine.create_table(&things()).unwrap();
+    append(&engine, &table, 0..1_000);
+    append(&engine, &table, 2_000..2_010);
+    let mut batch = engine.batch(None);
+    let new = Int32Array::from(vec![2_005, 5, 7_777, 5]);
+    let names: StringArray = vec![Some("x"); 4].into();
+    let new = RecordBatch::try_from_iter([("id", Arc::new(new) as ArrayRef), ("name", Arc::new(names))]).unwrap();
+    let new = batch.complete(&table, &new).unwrap();
+    let holders = batch.holders(&table, 0, &new).unwrap();
+    assert_eq!(holders.group_of_row, [Some(0), Some(1), Some(2), Some(1)]);
+    let id = |place: &Option<(u32, u32)>| {
+        let rows = place.map(|(part, row)| holders.rows.read(part, vec![row]).unwrap())?;
+        Some(rows.column(0).as_primitive::<Int32Type>().value(0))
+    };
+    assert_eq!(holders.places.iter().map(id).collect::<Vec<_>>(), [Some(2_005), Some(5), None]);
+    assert_eq!(batch.would_stay(&table, &new).unwrap(), [false, false, true, false]);
 }

@@ -43,6 +43,9 @@ pub(super) static VARIANTS: [Atsdb; 4] = [
     },
 ];
 
+/// The setting by which a session of PostgreSQL waits for the disk, or does not.
+const WAITING: &str = "synchronous_commit";
+
 /// Stores in memory, kept between the sessions of a place.
 static IN_MEMORY: LazyLock<Mutex<HashMap<PathBuf, Database>>> = LazyLock::new(Mutex::default);
 
@@ -97,13 +100,26 @@ impl Contestant for Atsdb {
                 (database, Tier::None)
             }
             Home::Server(kind) => {
-                let tier = prepare_database(kind, place)?;
-                (options.open(&place.server()?.url_of(&place.database))?, tier)
+                let rows_survive = prepare_database(kind, place)?;
+                let database = options.open(&place.server()?.url_of(&place.database))?;
+                let tier = match kind {
+                    // The store's sessions wait for the disk, whatever the server's default is.
+                    ServerKind::Postgres => Tier::from(database.engine().store().durability()),
+                    _ => rows_survive,
+                };
+                (database, tier)
             }
         };
-        let mut settings = vec![format!("durability = {tier}"), "maintenance = off".to_owned()];
-        if let (Home::Server(_), Some(server)) = (self.home, &place.server) {
-            settings.extend(server.settings.iter().cloned());
+        let mut settings = vec!["maintenance = off".to_owned()];
+        if tier != Tier::None {
+            settings.insert(0, format!("durability = {}", place.durability.name()));
+        }
+        if let (Home::Server(kind), Some(server)) = (self.home, &place.server) {
+            let of_session = |setting: &&String| kind == ServerKind::Postgres && setting.starts_with(WAITING);
+            settings.extend(server.settings.iter().filter(|setting| !of_session(setting)).cloned());
+            if kind == ServerKind::Postgres {
+                settings.push(format!("{WAITING} = on (by the store)"));
+            }
         }
         Ok(Box::new(AtsdbSession { database, tier, settings }))
     }
@@ -217,17 +233,15 @@ fn rows_on(kind: ServerKind) -> &'static dyn Contestant {
     }
 }
 
-/// Makes the database of a new place, and says what the server's commits survive.
+/// Makes the database of a new place, and says what rows in the server's own tables survive there.
 fn prepare_database(kind: ServerKind, place: &Place) -> Result<Tier, Failure> {
     let mark = place.directory.join("database");
-    match (place.server()?.tier, mark.exists()) {
-        (Some(tier), true) => Ok(tier),
-        _ => {
-            let tier = rows_on(kind).open(place)?.tier();
-            std::fs::write(&mark, &place.database).map_err(Failure::broken)?;
-            Ok(tier)
-        }
+    if let Some(tier) = std::fs::read(&mark).ok().and_then(|known| serde_json::from_slice(&known).ok()) {
+        return Ok(tier);
     }
+    let tier = rows_on(kind).open(place)?.tier();
+    std::fs::write(&mark, serde_json::to_vec(&tier).map_err(Failure::broken)?).map_err(Failure::broken)?;
+    Ok(tier)
 }
 
 /// A statement that is understood and not supported is nothing that went wrong.

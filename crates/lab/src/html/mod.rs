@@ -113,11 +113,11 @@ impl Report {
     fn who(&self, page: &mut String) {
         put(page, "<section id=\"contestants\">\n<h2>Contestants</h2>\n<dl>\n");
         for ContestantReport { name, summary, version, tier, settings, absent } in &self.contestants {
-            put(page, &format!("<dt>{}</dt>\n", escape(name)));
+            put(page, &format!("<dt>{} <small>{}</small></dt>\n", escape(name), escape(summary)));
             let text = match (version, absent) {
                 (Some(version), _) => {
-                    let tier = tier.map(|tier| format!(" Durability {tier}.")).unwrap_or_default();
-                    format!("{version}. {summary}.{tier} <span>{}</span>", escape(&settings.join(", ")))
+                    let tier = tier.map(|tier| format!(", durability {tier}")).unwrap_or_default();
+                    format!("{}{tier}. <span>{}</span>", escape(version), escape(&settings.join(", ")))
                 }
                 (None, reason) => format!("Absent: {}", escape(reason.as_deref().unwrap_or("unknown"))),
             };

@@ -10,24 +10,34 @@ use crate::workload::Fact;
 /// Colours of lines; further lines are dashed.
 const COLOURS: usize = 8;
 
-/// A bar for each contestant, its spread as a whisker, facts as dashed lines. Who has none shows why.
+/// With figures further apart than this, the lengths of bars are logarithms.
+const FACTOR_MAX: f64 = 200.0;
+
+/// A bar for each contestant, its spread as a whisker, facts as dashed lines. Below stands who has none, and why.
 pub(super) fn bars(
     measure: &MeasureReport,
     facts: &[&Fact],
     tier_of: &dyn Fn(&str) -> Option<&'static str>,
     page: &mut String,
 ) {
-    let spreads = measure.results.iter().filter_map(|result| result.spread);
-    let most = spreads.map(|spread| spread.max).fold(0.0, f64::max);
-    let share = |value: f64| if most > 0.0 { (value / most * 100.0).clamp(0.0, 100.0) } else { 0.0 };
+    let spreads = || measure.results.iter().filter_map(|result| result.spread);
+    let most = spreads().map(|spread| spread.max).fold(0.0, f64::max);
+    let least = spreads().map(|spread| spread.min).filter(|least| *least > 0.0).fold(most, f64::min);
+    // Beside one that is a thousand times another the others would all look like nothing.
+    let is_logarithmic = least > 0.0 && most / least > FACTOR_MAX;
+    let share = |value: f64| match (most > 0.0, is_logarithmic) {
+        (true, true) => ((value * 2.0 / least).ln() / (most * 2.0 / least).ln() * 100.0).clamp(0.0, 100.0),
+        (true, false) => (value / most * 100.0).clamp(0.0, 100.0),
+        (false, _) => 0.0,
+    };
     put(page, "<div class=\"bars\">\n");
-    for result in &measure.results {
+    for result in measure.results.iter().filter(|result| result.spread.is_some() || result.skipped.is_none()) {
         let ours = if result.contestant == OURS { " class=\"ours\"" } else { "" };
         let tier = tier_of(&result.contestant).map(|tier| format!(" <small>{tier}</small>")).unwrap_or_default();
         put(page, &format!("<b{ours}>{}{tier}</b>", escape(&result.contestant)));
         let Some(spread) = result.spread else {
-            let (class, text) = reason(result);
-            put(page, &format!("<i{class}>{}</i>\n", escape(&text)));
+            let reason = result.failed.as_deref().unwrap_or("no figure");
+            put(page, &format!("<i class=\"failed\">failed: {}</i>\n", escape(reason)));
             continue;
         };
         let class = if result.contestant == OURS { "bar ours" } else { "bar" };
@@ -46,17 +56,26 @@ pub(super) fn bars(
         put(page, &format!("<span class=\"value\">{}</span>\n", escape(&value)));
     }
     put(page, "</div>\n");
-    let lines: Vec<String> =
+    let mut lines: Vec<String> =
         facts.iter().map(|fact| format!("dashed: {}, {}", fact.title, fact.unit.format(fact.value))).collect();
+    if is_logarithmic {
+        lines.push(format!("bars are logarithmic: from the shortest to the longest it is {:.0} times", most / least));
+    }
+    lines.extend(skipped(measure));
     super::list(page, "notes", &lines);
 }
 
-fn reason(result: &MeasureResult) -> (&'static str, String) {
-    match (&result.failed, &result.skipped) {
-        (Some(reason), _) => (" class=\"failed\"", format!("failed: {reason}")),
-        (None, Some(reason)) => ("", format!("skipped: {reason}")),
-        (None, None) => ("", "no figure".to_owned()),
+/// Who could not, by the reason.
+fn skipped(measure: &MeasureReport) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for result in measure.results.iter().filter(|result| result.spread.is_none() && result.failed.is_none()) {
+        let Some(reason) = result.skipped.as_deref() else { continue };
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, contestants)) => contestants.push(&result.contestant),
+            None => reasons.push((reason, vec![&result.contestant])),
+        }
     }
+    reasons.into_iter().map(|(reason, who)| format!("skipped by {}: {reason}", who.join(", "))).collect()
 }
 
 fn value_text(unit: Unit, result: &MeasureResult) -> String {

@@ -1,7 +1,6 @@
 //! Which servers there are, and how to reach one. What holds a password prints without it.
 
 use crate::contestant::Tuning;
-use crate::tier::Tier;
 use atsdb::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -110,8 +109,6 @@ pub struct ServerAddress {
     pub process: Option<u32>,
     /// The folder of its data, when the lab started it.
     pub data: Option<PathBuf>,
-    /// What its commits survive, when the lab started it and so knows.
-    pub tier: Option<Tier>,
     /// Whose settings it runs with, when the lab started it.
     pub tuning: Option<Tuning>,
     /// What it was started with, as `name = value`.
@@ -122,7 +119,7 @@ impl ServerAddress {
     /// A server that runs already.
     pub(crate) fn of_url(kind: ServerKind, url: &str) -> Self {
         let url = url.to_owned();
-        Self { kind, url, process: None, data: None, tier: None, tuning: None, settings: Vec::new() }
+        Self { kind, url, process: None, data: None, tuning: None, settings: Vec::new() }
     }
 
     /// Its URL with another database.

@@ -6,13 +6,11 @@ use super::launch::{Launch, Running, prepare};
 use crate::contestant::Tuning;
 use crate::failure::Failure;
 use crate::process;
-use crate::tier::Tier;
 use atsdb::{Durability, Error, ErrorKind};
+use mysql::Conn;
 use mysql::prelude::Queryable;
-use mysql::{Conn, Opts, OptsBuilder};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 /// What installs it.
 pub(super) const INSTALL: &str = "apt-get install mariadb-server";
@@ -85,7 +83,6 @@ pub(super) fn start(
     command.extend(settings.iter().map(|(name, value)| format!("--{name}={value}")));
     let mut address = ServerAddress {
         data: Some(data),
-        tier: Some(Tier::from(durability)),
         tuning: Some(tuning),
         settings: settings.iter().map(|(name, value)| format!("{name} = {value}")).collect(),
         ..ServerAddress::of_url(kind, &format!("mysql://root@localhost/lab?socket={}", socket.display()))
@@ -127,7 +124,11 @@ fn settings(durability: Durability, tuning: Tuning) -> Vec<(&'static str, String
 
 /// What the RocksDB engine has of its own. A load is one transaction, which holds a lock a row.
 fn rocksdb_settings(durability: Durability, tuning: Tuning) -> Vec<(&'static str, String)> {
-    let flush = if durability == Durability::Full { "1" } else { "2" };
+    let flush = match durability {
+        Durability::Full => "1",
+        Durability::Normal => "2",
+        Durability::Off => "0",
+    };
     let mut settings = vec![
         ("plugin-load-add", "ha_rocksdb".to_owned()),
         ("rocksdb-flush-log-at-trx-commit", flush.to_owned()),
@@ -141,23 +142,15 @@ fn rocksdb_settings(durability: Durability, tuning: Tuning) -> Vec<(&'static str
     settings
 }
 
-/// How to reach a database of a server.
+/// A connection to a database, or to none.
 ///
 /// # Errors
 ///
-/// The URL is not understood.
-pub(crate) fn mysql_options(address: &ServerAddress, database: Option<&str>) -> Result<Opts, Failure> {
-    let url = match database {
-        Some(database) => address.url_of(database),
-        None => address.url_of(""),
-    };
-    let url = url.replacen("mariadb://", "mysql://", 1);
-    // What is said of a bad URL may quote it, and with it the password.
-    let options =
-        Opts::from_url(&url).map_err(|_| Failure::cannot(format!("{} is no URL of a server", address.shown())))?;
-    let has_socket = options.get_socket().is_some();
-    let builder = OptsBuilder::from_opts(options).tcp_connect_timeout(Some(Duration::from_secs(10)));
-    Ok(if has_socket { builder.prefer_socket(true) } else { builder.prefer_socket(false) }.into())
+/// The URL is not understood; what the server reports.
+pub(crate) fn mysql_client(address: &ServerAddress, database: Option<&str>) -> Result<Conn, Failure> {
+    // A URL names a database, even where none is meant.
+    let url = address.url_of(database.unwrap_or("mysql"));
+    atsdb_mysql::connect(&url, database)?.map_err(server_failure)
 }
 
 /// What an engine has no way to do: an option of a table, keys, TEXT columns, columns that take NULL.
@@ -167,6 +160,10 @@ const ENGINE_CANNOT: [u16; 6] = [1031, 1069, 1163, 1164, 1178, 1214];
 pub(crate) fn server_failure(error: mysql::Error) -> Failure {
     let (message, code) = match &error {
         mysql::Error::MySqlError(reported) => (format!("{} ({})", reported.message, reported.code), reported.code),
+        // Without the name that the client's own code has for it.
+        mysql::Error::IoError(why) => (why.to_string(), 0),
+        mysql::Error::CodecError(why) => (why.to_string(), 0),
+        mysql::Error::DriverError(why) => (why.to_string(), 0),
         other => (other.to_string(), 0),
     };
     if ENGINE_CANNOT.contains(&code) {
@@ -177,7 +174,7 @@ pub(crate) fn server_failure(error: mysql::Error) -> Failure {
 
 /// A connection to no database.
 pub(super) fn connect(address: &ServerAddress) -> Result<Conn, Failure> {
-    Conn::new(mysql_options(address, None)?).map_err(server_failure)
+    mysql_client(address, None)
 }
 
 /// The version of a running server, as it says it.
@@ -197,7 +194,9 @@ pub(super) fn databases(address: &ServerAddress, database: &str) -> Result<(Vec<
     Ok((names, tables.unwrap_or(0)))
 }
 
-/// Drops a database.
+/// Drops a database. A statement whose client is gone may still run there; it is not waited for long.
 pub(super) fn drop_database(address: &ServerAddress, name: &str) -> Result<(), Failure> {
-    connect(address)?.query_drop(format!("DROP DATABASE `{}`", name.replace('`', "``"))).map_err(server_failure)
+    let mut connection = connect(address)?;
+    connection.query_drop("SET SESSION lock_wait_timeout = 10").map_err(server_failure)?;
+    connection.query_drop(format!("DROP DATABASE `{}`", name.replace('`', "``"))).map_err(server_failure)
 }

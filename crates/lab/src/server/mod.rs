@@ -12,6 +12,6 @@ mod postgres;
 mod servers;
 
 pub use address::{ServerAddress, ServerKind, ServerUrls};
-pub(crate) use mariadb::{mysql_options, server_failure};
+pub(crate) use mariadb::{mysql_client, server_failure};
 pub(crate) use postgres::{postgres_client, postgres_failure, postgres_session};
 pub use servers::Servers;

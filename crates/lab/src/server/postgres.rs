@@ -6,13 +6,11 @@ use super::launch::{Launch, Running, prepare};
 use crate::contestant::Tuning;
 use crate::failure::Failure;
 use crate::process;
-use crate::tier::Tier;
 use atsdb::{Durability, Error, ErrorKind};
 use postgres::error::SqlState;
-use postgres::{Client, NoTls};
+use postgres::{Client, Config, NoTls};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 /// What installs it.
 pub(super) const INSTALL: &str = "apt-get install postgresql";
@@ -70,7 +68,6 @@ pub(super) fn start(
     }
     let mut address = ServerAddress {
         data: Some(data),
-        tier: Some(Tier::from(durability)),
         tuning: Some(tuning),
         settings: settings.iter().map(|(name, value)| format!("{name} = {value}")).collect(),
         ..ServerAddress::of_url(ServerKind::Postgres, &format!("postgresql://postgres@/lab?host={}", folder.display()))
@@ -116,12 +113,10 @@ pub(crate) fn postgres_client(address: &ServerAddress, database: &str) -> Result
 }
 
 fn connect(address: &ServerAddress, database: &str) -> Result<Result<Client, postgres::Error>, Failure> {
-    let url = address.url_of(database);
-    // What is said of a bad URL may quote it, and with it the password.
-    let bad = |_| Failure::cannot(format!("{} is no URL of a server", address.shown()));
-    let mut config: postgres::Config = url.parse().map_err(bad)?;
-    config.connect_timeout(Duration::from_secs(10)).application_name("atsdb lab").options("-c timezone=UTC");
-    Ok(config.connect(NoTls))
+    let (mut config, tls) = atsdb_postgres::client_config(&address.url_of(database))?;
+    config.application_name("atsdb lab").options("-c timezone=UTC");
+    let config = Config::from(config);
+    Ok(tls.map_or_else(|| config.connect(NoTls), |tls| config.connect(tls)))
 }
 
 /// A connection to a database that is made where there is none.

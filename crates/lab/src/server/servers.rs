@@ -73,6 +73,15 @@ impl Servers {
         let _ = drop_all(&server.address, &prefix);
     }
 
+    /// The same of a step whose client was stopped in the middle of a statement, which the server may be busy with for
+    /// long: one that the lab started ends, and the next contestant has one of its own.
+    pub fn abandon(&mut self, kind: ServerKind, step: u32) {
+        if self.known.get(&kind).is_some_and(|server| server.running.is_some()) {
+            self.known.remove(&kind);
+        }
+        self.forget(kind, step);
+    }
+
     /// Why a contestant on this server may have failed: it died, and what it said last.
     pub fn last_words(&self, kind: ServerKind) -> Option<String> {
         let running = self.known.get(&kind)?.running.as_ref().filter(|running| !running.is_alive())?;

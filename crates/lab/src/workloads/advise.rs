@@ -110,6 +110,9 @@ fn load(session: &mut dyn crate::contestant::Session, input: &AdviseInput) -> Re
         time += begin.elapsed();
         Ok(())
     })?;
+    if digest.rows != input.rows {
+        return Err(Failure::wrong(format!("{} rows were loaded of a file of {}", digest.rows, input.rows)));
+    }
     let begin = Instant::now();
     loader.finish()?;
     time += begin.elapsed();

@@ -52,7 +52,7 @@ impl Workload for Memory {
     }
 
     fn rows_default(&self) -> u64 {
-        1_000_000
+        2_000_000
     }
 
     fn rows_published(&self) -> u64 {

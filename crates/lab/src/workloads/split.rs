@@ -70,7 +70,7 @@ impl Workload for Split {
     }
 
     fn rows_default(&self) -> u64 {
-        ROWS_PUBLISHED / 10
+        ROWS_PUBLISHED / 5
     }
 
     fn rows_published(&self) -> u64 {

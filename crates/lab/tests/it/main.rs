@@ -9,11 +9,13 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+mod advise;
 mod pages;
 mod pinger;
 mod run;
 mod series;
 mod servers;
+mod tiers;
 
 /// A folder that vanishes by itself, and that the users that servers run as can pass through.
 struct Folder(tempfile::TempDir);

@@ -2,8 +2,7 @@
 
 use crate::folder;
 use crate::run::options;
-use atsdb_lab::{AdviseInput, Report, run};
-use std::fmt::Write;
+use atsdb_lab::{Report, run};
 use std::sync::LazyLock;
 
 /// Every workload, small, twice.
@@ -95,44 +94,7 @@ fn two_runs_are_compared_beyond_their_noise() {
 
 #[test]
 fn a_report_of_the_first_format_is_read() {
-    let text = include_str!("../../../../docs/lab/series.json");
+    let text = include_str!("../compat/report-1.json");
     let report: Report = serde_json::from_str(text).expect("an earlier shape");
     assert!(report.to_html(None).contains("series") && report.format <= atsdb_lab::REPORT_FORMAT);
-}
-
-#[test]
-fn advice_says_who_wins_on_a_file() {
-    let folder = folder();
-    let mut text = "time,station,temperature,humidity\n".to_owned();
-    for minute in 0..3_000 {
-        let station = ["north", "east", "south's"][minute % 3];
-        let (hour, minute_of_hour) = (minute / 60 % 24, minute % 60);
-        let day = minute / 1_440 + 1;
-        let temperature = (minute * 7 % 300) as f64 / 10.0;
-        let humidity = minute % 90;
-        writeln!(text, "2024-05-0{day}T{hour:02}:{minute_of_hour:02}:00Z,{station},{temperature},{humidity}")
-            .expect("a line");
-    }
-    let file = folder.path().join("weather.csv");
-    std::fs::write(&file, text).expect("a file");
-    let input = AdviseInput::look(&file, &atsdb_import::Options::default()).expect("a look");
-    assert_eq!((input.rows, input.series_count), (3_000, 3));
-    assert_eq!(
-        (input.value.as_deref(), input.series.as_ref().map(|found| found.0.as_str())),
-        (Some("temperature"), Some("station"))
-    );
-
-    let mut options = options(folder.path());
-    options.contestants = ["sqlite", "atsdb"].map(str::to_owned).to_vec();
-    options.input = Some(input.clone());
-    let report = run(&options, &mut |_| ()).expect("a report");
-    for result in report.workloads[0].measures.iter().flat_map(|measure| &measure.results) {
-        assert_eq!((result.failed.as_ref(), result.skipped.as_ref()), (None, None), "{}", result.contestant);
-    }
-    let advice = report.advice(vec!["atsdb lab advise weather.csv".to_owned()]);
-    let measures: Vec<&str> = advice.winners.iter().map(|winner| winner.measure.as_str()).collect();
-    assert_eq!(measures, ["load", "bytes", "read", "count", "range", "series", "hourly", "last"]);
-    assert!(advice.winners.iter().all(|winner| winner.next.as_ref().is_some_and(|(_, by)| *by >= 1.0)));
-    let text = advice.to_text(&input);
-    assert!(text.contains("to measure it again") && text.contains("what would change it"), "{text}");
 }

@@ -81,6 +81,7 @@ fn the_order_rotates_and_results_survive_their_file() {
     options.workloads = vec!["series".to_owned()];
     let (mut bounds, mut steps) = (0, Vec::new());
     let report = run(&options, &mut |progress| match progress {
+        Progress::Removed { folder } => panic!("{} was there", folder.display()),
         Progress::Bound { disk_bytes, time } => bounds += u32::from(disk_bytes > 0 && !time.is_zero()),
         Progress::Step { step, steps: all, contestant, .. } => {
             assert!(step <= all);

@@ -19,7 +19,7 @@ fn servers(folder: &Path, urls: &ServerUrls, overwrite: bool) -> Servers {
 }
 
 /// A server of this kind; `None`, said aloud, where it is not installed.
-fn start(servers: &mut Servers, kind: ServerKind) -> Option<ServerAddress> {
+pub(crate) fn start(servers: &mut Servers, kind: ServerKind) -> Option<ServerAddress> {
     match servers.address(kind) {
         Ok(address) => Some(address),
         Err(Failure::Cannot(reason)) => {
@@ -171,6 +171,16 @@ fn a_database_that_is_not_empty_is_refused_unless_told() {
         servers(folder.path(), &urls, true).address(kind).expect("told to");
         execute(&server, "mine", "INSERT INTO dear VALUES (1)");
         execute(&server, always, "CREATE DATABASE mine_lab_1_narrow");
+
+        // MariaDB's client, as the program of either server, leaves a socket of this machine unencrypted.
+        let asked = [("require", "TLS"), ("perhaps", "unknown sslmode")].into_iter();
+        for (mode, said) in asked.skip(usize::from(kind == ServerKind::Mariadb)) {
+            let mut encrypted = ServerUrls::default();
+            let url = format!("{}&sslmode={mode}", server.url_of("mine"));
+            encrypted.add(&format!("{}={url}", kind.name())).expect("a URL");
+            let refused = servers(folder.path(), &encrypted, true).address(kind).expect_err(mode).to_string();
+            assert!(refused.contains(said), "{mode}: {refused}");
+        }
 
         let mut nameless = ServerUrls::default();
         nameless.add(&format!("{}={}", kind.name(), server.url_of(""))).expect("a URL");

@@ -81,7 +81,7 @@ fn table(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
         false => 0,
     };
     let resident = match definition.is_in_memory() && asked.wants(&["rows", "bytes", "bytes_per_row"]) {
-        true => Some(asked.snapshot.resident(table)?),
+        true => asked.snapshot.resident_in_use(table)?,
         false => None,
     };
     let bytes = resident.as_ref().map_or(bytes, |state| state.byte_count() as u64);

@@ -4,18 +4,18 @@
 //! are known.
 
 use super::chunk::{ChunkChange, Successor};
-use super::{Change, Kind};
+use super::{Change, Kind, Returned};
 use crate::answer::Rows;
 use crate::assign::assign;
 use crate::insert::append_named;
 use crate::runtime::Interrupt;
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, UInt32Array, new_null_array};
-use arrow::compute::{cast, filter_record_batch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array, new_null_array};
+use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema, UInt32Type};
 use atsdb_codec::logical_type;
 use atsdb_core::{Column, ConflictPolicy, Error, ErrorKind, Result};
 use atsdb_engine::{Batch, Scan};
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::thread::{Scope, ScopedJoinHandle};
 
@@ -41,9 +41,7 @@ pub(crate) struct CarryOut<'a> {
     moved: Vec<RecordBatch>,
     row_count: u64,
     /// The rows as they are now, or were, if they are asked for.
-    returned: Vec<RecordBatch>,
-    /// Whose rows are among them.
-    seen: HashSet<(u32, u32)>,
+    returned: Returned,
 }
 
 /// What was done.
@@ -68,8 +66,7 @@ impl<'a> CarryOut<'a> {
             open: vec![None; in_order.unwrap_or(0)],
             moved: Vec::new(),
             row_count: 0,
-            returned: Vec::new(),
-            seen: HashSet::new(),
+            returned: Returned::default(),
         }
     }
 
@@ -99,7 +96,7 @@ impl<'a> CarryOut<'a> {
         for rows in std::mem::take(&mut self.moved) {
             self.append(rows)?;
         }
-        Ok(Carried { row_count: self.row_count, returned: self.returned })
+        Ok(Carried { row_count: self.row_count, returned: self.returned.rows })
     }
 
     /// Adds rows to their chunks. Says which chunks are complete.
@@ -158,32 +155,8 @@ impl<'a> CarryOut<'a> {
                 _ => array,
             });
         }
-        if self.change.returning.is_some() {
-            let others = rows.columns().iter().skip(2 + self.change.columns.len());
-            for (array, position) in others.zip(&self.change.others) {
-                let array = plain(array, &definition.columns[*position])?;
-                whole[*position] = Some(self.batch.completed(table, *position, &array)?);
-            }
-            self.keep_returned(whole, places)?;
-        }
+        self.pending_bytes += self.returned.keep(self.batch, self.change, whole, rows, places)?;
         Ok(values)
-    }
-
-    fn keep_returned(&mut self, whole: Vec<Option<ArrayRef>>, places: (&UInt32Array, &UInt32Array)) -> Result<()> {
-        let Some(columns) = whole.into_iter().collect::<Option<Vec<ArrayRef>>>() else {
-            return Err(Error::internal("RETURNING without all columns"));
-        };
-        let field = |(array, column): (&ArrayRef, &Column)| Field::new(&column.name, array.data_type().clone(), true);
-        let fields = columns.iter().zip(&self.change.table.definition.columns).map(field).collect::<Vec<_>>();
-        let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns);
-        let rows = rows.map_err(|error| Error::internal(error.to_string()))?;
-        // USING may find a row several times.
-        let places = places.0.values().iter().copied().zip(places.1.values().iter().copied());
-        let first: BooleanArray = places.map(|place| Some(self.seen.insert(place))).collect();
-        let rows = filter_record_batch(&rows, &first).map_err(|error| Error::internal(error.to_string()))?;
-        self.pending_bytes += rows.get_array_memory_size();
-        self.returned.push(rows);
-        Ok(())
     }
 
     fn begin<'scope>(

@@ -6,10 +6,12 @@
 mod carry_out;
 mod chunk;
 mod numbered;
+mod returned;
 mod statement;
 
 pub(crate) use carry_out::{Carried, CarryOut, Limits, plain};
 pub(crate) use numbered::{Numbered, RowNumbers, TARGET_SCHEMA};
+pub(crate) use returned::Returned;
 pub(crate) use statement::{assignments, query_of_change};
 
 use crate::returning::Returning;

@@ -2,7 +2,7 @@
 //! column have its [`missing`](Column::missing) value, pages of a narrower type are widened when they are read.
 
 use super::columns::with_column;
-use super::constraints::{Constraints, add_index, check_index_type, column_ids, column_names};
+use super::constraints::{Constraints, check_index_type, column_ids, column_names};
 use super::defaults::default_value;
 use crate::error::{as_sql_error, not_supported, sql_error};
 use crate::table_options::TableOptions;
@@ -67,7 +67,7 @@ fn alter(
         Do::AddConstraint { constraint: TableConstraint::Index(index), .. } => {
             check_index_type(index.index_type.as_ref())?;
             let columns = column_ids(&definition, &column_names(&index.columns, true)?)?;
-            add_index(&mut definition, index.name.as_ref().map(|name| name.value.as_str()), columns);
+            definition.add_index(index.name.as_ref().map(|name| name.value.as_str()), columns);
         }
         Do::AddConstraint { .. } => return Err(a_new_key()),
         Do::DropIndex { name } => drop_index(&mut definition, &name.value)?,

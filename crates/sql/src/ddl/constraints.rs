@@ -3,8 +3,7 @@
 
 use super::table_name;
 use crate::error::{not_supported, sql_error};
-use atsdb_core::limits::NAME_BYTES_MAX;
-use atsdb_core::{ColumnId, Index, Result, TableDefinition, Unique};
+use atsdb_core::{ColumnId, Result, TableDefinition, Unique};
 use datafusion::sql::sqlparser::ast::{
     ConstraintCharacteristics, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, IndexColumn, IndexOption,
     IndexType, NullsDistinctOption, TableConstraint, Value,
@@ -80,7 +79,7 @@ impl Constraints {
         }
         for declared in self.indexes {
             let columns = column_ids(definition, &declared.columns)?;
-            add_index(definition, declared.name.as_deref(), columns);
+            definition.add_index(declared.name.as_deref(), columns);
         }
         Ok(())
     }
@@ -102,32 +101,6 @@ pub(crate) fn add_unique(definition: &mut TableDefinition, unique: Unique) {
     } else {
         definition.unique.push(unique);
     }
-}
-
-/// Adds an index. Without a name it gets one of its table's and columns' names.
-pub(crate) fn add_index(definition: &mut TableDefinition, name: Option<&str>, columns: Vec<ColumnId>) -> Index {
-    let name = match name {
-        Some(name) => name.to_owned(),
-        None => index_name(definition, &columns),
-    };
-    let index = Index { id: definition.next_index_id(), name, columns };
-    definition.indexes_given += 1;
-    definition.indexes.push(index.clone());
-    index
-}
-
-fn index_name(definition: &TableDefinition, columns: &[ColumnId]) -> String {
-    let mut parts = vec![definition.name.as_str()];
-    parts.extend(columns.iter().filter_map(|id| definition.column_by_id(*id)).map(|column| column.name.as_str()));
-    // Room for a number behind it.
-    let length_max = NAME_BYTES_MAX - 8;
-    let mut name = parts.join("_");
-    while name.len() > length_max {
-        name.pop();
-    }
-    let free = |name: &String| definition.index(name).is_none();
-    let numbered = (2..).map(|number| format!("{name}_{number}"));
-    std::iter::once(name.clone()).chain(numbered).find(free).unwrap_or(name)
 }
 
 /// The numbers of columns. Each may stand there once.

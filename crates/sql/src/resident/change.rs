@@ -1,20 +1,24 @@
-//! `UPDATE` and `DELETE` of rows in memory: old rows go, new ones come.
+//! Changes of rows in memory: old rows go, new ones come.
 
 use crate::answer::Rows;
 use crate::assign::assign;
-use crate::change::{Change, Kind};
-use arrow::array::{Array, ArrayRef, AsArray, new_null_array};
+use crate::change::{Carried, Change, Kind, Returned, plain};
+use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::UInt32Type;
-use atsdb_codec::logical_type;
-use atsdb_core::{Column, Error, Result};
-use atsdb_engine::{Batch, ReadSnapshot};
+use atsdb_core::{Error, Result};
+use atsdb_engine::Batch;
+use atsdb_resident::TableState;
 use std::collections::HashSet;
 
-/// Carries out a change of the rows that a query over the snapshot found. Says how many rows changed.
-pub(crate) fn change_resident(batch: &mut Batch, change: &Change, found_in: &ReadSnapshot, rows: Rows) -> Result<u64> {
-    let table = &change.table;
-    let state = found_in.resident(table)?;
-    let (mut gone, mut added) = (HashSet::new(), Vec::new());
+/// Carries out a change of rows that were found in a state of the table: part and number in it, then the new values.
+pub(crate) fn change_resident(
+    batch: &mut Batch,
+    change: &Change,
+    found_in: &TableState,
+    rows: Rows,
+) -> Result<Carried> {
+    let definition = &change.table.definition;
+    let (mut gone, mut added, mut returned) = (HashSet::new(), Vec::new(), Returned::default());
     for rows in rows {
         let rows = rows?;
         let place = |column: usize| {
@@ -24,17 +28,20 @@ pub(crate) fn change_resident(batch: &mut Batch, change: &Change, found_in: &Rea
         let (parts, numbers) = (place(0)?, place(1)?);
         for (part, number) in parts.values().iter().zip(numbers.values()) {
             if !gone.insert((*part, *number)) && change.kind != Kind::Delete {
-                let name = &table.definition.name;
+                let name = &definition.name;
                 return Err(Error::invalid(format!("UPDATE {name}: a row is to have several new values at once"))
                     .with_hint("FROM and WHERE must give at most one row for each row that is updated"));
             }
         }
+        let mut whole: Vec<Option<ArrayRef>> = vec![None; definition.columns.len()];
         let mut columns: Vec<ArrayRef> = Vec::new();
         for (array, position) in rows.columns().iter().skip(2).zip(&change.columns) {
-            let array = typed(array, &table.definition.columns[*position]);
-            let array = assign(&table.definition, *position, &array, None)?;
-            columns.push(batch.stored(table, *position, &array)?);
+            let array = assign(definition, *position, &plain(array, &definition.columns[*position])?, None)?;
+            let array = batch.stored(&change.table, *position, &array)?;
+            whole[*position] = Some(ArrayRef::clone(&array));
+            columns.push(array);
         }
+        returned.keep(batch, change, whole, &rows, (parts, numbers))?;
         if !columns.is_empty() {
             added.push((columns, rows.num_rows()));
         }
@@ -42,14 +49,6 @@ pub(crate) fn change_resident(batch: &mut Batch, change: &Change, found_in: &Rea
     let row_count = gone.len() as u64;
     let mut gone: Vec<(u32, u32)> = gone.into_iter().collect();
     gone.sort_unstable();
-    batch.change_resident(table, &state, gone, added)?;
-    Ok(row_count)
-}
-
-/// NULLs of no type in the column's.
-fn typed(array: &ArrayRef, column: &Column) -> ArrayRef {
-    match array.data_type().is_null() {
-        true => new_null_array(&logical_type(column), array.len()),
-        false => ArrayRef::clone(array),
-    }
+    batch.change_resident(&change.table, found_in, gone, added)?;
+    Ok(Carried { row_count, returned: returned.rows })
 }

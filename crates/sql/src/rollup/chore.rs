@@ -41,7 +41,15 @@ impl RollupChore {
 impl Chore for RollupChore {
     fn look(&self, engine: &Engine, go_on: &dyn Fn() -> bool) -> Result<bool> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let rollups = rollups_named(&engine.snapshot()?, None)?;
+        let snapshot = engine.snapshot()?;
+        let mut rollups = Vec::new();
+        for rollup in rollups_named(&snapshot, None)? {
+            // Of a copy that nobody has changed the store that it came from computes them.
+            let source = rollup.definition.rollup.as_ref().and_then(|rollup| snapshot.source_of(rollup).ok());
+            if !source.map_or(Ok(false), |source| snapshot.is_unchanged_copy(source))? {
+                rollups.push(rollup);
+            }
+        }
         if rollups.is_empty() {
             *state = State::default();
             return Ok(false);

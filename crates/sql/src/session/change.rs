@@ -3,7 +3,6 @@
 use super::Session;
 use crate::answer::{Answer, Rows};
 use crate::change::{Carried, CarryOut, Kind, Limits};
-use crate::error::not_supported;
 use crate::resident::change_resident;
 use crate::returning::Asking;
 use crate::runtime::{Query, Started};
@@ -25,15 +24,13 @@ impl Session {
                 let row_count = batch.truncate(&change.table)?;
                 return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
             }
-            if change.table.definition.is_in_memory() {
-                if change.returning.is_some() {
-                    return Err(not_supported("RETURNING from a table in memory"));
+            let Carried { row_count, returned } = match change.table.definition.is_in_memory() {
+                true => {
+                    let found_in = asked.resident(&change.table)?;
+                    change_resident(batch, &change, &found_in, Rows::query(rows))?
                 }
-                let row_count = change_resident(batch, &change, &asked, Rows::query(rows))?;
-                return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
-            }
-            let Carried { row_count, returned } =
-                CarryOut::new(batch, &change, self.limits(), &self.interrupt).run(Rows::query(rows))?;
+                false => CarryOut::new(batch, &change, self.limits(), &self.interrupt).run(Rows::query(rows))?,
+            };
             let Some(returning) = &change.returning else {
                 return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
             };

@@ -3,7 +3,6 @@
 use super::Session;
 use crate::answer::{Answer, Rows};
 use crate::conflict::Meaning;
-use crate::error::not_supported;
 use crate::insert::{Target, append_rows, for_named_rows};
 use crate::returning::{Asking, gathered, no_rows};
 use crate::runtime::{Query, Started};
@@ -83,11 +82,6 @@ impl Session {
             }
         })?;
         let rows = gathered(complete, self.options.memory_bytes)?.unwrap_or_else(|| no_rows(table));
-        let keeps = matches!(meaning, Meaning::Decide(..) | Meaning::Policy(ConflictPolicy::Keep));
-        if keeps && table.definition.is_in_memory() && table.definition.has_unique() {
-            return Err(not_supported("this ON CONFLICT, or RETURNING with it, in a table in memory")
-                .with_hint("REPLACE INTO, or INSERT OR IGNORE without RETURNING"));
-        }
         let (row_count, returned) = match meaning {
             Meaning::Decide(key, update) => {
                 let decision = (key, update.as_deref());

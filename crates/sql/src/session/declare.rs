@@ -3,7 +3,7 @@
 use super::Session;
 use crate::answer::{Answer, Rows};
 use crate::ddl::alter::{altered, drop_index};
-use crate::ddl::constraints::{add_index, check_index_type, column_ids, column_names};
+use crate::ddl::constraints::{check_index_type, column_ids, column_names};
 use crate::ddl::from_query::definition_of;
 use crate::ddl::{quoted, refuse_other_clauses, table_name, table_options};
 use crate::error::{as_sql_error, not_supported, sql_error};
@@ -165,7 +165,7 @@ impl Session {
         }
         let mut definition = table.definition.clone();
         let columns = column_ids(&definition, &column_names(&create.columns, true)?).map_err(as_sql_error)?;
-        let index = add_index(&mut definition, name.as_deref(), columns);
+        let index = definition.add_index(name.as_deref(), columns);
         definition.check().map_err(as_sql_error)?;
         let table = self.redefine(&table, definition)?;
         self.build(&table, &[index])?;

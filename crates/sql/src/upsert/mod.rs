@@ -12,11 +12,12 @@ mod rounds;
 use crate::answer::Rows;
 use crate::change::{CarryOut, Change, Kind, Limits, Numbered};
 use crate::conflict::Update;
+use crate::resident::change_resident;
 use crate::returning::Asking;
 use arrow::array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow::datatypes::{Field, Schema};
 use atsdb_core::{ConflictPolicy, Error, Result, Table};
-use atsdb_engine::Batch;
+use atsdb_engine::{Batch, HeldRows};
 use evaluate::Evaluation;
 use rounds::{Fates, Rounds};
 use std::sync::Arc;
@@ -51,29 +52,36 @@ pub(crate) fn upsert(
     })?;
     drop(evaluation);
     if let Some((chunks, numbers, rows)) = updated {
-        let change = change_of(table, &set, Numbered { scan: Arc::new(holders.scan), partitions_in_order: None });
+        let mut change = change_of(table, &set);
         let columns = change.columns.iter().map(|position| Arc::clone(rows.column(*position))).collect();
         let rows = Rows::fixed(placed(chunks, numbers, columns)?);
-        CarryOut::new(batch, &change, limits, asking.interrupt).run(rows)?;
+        match holders.rows {
+            HeldRows::Stored(scan) => {
+                change.source = Some(Numbered { scan: Arc::new(*scan), partitions_in_order: None });
+                CarryOut::new(batch, &change, limits, asking.interrupt).run(rows)?;
+            }
+            HeldRows::Resident(state) => drop(change_resident(batch, &change, &state, rows)?),
+        }
     }
     // Another key's row is not looked at.
     batch.append_with(table, &added, ConflictPolicy::Error)?;
     Ok(Upserted { row_count, returned })
 }
 
-fn change_of(table: &Table, set: &[usize], source: Numbered) -> Change {
+fn change_of(table: &Table, set: &[usize]) -> Change {
     let definition = &table.definition;
     let in_key = |position: &usize| {
         let id = definition.columns[*position].id;
         definition.time.is_some_and(|time| time.column == id)
             || definition.unique.iter().any(|unique| unique.columns.contains(&id))
     };
-    let (kind, columns) = match set.iter().any(in_key) {
+    // Rows in memory never change: others come in their place.
+    let (kind, columns) = match definition.is_in_memory() || set.iter().any(in_key) {
         true => (Kind::Move, (0..definition.columns.len()).collect()),
         false => (Kind::Set, set.to_vec()),
     };
     let (table, others) = (table.clone(), Vec::new());
-    Change { verb: "INSERT", table, columns, others, kind, returning: None, source: Some(source) }
+    Change { verb: "INSERT", table, columns, others, kind, returning: None, source: None }
 }
 
 /// Rows as a change takes them: chunk, row, values.

@@ -150,11 +150,8 @@ impl Rounds<'_> {
         let mut stored = vec![no_rows(self.table)];
         let mut count = 0;
         for (chunk, rows) in by_chunk {
-            let whole = self.holders.scan.read(chunk as usize)?;
-            let whole = whole.ok_or_else(|| Error::internal("a chunk with a key has no rows"))?;
             let numbers: Vec<u32> = rows.iter().map(|(row, _)| *row).collect();
-            let picked = picked(&whole, &numbers)?;
-            stored.push(in_types(&picked, &stored[0])?);
+            stored.push(in_types(&self.holders.rows.read(chunk, numbers)?, &stored[0])?);
             for (_, at) in rows {
                 groups[at].current = Some(count);
                 count += 1;

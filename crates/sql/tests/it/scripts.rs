@@ -15,6 +15,17 @@ use std::path::{Path, PathBuf};
 
 pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
+/// Scripts that answer the same when all of their tables are in memory.
+const ALSO_IN_MEMORY: [&str; 7] = [
+    "upsert.slt",
+    "returning.slt",
+    "keys.slt",
+    "change-update.slt",
+    "change-delete.slt",
+    "savepoints.slt",
+    "transactions.slt",
+];
+
 struct Record<'a> {
     line: usize,
     directive: &'a str,
@@ -36,6 +47,41 @@ fn every_script_answers_the_same_on_postgresql() {
 #[test]
 fn every_script_answers_the_same_on_mariadb() {
     on_server(Kind::Mariadb);
+}
+
+#[test]
+fn scripts_about_changes_answer_the_same_with_tables_in_memory() {
+    let mut failures = Vec::new();
+    for path in scripts().iter().filter(|path| ALSO_IN_MEMORY.iter().any(|name| path.ends_with(name))) {
+        let text = in_memory(&fs::read_to_string(path).unwrap());
+        let tables = text.lines().filter(|line| line.starts_with("CREATE TABLE ") && !line.contains(" AS "));
+        assert!(
+            tables.clone().count() > 0 && tables.clone().all(|line| line.ends_with("engine = 'memory')")),
+            "{path:?}"
+        );
+        for store in STORES {
+            let (session, _directory) = session(store);
+            failures.extend(run_text(path, &text, &session, (store, State::Fresh)));
+        }
+    }
+    assert!(failures.is_empty(), "\n{}", failures.join("\n"));
+}
+
+/// The script with `engine = 'memory'` in each `CREATE TABLE`, and without what that does not take.
+fn in_memory(text: &str) -> String {
+    let declared = |line: &str| {
+        let Some((columns, options)) = line.split_once(") WITH (") else {
+            return format!("{line} WITH (engine = 'memory')");
+        };
+        let options = options.trim_end_matches(')').split("', ").map(|option| option.trim_end_matches('\''));
+        let kept = options.filter(|option| !option.starts_with("map = ")).map(|option| format!("{option}', "));
+        format!("{columns}) WITH ({}engine = 'memory')", kept.collect::<String>())
+    };
+    let line = |line: &str| match line.starts_with("CREATE TABLE ") && line.ends_with(')') {
+        true => declared(line),
+        false => line.to_owned(),
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Each script in one state: the states are the engine's business, and all of them run on other stores.

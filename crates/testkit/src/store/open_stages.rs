@@ -16,6 +16,16 @@ fn chunks(table: TableId, seeds: std::ops::Range<u64>) -> Vec<NewChunk> {
     seeds.map(|seed| Plan::new(seed).chunk(table)).collect()
 }
 
+pub(super) fn open_stages_are_listed(store: &dyn Store) {
+    assert!(store.stages().unwrap().is_empty());
+    let opened: Vec<StageId> = (0..3).map(|_| store.open_stage(NOW_MS).unwrap()).collect();
+    assert_eq!(store.stages().unwrap(), opened);
+    store.abandon_stage(opened[1]).unwrap();
+    commit(store, publishing(opened[0])).unwrap();
+    assert_eq!(store.stages().unwrap(), opened[2..]);
+    store.abandon_stage(opened[2]).unwrap();
+}
+
 pub(super) fn a_stage_is_read_before_its_commit(store: &dyn Store) {
     let table = create(store, "t");
     store.map_values(table, ColumnId(1), 10, &[b"old"]).unwrap();

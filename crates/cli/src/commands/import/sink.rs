@@ -1,5 +1,6 @@
 //! The batch that an import's rows go into.
 
+use super::declared::Declared;
 use crate::interrupt::{self, Watch};
 use arrow::record_batch::RecordBatch;
 use atsdb::{Batch, Engine};
@@ -9,6 +10,7 @@ use atsdb_core::{BatchId, Error, Outcome, Result, Table, TableDefinition};
 pub(super) struct BatchSink<'a> {
     engine: &'a Engine,
     existing: Option<Table>,
+    declared: &'a Declared,
     id: Option<BatchId>,
     open: Option<(Batch, Table)>,
     /// From the first row on, Ctrl-C ends the import between two batches of rows, and the batch is given up.
@@ -17,14 +19,27 @@ pub(super) struct BatchSink<'a> {
 
 impl<'a> BatchSink<'a> {
     /// Rows for a table that is there, or that the batch creates.
-    pub(super) fn new(engine: &'a Engine, existing: Option<Table>, id: Option<BatchId>) -> Self {
-        Self { engine, existing, id, open: None, watch: None }
+    pub(super) fn new(
+        engine: &'a Engine,
+        existing: Option<Table>,
+        declared: &'a Declared,
+        id: Option<BatchId>,
+    ) -> Self {
+        Self { engine, existing, declared, id, open: None, watch: None }
     }
 
-    /// Makes everything visible at once.
+    /// Makes everything visible at once. Rows of a table in memory would be gone with this program: they are saved by the
+    /// same commit, where the store outlives it.
     pub(super) fn commit(&mut self) -> Result<Outcome> {
         interrupt::check()?;
         match self.open.take() {
+            Some((mut batch, table)) if table.definition.is_in_memory() && self.engine.store().url() != "memory:" => {
+                let hold = self.engine.hold();
+                hold.lease()?;
+                let state = batch.snapshot()?.resident(&table)?;
+                batch.save_resident(&table, &state)?;
+                batch.commit()
+            }
             Some((batch, _)) => batch.commit(),
             None => Err(Error::internal("the importer began no table")),
         }
@@ -41,7 +56,7 @@ impl atsdb_import::Sink for BatchSink<'_> {
         let mut batch = self.engine.batch(self.id.clone());
         let table = match &self.existing {
             Some(table) => table.clone(),
-            None => batch.create_table(definition)?,
+            None => batch.create_table(&self.declared.apply(definition)?)?,
         };
         self.open = Some((batch, table));
         Ok(())

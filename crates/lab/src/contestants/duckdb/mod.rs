@@ -12,7 +12,7 @@ use crate::contestant::{Contestant, Place, Session};
 use crate::failure::Failure;
 use crate::process;
 use crate::server::ServerUrls;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The variable that may name the program.
@@ -21,11 +21,27 @@ const VARIABLE: &str = "ATSDB_LAB_DUCKDB";
 /// DuckDB.
 pub(crate) struct Duckdb;
 
+/// The program: the one that is named, else of the path, else where its installers put it.
 fn program() -> Result<PathBuf, Failure> {
+    let folder = |variable: &str, rest: &str| std::env::var_os(variable).map(|path| PathBuf::from(path).join(rest));
     let named = std::env::var_os(VARIABLE).map(PathBuf::from).filter(|path| path.is_file());
-    named
-        .or_else(|| process::on_path("duckdb"))
-        .ok_or_else(|| Failure::cannot(format!("pip install duckdb-cli, or set {VARIABLE} to the program")))
+    let found = named.or_else(|| process::on_path("duckdb")).or_else(|| {
+        let usual =
+            [("VIRTUAL_ENV", "bin/duckdb"), ("HOME", ".local/bin/duckdb"), ("HOME", ".duckdb/cli/latest/duckdb")];
+        usual.into_iter().filter_map(|(variable, rest)| folder(variable, rest)).find(|path| path.is_file())
+    });
+    let install = || Failure::cannot(format!("pip install duckdb-cli, or set {VARIABLE} to the program"));
+    found.map(|path| without_wrapper(&path)).ok_or_else(install)
+}
+
+/// What pip puts on the path is a script, which starts Python before it starts the program beside it.
+fn without_wrapper(path: &Path) -> PathBuf {
+    let Some(root) = path.canonicalize().ok().and_then(|path| Some(path.parent()?.parent()?.to_owned())) else {
+        return path.to_owned();
+    };
+    let pythons = std::fs::read_dir(root.join("lib")).into_iter().flatten().flatten();
+    let programs = pythons.map(|python| python.path().join("site-packages/duckdb_cli/duckdb"));
+    programs.into_iter().find(|program| program.is_file()).unwrap_or_else(|| path.to_owned())
 }
 
 impl Contestant for Duckdb {

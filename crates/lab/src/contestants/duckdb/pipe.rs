@@ -8,6 +8,9 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 const MARK: &str = "atsdb-lab-done";
 
+/// What it says of a file that another of its processes has open.
+const IN_USE: &str = "Could not set lock on file";
+
 /// The program; dropping it closes the database.
 pub(super) struct Pipe {
     child: Child,
@@ -29,8 +32,13 @@ impl Pipe {
             .map_err(Failure::broken)?;
         let output = child.stdout.take().ok_or_else(|| Failure::wrong("a program without output"))?;
         let mut pipe = Self { child, output: BufReader::new(output) };
-        pipe.run("SELECT 1")?;
-        Ok(pipe)
+        match pipe.run("SELECT 1") {
+            Ok(_) => Ok(pipe),
+            Err(failure) if failure.to_string().contains(IN_USE) => Err(Failure::cannot(
+                "one process at a time has a database open; its sessions are that process's threads",
+            )),
+            Err(failure) => Err(failure),
+        }
     }
 
     /// Runs a statement. Its rows are lines of JSON.

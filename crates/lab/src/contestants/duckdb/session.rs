@@ -26,6 +26,10 @@ use std::sync::Arc;
 /// A place's database.
 const FILE: &str = "duck.db";
 
+/// How many statements, and bytes of them, are sent before the program is asked whether they are done, as a script's are.
+/// What it may complain of them fits a pipe.
+const GROUP: (usize, usize) = (100, 32 << 10);
+
 pub(super) struct DuckdbSession {
     pipe: Pipe,
     /// Where rows pass through.
@@ -173,7 +177,20 @@ impl Session for DuckdbSession {
     }
 
     fn execute(&mut self, statements: &[String]) -> Result<(), Failure> {
-        statements.iter().try_for_each(|statement| self.pipe.run(statement).map(drop))
+        let (mut group, mut count) = (String::new(), 0);
+        for (position, statement) in statements.iter().enumerate() {
+            group.push_str(statement);
+            count += 1;
+            let is_full = count == GROUP.0 || group.len() >= GROUP.1;
+            match is_full || position + 1 == statements.len() {
+                true => {
+                    self.pipe.run(&group)?;
+                    (group, count) = (String::new(), 0);
+                }
+                false => group.push_str(";\n"),
+            }
+        }
+        Ok(())
     }
 
     fn transaction(&mut self, statements: &[String]) -> Result<(), Failure> {

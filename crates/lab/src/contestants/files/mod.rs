@@ -4,6 +4,7 @@
 //! They take the statements that the test made (`INSERT ... VALUES`, sums and counts over all rows, an UPDATE of all
 //! rows) and no other SQL.
 
+mod json;
 mod session;
 mod statement;
 

@@ -1,6 +1,7 @@
 //! A folder with a file a table. The first line, or the first array, names the columns.
 
 use super::Form;
+use super::json::{json_of_cell, json_rows};
 use super::statement::{Aggregate, Statement};
 use crate::answer::{Answer, Cell};
 use crate::columns::{BatchRows, RowSink, insert_rows};
@@ -45,10 +46,7 @@ impl FilesSession {
         let text = fs::read_to_string(self.path(table)).map_err(Failure::broken)?;
         let mut rows = match self.form {
             Form::Csv => csv_rows(&text)?,
-            Form::Json => {
-                let rows: Vec<Vec<Value>> = serde_json::from_str(&text).map_err(Failure::broken)?;
-                rows.into_iter().map(|row| row.into_iter().map(cell_of_json).collect()).collect()
-            }
+            Form::Json => json_rows(&text)?,
         };
         let names = if rows.is_empty() { Vec::new() } else { rows.remove(0) };
         let name = |cell| if let Cell::Text(name) = cell { name } else { String::new() };
@@ -192,25 +190,6 @@ fn csv_rows(text: &str) -> Result<Vec<Vec<Cell>>, Failure> {
         }
     }
     Ok(rows)
-}
-
-fn cell_of_json(value: Value) -> Cell {
-    match value {
-        Value::String(text) => Cell::Text(text),
-        Value::Number(number) => {
-            number.as_i64().map_or_else(|| Cell::Float(number.as_f64().unwrap_or(f64::NAN)), Cell::Integer)
-        }
-        _ => Cell::Null,
-    }
-}
-
-fn json_of_cell(cell: &Cell) -> Value {
-    match cell {
-        Cell::Null => Value::Null,
-        Cell::Integer(value) => Value::from(*value),
-        Cell::Float(value) => Value::from(*value),
-        Cell::Text(text) => Value::from(text.as_str()),
-    }
 }
 
 impl Session for FilesSession {

@@ -10,8 +10,7 @@ mod value;
 
 use crate::contestant::{Contestant, Place, Session, folder_bytes};
 use crate::failure::Failure;
-use crate::server::{ServerKind, ServerUrls, mysql_options, server_failure};
-use mysql::Conn;
+use crate::server::{ServerKind, ServerUrls, mysql_client, server_failure};
 use mysql::prelude::Queryable;
 
 /// MariaDB or MySQL with one engine.
@@ -103,7 +102,7 @@ impl Contestant for Mariadb {
         if let (true, Some(data)) = (has_files, &server.data) {
             return folder_bytes(&data.join(&place.database));
         }
-        let mut connection = Conn::new(mysql_options(server, Some(&place.database))?).map_err(server_failure)?;
+        let mut connection = mysql_client(server, Some(&place.database))?;
         if self.engine == Engine::Rocksdb {
             connection.query_drop("SET GLOBAL rocksdb_force_flush_memtable_now = 1").map_err(server_failure)?;
         }

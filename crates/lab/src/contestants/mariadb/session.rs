@@ -7,7 +7,7 @@ use crate::answer::Answer;
 use crate::contestant::{Dialect, Loader, Place, Session};
 use crate::digest::{RowDigest, fold};
 use crate::failure::Failure;
-use crate::server::{mysql_options, server_failure};
+use crate::server::{mysql_client, server_failure};
 use crate::tier::Tier;
 use atsdb::TableDefinition;
 use mysql::consts::ColumnType;
@@ -34,7 +34,7 @@ pub(super) struct MariadbSession {
 impl MariadbSession {
     pub(super) fn open(contestant: &Mariadb, place: &Place) -> Result<Self, Failure> {
         let (server, engine) = (place.server()?, contestant.engine);
-        let mut connection = Conn::new(mysql_options(server, None)?).map_err(server_failure)?;
+        let mut connection = mysql_client(server, None)?;
         for statement in [
             format!(
                 "CREATE DATABASE IF NOT EXISTS {} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
@@ -46,7 +46,7 @@ impl MariadbSession {
         ] {
             connection.query_drop(statement).map_err(server_failure)?;
         }
-        let tier = tier(&mut connection, engine, place)?;
+        let tier = tier(&mut connection, engine)?;
         let mut settings = vec![format!("engine = {}", engine.name())];
         if contestant.delayed {
             settings.push("statements = INSERT DELAYED".to_owned());
@@ -108,39 +108,50 @@ fn bears_on(setting: &str, engine: Engine) -> bool {
     }
 }
 
-/// What the engine's commits survive on this server.
-fn tier(connection: &mut Conn, engine: Engine, place: &Place) -> Result<Tier, Failure> {
-    let asked = Tier::from(place.durability);
-    let started = place.server()?.tier;
-    Ok(match engine {
-        Engine::Innodb => match started {
-            Some(tier) => tier,
-            None => innodb_tier(connection)?,
-        },
-        Engine::Rocksdb => asked,
+/// What the engine's commits survive on this server, as the server itself says it.
+fn tier(connection: &mut Conn, engine: Engine) -> Result<Tier, Failure> {
+    match engine {
+        Engine::Innodb => innodb_tier(connection),
+        Engine::Rocksdb => rocksdb_tier(connection),
         // Its statements are in its log, and that on disk, before they are acknowledged, whatever was asked for.
-        Engine::Aria => Tier::Full,
-        Engine::Myisam | Engine::Csv => Tier::Off,
-        Engine::Memory => Tier::None,
-    })
+        Engine::Aria => Ok(Tier::Full),
+        Engine::Myisam | Engine::Csv => Ok(Tier::Off),
+        Engine::Memory => Ok(Tier::None),
+    }
 }
 
-/// Of a server that the lab did not start.
 fn innodb_tier(connection: &mut Conn) -> Result<Tier, Failure> {
-    let select = "SELECT @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog";
-    let row: Option<(u32, u32, u32)> = connection.query_first(select).map_err(server_failure)?;
+    let select = "SELECT @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog, @@innodb_flush_method";
+    let row: Option<(u32, u32, u32, String)> = connection.query_first(select).map_err(server_failure)?;
     Ok(match row {
-        Some((1, 0, _) | (1, _, 1)) => Tier::Full,
-        Some((1 | 2, _, _)) => Tier::Normal,
+        Some((_, _, _, method)) if method.eq_ignore_ascii_case("nosync") => Tier::Off,
+        Some((1, 0, ..) | (1, _, 1, _)) => Tier::Full,
+        Some((1 | 2, ..)) => Tier::Normal,
         _ => Tier::Off,
     })
 }
 
+/// 1 syncs each commit, 2 every second, 0 never.
+fn rocksdb_tier(connection: &mut Conn) -> Result<Tier, Failure> {
+    let select = "SELECT @@rocksdb_flush_log_at_trx_commit";
+    let flush: Option<u32> = connection.query_first(select).map_err(server_failure)?;
+    Ok(match flush {
+        Some(1) => Tier::Full,
+        Some(2) => Tier::Normal,
+        _ => Tier::Off,
+    })
+}
+
+/// What a server that somebody else started is set to, and whether what goes to it is encrypted.
 fn variables(connection: &mut Conn) -> Result<Vec<String>, Failure> {
     let names = "'innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'innodb_buffer_pool_size', 'innodb_doublewrite', \
                  'innodb_log_file_size', 'innodb_redo_log_capacity', 'log_bin', 'sync_binlog'";
-    let rows: Vec<(String, String)> =
+    let mut rows: Vec<(String, String)> =
         connection.query(format!("SHOW VARIABLES WHERE Variable_name IN ({names})")).map_err(server_failure)?;
+    let encryption: Option<(String, String)> =
+        connection.query_first("SHOW STATUS LIKE 'Ssl_version'").map_err(server_failure)?;
+    let version = encryption.map(|(_, version)| version).filter(|version| !version.is_empty());
+    rows.push(("encryption".to_owned(), version.unwrap_or_else(|| "none".to_owned())));
     Ok(rows.into_iter().map(|(name, value)| format!("{name} = {value}")).collect())
 }
 

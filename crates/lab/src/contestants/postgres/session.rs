@@ -31,11 +31,7 @@ impl PostgresSession {
     pub(super) fn open(contestant: &Postgres, place: &Place) -> Result<Self, Failure> {
         let server = place.server()?;
         let mut client = postgres_session(server, &place.database)?;
-        let tier = match server.tier {
-            _ if contestant.unlogged => Tier::None,
-            Some(tier) => tier,
-            None => tier(&mut client)?,
-        };
+        let tier = if contestant.unlogged { Tier::None } else { tier(&mut client)? };
         let form = match contestant.form {
             Form::Copy => "COPY, binary",
             Form::Multirow => "INSERT of many rows",
@@ -53,7 +49,17 @@ impl PostgresSession {
     }
 }
 
-/// Of a server that the lab did not start.
+impl PostgresSession {
+    /// Tables that a statement creates are of this contestant's kind.
+    fn run(&mut self, statement: &str) -> Result<(), postgres::Error> {
+        match statement.strip_prefix("CREATE TABLE").filter(|_| self.unlogged) {
+            Some(rest) => self.client.batch_execute(&format!("CREATE UNLOGGED TABLE{rest}")),
+            None => self.client.batch_execute(statement),
+        }
+    }
+}
+
+/// What commits survive on this server, as the server itself says it.
 fn tier(client: &mut Client) -> Result<Tier, Failure> {
     let mut show = |name: &str| -> Result<String, Failure> {
         let row = client.query_one(&format!("SHOW {name}"), &[]).map_err(postgres_failure)?;
@@ -66,10 +72,14 @@ fn tier(client: &mut Client) -> Result<Tier, Failure> {
     })
 }
 
+/// What a server that somebody else started is set to, and whether what goes to it is encrypted.
 fn shown_settings(client: &mut Client) -> Result<Vec<String>, Failure> {
     let select = "SELECT name || ' = ' || current_setting(name) FROM pg_settings WHERE name IN ('fsync', \
                   'full_page_writes', 'synchronous_commit', 'shared_buffers', 'work_mem', 'max_wal_size')";
-    let rows = client.query(select, &[]).map_err(postgres_failure)?;
+    let encryption =
+        "SELECT 'encryption = ' || coalesce(version, 'none') FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
+    let mut rows = client.query(select, &[]).map_err(postgres_failure)?;
+    rows.extend(client.query(encryption, &[]).map_err(postgres_failure)?);
     rows.iter().map(|row| row.try_get(0).map_err(postgres_failure)).collect()
 }
 
@@ -153,7 +163,7 @@ impl Session for PostgresSession {
     }
 
     fn execute(&mut self, statements: &[String]) -> Result<(), Failure> {
-        statements.iter().try_for_each(|statement| self.client.batch_execute(statement)).map_err(postgres_failure)
+        statements.iter().try_for_each(|statement| self.run(statement)).map_err(postgres_failure)
     }
 
     fn transaction(&mut self, statements: &[String]) -> Result<(), Failure> {

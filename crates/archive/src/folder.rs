@@ -1,0 +1,168 @@
+//! Objects as the files of a directory: written beside their place, synced, then renamed.
+
+use crate::objects::{Lock, Objects};
+use atsdb_core::{Error, ErrorKind, Result};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a file is called before it is whole.
+const UNFINISHED: &str = ".unfinished";
+/// The file that a writer locks.
+const LOCK: &str = "lock";
+
+/// A directory.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
+    place: String,
+    /// Tells unfinished files of this process apart.
+    unfinished: AtomicU64,
+}
+
+impl Folder {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let path = std::path::absolute(path)
+            .map_err(|error| Error::usage(format!("cannot read the path {path:?}: {error}")).with_source(error))?;
+        if path.exists() && !path.is_dir() {
+            return Err(Error::new(ErrorKind::NotAStore, format!("{} is no directory", path.display())));
+        }
+        let place = path.display().to_string();
+        Ok(Self { path, place, unfinished: AtomicU64::new(0) })
+    }
+
+    fn at(&self, what: &str, name: &str, error: io::Error) -> Error {
+        let path = self.path.join(name);
+        let (kind, hint) = match error.kind() {
+            io::ErrorKind::NotFound => (ErrorKind::NotFound, None),
+            io::ErrorKind::PermissionDenied => (ErrorKind::ReadOnly, Some("give permission to the directory")),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                (ErrorKind::Unavailable, Some("make room: what was written is used by the next backup"))
+            }
+            _ => (ErrorKind::Unavailable, None),
+        };
+        let error = Error::new(kind, format!("cannot {what} {}: {error}", path.display())).with_source(error);
+        match hint {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        }
+    }
+
+    fn make_folder(&self, path: &Path) -> io::Result<()> {
+        if path.is_dir() {
+            return Ok(());
+        }
+        DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+        match path.parent() {
+            Some(parent) => File::open(parent)?.sync_all(),
+            None => Ok(()),
+        }
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let path = self.path.join(name);
+        let folder = path.parent().unwrap_or(&self.path);
+        self.make_folder(folder)?;
+        let number = self.unfinished.fetch_add(1, Ordering::Relaxed);
+        let unfinished = folder.join(format!("{}-{number}{UNFINISHED}", std::process::id()));
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+        let written = file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| {
+            std::fs::rename(&unfinished, &path)?;
+            File::open(folder)?.sync_all()
+        });
+        if written.is_err() {
+            let _ = std::fs::remove_file(&unfinished);
+        }
+        written
+    }
+
+    fn walk(&self, folder: &Path, found: &mut Vec<(String, u64)>) -> io::Result<()> {
+        let entries = match std::fs::read_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            let path = entry.path();
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                self.walk(&path, found)?;
+            } else if kind.is_file()
+                && let Ok(name) = path.strip_prefix(&self.path)
+                && let Some(name) = name.to_str()
+            {
+                found.push((name.to_owned(), entry.metadata()?.len()));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Objects for Folder {
+    fn place(&self) -> &str {
+        &self.place
+    }
+
+    fn put(&self, name: &str, bytes: Vec<u8>) -> Result<()> {
+        self.write(name, &bytes).map_err(|error| self.at("write", name, error))
+    }
+
+    fn get(&self, name: &str) -> Result<Vec<u8>> {
+        std::fs::read(self.path.join(name)).map_err(|error| self.at("read", name, error))
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<(String, u64)>> {
+        let mut found = Vec::new();
+        self.walk(&self.path.join(folder), &mut found).map_err(|error| self.at("list", folder, error))?;
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    fn is_empty(&self) -> Result<bool> {
+        match std::fs::read_dir(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+            Err(error) => Err(self.at("list", "", error)),
+            Ok(mut entries) => Ok(!entries.any(|entry| entry.is_ok_and(|entry| entry.file_name() != LOCK))),
+        }
+    }
+
+    fn delete(&self, name: &str) -> Result<()> {
+        match std::fs::remove_file(self.path.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.at("delete", name, error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn lock(&self) -> Result<Box<dyn Lock>> {
+        let open = || {
+            self.make_folder(&self.path)?;
+            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(self.path.join(LOCK))
+        };
+        let file = open().map_err(|error| self.at("write", LOCK, error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Box::new(Locked { _file: file })),
+            Err(TryLockError::WouldBlock) => {
+                Err(Error::new(ErrorKind::Busy, format!("something else is being backed up to {}", self.place))
+                    .with_hint("try again when it is done"))
+            }
+            Err(TryLockError::Error(error)) => Err(self.at("lock", LOCK, error)),
+        }
+    }
+
+    fn at_once(&self) -> usize {
+        4
+    }
+}
+
+/// The system takes it back with the process, however that ends.
+struct Locked {
+    _file: File,
+}
+
+impl Lock for Locked {
+    fn require(&self) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,152 @@
+//! Reading a backup: a snapshot like a store's, whose pages lie in objects.
+
+use crate::Archive;
+use crate::manifest::{Manifest, ObjectEntry, TableEntry};
+use crate::object::{chunk_name, decode_chunk, decode_list, decode_strings, hash_name};
+use crate::objects::Objects;
+use crate::write::uid_of;
+use atsdb_codec::decode_descriptor;
+use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, ErrorKind, Result, Snapshot, Table, TableId, TimeRange};
+use atsdb_engine::{Cut, Selection};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+impl Archive {
+    /// What a backup holds, to be copied into a store.
+    pub fn cut(&self, backup: &Manifest, selection: &Selection) -> Result<Cut> {
+        let source = uid_of(&backup.source).ok_or_else(|| Error::internal("a manifest without a source"))?;
+        let place = format!("backup {} in {}", backup.id, self.place());
+        let snapshot = Backup::new(&self.objects, backup).map_err(|error| error.context(&place))?;
+        Cut::of_copy(source, place, backup.taken_ms, backup.whole, Box::new(snapshot), selection)
+    }
+}
+
+/// A backup as a snapshot.
+struct Backup {
+    objects: Arc<dyn Objects>,
+    tables: Vec<TableEntry>,
+    /// By table, in order of number.
+    chunks: HashMap<TableId, Vec<ChunkEntry>>,
+    /// Every chunk's table and place in its list.
+    places: HashMap<ChunkId, (TableId, usize)>,
+}
+
+impl Backup {
+    fn new(objects: &Arc<dyn Objects>, backup: &Manifest) -> Result<Self> {
+        let (mut chunks, mut places) = (HashMap::new(), HashMap::new());
+        for table in &backup.tables {
+            let listed = list(objects.as_ref(), table)?;
+            for (place, entry) in listed.iter().enumerate() {
+                if places.insert(entry.id, (table.id, place)).is_some() {
+                    let message = format!("chunk {} of table {} is listed twice", entry.id.0, table.definition.name);
+                    return Err(Error::corrupt(message));
+                }
+            }
+            if chunks.insert(table.id, listed).is_some() {
+                return Err(Error::corrupt(format!("the manifest lists table {} twice", table.id.0)));
+            }
+        }
+        Ok(Self { objects: Arc::clone(objects), tables: backup.tables.clone(), chunks, places })
+    }
+}
+
+/// The chunks of a table, as a store lists them.
+pub(crate) fn list(objects: &dyn Objects, table: &TableEntry) -> Result<Vec<ChunkEntry>> {
+    let Some(list) = &table.list else { return Ok(Vec::new()) };
+    let place = || format!("{}/{}", objects.place(), list.name);
+    let bytes = named(objects, list)?;
+    let chunks = decode_list(&bytes).map_err(|error| error.context(place()))?;
+    let entry = |(number, descriptor_bytes): (i64, Vec<u8>)| {
+        let descriptor = decode_descriptor(&descriptor_bytes).map_err(|error| error.context(place()))?;
+        Ok(ChunkEntry {
+            id: ChunkId(number),
+            table: table.id,
+            slice_start: descriptor.slice.start,
+            sealed: descriptor.sealed,
+            row_count: descriptor.row_count,
+            time_min: descriptor.time_min,
+            time_max: descriptor.time_max,
+            byte_count: descriptor.byte_count(),
+            descriptor_bytes,
+        })
+    };
+    chunks.into_iter().map(entry).collect()
+}
+
+/// An object whose name has the hash of its bytes.
+pub(crate) fn named(objects: &dyn Objects, object: &ObjectEntry) -> Result<Vec<u8>> {
+    let place = || format!("{}/{}", objects.place(), object.name);
+    let bytes = objects.get(&object.name).map_err(|error| missing(error, &place()))?;
+    match object.name.ends_with(&format!("/{}", hash_name(&bytes))) {
+        true => Ok(bytes),
+        false => Err(Error::corrupt("its bytes are not those that its name says").context(place())),
+    }
+}
+
+/// The pages of a chunk, all of them.
+pub(crate) fn pages(objects: &dyn Objects, entry: &ChunkEntry) -> Result<Vec<(ColumnId, Vec<u8>)>> {
+    let descriptor = decode_descriptor(&entry.descriptor_bytes)?;
+    let name = chunk_name(descriptor.uid, &entry.descriptor_bytes);
+    let place = || format!("{}/{name}", objects.place());
+    let bytes = objects.get(&name).map_err(|error| missing(error, &place()))?;
+    let pages = decode_chunk(&bytes, &descriptor, &entry.descriptor_bytes).map_err(|error| error.context(place()))?;
+    for (page, known) in pages.iter().zip(&descriptor.pages) {
+        atsdb_codec::check_page(descriptor.uid, known.column, page).map_err(|error| error.context(place()))?;
+    }
+    Ok(descriptor.pages.iter().map(|page| page.column).zip(pages).collect())
+}
+
+fn missing(error: Error, place: &str) -> Error {
+    match error.kind() {
+        ErrorKind::NotFound => Error::corrupt(format!("{place} is missing"))
+            .with_hint("restore another backup; or back up again: what the source still has is written anew"),
+        _ => error,
+    }
+}
+
+impl Snapshot for Backup {
+    fn tables(&self) -> Result<Vec<Table>> {
+        Ok(self.tables.iter().map(|table| Table { id: table.id, definition: table.definition.clone() }).collect())
+    }
+
+    fn chunks(&self, table: TableId, range: TimeRange) -> Result<Vec<ChunkEntry>> {
+        let entries = self.chunks.get(&table).into_iter().flatten();
+        let mut found: Vec<ChunkEntry> =
+            entries.filter(|entry| range.overlaps(entry.time_min, entry.time_max)).cloned().collect();
+        found.sort_by_key(|entry| (entry.slice_start, entry.id));
+        Ok(found)
+    }
+
+    fn newest_chunk(&self) -> Result<ChunkId> {
+        Ok(self.places.keys().copied().max().unwrap_or(ChunkId(0)))
+    }
+
+    fn mapping(&self, table: TableId, column: ColumnId, first: u32) -> Result<Vec<Vec<u8>>> {
+        let Some(table) = self.tables.iter().find(|entry| entry.id == table) else { return Ok(Vec::new()) };
+        let Some(dictionary) = table.dictionaries.iter().find(|entry| entry.column == column) else {
+            return Ok(Vec::new());
+        };
+        let mut strings = Vec::new();
+        for object in &dictionary.objects {
+            let place = || format!("{}/{}", self.objects.place(), object.name);
+            let bytes = named(self.objects.as_ref(), object)?;
+            strings.extend(decode_strings(&bytes).map_err(|error| error.context(place()))?);
+        }
+        if strings.len() as u64 != dictionary.strings {
+            let message = format!("a dictionary of {} strings has {}", dictionary.strings, strings.len());
+            return Err(Error::corrupt(message));
+        }
+        strings.drain(..strings.len().min(first as usize));
+        Ok(strings)
+    }
+
+    fn read_pages(&self, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {
+        let entry = self.places.get(&chunk).and_then(|(table, place)| self.chunks.get(table)?.get(*place));
+        let entry = entry.ok_or_else(|| Error::corrupt(format!("chunk {} is missing", chunk.0)))?;
+        let mut pages: HashMap<ColumnId, Vec<u8>> = pages(self.objects.as_ref(), entry)?.into_iter().collect();
+        let page = |column: &ColumnId| {
+            pages.remove(column).ok_or_else(|| Error::corrupt(format!("the page of column {} is missing", column.0)))
+        };
+        columns.iter().map(page).collect()
+    }
+}

@@ -1,0 +1,273 @@
+//! Making a backup: chunks that the archive lacks, dictionaries, lists, and last of all the manifest.
+
+use crate::Archive;
+use crate::manifest::{DictionaryEntry, Manifest, ObjectEntry, TableEntry};
+use crate::object::{
+    STRINGS_PER_OBJECT, chunk_length, chunk_name, encode_chunk, encode_list, encode_strings, hash_name,
+};
+use crate::objects::Lock;
+use atsdb_codec::decode_descriptor;
+use atsdb_core::time::format_time;
+use atsdb_core::{Error, NewChunk, Result, TimeUnit};
+use atsdb_engine::{CopyProgress, Cut, CutTable, Piece, Watcher};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// What making a backup did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BackupReport {
+    /// The backup's id.
+    pub id: String,
+    /// Tables, views and rollups in it.
+    pub tables: u64,
+    /// Rows in it.
+    pub rows: u64,
+    /// Chunks in it.
+    pub chunks: u64,
+    /// Bytes of all objects that it needs.
+    pub bytes: u64,
+    /// Chunks that had to be written; the others were there.
+    pub chunks_written: u64,
+    /// Bytes of all objects that had to be written.
+    pub bytes_written: u64,
+    /// Old backups that were deleted.
+    pub backups_deleted: u64,
+    /// Objects that nobody needs any more, and were deleted.
+    pub objects_deleted: u64,
+}
+
+impl Archive {
+    /// Backs a cut up. With `verify` everything that was written is read back. With `keep` only so many of the source's
+    /// backups stay, this one among them, and objects that no backup needs are deleted.
+    pub fn write(
+        &self,
+        cut: &Cut,
+        verify: bool,
+        keep: Option<usize>,
+        watcher: Option<&Watcher>,
+    ) -> Result<BackupReport> {
+        if keep == Some(0) {
+            return Err(Error::usage("a backup cannot keep 0 backups").with_hint("keep 1 or more"));
+        }
+        let lock = self.objects.lock()?;
+        self.mark()?;
+        let there: HashMap<String, u64> = ["chunks", "dictionaries", "lists"]
+            .into_iter()
+            .map(|folder| self.objects.list(folder))
+            .collect::<Result<Vec<_>>>()?
+            .into_iter()
+            .flatten()
+            .collect();
+        let writing =
+            Writing { archive: self, cut, there, verify, lock: lock.as_ref(), watcher, done: Mutex::default() };
+        let mut report = writing.run()?;
+        if let Some(keep) = keep {
+            self.rotate(&cut.source_name(), keep, lock.as_ref(), &mut report)?;
+        }
+        Ok(report)
+    }
+}
+
+/// A backup in the making.
+struct Writing<'a> {
+    archive: &'a Archive,
+    cut: &'a Cut,
+    /// Objects that were there before, with their lengths.
+    there: HashMap<String, u64>,
+    verify: bool,
+    lock: &'a dyn Lock,
+    watcher: Option<&'a Watcher>,
+    done: Mutex<Done>,
+}
+
+#[derive(Default)]
+struct Done {
+    report: BackupReport,
+    progress: CopyProgress,
+    /// Of each table of the cut, what its pieces became: descriptors, by the place of the piece.
+    chunks: BTreeMap<(usize, usize), Vec<Vec<u8>>>,
+    error: Option<Error>,
+}
+
+/// A chunk's number in a list: the source's, or where that has none, one of this table's that no store gives.
+fn number_of(piece: &Piece, table: usize, count: usize) -> i64 {
+    match piece {
+        Piece::Whole(entry, _) | Piece::Part(entry) => entry.id.0,
+        Piece::Rows(..) => i64::MIN + ((table as i64) << 32) + count as i64,
+    }
+}
+
+impl Writing<'_> {
+    fn run(self) -> Result<BackupReport> {
+        self.write_chunks()?;
+        let mut report = std::mem::take(&mut self.lock_done().report);
+        let mut tables = Vec::new();
+        for (position, table) in self.cut.tables().iter().enumerate() {
+            tables.push(self.write_table(position, table, &mut report)?);
+        }
+        let (source, taken_ms) = (self.cut.source_name(), self.cut.taken_ms());
+        let manifest = Manifest {
+            format: Manifest::FORMAT,
+            id: Manifest::new_id(taken_ms, &source),
+            taken_ms,
+            taken: format_time(taken_ms, TimeUnit::Millisecond),
+            source,
+            url: self.cut.place().to_owned(),
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            whole: self.cut.is_whole(),
+            rows: tables.iter().map(|table| table.rows).sum(),
+            chunks: tables.iter().map(|table| table.chunks).sum(),
+            bytes: report.bytes,
+            tables,
+        };
+        let (name, bytes) = manifest.encode()?;
+        self.lock.require()?;
+        self.archive.objects.put(&name, bytes)?;
+        if self.verify {
+            Manifest::read(self.archive.objects.as_ref(), &name)?;
+        }
+        report.tables = manifest.tables.len() as u64;
+        (report.id, report.rows, report.chunks) = (manifest.id, manifest.rows, manifest.chunks);
+        Ok(report)
+    }
+
+    fn lock_done(&self) -> std::sync::MutexGuard<'_, Done> {
+        self.done.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Some threads take one piece after the other.
+    fn write_chunks(&self) -> Result<()> {
+        let tables = self.cut.tables().iter().enumerate();
+        let pieces: Vec<(usize, usize, &CutTable, &Piece)> = tables
+            .flat_map(|(position, table)| {
+                table.pieces.iter().enumerate().map(move |(place, piece)| (position, place, table, piece))
+            })
+            .collect();
+        let missing = pieces.iter().filter(|(_, _, _, piece)| self.found(piece).is_none());
+        self.lock_done().progress.bytes_total = missing.map(|(_, _, _, piece)| piece.byte_count()).sum();
+        let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let work = || {
+                while !stop.load(Ordering::Relaxed) {
+                    let Some((position, place, table, piece)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                        return;
+                    };
+                    if let Err(error) = self.write_piece(*position, *place, table, piece) {
+                        self.lock_done().error.get_or_insert(error);
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                }
+            };
+            for _ in 1..self.archive.objects.at_once() {
+                // Where no thread can be had, this one does it all.
+                let _ = std::thread::Builder::new().name("atsdb-backup".into()).spawn_scoped(scope, work);
+            }
+            work();
+        });
+        self.lock_done().error.take().map_or(Ok(()), Err)
+    }
+
+    /// The descriptor of a piece whose object is there, and its length.
+    fn found(&self, piece: &Piece) -> Option<(Vec<u8>, u64)> {
+        let Piece::Whole(entry, uid) = piece else { return None };
+        let length = chunk_length(&decode_descriptor(&entry.descriptor_bytes).ok()?, &entry.descriptor_bytes);
+        let there = self.there.get(&chunk_name(*uid, &entry.descriptor_bytes));
+        (there == Some(&length)).then(|| (entry.descriptor_bytes.clone(), length))
+    }
+
+    fn write_piece(&self, position: usize, place: usize, table: &CutTable, piece: &Piece) -> Result<()> {
+        if let Some((descriptor, length)) = self.found(piece) {
+            let mut done = self.lock_done();
+            done.report.bytes += length;
+            done.chunks.insert((position, place), vec![descriptor]);
+            return Ok(());
+        }
+        let mut descriptors = Vec::new();
+        for chunk in self.cut.read(table, piece, table.table.id)? {
+            self.lock.require()?;
+            self.write_chunk(&chunk)?;
+            descriptors.push(chunk.descriptor_bytes);
+        }
+        self.lock_done().chunks.insert((position, place), descriptors);
+        Ok(())
+    }
+
+    fn write_chunk(&self, chunk: &NewChunk) -> Result<()> {
+        let bytes = encode_chunk(&chunk.descriptor_bytes, &chunk.pages);
+        let length = bytes.len() as u64;
+        self.put(&chunk_name(chunk.descriptor.uid, &chunk.descriptor_bytes), bytes)?;
+        let progress = {
+            let mut done = self.lock_done();
+            done.report.chunks_written += 1;
+            done.report.bytes_written += length;
+            done.report.bytes += length;
+            done.progress.bytes += chunk.descriptor.byte_count();
+            done.progress.rows += u64::from(chunk.descriptor.row_count);
+            done.progress
+        };
+        self.watcher.map_or(Ok(()), |watcher| watcher(&progress))
+    }
+
+    fn put(&self, name: &str, bytes: Vec<u8>) -> Result<()> {
+        if !self.verify {
+            return self.archive.objects.put(name, bytes);
+        }
+        self.archive.objects.put(name, bytes.clone())?;
+        match self.archive.objects.get(name)? == bytes {
+            true => Ok(()),
+            false => Err(Error::corrupt(format!("{}/{name} is not what was written", self.archive.place()))),
+        }
+    }
+
+    /// Writes an object that is named by its hash, if it is not there.
+    fn put_named(&self, folder: &str, bytes: Vec<u8>, report: &mut BackupReport) -> Result<ObjectEntry> {
+        let entry = ObjectEntry { name: format!("{folder}/{}", hash_name(&bytes)), bytes: bytes.len() as u64 };
+        report.bytes += entry.bytes;
+        if self.there.get(&entry.name) != Some(&entry.bytes) {
+            report.bytes_written += entry.bytes;
+            self.put(&entry.name, bytes)?;
+        }
+        Ok(entry)
+    }
+
+    fn write_table(&self, position: usize, table: &CutTable, report: &mut BackupReport) -> Result<TableEntry> {
+        let (mut listed, mut rows) = (Vec::new(), 0);
+        for (place, piece) in table.pieces.iter().enumerate() {
+            let descriptors = self.lock_done().chunks.remove(&(position, place)).unwrap_or_default();
+            for descriptor in descriptors {
+                rows += u64::from(decode_descriptor(&descriptor)?.row_count);
+                listed.push((number_of(piece, position, listed.len()), descriptor));
+            }
+        }
+        let mut dictionaries = Vec::new();
+        for column in table.table.definition.columns.iter().filter(|column| column.map.is_some()) {
+            let strings = self.cut.dictionary(table, column.id)?;
+            let parts = strings.chunks(STRINGS_PER_OBJECT);
+            let objects = parts.map(|part| self.put_named("dictionaries", encode_strings(part), report));
+            let objects = objects.collect::<Result<_>>()?;
+            dictionaries.push(DictionaryEntry { column: column.id, strings: strings.len() as u64, objects });
+        }
+        let chunks = listed.len() as u64;
+        let list = match listed.is_empty() {
+            true => None,
+            false => Some(self.put_named("lists", encode_list(&listed), report)?),
+        };
+        Ok(TableEntry {
+            id: table.table.id,
+            definition: table.table.definition.clone(),
+            rows,
+            chunks,
+            list,
+            dictionaries,
+        })
+    }
+}
+
+/// 128 bits from their 32 digits.
+pub(crate) fn uid_of(hexadecimal: &str) -> Option<[u8; 16]> {
+    if hexadecimal.len() != 32 || !hexadecimal.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    u128::from_str_radix(hexadecimal, 16).ok().map(u128::to_be_bytes)
+}

@@ -1,0 +1,193 @@
+//! Backups in a directory.
+
+use crate::support::{append, assert_same, everything, fill, hashes, memory, rows};
+use atsdb_archive::{Archive, BackupReport, Manifest, Which};
+use atsdb_core::{ErrorKind, Result};
+use atsdb_engine::{CopyOptions, CopyReport, Engine};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+pub(crate) fn back_up(source: &Engine, archive: &Archive, keep: Option<usize>) -> Result<BackupReport> {
+    archive.write(&source.cut(&everything())?, true, keep, None)
+}
+
+pub(crate) fn restore(archive: &Archive, which: &Which, target: &Engine) -> Result<(Manifest, CopyReport)> {
+    let backup = archive.backup(which)?;
+    let report = target.copy_from(&archive.cut(&backup, &everything())?, &CopyOptions::default())?;
+    Ok((backup, report))
+}
+
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(files(&path)),
+            false => found.push(path),
+        }
+    }
+    found.sort();
+    found
+}
+
+fn archive_in(folder: &Path) -> Archive {
+    Archive::open(folder.to_str().unwrap()).unwrap()
+}
+
+#[test]
+fn backups_share_what_they_have_in_common() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("backups");
+    let (source, archive) = (memory(), archive_in(&path));
+    let table = fill(&source);
+    let first = back_up(&source, &archive, None).unwrap();
+    assert_eq!(first.chunks_written, first.chunks);
+    let before = hashes(&source);
+    std::thread::sleep(std::time::Duration::from_millis(2));
+    append(&source, &table, &rows(9, 60));
+    let second = back_up(&source, &archive, None).unwrap();
+    assert_eq!((second.chunks_written, second.chunks), (1, first.chunks + 1));
+    assert!(second.bytes_written * 3 < second.bytes, "{second:?}");
+    assert!(archive.verify().unwrap().findings.is_empty());
+    // Nobody else may read them.
+    for file in files(&path) {
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
+        assert_eq!(file.parent().unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    }
+
+    let listed = archive.backups().unwrap();
+    assert_eq!(
+        listed.iter().map(|backup| backup.id.clone()).collect::<Vec<_>>(),
+        [first.id.clone(), second.id.clone()]
+    );
+    let target = memory();
+    assert_eq!(restore(&archive, &Which::Latest, &target).unwrap().0.id, second.id);
+    assert_same(&source, &target);
+    let target = memory();
+    restore(&archive, &Which::Id(first.id.clone()), &target).unwrap();
+    assert_eq!(hashes(&target), before);
+    let target = memory();
+    let (backup, _) = restore(&archive, &Which::At(listed[1].taken_ms - 1), &target).unwrap();
+    assert_eq!(backup.id, first.id);
+    // From one to the other only the difference moves.
+    let report = restore(&archive, &Which::Latest, &target).unwrap().1;
+    assert_eq!((report.chunks, report.chunks_kept), (1, first.chunks));
+    assert_same(&source, &target);
+    let error = restore(&archive, &Which::At(listed[0].taken_ms - 1), &memory()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert!(restore(&archive, &Which::Id("x".to_owned()), &memory()).is_err());
+}
+
+#[test]
+fn only_so_many_backups_are_kept_and_nothing_that_nobody_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("backups");
+    let (source, other, archive) = (memory(), memory(), archive_in(&path));
+    let table = fill(&source);
+    fill(&other);
+    back_up(&other, &archive, None).unwrap();
+    let mut states = Vec::new();
+    for day in 10..16 {
+        append(&source, &table, &rows(day, 50));
+        source.recompress(None).unwrap();
+        let report = back_up(&source, &archive, Some(2)).unwrap();
+        states.push((report.id, hashes(&source)));
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    // Two of this source, and the other's.
+    assert_eq!(archive.backups().unwrap().len(), 3);
+    for (id, state) in &states[4..] {
+        let target = memory();
+        restore(&archive, &Which::Id(id.clone()), &target).unwrap();
+        assert_eq!(hashes(&target), *state);
+    }
+    let checked = archive.verify().unwrap();
+    assert!(checked.findings.is_empty());
+    // All that lies there is needed, but for the mark and the lock.
+    assert_eq!(files(&path).len() as u64, checked.objects + 2);
+    let report = back_up(&source, &archive, Some(1)).unwrap();
+    assert!(report.backups_deleted == 2 && report.objects_deleted > 0, "{report:?}");
+    assert!(archive.verify().unwrap().findings.is_empty());
+}
+
+#[test]
+fn what_is_damaged_or_missing_is_named_and_written_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("backups");
+    let (source, archive) = (memory(), archive_in(&path));
+    fill(&source);
+    back_up(&source, &archive, None).unwrap();
+    for file in files(&path) {
+        let name = file.strip_prefix(&path).unwrap().to_str().unwrap().to_owned();
+        if ["lock", "atsdb-archive"].contains(&name.as_str()) {
+            continue;
+        }
+        let bytes = std::fs::read(&file).unwrap();
+        let mut flipped = bytes.clone();
+        let middle = flipped.len() / 2;
+        flipped[middle] ^= 0x10;
+        for damaged in [Some(&flipped[..]), Some(&bytes[..bytes.len() - 1]), None] {
+            match damaged {
+                Some(bytes) => std::fs::write(&file, bytes).unwrap(),
+                None => std::fs::remove_file(&file).unwrap(),
+            }
+            let is_manifest = name.starts_with("backups");
+            if !(is_manifest && damaged.is_none()) {
+                let target = memory();
+                let error = restore(&archive, &Which::Latest, &target).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Corrupt, "{name}: {error}");
+                assert!(error.to_string().contains(&name), "{name}: {error}");
+                assert!(target.tables().unwrap().is_empty());
+                let findings = archive.verify().unwrap().findings;
+                assert!(findings.iter().any(|finding| finding.place == name), "{name}: {findings:?}");
+            }
+            // What is missing or too short is written again.
+            if !is_manifest && damaged.is_none_or(|damaged| damaged.len() < bytes.len()) {
+                back_up(&source, &archive, None).unwrap();
+                assert!(archive.verify().unwrap().findings.is_empty());
+            }
+            std::fs::write(&file, &bytes).unwrap();
+        }
+    }
+    restore(&archive, &Which::Latest, &memory()).unwrap();
+}
+
+#[test]
+fn one_backup_at_a_time_is_written_and_readers_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, archive) = (memory(), archive_in(folder.path()));
+    fill(&source);
+    back_up(&source, &archive, None).unwrap();
+    let held = std::fs::File::options().write(true).open(folder.path().join("lock")).unwrap();
+    held.lock().unwrap();
+    assert_eq!(back_up(&source, &archive, None).unwrap_err().kind(), ErrorKind::Busy);
+    restore(&archive, &Which::Latest, &memory()).unwrap();
+    drop(held);
+    back_up(&source, &archive, None).unwrap();
+}
+
+#[test]
+fn a_folder_of_other_things_becomes_no_archive() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("letter.txt"), "dear").unwrap();
+    let (source, archive) = (memory(), archive_in(folder.path()));
+    fill(&source);
+    assert_eq!(back_up(&source, &archive, None).unwrap_err().kind(), ErrorKind::NotAStore);
+    assert_eq!(archive.backup(&Which::Latest).unwrap_err().kind(), ErrorKind::NotFound);
+    assert!(Archive::open(folder.path().join("letter.txt").to_str().unwrap()).is_err());
+}
+
+#[test]
+fn a_backup_comes_back_into_its_own_store_only_when_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, archive) = (memory(), archive_in(folder.path()));
+    let table = fill(&source);
+    let before = hashes(&source);
+    back_up(&source, &archive, None).unwrap();
+    append(&source, &table, &rows(2, 30));
+    assert_eq!(restore(&archive, &Which::Latest, &source).unwrap_err().kind(), ErrorKind::Exists);
+    let backup = archive.backup(&Which::Latest).unwrap();
+    let options = CopyOptions { overwrite: true, ..CopyOptions::default() };
+    source.copy_from(&archive.cut(&backup, &everything()).unwrap(), &options).unwrap();
+    assert_eq!(hashes(&source), before);
+}

@@ -1,0 +1,105 @@
+//! Copying from any kind of store to any other.
+
+use crate::support::{append, assert_same, copy, descriptors, fill, hashes, memory, on_server, split, sqlite};
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use atsdb_core::{ColumnType, InMemory, TableDefinition};
+use atsdb_engine::Engine;
+use atsdb_testkit::server::Kind;
+use std::sync::Arc;
+
+#[test]
+fn a_store_moved_from_one_kind_to_the_next_and_back_is_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = sqlite(&folder.path().join("a.db"));
+    fill(&first);
+    let mut stores: Vec<(&str, Engine)> = vec![("memory", memory())];
+    stores.extend(on_server(Kind::Postgres).map(|engine| ("PostgreSQL", engine)));
+    stores.extend(on_server(Kind::Mariadb).map(|engine| ("MariaDB", engine)));
+    stores.push(("a split store", split(&folder.path().join("split"))));
+    stores.push(("SQLite", sqlite(&folder.path().join("b.db"))));
+    let before = hashes(&first);
+    let mut source = first.clone();
+    for (name, target) in stores {
+        let report = copy(&source, &target).unwrap_or_else(|error| panic!("to {name}: {error}"));
+        assert_eq!((report.tables, report.chunks_kept, report.chunks_removed), (4, 0, 0), "{name}");
+        assert_same(&source, &target);
+        // The bytes are the same, names of chunks included.
+        assert_eq!(descriptors(&source, "readings"), descriptors(&target, "readings"), "{name}");
+        source = target;
+    }
+    assert_eq!(hashes(&source), before);
+    assert_eq!(descriptors(&source, "readings"), descriptors(&first, "readings"));
+}
+
+#[test]
+fn a_copy_is_written_to_like_any_store() {
+    let (source, target) = (memory(), memory());
+    fill(&source);
+    copy(&source, &target).unwrap();
+    let table = target.table("readings").unwrap();
+    for engine in [&source, &target] {
+        crate::support::append(engine, &table, &crate::support::rows(9, 100));
+        engine.recompress(None).unwrap();
+    }
+    // The dictionary gave both the same indices.
+    assert_eq!(hashes(&source), hashes(&target));
+    assert_eq!(
+        source.snapshot().unwrap().mapping(&table, &table.definition.columns[1]).unwrap(),
+        target.snapshot().unwrap().mapping(&table, &table.definition.columns[1]).unwrap()
+    );
+}
+
+#[test]
+fn the_hash_tells_rows_but_not_how_they_lie() {
+    let (one, other) = (memory(), memory());
+    let table = fill(&one);
+    fill(&other);
+    one.recompress(None).unwrap();
+    assert_eq!(hashes(&one), hashes(&other));
+    crate::support::append(&other, &table, &crate::support::rows(0, 1));
+    assert_ne!(hashes(&one), hashes(&other));
+    crate::support::append(&one, &table, &crate::support::rows(0, 1));
+    assert_eq!(hashes(&one), hashes(&other));
+}
+
+#[test]
+fn rows_of_a_table_in_memory_are_chunks_of_it_in_the_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, path) = (memory(), folder.path().join("b.db"));
+    let definition = TableDefinition::new("live").with_column("key", ColumnType::Int64, None).with_column(
+        "text",
+        ColumnType::Text,
+        None,
+    );
+    let table = source.create_table(&TableDefinition { memory: Some(InMemory::default()), ..definition }).unwrap();
+    let rows = |keys: std::ops::Range<i64>| {
+        let texts = keys.clone().map(|key| Some(format!("text {key}"))).collect::<StringArray>();
+        let columns: [(&str, ArrayRef); 2] =
+            [("key", Arc::new(Int64Array::from_iter_values(keys))), ("text", Arc::new(texts))];
+        RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap()
+    };
+    append(&source, &table, &rows(0..200_000));
+    let target = sqlite(&path);
+    let report = copy(&source, &target).unwrap();
+    assert_eq!(report.rows, 200_000);
+    drop(target);
+    let target = sqlite(&path);
+    assert_eq!(target.table("live").unwrap().definition.memory, Some(InMemory::default()));
+    assert_eq!(hashes(&target), hashes(&source));
+    // The next copy has the rows of its moment, and a backup too.
+    append(&source, &table, &rows(-7..0));
+    drop(target);
+    let target = sqlite(&path);
+    copy(&source, &target).unwrap();
+    drop(target);
+    assert_eq!(hashes(&sqlite(&path)), hashes(&source));
+    let archive = atsdb_archive::Archive::open(folder.path().join("backups").to_str().unwrap()).unwrap();
+    crate::backups::back_up(&source, &archive, None).unwrap();
+    let target = memory();
+    crate::backups::restore(&archive, &atsdb_archive::Which::Latest, &target).unwrap();
+    assert_eq!(hashes(&target), hashes(&source));
+    // What was never used in a process is copied from its chunks.
+    let third = memory();
+    assert_eq!(copy(&sqlite(&path), &third).unwrap().rows, 200_007);
+    assert_eq!(hashes(&third), hashes(&source));
+}

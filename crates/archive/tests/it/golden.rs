@@ -1,0 +1,47 @@
+//! A backup that a released format wrote is read by every later version. The files are written once and never again.
+
+use crate::backups::restore;
+use crate::support::{hashes, memory};
+use atsdb_archive::{Archive, Which};
+use atsdb_engine::ContentHash;
+use std::path::{Path, PathBuf};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/archive1")
+}
+
+#[test]
+fn a_backup_of_format_1_is_restored() {
+    let archive = Archive::open(folder().to_str().unwrap()).unwrap();
+    assert!(archive.verify().unwrap().findings.is_empty());
+    let target = memory();
+    let (backup, _) = restore(&archive, &Which::Latest, &target).unwrap();
+    let all = hashes(&target);
+    let expected = std::fs::read_to_string(folder().join("expected.txt")).unwrap();
+    let mut found = format!("{} {}\n", backup.id, backup.rows);
+    for table in &all {
+        found.push_str(&format!("{} {} {:016x}\n", table.table, table.rows, table.hash));
+    }
+    found.push_str(&format!("{:016x}\n", ContentHash::of_all(&all)));
+    assert_eq!(found, expected);
+}
+
+/// Writes them, when told: `ATSDB_WRITE_GOLDEN=1`, for a new format in a new folder.
+#[test]
+fn golden_files_are_written_when_told() {
+    if std::env::var_os("ATSDB_WRITE_GOLDEN").is_none() {
+        return;
+    }
+    let source = memory();
+    crate::support::fill(&source);
+    let archive = Archive::open(folder().to_str().unwrap()).unwrap();
+    let report = crate::backups::back_up(&source, &archive, None).unwrap();
+    let all = hashes(&source);
+    let mut text = format!("{} {}\n", report.id, report.rows);
+    for table in &all {
+        text.push_str(&format!("{} {} {:016x}\n", table.table, table.rows, table.hash));
+    }
+    text.push_str(&format!("{:016x}\n", ContentHash::of_all(&all)));
+    std::fs::write(folder().join("expected.txt"), text).unwrap();
+    std::fs::remove_file(folder().join("lock")).unwrap();
+}

@@ -1,0 +1,70 @@
+//! Bytes that somebody else made: an error, never a panic, never a file outside of the archive.
+
+use crate::backups::{back_up, files, restore};
+use crate::support::{fill, memory};
+use atsdb_archive::{Archive, Which};
+use atsdb_testkit::sample::Random;
+use std::path::Path;
+
+fn hash(bytes: &[u8]) -> String {
+    format!("{:016x}", twox_hash::XxHash3_64::oneshot(bytes))
+}
+
+/// Puts a manifest in the place of the one that is there, under the name that its bytes ask for.
+fn replace_manifest(folder: &Path, bytes: &[u8]) {
+    for old in files(&folder.join("backups")) {
+        std::fs::remove_file(old).unwrap();
+    }
+    std::fs::write(folder.join(format!("backups/x-{}.json", hash(bytes))), bytes).unwrap();
+}
+
+#[test]
+fn changed_manifests_with_the_right_hash_never_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, archive) = (memory(), Archive::open(folder.path().to_str().unwrap()).unwrap());
+    fill(&source);
+    back_up(&source, &archive, None).unwrap();
+    let manifest = std::fs::read_to_string(&files(&folder.path().join("backups"))[0]).unwrap();
+    let mut random = Random::new(5);
+    let (mut refused, mut restored) = (0, 0);
+    for _ in 0..1_500 {
+        let mut bytes = manifest.clone().into_bytes();
+        for _ in 0..=random.below(2) {
+            let place = random.below(bytes.len() as u64) as usize;
+            match random.below(4) {
+                0 => bytes[place] = b'0' + random.below(10) as u8,
+                1 => bytes[place] = random.below(256) as u8,
+                2 => drop(bytes.remove(place)),
+                _ => bytes.insert(place, b"9\"{}[],:-e"[random.below(10) as usize]),
+            }
+        }
+        replace_manifest(folder.path(), &bytes);
+        match restore(&archive, &Which::Latest, &memory()) {
+            Ok(_) => restored += 1,
+            Err(_) => refused += 1,
+        }
+        let _ = archive.verify();
+    }
+    assert!(refused > 300 && restored > 0, "{refused} refused, {restored} restored");
+}
+
+#[test]
+fn a_manifest_reads_nothing_outside_of_the_archive() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, archive) = (memory(), Archive::open(folder.path().to_str().unwrap()).unwrap());
+    fill(&source);
+    back_up(&source, &archive, None).unwrap();
+    let manifest = std::fs::read_to_string(&files(&folder.path().join("backups"))[0]).unwrap();
+    for name in ["/etc/passwd", "lists/../../secret", "../secret", "lists/", "", "lists//etc/passwd"] {
+        let start = manifest.find("\"lists/").unwrap() + 1;
+        let end = start + manifest[start..].find('"').unwrap();
+        let changed = format!("{}{name}{}", &manifest[..start], &manifest[end..]);
+        replace_manifest(folder.path(), changed.as_bytes());
+        let error = restore(&archive, &Which::Latest, &memory()).unwrap_err();
+        assert!(error.to_string().contains("names what is no object") || name == "lists/", "{name}: {error}");
+    }
+    let newer = manifest.replacen("\"format\": 1", "\"format\": 2, \"anything\": {}", 1);
+    replace_manifest(folder.path(), newer.as_bytes());
+    let error = restore(&archive, &Which::Latest, &memory()).unwrap_err();
+    assert_eq!(error.kind(), atsdb_core::ErrorKind::NewerFormat, "{error}");
+}

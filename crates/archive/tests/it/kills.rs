@@ -1,0 +1,158 @@
+//! Copies, backups and restores that are killed in the middle: nothing half is shown, and what was done is used.
+
+use crate::backups::restore;
+use crate::support::{
+    append, as_other_process, assert_same, copy, engine, everything, memory, other_process, readings, rows, sqlite,
+};
+use atsdb_archive::{Archive, Which};
+use atsdb_engine::{CopyOptions, Engine, Watcher};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A store of some megabytes, in many chunks.
+fn source(folder: &Path) -> Engine {
+    let source = sqlite(&folder.join("source.db"));
+    if source.tables().unwrap().is_empty() {
+        let table = source.create_table(&readings("readings")).unwrap();
+        for day in 0..24 {
+            append(&source, &table, &rows(day, 80_000));
+        }
+    }
+    source
+}
+
+/// Says in a file that some of the work is done, then goes on very slowly.
+fn slow(folder: &Path) -> Watcher {
+    let folder = folder.to_owned();
+    Arc::new(move |progress| {
+        if progress.bytes > 8 << 20 {
+            std::fs::write(folder.join("begun"), "").unwrap();
+            std::thread::sleep(Duration::from_secs(600));
+        }
+        Ok(())
+    })
+}
+
+fn kill_in_the_middle(test: &str, folder: &Path) {
+    let mut child = other_process(test, folder).spawn().unwrap();
+    while !folder.join("begun").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    std::fs::remove_file(folder.join("begun")).unwrap();
+}
+
+#[test]
+fn a_killed_copy_shows_nothing_and_is_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = source(folder.path());
+    kill_in_the_middle("kills::a_copy_until_killed", folder.path());
+    let target = sqlite(&folder.path().join("target.db"));
+    assert!(target.tables().unwrap().is_empty());
+    // The source moves on meanwhile: some of what was moved is no longer needed.
+    source.recompress(None).unwrap();
+    append(&source, &source.table("readings").unwrap(), &rows(3, 10));
+    copy(&source, &target).unwrap();
+    assert_same(&source, &target);
+    assert!(target.store().stages().unwrap().is_empty());
+
+    // And where it does not, all of it is used.
+    let folder = tempfile::tempdir().unwrap();
+    let source = self::source(folder.path());
+    kill_in_the_middle("kills::a_copy_until_killed", folder.path());
+    let target = sqlite(&folder.path().join("target.db"));
+    let report = copy(&source, &target).unwrap();
+    assert!(report.chunks_resumed >= 4 && report.chunks >= 4, "{report:?}");
+    assert_eq!(report.chunks_resumed + report.chunks, source.stats(None).unwrap()[0].chunks);
+    assert_same(&source, &target);
+}
+
+#[test]
+fn a_copy_until_killed() {
+    let Some(folder) = as_other_process() else { return };
+    let target = sqlite(&folder.join("target.db"));
+    let options = CopyOptions { watcher: Some(slow(&folder)), ..CopyOptions::default() };
+    target.copy_from(&source(&folder).cut(&everything()).unwrap(), &options).unwrap();
+}
+
+#[test]
+fn a_killed_update_of_a_copy_leaves_the_cut_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = source(folder.path());
+    let target = sqlite(&folder.path().join("target.db"));
+    copy(&source, &target).unwrap();
+    let before = crate::support::hashes(&target);
+    source.recompress(None).unwrap();
+    append(&source, &source.table("readings").unwrap(), &rows(3, 10));
+    kill_in_the_middle("kills::a_copy_until_killed", folder.path());
+    assert_eq!(crate::support::hashes(&target), before);
+    assert!(target.verify(None).unwrap().findings.is_empty());
+    let report = copy(&source, &target).unwrap();
+    assert!(report.chunks_resumed >= 4, "{report:?}");
+    assert_same(&source, &target);
+}
+
+#[test]
+fn a_killed_backup_is_none_and_its_objects_are_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = source(folder.path());
+    kill_in_the_middle("kills::a_backup_until_killed", folder.path());
+    let archive = Archive::open(folder.path().join("backups").to_str().unwrap()).unwrap();
+    assert!(archive.backups().unwrap().is_empty());
+    let report = archive.write(&source.cut(&everything()).unwrap(), true, Some(1), None).unwrap();
+    assert!(report.chunks_written + 4 <= report.chunks, "{report:?}");
+    let target = memory();
+    restore(&archive, &Which::Latest, &target).unwrap();
+    assert_same(&source, &target);
+}
+
+#[test]
+fn a_backup_until_killed() {
+    let Some(folder) = as_other_process() else { return };
+    let archive = Archive::open(folder.join("backups").to_str().unwrap()).unwrap();
+    archive.write(&source(&folder).cut(&everything()).unwrap(), false, None, Some(&slow(&folder))).unwrap();
+}
+
+#[test]
+fn a_killed_restore_shows_nothing_and_is_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = source(folder.path());
+    let archive = Archive::open(folder.path().join("backups").to_str().unwrap()).unwrap();
+    archive.write(&source.cut(&everything()).unwrap(), false, None, None).unwrap();
+    kill_in_the_middle("kills::a_restore_until_killed", folder.path());
+    let target = sqlite(&folder.path().join("target.db"));
+    assert!(target.tables().unwrap().is_empty());
+    let (_, report) = restore(&archive, &Which::Latest, &target).unwrap();
+    assert!(report.chunks_resumed >= 4, "{report:?}");
+    assert_same(&source, &target);
+}
+
+#[test]
+fn a_restore_until_killed() {
+    let Some(folder) = as_other_process() else { return };
+    let archive = Archive::open(folder.join("backups").to_str().unwrap()).unwrap();
+    let target = sqlite(&folder.join("target.db"));
+    let options = CopyOptions { watcher: Some(slow(&folder)), ..CopyOptions::default() };
+    let backup = archive.backup(&Which::Latest).unwrap();
+    target.copy_from(&archive.cut(&backup, &everything()).unwrap(), &options).unwrap();
+}
+
+#[test]
+fn what_an_error_ends_is_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = source(folder.path());
+    let target = engine(sqlite(&folder.path().join("target.db")).store().clone());
+    let stop: Watcher = Arc::new(|progress| match progress.bytes > 8 << 20 {
+        true => Err(atsdb_core::Error::new(atsdb_core::ErrorKind::Interrupted, "interrupted")),
+        false => Ok(()),
+    });
+    let options = CopyOptions { watcher: Some(stop), ..CopyOptions::default() };
+    let error = target.copy_from(&source.cut(&everything()).unwrap(), &options).unwrap_err();
+    assert_eq!(error.kind(), atsdb_core::ErrorKind::Interrupted);
+    assert!(target.tables().unwrap().is_empty());
+    assert!(copy(&source, &target).unwrap().chunks_resumed >= 4);
+    assert_same(&source, &target);
+}

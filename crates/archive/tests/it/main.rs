@@ -1,0 +1,15 @@
+//! Copying between stores of all kinds, and backups: what is copied is the same, of one moment, and there whole or not at
+//! all.
+
+mod backups;
+mod bucket;
+mod copying;
+mod cuts;
+mod full_disk;
+mod golden;
+mod hostile;
+mod incremental;
+mod kills;
+mod refusals;
+mod rollups;
+mod support;

@@ -1,0 +1,142 @@
+//! `atsdb backup`: a store to a directory, a bucket or another store; and the list of backups.
+
+use super::copy::{in_words, open_target, watched};
+use super::report;
+use crate::args::{BackupArgs, ReportFormat};
+use crate::quantity::{show_bytes, show_count, show_many, show_rows};
+use crate::settings::{self, Access};
+use atsdb::{Archive, BackupOptions, BackupReport, CopyOptions, Selection};
+use atsdb_core::{Error, Result};
+use serde::Serialize;
+use std::path::Path;
+use std::time::Instant;
+
+pub(super) fn run(args: &BackupArgs) -> Result<()> {
+    if let Some(place) = &args.list {
+        return list(place, args.format);
+    }
+    let (Some(source), Some(target)) = (&args.source, &args.target) else {
+        return Err(Error::usage("a backup needs a store and a place for it"));
+    };
+    let started = Instant::now();
+    let database = settings::open(source, Access::Read, &args.store, None)?;
+    let selection = Selection { tables: args.tables.clone(), ..Selection::default() };
+    if is_store(target) {
+        if args.keep.is_some() {
+            return Err(Error::usage(format!("{target} is a store, which holds one copy: --keep has no meaning"))
+                .with_hint("name a directory, or s3://BUCKET/PREFIX"));
+        }
+        let store = open_target(target, &args.store, &args.write)?;
+        let report = watched(|options| database.copy_into(&store, &CopyOptions { selection, ..options }), &args.into)?;
+        eprintln!("{} in {:.1} s", in_words(&report), started.elapsed().as_secs_f64());
+        return Ok(());
+    }
+    if args.into.overwrite || args.into.allow_non_empty {
+        return Err(Error::usage("--overwrite and --allow-non-empty are for a target that is a store")
+            .with_hint("a directory or bucket may hold any number of backups"));
+    }
+    let back_up = |options: CopyOptions| {
+        let keep = args.keep.map(|keep| keep as usize);
+        let CopyOptions { verify, watcher, .. } = options;
+        database.backup(target, &BackupOptions { selection, keep, verify, watcher })
+    };
+    let report = watched(back_up, &args.into)?;
+    eprintln!("{} in {:.1} s", describe(&report), started.elapsed().as_secs_f64());
+    report::write_text(&format!("{}\n", report.id))
+}
+
+/// Whether a target is a store's URL: what is no archive, and has a scheme or the ending of a database's file.
+fn is_store(target: &str) -> bool {
+    if atsdb::is_archive(target) {
+        return false;
+    }
+    let has_scheme = target.split_once(':').is_some_and(|(scheme, _)| {
+        ["sqlite", "memory", "mysql", "mariadb", "postgres", "postgresql"]
+            .contains(&scheme.to_ascii_lowercase().as_str())
+    });
+    let is_split = target.contains("?split=") || target.contains("?shards=");
+    let path = Path::new(target);
+    let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
+    let is_database =
+        ending.is_some_and(|ending| ["db", "sqlite", "sqlite3", "atsdb"].iter().any(|known| ending == *known));
+    has_scheme || is_split || is_database || path.join("atsdb.db").exists() || path.is_file()
+}
+
+fn describe(report: &BackupReport) -> String {
+    let mut text = format!(
+        "{}, {}: {} of {} written ({} of {})",
+        show_many(report.tables, "table"),
+        show_rows(report.rows),
+        show_count(report.chunks_written),
+        show_many(report.chunks, "chunk"),
+        show_bytes(report.bytes_written),
+        show_bytes(report.bytes)
+    );
+    if report.backups_deleted > 0 || report.objects_deleted > 0 {
+        let (backups, objects) = (report.backups_deleted, report.objects_deleted);
+        text.push_str(&format!(", {} and {} deleted", show_many(backups, "old backup"), show_many(objects, "object")));
+    }
+    text
+}
+
+#[derive(Serialize)]
+struct Listed {
+    id: String,
+    taken: String,
+    url: String,
+    source: String,
+    tables: u64,
+    rows: u64,
+    chunks: u64,
+    bytes: u64,
+}
+
+fn list(place: &str, format: ReportFormat) -> Result<()> {
+    let backups = Archive::open(place)?.backups()?;
+    let listed: Vec<Listed> = backups
+        .into_iter()
+        .map(|backup| Listed {
+            id: backup.id,
+            taken: backup.taken,
+            url: backup.url,
+            source: backup.source,
+            tables: backup.tables.len() as u64,
+            rows: backup.rows,
+            chunks: backup.chunks,
+            bytes: backup.bytes,
+        })
+        .collect();
+    match format {
+        ReportFormat::Json => report::write_text(&report::json(&listed)?),
+        ReportFormat::Table => {
+            let mut text = String::new();
+            for backup in &listed {
+                text.push_str(&format!(
+                    "{}  {}  {}, {}, {}  of {}\n",
+                    backup.id,
+                    backup.taken,
+                    show_many(backup.tables, "table"),
+                    show_rows(backup.rows),
+                    show_bytes(backup.bytes),
+                    backup.url
+                ));
+            }
+            report::write_text(&text)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_a_store_where_it_says_so() {
+        for store in ["b.db", "sqlite:x", "postgresql://h/d", "MariaDB://h/d", "memory:", "x.SQLITE", "air?shards=4"] {
+            assert!(is_store(store), "{store}");
+        }
+        for archive in ["/backup/air", "s3://b/p.db", "dir:x.db", "backups/", "/tmp"] {
+            assert!(!is_store(archive), "{archive}");
+        }
+    }
+}

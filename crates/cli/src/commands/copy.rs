@@ -1,0 +1,96 @@
+//! `atsdb copy`: a store to another one.
+
+use crate::args::{CopyArgs, TargetArgs};
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::quantity::{show_bytes, show_count, show_many, show_rows};
+use crate::settings::{self, Access};
+use atsdb::{BackupOptions, CopyOptions, CopyReport, Database, OpenOptions, Selection, Which};
+use atsdb_core::Result;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+pub(super) fn run(args: &CopyArgs) -> Result<()> {
+    let started = Instant::now();
+    let source = settings::open(&args.source, Access::Read, &args.store, None)?;
+    let target = open_target(&args.target, &args.store, &args.write)?;
+    let selection = Selection { tables: args.tables.clone(), from: args.from, to: args.to };
+    let report = watched(|options| source.copy_into(&target, &CopyOptions { selection, ..options }), &args.into)?;
+    eprintln!("{} in {:.1} s", in_words(&report), started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Opens a store to write to, without a thread that would work on it meanwhile.
+pub(crate) fn open_target(
+    url: &str,
+    store: &crate::args::StoreArgs,
+    write: &crate::args::WriteArgs,
+) -> Result<Database> {
+    settings::open(url, Access::CreateQuietly, store, Some(write))
+}
+
+/// Runs a copy with a progress line, and stops it at Ctrl-C.
+pub(crate) fn watched<T>(run: impl FnOnce(CopyOptions) -> Result<T>, into: &TargetArgs) -> Result<T> {
+    let progress = Mutex::new(Progress::new());
+    let watch = interrupt::Watch::new(|| {});
+    let options = CopyOptions {
+        selection: Selection::default(),
+        overwrite: into.overwrite,
+        allow_non_empty: into.allow_non_empty,
+        verify: into.verify,
+        watcher: Some(Arc::new(move |now| {
+            interrupt::check()?;
+            let progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
+            progress.update(now.bytes, now.bytes_total, now.rows);
+            Ok(())
+        })),
+    };
+    let done = run(options);
+    drop(watch);
+    done
+}
+
+/// `.save`: the open store to another one, or to a directory or bucket of backups. What was done, in a line.
+pub(crate) fn save(database: &Database, url: &str) -> Result<String> {
+    if atsdb::is_archive(url) {
+        let report = database.backup(url, &BackupOptions::default())?;
+        return Ok(format!(
+            "backup {}: {} in {}",
+            report.id,
+            show_rows(report.rows),
+            show_many(report.tables, "table")
+        ));
+    }
+    database.copy_to(url, &CopyOptions::default()).map(|report| in_words(&report))
+}
+
+/// `.load`: what another store, or the newest backup, holds into the open one.
+pub(crate) fn load(database: &Database, url: &str) -> Result<String> {
+    let options = CopyOptions { allow_non_empty: true, ..CopyOptions::default() };
+    if atsdb::is_archive(url) {
+        return database.restore(url, &Which::Latest, &options).map(|(_, report)| in_words(&report));
+    }
+    let source = OpenOptions::new().create(false).read_only(true).open(url)?;
+    source.copy_into(database, &options).map(|report| in_words(&report))
+}
+
+/// What was done, in a line.
+pub(crate) fn in_words(report: &CopyReport) -> String {
+    let mut text = format!(
+        "{}: {} moved ({}, {})",
+        show_many(report.tables, "table"),
+        show_many(report.chunks, "chunk"),
+        show_rows(report.rows),
+        show_bytes(report.bytes)
+    );
+    let mut add = |count: u64, what: &str| {
+        if count > 0 {
+            text.push_str(&format!(", {} {what}", show_count(count)));
+        }
+    };
+    add(report.chunks_kept - report.chunks_resumed, "already there");
+    add(report.chunks_resumed, "left by an interrupted copy");
+    add(report.chunks_removed, "taken away");
+    add(report.tables_dropped, "tables dropped");
+    text
+}

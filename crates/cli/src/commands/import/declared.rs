@@ -1,0 +1,53 @@
+//! What the flags say of a table that is created, beside what the files show: where its rows live, its indexes.
+
+use crate::args::{ImportArgs, ImportEngine};
+use atsdb_core::{ColumnId, Error, Result, TableDefinition};
+
+/// The flags.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Declared {
+    in_memory: bool,
+    /// The columns of each index.
+    indexes: Vec<Vec<String>>,
+}
+
+impl Declared {
+    pub(super) fn of(args: &ImportArgs) -> Result<Self> {
+        let in_memory = args.engine == Some(ImportEngine::Memory);
+        if in_memory && !args.map.is_empty() {
+            return Err(Error::usage("tables in memory have no mapped columns").with_hint("leave --map out"));
+        }
+        let columns = |text: &String| text.split(',').map(|name| name.trim().to_owned()).collect();
+        Ok(Self { in_memory, indexes: args.index.iter().map(columns).collect() })
+    }
+
+    /// The table to create.
+    pub(super) fn apply(&self, shown: &TableDefinition) -> Result<TableDefinition> {
+        let mut definition = shown.clone();
+        if self.in_memory {
+            definition.memory = Some(atsdb_core::InMemory::default());
+            definition.columns.iter_mut().for_each(|column| column.map = None);
+        }
+        for names in &self.indexes {
+            let ids = names.iter().map(|name| Ok(definition.column(name)?.id)).collect::<Result<Vec<ColumnId>>>()?;
+            definition.add_index(None, ids);
+        }
+        definition.check()?;
+        Ok(definition)
+    }
+
+    /// The flags that ask for another table than the one that is there.
+    pub(super) fn unused(&self, definition: &TableDefinition) -> Result<Vec<String>> {
+        let mut unused = Vec::new();
+        if self.in_memory && !definition.is_in_memory() {
+            unused.push("--engine memory".to_owned());
+        }
+        for names in &self.indexes {
+            let ids = names.iter().map(|name| Ok(definition.column(name)?.id)).collect::<Result<Vec<ColumnId>>>()?;
+            if !definition.indexes.iter().any(|index| index.columns == ids) {
+                unused.push(format!("--index {}", names.join(",")));
+            }
+        }
+        Ok(unused)
+    }
+}

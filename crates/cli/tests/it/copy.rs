@@ -1,0 +1,111 @@
+//! `copy`, `backup`, `restore`, `verify --hash`, `.save` and `.load`.
+
+use crate::support::Case;
+
+impl crate::support::Run {
+    /// The run, which must have gone well and told on stderr what it did.
+    #[track_caller]
+    fn told(self, parts: &[&str]) -> Self {
+        assert_eq!(self.code, 0, "{}", self.stderr);
+        for part in parts {
+            assert!(self.stderr.contains(part), "{part:?} is not in: {}", self.stderr);
+        }
+        self
+    }
+}
+
+fn hash(case: &Case, url: &str) -> String {
+    let text = case.run(&["verify", url, "--hash"]).well().text();
+    text.lines().filter(|line| !line.starts_with("no damage")).map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn a_store_is_copied_and_copied_again() {
+    let case = Case::new().with_store();
+    case.run(&["copy", "a.db", "b.db"]).told(&["1 table: 2 chunks moved (3 rows"]);
+    assert_eq!(hash(&case, "a.db"), hash(&case, "b.db"));
+    case.run(&["sql", "a.db", "INSERT INTO readings (time, sensor) VALUES ('2024-03-05', 'new')"]);
+    case.run(&["copy", "a.db", "b.db", "--verify"]).told(&["1 chunk moved (1 row", "2 already there"]);
+    assert_eq!(hash(&case, "a.db"), hash(&case, "b.db"));
+    assert_eq!(case.query("b.db", "SELECT count(*) FROM readings"), "4");
+
+    case.run(&["sql", "b.db", "DELETE FROM readings WHERE sensor = 'a'"]);
+    case.run(&["copy", "a.db", "b.db"])
+        .failed(2, &["table readings of sqlite:", "was changed since", "hint: --overwrite"]);
+    case.run(&["copy", "a.db", "b.db", "--overwrite"]).told(&[]);
+    assert_eq!(hash(&case, "a.db"), hash(&case, "b.db"));
+}
+
+#[test]
+fn times_and_tables_are_chosen() {
+    let case = Case::new().with_store();
+    case.run(&["sql", "a.db", "CREATE TABLE more (x INT); INSERT INTO more VALUES (1), (2)"]).well();
+    let range = ["--from", "2024-03-01 00:00:01", "--to", "2024-03-02"];
+    case.run(&[&["copy", "a.db", "b.db", "READINGS"], &range[..]].concat()).told(&["1 table"]);
+    assert_eq!(case.query("b.db", "SELECT sensor FROM readings"), "\"b,\"\"c\"");
+    assert_eq!(case.run(&["tables", "b.db"]).well().text().lines().count(), 2);
+    case.run(&["copy", "a.db", "b.db"]).failed(2, &["a copy of other times"]);
+    case.run(&["copy", "a.db", "c.db", "--from", "yesterday"]).failed(1, &["cannot read the time", "2024-03-01"]);
+    case.run(&["copy", "a.db", "c.db", "reading"]).failed(2, &["did you mean readings?"]);
+    case.run(&["copy", "missing.db", "c.db"]).failed(2, &["missing.db"]);
+    case.run(&["copy", "a.db", "./a.db"]).failed(1, &["the same store"]);
+}
+
+#[test]
+fn backups_are_made_listed_checked_and_restored() {
+    let case = Case::new().with_store();
+    let first = case.run(&["backup", "a.db", "backups", "--keep", "2"]).told(&["3 rows", "2 of 2 chunks written"]);
+    let before = hash(&case, "a.db");
+    case.run(&["sql", "a.db", "DELETE FROM readings WHERE sensor = 'a'"]);
+    let second = case.run(&["backup", "a.db", "backups", "--keep", "2"]).told(&["1 of 2 chunks written"]);
+    let list = case.run(&["backup", "--list", "backups"]).well().text();
+    let ids: Vec<&str> = list.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
+    assert_eq!(ids, [first.text().trim(), second.text().trim()]);
+    let json = case.run(&["backup", "--list", "backups", "--format", "json"]).well().text();
+    assert!(json.contains("\"rows\": 3") && json.contains("\"rows\": 2"), "{json}");
+    assert!(case.run(&["verify", "backups"]).well().text().starts_with("no damage: 2 backups"));
+
+    case.run(&["restore", "backups", "b.db"]).told(&["backup ", second.text().trim()]);
+    assert_eq!(hash(&case, "b.db"), hash(&case, "a.db"));
+    case.run(&["restore", "backups", "c.db", "--backup", ids[0]]).told(&[]);
+    assert_eq!(hash(&case, "c.db"), before);
+    case.run(&["restore", "backups", "a.db"]).failed(2, &["already", "--overwrite"]);
+    case.run(&["restore", "backups", "d.db", "--at", "2001-01-01"])
+        .failed(2, &["no backup of that time", "the oldest is of"]);
+    case.run(&["restore", "nowhere/", "d.db"]).failed(2, &["nowhere"]);
+    assert!(!case.path("d.db").exists());
+    case.run(&["backup", "a.db", "backups", "--keep", "1"]).told(&["2 old backups"]);
+
+    let folder = case.path("backups/chunks");
+    let chunk = std::fs::read_dir(std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path()).unwrap();
+    let chunk = chunk.into_iter().next().unwrap().unwrap().path();
+    std::fs::remove_file(&chunk).unwrap();
+    let name = chunk.file_name().unwrap().to_str().unwrap();
+    case.run(&["restore", "backups", "e.db"]).failed(2, &[name, "is missing"]);
+    case.run(&["verify", "backups"]).failed(2, &["damaged in 1 place"]);
+}
+
+#[test]
+fn the_shell_saves_and_loads_the_open_store() {
+    let case = Case::new().with_store();
+    let loaded = case.run_with::<&str>(&[], ".load a.db\n.mode csv\nSELECT count(*) AS n FROM readings;\n.save b.db\n");
+    assert_eq!((loaded.code, loaded.text().as_str()), (0, "n\n3\n"), "{}", loaded.stderr);
+    assert_eq!(hash(&case, "a.db"), hash(&case, "b.db"));
+    std::fs::create_dir(case.path("backups")).unwrap();
+    case.run_with(&["a.db"], ".backup backups\n").told(&["backup "]);
+    case.run_with(&["c.db"], ".restore backups\n").told(&[]);
+    assert_eq!(hash(&case, "a.db"), hash(&case, "c.db"));
+    case.run_with(&["c.db"], ".save\n").failed(1, &[".save needs a URL"]);
+}
+
+#[test]
+fn a_table_in_memory_is_saved_with_its_rows() {
+    let case = Case::new();
+    let script = "CREATE TABLE t (k INT PRIMARY KEY, v TEXT) WITH (engine = 'memory');
+INSERT INTO t VALUES (1, 'a'), (2, 'b');
+.save b.db
+";
+    let run = case.run_with::<&str>(&[], script);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(case.query("b.db", "SELECT v FROM t ORDER BY k"), "a\nb");
+}

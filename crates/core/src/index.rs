@@ -1,0 +1,29 @@
+//! Indexes that are added to a definition, and the names they get.
+
+use crate::limits::NAME_BYTES_MAX;
+use crate::schema::{ColumnId, Index, TableDefinition};
+
+impl TableDefinition {
+    /// Adds an index. Without a name it gets one of its table's and columns' names.
+    pub fn add_index(&mut self, name: Option<&str>, columns: Vec<ColumnId>) -> Index {
+        let name = name.map_or_else(|| self.index_name(&columns), str::to_owned);
+        let index = Index { id: self.next_index_id(), name, columns };
+        self.indexes_given += 1;
+        self.indexes.push(index.clone());
+        index
+    }
+
+    fn index_name(&self, columns: &[ColumnId]) -> String {
+        let mut parts = vec![self.name.as_str()];
+        parts.extend(columns.iter().filter_map(|id| self.column_by_id(*id)).map(|column| column.name.as_str()));
+        // Room for a number behind it.
+        let length_max = NAME_BYTES_MAX - 8;
+        let mut name = parts.join("_");
+        while name.len() > length_max {
+            name.pop();
+        }
+        let free = |name: &String| self.index(name).is_none();
+        let numbered = (2..).map(|number| format!("{name}_{number}"));
+        std::iter::once(name.clone()).chain(numbered).find(free).unwrap_or(name)
+    }
+}

@@ -1,0 +1,326 @@
+//! A cut: what a copy holds, all of it of one moment.
+//!
+//! Tables are listed as they will be in the copy: without change logs and origins, which belong to one store. A rollup
+//! comes with its rows and with all the times that are stale of it at that moment, so that nothing of the log is needed.
+
+use super::origin::hexadecimal;
+use crate::snapshot::ReadSnapshot;
+use arrow::compute::kernels::cast_utils::string_to_timestamp_nanos;
+use atsdb_codec::decode_descriptor;
+use atsdb_core::name::{same_name, unknown_name};
+use atsdb_core::{ChunkEntry, ChunkUid, Error, Result, Snapshot, Table, TableDefinition, TableId, TimeRange, TimeUnit};
+use atsdb_resident::TableState;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Rows of a table in memory that become one chunk or, where they lie in several slices, some.
+const RESIDENT_ROWS: usize = 131_072;
+
+/// A moment, for tables of any unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// Nanoseconds since the Unix epoch.
+    Nanoseconds(i128),
+    /// A count of each table's own unit.
+    Count(i64),
+}
+
+impl Moment {
+    /// The moment of a text: `2024-03-01`, `2024-03-01 12:00:00.5`, `2024-03-01T12:00:00+01:00` (UTC unless it says
+    /// otherwise), or an integer, which counts each table's own unit.
+    pub fn parse(text: &str) -> Result<Self> {
+        let text = text.trim();
+        if let Ok(count) = text.parse() {
+            return Ok(Self::Count(count));
+        }
+        match string_to_timestamp_nanos(text) {
+            Ok(nanoseconds) => Ok(Self::Nanoseconds(nanoseconds.into())),
+            Err(_) => Err(Error::usage(format!("cannot read the time {text:?}"))
+                .with_hint("write it as 2024-03-01 or '2024-03-01 12:00:00', UTC; or as a count of the table's unit")),
+        }
+    }
+
+    /// The first time of a unit that is not before it.
+    fn in_unit(self, unit: TimeUnit) -> i64 {
+        match self {
+            Self::Count(count) => count,
+            Self::Nanoseconds(nanoseconds) => {
+                let step = 1_000_000_000 / i128::from(unit.per_second());
+                let count = nanoseconds.div_euclid(step) + i128::from(nanoseconds.rem_euclid(step) > 0);
+                i64::try_from(count).unwrap_or(if count < 0 { i64::MIN } else { i64::MAX })
+            }
+        }
+    }
+}
+
+/// Which tables, and which times of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Names, compared without case; none is all tables.
+    pub tables: Vec<String>,
+    /// The earliest time of the rows.
+    pub from: Option<Moment>,
+    /// The time before which the rows are.
+    pub to: Option<Moment>,
+}
+
+impl Selection {
+    fn range(&self, definition: &TableDefinition) -> TimeRange {
+        let in_unit = |moment: Option<Moment>| moment.map(|moment| moment.in_unit(definition.time_unit()));
+        match definition.time {
+            Some(_) => TimeRange { start: in_unit(self.from), end: in_unit(self.to) },
+            None => TimeRange::ALL,
+        }
+    }
+}
+
+/// A store's tables at one moment, or some of them.
+pub struct Cut {
+    pub(super) source: [u8; 16],
+    /// The source's URL, for messages.
+    pub(super) place: String,
+    /// When it was taken, in milliseconds since the Unix epoch.
+    pub(super) taken_ms: i64,
+    /// Whether it has all tables of the source.
+    pub(super) is_whole: bool,
+    /// Every table of the source, copied or not.
+    pub(super) source_tables: Vec<TableId>,
+    pub(super) snapshot: CutSnapshot,
+    tables: Vec<CutTable>,
+}
+
+/// What a cut is read from.
+pub(super) enum CutSnapshot {
+    Engine(ReadSnapshot),
+    Other(Box<dyn Snapshot>),
+}
+
+/// One table of a cut.
+#[derive(Debug)]
+pub struct CutTable {
+    /// The table, with its number in the source.
+    pub table: Table,
+    /// The times that are copied.
+    pub range: TimeRange,
+    /// What its rows lie in, in the order of the numbers of chunks.
+    pub pieces: Vec<Piece>,
+}
+
+/// What becomes a chunk of the copy.
+#[derive(Debug)]
+pub enum Piece {
+    /// A chunk that is copied as it is.
+    Whole(ChunkEntry, ChunkUid),
+    /// A chunk of which some rows are copied: it gets another name.
+    Part(ChunkEntry),
+    /// Rows that live in the process.
+    Rows(Arc<TableState>, usize, Range<usize>),
+}
+
+impl Piece {
+    /// Bytes of pages, as far as is known before it is read.
+    pub fn byte_count(&self) -> u64 {
+        match self {
+            Self::Whole(entry, _) | Self::Part(entry) => entry.byte_count,
+            Self::Rows(..) => 0,
+        }
+    }
+}
+
+impl fmt::Debug for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cut").field("place", &self.place).field("tables", &self.tables.len()).finish_non_exhaustive()
+    }
+}
+
+impl Cut {
+    /// The cut that a snapshot of an engine is.
+    pub(crate) fn of(snapshot: &ReadSnapshot, selection: &Selection) -> Result<Self> {
+        let shared = &snapshot.inner.shared;
+        let mut tables = selected(snapshot.tables(), selection)?;
+        let newest = snapshot.newest_chunk()?;
+        let has_range = selection.from.is_some() || selection.to.is_some();
+        for table in &mut tables {
+            let Some(rollup) = &mut table.definition.rollup else { continue };
+            let stale = match has_range {
+                true => rollup.state.open_part((i64::MIN, i64::MAX)).into_iter().collect(),
+                false => snapshot.stale_times(rollup)?,
+            };
+            rollup.state.stale = stale;
+            rollup.state.accounted = newest;
+        }
+        Self {
+            source: shared.store.uid(),
+            place: shared.store.url().to_owned(),
+            taken_ms: shared.environment.now_ms(),
+            is_whole: selection.tables.is_empty(),
+            source_tables: snapshot.tables().iter().map(|table| table.id).collect(),
+            snapshot: CutSnapshot::Engine(snapshot.clone()),
+            tables: Vec::new(),
+        }
+        .with(tables, selection)
+    }
+
+    /// The cut that a snapshot is which was made of a cut: its tables are already as a copy has them.
+    pub fn of_copy(
+        source: [u8; 16],
+        place: String,
+        taken_ms: i64,
+        is_whole: bool,
+        snapshot: Box<dyn Snapshot>,
+        selection: &Selection,
+    ) -> Result<Self> {
+        let all = snapshot.tables()?;
+        let tables = selected(&all, selection)?;
+        Self {
+            source,
+            place,
+            taken_ms,
+            is_whole: is_whole && selection.tables.is_empty(),
+            source_tables: all.iter().map(|table| table.id).collect(),
+            snapshot: CutSnapshot::Other(snapshot),
+            tables: Vec::new(),
+        }
+        .with(tables, selection)
+    }
+
+    fn with(mut self, tables: Vec<Table>, selection: &Selection) -> Result<Self> {
+        for table in tables {
+            let range = selection.range(&table.definition);
+            let pieces = match &self.snapshot {
+                CutSnapshot::Engine(snapshot) if table.definition.is_in_memory() => rows_of(snapshot, &table)?,
+                _ => None,
+            };
+            let pieces = pieces.map_or_else(|| self.chunks_of(&table, range), Ok)?;
+            self.tables.push(CutTable { table, range, pieces });
+        }
+        Ok(self)
+    }
+
+    fn chunks_of(&self, table: &Table, range: TimeRange) -> Result<Vec<Piece>> {
+        let mut entries = self.store().chunks(table.id, range)?;
+        entries.sort_by_key(|entry| entry.id);
+        let piece = |entry: ChunkEntry| {
+            if !range.covers(entry.time_min, entry.time_max) {
+                return Ok(Piece::Part(entry));
+            }
+            let place = || format!("table {}, chunk {}", table.definition.name, entry.id.0);
+            let uid = decode_descriptor(&entry.descriptor_bytes).map_err(|error| error.context(place()))?.uid;
+            Ok(Piece::Whole(entry, uid))
+        };
+        entries.into_iter().map(piece).collect()
+    }
+
+    /// The 128 bits that name the store it is of.
+    pub fn source(&self) -> [u8; 16] {
+        self.source
+    }
+
+    /// The same in hexadecimal.
+    pub fn source_name(&self) -> String {
+        hexadecimal(self.source)
+    }
+
+    /// Whether it is read from the store itself.
+    pub(super) fn is_of_a_store(&self) -> bool {
+        matches!(self.snapshot, CutSnapshot::Engine(_))
+    }
+
+    /// Where that store is.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// Whether it has all tables of that store.
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
+    /// When it was taken, in milliseconds since the Unix epoch.
+    pub fn taken_ms(&self) -> i64 {
+        self.taken_ms
+    }
+
+    /// Its tables, as they are in a copy, by number.
+    pub fn tables(&self) -> &[CutTable] {
+        &self.tables
+    }
+
+    /// Bytes of the pages of all chunks.
+    pub fn byte_count(&self) -> u64 {
+        self.tables.iter().flat_map(|table| &table.pieces).map(Piece::byte_count).sum()
+    }
+
+    /// The strings of a mapped column, by index.
+    pub fn dictionary(&self, table: &CutTable, column: atsdb_core::ColumnId) -> Result<Vec<Vec<u8>>> {
+        self.store().mapping(table.table.id, column, 0)
+    }
+
+    pub(super) fn store(&self) -> &dyn Snapshot {
+        match &self.snapshot {
+            CutSnapshot::Engine(snapshot) => snapshot.inner.store.as_ref(),
+            CutSnapshot::Other(snapshot) => snapshot.as_ref(),
+        }
+    }
+
+    pub(super) fn new_uid(&self) -> Result<ChunkUid> {
+        use crate::environment::{Environment, SystemEnvironment};
+        match &self.snapshot {
+            CutSnapshot::Engine(snapshot) => snapshot.inner.shared.environment.chunk_uid(),
+            CutSnapshot::Other(_) => SystemEnvironment.chunk_uid(),
+        }
+    }
+}
+
+/// The tables that are meant, as a copy has them.
+fn selected(all: &[Table], selection: &Selection) -> Result<Vec<Table>> {
+    for name in &selection.tables {
+        if !all.iter().any(|table| same_name(&table.definition.name, name)) {
+            return Err(unknown_name("table", name, all.iter().map(|table| table.definition.name.as_str())));
+        }
+    }
+    let is_meant = |table: &Table| {
+        let mut names = selection.tables.iter();
+        selection.tables.is_empty() || names.any(|name| same_name(&table.definition.name, name))
+    };
+    let mut tables: Vec<Table> = all.iter().filter(|table| is_meant(table)).cloned().collect();
+    for table in &mut tables {
+        (table.definition.change_log, table.definition.origin) = (None, None);
+    }
+    for table in &tables {
+        if let Some(rollup) = &table.definition.rollup
+            && !tables.iter().any(|other| other.id == rollup.source)
+        {
+            let message = format!("{} is a rollup of table {}", table.definition.name, rollup.table);
+            return Err(Error::usage(message).with_hint(format!("copy {} with it", rollup.table)));
+        }
+    }
+    Ok(tables)
+}
+
+/// The rows of a table in memory that the process uses. Of any other they are in its chunks.
+fn rows_of(snapshot: &ReadSnapshot, table: &Table) -> Result<Option<Vec<Piece>>> {
+    let Some(state) = snapshot.resident_in_use(snapshot.table(&table.definition.name)?)? else { return Ok(None) };
+    let stretches = state.stretches(RESIDENT_ROWS).into_iter();
+    Ok(Some(stretches.map(|(part, rows)| Piece::Rows(Arc::clone(&state), part, rows)).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_between_two_counts_is_the_later_one() {
+        let moment = Moment::Nanoseconds(1_500_000_000);
+        assert_eq!(moment.in_unit(TimeUnit::Second), 2);
+        assert_eq!(moment.in_unit(TimeUnit::Millisecond), 1_500);
+        assert_eq!(Moment::Nanoseconds(-1).in_unit(TimeUnit::Second), 0);
+        assert_eq!(Moment::Nanoseconds(i128::MAX).in_unit(TimeUnit::Nanosecond), i64::MAX);
+        assert_eq!(Moment::parse("1970-01-01T00:00:01.5Z").unwrap(), moment);
+        assert_eq!(Moment::parse(" 1970-01-02 ").unwrap(), Moment::Nanoseconds(86_400_000_000_000));
+        assert_eq!(Moment::parse("-7").unwrap(), Moment::Count(-7));
+        assert!(Moment::parse("yesterday").is_err());
+        assert_eq!(Moment::Count(-7).in_unit(TimeUnit::Second), -7);
+    }
+}

@@ -1,0 +1,92 @@
+//! The lease of a copy: one works on a target at a time, and its stage is nobody else's.
+//!
+//! A thread holds it, so that a slow network does not lose it; whoever was killed loses it after some seconds.
+
+use crate::environment::Environment;
+use atsdb_core::{Error, ErrorKind, Result, Store};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+const NAME: &str = "copy";
+const TTL_MS: i64 = 10_000;
+const RENEW: Duration = Duration::from_secs(2);
+/// How long is waited for another copy, which may have been killed.
+const WAIT: Duration = Duration::from_secs(12);
+const WAIT_STEP: Duration = Duration::from_millis(100);
+
+/// Held until it is dropped.
+pub(super) struct Lease {
+    store: Arc<dyn Store>,
+    holder: String,
+    is_lost: Arc<AtomicBool>,
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Lease {
+    pub(super) fn take(store: &Arc<dyn Store>, environment: &dyn Environment) -> Result<Self> {
+        let holder = super::origin::hexadecimal(environment.random()?);
+        let started = Instant::now();
+        while !store.acquire_lease(NAME, &holder, environment.now_ms(), TTL_MS)? {
+            if started.elapsed() > WAIT {
+                return Err(Error::new(ErrorKind::Busy, format!("something else is being copied to {}", store.url()))
+                    .with_hint("try again when it is done"));
+            }
+            std::thread::sleep(WAIT_STEP);
+        }
+        let is_lost = Arc::new(AtomicBool::new(false));
+        let (stop, stopped) = channel::<()>();
+        let clock = Clock { start_ms: environment.now_ms(), since: Instant::now() };
+        let renew = {
+            let (store, holder, is_lost) = (Arc::clone(store), holder.clone(), Arc::clone(&is_lost));
+            move || {
+                while stopped.recv_timeout(RENEW) == Err(RecvTimeoutError::Timeout) {
+                    // What fails now is tried again; the lease outlives some failures.
+                    if let Ok(false) = store.acquire_lease(NAME, &holder, clock.now_ms(), TTL_MS) {
+                        is_lost.store(true, Ordering::SeqCst);
+                        return;
+                    }
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("atsdb-copy-lease".into()).spawn(renew).map_err(|error| {
+            Error::new(ErrorKind::Unavailable, "the operating system gave no thread").with_source(error)
+        })?;
+        Ok(Self { store: Arc::clone(store), holder, is_lost, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Refuses to go on without it.
+    pub(super) fn require(&self) -> Result<()> {
+        match self.is_lost.load(Ordering::SeqCst) {
+            false => Ok(()),
+            true => Err(Error::new(ErrorKind::Conflict, "another copy to the same store has taken over")
+                .with_hint("copy again: what was moved is used")),
+        }
+    }
+}
+
+/// The caller's clock, carried on by the thread.
+struct Clock {
+    start_ms: i64,
+    since: Instant,
+}
+
+impl Clock {
+    fn now_ms(&self) -> i64 {
+        self.start_ms + i64::try_from(self.since.elapsed().as_millis()).unwrap_or(0)
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.stop = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        // What is not given back now runs out.
+        let _ = self.store.release_lease(NAME, &self.holder);
+    }
+}

@@ -1,0 +1,166 @@
+"""Writes the tables of README.md and docs/figures.md from the results of docs/lab/run.sh, so that nobody types them.
+
+    python docs/lab/make_headline.py
+
+What stands between the lines `<!-- lab:NAME -->` and `<!-- lab:end -->` of the two files is replaced; `headline` is the
+table of README.md, any other name is a workload's table. The table of `series` is of headline.json, which has more rows on
+fewer contestants, all others are of results.json. A figure is the median of the runs; of a contestant that has
+none there is a dash, and the page (docs/lab/report.html) says why.
+"""
+import json
+import pathlib
+import re
+
+root = pathlib.Path(__file__).resolve().parents[2]
+workloads = {}
+for name in ("results.json", "headline.json"):
+    path = root / "docs/lab" / name
+    report = json.loads(path.read_text()) if path.exists() else {"workloads": []}
+    workloads.update({workload["name"]: (workload, report) for workload in report["workloads"]})
+
+NAMES = {"sqlite": "SQLite", "mariadb:innodb": "MariaDB", "postgres": "PostgreSQL", "duckdb": "DuckDB", "atsdb": "atsdb"}
+HEADLINE = [
+    ("append_rows", "append row by row, 2 mapped strings"),
+    ("append_batches", "append Arrow batches, 8 columns"),
+    ("bytes_narrow", "size of a row, 2 columns, sealed"),
+    ("bytes_wide", "size of a row, 8 columns, sealed"),
+    ("read_wide", "read back every row, 8 columns"),
+    ("count", "`count(*)`"),
+    ("by_sensor", "GROUP BY sensor"),
+    ("by_hour_and_sensor", "GROUP BY hour, sensor"),
+    ("two_hours", "two hours of all sensors"),
+    ("last_rows", "one sensor's last 10 rows (others: with an index)"),
+    ("insert_values", "single-row INSERT statements, one transaction"),
+    ("insert_alone", "single-row INSERT, each its own transaction"),
+    ("update", "UPDATE a column of all rows"),
+]
+RATES = {"rows_per_second": "rows/s", "statements_per_second": "stmt/s", "per_second": "/s"}
+
+
+def show(unit, value):
+    if unit in RATES:
+        for size, letter in ((1e6, "M "), (1e3, "k ")):
+            if value >= size:
+                return f"{value / size:.{2 if size == 1e6 else 1}f} {letter}{RATES[unit]}"
+        return f"{value:.0f} {RATES[unit]}"
+    if unit == "milliseconds":
+        return f"{value:.3f} ms" if value < 10 else f"{value:,.0f} ms"
+    if unit == "bytes_per_row":
+        return f"{value:.2f} B"
+    return f"{value / (1 << 20):.1f} MiB"
+
+
+def medians(measure, shown):
+    of = {result["contestant"]: result for result in measure["results"]}
+    return {name: of[name]["spread"]["median"] for name in shown if of.get(name, {}).get("spread")}
+
+
+def row(title, measure, shown):
+    figures, unit = medians(measure, shown), measure["unit"]
+    cells = [show(unit, figures[name]) if name in figures else "-" for name in shown]
+    others = [value for name, value in figures.items() if name != "atsdb"]
+    factor = ""
+    if "atsdb" in figures and others:
+        best = max(others) if unit in RATES else min(others)
+        ours = figures["atsdb"]
+        factor = (ours / best if unit in RATES else best / ours) if best and ours else 0
+        factor = f"{factor:.0f} x" if factor >= 100 else f"{factor:.1f} x" if factor >= 10 else f"{factor:.2g} x"
+    return "| " + " | ".join([title, *cells, factor]) + " |"
+
+
+def present(report):
+    there = {contestant["name"] for contestant in report["contestants"] if contestant.get("version")}
+    return [name for name in NAMES if name in there]
+
+
+def table(rows, shown):
+    heads = [NAMES[name] for name in shown]
+    return ["| | " + " | ".join([*heads, "atsdb / best other"]) + " |", "|" + "---|" * (len(heads) + 2), *rows]
+
+
+def how(workload, report):
+    settings, machine = report["settings"], report["machine"]
+    runs = "one run" if settings["repeat"] == 1 else f"median of {settings['repeat']} runs"
+    return (
+        f"{workload['rows']:,} rows, {runs}, durability {settings['durability']}, "
+        f"{settings.get('tuning', 'tuned')} settings, {machine['cores']} cores of {machine['processor']}, {report['date'][:10]}."
+    )
+
+
+def headline():
+    workload, report = workloads["series"]
+    measures, shown = {measure["name"]: measure for measure in workload["measures"]}, present(report)
+    rows = [row(title, measures[name], shown) for name, title in HEADLINE if name in measures]
+    return [*table(rows, shown), "", how(workload, report)]
+
+
+def whole(name):
+    (workload, report), group, rows = workloads[name], "", []
+    shown = present(report)
+    for measure in workload["measures"]:
+        title = measure["title"]
+        if title.startswith("  "):
+            title = f"{group}: {title.strip()}"
+        else:
+            group = title.split(":")[0]
+        if medians(measure, shown):
+            rows.append(row(title, measure, shown))
+    notes = [note[0].upper() + note[1:] + "." for note in workload.get("notes", [])]
+    return [*table(rows, shown), "", " ".join([how(workload, report), *notes])]
+
+
+GOALS = [
+    ("append row by row", "append_rows", "sqlite", 5),
+    ("append Arrow batches, 8 columns", "append_batches", "sqlite", 5),
+    ("append Arrow batches, 8 columns", "append_batches", "duckdb", 3),
+    ("sealed bytes, 8 columns", "bytes_wide", "sqlite", 10),
+    ("read back every row and column", "read_wide", "sqlite", 10),
+    ("one sensor's last 10 rows", "last_rows", "duckdb", 1),
+    ("two hours of all sensors", "two_hours", "duckdb", 1),
+    ("GROUP BY sensor", "by_sensor", "duckdb", 3),
+    ("GROUP BY hour, sensor", "by_hour_and_sensor", "duckdb", 3),
+    ("`INSERT ... VALUES`, one statement each, in a transaction", "insert_values", "sqlite", 1),
+    ("update a column of all rows", "update", "sqlite", 10),
+]
+LIMITS = [("open a store of 1,000 slices", "open", 50), ("start the program", "start", 20)]
+
+
+def verdict(is_reached, text):
+    return text if is_reached else f"**not reached**: {text}"
+
+
+def reached():
+    workload, _ = workloads["series"]
+    measures = {measure["name"]: measure for measure in workload["measures"]}
+    rows = ["| work | to reach | reached |", "|---|---|---|"]
+    for title, name, other, goal in GOALS:
+        figures = medians(measures[name], ["atsdb", other])
+        if len(figures) == 2:
+            ours, theirs = figures["atsdb"], figures[other]
+            factor = ours / theirs if measures[name]["unit"] in RATES else theirs / ours
+            rows.append(f"| {title} | {goal} x {NAMES[other]} | {verdict(factor >= goal, f'{factor:.2g} x')} |")
+    for fact in workload["facts"]:
+        name = fact["measures"][0]
+        figures = medians(measures[name], ["atsdb"]) if fact["name"].startswith("entropy") else {}
+        if figures:
+            above = figures["atsdb"] / fact["value"] - 1
+            rows.append(f"| {measures[name]['title']} | within 10 % of the entropy | {verdict(above <= 0.1, f'{above:.0%} above')} |")
+    for title, name, limit in LIMITS:
+        figures = medians(measures[name], ["atsdb"])
+        if figures:
+            rows.append(f"| {title} | {limit} ms | {verdict(figures['atsdb'] <= limit, show('milliseconds', figures['atsdb']))} |")
+    return rows
+
+
+def fill(match):
+    name = match.group(1)
+    own = {"headline": headline, "reached": reached}
+    if name not in own and name not in workloads:
+        return match.group(0)
+    lines = own[name]() if name in own else whole(name)
+    return "\n".join([f"<!-- lab:{name} -->", *lines, "<!-- lab:end -->"])
+
+
+for file in (root / "README.md", root / "docs/figures.md"):
+    text = file.read_text()
+    file.write_text(re.sub(r"<!-- lab:(?!end)(\w+) -->\n.*?<!-- lab:end -->", fill, text, flags=re.S))
