@@ -1,7 +1,7 @@
 //! How many rows a second one process and four append to one store, in one SQLite file and split, and how much of the
 //! processors they use:
 //!
-//! `cargo run --release -p atsdb-engine --example append_by_many`. `ATSDB_FIGURES_DIR` chooses the disk.
+//! `cargo run --release -p atsdb-engine --example append_by_many [DURABILITY ROWS]`. `ATSDB_FIGURES_DIR` chooses the disk.
 //!
 //! Arrow batches of 8 columns, two of them mapped, each batch a commit.
 
@@ -29,6 +29,9 @@ fn main() {
     let folder = std::env::var_os("ATSDB_FIGURES_DIR").unwrap_or_else(|| std::env::temp_dir().into());
     for durability in [Durability::Off, Durability::Full] {
         for rows in [1_000, 10_000, 100_000] {
+            if matches!(arguments.as_slice(), [only, of] if *only != durability.name() || *of != rows.to_string()) {
+                continue;
+            }
             let cases: Vec<_> = LAYOUTS.into_iter().flat_map(|split| [(split, 1), (split, 4)]).collect();
             let mut told = vec![Vec::new(); cases.len()];
             // All cases in turn, so that whatever else the machine does meets each of them.

@@ -57,7 +57,10 @@ fn file_head(uid: [u8; 16], number: i64) -> [u8; FILE_HEAD_BYTES as usize] {
 
 /// Writes the head of a file that has none, or only a part of one.
 pub(crate) fn write_head(file: &File, uid: [u8; 16], number: i64) -> io::Result<()> {
-    file.set_len(0)?;
+    // Not a new file: ext4 writes one that was cut to nothing to the disk when it is closed, whoever asked.
+    if file.metadata()?.len() > 0 {
+        file.set_len(0)?;
+    }
     file.write_all_at(&file_head(uid, number), 0)
 }
 

@@ -1,9 +1,10 @@
-//! Page files that are damaged, missing or somebody else's.
+//! Page files that are damaged, missing, somebody else's, or of an earlier version.
 
 use crate::split::{page_files, plan};
 use crate::support::{LAYOUTS, NOW_MS, Scratch, append, create, open, reclaim_all, reopen, visible};
-use atsdb_core::{ColumnId, Durability, ErrorKind, Store, TableId};
-use atsdb_testkit::sample::Random;
+use atsdb_core::{Change, ColumnId, Durability, ErrorKind, Store, TableId};
+use atsdb_sqlite::{Layout, Split};
+use atsdb_testkit::sample::{Plan, Random, amended, amendment};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -120,4 +121,51 @@ fn a_file_that_is_not_the_stores_is_told_and_left_alone() {
         page_files(&path).iter().map(|file| file.file_name().unwrap().to_str().unwrap().to_owned()).collect();
     names.sort();
     assert_eq!(names, ["078.pages", "2.pages", "3.pages", "4.pages", "77.pages", "notes.txt"]);
+}
+
+/// What the golden store holds: a small chunk, one in a page file, and one that was amended there.
+fn golden_plans() -> [Plan; 3] {
+    [Plan::new(1), Plan::new(2).with_pages(4, 700), Plan::new(3).in_slice(86_400).with_pages(3, 900)]
+}
+
+/// The split store of format 2 as its first version wrote it, read for ever. `ATSDB_WRITE_GOLDEN=1` writes it if it is
+/// missing, and never one that is there.
+#[test]
+fn the_golden_split_store_is_read() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/format2/split");
+    if std::env::var_os("ATSDB_WRITE_GOLDEN").is_some() && !golden.exists() {
+        fs::create_dir_all(golden.parent().unwrap()).unwrap();
+        let layout = Layout { split: Split::Slice, small_chunk_bytes: 1_000 };
+        let store = open(&golden, Some(layout), Durability::Full);
+        let table = create(&store, "golden");
+        golden_plans().iter().for_each(|plan| append(&store, table, plan));
+        let from = golden_plans()[2].chunk(table);
+        let amend = vec![amendment(visible(&store, table)[2].id, &from, &amended(&from, 1, 300))];
+        store.commit(vec![Change { amend, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
+    }
+    let scratch = Scratch::new();
+    let path = scratch.path("copy");
+    fs::create_dir_all(path.join("pages")).unwrap();
+    fs::copy(golden.join("atsdb.db"), path.join("atsdb.db")).unwrap();
+    for file in page_files(&golden) {
+        fs::copy(&file, path.join("pages").join(file.file_name().unwrap())).unwrap();
+    }
+    let store = reopen(&path);
+    let snapshot = store.snapshot().unwrap();
+    let table = snapshot.tables().unwrap()[0].id;
+    let mut chunks = golden_plans().map(|plan| plan.chunk(table));
+    chunks[2] = amended(&chunks[2], 1, 300);
+    let entries = visible(&store, table);
+    assert_eq!(entries.len(), 3);
+    for (entry, chunk) in entries.iter().zip(&chunks) {
+        let columns: Vec<_> = chunk.descriptor.pages.iter().map(|page| page.column).collect();
+        assert_eq!(entry.descriptor_bytes, chunk.descriptor_bytes);
+        assert!(snapshot.read_pages(entry.id, &columns).unwrap() == chunk.pages);
+    }
+    assert_eq!(store.verify().unwrap(), []);
+    append(&store, table, &plan(5));
+    drop(snapshot);
+    reclaim_all(&store);
+    assert_eq!(store.verify().unwrap(), []);
+    assert_eq!(visible(&store, table).len(), 4);
 }
