@@ -121,7 +121,7 @@ fn duckdb_answers_by_position_where_names_are_the_same() {
     let place = Place { directory, durability, tuning, database, server };
     let mut session = contestant.open(&place).expect("a session");
     let integers = |numbers: [i64; 2]| vec![numbers.map(atsdb_lab::Cell::Integer).to_vec()];
-    assert_eq!(session.query("SELECT 1 AS id, 2 AS ID").expect("an answer").rows, integers([1, 2]));
+    assert_eq!(session.query("SELECT 1 AS id, 2 AS id").expect("an answer").rows, integers([1, 2]));
     // A hundred statements and more, of which one is wrong: that is told.
     let mut statements = vec!["CREATE TABLE t (i INT, j INT)".to_owned()];
     statements.extend((0..250).map(|i| format!("INSERT INTO t VALUES ({i}, {})", 2 * i)));
