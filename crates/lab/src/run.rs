@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::report::{ContestantReport, Report, Settings};
 use crate::scratch::{Scratch, remove_abandoned};
 use crate::server::{ServerUrls, Servers};
+use crate::table::grouped;
 use crate::workload::{Bound, Workload};
 use crate::{contestants, process, workloads};
 use atsdb::{Durability, Error, ErrorKind, Result};
@@ -153,7 +154,10 @@ pub fn list(urls: &ServerUrls) -> Vec<Listed> {
         kind: "workload",
         name: workload.name(),
         summary: workload.summary(),
-        presence: Ok(format!("{} rows", workload.rows_default())),
+        presence: Ok(match (grouped(workload.rows_default()), grouped(workload.rows_published())) {
+            (usual, full) if usual == full => format!("{usual} rows"),
+            (usual, full) => format!("{usual} rows; --full: {full}"),
+        }),
     });
     let contestants = contestants::all().iter().map(|contestant| Listed {
         kind: "contestant",

@@ -1,10 +1,11 @@
 //! Servers: started on their own socket, gone with whoever started them, and never let loose on a database that
 //! holds something.
 
+use crate::run::options;
 use crate::{Folder, folder};
-use atsdb_lab::Failure;
 use atsdb_lab::contestant::Tuning;
 use atsdb_lab::server::{ServerAddress, ServerKind, ServerUrls, Servers};
+use atsdb_lab::{Failure, run};
 use mysql::prelude::Queryable;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -187,4 +188,36 @@ fn a_database_that_is_not_empty_is_refused_unless_told() {
         let refused = servers(folder.path(), &nameless, false).address(kind).expect_err("no database").to_string();
         assert!(refused.contains("names no database"), "{refused}");
     }
+}
+
+#[test]
+fn a_server_by_url_runs_as_one_of_the_labs_own() {
+    // MySQL itself is not started here; MariaDB speaks its protocol.
+    for (kind, contestant, always) in
+        [(ServerKind::Mariadb, "mysql", "mysql"), (ServerKind::Postgres, "postgres", "postgres")]
+    {
+        let folder = folder();
+        let mut own = servers(folder.path(), &ServerUrls::default(), false);
+        let Some(server) = start(&mut own, kind) else { continue };
+        execute(&server, always, "CREATE DATABASE mine");
+        let mut options = options(folder.path());
+        options.contestants = ["sqlite", contestant].map(str::to_owned).to_vec();
+        options.workloads = ["memory", "mass"].map(str::to_owned).to_vec();
+        (options.rows, options.repeat) = (Some(300), 1);
+        options.urls.add(&format!("{contestant}={}", server.url_of("mine"))).expect("a URL");
+        let report = run(&options, &mut |_| ()).expect("a report");
+        let by_url = report.contestants.iter().find(|found| found.name == contestant).expect("the contestant");
+        assert!(by_url.settings.contains(&"encryption = none".to_owned()), "{:?}", by_url.settings);
+        for result in
+            report.workloads.iter().flat_map(|workload| &workload.measures).flat_map(|measure| &measure.results)
+        {
+            assert!(result.spread.is_some(), "{}: {:?} {:?}", result.contestant, result.failed, result.skipped);
+        }
+        // Its databases are gone: nothing stands in the way of the next run.
+        servers(folder.path(), &options.urls, false).address(kind_of(contestant)).expect("an empty database again");
+    }
+}
+
+fn kind_of(contestant: &str) -> ServerKind {
+    ServerKind::parse(contestant).expect("a kind")
 }

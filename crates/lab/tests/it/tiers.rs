@@ -1,4 +1,5 @@
-//! What is printed of servers is what they run with: each setting, and what commits survive.
+//! What contestants say of themselves is true: each printed setting, what commits survive, what kind of table it is, and
+//! that answers of DuckDB's program are read as they were meant.
 
 use crate::folder;
 use crate::servers::start;
@@ -83,4 +84,53 @@ fn what_is_printed_of_a_server_is_what_it_runs_with() {
             }
         }
     }
+}
+
+#[test]
+fn tables_of_the_unlogged_contestant_are_unlogged_however_they_are_made() {
+    let folder = folder();
+    let mut servers = Servers::new(folder.path(), Durability::Full, Tuning::Tuned, &ServerUrls::default(), false);
+    let Some(server) = start(&mut servers, ServerKind::Postgres) else { return };
+    for (name, kind) in [("postgres", "p"), ("postgres:unlogged", "u")] {
+        let contestant = contestants::all().iter().find(|contestant| contestant.name() == name).expect("a contestant");
+        let (directory, database) = (folder.path().to_owned(), name.replace(':', "_"));
+        let (durability, tuning, server) = (Durability::Full, Tuning::Tuned, Some(server.clone()));
+        let mut session =
+            contestant.open(&Place { directory, durability, tuning, database, server }).expect("a session");
+        session
+            .create_table(&atsdb::TableDefinition::new("a").with_column("i", atsdb::ColumnType::Int32, None))
+            .expect("a");
+        session.execute(&["CREATE TABLE b (i INT)".to_owned()]).expect("b");
+        let kinds =
+            session.query("SELECT relpersistence::text FROM pg_class WHERE relname IN ('a', 'b')").expect("kinds");
+        let expected = vec![vec![atsdb_lab::Cell::Text(kind.to_owned())]; 2];
+        assert_eq!(kinds.rows, expected, "{name}");
+    }
+}
+
+#[test]
+fn duckdb_answers_by_position_where_names_are_the_same() {
+    let folder = folder();
+    let contestant = contestants::all().iter().find(|contestant| contestant.name() == "duckdb").expect("a contestant");
+    if let Err(reason) = contestant.version(&ServerUrls::default()) {
+        eprintln!("duckdb is not tested here: {reason}");
+        return;
+    }
+    let (directory, database) = (folder.path().to_owned(), String::new());
+    let (durability, tuning, server) = (Durability::Full, Tuning::Tuned, None);
+    let place = Place { directory, durability, tuning, database, server };
+    let mut session = contestant.open(&place).expect("a session");
+    let integers = |numbers: [i64; 2]| vec![numbers.map(atsdb_lab::Cell::Integer).to_vec()];
+    assert_eq!(session.query("SELECT 1 AS id, 2 AS id").expect("an answer").rows, integers([1, 2]));
+    // A hundred statements and more, of which one is wrong: that is told.
+    let mut statements = vec!["CREATE TABLE t (i INT, j INT)".to_owned()];
+    statements.extend((0..250).map(|i| format!("INSERT INTO t VALUES ({i}, {})", 2 * i)));
+    session.execute(&statements).expect("statements");
+    assert_eq!(session.query("SELECT count(*), max(j) FROM t").expect("an answer").rows, integers([250, 498]));
+    statements[120] = "INSERT INTO nowhere VALUES (1)".to_owned();
+    assert!(session.transaction(&statements[1..]).expect_err("no such table").to_string().contains("nowhere"));
+    assert_eq!(session.query("SELECT count(*), max(j) FROM t").expect("an answer").rows, integers([250, 498]));
+    // One process has a database open.
+    let refused = contestant.open(&place).map(drop).expect_err("it is open");
+    assert!(matches!(refused, atsdb_lab::Failure::Cannot(_)), "{refused}");
 }

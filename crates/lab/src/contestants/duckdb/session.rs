@@ -66,6 +66,12 @@ impl DuckdbSession {
     }
 }
 
+fn has_one_name_twice(columns: &[(String, String)]) -> bool {
+    let mut names: Vec<String> = columns.iter().map(|(name, _)| name.to_lowercase()).collect();
+    names.sort();
+    names.windows(2).any(|pair| pair[0] == pair[1])
+}
+
 /// A path as a text of SQL.
 fn literal(path: &Path) -> String {
     format!("'{}'", path.to_string_lossy().replace('\'', "''"))
@@ -166,9 +172,16 @@ impl Session for DuckdbSession {
     }
 
     fn query(&mut self, sql: &str) -> Result<Answer, Failure> {
-        let columns = self.columns_of(sql)?;
+        let mut columns = self.columns_of(sql)?;
+        let mut text = sql.to_owned();
+        if has_one_name_twice(&columns) {
+            // A line of JSON would have one value for both.
+            columns.iter_mut().enumerate().for_each(|(position, (name, _))| *name = format!("c{position}"));
+            let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+            text = format!("SELECT * FROM ({sql}) AS answer({})", names.join(", "));
+        }
         let mut answer = Answer::default();
-        for row in self.pipe.run(sql)? {
+        for row in self.pipe.run(&text)? {
             let row: Value = serde_json::from_str(&row).map_err(Failure::broken)?;
             let cells = columns.iter().map(|(name, column_type)| cell(&row[name.as_str()], column_type));
             answer.rows.push(cells.collect::<Result<_, _>>()?);
