@@ -26,11 +26,14 @@ fn create(db: &Database) {
 
 /// Rows of the last hours, 1,000 of each.
 fn insert(db: &Database, hours: u32) {
-    db.sql(&format!(
-        "INSERT INTO pings SELECT now() - INTERVAL '1 minute' - INTERVAL '1 hour' * (v % {hours}), 'h' || (v % 9)::text, v
-         FROM generate_series(1, {hours} * 1000) AS g(v)"
-    ))
-    .unwrap();
+    for hour in 0..hours {
+        db.sql(&format!(
+            "INSERT INTO pings SELECT now() - INTERVAL '{} minutes', 'h' || (v % 9)::text, v
+             FROM generate_series(1, 1000) AS g(v)",
+            hour * 60 + 1
+        ))
+        .unwrap();
+    }
 }
 
 /// Columns that a question read from the store.
