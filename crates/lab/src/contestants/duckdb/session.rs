@@ -33,7 +33,9 @@ const GROUP: (usize, usize) = (100, 32 << 10);
 pub(super) struct DuckdbSession {
     pipe: Pipe,
     /// Where rows pass through.
-    file: PathBuf,
+    folder: PathBuf,
+    /// How many files they have passed through.
+    files: u64,
     /// The names and types of a query's columns, in order; JSON tells neither.
     known: HashMap<String, Vec<(String, String)>>,
     settings: Vec<String>,
@@ -49,7 +51,13 @@ impl DuckdbSession {
                 rows.first().and_then(|row| serde_json::from_str::<Value>(row).ok()).map(|row| row["value"].clone());
             settings.push(format!("{name} = {}", value.unwrap_or_default().to_string().trim_matches('"')));
         }
-        Ok(Self { pipe, file: place.directory.join("rows.parquet"), known: HashMap::new(), settings })
+        Ok(Self { pipe, folder: place.directory.clone(), files: 0, known: HashMap::new(), settings })
+    }
+
+    /// A file for rows to pass through. Each has a name of its own: the program remembers what it has read by the name.
+    fn next_file(&mut self) -> PathBuf {
+        self.files += 1;
+        self.folder.join(format!("rows-{}.parquet", self.files))
     }
 
     fn columns_of(&mut self, sql: &str) -> Result<Vec<(String, String)>, Failure> {
@@ -159,15 +167,15 @@ impl Session for DuckdbSession {
     fn read_all(&mut self, table: &TableDefinition) -> Result<RowDigest, Failure> {
         let names: Vec<String> = table.columns.iter().map(|column| Dialect::Duckdb.quote(&column.name)).collect();
         let (names, name) = (names.join(", "), Dialect::Duckdb.quote(&table.name));
-        let copy = format!("COPY (SELECT {names} FROM {name}) TO {} (FORMAT parquet)", literal(&self.file));
-        self.pipe.run(&copy)?;
-        let file = File::open(&self.file).map_err(Failure::broken)?;
+        let path = self.next_file();
+        self.pipe.run(&format!("COPY (SELECT {names} FROM {name}) TO {} (FORMAT parquet)", literal(&path)))?;
+        let file = File::open(&path).map_err(Failure::broken)?;
         let reader = ParquetRecordBatchReaderBuilder::try_new(file).map_err(Failure::broken)?.with_batch_size(65_536);
         let mut digest = RowDigest::default();
         for batch in reader.build().map_err(Failure::broken)? {
             digest.add_batch(&with_times_in(table, &batch.map_err(Failure::broken)?)?)?;
         }
-        std::fs::remove_file(&self.file).map_err(Failure::broken)?;
+        std::fs::remove_file(&path).map_err(Failure::broken)?;
         Ok(digest)
     }
 
@@ -283,13 +291,14 @@ impl Loader for DuckdbLoader<'_> {
 
     fn batch(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
         let batch = self.with_microseconds(batch)?;
-        let file = File::create(&self.session.file).map_err(Failure::broken)?;
+        let path = self.session.next_file();
+        let file = File::create(&path).map_err(Failure::broken)?;
         let mut writer = ArrowWriter::try_new(file, batch.schema(), None).map_err(Failure::broken)?;
         writer.write(&batch).map_err(Failure::broken)?;
         writer.close().map_err(Failure::broken)?;
-        let (table, file) = (Dialect::Duckdb.quote(&self.table.name), literal(&self.session.file));
+        let (table, file) = (Dialect::Duckdb.quote(&self.table.name), literal(&path));
         self.session.pipe.run(&format!("INSERT INTO {table} SELECT * FROM read_parquet({file})"))?;
-        std::fs::remove_file(&self.session.file).map_err(Failure::broken)
+        std::fs::remove_file(&path).map_err(Failure::broken)
     }
 
     fn finish(mut self: Box<Self>) -> Result<(), Failure> {
