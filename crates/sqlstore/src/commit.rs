@@ -1,4 +1,5 @@
 //! Committing changes: many in one transaction, each in its own savepoint. One alone needs none: the transaction is its.
+//! Where the server has no savepoints, a change that is refused ends the transaction.
 
 use crate::chunk_write::{self, Payloads};
 use crate::connection::{Connection, Server, Value};
@@ -11,12 +12,14 @@ use atsdb_core::{Change, Error, ErrorKind, Guard, Outcome, Result};
 const NEWER: &str = "SELECT 1 FROM atsdb_chunk WHERE id > $1 AND table_id = $2 AND stage = 0 LIMIT 1";
 
 /// Does each change or refuses it; a failure of the server undoes them all. The payload numbers are for the chunks that
-/// they add. What is long, the pages, is sent before the lock is taken.
+/// they add. What is long, the pages, is sent before the lock is taken. `at` is the change that is being done: when it is
+/// refused and cannot be undone alone, all are.
 pub(crate) fn commit(
     connection: &mut dyn Connection,
     server: &dyn Server,
-    changes: &[Change],
+    changes: &[&Change],
     payloads: &Payloads,
+    at: &mut usize,
     now_ms: i64,
 ) -> Attempt<Vec<Result<Outcome>>> {
     let mut payloads = payloads.clone();
@@ -30,15 +33,17 @@ pub(crate) fn commit(
         }
         work.push((change, payloads, sent));
     }
+    let savepoints = changes.len() > 1 && server.has_savepoints();
     let mut lock = ChangeLock::take(connection)?;
     let mut outcomes = Vec::with_capacity(changes.len());
-    for (change, payloads, sent) in &work {
-        if changes.len() > 1 {
+    for (position, (change, payloads, sent)) in work.iter().enumerate() {
+        *at = position;
+        if savepoints {
             lock.connection.run("SAVEPOINT change_of_many")?;
         }
         let outcome = match commit_one(&mut lock, server, change, payloads, now_ms) {
             Ok(outcome) => Ok(outcome),
-            Err(Failure::Refused(error)) if changes.len() > 1 => {
+            Err(Failure::Refused(error)) if savepoints => {
                 lock.connection.run("ROLLBACK TO SAVEPOINT change_of_many")?;
                 Err(error)
             }
@@ -47,7 +52,7 @@ pub(crate) fn commit(
         if *sent && !matches!(outcome, Ok(Outcome::Committed)) {
             chunk_write::delete_pages(lock.connection, &change.add, payloads)?;
         }
-        if changes.len() > 1 {
+        if savepoints {
             lock.connection.run("RELEASE SAVEPOINT change_of_many")?;
         }
         outcomes.push(outcome);

@@ -125,7 +125,7 @@ pub trait Server: Send + Sync + fmt::Debug {
     /// Begins a transaction that sees the present state until it ends.
     fn begin_read(&self) -> &'static str;
 
-    /// Whether a part of a transaction can be undone. Where not, each change is committed on its own.
+    /// Whether a part of a transaction can be undone.
     fn has_savepoints(&self) -> bool {
         true
     }

@@ -63,15 +63,26 @@ impl ServerStore {
         self.write(|| self.pool.transaction(work))
     }
 
+    /// In one transaction. Where a change that is refused ends it, the others are done again without that one.
     fn commit_together(&self, changes: &[Change], now_ms: i64) -> Attempt<Vec<Result<Outcome>>> {
         let count = changes.iter().map(|change| change.add.len()).sum();
         let payloads = Payloads::new(self.payloads.take(&self.pool, count)?);
-        let done = self
-            .pool
-            .transaction(|connection| commit::commit(connection, self.pool.server(), changes, &payloads, now_ms));
-        match done {
-            Err(Failure::Refused(error)) if changes.len() == 1 => Ok(vec![Err(error)]),
-            done => done,
+        let mut outcomes: Vec<Option<Result<Outcome>>> = changes.iter().map(|_| None).collect();
+        loop {
+            let left: Vec<usize> = (0..changes.len()).filter(|position| outcomes[*position].is_none()).collect();
+            if left.is_empty() {
+                return Ok(outcomes.into_iter().flatten().collect());
+            }
+            let asked: Vec<&Change> = left.iter().map(|position| &changes[*position]).collect();
+            let (server, mut at) = (self.pool.server(), 0);
+            let work = |connection: &mut dyn Connection| {
+                commit::commit(connection, server, &asked, &payloads, &mut at, now_ms)
+            };
+            match self.pool.transaction(work) {
+                Ok(done) => left.into_iter().zip(done).for_each(|(position, done)| outcomes[position] = Some(done)),
+                Err(Failure::Refused(error)) => outcomes[left[at]] = Some(Err(error)),
+                Err(failure) => return Err(failure),
+            }
         }
     }
 
@@ -159,15 +170,7 @@ impl Store for ServerStore {
             return Ok(Vec::new());
         }
         self.pool.set_now(now_ms);
-        if self.pool.server().has_savepoints() {
-            return self.write(|| self.commit_together(&changes, now_ms));
-        }
-        self.write(|| Ok(()))?;
-        let alone = |change| match self.commit_together(std::slice::from_ref(change), now_ms) {
-            Ok(mut outcomes) => outcomes.remove(0),
-            Err(failure) => Err(failure.into_error()),
-        };
-        Ok(changes.iter().map(alone).collect())
+        self.write(|| self.commit_together(&changes, now_ms))
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
