@@ -27,9 +27,9 @@ program.
 
 Exit codes: 0 done, 1 usage, 2 store or run error, 3 SQL error, 130 interrupted.
 
-Environment, below the flags: ATSDB_URL (shell), ATSDB_DURABILITY, ATSDB_CACHE, ATSDB_MEMORY, ATSDB_TIMEOUT,
-ATSDB_PASSWORD or ATSDB_PASSWORD_FILE (of a server), ATSDB_CACHE_DIR and ATSDB_CACHE_BYTES (pages of stores on servers,
-kept on this machine; off is none), NO_COLOR.
+Environment, below the flags: ATSDB_URL (shell), ATSDB_DURABILITY, ATSDB_CACHE, ATSDB_MEMORY,
+ATSDB_TIMEOUT, ATSDB_PASSWORD or ATSDB_PASSWORD_FILE (of a server), ATSDB_CACHE_DIR (off is none)
+and ATSDB_CACHE_BYTES (pages of servers' stores, kept on this machine), NO_COLOR.
 
 Examples:
   atsdb import air.db weather weather.csv        load a file; the table is created from what it shows
@@ -218,8 +218,9 @@ pub(crate) struct ReportArgs {
 /// `atsdb stats`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
---caches tells of preload and columns, in the memory of this process, and of pages, which of a store on a server are kept in
-files on this machine: hits and misses of these are of all processes that ever read the store here.
+--caches tells of preload and columns, in the memory of this process, and of pages, which of a
+store on a server are kept in files on this machine: their hits and misses are those of all
+processes that ever read the store here.
 
 Examples:
   atsdb stats air.db readings

@@ -35,7 +35,7 @@ impl Engine {
         let snapshot = self.snapshot()?;
         let wanted = snapshot.tables().iter().filter(|other| table.is_none_or(|table| table.id == other.id));
         let mut hashes = wanted.map(|table| content_hash(&snapshot, table)).collect::<Result<Vec<_>>>()?;
-        hashes.sort_by(|a, b| a.table.to_lowercase().cmp(&b.table.to_lowercase()));
+        hashes.sort_by_key(|hash| hash.table.to_lowercase());
         Ok(hashes)
     }
 }

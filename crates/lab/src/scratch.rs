@@ -127,7 +127,7 @@ mod tests {
         for folder in [&dead, &nobodys] {
             fs::write(folder.join(LOCK), "").expect("a file");
         }
-        assert_eq!(remove_abandoned(directory.path()), [dead.clone()]);
+        assert_eq!(remove_abandoned(directory.path()), std::slice::from_ref(&dead));
         assert!(living.folder.exists() && other.folder.exists() && nobodys.exists() && unlocked.exists());
         let folder = living.folder.clone();
         drop(living);

@@ -76,7 +76,10 @@ fn the_last_hours_are_loaded_and_older_ones_are_not() {
     db.preload().unwrap();
     assert_eq!((count(&db, RECENT), read_from_store(&db, RECENT)), (count(&writer, RECENT), 0));
     writer.sql("DROP TABLE pings").unwrap();
-    let left = (0..3).map(|_| db.preload().unwrap()).last().unwrap();
+    for _ in 0..2 {
+        db.preload().unwrap();
+    }
+    let left = db.preload().unwrap();
     assert_eq!((left.tables, left.chunks, left.bytes), (0, 0, 0));
 }
 

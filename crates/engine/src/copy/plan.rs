@@ -21,7 +21,7 @@ pub(super) enum Fate {
     /// It is not there yet.
     Create,
     /// An earlier copy of it is there.
-    Update(Table),
+    Update(Box<Table>),
 }
 
 /// Refuses to copy a store to itself. A backup of it may come back.
@@ -81,7 +81,7 @@ impl Planning<'_> {
             }
         }
         match self.strange_dictionary(table, there)? {
-            None => Ok(Fate::Update(there.clone())),
+            None => Ok(Fate::Update(Box::new(there.clone()))),
             Some(_) if self.options.overwrite => {
                 self.drop.push(there.clone());
                 Ok(Fate::Create)

@@ -23,6 +23,9 @@ const GROUP_BYTES: usize = 4 << 20;
 /// Strings are sent to the target's dictionaries so many at a time.
 const STRINGS_AT_ONCE: usize = 20_000;
 
+/// Pieces that the target lacks, each with the place of its table in the cut.
+type Missing<'c> = Vec<(usize, &'c Piece)>;
+
 /// The stage, opened when it is first needed.
 pub(super) struct Staged<'a> {
     pub(super) store: &'a dyn Store,
@@ -145,7 +148,7 @@ impl<'a> Staged<'a> {
         plan: &Plan,
         before: &dyn Snapshot,
         report: &mut CopyReport,
-    ) -> Result<(Vec<Filled>, Vec<(usize, &'c Piece)>)> {
+    ) -> Result<(Vec<Filled>, Missing<'c>)> {
         let (mut all, mut missing) = (Vec::new(), Vec::new());
         for (number, (table, fate)) in cut.tables().iter().zip(&plan.fates).enumerate() {
             let id = match fate {

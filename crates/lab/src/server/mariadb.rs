@@ -55,12 +55,15 @@ pub(super) fn start(
 ) -> Result<(Running, ServerAddress), Failure> {
     let (program, account) = (program()?, Account::of("mysql")?);
     let (data, socket) = (folder.join("data"), folder.join("s"));
+    // As it starts, a server removes what another of the same folder has there.
+    let temporary = format!("--tmpdir={}", folder.display());
     account.own(folder)?;
     let install = process::on_path("mariadb-install-db").unwrap_or_else(|| "mariadb-install-db".into());
     let arguments = [
         install.to_string_lossy().into_owned(),
         "--no-defaults".to_owned(),
         format!("--datadir={}", data.display()),
+        temporary.clone(),
         "--auth-root-authentication-method=normal".to_owned(),
         "--skip-test-db".to_owned(),
     ];
@@ -74,6 +77,7 @@ pub(super) fn start(
         program.to_string_lossy().into_owned(),
         "--no-defaults".to_owned(),
         format!("--datadir={}", data.display()),
+        temporary,
         format!("--socket={}", socket.display()),
         format!("--pid-file={}", folder.join("pid").display()),
         "--skip-networking".to_owned(),

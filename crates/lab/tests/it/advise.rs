@@ -55,7 +55,7 @@ fn write_parquet(path: &Path) {
     let stations = StringArray::from_iter_values(hours.clone().map(|hour| ["north", "east"][hour as usize % 2]));
     // Fractions that only an exact reader gets back.
     let values =
-        Float64Array::from_iter(hours.map(|hour| (hour % 7 != 0).then(|| (hour % 800) as f64 * 0.055_6 - 17.3)));
+        Float64Array::from_iter(hours.map(|hour| (hour % 7 != 0).then_some((hour % 800) as f64 * 0.055_6 - 17.3)));
     let columns: [(&str, ArrayRef); 3] =
         [("time", Arc::new(times)), ("station", Arc::new(stations)), ("temperature", Arc::new(values))];
     let batch =

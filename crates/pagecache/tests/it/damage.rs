@@ -6,11 +6,14 @@ use std::process::Command;
 
 const BYTES_MAX: u64 = 64 << 20;
 
+/// What becomes of a file.
+type Damage = fn(&Path);
+
 #[test]
 fn a_damaged_page_is_missing_told_once_and_mended() {
     let folder = tempfile::tempdir().unwrap();
     let places = places(&[1_000, 2_000, 3_000]);
-    let damages: [(&str, fn(&Path)); 5] = [
+    let damages: [(&str, Damage); 5] = [
         ("flipped", |path| {
             let mut bytes = std::fs::read(path).unwrap();
             bytes[1_500] ^= 4;

@@ -24,7 +24,7 @@ pub(super) fn initialize(data: &Path) -> Result<()> {
     if is_root() {
         install.arg("--user=root");
     }
-    run(install.arg(data_argument(data)))?;
+    run(install.arg(data_argument(data)).arg(temporary_argument(data)))?;
     // The ordinary user is made by a server that serves nobody else.
     let sql = format!(
         "FLUSH PRIVILEGES; DELETE FROM mysql.global_priv WHERE user = ''; CREATE USER {USER}@'%' IDENTIFIED BY '{PASSWORD}';"
@@ -49,13 +49,18 @@ fn base(data: &Path) -> Command {
         let is_roots = std::fs::metadata(data).map_or(true, |metadata| metadata.uid() == 0);
         command.arg(if is_roots { "--user=root" } else { "--user=mysql" });
     }
-    command.arg(data_argument(data));
+    command.arg(data_argument(data)).arg(temporary_argument(data));
     command
 }
 
 /// In one word: the script that makes the folder knows no other form.
 fn data_argument(data: &Path) -> String {
     format!("--datadir={}", data.display())
+}
+
+/// Beside the data: as it starts, a server removes what another of the same folder has there.
+fn temporary_argument(data: &Path) -> String {
+    format!("--tmpdir={}", data.parent().unwrap_or(data).display())
 }
 
 fn socket(data: &Path) -> PathBuf {
