@@ -3,8 +3,8 @@
     python docs/lab/make_headline.py
 
 What stands between the lines `<!-- lab:NAME -->` and `<!-- lab:end -->` of the two files is replaced; `headline` is the
-table of README.md, any other name is a workload's table. The table of `series` is of headline.json, which has more rows on
-fewer contestants, all others are of results.json. A figure is the median of the runs; of a contestant that has
+table of README.md, any other name is a workload's table. The table of `series` is of headline.json and that of `memory` of
+memory.json, which have more rows on fewer contestants, all others are of results.json. A figure is the median of the runs; of a contestant that has
 none there is a dash, and the page (docs/lab/report.html) says why.
 """
 import json
@@ -13,12 +13,15 @@ import re
 
 root = pathlib.Path(__file__).resolve().parents[2]
 workloads = {}
-for name in ("results.json", "headline.json"):
+for name in ("results.json", "memory.json", "headline.json"):
     path = root / "docs/lab" / name
     report = json.loads(path.read_text()) if path.exists() else {"workloads": []}
     workloads.update({workload["name"]: (workload, report) for workload in report["workloads"]})
 
 NAMES = {"sqlite": "SQLite", "mariadb:innodb": "MariaDB", "postgres": "PostgreSQL", "duckdb": "DuckDB", "atsdb": "atsdb"}
+IN_MEMORY = {
+    "sqlite:memory": "SQLite `:memory:`", "mariadb:memory": "MariaDB MEMORY", "duckdb": "DuckDB", "atsdb:memory": "atsdb"
+}
 HEADLINE = [
     ("append_rows", "append row by row, 2 mapped strings"),
     ("append_batches", "append Arrow batches, 8 columns"),
@@ -58,23 +61,22 @@ def medians(measure, shown):
 def row(title, measure, shown):
     figures, unit = medians(measure, shown), measure["unit"]
     cells = [show(unit, figures[name]) if name in figures else "-" for name in shown]
-    others = [value for name, value in figures.items() if name != "atsdb"]
-    factor = ""
-    if "atsdb" in figures and others:
+    others = [value for name, value in figures.items() if not name.startswith("atsdb")]
+    factor, ours = "", next((value for name, value in figures.items() if name.startswith("atsdb")), None)
+    if ours is not None and others:
         best = max(others) if unit in RATES else min(others)
-        ours = figures["atsdb"]
         factor = (ours / best if unit in RATES else best / ours) if best and ours else 0
         factor = f"{factor:.0f} x" if factor >= 100 else f"{factor:.1f} x" if factor >= 10 else f"{factor:.2g} x"
     return "| " + " | ".join([title, *cells, factor]) + " |"
 
 
-def present(report):
+def present(report, names=NAMES):
     there = {contestant["name"] for contestant in report["contestants"] if contestant.get("version")}
-    return [name for name in NAMES if name in there]
+    return [name for name in names if name in there]
 
 
 def table(rows, shown):
-    heads = [NAMES[name] for name in shown]
+    heads = [(NAMES | IN_MEMORY)[name] for name in shown]
     return ["| | " + " | ".join([*heads, "atsdb / best other"]) + " |", "|" + "---|" * (len(heads) + 2), *rows]
 
 
@@ -96,7 +98,7 @@ def headline():
 
 def whole(name):
     (workload, report), group, rows = workloads[name], "", []
-    shown = present(report)
+    shown = present(report, IN_MEMORY if name == "memory" else NAMES)
     for measure in workload["measures"]:
         title = measure["title"]
         if title.startswith("  "):
