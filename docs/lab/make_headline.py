@@ -3,8 +3,8 @@
     python docs/lab/make_headline.py
 
 What stands between the lines `<!-- lab:NAME -->` and `<!-- lab:end -->` of the two files is replaced; `headline` is the
-table of README.md, any other name is a workload's table. The table of `series` is of headline.json and that of `memory` of
-memory.json, which have more rows on fewer contestants, all others are of results.json. A figure is the median of the runs; of a contestant that has
+table of README.md, any other name is a workload's table. The table of `series` is of headline.json, which has more rows on
+fewer contestants, all others are of results.json. A figure is the median of the runs; of a contestant that has
 none there is a dash, and the page (docs/lab/report.html) says why.
 """
 import json
@@ -13,7 +13,7 @@ import re
 
 root = pathlib.Path(__file__).resolve().parents[2]
 workloads = {}
-for name in ("results.json", "memory.json", "headline.json"):
+for name in ("results.json", "headline.json"):
     path = root / "docs/lab" / name
     report = json.loads(path.read_text()) if path.exists() else {"workloads": []}
     workloads.update({workload["name"]: (workload, report) for workload in report["workloads"]})
