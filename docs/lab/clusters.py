@@ -162,8 +162,7 @@ try:
     single.stop()
     head, shards = spider()
     measure("Spider, 2 servers for the pages", [url(head)])
-    sizes = [shard.run("SELECT sum(data_length) DIV 1000 FROM information_schema.tables WHERE table_schema = 'air'")
-             for shard in shards]
+    sizes = [shard.run("SELECT sum(length(bytes)) DIV 1000 FROM air.atsdb_fresh") for shard in shards]
     [server.stop() for server in [head, *shards]]
     nodes = galera()
     measure("Galera, 3 nodes", [url(*nodes[position:], *nodes[:position]) for position in range(3)])
