@@ -58,17 +58,7 @@ pub(crate) fn list(objects: &dyn Objects, table: &TableEntry) -> Result<Vec<Chun
     let chunks = decode_list(&bytes).map_err(|error| error.context(place()))?;
     let entry = |(number, descriptor_bytes): (i64, Vec<u8>)| {
         let descriptor = decode_descriptor(&descriptor_bytes).map_err(|error| error.context(place()))?;
-        Ok(ChunkEntry {
-            id: ChunkId(number),
-            table: table.id,
-            slice_start: descriptor.slice.start,
-            sealed: descriptor.sealed,
-            row_count: descriptor.row_count,
-            time_min: descriptor.time_min,
-            time_max: descriptor.time_max,
-            byte_count: descriptor.byte_count(),
-            descriptor_bytes,
-        })
+        Ok(ChunkEntry::of(ChunkId(number), table.id, &descriptor, descriptor_bytes))
     };
     chunks.into_iter().map(entry).collect()
 }

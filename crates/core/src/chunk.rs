@@ -133,3 +133,20 @@ pub struct ChunkEntry {
     /// The descriptor as stored.
     pub descriptor_bytes: Vec<u8>,
 }
+
+impl ChunkEntry {
+    /// As the descriptor, of which these are the bytes, tells it.
+    pub fn of(id: ChunkId, table: TableId, descriptor: &ChunkDescriptor, descriptor_bytes: Vec<u8>) -> Self {
+        Self {
+            id,
+            table,
+            slice_start: descriptor.slice.start,
+            sealed: descriptor.sealed,
+            row_count: descriptor.row_count,
+            time_min: descriptor.time_min,
+            time_max: descriptor.time_max,
+            byte_count: descriptor.byte_count(),
+            descriptor_bytes,
+        }
+    }
+}

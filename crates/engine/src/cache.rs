@@ -19,14 +19,6 @@ pub struct CacheStats {
     pub bytes_max: u64,
 }
 
-impl CacheStats {
-    /// Hits per lookup, 0 to 1; `None` before the first.
-    pub fn hit_rate(&self) -> Option<f64> {
-        let lookups = self.hits + self.misses;
-        (lookups > 0).then(|| self.hits as f64 / lookups as f64)
-    }
-}
-
 type Key = (ChunkUid, ColumnId);
 
 #[derive(Clone)]

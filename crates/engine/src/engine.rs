@@ -1,6 +1,7 @@
 //! The engine: a store with what works on it, shared by everybody in the process.
 
 use crate::appender::Appender;
+use crate::background::Background;
 use crate::batch::Batch;
 use crate::cache::{CacheStats, ColumnCache};
 use crate::commit::Committer;
@@ -8,9 +9,9 @@ use crate::dictionary::Dictionaries;
 use crate::environment::{Environment, SystemEnvironment};
 use crate::holds::Holds;
 use crate::keys::Turns;
-use crate::maintenance::{Chore, Maintenance};
+use crate::maintenance::{self, Chore};
 use crate::preload::Preloaded;
-use crate::preload_thread::Preloader;
+use crate::preload_thread;
 use crate::resident::half_of_memory;
 use crate::snapshot::ReadSnapshot;
 use crate::workers::Workers;
@@ -71,9 +72,9 @@ impl fmt::Debug for EngineOptions {
 pub struct Engine {
     pub(crate) shared: Arc<Shared>,
     /// Ends the background thread when the last clone goes.
-    maintenance: Option<Arc<Maintenance>>,
+    maintenance: Option<Arc<Background>>,
     /// The same for the thread that preloads.
-    preloader: Option<Arc<Preloader>>,
+    preloader: Option<Arc<Background>>,
 }
 
 /// What all clones, and the threads that work for them, share.
@@ -137,8 +138,8 @@ impl Engine {
             holds: Holds::default(),
             holder,
         });
-        let maintenance = if options.maintenance { Some(Arc::new(Maintenance::start(&shared)?)) } else { None };
-        let preloader = if options.preload_bytes > 0 { Some(Arc::new(Preloader::start(&shared)?)) } else { None };
+        let maintenance = if options.maintenance { Some(Arc::new(maintenance::start(&shared)?)) } else { None };
+        let preloader = if options.preload_bytes > 0 { Some(Arc::new(preload_thread::start(&shared)?)) } else { None };
         Ok(Self { shared, maintenance, preloader })
     }
 

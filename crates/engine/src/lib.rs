@@ -5,6 +5,7 @@
 //! (`codec`), where they lie (`sqlite`, `memory`), SQL (`sql`).
 
 pub mod appender;
+mod background;
 pub mod batch;
 pub mod build_index;
 mod cache;

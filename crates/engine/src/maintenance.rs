@@ -1,16 +1,16 @@
 //! What happens by itself: a thread seals slices that have gone quiet, drops expired ones and gives space back,
 //! while it holds the store's lease.
 
+use crate::background::{Background, is_over};
 use crate::engine::{Engine, Shared};
 use crate::holds::LEASE;
 use crate::reslice::reslice;
 use crate::retain::retain_tables;
 use crate::seal::{Order, reclaim_step, seal_slice};
-use atsdb_core::{ChunkEntry, ChunkId, Error, ErrorKind, Result, Table, TableId, TimeRange};
+use atsdb_core::{ChunkEntry, ChunkId, ErrorKind, Result, Table, TableId, TimeRange};
 use std::collections::HashMap;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// The pause between two looks, when something was committed here.
@@ -32,41 +32,10 @@ pub trait Chore: Send + Sync {
     fn look(&self, engine: &Engine, go_on: &dyn Fn() -> bool) -> Result<bool>;
 }
 
-/// The thread. Dropping it ends the thread, between two slices.
-pub(crate) struct Maintenance {
-    nudge: Option<SyncSender<()>>,
-    thread: Mutex<Option<JoinHandle<()>>>,
-}
-
-impl Maintenance {
-    pub(crate) fn start(shared: &Arc<Shared>) -> Result<Self> {
-        let (nudge, nudges) = sync_channel(1);
-        let weak = Arc::downgrade(shared);
-        let run = move || Caretaker { shared: weak, seen: HashMap::new(), damaged: HashMap::new() }.run(&nudges);
-        let thread = std::thread::Builder::new().name("atsdb-maintenance".into()).spawn(run).map_err(|error| {
-            Error::new(ErrorKind::Unavailable, "the operating system gave no thread").with_source(error)
-        })?;
-        Ok(Self { nudge: Some(nudge), thread: Mutex::new(Some(thread)) })
-    }
-
-    /// Says that something was committed.
-    pub(crate) fn nudge(&self) {
-        if let Some(nudge) = &self.nudge {
-            // A full channel holds a nudge already.
-            let _ = nudge.try_send(());
-        }
-    }
-}
-
-impl Drop for Maintenance {
-    fn drop(&mut self) {
-        self.nudge = None;
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            // A panic in the thread has been reported by the hook.
-            let _ = thread.join();
-        }
-    }
+/// Starts the thread. It ends between two slices; a nudge says that something was committed.
+pub(crate) fn start(shared: &Arc<Shared>) -> Result<Background> {
+    let caretaker = Caretaker { shared: Arc::downgrade(shared), seen: HashMap::new(), damaged: HashMap::new() };
+    Background::start("atsdb-maintenance", move |nudges| caretaker.run(nudges))
 }
 
 /// What the thread remembers between two looks.
@@ -204,8 +173,4 @@ fn wait(nudges: &Receiver<()>, pause: Duration) -> bool {
             Ok(()) => {}
         }
     }
-}
-
-fn is_over(nudges: &Receiver<()>) -> bool {
-    matches!(nudges.try_recv(), Err(std::sync::mpsc::TryRecvError::Disconnected))
 }

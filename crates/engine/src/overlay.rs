@@ -100,18 +100,7 @@ impl Snapshot for Overlay {
 }
 
 fn entry_of(own: &OwnChunk) -> ChunkEntry {
-    let descriptor = &own.chunk.descriptor;
-    ChunkEntry {
-        id: own.id,
-        table: own.chunk.table,
-        slice_start: descriptor.slice.start,
-        sealed: descriptor.sealed,
-        row_count: descriptor.row_count,
-        time_min: descriptor.time_min,
-        time_max: descriptor.time_max,
-        byte_count: descriptor.byte_count(),
-        descriptor_bytes: own.chunk.descriptor_bytes.clone(),
-    }
+    ChunkEntry::of(own.id, own.chunk.table, &own.chunk.descriptor, own.chunk.descriptor_bytes.clone())
 }
 
 fn own_pages(own: Option<&OwnChunk>, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {

@@ -213,7 +213,7 @@ fn byte_count(array: &ArrayRef) -> u64 {
 }
 
 /// The array, without a larger one that it may be a slice of.
-fn of_its_own(array: &ArrayRef) -> ArrayRef {
+pub(crate) fn of_its_own(array: &ArrayRef) -> ArrayRef {
     let own = array.to_data().get_slice_memory_size().unwrap_or(0);
     if array.get_array_memory_size() <= 2 * own + 1_024 {
         return ArrayRef::clone(array);

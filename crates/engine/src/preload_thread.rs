@@ -1,13 +1,13 @@
 //! The thread that preloads: at opening, and whenever tables, or the chunks of their last hours, have changed.
 
+use crate::background::{Background, is_over};
 use crate::engine::{Engine, Shared};
 use crate::preload::{Columns, PreloadStats, in_ms};
 use crate::snapshot::ReadSnapshot;
 use arrow::array::ArrayRef;
-use atsdb_core::{ChunkId, Column, ColumnId, Error, Index, Result, Table, TimeRange};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::thread::JoinHandle;
+use atsdb_core::{ChunkId, Column, ColumnId, Index, Result, Table, TimeRange};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// The pause between two looks for new chunks, where a table is preloaded: what other processes append.
@@ -15,41 +15,10 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The pause between two looks at everything: for what others dropped or declared.
 const LONG_PAUSE: Duration = Duration::from_secs(30);
 
-/// The thread. Dropping it ends the thread, between two chunks.
-pub(crate) struct Preloader {
-    nudge: Option<SyncSender<()>>,
-    thread: Mutex<Option<JoinHandle<()>>>,
-}
-
-impl Preloader {
-    pub(crate) fn start(shared: &Arc<Shared>) -> Result<Self> {
-        let (nudge, nudges) = sync_channel(1);
-        let weak = Arc::downgrade(shared);
-        let thread = std::thread::Builder::new().name("atsdb-preload".into()).spawn(move || run(&weak, &nudges));
-        let thread = thread.map_err(|error| {
-            Error::new(atsdb_core::ErrorKind::Unavailable, "the operating system gave no thread").with_source(error)
-        })?;
-        Ok(Self { nudge: Some(nudge), thread: Mutex::new(Some(thread)) })
-    }
-
-    /// Says that tables declare something else.
-    pub(crate) fn nudge(&self) {
-        if let Some(nudge) = &self.nudge {
-            // A full channel holds a nudge already.
-            let _ = nudge.try_send(());
-        }
-    }
-}
-
-impl Drop for Preloader {
-    fn drop(&mut self) {
-        self.nudge = None;
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            // A panic in the thread has been reported by the hook.
-            let _ = thread.join();
-        }
-    }
+/// Starts the thread. It ends between two chunks; a nudge says that tables declare something else.
+pub(crate) fn start(shared: &Arc<Shared>) -> Result<Background> {
+    let shared = Arc::downgrade(shared);
+    Background::start("atsdb-preload", move |nudges| run(&shared, nudges))
 }
 
 fn run(shared: &Weak<Shared>, nudges: &Receiver<()>) {
@@ -67,10 +36,6 @@ fn run(shared: &Weak<Shared>, nudges: &Receiver<()>) {
             Ok(()) => last = None,
         }
     }
-}
-
-fn is_over(nudges: &Receiver<()>) -> bool {
-    matches!(nudges.try_recv(), Err(std::sync::mpsc::TryRecvError::Disconnected))
 }
 
 impl Engine {

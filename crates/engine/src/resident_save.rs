@@ -5,12 +5,12 @@
 
 use crate::batch::Batch;
 use crate::engine::Engine;
+use crate::preload::of_its_own;
 use crate::resident::types_of;
 use crate::scan::{Scan, ScanRequest};
 use crate::slice_buffer::internal;
 use crate::snapshot::ReadSnapshot;
-use arrow::array::{RecordBatch, RecordBatchOptions, UInt32Array};
-use arrow::compute::take_record_batch;
+use arrow::array::{RecordBatch, RecordBatchOptions};
 use atsdb_codec::arrow_schema;
 use atsdb_core::limits::CHUNK_ROWS_MAX;
 use atsdb_core::{ConflictPolicy, Error, ErrorKind, Result, Table, TimeRange};
@@ -66,21 +66,12 @@ impl Batch {
         for (part, rows) in state.stretches(CHUNK_ROWS_MAX) {
             let (columns, numbers) = state.read(part, rows, &columns)?;
             let options = RecordBatchOptions::new().with_row_count(Some(numbers.len()));
+            // Rows that wait for their chunk to fill are not a piece of all.
+            let columns = columns.iter().map(of_its_own).collect();
             let rows = RecordBatch::try_new_with_options(Arc::clone(&schema), columns, &options).map_err(internal)?;
-            self.push_rows(table, own_rows(rows)?)?;
+            self.push_rows(table, rows)?;
         }
         Ok(state.row_count() as u64)
-    }
-}
-
-/// Rows that wait for their chunk to fill are not a piece of all.
-fn own_rows(rows: RecordBatch) -> Result<RecordBatch> {
-    match rows.num_rows() {
-        CHUNK_ROWS_MAX => Ok(rows),
-        row_count => {
-            let all = UInt32Array::from_iter_values(0..row_count as u32);
-            take_record_batch(&rows, &all).map_err(internal)
-        }
     }
 }
 

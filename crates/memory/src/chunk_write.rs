@@ -18,17 +18,7 @@ pub(crate) fn check(chunk: &NewChunk) -> Result<()> {
 /// The chunk under its number.
 pub(crate) fn stored(id: ChunkId, chunk: NewChunk) -> StoredChunk {
     let NewChunk { table, descriptor, descriptor_bytes, pages } = chunk;
-    let entry = ChunkEntry {
-        id,
-        table,
-        slice_start: descriptor.slice.start,
-        sealed: descriptor.sealed,
-        row_count: descriptor.row_count,
-        time_min: descriptor.time_min,
-        time_max: descriptor.time_max,
-        byte_count: descriptor.byte_count(),
-        descriptor_bytes,
-    };
+    let entry = ChunkEntry::of(id, table, &descriptor, descriptor_bytes);
     let columns = descriptor.pages.iter().map(|page| page.column);
     StoredChunk { entry, pages: columns.zip(pages.into_iter().map(Arc::new)).collect() }
 }
