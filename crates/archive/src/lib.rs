@@ -14,6 +14,7 @@ mod folder;
 pub mod manifest;
 mod object;
 mod objects;
+mod parallel;
 mod read;
 mod rotate;
 mod verify;

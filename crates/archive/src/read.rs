@@ -17,7 +17,8 @@ impl Archive {
         let source = uid_of(&backup.source).ok_or_else(|| Error::internal("a manifest without a source"))?;
         let place = format!("backup {} in {}", backup.id, self.place());
         let snapshot = Backup::new(&self.objects, backup).map_err(|error| error.context(&place))?;
-        Cut::of_copy(source, place, backup.taken_ms, backup.whole, Box::new(snapshot), selection)
+        let cut = Cut::of_copy(source, place, backup.taken_ms, backup.whole, Box::new(snapshot), selection)?;
+        Ok(cut.read_by(self.objects.at_once()))
     }
 }
 

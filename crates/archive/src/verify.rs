@@ -3,11 +3,13 @@
 use crate::Archive;
 use crate::manifest::{self, Manifest};
 use crate::object::{chunk_name, decode_strings};
+use crate::parallel;
 use crate::read::{list, named, pages};
 use atsdb_codec::decode_descriptor;
 use atsdb_core::store::Finding;
-use atsdb_core::{Error, Result};
-use std::collections::HashSet;
+use atsdb_core::{ChunkEntry, Error, Result};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Mutex, PoisonError};
 
 /// What was looked at, and what was found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -50,18 +52,30 @@ impl Archive {
             report.objects += 1;
             match list(objects, table) {
                 Err(error) => report.add(&object.name, &error),
-                Ok(entries) => {
-                    for entry in entries {
-                        let Ok(descriptor) = decode_descriptor(&entry.descriptor_bytes) else { continue };
-                        let name = chunk_name(descriptor.uid, &entry.descriptor_bytes);
-                        if seen.insert(name.clone()) {
-                            report.objects += 1;
-                            report.note(&name, pages(objects, &entry).map(drop));
-                        }
-                    }
-                }
+                Ok(entries) => self.verify_chunks(&entries, seen, report),
             }
         }
+    }
+
+    fn verify_chunks(&self, entries: &[ChunkEntry], seen: &mut HashSet<String>, report: &mut ArchiveReport) {
+        let name = |entry: &ChunkEntry| {
+            let descriptor = decode_descriptor(&entry.descriptor_bytes).ok()?;
+            Some(chunk_name(descriptor.uid, &entry.descriptor_bytes))
+        };
+        let named = entries.iter().filter_map(|entry| Some((name(entry)?, entry)));
+        let new: Vec<(usize, (String, &ChunkEntry))> =
+            named.filter(|(name, _)| seen.insert(name.clone())).enumerate().collect();
+        report.objects += new.len() as u64;
+        let found = Mutex::new(BTreeMap::new());
+        let look = |(place, (name, entry)): &(usize, (String, &ChunkEntry))| {
+            if let Err(error) = pages(self.objects.as_ref(), entry) {
+                found.lock().unwrap_or_else(PoisonError::into_inner).insert(*place, finding(name, &error));
+            }
+            Ok(())
+        };
+        // Damage is no error that would stop it.
+        let _ = parallel::for_each(self.objects.at_once(), &new, look);
+        report.findings.extend(found.into_inner().unwrap_or_else(PoisonError::into_inner).into_values());
     }
 }
 
@@ -73,6 +87,10 @@ impl ArchiveReport {
     }
 
     fn add(&mut self, name: &str, error: &Error) {
-        self.findings.push(Finding { place: name.to_owned(), problem: error.message().to_owned() });
+        self.findings.push(finding(name, error));
     }
+}
+
+fn finding(name: &str, error: &Error) -> Finding {
+    Finding { place: name.to_owned(), problem: error.message().to_owned() }
 }

@@ -6,13 +6,13 @@ use crate::object::{
     STRINGS_PER_OBJECT, chunk_length, chunk_name, encode_chunk, encode_list, encode_strings, hash_name,
 };
 use crate::objects::Lock;
+use crate::parallel;
 use atsdb_codec::decode_descriptor;
 use atsdb_core::time::format_time;
 use atsdb_core::{Error, NewChunk, Result, TimeUnit};
 use atsdb_engine::{CopyProgress, Cut, CutTable, Piece, Watcher};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// What making a backup did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -87,7 +87,6 @@ struct Done {
     progress: CopyProgress,
     /// Of each table of the cut, what its pieces became: descriptors, by the place of the piece.
     chunks: BTreeMap<(usize, usize), Vec<Vec<u8>>>,
-    error: Option<Error>,
 }
 
 /// A chunk's number in a list: the source's, or where that has none, one of this table's that no store gives.
@@ -136,7 +135,6 @@ impl Writing<'_> {
         self.done.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Some threads take one piece after the other.
     fn write_chunks(&self) -> Result<()> {
         let tables = self.cut.tables().iter().enumerate();
         let pieces: Vec<(usize, usize, &CutTable, &Piece)> = tables
@@ -146,26 +144,9 @@ impl Writing<'_> {
             .collect();
         let missing = pieces.iter().filter(|(_, _, _, piece)| self.found(piece).is_none());
         self.lock_done().progress.bytes_total = missing.map(|(_, _, _, piece)| piece.byte_count()).sum();
-        let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-        std::thread::scope(|scope| {
-            let work = || {
-                while !stop.load(Ordering::Relaxed) {
-                    let Some((position, place, table, piece)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else {
-                        return;
-                    };
-                    if let Err(error) = self.write_piece(*position, *place, table, piece) {
-                        self.lock_done().error.get_or_insert(error);
-                        stop.store(true, Ordering::Relaxed);
-                    }
-                }
-            };
-            for _ in 1..self.archive.objects.at_once() {
-                // Where no thread can be had, this one does it all.
-                let _ = std::thread::Builder::new().name("atsdb-backup".into()).spawn_scoped(scope, work);
-            }
-            work();
-        });
-        self.lock_done().error.take().map_or(Ok(()), Err)
+        parallel::for_each(self.archive.objects.at_once(), &pieces, |(position, place, table, piece)| {
+            self.write_piece(*position, *place, table, piece)
+        })
     }
 
     /// The descriptor of a piece whose object is there, and its length.

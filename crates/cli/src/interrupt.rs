@@ -5,6 +5,8 @@
 //! as if the work had not begun.
 
 use atsdb_core::{Error, ErrorKind, Result};
+use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,26 +20,29 @@ type Stop = Box<dyn Fn() + Send>;
 /// Exit code of a program that Ctrl-C ended.
 pub(crate) const EXIT_CODE: i32 = 130;
 
-/// Begins to listen. Without it Ctrl-C ends the process as the system does it.
+/// Begins to listen. Without it Ctrl-C ends the process as the system does it. A signal that whoever started this process
+/// had it pass over, as `nohup` does with SIGHUP and a script with the SIGINT of what runs behind it, stays passed over.
 pub(crate) fn listen() {
-    if outlives_its_terminal() {
-        return;
-    }
-    let _ = ctrlc::set_handler(|| {
-        let watched = WATCHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        match watched.as_ref() {
-            Some(stop) if !ASKED.swap(true, Ordering::SeqCst) => stop(),
-            _ => end(),
+    let ignored = ignored_signals();
+    let signals = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+    let Ok(mut signals) = Signals::new(signals) else { return };
+    let listen = move || {
+        for _ in signals.forever() {
+            let watched = WATCHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            match watched.as_ref() {
+                Some(stop) if !ASKED.swap(true, Ordering::SeqCst) => stop(),
+                _ => end(),
+            }
         }
-    });
+    };
+    let _ = std::thread::Builder::new().name("atsdb-signals".into()).spawn(listen);
 }
 
-/// Whether whoever started this process, as `nohup` does, had it pass over SIGHUP. Listening would undo that.
-fn outlives_its_terminal() -> bool {
+/// A bit for each signal that this process passes over, the first signal's first; where the system tells that.
+fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    // The first bit is the first signal's, which SIGHUP is.
-    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 fn end() -> ! {

@@ -1,47 +1,141 @@
 //! A thread of the engine's own that looks after something again and again, and ends with the engine.
 
 use atsdb_core::{Error, ErrorKind, Result};
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
-/// The thread. Dropping it ends the thread, at the next time that it looks at its nudges.
+/// The thread. Dropping it ends the thread, at the next time that it asks.
 pub(crate) struct Background {
-    nudge: Option<SyncSender<()>>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    nudges: Arc<Nudges>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Background {
     /// Starts a thread that runs until its nudges are over.
-    pub(crate) fn start(name: &str, run: impl FnOnce(&Receiver<()>) + Send + 'static) -> Result<Self> {
-        let (nudge, nudges) = sync_channel(1);
-        let thread = Builder::new().name(name.to_owned()).spawn(move || run(&nudges)).map_err(|error| {
+    pub(crate) fn start(name: &str, run: impl FnOnce(&Nudges) + Send + 'static) -> Result<Self> {
+        let nudges = Arc::new(Nudges::default());
+        let own = Arc::clone(&nudges);
+        let thread = Builder::new().name(name.to_owned()).spawn(move || run(&own)).map_err(|error| {
             Error::new(ErrorKind::Unavailable, "the operating system gave no thread").with_source(error)
         })?;
-        Ok(Self { nudge: Some(nudge), thread: Mutex::new(Some(thread)) })
+        Ok(Self { nudges, thread: Some(thread) })
     }
 
-    /// Has it look soon.
+    /// Has it look soon. It is woken by the first nudge since its last look alone: a commit does not wait for that.
     pub(crate) fn nudge(&self) {
-        if let Some(nudge) = &self.nudge {
-            // A full channel holds a nudge already.
-            let _ = nudge.try_send(());
+        if !std::mem::replace(&mut self.nudges.lock().nudged, true) {
+            self.nudges.changed.notify_one();
         }
     }
 }
 
 impl Drop for Background {
     fn drop(&mut self) {
-        self.nudge = None;
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
+        self.nudges.lock().over = true;
+        self.nudges.changed.notify_one();
+        if let Some(thread) = self.thread.take() {
             // A panic in the thread has been reported by the hook.
             let _ = thread.join();
         }
     }
 }
 
-/// Whether the thread is to end.
-pub(crate) fn is_over(nudges: &Receiver<()>) -> bool {
-    matches!(nudges.try_recv(), Err(TryRecvError::Disconnected))
+/// What the thread is told.
+#[derive(Default)]
+pub(crate) struct Nudges {
+    told: Mutex<Told>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Told {
+    nudged: bool,
+    over: bool,
+}
+
+impl Nudges {
+    /// Waits for the next look: for the pause, or for a nudge and then for what else comes within `gather`. Whether there
+    /// was a nudge; `None` when the thread is to end.
+    pub(crate) fn wait(&self, pause: Duration, gather: Duration) -> Option<bool> {
+        let mut told = self.wait_while(self.lock(), pause, |told| !told.over && !told.nudged);
+        if told.nudged {
+            told = self.wait_while(told, gather, |told| !told.over);
+        }
+        (!told.over).then(|| std::mem::take(&mut told.nudged))
+    }
+
+    /// Whether the thread is to end.
+    pub(crate) fn are_over(&self) -> bool {
+        self.lock().over
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait_while<'a>(
+        &self,
+        told: MutexGuard<'a, Told>,
+        most: Duration,
+        goes_on: impl FnMut(&mut Told) -> bool,
+    ) -> MutexGuard<'a, Told> {
+        self.changed.wait_timeout_while(told, most, goes_on).unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::{Receiver, channel};
+
+    const SOON: Duration = Duration::from_millis(20);
+    const LONG: Duration = Duration::from_secs(60);
+
+    /// A thread that reports each of its looks.
+    fn reporting(pause: Duration, gather: Duration) -> (Background, Receiver<bool>) {
+        let (sender, receiver) = channel();
+        let run = move |nudges: &Nudges| {
+            while let Some(nudged) = nudges.wait(pause, gather) {
+                let _ = sender.send(nudged);
+            }
+        };
+        (Background::start("test", run).unwrap(), receiver)
+    }
+
+    #[test]
+    fn a_nudge_is_followed_by_a_look_and_no_nudge_is_lost() {
+        let (background, looks) = reporting(LONG, Duration::ZERO);
+        for _ in 0..100 {
+            background.nudge();
+            assert!(looks.recv_timeout(LONG).unwrap());
+        }
+    }
+
+    #[test]
+    fn nudges_are_gathered_into_one_look() {
+        let (background, looks) = reporting(LONG, 10 * SOON);
+        (0..100).for_each(|_| background.nudge());
+        assert!(looks.recv_timeout(LONG).unwrap());
+        assert!(looks.recv_timeout(20 * SOON).is_err());
+    }
+
+    #[test]
+    fn without_a_nudge_a_look_follows_the_pause() {
+        let (_background, looks) = reporting(SOON, LONG);
+        assert!(!looks.recv_timeout(LONG).unwrap());
+    }
+
+    #[test]
+    fn the_thread_ends_when_it_is_dropped_whatever_it_waits_for() {
+        for nudged in [false, true] {
+            let (background, looks) = reporting(LONG, LONG);
+            if nudged {
+                background.nudge();
+                std::thread::sleep(SOON);
+            }
+            drop(background);
+            assert!(looks.recv().is_err());
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! What happens by itself: a thread seals slices that have gone quiet, drops expired ones and gives space back,
 //! while it holds the store's lease.
 
-use crate::background::{Background, is_over};
+use crate::background::{Background, Nudges};
 use crate::engine::{Engine, Shared};
 use crate::holds::LEASE;
 use crate::reslice::reslice;
@@ -9,9 +9,8 @@ use crate::retain::retain_tables;
 use crate::seal::{Order, reclaim_step, seal_slice};
 use atsdb_core::{ChunkEntry, ChunkId, ErrorKind, Result, Table, TableId, TimeRange};
 use std::collections::HashMap;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The pause between two looks, when something was committed here.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -48,10 +47,10 @@ struct Caretaker {
 }
 
 impl Caretaker {
-    fn run(mut self, nudges: &Receiver<()>) {
+    fn run(mut self, nudges: &Nudges) {
         let mut busy = false;
         loop {
-            if !wait(nudges, if busy { PAUSE } else { LONG_PAUSE }) {
+            if nudges.wait(if busy { PAUSE } else { LONG_PAUSE }, PAUSE).is_none() {
                 return;
             }
             let Some(shared) = self.shared.upgrade() else { return };
@@ -62,14 +61,14 @@ impl Caretaker {
     }
 
     /// One look at everything; whether another should follow soon.
-    fn look(&mut self, engine: &Engine, nudges: &Receiver<()>) -> Result<bool> {
+    fn look(&mut self, engine: &Engine, nudges: &Nudges) -> Result<bool> {
         let shared = &engine.shared;
         if !self.has_lease(shared)? {
             self.seen.clear();
             return Ok(false);
         }
         // What it meets with does not stop the rest; whoever asks for its work gets the error itself.
-        let go_on = || self.has_lease(shared).unwrap_or(false) && !is_over(nudges);
+        let go_on = || self.has_lease(shared).unwrap_or(false) && !nudges.are_over();
         let chore_waits = shared.chore.get().is_some_and(|chore| chore.look(engine, &go_on).unwrap_or(false));
         let own = own_tables(engine)?;
         retain_tables(shared, |table| own.iter().any(|own| own.id == table.id))?;
@@ -80,7 +79,7 @@ impl Caretaker {
         let due = self.due_slices(engine)?;
         let waiting = !self.seen.is_empty() || resliced > 0 || chore_waits;
         for (table, slice_start, newest) in due {
-            if shared.holds.are_there() || !self.has_lease(shared)? || is_over(nudges) {
+            if shared.holds.are_there() || !self.has_lease(shared)? || nudges.are_over() {
                 return Ok(true);
             }
             let tables = engine.tables()?;
@@ -97,7 +96,7 @@ impl Caretaker {
             self.seen.remove(&(table, slice_start));
         }
         while reclaim_step(shared)? {
-            if !self.has_lease(shared)? || is_over(nudges) {
+            if !self.has_lease(shared)? || nudges.are_over() {
                 return Ok(true);
             }
         }
@@ -156,21 +155,4 @@ fn own_tables(engine: &Engine) -> Result<Vec<Table>> {
         }
     }
     Ok(own)
-}
-
-/// Waits for the next look: the pause, or a nudge and then the short pause. False when the engine is gone.
-fn wait(nudges: &Receiver<()>, pause: Duration) -> bool {
-    match nudges.recv_timeout(pause) {
-        Err(RecvTimeoutError::Disconnected) => return false,
-        Err(RecvTimeoutError::Timeout) => return true,
-        Ok(()) => {}
-    }
-    let until = Instant::now() + PAUSE;
-    loop {
-        match nudges.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Err(RecvTimeoutError::Disconnected) => return false,
-            Err(RecvTimeoutError::Timeout) => return true,
-            Ok(()) => {}
-        }
-    }
 }

@@ -1,12 +1,11 @@
 //! The thread that preloads: at opening, and whenever tables, or the chunks of their last hours, have changed.
 
-use crate::background::{Background, is_over};
+use crate::background::{Background, Nudges};
 use crate::engine::{Engine, Shared};
 use crate::preload::{Columns, PreloadStats, in_ms};
 use crate::snapshot::ReadSnapshot;
 use arrow::array::ArrayRef;
 use atsdb_core::{ChunkId, Column, ColumnId, Index, Result, Table, TimeRange};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -21,19 +20,19 @@ pub(crate) fn start(shared: &Arc<Shared>) -> Result<Background> {
     Background::start("atsdb-preload", move |nudges| run(&shared, nudges))
 }
 
-fn run(shared: &Weak<Shared>, nudges: &Receiver<()>) {
+fn run(shared: &Weak<Shared>, nudges: &Nudges) {
     let mut last: Option<(ChunkId, Instant)> = None;
     loop {
         let Some(shared) = shared.upgrade() else { return };
         // What fails now is tried again at the next look; whoever reads gets the error itself.
-        let seen = look(&Engine::of(&shared), last, &|| !is_over(nudges)).unwrap_or(None);
+        let seen = look(&Engine::of(&shared), last, &|| !nudges.are_over()).unwrap_or(None);
         last = seen.or(last);
         let pause = if shared.preloaded.stats().tables > 0 { PAUSE } else { LONG_PAUSE };
         drop(shared);
-        match nudges.recv_timeout(pause) {
-            Err(RecvTimeoutError::Disconnected) => return,
-            Err(RecvTimeoutError::Timeout) => {}
-            Ok(()) => last = None,
+        match nudges.wait(pause, Duration::ZERO) {
+            None => return,
+            Some(true) => last = None,
+            Some(false) => {}
         }
     }
 }

@@ -4,13 +4,28 @@ use atsdb_core::{Error, ErrorKind};
 use atsdb_sqlstore::Failure;
 use mysql::{DriverError, MySqlError};
 
+/// What is said of a server that is not trusted begins with this, wherever it comes from.
+const CERTIFICATE: &str = "invalid peer certificate";
+
 /// What the client says, as a failure at this place.
 pub(crate) fn translate(error: mysql::Error, place: &str) -> Failure {
     let failure = match &error {
         mysql::Error::MySqlError(told) => by_code(told, place),
         mysql::Error::TlsError(why) => no_tls(&why.to_string(), place),
-        mysql::Error::IoError(why) if why.to_string().contains("ertificate") => no_tls(&why.to_string(), place),
+        mysql::Error::IoError(_) | mysql::Error::CodecError(_) if error.to_string().contains(CERTIFICATE) => {
+            let told = error.to_string();
+            let why = told.split_once(CERTIFICATE).map_or("", |(_, why)| why);
+            no_tls(&format!("{CERTIFICATE}{}", why.trim_end_matches([' ', '}', '`', '\''])), place)
+        }
         mysql::Error::DriverError(DriverError::TlsNotSupported) => no_tls("the server offers none", place),
+        // Whom it does not know it asks to log in by some way of those there are, which may be one that the client lacks.
+        mysql::Error::DriverError(DriverError::UnknownAuthPlugin(way)) => Failure::Server(
+            Error::new(
+                ErrorKind::Unavailable,
+                format!("the server of {place} wants a login by {way}, which atsdb has not"),
+            )
+            .with_hint("check the user; it must be IDENTIFIED WITH caching_sha2_password or mysql_native_password"),
+        ),
         mysql::Error::DriverError(DriverError::PacketTooLarge) => Failure::Server(
             Error::new(ErrorKind::Limit, format!("a value is larger than the server of {place} takes"))
                 .with_hint("raise max_allowed_packet there"),

@@ -2,13 +2,15 @@
 //! buckets that its cache holds, and no two cores ever write to the same.
 
 use crate::bucket::{BUCKET_ROWS_MEANT, Bucket, tag_of};
+use crate::chains::Growing;
 use crate::hash::Seed;
 use crate::index::{HashIndex, bucket_behind, home};
 use crate::keys::{Keys, by_column};
+use crate::parallel::{in_parallel, shares};
 use atsdb_core::{Error, ErrorKind, Result};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Buckets of one partition: half a megabyte, which the second-level cache holds.
 const PARTITION_BUCKETS: usize = 8_192;
@@ -19,19 +21,14 @@ const ROWS_ALONE_MAX: usize = 1 << 17;
 /// How often another seed is tried when a partition is full, which takes keys that were made for it.
 const ATTEMPTS: usize = 4;
 
-/// The next row of a key, for all rows; made when the first key is there twice.
-type Chains = OnceLock<Vec<AtomicU32>>;
-
 impl HashIndex {
     /// Indexes all rows, by this many threads.
     pub fn build(keys: Keys, seed: Seed, threads: usize) -> Result<Self> {
         let mut seed = seed;
         for attempt in 0..ATTEMPTS {
-            let chains = Chains::new();
+            let chains = Growing::new(keys.row_count());
             if let Some((buckets, partition_mask)) = fill(&keys, seed, threads, attempt, &chains) {
-                let next = chains.into_inner().unwrap_or_default();
-                let next = next.into_iter().map(AtomicU32::into_inner).collect();
-                return Ok(Self { keys, seed, buckets, partition_mask, next });
+                return Ok(Self { keys, seed, buckets, partition_mask, chains: chains.finish(threads) });
             }
             seed = seed.next();
         }
@@ -40,7 +37,7 @@ impl HashIndex {
 }
 
 /// `None` if a partition is full.
-fn fill(keys: &Keys, seed: Seed, threads: usize, attempt: usize, chains: &Chains) -> Option<(Vec<Bucket>, usize)> {
+fn fill(keys: &Keys, seed: Seed, threads: usize, attempt: usize, chains: &Growing) -> Option<(Vec<Bucket>, usize)> {
     let row_count = keys.row_count();
     let wanted = row_count.div_ceil(BUCKET_ROWS_MEANT).max(1) << attempt;
     let partition_buckets = PARTITION_BUCKETS.min(wanted.next_power_of_two());
@@ -48,12 +45,10 @@ fn fill(keys: &Keys, seed: Seed, threads: usize, attempt: usize, chains: &Chains
     let mut buckets = vec![Bucket::default(); bucket_count];
     let partition_mask = partition_buckets - 1;
     let threads = if row_count <= ROWS_ALONE_MAX { 1 } else { threads.max(1) };
-    let share = row_count.div_ceil(threads).max(1);
-    let ranges: Vec<Range<usize>> =
-        (0..threads).map(|thread| (thread * share).min(row_count)..((thread + 1) * share).min(row_count)).collect();
     let partition_count = bucket_count / partition_buckets;
     let is_full = AtomicBool::new(false);
-    let dealt: Vec<Dealt> = in_parallel(ranges, |rows| Dealt::deal(keys, rows, seed, partition_count));
+    let dealt: Vec<Dealt> =
+        in_parallel(shares(row_count, threads, 1), |rows| Dealt::deal(keys, rows, seed, partition_count));
     let partitions = Mutex::new(buckets.chunks_mut(partition_buckets).enumerate());
     let work = |_: usize| {
         loop {
@@ -68,22 +63,6 @@ fn fill(keys: &Keys, seed: Seed, threads: usize, attempt: usize, chains: &Chains
     };
     in_parallel((0..threads).collect(), work);
     (!is_full.into_inner()).then_some((buckets, partition_mask))
-}
-
-/// Does each piece of work on a thread of its own, the last one on this.
-fn in_parallel<I: Send, T: Send>(mut work: Vec<I>, each: impl Fn(I) -> T + Sync) -> Vec<T> {
-    let Some(last) = work.pop() else { return Vec::new() };
-    std::thread::scope(|scope| {
-        let handles: Vec<_> = work.into_iter().map(|item| scope.spawn(|| each(item))).collect();
-        let last = each(last);
-        let joined = handles.into_iter().map(|handle| match handle.join() {
-            Ok(done) => done,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        let mut done: Vec<T> = joined.collect();
-        done.push(last);
-        done
-    })
 }
 
 /// The rows of one thread, by partition: hash and row number in one.
@@ -126,7 +105,7 @@ struct Target<'a> {
     first: usize,
     bucket_count: usize,
     buckets: &'a mut [Bucket],
-    chains: &'a Chains,
+    chains: &'a Growing,
     keys: &'a Keys,
 }
 
@@ -147,7 +126,7 @@ impl Target<'_> {
             while slots != 0 {
                 let other = bucket.row(slots.trailing_zeros() as usize);
                 if same(other as usize, row as usize) {
-                    self.chain(other, row);
+                    self.chains.put_behind(other, row);
                     return true;
                 }
                 slots &= slots - 1;
@@ -161,14 +140,5 @@ impl Target<'_> {
                 return false;
             }
         }
-    }
-
-    /// Puts a row right behind the first one of its key.
-    fn chain(&self, head: u32, row: u32) {
-        let none = || (0..self.keys.row_count()).map(|_| AtomicU32::new(0)).collect();
-        let next = self.chains.get_or_init(none);
-        // All rows of a key are one thread's work.
-        let behind = next[head as usize].swap(row + 1, Ordering::Relaxed);
-        next[row as usize].store(behind, Ordering::Relaxed);
     }
 }

@@ -5,13 +5,13 @@
 //!
 //! buckets   | 12 tags | over | 12 row numbers |  64 bytes, 8 rows on average
 //!              ...  partitions of 8,192 buckets: a full one goes on in the next one of its partition
-//! next      | row number + 1 |  for each row, only where keys are there more than once
 //! ```
 //!
-//! A bucket names the first row of each key; rows of the same key are chained through `next`. So a column of one value
-//! is one entry and a chain, and takes no longer to build than any other.
+//! A bucket names the first row of each key; rows of the same key are chained behind it ([`crate::chains`]). So a column of
+//! one value is one entry and a chain, and takes no longer to build than any other.
 
 use crate::bucket::{Bucket, tag_of};
+use crate::chains::Chains;
 use crate::hash::Seed;
 use crate::keys::{Keys, by_column};
 
@@ -29,8 +29,7 @@ pub struct HashIndex {
     pub(crate) buckets: Vec<Bucket>,
     /// Buckets of one partition less one; their number is a power of two.
     pub(crate) partition_mask: usize,
-    /// For each row the next one of its key, plus one. Empty if no key is there twice.
-    pub(crate) next: Vec<u32>,
+    pub(crate) chains: Chains,
 }
 
 /// Which keys were found in which rows: pairs, in the order of the keys, the rows of a key ascending.
@@ -57,12 +56,12 @@ pub(crate) fn bucket_behind(bucket: usize, partition_mask: usize) -> usize {
 impl HashIndex {
     /// The bytes that the index itself takes; the columns are not its own.
     pub fn byte_count(&self) -> usize {
-        self.buckets.len() * size_of::<Bucket>() + self.next.len() * size_of::<u32>()
+        self.buckets.len() * size_of::<Bucket>() + self.chains.byte_count()
     }
 
     /// Whether a key is there twice.
     pub fn has_duplicates(&self) -> bool {
-        !self.next.is_empty()
+        !self.chains.is_empty()
     }
 
     /// Finds the rows of many keys: hash all, read all their buckets, read all their rows, so that the processor waits
@@ -146,15 +145,8 @@ impl HashIndex {
     fn push_chain(&self, probe: usize, head: u32, found: &mut Matches) {
         found.probes.push(probe as u32);
         found.rows.push(head);
-        if self.next.is_empty() || self.next[head as usize] == 0 {
-            return;
-        }
         let start = found.rows.len();
-        let mut next = self.next[head as usize];
-        while next != 0 {
-            found.rows.push(next - 1);
-            next = self.next[next as usize - 1];
-        }
+        found.rows.extend(self.chains.behind(head));
         found.probes.resize(found.rows.len(), probe as u32);
         // The head is the first of its key, and rows came behind it one before the other.
         found.rows[start..].reverse();
@@ -166,23 +158,19 @@ impl HashIndex {
     /// For each row the first row of its key; its own number where it has no key.
     pub(crate) fn heads(&self) -> Vec<u32> {
         let mut heads: Vec<u32> = (0..self.keys.row_count() as u32).collect();
-        if self.next.is_empty() {
+        if self.chains.is_empty() {
             return heads;
         }
         let mut is_behind = vec![false; heads.len()];
-        self.next.iter().filter(|next| **next != 0).for_each(|next| is_behind[*next as usize - 1] = true);
-        for row in (0..heads.len()).filter(|row| !is_behind[*row]) {
-            let mut next = self.next[row];
-            while next != 0 {
-                heads[next as usize - 1] = row as u32;
-                next = self.next[next as usize - 1];
-            }
+        self.chains.all_behind().for_each(|row| is_behind[row as usize] = true);
+        for head in (0..heads.len()).filter(|row| !is_behind[*row]) {
+            self.chains.behind(head as u32).for_each(|row| heads[row as usize] = head as u32);
         }
         heads
     }
 
     /// The first row whose key an earlier row has.
     pub(crate) fn second_of_a_key(&self) -> Option<u32> {
-        self.next.iter().filter(|next| **next != 0).map(|next| next - 1).min()
+        self.chains.all_behind().min()
     }
 }

@@ -8,12 +8,14 @@
 
 mod bucket;
 mod build;
+mod chains;
 mod dead;
 mod draft;
 mod hash;
 mod index;
 mod joined;
 mod keys;
+mod parallel;
 mod part;
 mod registry;
 mod resolve;

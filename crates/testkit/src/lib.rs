@@ -3,11 +3,18 @@
 //! Owned here: one conformance suite ([`store_conformance`]), with a case for each sentence of the contract
 //! [`atsdb_core::Store`], and the sample data it works on ([`sample`]). Not owned: what only one store promises (its
 //! file, its processes), which its own tests check. Servers that tests need are started here ([`server`]), and what
-//! every store on one promises is tested here too ([`on_server`]).
+//! every store on one promises is tested here too ([`on_server`]); disks that fill up are [`disk`]s.
 
+pub mod disk;
 pub mod on_server;
 pub mod sample;
 pub mod server;
 mod store;
 
 pub use store::{Case, OpenStore, cases, store_conformance};
+
+/// Says that a test, or a part of it, does nothing here.
+#[allow(clippy::print_stderr, reason = "a test that is skipped has to say so")]
+pub fn skipped(why: &str) {
+    eprintln!("skipped: {why}");
+}

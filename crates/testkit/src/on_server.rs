@@ -1,14 +1,21 @@
 //! What every store on a server promises beyond the contract: processes that share it, servers that are killed, connections
-//! that break in the middle of a commit, logins that are refused. Each store's own tests name the promises one by one.
+//! that break in the middle of a commit, logins that are refused,
+//! encryption, full disks. [`on_server_tests`](crate::on_server_tests) makes the tests of a store.
 
+mod addresses;
 mod breaks;
+mod encryption;
+mod full_disk;
 mod kills;
 mod logins;
 mod processes;
 mod proxy;
 mod wire;
 
+pub use addresses::{a_database_that_holds_another_store_is_refused, the_next_address_is_used_when_one_is_gone};
 pub use breaks::{a_commit_whose_answer_is_lost_counts_once, a_connection_that_breaks_is_replaced};
+pub use encryption::an_encrypted_connection_is_private_and_to_the_right_server;
+pub use full_disk::a_full_disk_is_told_and_what_was_acknowledged_stays;
 pub use kills::{a_killed_node_loses_nothing_acknowledged, a_killed_server_loses_nothing_acknowledged};
 pub use logins::{a_reader_without_rights_is_told_what_it_may_not, what_cannot_be_opened_is_told_without_the_password};
 pub use processes::{
@@ -17,7 +24,7 @@ pub use processes::{
 };
 pub use wire::a_column_is_read_without_the_others;
 
-use crate::server::Kind;
+use crate::server::{self, Kind};
 use atsdb_core::{Result, Store};
 
 /// A store on a server under test.
@@ -38,3 +45,51 @@ impl Subject {
 }
 
 const NOW_MS: i64 = 1_709_294_400_000;
+
+/// The contract of stores, each case in a database of its own.
+pub fn the_contract_of_stores_holds(subject: Subject) {
+    let Some(server) = server::shared(subject.kind) else { return };
+    crate::store_conformance(&|| subject.opened(&server.database()));
+}
+
+/// Makes the tests of all promises of a store on a server, in the module of this path.
+#[macro_export]
+macro_rules! on_server_tests {
+    ($module:literal, $subject:expr) => {
+        $crate::on_server_tests! { $subject;
+            the_contract_of_stores_holds,
+            one_writer_of_many,
+            one_creator_of_many,
+            a_killed_server_loses_nothing_acknowledged,
+            a_commit_whose_answer_is_lost_counts_once,
+            a_connection_that_breaks_is_replaced,
+            the_next_address_is_used_when_one_is_gone,
+            a_database_that_holds_another_store_is_refused,
+            what_cannot_be_opened_is_told_without_the_password,
+            a_reader_without_rights_is_told_what_it_may_not,
+            an_encrypted_connection_is_private_and_to_the_right_server,
+            a_full_disk_is_told_and_what_was_acknowledged_stays,
+            a_column_is_read_without_the_others,
+        }
+
+        #[test]
+        fn four_processes_write_and_nothing_is_lost() {
+            let one = concat!($module, "::one_writer_of_many");
+            $crate::on_server::four_processes_write_and_nothing_is_lost($subject, one);
+        }
+
+        #[test]
+        fn processes_that_create_one_store_together_all_succeed() {
+            let one = concat!($module, "::one_creator_of_many");
+            $crate::on_server::processes_that_create_one_store_together_all_succeed($subject, one);
+        }
+    };
+    ($subject:expr; $($promise:ident,)*) => {
+        $(
+            #[test]
+            fn $promise() {
+                $crate::on_server::$promise($subject);
+            }
+        )*
+    };
+}

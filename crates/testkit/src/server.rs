@@ -4,14 +4,19 @@
 //! one for itself. Servers end with the process, however that ends. Data folders are copied from one that was made once
 //! and lies in the target folder.
 
+mod certificates;
 mod galera;
 mod mariadb;
+mod mysql;
 mod postgres;
 mod spider;
 
 pub use galera::Cluster;
 pub use spider::Spider;
 
+use crate::disk::SmallDisk;
+use crate::skipped;
+use certificates::Certificates;
 use std::fs::File;
 use std::io::{Error, Result};
 use std::net::TcpListener;
@@ -41,6 +46,8 @@ pub enum Kind {
     Postgres,
     /// MariaDB.
     Mariadb,
+    /// MySQL.
+    Mysql,
 }
 
 /// A server that runs.
@@ -50,6 +57,8 @@ pub struct TestServer {
     port: u16,
     /// What its program is told besides.
     arguments: Vec<String>,
+    /// Where its data lie, if not in its folder: unmounted before that goes.
+    disk: Option<SmallDisk>,
     folder: TempDir,
     child: Mutex<Option<Child>>,
     databases: AtomicU32,
@@ -58,40 +67,65 @@ pub struct TestServer {
 /// The server of that kind which all tests of this process share. None, and a word on stderr, where its programs are not
 /// installed.
 pub fn shared(kind: Kind) -> Option<&'static TestServer> {
-    static SERVERS: [OnceLock<Option<TestServer>>; 2] = [const { OnceLock::new() }; 2];
+    static SERVERS: [OnceLock<Option<TestServer>>; 3] = [const { OnceLock::new() }; 3];
     SERVERS[kind as usize].get_or_init(|| TestServer::start(kind)).as_ref()
-}
-
-#[allow(clippy::print_stderr, reason = "a test that is skipped has to say so")]
-fn skipped(why: &str) {
-    eprintln!("skipped: {why}");
 }
 
 impl TestServer {
     /// A server of one's own. None, and a word on stderr, where its programs are not installed.
     pub fn start(kind: Kind) -> Option<Self> {
-        let missing = match kind {
-            Kind::Postgres => postgres::missing(),
-            Kind::Mariadb => mariadb::missing(),
-        };
-        if let Some(program) = missing {
-            skipped(&format!("{program} is not installed; the Debian package {} has it", package(kind)));
-            return None;
-        }
-        let folder = data_folder(kind).expect("a data folder can be made");
+        let folder = is_installed(kind).then(|| data_folder(kind).expect("a data folder can be made"))?;
         let server = Self::of(kind, folder, Vec::new());
         server.resume();
         Some(server)
     }
 
+    /// A server of one's own that encrypts, and proves to be `localhost`, which is none of its addresses, by a certificate
+    /// of an authority of its own; and the file of that one's certificate.
+    pub fn start_encrypting(kind: Kind) -> Option<(Self, PathBuf)> {
+        let folder = is_installed(kind).then(|| data_folder(kind).expect("a data folder can be made"))?;
+        let certificates = Certificates::make(folder.path())?;
+        let arguments = match kind {
+            Kind::Postgres => postgres::encryption(&certificates),
+            Kind::Mariadb => mariadb::encryption(&certificates),
+            Kind::Mysql => mysql::encryption(&certificates),
+        };
+        let server = Self::of(kind, folder, arguments);
+        server.resume();
+        Some((server, certificates.authority))
+    }
+
+    /// A server of one's own, whose data lie on a disk that has this much room left; what PostgreSQL writes ahead lies
+    /// elsewhere. None, and a word on stderr, where mounting is not permitted.
+    pub fn start_on_small_disk(kind: Kind, free_bytes: u64) -> Option<Self> {
+        let folder = is_installed(kind).then(|| data_folder(kind).expect("a data folder can be made"))?;
+        let disk = onto_a_disk(kind, folder.path()).expect("the data can be moved")?;
+        let mut server = Self::of(kind, folder, Vec::new());
+        server.disk = Some(disk);
+        server.resume();
+        let used = bytes_in(&server.data()).expect("du tells a size");
+        server.disk()?.resize(used + free_bytes);
+        Some(server)
+    }
+
     fn of(kind: Kind, folder: TempDir, arguments: Vec<String>) -> Self {
         let (child, databases) = (Mutex::new(None), AtomicU32::new(0));
-        Self { kind, port: free_port(), arguments, folder, child, databases }
+        Self { kind, port: free_port(), arguments, disk: None, folder, child, databases }
+    }
+
+    /// The disk of [`Self::start_on_small_disk`].
+    pub fn disk(&self) -> Option<&SmallDisk> {
+        self.disk.as_ref()
     }
 
     /// Starts it again, on the same port and data.
     pub fn resume(&self) {
         self.resume_with(&[]);
+    }
+
+    /// Whether it has ended by itself.
+    pub fn has_ended(&self) -> bool {
+        self.child().as_mut().is_some_and(|child| !matches!(child.try_wait(), Ok(None)))
     }
 
     fn resume_with(&self, arguments: &[&str]) {
@@ -115,6 +149,7 @@ impl TestServer {
         let mut command = match self.kind {
             Kind::Postgres => postgres::command(&self.data(), self.port),
             Kind::Mariadb => mariadb::command(&self.data(), self.port),
+            Kind::Mysql => mysql::command(&self.data(), self.port),
         };
         command.args(&self.arguments).args(arguments);
         let log = File::options().create(true).append(true).open(self.log()).expect("a log can be written");
@@ -147,7 +182,7 @@ impl TestServer {
         let name = format!("d{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.administer(&match self.kind {
             Kind::Postgres => format!("CREATE DATABASE {name} OWNER {USER}"),
-            Kind::Mariadb => format!("CREATE DATABASE {name}; GRANT ALL ON {name}.* TO {USER}@'%'"),
+            Kind::Mariadb | Kind::Mysql => format!("CREATE DATABASE {name}; GRANT ALL ON {name}.* TO {USER}@'%'"),
         });
         self.url(USER, PASSWORD_IN_URL, &name)
     }
@@ -157,6 +192,7 @@ impl TestServer {
         let scheme = match self.kind {
             Kind::Postgres => "postgresql",
             Kind::Mariadb => "mariadb",
+            Kind::Mysql => "mysql",
         };
         format!("{scheme}://{user}:{password_in_url}@127.0.0.1:{}/{database}", self.port)
     }
@@ -180,6 +216,7 @@ impl TestServer {
         let mut command = match self.kind {
             Kind::Postgres => postgres::client(self.port, database),
             Kind::Mariadb => mariadb::client(&self.data(), database),
+            Kind::Mysql => mysql::client(&self.data(), database),
         };
         let output = command.arg(sql).stdin(Stdio::null()).output()?;
         match output.status.success() {
@@ -208,10 +245,23 @@ impl Drop for TestServer {
     }
 }
 
+fn is_installed(kind: Kind) -> bool {
+    let missing = match kind {
+        Kind::Postgres => postgres::missing(),
+        Kind::Mariadb => mariadb::missing(),
+        Kind::Mysql => mysql::missing(),
+    };
+    if let Some(program) = missing {
+        skipped(&format!("{program} is not installed; the package {} has it", package(kind)));
+    }
+    missing.is_none()
+}
+
 fn package(kind: Kind) -> &'static str {
     match kind {
         Kind::Postgres => "postgresql",
         Kind::Mariadb => "mariadb-server",
+        Kind::Mysql => "mysql-server",
     }
 }
 
@@ -260,6 +310,7 @@ fn data_folder(kind: Kind) -> Result<TempDir> {
         match kind {
             Kind::Postgres => postgres::initialize(&data)?,
             Kind::Mariadb => mariadb::initialize(&data)?,
+            Kind::Mysql => mysql::initialize(&data)?,
         }
         let unfinished = template.with_extension("unfinished");
         let _ = std::fs::remove_dir_all(&unfinished);
@@ -269,6 +320,25 @@ fn data_folder(kind: Kind) -> Result<TempDir> {
         run(Command::new("cp").arg("-a").arg(&template).arg(&data))?;
     }
     Ok(folder)
+}
+
+/// Moves the data of a new server to a disk of its own.
+fn onto_a_disk(kind: Kind, folder: &Path) -> Result<Option<SmallDisk>> {
+    let (data, elsewhere) = (folder.join("data"), folder.join("elsewhere"));
+    std::fs::rename(&data, &elsewhere)?;
+    let Some(disk) = SmallDisk::mount(&data, 1 << 30) else { return Ok(None) };
+    run(Command::new("cp").arg("-a").arg(elsewhere.join(".")).arg(&data))?;
+    if kind == Kind::Postgres {
+        postgres::keep_log_elsewhere(&data, &elsewhere)?;
+    }
+    Ok(Some(disk))
+}
+
+/// What a folder's files take.
+fn bytes_in(folder: &Path) -> Result<u64> {
+    let told = Command::new("du").args(["-s", "-B1"]).arg(folder).output()?;
+    let told = String::from_utf8_lossy(&told.stdout);
+    told.split_whitespace().next().and_then(|bytes| bytes.parse().ok()).ok_or_else(|| Error::other(told.clone()))
 }
 
 /// A folder that vanishes, and that other users can look into.

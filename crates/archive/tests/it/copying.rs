@@ -17,6 +17,7 @@ fn a_store_moved_from_one_kind_to_the_next_and_back_is_the_same() {
     let mut stores: Vec<(&str, Engine)> = vec![("memory", memory())];
     stores.extend(on_server(Kind::Postgres).map(|engine| ("PostgreSQL", engine)));
     stores.extend(on_server(Kind::Mariadb).map(|engine| ("MariaDB", engine)));
+    stores.extend(on_server(Kind::Mysql).map(|engine| ("MySQL", engine)));
     stores.push(("a split store", split(&folder.path().join("split"))));
     stores.push(("SQLite", sqlite(&folder.path().join("b.db"))));
     let before = hashes(&first);

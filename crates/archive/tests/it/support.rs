@@ -48,7 +48,7 @@ pub(crate) fn on_server(kind: Kind) -> Option<Engine> {
     let options = ServerOptions { durability: Durability::Off, ..ServerOptions::default() };
     let opened = match kind {
         Kind::Postgres => PostgresStore::open(&url, None, &options),
-        Kind::Mariadb => MysqlStore::open(&url, None, &options),
+        Kind::Mariadb | Kind::Mysql => MysqlStore::open(&url, None, &options),
     };
     Some(engine(Arc::new(opened.unwrap().0)))
 }

@@ -2,10 +2,9 @@
 //! pass.
 
 use crate::content::{Shape, assert_batches, assert_sound, create_tables, read, send};
-use crate::support::{Mount, open, skipped};
+use crate::support::open;
 use atsdb::{Database, Error, ErrorKind, Outcome};
-
-const NOT_PERMITTED: &str = "mounting is not permitted";
+use atsdb_testkit::disk::SmallDisk;
 
 fn assert_tells_full(error: &Error) {
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
@@ -41,8 +40,8 @@ fn assert_holds(db: &Database, numbers: &[u64]) {
 #[test]
 fn a_full_disk_is_told_what_was_acknowledged_stays_and_with_room_it_goes_on() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(mount) = Mount::new(&folder.path().join("disk"), 8 << 20) else { return skipped(NOT_PERMITTED) };
-    let path = mount.0.join("a.db");
+    let Some(disk) = SmallDisk::mount(&folder.path().join("disk"), 8 << 20) else { return };
+    let path = disk.path().join("a.db");
     let db = open(&path);
     create_tables(&db);
     let (acknowledged, refused) = fill(&db, 8);
@@ -52,7 +51,7 @@ fn a_full_disk_is_told_what_was_acknowledged_stays_and_with_room_it_goes_on() {
     let db = open(&path);
     assert_holds(&db, &acknowledged);
     assert_sound(&db);
-    mount.resize(64 << 20);
+    disk.resize(64 << 20);
     for number in &acknowledged {
         assert_eq!(send(&db, Shape::Bulky, *number).unwrap(), Outcome::Duplicate);
     }
@@ -70,8 +69,8 @@ fn a_full_disk_is_told_what_was_acknowledged_stays_and_with_room_it_goes_on() {
 #[test]
 fn a_batch_larger_than_the_disk_stores_nothing_and_its_room_is_given_back() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(mount) = Mount::new(&folder.path().join("disk"), 16 << 20) else { return skipped(NOT_PERMITTED) };
-    let path = mount.0.join("a.db");
+    let Some(disk) = SmallDisk::mount(&folder.path().join("disk"), 16 << 20) else { return };
+    let path = disk.path().join("a.db");
     let db = open(&path);
     create_tables(&db);
     for number in 0..3 {
@@ -86,7 +85,7 @@ fn a_batch_larger_than_the_disk_stores_nothing_and_its_room_is_given_back() {
     drop(db);
     let db = open(&path);
     holds(&db, 3);
-    mount.resize(128 << 20);
+    disk.resize(128 << 20);
     for number in 3..6 {
         assert_eq!(send(&db, Shape::Import, number).unwrap(), Outcome::Committed);
     }
@@ -99,10 +98,10 @@ fn a_batch_larger_than_the_disk_stores_nothing_and_its_room_is_given_back() {
 #[test]
 fn with_a_little_room_a_table_can_be_dropped_and_its_room_is_used() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(mount) = Mount::new(&folder.path().join("disk"), 8 << 20) else { return skipped(NOT_PERMITTED) };
-    let something_else = mount.0.join("something else");
+    let Some(disk) = SmallDisk::mount(&folder.path().join("disk"), 8 << 20) else { return };
+    let something_else = disk.path().join("something else");
     std::fs::write(&something_else, vec![1; 1 << 20]).unwrap();
-    let db = open(&mount.0.join("a.db"));
+    let db = open(&disk.path().join("a.db"));
     create_tables(&db);
     let (acknowledged, _) = fill(&db, 3);
     std::fs::remove_file(something_else).unwrap();

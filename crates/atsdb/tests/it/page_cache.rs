@@ -255,7 +255,7 @@ impl<'a> Backup<'a> {
                 self.server.administer(&format!("DROP DATABASE IF EXISTS {to} WITH (FORCE)"));
                 self.server.administer(&format!("CREATE DATABASE {to} TEMPLATE {from} OWNER {}", server::USER));
             }
-            Kind::Mariadb => {
+            Kind::Mariadb | Kind::Mysql => {
                 let tables = self.server.ask(&self.url, &format!("SHOW TABLES FROM {from}"));
                 let copies = tables.lines().filter(|name| name.starts_with("atsdb_")).map(|name| {
                     format!("CREATE TABLE {to}.{name} LIKE {from}.{name}; INSERT INTO {to}.{name} SELECT * FROM {from}.{name};")

@@ -1,4 +1,4 @@
-//! What the tests have in common: runs of this program as another process, and small file systems in memory.
+//! What the tests have in common: runs of this program as another process, and what a store warns of.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -63,38 +63,6 @@ impl Acknowledged {
         let text = std::fs::read_to_string(beside(store, ".acknowledged")).unwrap_or_default();
         text.lines().map(|line| line.parse().unwrap()).collect()
     }
-}
-
-/// A file system in memory, unmounted when dropped.
-pub(crate) struct Mount(pub(crate) PathBuf);
-
-impl Mount {
-    /// `None` where mounting is not permitted.
-    pub(crate) fn new(path: &Path, byte_count: u64) -> Option<Self> {
-        std::fs::create_dir(path).unwrap();
-        let options = format!("size={byte_count}");
-        mount(&["-t", "tmpfs", "-o", &options, "tmpfs"], path).then(|| Self(path.to_owned()))
-    }
-
-    pub(crate) fn resize(&self, byte_count: u64) {
-        assert!(mount(&["-o", &format!("remount,size={byte_count}")], &self.0));
-    }
-}
-
-impl Drop for Mount {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
-
-fn mount(arguments: &[&str], path: &Path) -> bool {
-    let done = Command::new("mount").args(arguments).arg(path).stderr(Stdio::null()).status();
-    done.is_ok_and(|status| status.success())
-}
-
-#[allow(clippy::print_stderr, reason = "a test that is skipped has to say so")]
-pub(crate) fn skipped(why: &str) {
-    eprintln!("skipped: {why}");
 }
 
 /// What a store warned of.

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 const LONG_QUERY: &str = "SELECT count(*) FROM generate_series(1, 1000000) a
     CROSS JOIN generate_series(1, 1000000) b WHERE a.value + b.value = 7";
 
-fn interrupt(child: &Child) {
-    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+fn signal(name: &str, child: &Child) {
+    let status = Command::new("kill").args([name, &child.id().to_string()]).status().expect("kill");
     assert!(status.success());
 }
 
@@ -31,16 +31,32 @@ fn ends(child: &mut Child) -> i32 {
 #[test]
 fn a_long_query_stops_with_130() {
     let case = Case::new();
-    let mut command = case.command(&["sql", "memory:", LONG_QUERY, "-o", "x.csv"]);
+    let mut command = case.command_ignoring("", &["sql", "memory:", LONG_QUERY, "-o", "x.csv"]);
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(700));
     assert!(child.try_wait().unwrap().is_none(), "the query ended by itself");
-    interrupt(&child);
+    signal("-INT", &child);
     assert_eq!(ends(&mut child), 130);
     let mut stderr = String::new();
     child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
     assert!(stderr.contains("interrupted") || stderr.contains("stopped"), "{stderr}");
     assert!(case.names().is_empty(), "{:?}", case.names());
+}
+
+#[test]
+fn a_signal_that_was_to_be_passed_over_is_and_others_end_it() {
+    for (ignored, ends_it) in [("HUP", "-TERM"), ("INT", "-HUP"), ("HUP,INT", "-TERM")] {
+        let case = Case::new();
+        let mut command = case.command_ignoring(ignored, &["sql", "memory:", LONG_QUERY, "-o", "x.csv"]);
+        let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(500));
+        ignored.split(',').for_each(|name| signal(&format!("-{name}"), &child));
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(child.try_wait().unwrap().is_none(), "ended by {ignored}");
+        signal(ends_it, &child);
+        assert_eq!(ends(&mut child), 130, "{ends_it}");
+        assert!(case.names().is_empty(), "{:?}", case.names());
+    }
 }
 
 #[test]
@@ -51,14 +67,15 @@ fn an_interrupted_import_stores_nothing() {
         writeln!(text, "{},{},{}", 1_700_000_000 + row, row * 7 % 1_000, row * 13 % 1_001).unwrap();
     }
     case.write("big.csv", &text);
-    let mut child = case.command(&["import", "a.db", "t", "big.csv"]).stdout(Stdio::null()).spawn().unwrap();
+    let mut command = case.command_ignoring("", &["import", "a.db", "t", "big.csv"]);
+    let mut child = command.stdout(Stdio::null()).spawn().unwrap();
     let started = Instant::now();
     while !case.path("a.db").exists() && started.elapsed() < Duration::from_secs(10) {
         std::thread::sleep(Duration::from_millis(5));
     }
     std::thread::sleep(Duration::from_millis(150));
     assert!(child.try_wait().unwrap().is_none(), "the import ended by itself");
-    interrupt(&child);
+    signal("-INT", &child);
     assert_eq!(ends(&mut child), 130);
     assert_eq!(case.run(&["tables", "a.db", "--format", "json"]).well().text(), "[]\n");
     case.write("small.csv", "time,v,w\n1700000000,1,2\n");

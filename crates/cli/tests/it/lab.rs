@@ -33,7 +33,7 @@ fn at_work(case: &Case) -> Child {
     let _ = std::fs::create_dir(case.path("scratch"));
     let options = "--contestants sqlite,atsdb --rows 400000 --repeat 1 --durability off --dir scratch -o r.json";
     let arguments: Vec<&str> = ["lab", "run", "series"].into_iter().chain(options.split(' ')).collect();
-    let mut command = case.command(&arguments);
+    let mut command = case.command_ignoring("", &arguments);
     let lab = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a lab");
     let started = Instant::now();
     let begun = case.path(&format!("scratch/atsdb-lab-{}/run-1/narrow", lab.id()));

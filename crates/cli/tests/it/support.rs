@@ -82,6 +82,20 @@ impl Case {
         command
     }
 
+    /// The program, which has these signals passed over and no others, whatever whoever runs the tests has.
+    pub(crate) fn command_ignoring<A: AsRef<OsStr>>(&self, signals: &str, arguments: &[A]) -> Command {
+        let own = self.command(arguments);
+        let mut command = Command::new("env");
+        command.arg("--default-signal=INT,TERM,HUP");
+        if !signals.is_empty() {
+            command.arg(format!("--ignore-signal={signals}"));
+        }
+        own.get_envs().filter(|(_, value)| value.is_none()).for_each(|(name, _)| _ = command.env_remove(name));
+        command.arg(own.get_program()).args(own.get_args()).current_dir(&self.folder);
+        command.env("XDG_STATE_HOME", self.folder.path());
+        command
+    }
+
     /// Runs it with nothing on stdin.
     pub(crate) fn run<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Run {
         Run::new(self.command(arguments).stdin(Stdio::null()).output().expect("the program runs"))

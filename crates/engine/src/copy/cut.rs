@@ -87,6 +87,8 @@ pub struct Cut {
     /// Every table of the source, copied or not.
     pub(super) source_tables: Vec<TableId>,
     pub(super) snapshot: CutSnapshot,
+    /// How many threads read it at once.
+    pub(super) readers: usize,
     tables: Vec<CutTable>,
 }
 
@@ -157,6 +159,7 @@ impl Cut {
             is_whole: selection.tables.is_empty(),
             source_tables: snapshot.tables().iter().map(|table| table.id).collect(),
             snapshot: CutSnapshot::Engine(snapshot.clone()),
+            readers: 1,
             tables: Vec::new(),
         }
         .with(tables, selection)
@@ -180,9 +183,16 @@ impl Cut {
             is_whole: is_whole && selection.tables.is_empty(),
             source_tables: all.iter().map(|table| table.id).collect(),
             snapshot: CutSnapshot::Other(snapshot),
+            readers: 1,
             tables: Vec::new(),
         }
         .with(tables, selection)
+    }
+
+    /// Has it read by so many threads at once, where reading is waiting.
+    #[must_use]
+    pub fn read_by(self, readers: usize) -> Self {
+        Self { readers, ..self }
     }
 
     fn with(mut self, tables: Vec<Table>, selection: &Selection) -> Result<Self> {

@@ -20,11 +20,15 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 /// Chunks are written together up to this many bytes.
 const GROUP_BYTES: usize = 4 << 20;
+/// Pieces that a thread reads before those that it has read are written.
+const READ_AHEAD: usize = 4;
 /// Strings are sent to the target's dictionaries so many at a time.
 const STRINGS_AT_ONCE: usize = 20_000;
 
 /// Pieces that the target lacks, each with the place of its table in the cut.
 type Missing<'c> = Vec<(usize, &'c Piece)>;
+/// What was read of a piece: chunks, each with the place of its table.
+type Read = Result<Vec<(usize, NewChunk)>>;
 
 /// The stage, opened when it is first needed.
 pub(super) struct Staged<'a> {
@@ -311,7 +315,7 @@ impl<'a> Staged<'a> {
         }))
     }
 
-    /// Writes what is missing: reads in one thread and writes in this one.
+    /// Writes what is missing, in the order of its numbers: reads in other threads, in turn, and writes in this one.
     pub(super) fn transfer(
         &mut self,
         cut: &Cut,
@@ -328,19 +332,28 @@ impl<'a> Staged<'a> {
         let owners: Vec<TableId> = all.iter().map(|filled| filled.id).collect();
         let bytes_total = missing.iter().map(|(_, piece)| piece.byte_count()).sum();
         let mut progress = CopyProgress { bytes_total, ..CopyProgress::default() };
+        let owners = owners.as_slice();
         std::thread::scope(|scope| {
-            let (sender, receiver) = sync_channel(1);
-            let reader = std::thread::Builder::new().name("atsdb-copy".into());
-            reader.spawn_scoped(scope, || read_groups(cut, missing, &owners, sender)).map_err(|error| {
-                Error::new(ErrorKind::Unavailable, "the operating system gave no thread").with_source(error)
-            })?;
-            self.write_groups(receiver, all, lease, options, &mut progress, report)
+            let count = cut.readers.clamp(1, missing.len());
+            let start = |first: usize| {
+                let (sender, receiver) = sync_channel(READ_AHEAD);
+                let share = missing.iter().skip(first).step_by(count);
+                let reader = std::thread::Builder::new().name("atsdb-copy".into());
+                reader.spawn_scoped(scope, move || read_each(cut, share, owners, &sender)).map_err(|error| {
+                    Error::new(ErrorKind::Unavailable, "the operating system gave no thread").with_source(error)
+                })?;
+                Ok(receiver)
+            };
+            let readers: Vec<Receiver<Read>> = (0..count).map(start).collect::<Result<_>>()?;
+            let in_order =
+                (0..missing.len()).map(|place| readers[place % count].recv().unwrap_or_else(|_| Err(reader_is_gone())));
+            self.write_groups(in_order, all, lease, options, &mut progress, report)
         })
     }
 
     fn write_groups(
         &self,
-        groups: Receiver<Result<Vec<(usize, NewChunk)>>>,
+        mut pieces: impl Iterator<Item = Read>,
         all: &mut [Filled],
         lease: &Lease,
         options: &CopyOptions,
@@ -348,8 +361,11 @@ impl<'a> Staged<'a> {
         report: &mut CopyReport,
     ) -> Result<()> {
         let stage = self.stage.ok_or_else(|| Error::internal("a copy without a stage"))?;
-        for group in groups {
-            let group = group?;
+        loop {
+            let group = next_group(&mut pieces)?;
+            if group.is_empty() {
+                return Ok(());
+            }
             lease.require()?;
             for (number, chunk) in &group {
                 all[*number].descriptors.push((chunk.descriptor_bytes.clone(), true));
@@ -361,7 +377,6 @@ impl<'a> Staged<'a> {
             (progress.bytes, progress.rows) = (report.bytes, report.rows);
             options.watcher.as_ref().map_or(Ok(()), |watcher| watcher(progress))?;
         }
-        Ok(())
     }
 
     /// Asserts that the stage has what it should, once each; with `pages` also that what was written is read back.
@@ -393,29 +408,37 @@ impl<'a> Staged<'a> {
     }
 }
 
-fn read_groups(
+/// Reads pieces one after the other.
+fn read_each<'c>(
     cut: &Cut,
-    missing: &[(usize, &Piece)],
+    pieces: impl Iterator<Item = &'c (usize, &'c Piece)>,
     owners: &[TableId],
-    groups: SyncSender<Result<Vec<(usize, NewChunk)>>>,
+    done: &SyncSender<Read>,
 ) {
-    let (mut group, mut bytes) = (Vec::new(), 0);
-    for (number, piece) in missing {
-        let chunks = match cut.read(&cut.tables()[*number], piece, owners[*number]) {
-            Ok(chunks) => chunks,
-            Err(error) => return drop(groups.send(Err(error))),
-        };
-        bytes += chunks.iter().map(|chunk| chunk.descriptor.byte_count() as usize).sum::<usize>();
-        group.extend(chunks.into_iter().map(|chunk| (*number, chunk)));
-        if bytes >= GROUP_BYTES {
-            bytes = 0;
-            // Nobody listens when writing has failed.
-            if groups.send(Ok(std::mem::take(&mut group))).is_err() {
-                return;
-            }
+    for (number, piece) in pieces {
+        let chunks = cut.read(&cut.tables()[*number], piece, owners[*number]);
+        let read = chunks.map(|chunks| chunks.into_iter().map(|chunk| (*number, chunk)).collect());
+        // Nobody listens when writing has failed, or what was to be written before.
+        if done.send(read).is_err() {
+            return;
         }
     }
-    let _ = groups.send(Ok(group));
+}
+
+fn reader_is_gone() -> Error {
+    Error::internal("a thread that reads for a copy is gone")
+}
+
+/// The chunks of the next pieces, up to so many bytes as are written together; none is the end.
+fn next_group(pieces: &mut impl Iterator<Item = Read>) -> Read {
+    let (mut group, mut bytes) = (Vec::new(), 0);
+    while bytes < GROUP_BYTES
+        && let Some(chunks) = pieces.next().transpose()?
+    {
+        bytes += chunks.iter().map(|(_, chunk)| chunk.descriptor.byte_count() as usize).sum::<usize>();
+        group.extend(chunks);
+    }
+    Ok(group)
 }
 
 fn uids(table: &CutTable) -> HashSet<ChunkUid> {

@@ -1,6 +1,6 @@
 //! The store on a Galera cluster: any number of programs, each on a node of its own.
 
-use crate::support::{SUBJECT, open};
+use crate::support::{MARIADB, open};
 use atsdb_testkit::on_server;
 use atsdb_testkit::server::Cluster;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,6 +14,6 @@ fn a_cluster_keeps_the_contract_of_stores_and_loses_a_node_without_harm() {
         let urls = cluster.database();
         open(&urls[next.fetch_add(1, Ordering::Relaxed) % urls.len()]).unwrap()
     });
-    on_server::processes_on_all_nodes_write_and_nothing_is_lost(SUBJECT, &cluster, "servers::one_writer_of_many");
-    on_server::a_killed_node_loses_nothing_acknowledged(SUBJECT, &cluster);
+    on_server::processes_on_all_nodes_write_and_nothing_is_lost(MARIADB, &cluster, "mariadb::one_writer_of_many");
+    on_server::a_killed_node_loses_nothing_acknowledged(MARIADB, &cluster);
 }

@@ -1,7 +1,7 @@
 //! The MariaDB and MySQL store: the contract of stores, and what only a server promises.
 
-mod conformance;
 mod galera;
-mod servers;
+mod mariadb;
+mod mysql;
 mod spider;
 mod support;

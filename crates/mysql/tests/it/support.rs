@@ -1,19 +1,16 @@
-//! What the tests have in common: a server, and stores on it.
+//! What the tests have in common: opening the store.
 
 use atsdb_core::{Result, Store};
 use atsdb_mysql::MysqlStore;
 use atsdb_sqlstore::ServerOptions;
 use atsdb_testkit::on_server::Subject;
-use atsdb_testkit::server::{self, Kind, TestServer};
+use atsdb_testkit::server::Kind;
 use std::time::Duration;
 
-/// The server that all tests share, if there is one.
-pub(crate) fn server() -> Option<&'static TestServer> {
-    server::shared(SUBJECT.kind)
-}
-
-/// The store under test.
-pub(crate) const SUBJECT: Subject = Subject { kind: Kind::Mariadb, open, open_for_reading };
+/// The store on MariaDB.
+pub(crate) const MARIADB: Subject = Subject { kind: Kind::Mariadb, open, open_for_reading };
+/// The store on MySQL.
+pub(crate) const MYSQL: Subject = Subject { kind: Kind::Mysql, ..MARIADB };
 
 /// Opens the store of a URL, and creates it where there is none. It waits for a server that starts again.
 pub(crate) fn open(url: &str) -> Result<Box<dyn Store>> {

@@ -1,8 +1,8 @@
 //! Damage, folders that cannot be used, disks that are full: a miss and one warning, never a wrong page or an error.
 
 use crate::support::{UID, file, found, keep, let_time_pass, open, places, try_open};
+use atsdb_testkit::disk::SmallDisk;
 use std::path::Path;
-use std::process::Command;
 
 const BYTES_MAX: u64 = 64 << 20;
 
@@ -105,26 +105,18 @@ fn a_folder_that_cannot_be_made_is_told_and_done_without() {
     assert!(told.all()[0].starts_with("pages are not kept on this machine: "), "{:?}", told.all());
 }
 
-/// Needs the right to mount; without it there is nothing to see.
 #[test]
 fn a_full_disk_is_told_once_and_what_is_there_stays_readable() {
     let folder = tempfile::tempdir().unwrap();
-    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"]).arg(folder.path()).status();
-    if !mounted.is_ok_and(|status| status.success()) {
-        return;
+    let Some(disk) = SmallDisk::mount(&folder.path().join("disk"), 1 << 20) else { return };
+    let places = places(&[100_000]);
+    let (cache, told) = open(&disk.path().join("cache"), BYTES_MAX);
+    for number in 0..30 {
+        keep(&cache, number, &places);
     }
-    let outcome = std::panic::catch_unwind(|| {
-        let places = places(&[100_000]);
-        let (cache, told) = open(&folder.path().join("cache"), BYTES_MAX);
-        for number in 0..30 {
-            keep(&cache, number, &places);
-        }
-        cache.flush();
-        let there = (0..30).filter(|number| found(&cache, *number, &places)[0]).count();
-        assert!((5..=10).contains(&there), "{there}");
-        assert_eq!(told.all().len(), 1, "{:?}", told.all());
-        assert!(told.all()[0].contains("cannot be written"), "{:?}", told.all());
-    });
-    let _ = Command::new("umount").arg("-l").arg(folder.path()).status();
-    outcome.unwrap();
+    cache.flush();
+    let there = (0..30).filter(|number| found(&cache, *number, &places)[0]).count();
+    assert!((5..=10).contains(&there), "{there}");
+    assert_eq!(told.all().len(), 1, "{:?}", told.all());
+    assert!(told.all()[0].contains("cannot be written"), "{:?}", told.all());
 }

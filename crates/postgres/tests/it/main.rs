@@ -1,5 +1,7 @@
 //! The PostgreSQL store: the contract of stores, and what only a server promises.
 
-mod conformance;
-mod servers;
 mod support;
+
+mod servers {
+    atsdb_testkit::on_server_tests!("servers", crate::support::SUBJECT);
+}

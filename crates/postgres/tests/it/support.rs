@@ -1,16 +1,11 @@
-//! What the tests have in common: a server, and stores on it.
+//! What the tests have in common: opening the store.
 
 use atsdb_core::{Result, Store};
 use atsdb_postgres::PostgresStore;
 use atsdb_sqlstore::ServerOptions;
 use atsdb_testkit::on_server::Subject;
-use atsdb_testkit::server::{self, Kind, TestServer};
+use atsdb_testkit::server::Kind;
 use std::time::Duration;
-
-/// The server that all tests share, if there is one.
-pub(crate) fn server() -> Option<&'static TestServer> {
-    server::shared(SUBJECT.kind)
-}
 
 /// The store under test.
 pub(crate) const SUBJECT: Subject = Subject { kind: Kind::Postgres, open, open_for_reading };

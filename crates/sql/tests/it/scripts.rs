@@ -50,6 +50,11 @@ fn every_script_answers_the_same_on_mariadb() {
 }
 
 #[test]
+fn every_script_answers_the_same_on_mysql() {
+    on_server(Kind::Mysql);
+}
+
+#[test]
 fn scripts_about_changes_answer_the_same_with_tables_in_memory() {
     let mut failures = Vec::new();
     for path in scripts().iter().filter(|path| ALSO_IN_MEMORY.iter().any(|name| path.ends_with(name))) {

@@ -33,7 +33,7 @@ fn on_server(kind: Kind) -> Option<ServerStore> {
     let options = ServerOptions { durability: Durability::Off, ..ServerOptions::default() };
     let opened = match kind {
         Kind::Postgres => PostgresStore::open(&url, None, &options),
-        Kind::Mariadb => MysqlStore::open(&url, None, &options),
+        Kind::Mariadb | Kind::Mysql => MysqlStore::open(&url, None, &options),
     };
     Some(opened.unwrap().0)
 }

@@ -6,40 +6,9 @@ use crate::rolling;
 use crate::support::{LAYOUTS, NOW_MS, Scratch, append, create, open, reclaim_all, reopen, visible};
 use atsdb_core::{Change, ColumnId, Durability, ErrorKind, Store};
 use atsdb_sqlite::{SqliteOptions, SqliteStore};
+use atsdb_testkit::disk::SmallDisk;
 use atsdb_testkit::sample::Plan;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
-/// A file system in memory, unmounted when dropped.
-struct Mount(PathBuf);
-
-impl Mount {
-    fn new(path: &Path, byte_count: u64) -> Option<Self> {
-        std::fs::create_dir(path).unwrap();
-        let options = format!("size={byte_count}");
-        mount(&["-t", "tmpfs", "-o", &options, "tmpfs"], path).then(|| Self(path.to_owned()))
-    }
-
-    fn make_read_only(&self) -> bool {
-        mount(&["-o", "remount,ro"], &self.0)
-    }
-}
-
-fn mount(arguments: &[&str], path: &Path) -> bool {
-    let done = Command::new("mount").args(arguments).arg(path).stderr(Stdio::null()).status();
-    done.is_ok_and(|status| status.success())
-}
-
-impl Drop for Mount {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
-
-#[allow(clippy::print_stderr, reason = "a test that is skipped has to say so")]
-fn skipped(why: &str) {
-    eprintln!("skipped: {why}");
-}
+use atsdb_testkit::skipped;
 
 #[test]
 fn a_full_disk_is_an_error_and_what_was_acknowledged_stays() {
@@ -48,8 +17,8 @@ fn a_full_disk_is_an_error_and_what_was_acknowledged_stays() {
 
 fn fill_the_disk(layout: usize) {
     let scratch = Scratch::new();
-    let Some(mount) = Mount::new(&scratch.path("disk"), 6 << 20) else { return skipped("mounting is not permitted") };
-    let path = mount.0.join("a.db");
+    let Some(disk) = SmallDisk::mount(&scratch.path("disk"), 6 << 20) else { return };
+    let path = disk.path().join("a.db");
     let store = open(&path, LAYOUTS[layout], Durability::Full);
     let table = create(&store, "t");
     let mut acknowledged = Vec::new();
@@ -90,7 +59,7 @@ fn fill_the_disk(layout: usize) {
     let store = reopen(&path);
     check(&store);
     // With more room it goes on, and nothing has to be repaired.
-    assert!(self::mount(&["-o", "remount,size=100m"], &mount.0));
+    disk.resize(100 << 20);
     append(&store, table, &Plan::new(999));
     assert_eq!(visible(&store, table).len(), acknowledged.len() + 1);
     while store.reclaim(1 << 20, i64::MAX).unwrap().more {}
@@ -105,8 +74,8 @@ fn a_full_disk_leaves_every_change_whole() {
 
 fn fill_the_disk_with_changes(layout: usize) {
     let scratch = Scratch::new();
-    let Some(mount) = Mount::new(&scratch.path("disk"), 6 << 20) else { return skipped("mounting is not permitted") };
-    let path = mount.0.join("a.db");
+    let Some(disk) = SmallDisk::mount(&scratch.path("disk"), 6 << 20) else { return };
+    let path = disk.path().join("a.db");
     let store = open(&path, LAYOUTS[layout], Durability::Full);
     rolling::begin(&store);
     let (mut last, mut failures) = (1, 0);
@@ -124,7 +93,7 @@ fn fill_the_disk_with_changes(layout: usize) {
     drop(store);
     let store = reopen(&path);
     assert_eq!(rolling::check(&store), last);
-    assert!(self::mount(&["-o", "remount,size=100m"], &mount.0));
+    disk.resize(100 << 20);
     assert_eq!(rolling::step(&store).unwrap(), last + 1);
     while store.reclaim(1 << 20, i64::MAX).unwrap().more {}
     assert_eq!(rolling::check(&store), last + 1);
@@ -138,13 +107,13 @@ fn a_store_on_a_read_only_disk_is_read_without_lock_files() {
 
 fn read_a_read_only_disk(layout: usize) {
     let scratch = Scratch::new();
-    let Some(mount) = Mount::new(&scratch.path("disk"), 6 << 20) else { return skipped("mounting is not permitted") };
-    let path = mount.0.join("a b%41.db");
+    let Some(disk) = SmallDisk::mount(&scratch.path("disk"), 6 << 20) else { return };
+    let path = disk.path().join("a b%41.db");
     let store = open(&path, LAYOUTS[layout], Durability::Full);
     let table = create(&store, "t");
     append(&store, table, &Plan::new(1));
     drop(store);
-    assert!(mount.make_read_only());
+    assert!(disk.make_read_only());
     for read_only in [false, true] {
         let options = SqliteOptions { read_only, ..SqliteOptions::default() };
         let store = SqliteStore::open(&path, &options).unwrap();
@@ -153,7 +122,7 @@ fn read_a_read_only_disk(layout: usize) {
         assert_eq!(visible(&store, table).len(), 1);
         assert_eq!(store.verify().unwrap(), []);
     }
-    let error = SqliteStore::open(&mount.0.join("new.db"), &SqliteOptions::default()).unwrap_err();
+    let error = SqliteStore::open(&disk.path().join("new.db"), &SqliteOptions::default()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::ReadOnly), "{error}");
 }
 

@@ -61,7 +61,7 @@ pub fn a_reader_without_rights_is_told_what_it_may_not(subject: Subject) {
             server.ask(&url, &format!("CREATE ROLE {reader} LOGIN PASSWORD 'r'"));
             server.ask(&url, &format!("GRANT SELECT ON ALL TABLES IN SCHEMA public TO {reader}"));
         }
-        Kind::Mariadb => {
+        Kind::Mariadb | Kind::Mysql => {
             server.administer(&format!("CREATE USER {reader}@'%' IDENTIFIED BY 'r'"));
             server.administer(&format!("GRANT SELECT ON {database}.* TO {reader}@'%'"));
         }

@@ -3,9 +3,9 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
-/// What becomes of the next COMMIT that passes.
+/// What becomes of the next COMMIT that passes, or of everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum AtCommit {
@@ -16,13 +16,17 @@ pub(super) enum AtCommit {
     BreakAfter,
     /// Whatever comes next from the client is the last thing.
     BreakNow,
+    /// Nobody is served any more.
+    Gone,
 }
 
 /// A port that leads to a server's.
+#[derive(Clone)]
 pub(super) struct Proxy {
     port: u16,
     to_client: Arc<AtomicU64>,
     at_commit: Arc<AtomicU8>,
+    seen_sql: Arc<AtomicBool>,
 }
 
 impl Proxy {
@@ -31,12 +35,14 @@ impl Proxy {
         let server = port_of(url);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let proxy = Self { port, to_client: Arc::default(), at_commit: Arc::default() };
-        let (to_client, at_commit) = (Arc::clone(&proxy.to_client), Arc::clone(&proxy.at_commit));
+        let proxy = Self { port, to_client: Arc::default(), at_commit: Arc::default(), seen_sql: Arc::default() };
+        let shared = proxy.clone();
         std::thread::spawn(move || {
             for client in listener.incoming().map_while(std::result::Result::ok) {
                 let Ok(server) = TcpStream::connect(("127.0.0.1", server)) else { continue };
-                relay(client, server, &to_client, &at_commit);
+                if shared.what() != AtCommit::Gone as u8 {
+                    relay(client, server, &shared);
+                }
             }
         });
         let url = url.replace(&format!(":{server}/"), &format!(":{}/", proxy.port));
@@ -54,7 +60,16 @@ impl Proxy {
 
     /// Whether what was set has happened.
     pub(super) fn is_done(&self) -> bool {
-        self.at_commit.load(Ordering::Relaxed) == AtCommit::Pass as u8
+        self.what() == AtCommit::Pass as u8
+    }
+
+    fn what(&self) -> u8 {
+        self.at_commit.load(Ordering::Relaxed)
+    }
+
+    /// Whether names of the store's tables have passed in the clear.
+    pub(super) fn has_seen_sql(&self) -> bool {
+        self.seen_sql.load(Ordering::Relaxed)
     }
 }
 
@@ -63,10 +78,10 @@ fn port_of(url: &str) -> u16 {
     authority.split(['/', ':']).nth(1).unwrap().parse().unwrap()
 }
 
-fn relay(client: TcpStream, server: TcpStream, to_client: &Arc<AtomicU64>, at_commit: &Arc<AtomicU8>) {
+fn relay(client: TcpStream, server: TcpStream, proxy: &Proxy) {
     let _ = (client.set_nodelay(true), server.set_nodelay(true));
     let (mut from_server, mut client_again) = (server.try_clone().unwrap(), client.try_clone().unwrap());
-    let (counted, at_commit) = (Arc::clone(to_client), Arc::clone(at_commit));
+    let (counted, proxy) = (Arc::clone(&proxy.to_client), proxy.clone());
     std::thread::spawn(move || {
         let mut buffer = vec![0; 1 << 16];
         while let Ok(count @ 1..) = from_server.read(&mut buffer) {
@@ -83,10 +98,15 @@ fn relay(client: TcpStream, server: TcpStream, to_client: &Arc<AtomicU64>, at_co
         while let Ok(count @ 1..) = client.read(&mut buffer) {
             let sent = &buffer[..count];
             let is_commit = sent.windows(6).any(|word| word == b"COMMIT") && count < 64;
-            let what = at_commit.load(Ordering::Relaxed);
-            let now = what == AtCommit::BreakNow as u8;
-            if what != AtCommit::Pass as u8 && (is_commit || now) {
-                at_commit.store(AtCommit::Pass as u8, Ordering::Relaxed);
+            if sent.windows(6).any(|word| word == b"atsdb_") {
+                proxy.seen_sql.store(true, Ordering::Relaxed);
+            }
+            let what = proxy.what();
+            let (now, gone) = (what == AtCommit::BreakNow as u8, what == AtCommit::Gone as u8);
+            if what != AtCommit::Pass as u8 && (is_commit || now || gone) {
+                if !gone {
+                    proxy.set(AtCommit::Pass);
+                }
                 let _ = client.shutdown(Shutdown::Both);
                 if what == AtCommit::BreakAfter as u8 {
                     let _ = server.write_all(sent);

@@ -1,5 +1,6 @@
 //! MariaDB for tests.
 
+use super::certificates::Certificates;
 use super::{PASSWORD, USER, find, is_root, run};
 use std::io::Result;
 use std::os::unix::fs::MetadataExt;
@@ -54,16 +55,16 @@ fn base(data: &Path) -> Command {
 }
 
 /// In one word: the script that makes the folder knows no other form.
-fn data_argument(data: &Path) -> String {
+pub(super) fn data_argument(data: &Path) -> String {
     format!("--datadir={}", data.display())
 }
 
 /// Beside the data: as it starts, a server removes what another of the same folder has there.
-fn temporary_argument(data: &Path) -> String {
+pub(super) fn temporary_argument(data: &Path) -> String {
     format!("--tmpdir={}", data.parent().unwrap_or(data).display())
 }
 
-fn socket(data: &Path) -> PathBuf {
+pub(super) fn socket(data: &Path) -> PathBuf {
     data.with_extension("socket")
 }
 
@@ -84,8 +85,19 @@ pub(super) fn command(data: &Path, port: u16) -> Command {
     command
 }
 
+/// What makes it encrypt.
+pub(super) fn encryption(certificates: &Certificates) -> Vec<String> {
+    let setting = |name: &str, file: &Path| format!("--ssl-{name}={}", file.display());
+    vec![setting("cert", &certificates.server), setting("key", &certificates.key)]
+}
+
 pub(super) fn client(data: &Path, database: &str) -> Command {
-    let mut command = Command::new(program("mariadb"));
+    client_of(program("mariadb"), data, database)
+}
+
+/// The client of that name as the administrator.
+pub(super) fn client_of(program: PathBuf, data: &Path, database: &str) -> Command {
+    let mut command = Command::new(program);
     command.args(["--no-defaults", "-N", "-B", "-u", "root"]).arg("--socket").arg(socket(data));
     if !database.is_empty() {
         command.arg("-D").arg(database);

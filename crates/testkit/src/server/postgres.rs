@@ -1,5 +1,6 @@
 //! PostgreSQL for tests. It refuses to run as root: then it runs as the user of the package.
 
+use super::certificates::Certificates;
 use super::{PASSWORD, USER, find, is_root, run};
 use std::io::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -82,6 +83,26 @@ pub(super) fn command(data: &Path, port: u16) -> Command {
         command.arg("-c").arg(setting);
     }
     command
+}
+
+/// What makes it encrypt. It takes no key that others may read.
+pub(super) fn encryption(certificates: &Certificates) -> Vec<String> {
+    if is_root() {
+        run(Command::new("chown").arg("postgres:postgres").arg(&certificates.key)).expect("the key can be handed over");
+    }
+    let setting = |name: &str, file: &Path| ["-c".to_owned(), format!("{name}={}", file.display())];
+    let files = [setting("ssl_cert_file", &certificates.server), setting("ssl_key_file", &certificates.key)];
+    ["-c", "ssl=on"].map(str::to_owned).into_iter().chain(files.into_iter().flatten()).collect()
+}
+
+/// Leaves what is written ahead where it was, when the rest has been moved.
+pub(super) fn keep_log_elsewhere(data: &Path, elsewhere: &Path) -> Result<()> {
+    if is_root() {
+        run(Command::new("chown").arg("postgres:postgres").arg(data))?;
+    }
+    run(Command::new("chmod").arg("700").arg(data))?;
+    std::fs::remove_dir_all(data.join("pg_wal"))?;
+    std::os::unix::fs::symlink(elsewhere.join("pg_wal"), data.join("pg_wal"))
 }
 
 pub(super) fn client(port: u16, database: &str) -> Command {

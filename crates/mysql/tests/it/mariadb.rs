@@ -1,0 +1,3 @@
+//! The store on MariaDB.
+
+atsdb_testkit::on_server_tests!("mariadb", crate::support::MARIADB);

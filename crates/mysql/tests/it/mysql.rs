@@ -1,0 +1,3 @@
+//! The store on MySQL.
+
+atsdb_testkit::on_server_tests!("mysql", crate::support::MYSQL);

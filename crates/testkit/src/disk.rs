@@ -1,0 +1,47 @@
+//! Small disks that fill up: file systems in memory.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A file system in memory, unmounted when dropped.
+#[derive(Debug)]
+pub struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// A disk of some bytes at a folder, which is made if need be. None, and a word on stderr, where mounting is not
+    /// permitted.
+    pub fn mount(path: &Path, byte_count: u64) -> Option<Self> {
+        std::fs::create_dir_all(path).expect("a folder can be made");
+        if mount(&["-t", "tmpfs", "-o", &format!("size={byte_count}"), "tmpfs"], path) {
+            return Some(Self(path.to_owned()));
+        }
+        crate::skipped("mounting a file system is not permitted");
+        None
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Gives it another size.
+    pub fn resize(&self, byte_count: u64) {
+        assert!(mount(&["-o", &format!("remount,size={byte_count}")], &self.0), "the disk cannot be resized");
+    }
+
+    /// Forbids writing. False where that is not permitted.
+    pub fn make_read_only(&self) -> bool {
+        mount(&["-o", "remount,ro"], &self.0)
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+fn mount(arguments: &[&str], path: &Path) -> bool {
+    let done = Command::new("mount").args(arguments).arg(path).stderr(Stdio::null()).status();
+    done.is_ok_and(|status| status.success())
+}

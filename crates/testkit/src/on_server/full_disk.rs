@@ -1,0 +1,83 @@
+//! A server whose disk is full.
+
+use super::{NOW_MS, Subject};
+use crate::sample::{Plan, series_table};
+use crate::server::TestServer;
+use atsdb_core::{Change, ColumnId, ErrorKind, Store, TableId, TimeRange};
+
+const FREE_BYTES: u64 = 40 << 20;
+/// Several times what fits.
+const COMMITS: u64 = 400;
+
+fn plan(seed: u64) -> Plan {
+    Plan::new(seed).with_pages(3, 80_000)
+}
+
+fn check(store: &dyn Store, table: TableId, acknowledged: &[u64]) {
+    let snapshot = store.snapshot().unwrap();
+    let entries = snapshot.chunks(table, TimeRange::ALL).unwrap();
+    assert_eq!(entries.len(), acknowledged.len());
+    for (entry, seed) in entries.iter().zip(acknowledged) {
+        let pages = snapshot.read_pages(entry.id, &[0, 1, 2].map(ColumnId)).unwrap();
+        assert!(pages == plan(*seed).chunk(table).pages, "{seed}");
+    }
+}
+
+/// Every commit that fails says why and what to do, and leaves nothing; what was acknowledged is there and is read; with more
+/// room everything goes on. A server that ends itself, as MariaDB does where there is no room to undo something, is told as
+/// one that cannot be reached.
+pub fn a_full_disk_is_told_and_what_was_acknowledged_stays(subject: Subject) {
+    let Some(server) = TestServer::start_on_small_disk(subject.kind, FREE_BYTES) else { return };
+    let url = server.database();
+    let store = subject.opened(&url);
+    let table = store.create_table(&series_table("t"), None).unwrap().id;
+    let (mut acknowledged, mut failures) = (Vec::new(), 0);
+    for seed in 0..COMMITS {
+        let mut chunks = vec![plan(seed).chunk(table)];
+        let done = match seed % 2 {
+            0 => store.commit(vec![Change { add: chunks, ..Change::default() }], NOW_MS),
+            _ => store.open_stage(NOW_MS).and_then(|stage| {
+                store.stage(stage, std::mem::take(&mut chunks), NOW_MS)?;
+                store.commit(vec![Change { stage: Some(stage), ..Change::default() }], NOW_MS)
+            }),
+        };
+        match done {
+            Ok(outcomes) => {
+                outcomes.into_iter().for_each(|outcome| _ = outcome.unwrap());
+                acknowledged.push(seed);
+            }
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Unavailable, "{error:?}");
+                failures += 1;
+                if server.has_ended() {
+                    break;
+                }
+                assert!(error.to_string().contains("disk full"), "{error:?}");
+                assert!(error.hint().is_some_and(|hint| hint.contains("make room")), "{error:?}");
+                if failures == 10 {
+                    break;
+                }
+            }
+        }
+    }
+    assert!(failures > 0 && acknowledged.len() > 10, "{failures} {}", acknowledged.len());
+    let has_ended = server.has_ended();
+    if !has_ended {
+        assert_eq!(failures, 10);
+        check(&*store, table, &acknowledged);
+    }
+    server.disk().expect("it has one").resize(1 << 30);
+    if has_ended {
+        server.resume();
+    }
+    let change = Change { add: vec![plan(COMMITS).chunk(table)], ..Change::default() };
+    store.commit(vec![change], NOW_MS).unwrap().remove(0).unwrap();
+    acknowledged.push(COMMITS);
+    check(&*store, table, &acknowledged);
+    while store.reclaim(8 << 20, i64::MAX).unwrap().more {}
+    server.kill();
+    server.resume();
+    let store = subject.opened(&url);
+    check(&*store, table, &acknowledged);
+    assert_eq!(store.verify().unwrap(), []);
+}
