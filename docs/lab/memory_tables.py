@@ -129,7 +129,7 @@ def mariadb(directory, kind, path, rows, character_set):
                 break
             time.sleep(0.1)
         talk = Talk([*client])
-        talk.ask("CREATE DATABASE IF NOT EXISTS lab; USE lab; DROP TABLE IF EXISTS t1;")
+        talk.ask("DROP DATABASE IF EXISTS lab; CREATE DATABASE lab; USE lab;")
         column = "int" if kind == "INT" else "char(20)"
         create = f"CREATE TABLE t1 (c1 {column}, index using hash (c1)) engine memory;"
         before = memory_of(server.pid, "VmRSS:")
