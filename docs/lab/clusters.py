@@ -1,6 +1,6 @@
 """Appends to and reads from a store on one MariaDB, on a Galera cluster of three nodes and on Spider with two servers.
 
-    python docs/lab/clusters.py target/release/atsdb FOLDER [ROWS]
+    python3 docs/lab/clusters.py target/release/atsdb FOLDER [ROWS]
 
 Needs the Debian packages mariadb-server and mariadb-plugin-spider. All servers run on loopback, each with a data folder
 below FOLDER, and wait for the disk at each commit. Writers are processes of their own (`atsdb import`), each with a table

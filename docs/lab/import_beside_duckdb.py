@@ -1,7 +1,7 @@
 """Imports one CSV of 9 columns into a file with atsdb and with DuckDB, in turn, three times each.
 
     pip install duckdb
-    python docs/lab/import_beside_duckdb.py target/release/atsdb 5000000 FOLDER
+    python3 docs/lab/import_beside_duckdb.py target/release/atsdb 5000000 FOLDER
 """
 import os
 import statistics

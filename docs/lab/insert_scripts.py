@@ -1,6 +1,6 @@
 """Runs scripts of INSERT statements with atsdb and with sqlite3, in turn, and prints the seconds of both.
 
-    python docs/lab/insert_scripts.py target/release/atsdb FOLDER [RUNS [NAME,...]]
+    python3 docs/lab/insert_scripts.py target/release/atsdb FOLDER [RUNS [NAME,...]]
 
 Both read the same file from standard input into a new database of the same tables, in one transaction but for the last
 two scripts; with WAL and synchronous=FULL on both sides (`off` in the name: synchronous=OFF). A time is that of the

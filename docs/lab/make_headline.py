@@ -1,10 +1,10 @@
 """Writes the tables of README.md and docs/figures.md from the results of docs/lab/run.sh, so that nobody types them.
 
-    python docs/lab/make_headline.py
+    python3 docs/lab/make_headline.py
 
 What stands between the lines `<!-- lab:NAME -->` and `<!-- lab:end -->` of the two files is replaced; `headline` is the
-table of README.md, any other name is a workload's table. The table of `series` is of headline.json, which has more rows on
-fewer contestants, all others are of results.json. A figure is the median of the runs; of a contestant that has
+table of README.md, any other name is a workload's table. The table of `series` is of headline.json, which has more runs of
+fewer contestants, that of `memory` of memory.json, which has more rows, all others are of results.json. A figure is the median of the runs; of a contestant that has
 none there is a dash, and the page (docs/lab/report.html) says why.
 """
 import json
@@ -13,12 +13,14 @@ import re
 
 root = pathlib.Path(__file__).resolve().parents[2]
 workloads = {}
-for name in ("results.json", "headline.json"):
+for name in ("results.json", "headline.json", "memory.json"):
     path = root / "docs/lab" / name
     report = json.loads(path.read_text()) if path.exists() else {"workloads": []}
     workloads.update({workload["name"]: (workload, report) for workload in report["workloads"]})
 
-NAMES = {"sqlite": "SQLite", "mariadb:innodb": "MariaDB", "postgres": "PostgreSQL", "duckdb": "DuckDB", "atsdb": "atsdb"}
+NAMES = {
+    "sqlite": "SQLite", "mariadb:innodb": "MariaDB", "mysql": "MySQL", "postgres": "PostgreSQL", "duckdb": "DuckDB", "atsdb": "atsdb"
+}
 IN_MEMORY = {
     "sqlite:memory": "SQLite `:memory:`", "mariadb:memory": "MariaDB MEMORY", "duckdb": "DuckDB", "atsdb:memory": "atsdb"
 }

@@ -1,7 +1,7 @@
 """Bytes a row of real files: an atsdb store, sealed, beside Parquet with zstd of the same rows in the same order.
 
     pip install pyarrow
-    python docs/lab/real_files.py target/release/atsdb NAME FILE... [-- IMPORT-FLAG...]
+    python3 docs/lab/real_files.py target/release/atsdb NAME FILE... [-- IMPORT-FLAG...]
 """
 import json
 import os

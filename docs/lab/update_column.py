@@ -1,6 +1,6 @@
 """Updates a column of all rows with atsdb and with sqlite3, in turn, and prints the seconds of both.
 
-    python docs/lab/update_column.py target/release/atsdb FOLDER [ROWS [RUNS]]
+    python3 docs/lab/update_column.py target/release/atsdb FOLDER [ROWS [RUNS]]
 
 The rows are the published (i, 2i), in that order, and the same rows in no order. A time is that of the whole process, with
 WAL and synchronous=FULL on both sides; the median of the runs counts.

@@ -108,7 +108,10 @@ impl Archive {
     }
 
     /// Refuses what is no archive.
-    fn require(&self) -> Result<()> {
+    /// Refuses a place where no backup ever was.
+    ///
+    /// Errors: `NotFound`, and what reading there may say.
+    pub fn require(&self) -> Result<()> {
         match self.objects.get(MARK) {
             Ok(_) => Ok(()),
             Err(error) if error.kind() == ErrorKind::NotFound => {

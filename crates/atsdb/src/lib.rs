@@ -79,4 +79,5 @@ pub mod sql {
 
 /// The version of Arrow that batches are made of.
 pub use arrow;
+pub use atsdb_codec::page::FORMAT_MAX as PAGE_FORMAT_MAX;
 pub use atsdb_codec::{arrow_schema, logical_type};

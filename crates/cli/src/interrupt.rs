@@ -20,13 +20,15 @@ type Stop = Box<dyn Fn() + Send>;
 /// Exit code of a program that Ctrl-C ended.
 pub(crate) const EXIT_CODE: i32 = 130;
 
-/// Begins to listen. Without it Ctrl-C ends the process as the system does it. A signal that whoever started this process
-/// had it pass over, as `nohup` does with SIGHUP and a script with the SIGINT of what runs behind it, stays passed over.
+/// Begins to listen. Without it Ctrl-C ends the process as the system does it. Where the system tells which signals whoever
+/// started this process had it pass over, as `nohup` does with SIGHUP and a script with the SIGINT of what runs behind it,
+/// they stay passed over.
 pub(crate) fn listen() {
     let ignored = ignored_signals();
-    let signals = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
-    let Ok(mut signals) = Signals::new(signals) else { return };
     let listen = move || {
+        // Here: without the thread nobody would hear what is no longer the system's.
+        let signals = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+        let Ok(mut signals) = Signals::new(signals) else { return };
         for _ in signals.forever() {
             let watched = WATCHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             match watched.as_ref() {
@@ -38,7 +40,7 @@ pub(crate) fn listen() {
     let _ = std::thread::Builder::new().name("atsdb-signals".into()).spawn(listen);
 }
 
-/// A bit for each signal that this process passes over, the first signal's first; where the system tells that.
+/// A bit for each signal that this process passes over, the first signal's first.
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

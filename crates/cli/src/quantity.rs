@@ -87,13 +87,14 @@ pub(crate) fn show_rows(count: u64) -> String {
     show_many(count, "row")
 }
 
-/// `0.123 s`, `1.23 s`, `2 min 3 s`.
+/// `0.123 s`, `1.23 s`, `2 min 3 s`, `3 h 25 min`.
 pub(crate) fn show_duration(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();
     match seconds {
         _ if seconds < 1.0 => format!("{seconds:.3} s"),
         _ if seconds < 120.0 => format!("{seconds:.2} s"),
-        _ => format!("{} min {} s", duration.as_secs() / 60, duration.as_secs() % 60),
+        _ if seconds < 7_200.0 => format!("{} min {} s", duration.as_secs() / 60, duration.as_secs() % 60),
+        _ => format!("{} h {} min", duration.as_secs() / 3_600, duration.as_secs() / 60 % 60),
     }
 }
 
@@ -119,6 +120,14 @@ mod tests {
         }
         for bad in ["", "s", "-1s", "0", "1 day", "1..2s", "99999999999999999999h"] {
             assert!(parse_duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn durations_read_well() {
+        for (millis, text) in [(123, "0.123 s"), (1_234, "1.23 s"), (123_000, "2 min 3 s"), (12_345_000, "3 h 25 min")]
+        {
+            assert_eq!(show_duration(Duration::from_millis(millis)), text);
         }
     }
 

@@ -22,7 +22,7 @@ const MAGIC: [u8; 2] = *b"aP";
 const FORMAT_MIN: u8 = 1;
 
 /// The newest format that this version reads. A page is written in the oldest that has its encoding.
-const FORMAT_MAX: u8 = 2;
+pub const FORMAT_MAX: u8 = 2;
 
 /// The header: magic 2, format 1, encoding 1, stored type 1, rows 3, bytes of payload 4, checksum 8.
 pub(crate) const HEADER_BYTES: usize = 20;

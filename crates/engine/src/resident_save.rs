@@ -66,8 +66,11 @@ impl Batch {
         for (part, rows) in state.stretches(CHUNK_ROWS_MAX) {
             let (columns, numbers) = state.read(part, rows, &columns)?;
             let options = RecordBatchOptions::new().with_row_count(Some(numbers.len()));
-            // Rows that wait for their chunk to fill are not a piece of all.
-            let columns = columns.iter().map(of_its_own).collect();
+            let columns = match numbers.len() {
+                CHUNK_ROWS_MAX => columns,
+                // Rows that wait for their chunk to fill do not keep all others.
+                _ => columns.iter().map(of_its_own).collect(),
+            };
             let rows = RecordBatch::try_new_with_options(Arc::clone(&schema), columns, &options).map_err(internal)?;
             self.push_rows(table, rows)?;
         }

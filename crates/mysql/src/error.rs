@@ -4,7 +4,7 @@ use atsdb_core::{Error, ErrorKind};
 use atsdb_sqlstore::Failure;
 use mysql::{DriverError, MySqlError};
 
-/// What is said of a server that is not trusted begins with this, wherever it comes from.
+/// What is said of a server that is not trusted begins with this, whatever stands around it.
 const CERTIFICATE: &str = "invalid peer certificate";
 
 /// What the client says, as a failure at this place.
@@ -12,10 +12,10 @@ pub(crate) fn translate(error: mysql::Error, place: &str) -> Failure {
     let failure = match &error {
         mysql::Error::MySqlError(told) => by_code(told, place),
         mysql::Error::TlsError(why) => no_tls(&why.to_string(), place),
-        mysql::Error::IoError(_) | mysql::Error::CodecError(_) if error.to_string().contains(CERTIFICATE) => {
+        mysql::Error::IoError(_) | mysql::Error::CodecError(_) if error.to_string().contains("ertificate") => {
             let told = error.to_string();
-            let why = told.split_once(CERTIFICATE).map_or("", |(_, why)| why);
-            no_tls(&format!("{CERTIFICATE}{}", why.trim_end_matches([' ', '}', '`', '\''])), place)
+            let why = told.find(CERTIFICATE).map_or(told.as_str(), |start| &told[start..]);
+            no_tls(why.trim_end_matches([' ', '}', '`', '\'']), place)
         }
         mysql::Error::DriverError(DriverError::TlsNotSupported) => no_tls("the server offers none", place),
         // Whom it does not know it asks to log in by some way of those there are, which may be one that the client lacks.
@@ -24,7 +24,7 @@ pub(crate) fn translate(error: mysql::Error, place: &str) -> Failure {
                 ErrorKind::Unavailable,
                 format!("the server of {place} wants a login by {way}, which atsdb has not"),
             )
-            .with_hint("check the user; it must be IDENTIFIED WITH caching_sha2_password or mysql_native_password"),
+            .with_hint("check the user; it must log in by mysql_native_password or, on MySQL, caching_sha2_password"),
         ),
         mysql::Error::DriverError(DriverError::PacketTooLarge) => Failure::Server(
             Error::new(ErrorKind::Limit, format!("a value is larger than the server of {place} takes"))

@@ -28,7 +28,7 @@ impl HashIndex {
         for attempt in 0..ATTEMPTS {
             let chains = Growing::new(keys.row_count());
             if let Some((buckets, partition_mask)) = fill(&keys, seed, threads, attempt, &chains) {
-                return Ok(Self { keys, seed, buckets, partition_mask, chains: chains.finish(threads) });
+                return Ok(Self { keys, seed, buckets, partition_mask, chains: chains.finish() });
             }
             seed = seed.next();
         }
@@ -48,7 +48,7 @@ fn fill(keys: &Keys, seed: Seed, threads: usize, attempt: usize, chains: &Growin
     let partition_count = bucket_count / partition_buckets;
     let is_full = AtomicBool::new(false);
     let dealt: Vec<Dealt> =
-        in_parallel(shares(row_count, threads, 1), |rows| Dealt::deal(keys, rows, seed, partition_count));
+        in_parallel(shares(row_count, threads), |rows| Dealt::deal(keys, rows, seed, partition_count));
     let partitions = Mutex::new(buckets.chunks_mut(partition_buckets).enumerate());
     let work = |_: usize| {
         loop {

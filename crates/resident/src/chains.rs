@@ -6,9 +6,8 @@
 //! next      | 32 bits |  for each row that has a next one, in the order of the rows
 //! ```
 //!
-//! Where no key is there twice nothing is kept; where all are, a place for each row and three bits.
+//! Where no key is there twice nothing is kept; where all are, a place for each row and a bit and a half.
 
-use crate::parallel::{in_parallel, shares};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -54,14 +53,6 @@ impl Chains {
     pub(crate) fn byte_count(&self) -> usize {
         self.has_next.len() * size_of::<u64>() + (self.before.len() + self.next.len()) * size_of::<u32>()
     }
-
-    /// Puts the chains of a part's rows behind those of the rows before, whose number is one of whole words.
-    fn extend(&mut self, part: Self) {
-        let before = self.next.len() as u32;
-        self.has_next.extend(part.has_next);
-        self.before.extend(part.before.iter().map(|count| before + count));
-        self.next.extend(part.next);
-    }
 }
 
 /// Chains that grow, with a place for every row: the next row of its key plus one, or 0. It is made when the first key is
@@ -84,28 +75,21 @@ impl Growing {
     }
 
     /// As they stay.
-    pub(crate) fn finish(self, threads: usize) -> Chains {
+    pub(crate) fn finish(self) -> Chains {
         let Some(next) = self.next.into_inner() else { return Chains::default() };
-        let mut parts = in_parallel(shares(next.len(), threads, WORD_ROWS), |rows| packed(&next[rows])).into_iter();
-        let mut chains = parts.next().unwrap_or_default();
-        parts.for_each(|part| chains.extend(part));
-        chains.next.shrink_to_fit();
-        chains
-    }
-}
-
-fn packed(rows: &[AtomicU32]) -> Chains {
-    let mut chains = Chains::default();
-    for rows in rows.chunks(WORD_ROWS) {
-        chains.before.push(chains.next.len() as u32);
-        let mut bits = 0;
-        for (bit, next) in rows.iter().enumerate() {
-            if let Some(next) = next.load(Ordering::Relaxed).checked_sub(1) {
-                bits |= 1 << bit;
-                chains.next.push(next);
-            }
+        let word_count = next.len().div_ceil(WORD_ROWS);
+        let (mut has_next, mut before) = (Vec::with_capacity(word_count), Vec::with_capacity(word_count));
+        let mut count = 0;
+        for rows in next.chunks(WORD_ROWS) {
+            let is_some = |next: &AtomicU32| u64::from(next.load(Ordering::Relaxed) != 0);
+            let bits = rows.iter().rev().fold(0, |bits, next| bits << 1 | is_some(next));
+            has_next.push(bits);
+            before.push(count);
+            count += bits.count_ones();
         }
-        chains.has_next.push(bits);
+        // In the place that they have.
+        let mut next: Vec<u32> = next.into_iter().filter_map(|next| next.into_inner().checked_sub(1)).collect();
+        next.shrink_to_fit();
+        Chains { has_next, before, next }
     }
-    chains
 }

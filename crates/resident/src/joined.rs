@@ -1,6 +1,7 @@
 //! Arrays one behind the other as one, copied by several threads: what a load gathered becomes one column.
 
 use crate::internal;
+use crate::parallel::by_threads;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, StringArray};
 use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{DataType, Int32Type, Int64Type};
@@ -31,7 +32,7 @@ fn numbers<T: ArrowPrimitiveType>(arrays: &[ArrayRef], row_count: usize, threads
     let mut values = vec![T::Native::default(); row_count];
     let sources: Vec<&[T::Native]> = arrays.iter().map(|array| &array.as_primitive::<T>().values()[..]).collect();
     let targets = cut(&mut values, sources.iter().map(|source| source.len()));
-    side_by_side(sources.into_iter().zip(targets).collect(), threads, |(source, target)| {
+    by_threads(sources.into_iter().zip(targets).collect(), threads, |(source, target)| {
         target.copy_from_slice(source);
     });
     std::sync::Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), None))
@@ -54,7 +55,7 @@ fn texts(arrays: &[ArrayRef], row_count: usize, threads: usize) -> Result<ArrayR
     let value_targets = cut(&mut values, lengths.iter().copied());
     let offset_targets = cut(&mut offsets[1..], sources.iter().map(|source| source.len()));
     let work = sources.into_iter().zip(starts).zip(value_targets.into_iter().zip(offset_targets));
-    side_by_side(work.collect(), threads, |((source, start), (values, offsets))| {
+    by_threads(work.collect(), threads, |((source, start), (values, offsets))| {
         let (first, end) = bounds(&source);
         values.copy_from_slice(&source.value_data()[first..end]);
         let ends = &source.value_offsets()[1..];
@@ -75,16 +76,4 @@ fn cut<T>(mut whole: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<&mut
         whole = rest;
     }
     pieces
-}
-
-/// Does each piece of work, by several threads.
-fn side_by_side<I: Send>(mut work: Vec<I>, threads: usize, each: impl Fn(I) + Sync) {
-    std::thread::scope(|scope| {
-        let share = work.len().div_ceil(threads.max(1)).max(1);
-        while work.len() > share {
-            let some = work.split_off(work.len() - share);
-            scope.spawn(|| some.into_iter().for_each(&each));
-        }
-        work.into_iter().for_each(&each);
-    });
 }

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-/// The rows in as many pieces as there are threads, each but the last of whole units.
-pub(crate) fn shares(row_count: usize, threads: usize, unit: usize) -> Vec<Range<usize>> {
-    let share = row_count.div_ceil(threads.max(1)).next_multiple_of(unit).max(1);
+/// The rows in as many pieces as there are threads.
+pub(crate) fn shares(row_count: usize, threads: usize) -> Vec<Range<usize>> {
+    let share = row_count.div_ceil(threads.max(1)).max(1);
     (0..row_count).step_by(share).map(|start| start..(start + share).min(row_count)).collect()
 }
 
@@ -22,4 +22,14 @@ pub(crate) fn in_parallel<I: Send, T: Send>(mut work: Vec<I>, each: impl Fn(I) -
         done.push(last);
         done
     })
+}
+
+/// Does all pieces of work, by so many threads.
+pub(crate) fn by_threads<I: Send>(mut work: Vec<I>, threads: usize, each: impl Fn(I) + Sync) {
+    let share = work.len().div_ceil(threads.max(1)).max(1);
+    let mut shares = Vec::new();
+    while !work.is_empty() {
+        shares.push(work.split_off(work.len().saturating_sub(share)));
+    }
+    in_parallel(shares, |share| share.into_iter().for_each(&each));
 }

@@ -1,6 +1,6 @@
 //! What every store on a server promises beyond the contract: processes that share it, servers that are killed, connections
-//! that break in the middle of a commit, logins that are refused,
-//! encryption, full disks. [`on_server_tests`](crate::on_server_tests) makes the tests of a store.
+//! that break in the middle of a commit, logins that are refused, encryption, full disks.
+//! [`on_server_tests`](crate::on_server_tests) makes the tests of a store.
 
 mod addresses;
 mod breaks;
@@ -25,7 +25,7 @@ pub use processes::{
 pub use wire::a_column_is_read_without_the_others;
 
 use crate::server::{self, Kind};
-use atsdb_core::{Result, Store};
+use atsdb_core::{Change, NewChunk, Result, Store, TableId, TimeRange};
 
 /// A store on a server under test.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +45,16 @@ impl Subject {
 }
 
 const NOW_MS: i64 = 1_709_294_400_000;
+
+/// Commits a chunk.
+fn append(store: &dyn Store, chunk: NewChunk) -> Result<()> {
+    store.commit(vec![Change { add: vec![chunk], ..Change::default() }], NOW_MS)?.remove(0).map(drop)
+}
+
+/// How many chunks a table has.
+fn count(store: &dyn Store, table: TableId) -> usize {
+    store.snapshot().unwrap().chunks(table, TimeRange::ALL).unwrap().len()
+}
 
 /// The contract of stores, each case in a database of its own.
 pub fn the_contract_of_stores_holds(subject: Subject) {

@@ -74,8 +74,7 @@ pub fn shared(kind: Kind) -> Option<&'static TestServer> {
 impl TestServer {
     /// A server of one's own. None, and a word on stderr, where its programs are not installed.
     pub fn start(kind: Kind) -> Option<Self> {
-        let folder = is_installed(kind).then(|| data_folder(kind).expect("a data folder can be made"))?;
-        let server = Self::of(kind, folder, Vec::new());
+        let server = Self::of(kind, new_folder(kind)?, Vec::new());
         server.resume();
         Some(server)
     }
@@ -83,7 +82,7 @@ impl TestServer {
     /// A server of one's own that encrypts, and proves to be `localhost`, which is none of its addresses, by a certificate
     /// of an authority of its own; and the file of that one's certificate.
     pub fn start_encrypting(kind: Kind) -> Option<(Self, PathBuf)> {
-        let folder = is_installed(kind).then(|| data_folder(kind).expect("a data folder can be made"))?;
+        let folder = new_folder(kind)?;
         let certificates = Certificates::make(folder.path())?;
         let arguments = match kind {
             Kind::Postgres => postgres::encryption(&certificates),
@@ -98,7 +97,7 @@ impl TestServer {
     /// A server of one's own, whose data lie on a disk that has this much room left; what PostgreSQL writes ahead lies
     /// elsewhere. None, and a word on stderr, where mounting is not permitted.
     pub fn start_on_small_disk(kind: Kind, free_bytes: u64) -> Option<Self> {
-        let folder = is_installed(kind).then(|| data_folder(kind).expect("a data folder can be made"))?;
+        let folder = new_folder(kind)?;
         let disk = onto_a_disk(kind, folder.path()).expect("the data can be moved")?;
         let mut server = Self::of(kind, folder, Vec::new());
         server.disk = Some(disk);
@@ -245,16 +244,20 @@ impl Drop for TestServer {
     }
 }
 
-fn is_installed(kind: Kind) -> bool {
+/// A folder with data of a kind. None, and a word on stderr, where its programs are not installed.
+fn new_folder(kind: Kind) -> Option<TempDir> {
     let missing = match kind {
         Kind::Postgres => postgres::missing(),
         Kind::Mariadb => mariadb::missing(),
         Kind::Mysql => mysql::missing(),
     };
-    if let Some(program) = missing {
-        skipped(&format!("{program} is not installed; the package {} has it", package(kind)));
+    match missing {
+        Some(program) => {
+            skipped(&format!("{program} is not installed; the package {} has it", package(kind)));
+            None
+        }
+        None => Some(data_folder(kind).expect("a data folder can be made")),
     }
-    missing.is_none()
 }
 
 fn package(kind: Kind) -> &'static str {
@@ -290,6 +293,7 @@ fn remove_left_over() -> Result<()> {
         let owner = name.strip_prefix(FOLDER_PREFIX).and_then(|rest| rest.split_once('-')).map(|(owner, _)| owner);
         let is_number = |owner: &&str| owner.bytes().all(|byte| byte.is_ascii_digit());
         if owner.filter(is_number).is_some_and(|owner| !Path::new("/proc").join(owner).exists()) {
+            let _ = Command::new("umount").arg("-l").arg(entry.path().join("data")).stderr(Stdio::null()).status();
             // Whoever else starts a server may be at it too.
             let _ = std::fs::remove_dir_all(entry.path());
         }
@@ -301,7 +305,8 @@ fn remove_left_over() -> Result<()> {
 /// server that runs as another user could not get there.
 fn data_folder(kind: Kind) -> Result<TempDir> {
     let folder = own_folder()?;
-    let template = templates()?.join(format!("{kind:?}"));
+    let name = if kind == Kind::Mysql { mysql::version() } else { format!("{kind:?}") };
+    let template = templates()?.join(name);
     let lock = File::create(template.with_extension("lock"))?;
     lock.lock()?;
     remove_left_over()?;

@@ -1,6 +1,6 @@
 //! Backups in a directory.
 
-use crate::support::{append, assert_same, everything, fill, hashes, memory, rows};
+use crate::support::{append, assert_same, everything, fill, hashes, memory, readings, rows};
 use atsdb_archive::{Archive, BackupReport, Manifest, Which};
 use atsdb_core::{ErrorKind, Result};
 use atsdb_engine::{CopyOptions, CopyReport, Engine};
@@ -76,6 +76,27 @@ fn backups_share_what_they_have_in_common() {
     let error = restore(&archive, &Which::At(listed[0].taken_ms - 1), &memory()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(restore(&archive, &Which::Id("x".to_owned()), &memory()).is_err());
+}
+
+/// Of rows with equal times the later ones come last; that is the order of chunks.
+#[test]
+fn many_chunks_come_back_in_their_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, archive) = (memory(), archive_in(&folder.path().join("backups")));
+    let table = source.create_table(&readings("readings")).unwrap();
+    for batch in 0..300 {
+        append(&source, &table, &rows(batch % 3, 1 + batch as usize % 7));
+    }
+    back_up(&source, &archive, None).unwrap();
+    let target = memory();
+    restore(&archive, &Which::Latest, &target).unwrap();
+    let in_order = |engine: &Engine| -> Vec<Vec<u8>> {
+        let mut chunks = engine.snapshot().unwrap().chunks(&engine.table("readings").unwrap()).unwrap();
+        chunks.sort_by_key(|chunk| chunk.id);
+        chunks.into_iter().map(|chunk| chunk.descriptor_bytes).collect()
+    };
+    assert_eq!(in_order(&source).len(), 300);
+    assert_eq!(in_order(&source), in_order(&target));
 }
 
 #[test]

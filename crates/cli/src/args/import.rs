@@ -14,7 +14,7 @@ Examples:
   atsdb import air.db weather weather.csv
   atsdb import air.db rtt probes/*.csv.gz --file-column probe --null -4.0
   atsdb import air.db beijing *.csv.gz --time year,month,day,hour
-  atsdb import memory: codes codes.txt --engine memory --index code --no-header
+  atsdb import memory: codes codes.txt --engine memory --index column1 --no-header
   zcat log.gz | atsdb import air.db log - --time ts --time-unit ms")]
 pub(crate) struct ImportArgs {
     /// The store: a path or another URL; created when it is not there

@@ -26,7 +26,7 @@ pub(crate) enum LabCommand {
 /// Servers that run already.
 #[derive(Debug, Args)]
 pub(crate) struct LabServerArgs {
-    /// A server that runs already: mariadb, mysql or postgres, and the URL of an empty database of the lab's own
+    /// A server that runs already: mariadb, mariadb-rocksdb, mysql or postgres, and the URL of an empty database of the lab's own
     ///
     /// Also by the variables ATSDB_LAB_MARIADB_URL, ATSDB_LAB_MYSQL_URL and ATSDB_LAB_POSTGRES_URL, which no list of
     /// processes shows.

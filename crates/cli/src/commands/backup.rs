@@ -92,8 +92,10 @@ struct Listed {
 }
 
 fn list(place: &str, format: ReportFormat) -> Result<()> {
-    let backups = Archive::open(place)?.backups()?;
-    let listed: Vec<Listed> = backups
+    let archive = Archive::open(place)?;
+    archive.require()?;
+    let listed: Vec<Listed> = archive
+        .backups()?
         .into_iter()
         .map(|backup| Listed {
             id: backup.id,

@@ -64,7 +64,9 @@ pub(super) fn run(args: &ImportArgs) -> Result<()> {
         out.put(statement(&table.definition).as_bytes())?;
     }
     let line = summary(engine, &table, &report, elapsed)?;
-    out.put(format!("{line}, durability {durability}\n").as_bytes())?;
+    let is_kept = !table.definition.is_in_memory() && !args.url.starts_with("memory:");
+    let survives = if is_kept { durability.to_string() } else { "none".to_owned() };
+    out.put(format!("{line}, durability {survives}\n").as_bytes())?;
     out.complete()
 }
 

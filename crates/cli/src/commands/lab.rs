@@ -99,7 +99,8 @@ fn run_lab(options: &mut RunOptions) -> Result<(Report, Watch)> {
     options.stop = Arc::new(AtomicBool::new(false));
     let stop = Arc::clone(&options.stop);
     let watch = Watch::new(move || stop.store(true, Ordering::SeqCst));
-    let result = atsdb_lab::run(options, &mut show_progress);
+    let mut last = 0;
+    let result = atsdb_lab::run(options, &mut |progress| show_progress(progress, &mut last));
     clear_line();
     Ok((result?, watch))
 }
@@ -141,17 +142,22 @@ fn write_file(path: &Path, text: &str) -> Result<()> {
     file.complete()
 }
 
-/// Steps on stderr: in one line of a terminal, else a line each.
-fn show_progress(progress: Progress<'_>) {
+/// Steps on stderr: all that is done in one line of a terminal, else a line for each. `last` is the step before.
+fn show_progress(progress: Progress<'_>, last: &mut u32) {
     let is_terminal = std::io::stderr().is_terminal();
     match progress {
         Progress::Removed { folder } => tell_removed(folder),
         Progress::Bound { disk_bytes, time } => {
-            eprintln!("at most {} on disk, {}", show_bytes(disk_bytes), show_duration(time));
+            let (bytes, time) = (show_bytes(disk_bytes), show_duration(time));
+            eprintln!("at most {bytes} on disk and {time}: who takes longer is stopped; most take a tenth");
         }
         Progress::Step { step, steps, workload, contestant, doing } if is_terminal => {
             eprint!("\r\x1b[K[{step}/{steps}] {workload}, {contestant}: {doing}");
             let _ = std::io::stderr().flush();
+        }
+        Progress::Step { step, steps, workload, contestant, .. } if step != *last => {
+            *last = step;
+            eprintln!("[{step}/{steps}] {workload}, {contestant}");
         }
         Progress::Step { .. } => {}
     }

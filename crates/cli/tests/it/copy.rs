@@ -69,6 +69,7 @@ fn backups_are_made_listed_checked_and_restored() {
     assert_eq!(hash(&case, "b.db"), hash(&case, "a.db"));
     case.run(&["restore", "backups", "c.db", "--backup", ids[0]]).told(&[]);
     assert_eq!(hash(&case, "c.db"), before);
+    case.run(&["backup", "--list", "backup"]).failed(2, &["there is no backup in "]);
     case.run(&["restore", "backups", "a.db"]).failed(2, &["already", "--overwrite"]);
     case.run(&["restore", "backups", "d.db", "--at", "2001-01-01"])
         .failed(2, &["no backup of that time", "the oldest is of"]);

@@ -31,6 +31,16 @@ fn rows_are_added_to_a_table_that_is_there() {
 }
 
 #[test]
+fn rows_in_memory_survive_nothing_and_that_is_told() {
+    let case = Case::new();
+    case.write("1.csv", "time,v\n2024-03-01,1\n");
+    for arguments in [&["memory:", "t", "1.csv"][..], &["a.db", "t", "1.csv", "--engine", "memory"]] {
+        let run = case.run(&[&["import"], arguments].concat());
+        assert!(run.code == 0 && run.text().contains("durability none"), "{}", run.text());
+    }
+}
+
+#[test]
 fn stdin_separators_nulls_and_file_names_are_understood() {
     let case = Case::new();
     let run =

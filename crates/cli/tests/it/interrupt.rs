@@ -14,6 +14,26 @@ fn signal(name: &str, child: &Child) {
     assert!(status.success());
 }
 
+const HUP: u64 = 1;
+const INT: u64 = 1 << 1;
+const TERM: u64 = 1 << 14;
+
+/// Of the signals, those that a program does this with, as the system tells it: SigCgt, listen; SigIgn, pass over.
+fn signals(what: &str, child: &Child) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix(what)?.strip_prefix(':')).unwrap();
+    u64::from_str_radix(mask.trim(), 16).unwrap() & (HUP | INT | TERM)
+}
+
+/// Waits until it listens to these signals.
+fn listens(child: &Child, wanted: u64) {
+    let started = Instant::now();
+    while signals("SigCgt", child) != wanted {
+        assert!(started.elapsed() < Duration::from_secs(30), "{:x}", signals("SigCgt", child));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 fn ends(child: &mut Child) -> i32 {
     let started = Instant::now();
     loop {
@@ -33,7 +53,8 @@ fn a_long_query_stops_with_130() {
     let case = Case::new();
     let mut command = case.command_ignoring("", &["sql", "memory:", LONG_QUERY, "-o", "x.csv"]);
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(700));
+    listens(&child, HUP | INT | TERM);
+    std::thread::sleep(Duration::from_millis(300));
     assert!(child.try_wait().unwrap().is_none(), "the query ended by itself");
     signal("-INT", &child);
     assert_eq!(ends(&mut child), 130);
@@ -45,13 +66,16 @@ fn a_long_query_stops_with_130() {
 
 #[test]
 fn a_signal_that_was_to_be_passed_over_is_and_others_end_it() {
-    for (ignored, ends_it) in [("HUP", "-TERM"), ("INT", "-HUP"), ("HUP,INT", "-TERM")] {
+    for (ignored, listened, ends_it) in
+        [("HUP", INT | TERM, "-TERM"), ("INT", HUP | TERM, "-HUP"), ("HUP,INT", TERM, "-TERM")]
+    {
         let case = Case::new();
         let mut command = case.command_ignoring(ignored, &["sql", "memory:", LONG_QUERY, "-o", "x.csv"]);
         let mut child = command.stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(500));
+        listens(&child, listened);
+        assert_eq!(signals("SigIgn", &child), (HUP | INT | TERM) & !listened);
         ignored.split(',').for_each(|name| signal(&format!("-{name}"), &child));
-        std::thread::sleep(Duration::from_millis(300));
+        std::thread::sleep(Duration::from_millis(100));
         assert!(child.try_wait().unwrap().is_none(), "ended by {ignored}");
         signal(ends_it, &child);
         assert_eq!(ends(&mut child), 130, "{ends_it}");

@@ -90,9 +90,13 @@ impl Case {
         if !signals.is_empty() {
             command.arg(format!("--ignore-signal={signals}"));
         }
-        own.get_envs().filter(|(_, value)| value.is_none()).for_each(|(name, _)| _ = command.env_remove(name));
+        for (name, value) in own.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
         command.arg(own.get_program()).args(own.get_args()).current_dir(&self.folder);
-        command.env("XDG_STATE_HOME", self.folder.path());
         command
     }
 

@@ -19,15 +19,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 /// Chunks are written together up to this many bytes.
-const GROUP_BYTES: usize = 4 << 20;
-/// Pieces that a thread reads before those that it has read are written.
-const READ_AHEAD: usize = 4;
+const GROUP_BYTES: u64 = 4 << 20;
+/// Where several threads read, groups are no longer than this, so that there is one for each.
+const GROUP_PIECES: usize = 16;
 /// Strings are sent to the target's dictionaries so many at a time.
 const STRINGS_AT_ONCE: usize = 20_000;
 
 /// Pieces that the target lacks, each with the place of its table in the cut.
 type Missing<'c> = Vec<(usize, &'c Piece)>;
-/// What was read of a piece: chunks, each with the place of its table.
+/// What was read of a group of pieces: chunks, each with the place of its table.
 type Read = Result<Vec<(usize, NewChunk)>>;
 
 /// The stage, opened when it is first needed.
@@ -332,12 +332,15 @@ impl<'a> Staged<'a> {
         let owners: Vec<TableId> = all.iter().map(|filled| filled.id).collect();
         let bytes_total = missing.iter().map(|(_, piece)| piece.byte_count()).sum();
         let mut progress = CopyProgress { bytes_total, ..CopyProgress::default() };
-        let owners = owners.as_slice();
+        let groups = groups(missing, if cut.readers > 1 { GROUP_PIECES } else { usize::MAX });
+        let (groups, owners) = (groups.as_slice(), owners.as_slice());
         std::thread::scope(|scope| {
-            let count = cut.readers.clamp(1, missing.len());
+            let count = cut.readers.clamp(1, groups.len());
+            // One thread reads the next group while one is written; several have each one at hand.
+            let ahead = usize::from(count == 1);
             let start = |first: usize| {
-                let (sender, receiver) = sync_channel(READ_AHEAD);
-                let share = missing.iter().skip(first).step_by(count);
+                let (sender, receiver) = sync_channel(ahead);
+                let share = groups.iter().skip(first).step_by(count);
                 let reader = std::thread::Builder::new().name("atsdb-copy".into());
                 reader.spawn_scoped(scope, move || read_each(cut, share, owners, &sender)).map_err(|error| {
                     Error::new(ErrorKind::Unavailable, "the operating system gave no thread").with_source(error)
@@ -345,15 +348,16 @@ impl<'a> Staged<'a> {
                 Ok(receiver)
             };
             let readers: Vec<Receiver<Read>> = (0..count).map(start).collect::<Result<_>>()?;
+            let is_gone = || Error::internal("a thread that reads for a copy is gone");
             let in_order =
-                (0..missing.len()).map(|place| readers[place % count].recv().unwrap_or_else(|_| Err(reader_is_gone())));
+                (0..groups.len()).map(|place| readers[place % count].recv().unwrap_or_else(|_| Err(is_gone())));
             self.write_groups(in_order, all, lease, options, &mut progress, report)
         })
     }
 
     fn write_groups(
         &self,
-        mut pieces: impl Iterator<Item = Read>,
+        groups: impl Iterator<Item = Read>,
         all: &mut [Filled],
         lease: &Lease,
         options: &CopyOptions,
@@ -361,11 +365,8 @@ impl<'a> Staged<'a> {
         report: &mut CopyReport,
     ) -> Result<()> {
         let stage = self.stage.ok_or_else(|| Error::internal("a copy without a stage"))?;
-        loop {
-            let group = next_group(&mut pieces)?;
-            if group.is_empty() {
-                return Ok(());
-            }
+        for group in groups {
+            let group = group?;
             lease.require()?;
             for (number, chunk) in &group {
                 all[*number].descriptors.push((chunk.descriptor_bytes.clone(), true));
@@ -377,6 +378,7 @@ impl<'a> Staged<'a> {
             (progress.bytes, progress.rows) = (report.bytes, report.rows);
             options.watcher.as_ref().map_or(Ok(()), |watcher| watcher(progress))?;
         }
+        Ok(())
     }
 
     /// Asserts that the stage has what it should, once each; with `pages` also that what was written is read back.
@@ -408,37 +410,46 @@ impl<'a> Staged<'a> {
     }
 }
 
-/// Reads pieces one after the other.
-fn read_each<'c>(
+/// Consecutive pieces that are read, and written, together.
+fn groups<'m, 'c>(mut missing: &'m [(usize, &'c Piece)], pieces_max: usize) -> Vec<&'m [(usize, &'c Piece)]> {
+    let mut groups = Vec::new();
+    while !missing.is_empty() {
+        let mut bytes = 0;
+        let fits = |(_, piece): &&(usize, &Piece)| {
+            let is_more = bytes < GROUP_BYTES;
+            bytes += match piece {
+                // What rows in memory take is not known.
+                Piece::Rows(..) => GROUP_BYTES,
+                Piece::Whole(..) | Piece::Part(..) => piece.byte_count(),
+            };
+            is_more
+        };
+        let count = missing.iter().take(pieces_max).take_while(fits).count();
+        let (group, rest) = missing.split_at(count);
+        groups.push(group);
+        missing = rest;
+    }
+    groups
+}
+
+/// Reads groups of pieces one after the other.
+fn read_each<'m>(
     cut: &Cut,
-    pieces: impl Iterator<Item = &'c (usize, &'c Piece)>,
+    groups: impl Iterator<Item = &'m &'m [(usize, &'m Piece)]>,
     owners: &[TableId],
     done: &SyncSender<Read>,
 ) {
-    for (number, piece) in pieces {
-        let chunks = cut.read(&cut.tables()[*number], piece, owners[*number]);
-        let read = chunks.map(|chunks| chunks.into_iter().map(|chunk| (*number, chunk)).collect());
+    let read = |(number, piece): &(usize, &Piece)| {
+        let chunks = cut.read(&cut.tables()[*number], piece, owners[*number])?;
+        Ok(chunks.into_iter().map(|chunk| (*number, chunk)).collect::<Vec<_>>())
+    };
+    for group in groups {
+        let chunks: Result<Vec<_>> = group.iter().map(read).collect();
         // Nobody listens when writing has failed, or what was to be written before.
-        if done.send(read).is_err() {
+        if done.send(chunks.map(|chunks| chunks.into_iter().flatten().collect())).is_err() {
             return;
         }
     }
-}
-
-fn reader_is_gone() -> Error {
-    Error::internal("a thread that reads for a copy is gone")
-}
-
-/// The chunks of the next pieces, up to so many bytes as are written together; none is the end.
-fn next_group(pieces: &mut impl Iterator<Item = Read>) -> Read {
-    let (mut group, mut bytes) = (Vec::new(), 0);
-    while bytes < GROUP_BYTES
-        && let Some(chunks) = pieces.next().transpose()?
-    {
-        bytes += chunks.iter().map(|(_, chunk)| chunk.descriptor.byte_count() as usize).sum::<usize>();
-        group.extend(chunks);
-    }
-    Ok(group)
 }
 
 fn uids(table: &CutTable) -> HashSet<ChunkUid> {

@@ -1,19 +1,10 @@
 //! The addresses of a URL, and what answers there.
 
 use super::proxy::{AtCommit, Proxy};
-use super::{NOW_MS, Subject};
+use super::{Subject, append, count};
 use crate::sample::{Plan, series_table};
 use crate::server;
-use atsdb_core::{Change, ErrorKind, Store, TableId, TimeRange};
-
-fn append(store: &dyn Store, table: TableId, seed: u64) -> atsdb_core::Result<()> {
-    let change = Change { add: vec![Plan::new(seed).chunk(table)], ..Change::default() };
-    store.commit(vec![change], NOW_MS)?.remove(0).map(|_| ())
-}
-
-fn count(store: &dyn Store, table: TableId) -> usize {
-    store.snapshot().unwrap().chunks(table, TimeRange::ALL).unwrap().len()
-}
+use atsdb_core::ErrorKind;
 
 /// The first address that answers is used, and the next when it is gone.
 pub fn the_next_address_is_used_when_one_is_gone(subject: Subject) {
@@ -25,10 +16,10 @@ pub fn the_next_address_is_used_when_one_is_gone(subject: Subject) {
     let store = subject.opened(&format!("{before}127.0.0.1:1,{proxied},{address}"));
     let table = store.create_table(&series_table("t"), None).unwrap().id;
     proxy.take_bytes();
-    append(&*store, table, 1).unwrap();
+    append(&*store, Plan::new(1).chunk(table)).unwrap();
     assert!(proxy.take_bytes() > 0, "the first that answers is used");
     proxy.set(AtCommit::Gone);
-    append(&*store, table, 2).unwrap();
+    append(&*store, Plan::new(2).chunk(table)).unwrap();
     assert_eq!(count(&*store, table), 2);
     assert_eq!(proxy.take_bytes(), 0);
 }
@@ -40,10 +31,14 @@ pub fn a_database_that_holds_another_store_is_refused(subject: Subject) {
     let (proxy, through) = Proxy::to(&url);
     let store = subject.opened(&through);
     let table = store.create_table(&series_table("t"), None).unwrap().id;
-    append(&*store, table, 1).unwrap();
+    append(&*store, Plan::new(1).chunk(table)).unwrap();
     server.ask(&url, "UPDATE atsdb_store SET value = 'another store...' WHERE name = 'uid'");
     proxy.set(AtCommit::BreakNow);
-    let errors = [append(&*store, table, 2).err(), store.snapshot().err(), append(&*store, table, 3).err()];
+    let errors = [
+        append(&*store, Plan::new(2).chunk(table)).err(),
+        store.snapshot().err(),
+        append(&*store, Plan::new(3).chunk(table)).err(),
+    ];
     for error in errors {
         let error = error.expect("it is another store");
         assert_eq!(error.kind(), ErrorKind::NotAStore, "{error}");

@@ -1,14 +1,10 @@
 //! Connections that break.
 
 use super::proxy::{AtCommit, Proxy};
-use super::{NOW_MS, Subject};
+use super::{NOW_MS, Subject, append, count};
 use crate::sample::{Plan, series_table};
 use crate::server;
-use atsdb_core::{BatchId, Change, ColumnId, Outcome, Store, TableId, TimeRange};
-
-fn count(store: &dyn Store, table: TableId) -> usize {
-    store.snapshot().unwrap().chunks(table, TimeRange::ALL).unwrap().len()
-}
+use atsdb_core::{BatchId, Change, ColumnId, Outcome};
 
 /// Whether it was done or not before the connection broke: in the end it is done, once.
 pub fn a_commit_whose_answer_is_lost_counts_once(subject: Subject) {
@@ -59,8 +55,7 @@ pub fn a_connection_that_breaks_is_replaced(subject: Subject) {
     let table = store.create_table(&series_table("t"), None).unwrap().id;
     for seed in 0..5 {
         proxy.set(AtCommit::BreakNow);
-        let change = Change { add: vec![Plan::new(seed).chunk(table)], ..Change::default() };
-        store.commit(vec![change], NOW_MS).unwrap().remove(0).unwrap();
+        append(&*store, Plan::new(seed).chunk(table)).unwrap();
         proxy.set(AtCommit::BreakNow);
         assert_eq!(count(&*store, table) as u64, seed + 1);
     }

@@ -1,5 +1,6 @@
 //! Something between a store and its server that counts bytes and breaks connections.
 
+use crate::server::USER;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -26,7 +27,7 @@ pub(super) struct Proxy {
     port: u16,
     to_client: Arc<AtomicU64>,
     at_commit: Arc<AtomicU8>,
-    seen_sql: Arc<AtomicBool>,
+    has_read: Arc<AtomicBool>,
 }
 
 impl Proxy {
@@ -35,7 +36,7 @@ impl Proxy {
         let server = port_of(url);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let proxy = Self { port, to_client: Arc::default(), at_commit: Arc::default(), seen_sql: Arc::default() };
+        let proxy = Self { port, to_client: Arc::default(), at_commit: Arc::default(), has_read: Arc::default() };
         let shared = proxy.clone();
         std::thread::spawn(move || {
             for client in listener.incoming().map_while(std::result::Result::ok) {
@@ -67,9 +68,9 @@ impl Proxy {
         self.at_commit.load(Ordering::Relaxed)
     }
 
-    /// Whether names of the store's tables have passed in the clear.
-    pub(super) fn has_seen_sql(&self) -> bool {
-        self.seen_sql.load(Ordering::Relaxed)
+    /// Whether the user's name or those of the store's tables have passed in the clear.
+    pub(super) fn has_read(&self) -> bool {
+        self.has_read.load(Ordering::Relaxed)
     }
 }
 
@@ -98,8 +99,8 @@ fn relay(client: TcpStream, server: TcpStream, proxy: &Proxy) {
         while let Ok(count @ 1..) = client.read(&mut buffer) {
             let sent = &buffer[..count];
             let is_commit = sent.windows(6).any(|word| word == b"COMMIT") && count < 64;
-            if sent.windows(6).any(|word| word == b"atsdb_") {
-                proxy.seen_sql.store(true, Ordering::Relaxed);
+            if sent.windows(6).any(|word| word == b"atsdb_" || word == USER.as_bytes()) {
+                proxy.has_read.store(true, Ordering::Relaxed);
             }
             let what = proxy.what();
             let (now, gone) = (what == AtCommit::BreakNow as u8, what == AtCommit::Gone as u8);

@@ -8,13 +8,27 @@ use std::process::{Command, Stdio};
 
 const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/mysql/bin"];
 
-/// MariaDB's program may have this name too.
-fn program() -> Option<PathBuf> {
+/// The program and what it says of its version. MariaDB's may have this name too.
+fn found() -> Option<(PathBuf, String)> {
     let named = std::env::var_os("ATSDB_TEST_MYSQLD").map(PathBuf::from);
+    let is_named = named.is_some();
     let program = named.or_else(|| find("mysqld", &FOLDERS))?;
-    let told = Command::new(&program).args(["--no-defaults", "--version"]).stderr(Stdio::null()).output().ok()?;
-    let told = String::from_utf8_lossy(&told.stdout);
-    (!told.contains("MariaDB") && told.contains("Ver 8")).then_some(program)
+    let told = Command::new(&program).args(["--no-defaults", "--version"]).stderr(Stdio::null()).output();
+    let told = told.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let is_mysql = !told.contains("MariaDB") && told.contains("Ver 8");
+    assert!(is_mysql || !is_named, "ATSDB_TEST_MYSQLD names no MySQL 8: {}: {told}", program.display());
+    is_mysql.then_some((program, told))
+}
+
+fn program() -> Option<PathBuf> {
+    found().map(|(program, _)| program)
+}
+
+/// A name for data that this version made.
+pub(super) fn version() -> String {
+    let told = found().map(|(_, told)| told).unwrap_or_default();
+    let version = told.split("Ver ").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap_or("8");
+    format!("Mysql-{version}")
 }
 
 fn client_program() -> Option<PathBuf> {
