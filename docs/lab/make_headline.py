@@ -3,7 +3,7 @@
     python3 docs/lab/make_headline.py
 
 What stands between the lines `<!-- lab:NAME -->` and `<!-- lab:end -->` of the two files is replaced; `headline` is the
-table of README.md, any other name is a workload's table. The table of `series` is of headline.json, which has more runs of
+table of README.md, `stores` compares atsdb's own stores by series.json, any other name is a workload's table. The table of `series` is of headline.json, which has more runs of
 fewer contestants, that of `memory` of memory.json, which has more rows, all others are of results.json. A figure is the median of the runs; of a contestant that has
 none there is a dash, and the page (docs/lab/report.html) says why.
 """
@@ -12,10 +12,11 @@ import pathlib
 import re
 
 root = pathlib.Path(__file__).resolve().parents[2]
-workloads = {}
-for name in ("results.json", "headline.json", "memory.json"):
+workloads, reports = {}, {}
+for name in ("results.json", "series.json", "headline.json", "memory.json"):
     path = root / "docs/lab" / name
     report = json.loads(path.read_text()) if path.exists() else {"workloads": []}
+    reports[name] = report
     workloads.update({workload["name"]: (workload, report) for workload in report["workloads"]})
 
 NAMES = {
@@ -98,6 +99,28 @@ def headline():
     return [*table(rows, shown), "", how(workload, report)]
 
 
+STORES = {
+    "atsdb": "SQLite file", "atsdb:memory": "memory", "atsdb:mariadb": "MariaDB", "atsdb:postgres": "PostgreSQL",
+}
+OF_STORES = [
+    "append_rows", "append_batches", "seal", "bytes_narrow", "bytes_wide", "read_narrow", "read_wide", "count", "by_sensor",
+    "last_rows", "two_hours", "insert_alone", "update",
+]
+
+
+def stores():
+    report = reports["series.json"]
+    workload = next(workload for workload in report["workloads"] if workload["name"] == "series")
+    shown, rows = present(report, STORES), []
+    for measure in workload["measures"]:
+        figures = medians(measure, shown)
+        if measure["name"] in OF_STORES and figures:
+            cells = [show(measure["unit"], figures[name]) if name in figures else "-" for name in shown]
+            rows.append("| " + " | ".join([measure["title"].strip(), *cells]) + " |")
+    heads = [STORES[name] for name in shown]
+    return ["| | " + " | ".join(heads) + " |", "|" + "---|" * (len(heads) + 1), *rows, "", how(workload, report)]
+
+
 def whole(name):
     (workload, report), group, rows = workloads[name], "", []
     shown = present(report, IN_MEMORY if name == "memory" else NAMES)
@@ -158,7 +181,7 @@ def reached():
 
 def fill(match):
     name = match.group(1)
-    own = {"headline": headline, "reached": reached}
+    own = {"headline": headline, "reached": reached, "stores": stores}
     if name not in own and name not in workloads:
         return match.group(0)
     lines = own[name]() if name in own else whole(name)
