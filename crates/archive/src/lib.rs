@@ -107,7 +107,6 @@ impl Archive {
         }
     }
 
-    /// Refuses what is no archive.
     /// Refuses a place where no backup ever was.
     ///
     /// Errors: `NotFound`, and what reading there may say.

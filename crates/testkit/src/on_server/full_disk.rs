@@ -1,9 +1,9 @@
 //! A server whose disk is full.
 
-use super::{NOW_MS, Subject};
+use super::{NOW_MS, Subject, append};
 use crate::sample::{Plan, series_table};
 use crate::server::TestServer;
-use atsdb_core::{Change, ColumnId, ErrorKind, Store, TableId, TimeRange};
+use atsdb_core::{Change, ColumnId, ErrorKind, NewChunk, Result, Store, TableId, TimeRange};
 
 const FREE_BYTES: u64 = 40 << 20;
 /// Several times what fits.
@@ -11,6 +11,12 @@ const COMMITS: u64 = 400;
 
 fn plan(seed: u64) -> Plan {
     Plan::new(seed).with_pages(3, 80_000)
+}
+
+fn append_by_stage(store: &dyn Store, chunk: NewChunk) -> Result<()> {
+    let stage = store.open_stage(NOW_MS)?;
+    store.stage(stage, vec![chunk], NOW_MS)?;
+    store.commit(vec![Change { stage: Some(stage), ..Change::default() }], NOW_MS)?.remove(0).map(drop)
 }
 
 fn check(store: &dyn Store, table: TableId, acknowledged: &[u64]) {
@@ -33,19 +39,10 @@ pub fn a_full_disk_is_told_and_what_was_acknowledged_stays(subject: Subject) {
     let table = store.create_table(&series_table("t"), None).unwrap().id;
     let (mut acknowledged, mut failures) = (Vec::new(), 0);
     for seed in 0..COMMITS {
-        let mut chunks = vec![plan(seed).chunk(table)];
-        let done = match seed % 2 {
-            0 => store.commit(vec![Change { add: chunks, ..Change::default() }], NOW_MS),
-            _ => store.open_stage(NOW_MS).and_then(|stage| {
-                store.stage(stage, std::mem::take(&mut chunks), NOW_MS)?;
-                store.commit(vec![Change { stage: Some(stage), ..Change::default() }], NOW_MS)
-            }),
-        };
+        let chunk = plan(seed).chunk(table);
+        let done = if seed % 2 == 0 { append(&*store, chunk) } else { append_by_stage(&*store, chunk) };
         match done {
-            Ok(outcomes) => {
-                outcomes.into_iter().for_each(|outcome| _ = outcome.unwrap());
-                acknowledged.push(seed);
-            }
+            Ok(()) => acknowledged.push(seed),
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::Unavailable, "{error:?}");
                 failures += 1;
@@ -71,8 +68,7 @@ pub fn a_full_disk_is_told_and_what_was_acknowledged_stays(subject: Subject) {
     if has_ended {
         server.resume();
     }
-    let change = Change { add: vec![plan(COMMITS).chunk(table)], ..Change::default() };
-    store.commit(vec![change], NOW_MS).unwrap().remove(0).unwrap();
+    append(&*store, plan(COMMITS).chunk(table)).unwrap();
     acknowledged.push(COMMITS);
     check(&*store, table, &acknowledged);
     while store.reclaim(8 << 20, i64::MAX).unwrap().more {}
