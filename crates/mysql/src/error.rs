@@ -62,8 +62,9 @@ fn by_code(told: &MySqlError, place: &str) -> Failure {
     let (code, said) = (told.code, &told.message);
     let unavailable = |message: String, hint: &str| Error::new(ErrorKind::Unavailable, message).with_hint(hint);
     match code {
-        // Deadlock; a change of another node of a cluster came first.
-        1213 | 1020 | 3101 => Failure::Undone(Error::new(
+        // Deadlock; a change of another node of a cluster came first. That may also show by a row that is there already
+        // (numbers are drawn under a lock, so that nothing else can be the reason), or by a savepoint that is not.
+        1213 | 1020 | 3101 | 1062 | 1305 => Failure::Undone(Error::new(
             ErrorKind::Busy,
             format!("the server of {place} undid a transaction for another's sake: {said}"),
         )),

@@ -37,7 +37,7 @@ CREATE TABLE IF NOT EXISTS atsdb_lease (
 START TRANSACTION;
 INSERT IGNORE INTO atsdb_number VALUES ('chunk', 0), ('table', 0), ('stage', 0), ('lease', 0), ('reclaim', 0);
 INSERT IGNORE INTO atsdb_store VALUES
-    ('uid', RANDOM_BYTES(16)), ('created', DATE_FORMAT(UTC_TIMESTAMP(), '%Y-%m-%dT%H:%i:%sZ'));
+    ('uid', RANDOM_BYTES(16)), ('node', ''), ('created', DATE_FORMAT(UTC_TIMESTAMP(), '%Y-%m-%dT%H:%i:%sZ'));
 INSERT IGNORE INTO atsdb_store VALUES ('format', '{format}');
 COMMIT
 ";

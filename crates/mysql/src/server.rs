@@ -4,13 +4,20 @@ use crate::connection::MysqlConnection;
 use crate::tls::Tls;
 use atsdb_core::Durability;
 use atsdb_core::store::Finding;
-use atsdb_sqlstore::{Attempt, Connection, Server, TABLES};
+use atsdb_sqlstore::{Attempt, ClusterDialect, Connection, Server, TABLES};
 use mysql::OptsBuilder;
 use std::sync::Arc;
 
 /// In how many bytes pages are cut. InnoDB keeps a long value in blocks of 16 KiB, which it does not share: these are
 /// four of them, less what it writes into each.
 const PART_BYTES: u64 = 65_240;
+
+const CLUSTER: ClusterDialect = ClusterDialect {
+    node: "SELECT CAST(sha2(concat(@@hostname, ' ', @@port, ' ', @@wsrep_node_name), 256) AS BINARY)",
+    only_by_commit: "SET SESSION autocommit = 0",
+    mark: "SAVEPOINT begun",
+    require_mark: "RELEASE SAVEPOINT begun",
+};
 
 const BEGIN_READ: &str =
     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
@@ -27,6 +34,8 @@ pub(crate) struct MysqlServer {
     pub(crate) durability: Durability,
     pub(crate) setup: String,
     pub(crate) parts_per_statement: usize,
+    /// Whether it is a node of a Galera cluster.
+    pub(crate) is_cluster: bool,
     /// Whether Spider keeps the pages on other servers.
     pub(crate) is_spread: bool,
 }
@@ -59,6 +68,10 @@ impl Server for MysqlServer {
 
     fn durability(&self) -> Durability {
         self.durability
+    }
+
+    fn cluster(&self) -> Option<ClusterDialect> {
+        self.is_cluster.then_some(CLUSTER)
     }
 
     /// The session reads what is committed. Of a transaction's engines the one that comes last commits first: Spider's must,

@@ -52,7 +52,7 @@ pub(crate) fn look(connection: &mut dyn Connection, place: &str, durability: Dur
              what was acknowledged, and programs that outlive it must be started again"
         ));
     }
-    if ask(connection, "innodb_doublewrite").is_ok_and(|value| value == "0" || value.eq_ignore_ascii_case("off")) {
+    if !is_on(connection, "innodb_doublewrite").unwrap_or(true) {
         warnings.push(format!("{place}: the server runs with innodb_doublewrite = off; a power cut may damage pages"));
     }
     if !ask(connection, "global.sql_mode")?.contains("STRICT_") {
@@ -60,9 +60,9 @@ pub(crate) fn look(connection: &mut dyn Connection, place: &str, durability: Dur
             "{place}: the server runs without strict mode; atsdb's own sessions are strict, others may cut values silently"
         ));
     }
-    let is_cluster = is_mariadb && ask(connection, "wsrep_on")? == "1";
+    let is_cluster = is_mariadb && is_on(connection, "wsrep_on")?;
     let is_spread = is_spread(connection)?;
-    if is_spread && ask(connection, "spider_internal_xa")? != "1" {
+    if is_spread && !is_on(connection, "spider_internal_xa")? {
         warnings.push(format!(
             "{place}: the server runs with spider_internal_xa = off; when a server fails in the middle of a commit, pages of \
              what was acknowledged may be missing"
@@ -74,6 +74,12 @@ pub(crate) fn look(connection: &mut dyn Connection, place: &str, durability: Dur
 fn ask(connection: &mut dyn Connection, name: &str) -> Attempt<String> {
     let row = connection.query_first(&format!("SELECT CAST(@@{name} AS CHAR)"), &[])?;
     row.ok_or_else(|| Error::internal(format!("the server has no setting {name}")))?.text(0)
+}
+
+/// Some releases write a number, others a word; `innodb_doublewrite` has other words for kinds of being on.
+fn is_on(connection: &mut dyn Connection, name: &str) -> Attempt<bool> {
+    let value = ask(connection, name)?;
+    Ok(value != "0" && !value.eq_ignore_ascii_case("off"))
 }
 
 fn is_spread(connection: &mut dyn Connection) -> Attempt<bool> {

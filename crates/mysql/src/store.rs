@@ -39,12 +39,14 @@ impl MysqlStore {
             durability: options.durability,
             setup: settings::setup(options.busy_timeout.as_secs()),
             parts_per_statement: 1,
+            is_cluster: false,
             is_spread: false,
             tls,
         };
         let look = |connection: &mut dyn Connection| settings::look(connection, server.place(), options.durability);
         let (uid, found) =
             prepare(&server, options, look, (schema::check, schema::create)).map_err(Failure::into_error)?;
+        server.is_cluster = found.is_cluster;
         if found.is_cluster {
             server.setup.push_str(settings::IN_CLUSTER);
         }

@@ -103,6 +103,20 @@ pub trait Connection: Send {
     }
 }
 
+/// What is asked and told on a cluster. A node undoes a transaction for the sake of another node's, and may not say so: what
+/// follows would then be a transaction of its own.
+#[derive(Debug, Clone, Copy)]
+pub struct ClusterDialect {
+    /// The question which node a connection has reached.
+    pub node: &'static str,
+    /// Sets a session so that nothing is committed without COMMIT.
+    pub only_by_commit: &'static str,
+    /// Marks a transaction that has just begun.
+    pub mark: &'static str,
+    /// Fails with `Undone` if it is not the one that was marked.
+    pub require_mark: &'static str,
+}
+
 /// A server: how to connect to it, and its dialect.
 pub trait Server: Send + Sync + fmt::Debug {
     /// Under how many addresses the database can be reached; at least one.
@@ -116,6 +130,11 @@ pub trait Server: Send + Sync + fmt::Debug {
 
     /// What a commit survives, as the server is set.
     fn durability(&self) -> Durability;
+
+    /// What is asked and told where nodes of a cluster hold the same tables. Only one of them is written to at a time.
+    fn cluster(&self) -> Option<ClusterDialect> {
+        None
+    }
 
     /// Begins a transaction in which each statement sees what was committed before it. It must be on disk when it is
     /// committed, also where nobody sees it yet: a server that forgot what it had acknowledged would, when it is back,

@@ -22,6 +22,7 @@ mod lease;
 mod mapping;
 mod numbers;
 mod pages;
+mod patience;
 mod pool;
 mod reach;
 mod reclaim;
@@ -36,7 +37,7 @@ mod verify;
 
 pub mod checksum;
 
-pub use connection::{Cell, Connection, Row, Server, Value};
+pub use connection::{Cell, ClusterDialect, Connection, Row, Server, Value};
 pub use definition::{FORMAT, TABLES, check_format};
 pub use error::{Attempt, Failure};
 pub use reach::{Check, Create, prepare};

@@ -4,23 +4,22 @@
 //! committing, the server is asked what became of it: each connection that writes has a row in `atsdb_writer`, in which
 //! every transaction of it notes its number. Whoever locks that row waits until the transaction has ended. Nodes of a
 //! cluster do not wait for each other's locks: whoever finds the number missing deletes the row, so that the transaction,
-//! if it comes later, conflicts.
+//! if it comes later, conflicts. They are all read, each program the one that its URL names first; [which one is
+//! written to](crate::reach) is noted in the store.
 
 use crate::connection::{Connection, Server, Value};
 use crate::error::{Attempt, Failure, unknown_outcome};
-use crate::reach::{reach, require_store};
+use crate::patience::Patience;
+use crate::reach::{reach, reach_writer, require_store};
 use atsdb_core::Error;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Idle connections that are kept.
 const KEPT_MAX: usize = 8;
 /// How long a reader waits for a server that is away.
 const READER_PATIENCE_MAX: Duration = Duration::from_secs(10);
-/// Between two tries.
-const PAUSE_MIN: Duration = Duration::from_millis(5);
-const PAUSE_MAX: Duration = Duration::from_millis(500);
 
 /// The connections of a store.
 #[derive(Debug)]
@@ -28,16 +27,25 @@ pub(crate) struct Pool {
     server: Box<dyn Server>,
     /// The store's.
     uid: [u8; 16],
-    /// The address that answered last.
-    address: AtomicUsize,
     patience: Duration,
-    idle: Mutex<Vec<Session>>,
+    sessions: Sessions,
+    /// Those of a cluster's node that is written to; unused elsewhere.
+    writing: Sessions,
     now_ms: AtomicI64,
+}
+
+/// Connections that are idle, and the address that answered last.
+#[derive(Debug, Default)]
+struct Sessions {
+    address: AtomicUsize,
+    idle: Mutex<Vec<Session>>,
 }
 
 /// A connection, and where its transactions are noted.
 pub(crate) struct Session {
     connection: Box<dyn Connection>,
+    /// The node of a cluster, if it is connected to write.
+    node: Option<Vec<u8>>,
     receipt: Option<Receipt>,
 }
 
@@ -54,32 +62,10 @@ struct Receipt {
     last: i64,
 }
 
-/// Waits a little longer each time.
-struct Patience {
-    deadline: Instant,
-    pause: Duration,
-}
-
-impl Patience {
-    fn new(patience: Duration) -> Self {
-        Self { deadline: Instant::now() + patience, pause: PAUSE_MIN }
-    }
-
-    /// Whether it is worth another try; waits before that.
-    fn wait(&mut self) -> bool {
-        if Instant::now() + self.pause > self.deadline {
-            return false;
-        }
-        std::thread::sleep(self.pause);
-        self.pause = (self.pause * 2).min(PAUSE_MAX);
-        true
-    }
-}
-
 impl Pool {
     pub(crate) fn new(server: Box<dyn Server>, uid: [u8; 16], patience: Duration) -> Self {
-        let (idle, now_ms) = (Mutex::default(), AtomicI64::new(0));
-        Self { server, uid, address: AtomicUsize::new(0), patience, idle, now_ms }
+        let (sessions, writing) = (Sessions::default(), Sessions::default());
+        Self { server, uid, patience, sessions, writing, now_ms: AtomicI64::new(0) }
     }
 
     /// The server.
@@ -93,20 +79,37 @@ impl Pool {
     }
 
     fn take(&self) -> Attempt<Session> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = self.sessions.idle().pop();
         match idle {
             Some(session) => Ok(session),
-            None => Ok(Session { connection: self.connect()?, receipt: None }),
+            None => {
+                let (connection, ()) = reach(self.server(), &self.sessions.address, |new| self.look(new))?;
+                Ok(Session { connection, node: None, receipt: None })
+            }
         }
     }
 
-    fn connect(&self) -> Attempt<Box<dyn Connection>> {
-        let look = |connection: &mut dyn Connection| require_store(connection, self.uid, self.server.place());
-        Ok(reach(self.server(), &self.address, look)?.0)
+    /// A session of the node that is written to, where there are several.
+    fn take_to_write(&self) -> Attempt<Session> {
+        let Some(dialect) = self.server.cluster() else { return self.take() };
+        let idle = self.writing.idle().pop();
+        match idle {
+            Some(session) => Ok(session),
+            None => {
+                let (server, address) = (self.server(), &self.writing.address);
+                let (mut connection, node) = reach_writer(server, address, |new| self.look(new), dialect)?;
+                connection.run(dialect.only_by_commit)?;
+                Ok(Session { connection, node: Some(node), receipt: None })
+            }
+        }
+    }
+
+    fn look(&self, connection: &mut dyn Connection) -> Attempt<()> {
+        require_store(connection, self.uid, self.server.place())
     }
 
     fn give_back(&self, session: Session) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = if session.node.is_some() { self.writing.idle() } else { self.sessions.idle() };
         if idle.len() < KEPT_MAX {
             idle.push(session);
         }
@@ -114,8 +117,10 @@ impl Pool {
 
     /// Where one connection broke, the idle ones are likely to be gone too.
     fn forget_idle(&self) {
-        let idle = std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
-        drop(idle);
+        for sessions in [&self.sessions, &self.writing] {
+            let idle = std::mem::take(&mut *sessions.idle());
+            drop(idle);
+        }
     }
 
     /// Ends a transaction that failed, and keeps the connection where it is well.
@@ -147,7 +152,7 @@ impl Pool {
         work: &mut impl FnMut(&mut dyn Connection) -> Attempt<T>,
         patience: &mut Patience,
     ) -> Attempt<T> {
-        let mut session = self.take()?;
+        let mut session = self.take_to_write()?;
         let done = self.work(&mut session, work);
         let (done, receipt) = match done {
             Ok(done) => done,
@@ -161,13 +166,14 @@ impl Pool {
                 self.give_back(session);
                 Ok(done)
             }
-            Err(Failure::Lost(error)) => {
+            // A node that is told of another's change while it commits may say so of a commit that came through.
+            Err(failure @ (Failure::Lost(_) | Failure::Undone(_))) => {
                 drop(session);
                 self.forget_idle();
                 match self.was_committed(&receipt, patience) {
                     Ok(true) => Ok(done),
-                    Ok(false) => Err(Failure::Lost(error)),
-                    Err(failure) => Err(Failure::Server(unknown_outcome(self.server.place(), failure.into_error()))),
+                    Ok(false) => Err(failure),
+                    Err(unknown) => Err(Failure::Server(unknown_outcome(self.server.place(), unknown.into_error()))),
                 }
             }
             Err(failure) => {
@@ -189,16 +195,32 @@ impl Pool {
         let receipt = session.receipt.as_mut().ok_or_else(|| Error::internal("a connection has no receipt"))?;
         receipt.last += 1;
         let receipt = receipt.clone();
-        session.connection.run(self.server.begin_write())?;
+        self.begin_write(&mut *session.connection)?;
         let done = work(&mut *session.connection)?;
-        let sql = "UPDATE atsdb_writer SET last = $1, touched_ms = $2 WHERE id = $3";
-        let values = [receipt.last.into(), self.now_ms.load(Ordering::Relaxed).into(), Value::Bytes(&receipt.id)];
-        if session.connection.execute(sql, &values)? == 0 {
-            // Long idle, it was forgotten.
-            session.receipt = None;
-            return Err(Failure::Undone(Error::internal("a connection's row in atsdb_writer is gone")));
+        let mut sql = "UPDATE atsdb_writer SET last = $1, touched_ms = $2 WHERE id = $3".to_owned();
+        let now_ms = self.now_ms.load(Ordering::Relaxed);
+        let mut values = vec![receipt.last.into(), now_ms.into(), Value::Bytes(&receipt.id)];
+        if let Some(node) = &session.node {
+            sql.push_str(" AND EXISTS (SELECT 1 FROM atsdb_store WHERE name = 'node' AND value = $4)");
+            values.push(Value::Bytes(node));
         }
+        if session.connection.execute(&sql, &values)? == 0 {
+            // Long idle, it was forgotten; or another node is written to now.
+            let message = "a connection's row in atsdb_writer is gone, or its node is not the one to write to any more";
+            return Err(Failure::Lost(Error::internal(message)));
+        }
+        self.require_mark(&mut *session.connection)?;
         Ok((done, receipt))
+    }
+
+    fn begin_write(&self, connection: &mut dyn Connection) -> Attempt<()> {
+        connection.run(self.server.begin_write())?;
+        self.server.cluster().map_or(Ok(()), |dialect| connection.run(dialect.mark))
+    }
+
+    /// Fails if a cluster's node has undone the transaction without a word.
+    fn require_mark(&self, connection: &mut dyn Connection) -> Attempt<()> {
+        self.server.cluster().map_or(Ok(()), |dialect| connection.run(dialect.require_mark))
     }
 
     /// Adds the connection's row, in a transaction of its own: nobody could wait for a row that is not there yet.
@@ -207,6 +229,9 @@ impl Pool {
         let id = row.ok_or_else(|| Error::internal("the server gave no random bytes"))?.bytes(0)?;
         let values = [Value::Bytes(&id), 0.into(), self.now_ms.load(Ordering::Relaxed).into()];
         connection.execute("INSERT INTO atsdb_writer (id, last, touched_ms) VALUES ($1, $2, $3)", &values)?;
+        if self.server.cluster().is_some() {
+            connection.run("COMMIT")?;
+        }
         Ok(Receipt { id, last: 0 })
     }
 
@@ -215,15 +240,18 @@ impl Pool {
     fn was_committed(&self, receipt: &Receipt, patience: &mut Patience) -> Attempt<bool> {
         loop {
             let ask = || -> Attempt<bool> {
-                let mut connection = self.connect()?;
-                connection.run(self.server.begin_write())?;
+                let mut session = self.take_to_write()?;
+                let connection = &mut *session.connection;
+                self.begin_write(connection)?;
                 let id = Value::Bytes(&receipt.id);
                 let row = connection.query_first("SELECT last FROM atsdb_writer WHERE id = $1 FOR UPDATE", &[id])?;
                 let committed = row.map(|row| row.int(0)).transpose()?.is_some_and(|last| last >= receipt.last);
                 if !committed {
                     connection.execute("DELETE FROM atsdb_writer WHERE id = $1", &[id])?;
                 }
+                self.require_mark(connection)?;
                 connection.run("COMMIT")?;
+                self.give_back(session);
                 Ok(committed)
             };
             match ask() {
@@ -268,10 +296,16 @@ impl Pool {
 
     /// Works on a connection that has no transaction.
     pub(crate) fn outside<T>(&self, work: impl FnOnce(&mut dyn Connection) -> Attempt<T>) -> Attempt<T> {
-        let mut session = self.take()?;
+        let mut session = self.take_to_write()?;
         let done = work(&mut *session.connection)?;
         self.give_back(session);
         Ok(done)
+    }
+}
+
+impl Sessions {
+    fn idle(&self) -> MutexGuard<'_, Vec<Session>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,7 +1,14 @@
 //! Which of a database's addresses is connected to, and whether what answers there is the store that was opened.
+//!
+//! Nodes of a cluster know nothing of each other's locks, and find out only when they commit that they changed the same:
+//! that is late for what was read meanwhile, and breaks down where all change the same rows. So the store notes one node, and
+//! that one is written to until somebody cannot reach it: who then notes another one also touches the rows of
+//! `atsdb_writer`, of which every transaction changes its connection's. What the former node has not committed by then
+//! conflicts with that, and what begins there later finds another node noted.
 
-use crate::connection::{Connection, Server, Value};
+use crate::connection::{ClusterDialect, Connection, Server, Value};
 use crate::error::{Attempt, Failure};
+use crate::patience::Patience;
 use crate::store::ServerOptions;
 use atsdb_core::{Error, ErrorKind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,6 +21,22 @@ pub type Create = fn(&mut dyn Connection, &str) -> Attempt<[u8; 16]>;
 /// Connects, looks at the server's settings, and finds the database's store or makes one, as the options say. Gives the
 /// store's uid and what `look` found.
 pub fn prepare<T>(
+    server: &dyn Server,
+    options: &ServerOptions,
+    mut look: impl FnMut(&mut dyn Connection) -> Attempt<T>,
+    dialect: (Check, Create),
+) -> Attempt<([u8; 16], T)> {
+    let mut patience = Patience::new(options.busy_timeout);
+    loop {
+        match try_prepare(server, options, &mut look, dialect) {
+            // Another node of a cluster made the same store.
+            Err(Failure::Undone(_)) if patience.wait() => {}
+            prepared => return prepared,
+        }
+    }
+}
+
+fn try_prepare<T>(
     server: &dyn Server,
     options: &ServerOptions,
     look: impl FnMut(&mut dyn Connection) -> Attempt<T>,
@@ -39,24 +62,81 @@ pub(crate) fn reach<T>(
     from: &AtomicUsize,
     mut look: impl FnMut(&mut dyn Connection) -> Attempt<T>,
 ) -> Attempt<(Box<dyn Connection>, T)> {
-    let (first, count) = (from.load(Ordering::Relaxed), server.address_count().max(1));
-    let mut tried = 0;
-    loop {
-        let address = (first + tried) % count;
-        tried += 1;
+    let mut lost = None;
+    for address in addresses(server, from) {
         let reached = server.connect(address).and_then(|mut connection| {
             let found = look(&mut *connection)?;
             Ok((connection, found))
         });
         match reached {
-            Err(Failure::Lost(_)) if tried < count => {}
             Ok(reached) => {
                 from.store(address, Ordering::Relaxed);
                 return Ok(reached);
             }
+            Err(Failure::Lost(error)) => lost = Some(error),
             Err(failure) => return Err(failure),
         }
     }
+    Err(none_answers(lost))
+}
+
+/// All of them, beginning with the one that answered last.
+fn addresses(server: &dyn Server, from: &AtomicUsize) -> impl Iterator<Item = usize> + use<> {
+    let (first, count) = (from.load(Ordering::Relaxed), server.address_count());
+    (first..first + count).map(move |address| address % count)
+}
+
+/// A connection to the node of a cluster that is written to, and that node. Where it cannot be reached, the first one that
+/// can takes its place.
+pub(crate) fn reach_writer(
+    server: &dyn Server,
+    from: &AtomicUsize,
+    mut look: impl FnMut(&mut dyn Connection) -> Attempt<()>,
+    dialect: ClusterDialect,
+) -> Attempt<(Box<dyn Connection>, Vec<u8>)> {
+    let (mut first_that_answers, mut lost) = (None, None);
+    for address in addresses(server, from) {
+        let reached = server.connect(address).and_then(|mut connection| {
+            look(&mut *connection)?;
+            let (node, noted) = (ask(&mut *connection, dialect.node)?, ask(&mut *connection, NOTED)?);
+            Ok((connection, node, noted))
+        });
+        match reached {
+            Ok((connection, node, noted)) if node == noted => {
+                from.store(address, Ordering::Relaxed);
+                return Ok((connection, node));
+            }
+            Ok(other) => first_that_answers = first_that_answers.or(Some((address, other))),
+            Err(Failure::Lost(error)) => lost = Some(error),
+            Err(failure) => return Err(failure),
+        }
+    }
+    let (address, (mut connection, node, noted)) = first_that_answers.ok_or_else(|| none_answers(lost))?;
+    note(&mut *connection, server, &node, &noted)?;
+    from.store(address, Ordering::Relaxed);
+    Ok((connection, node))
+}
+
+fn none_answers(lost: Option<Error>) -> Failure {
+    lost.map_or_else(|| Error::internal("the URL has no address").into(), Failure::Lost)
+}
+
+const NOTED: &str = "SELECT value FROM atsdb_store WHERE name = 'node'";
+
+fn ask(connection: &mut dyn Connection, question: &str) -> Attempt<Vec<u8>> {
+    let row = connection.query_first(question, &[])?;
+    row.ok_or_else(|| Error::corrupt("the store has lost which node is written to"))?.bytes(0)
+}
+
+/// Notes the node as the one that is written to, in place of the former one.
+fn note(connection: &mut dyn Connection, server: &dyn Server, node: &[u8], former: &[u8]) -> Attempt<()> {
+    connection.run(server.begin_write())?;
+    let sql = "UPDATE atsdb_store SET value = $1 WHERE name = 'node' AND value = $2";
+    if connection.execute(sql, &[node.into(), former.into()])? == 0 {
+        return Err(Failure::Undone(Error::new(ErrorKind::Busy, "another node is written to since a moment ago")));
+    }
+    connection.execute("UPDATE atsdb_writer SET touched_ms = touched_ms + 1", &[])?;
+    connection.run("COMMIT")
 }
 
 /// Refuses a database that holds another store than the one of this uid: an address may be wrong, or a server may have

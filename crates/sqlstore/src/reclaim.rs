@@ -1,6 +1,6 @@
 //! Reclaiming: deleting what nobody can see any more. What a snapshot still sees the server keeps for it.
 
-use crate::connection::{Connection, Server};
+use crate::connection::{Connection, Server, Value};
 use crate::error::Attempt;
 use crate::pool::Pool;
 use crate::{pages, stage};
@@ -23,13 +23,25 @@ pub(crate) fn reclaim(pool: &Pool, byte_budget: u64, now_ms: i64) -> Attempt<Rec
     })?;
     let more = pool.read(|connection| has_garbage(connection, now_ms))?;
     if !more {
-        pool.outside(|connection| {
-            // Connections that were not heard of for a day have no transaction whose outcome anybody waits for.
-            connection.execute("DELETE FROM atsdb_writer WHERE touched_ms < $1", &[stage_cutoff(now_ms).into()])?;
-            pool.server().vacuum(connection)
-        })?;
+        forget_writers(pool, stage_cutoff(now_ms))?;
+        pool.outside(|connection| pool.server().vacuum(connection))?;
     }
     Ok(Reclaimed { byte_count, more })
+}
+
+/// Connections that were not heard of for a day have no transaction whose outcome anybody waits for. Only their rows are
+/// locked: everybody else commits meanwhile.
+fn forget_writers(pool: &Pool, cutoff: i64) -> Attempt<()> {
+    let sql = "SELECT id FROM atsdb_writer WHERE touched_ms < $1";
+    let idle = pool.read(|connection| connection.query(sql, &[cutoff.into()]))?;
+    let ids = idle.into_iter().map(|mut row| row.bytes(0)).collect::<Attempt<Vec<_>>>()?;
+    if ids.is_empty() {
+        return Ok(());
+    }
+    pool.transaction(|connection| {
+        let sql = "DELETE FROM atsdb_writer WHERE id = $1 AND touched_ms < $2";
+        ids.iter().try_for_each(|id| connection.execute(sql, &[Value::Bytes(id), cutoff.into()]).map(drop))
+    })
 }
 
 fn has_garbage(connection: &mut dyn Connection, now_ms: i64) -> Attempt<bool> {

@@ -21,6 +21,7 @@ pub use logins::{a_reader_without_rights_is_told_what_it_may_not, what_cannot_be
 pub use processes::{
     four_processes_write_and_nothing_is_lost, one_creator_of_many, one_writer_of_many,
     processes_on_all_nodes_write_and_nothing_is_lost, processes_that_create_one_store_together_all_succeed,
+    processes_that_reach_different_nodes_lose_nothing,
 };
 pub use wire::a_column_is_read_without_the_others;
 

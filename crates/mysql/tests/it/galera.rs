@@ -15,5 +15,6 @@ fn a_cluster_keeps_the_contract_of_stores_and_loses_a_node_without_harm() {
         open(&urls[next.fetch_add(1, Ordering::Relaxed) % urls.len()]).unwrap()
     });
     on_server::processes_on_all_nodes_write_and_nothing_is_lost(MARIADB, &cluster, "mariadb::one_writer_of_many");
+    on_server::processes_that_reach_different_nodes_lose_nothing(MARIADB, &cluster, "mariadb::one_writer_of_many");
     on_server::a_killed_node_loses_nothing_acknowledged(MARIADB, &cluster);
 }

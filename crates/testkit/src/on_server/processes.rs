@@ -34,6 +34,19 @@ pub fn processes_on_all_nodes_write_and_nothing_is_lost(subject: Subject, cluste
     processes_write_and_nothing_is_lost(subject, &cluster.database(), one);
 }
 
+/// The same of processes each of which reaches one node only: the node that is written to changes all the time. Several
+/// times, as what can go wrong is a matter of moments.
+pub fn processes_that_reach_different_nodes_lose_nothing(subject: Subject, cluster: &Cluster, one: &str) {
+    let only_first = |url: &String| {
+        let (from, to) = (url.find(',').unwrap(), url.rfind('/').unwrap());
+        format!("{}{}", &url[..from], &url[to..])
+    };
+    for _ in 0..4 {
+        let urls: Vec<String> = cluster.database().iter().map(only_first).collect();
+        processes_write_and_nothing_is_lost(subject, &urls, one);
+    }
+}
+
 /// The processes use the URLs, all of the same store, in turn.
 fn processes_write_and_nothing_is_lost(subject: Subject, urls: &[String], one: &str) {
     let store = subject.opened(&urls[0]);
