@@ -170,6 +170,11 @@ pub trait Server: Send + Sync + fmt::Debug {
     /// Has the server free what was deleted, where it does not do so by itself. Not in a transaction.
     fn vacuum(&self, connection: &mut dyn Connection) -> Attempt<()>;
 
+    /// Has the server count what lies in the dictionaries, where it plans by what it knew of them when they were small.
+    fn look_at_dictionaries(&self, _connection: &mut dyn Connection) -> Attempt<()> {
+        Ok(())
+    }
+
     /// The server's own check of the tables.
     fn check(&self, connection: &mut dyn Connection) -> Attempt<Vec<Finding>>;
 }

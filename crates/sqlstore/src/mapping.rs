@@ -11,6 +11,9 @@ use std::collections::HashMap;
 /// How many strings one question asks for, or one statement adds.
 const STRINGS_TOGETHER: usize = 128;
 
+/// A dictionary that is searched fast however the server goes about it.
+const FEW: u64 = 256;
+
 type Known<'a> = HashMap<&'a [u8], u32>;
 
 /// The indices of the strings; new ones get the next free ones, in order.
@@ -22,38 +25,52 @@ pub(crate) fn map_values(
 ) -> Attempt<Vec<u32>> {
     // An index never changes, so that what is found needs no lock against other writers.
     let mut known = Known::new();
-    pool.read(|connection| {
+    let searched = pool.read(|connection| {
         if !connection.exists("SELECT 1 FROM atsdb_table WHERE id = $1", &[table.0.into()])? {
             return Err(table::missing(table).into());
         }
-        find(connection, (table, column), values, &mut known)
+        let count = count(connection, (table, column))?;
+        find(connection, (table, column), count, values, &mut known)?;
+        Ok(count)
     })?;
     if values.iter().any(|value| !known.contains_key(value)) {
         let asked = known;
-        known = pool.transaction(|connection| {
+        let (count, found) = pool.transaction(|connection| {
             let mut known = asked.clone();
-            add(connection, (table, column), capacity, values, &mut known)?;
-            Ok(known)
+            let count = add(connection, (table, column), (searched, capacity), values, &mut known)?;
+            Ok((count, known))
         })?;
+        known = found;
+        if count.max(FEW).ilog2() > searched.max(FEW).ilog2() {
+            // Twice as many strings: what the server knows of them is out of date. Should it fail, searching is only slower.
+            let _ = pool.outside(|connection| pool.server().look_at_dictionaries(connection));
+        }
     }
     Ok(values.iter().map(|value| known[value]).collect())
 }
 
-/// Adds the strings that are not there. Whoever adds to a dictionary holds its table's row.
+/// How many strings a dictionary has.
+fn count(connection: &mut dyn Connection, (table, column): (TableId, ColumnId)) -> Attempt<u64> {
+    let sql = "SELECT max(id) FROM atsdb_map WHERE table_id = $1 AND column_id = $2 HAVING max(id) IS NOT NULL";
+    let row = connection.query_first(sql, &[table.0.into(), i64::from(column.0).into()])?;
+    Ok(row.map(|row| row.number::<u64>(0)).transpose()?.map_or(0, |last| last + 1))
+}
+
+/// Adds the strings that are not there; gives how many there are then. Whoever adds to a dictionary holds its table's row.
 fn add<'a>(
     connection: &mut dyn Connection,
     (table, column): (TableId, ColumnId),
-    capacity: u64,
+    (searched, capacity): (u64, u64),
     values: &[&'a [u8]],
     known: &mut Known<'a>,
-) -> Attempt<()> {
+) -> Attempt<u64> {
     table::lock(connection, table)?;
-    // Asked again: another writer may have added some.
     let unknown: Vec<&[u8]> = values.iter().copied().filter(|value| !known.contains_key(value)).collect();
-    find(connection, (table, column), &unknown, known)?;
-    let next = "SELECT max(id) FROM atsdb_map WHERE table_id = $1 AND column_id = $2 HAVING max(id) IS NOT NULL";
-    let row = connection.query_first(next, &[table.0.into(), i64::from(column.0).into()])?;
-    let mut next = row.map(|row| row.number::<u64>(0)).transpose()?.map_or(0, |last| last + 1);
+    let mut next = count(connection, (table, column))?;
+    if next > searched {
+        // Another writer has added some.
+        find(connection, (table, column), next, &unknown, known)?;
+    }
     let mut new: Vec<Value<'_>> = Vec::new();
     for value in unknown {
         if known.contains_key(value) {
@@ -68,20 +85,25 @@ fn add<'a>(
         new.push(value.into());
     }
     let into = "atsdb_map (table_id, column_id, id, hash, checksum, value)";
-    insert::rows(connection, into, &new, STRINGS_TOGETHER)
+    insert::rows(connection, into, &new, STRINGS_TOGETHER)?;
+    Ok(next)
 }
 
 fn full(capacity: u64) -> Error {
     Error::new(ErrorKind::Limit, format!("the dictionary is full: it takes {capacity} strings"))
 }
 
-/// Finds strings, many with one question.
+/// Finds strings in a dictionary of so many, many with one question.
 fn find<'a>(
     connection: &mut dyn Connection,
     (table, column): (TableId, ColumnId),
+    count: u64,
     values: &[&'a [u8]],
     known: &mut Known<'a>,
 ) -> Attempt<()> {
+    if count == 0 {
+        return Ok(());
+    }
     for group in values.chunks(STRINGS_TOGETHER) {
         let wanted: HashMap<&[u8], &'a [u8]> = group.iter().map(|value| (*value, *value)).collect();
         // The list is filled up, so that few different statements are prepared.
