@@ -24,13 +24,14 @@ pub(crate) struct MysqlConnection {
     inner: Conn,
     statements: HashMap<String, Statement>,
     place: Arc<str>,
+    in_cluster: bool,
 }
 
 impl MysqlConnection {
-    /// Connects.
-    pub(crate) fn open(options: &OptsBuilder, tls: &Tls, place: &Arc<str>) -> Attempt<Self> {
-        let inner = tls.connect(options).map_err(|error| translate(error, place))?;
-        Ok(Self { inner, statements: HashMap::new(), place: Arc::clone(place) })
+    /// Connects, to a node of a cluster if it is one.
+    pub(crate) fn open(options: &OptsBuilder, tls: &Tls, place: &Arc<str>, in_cluster: bool) -> Attempt<Self> {
+        let inner = tls.connect(options).map_err(|error| translate(error, place, in_cluster))?;
+        Ok(Self { inner, statements: HashMap::new(), place: Arc::clone(place), in_cluster })
     }
 
     fn statement(&mut self, sql: &str) -> Statement {
@@ -46,7 +47,7 @@ impl MysqlConnection {
     }
 
     fn failed(&self, error: mysql::Error) -> atsdb_sqlstore::Failure {
-        translate(error, &self.place)
+        translate(error, &self.place, self.in_cluster)
     }
 }
 
@@ -80,7 +81,7 @@ impl Connection for MysqlConnection {
     fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Attempt<u64> {
         let statement = self.statement(sql);
         let parameters = parameters(&statement, values);
-        self.inner.exec_drop(&*statement.sql, parameters).map_err(|error| translate(error, &self.place))?;
+        self.inner.exec_drop(&*statement.sql, parameters).map_err(|error| self.failed(error))?;
         Ok(self.inner.affected_rows())
     }
 
@@ -92,8 +93,7 @@ impl Connection for MysqlConnection {
         }
         let statement = self.statement(sql);
         let parameters = parameters(&statement, values);
-        let rows: Vec<mysql::Row> =
-            self.inner.exec(&*statement.sql, parameters).map_err(|error| translate(error, &self.place))?;
+        let rows: Vec<mysql::Row> = self.inner.exec(&*statement.sql, parameters).map_err(|error| self.failed(error))?;
         rows.into_iter().map(row_of).collect()
     }
 

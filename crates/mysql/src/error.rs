@@ -7,10 +7,10 @@ use mysql::{DriverError, MySqlError};
 /// What is said of a server that is not trusted begins with this, whatever stands around it.
 const CERTIFICATE: &str = "invalid peer certificate";
 
-/// What the client says, as a failure at this place.
-pub(crate) fn translate(error: mysql::Error, place: &str) -> Failure {
+/// What the client says, as a failure at this place, which may be a node of a cluster.
+pub(crate) fn translate(error: mysql::Error, place: &str, in_cluster: bool) -> Failure {
     let failure = match &error {
-        mysql::Error::MySqlError(told) => by_code(told, place),
+        mysql::Error::MySqlError(told) => by_code(told, place, in_cluster),
         mysql::Error::TlsError(why) => no_tls(&why.to_string(), place),
         mysql::Error::IoError(_) | mysql::Error::CodecError(_) if error.to_string().contains("ertificate") => {
             let told = error.to_string();
@@ -35,6 +35,7 @@ pub(crate) fn translate(error: mysql::Error, place: &str) -> Failure {
     };
     match failure {
         Failure::Lost(told) => Failure::Lost(told.with_source(error)),
+        Failure::Full(told) => Failure::Full(told.with_source(error)),
         Failure::Undone(told) => Failure::Undone(told.with_source(error)),
         Failure::Server(told) => Failure::Server(told.with_source(error)),
         Failure::Refused(told) => Failure::Refused(told.with_source(error)),
@@ -58,16 +59,18 @@ fn lost(error: &mysql::Error, place: &str) -> Failure {
     Failure::Lost(Error::new(ErrorKind::Unavailable, message).with_hint(hint))
 }
 
-fn by_code(told: &MySqlError, place: &str) -> Failure {
+fn by_code(told: &MySqlError, place: &str, in_cluster: bool) -> Failure {
     let (code, said) = (told.code, &told.message);
     let unavailable = |message: String, hint: &str| Error::new(ErrorKind::Unavailable, message).with_hint(hint);
+    let undone = || {
+        let message = format!("the server of {place} undid a transaction for another's sake: {said}");
+        Failure::Undone(Error::new(ErrorKind::Busy, message))
+    };
     match code {
-        // Deadlock; a change of another node of a cluster came first. That may also show by a row that is there already
-        // (numbers are drawn under a lock, so that nothing else can be the reason), or by a savepoint that is not.
-        1213 | 1020 | 3101 | 1062 | 1305 => Failure::Undone(Error::new(
-            ErrorKind::Busy,
-            format!("the server of {place} undid a transaction for another's sake: {said}"),
-        )),
+        // Deadlock; a change of another node of a cluster came first.
+        1213 | 1020 | 3101 => undone(),
+        // A node may show that by a row that is there already, or by a savepoint that is not.
+        1062 | 1305 if in_cluster => undone(),
         // Shutting down, killed, not ready; a node that is not part of its cluster.
         1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1317 | 1927 | 3169 | 4031 | 1047 => {
             Failure::Lost(unavailable(
@@ -75,7 +78,7 @@ fn by_code(told: &MySqlError, place: &str) -> Failure {
                 "try again when it is back; nothing of this call was stored",
             ))
         }
-        1040 | 1203 | 1226 => Failure::Lost(unavailable(
+        1040 | 1203 | 1226 => Failure::Full(unavailable(
             format!("the server of {place} takes no more connections: {said}"),
             "raise max_connections there, or use fewer programs at once",
         )),

@@ -13,10 +13,8 @@ use std::sync::Arc;
 const PART_BYTES: u64 = 65_240;
 
 const CLUSTER: ClusterDialect = ClusterDialect {
-    node: "SELECT CAST(sha2(concat(@@hostname, ' ', @@port, ' ', @@wsrep_node_name), 256) AS BINARY)",
+    node: "SELECT CAST(sha2(concat_ws(' ', @@hostname, @@port, @@wsrep_node_name, @@wsrep_node_address), 256) AS BINARY)",
     only_by_commit: "SET SESSION autocommit = 0",
-    mark: "SAVEPOINT begun",
-    require_mark: "RELEASE SAVEPOINT begun",
 };
 
 const BEGIN_READ: &str =
@@ -57,7 +55,7 @@ impl Server for MysqlServer {
     }
 
     fn connect(&self, address: usize) -> Attempt<Box<dyn Connection>> {
-        let mut connection = MysqlConnection::open(&self.options[address], &self.tls, &self.place)?;
+        let mut connection = MysqlConnection::open(&self.options[address], &self.tls, &self.place, self.is_cluster)?;
         connection.run(&self.setup)?;
         Ok(Box::new(connection))
     }
@@ -77,9 +75,19 @@ impl Server for MysqlServer {
     /// The session reads what is committed. Of a transaction's engines the one that comes last commits first: Spider's must,
     /// so that no chunk is visible before its pages are.
     fn begin_write(&self) -> &'static str {
-        match self.is_spread {
-            false => "START TRANSACTION",
-            true => "START TRANSACTION; SELECT 1 FROM atsdb_store LIMIT 1",
+        match (self.is_spread, self.is_cluster) {
+            (true, _) => "START TRANSACTION; SELECT 1 FROM atsdb_store LIMIT 1",
+            (false, true) => "START TRANSACTION; SAVEPOINT begun",
+            (false, false) => "START TRANSACTION",
+        }
+    }
+
+    /// A node undoes a transaction for the sake of another node's and may not say so: what follows is then a transaction of its
+    /// own, without the savepoint.
+    fn commit(&self) -> &'static str {
+        match (self.is_spread, self.is_cluster) {
+            (false, true) => "RELEASE SAVEPOINT begun; COMMIT",
+            _ => "COMMIT",
         }
     }
 
@@ -89,6 +97,10 @@ impl Server for MysqlServer {
             false => BEGIN_READ,
             true => BEGIN_READ_SPREAD,
         }
+    }
+
+    fn reads_pages_later(&self) -> bool {
+        self.is_spread
     }
 
     /// Spider has none.

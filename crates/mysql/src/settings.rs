@@ -20,7 +20,7 @@ pub(crate) struct Settings {
 
 /// What a session is set to besides where nodes may lag behind each other: it waits for what others have committed
 /// before it reads, a snapshot included.
-pub(crate) const IN_CLUSTER: &str = "; SET SESSION wsrep_sync_wait = 1";
+pub(crate) const IN_CLUSTER: &str = "; SET SESSION wsrep_sync_wait = 1; SET SESSION wsrep_dirty_reads = OFF";
 
 /// Refuses what cannot be served; tells what breaks a promise, in sentences.
 pub(crate) fn look(connection: &mut dyn Connection, place: &str, durability: Durability) -> Attempt<Settings> {

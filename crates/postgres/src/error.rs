@@ -19,6 +19,7 @@ pub(crate) fn translate(error: tokio_postgres::Error, place: &str) -> Failure {
 fn with_source(failure: Failure, source: tokio_postgres::Error) -> Failure {
     match failure {
         Failure::Lost(error) => Failure::Lost(error.with_source(source)),
+        Failure::Full(error) => Failure::Full(error.with_source(source)),
         Failure::Undone(error) => Failure::Undone(error.with_source(source)),
         Failure::Server(error) => Failure::Server(error.with_source(source)),
         Failure::Refused(error) => Failure::Refused(error.with_source(source)),
@@ -67,7 +68,7 @@ fn by_code(told: &DbError, place: &str) -> Failure {
             format!("the server of {place} went away: {said}"),
             "try again when it is back; nothing of this call was stored",
         )),
-        "53300" => Failure::Lost(unavailable(
+        "53300" => Failure::Full(unavailable(
             format!("the server of {place} takes no more connections: {said}"),
             "raise max_connections there, or use fewer programs at once",
         )),

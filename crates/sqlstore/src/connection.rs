@@ -81,7 +81,7 @@ impl Row {
     }
 }
 
-/// A connection to a server, used by one thread at a time. After an error that is no `Refused` it is thrown away.
+/// A connection to a server, used by one thread at a time. After an error that is `Lost` it is thrown away.
 pub trait Connection: Send {
     /// Runs a statement that changes rows; gives how many it found.
     fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Attempt<u64>;
@@ -103,18 +103,13 @@ pub trait Connection: Send {
     }
 }
 
-/// What is asked and told on a cluster. A node undoes a transaction for the sake of another node's, and may not say so: what
-/// follows would then be a transaction of its own.
+/// What is asked and told on a cluster.
 #[derive(Debug, Clone, Copy)]
 pub struct ClusterDialect {
     /// The question which node a connection has reached.
     pub node: &'static str,
     /// Sets a session so that nothing is committed without COMMIT.
     pub only_by_commit: &'static str,
-    /// Marks a transaction that has just begun.
-    pub mark: &'static str,
-    /// Fails with `Undone` if it is not the one that was marked.
-    pub require_mark: &'static str,
 }
 
 /// A server: how to connect to it, and its dialect.
@@ -141,8 +136,18 @@ pub trait Server: Send + Sync + fmt::Debug {
     /// meet a program that still knows the indices of strings and numbers of chunks, and give them to others.
     fn begin_write(&self) -> &'static str;
 
+    /// Commits what `begin_write` began; fails if it is not that any more.
+    fn commit(&self) -> &'static str {
+        "COMMIT"
+    }
+
     /// Begins a transaction that sees the present state until it ends.
     fn begin_read(&self) -> &'static str;
+
+    /// Whether that state may be of one moment for the catalogue, and of a little later for the pages.
+    fn reads_pages_later(&self) -> bool {
+        false
+    }
 
     /// Whether a part of a transaction can be undone.
     fn has_savepoints(&self) -> bool {

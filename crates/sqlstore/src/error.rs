@@ -8,6 +8,8 @@ pub enum Failure {
     /// The connection is gone, or there is none to be had now. What its transaction did is undone, unless it was just
     /// committing.
     Lost(Error),
+    /// The server takes no more connections now.
+    Full(Error),
     /// The server undid the transaction so that another could go on: do it again.
     Undone(Error),
     /// The server could not do it; nothing of the transaction may stay.
@@ -26,10 +28,19 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
+    /// Whether the same may come through a little later.
+    pub(crate) fn may_pass(&self) -> bool {
+        matches!(self, Self::Lost(_) | Self::Full(_) | Self::Undone(_))
+    }
+
     /// The error for the caller.
     pub fn into_error(self) -> Error {
         match self {
-            Self::Lost(error) | Self::Undone(error) | Self::Server(error) | Self::Refused(error) => error,
+            Self::Lost(error)
+            | Self::Full(error)
+            | Self::Undone(error)
+            | Self::Server(error)
+            | Self::Refused(error) => error,
         }
     }
 }

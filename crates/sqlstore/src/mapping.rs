@@ -42,7 +42,7 @@ pub(crate) fn map_values(
         })?;
         known = found;
         if count.max(FEW).ilog2() > searched.max(FEW).ilog2() {
-            // Twice as many strings: what the server knows of them is out of date. Should it fail, searching is only slower.
+            // The dictionary has outgrown what the server knows of it. Should this fail, searching is only slower.
             let _ = pool.outside(|connection| pool.server().look_at_dictionaries(connection));
         }
     }

@@ -10,8 +10,8 @@
 use crate::connection::{Connection, Server, Value};
 use crate::error::{Attempt, Failure, unknown_outcome};
 use crate::patience::Patience;
-use crate::reach::{reach, reach_writer, require_store};
-use atsdb_core::Error;
+use crate::reach::{conflict_with_noting, reach, reach_writer, require_noted, require_store};
+use atsdb_core::{Error, ErrorKind};
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -80,28 +80,28 @@ impl Pool {
 
     fn take(&self) -> Attempt<Session> {
         let idle = self.sessions.idle().pop();
-        match idle {
-            Some(session) => Ok(session),
-            None => {
-                let (connection, ()) = reach(self.server(), &self.sessions.address, |new| self.look(new))?;
-                Ok(Session { connection, node: None, receipt: None })
-            }
-        }
+        idle.map_or_else(|| self.connect(), Ok)
     }
 
     /// A session of the node that is written to, where there are several.
     fn take_to_write(&self) -> Attempt<Session> {
-        let Some(dialect) = self.server.cluster() else { return self.take() };
-        let idle = self.writing.idle().pop();
-        match idle {
-            Some(session) => Ok(session),
-            None => {
-                let (server, address) = (self.server(), &self.writing.address);
-                let (mut connection, node) = reach_writer(server, address, |new| self.look(new), dialect)?;
-                connection.run(dialect.only_by_commit)?;
-                Ok(Session { connection, node: Some(node), receipt: None })
-            }
+        if self.server.cluster().is_none() {
+            return self.take();
         }
+        let idle = self.writing.idle().pop();
+        idle.map_or_else(|| self.connect_to_write(), Ok)
+    }
+
+    fn connect(&self) -> Attempt<Session> {
+        let (connection, ()) = reach(self.server(), &self.sessions.address, |new| self.look(new))?;
+        Ok(Session { connection, node: None, receipt: None })
+    }
+
+    fn connect_to_write(&self) -> Attempt<Session> {
+        let Some(dialect) = self.server.cluster() else { return self.connect() };
+        let (server, address) = (self.server(), &self.writing.address);
+        let (connection, node) = reach_writer(server, address, |new| self.look(new), dialect)?;
+        Ok(Session { connection, node: Some(node), receipt: None })
     }
 
     fn look(&self, connection: &mut dyn Connection) -> Attempt<()> {
@@ -141,7 +141,7 @@ impl Pool {
         let mut patience = Patience::new(self.patience);
         loop {
             match self.try_transaction(&mut work, &mut patience) {
-                Err(Failure::Lost(_) | Failure::Undone(_)) if patience.wait() => {}
+                Err(failure) if failure.may_pass() && patience.wait() => {}
                 done => return done,
             }
         }
@@ -161,7 +161,7 @@ impl Pool {
                 return Err(failure);
             }
         };
-        match session.connection.run("COMMIT") {
+        match session.connection.run(self.server.commit()) {
             Ok(()) => {
                 self.give_back(session);
                 Ok(done)
@@ -169,7 +169,9 @@ impl Pool {
             // A node that is told of another's change while it commits may say so of a commit that came through.
             Err(failure @ (Failure::Lost(_) | Failure::Undone(_))) => {
                 drop(session);
-                self.forget_idle();
+                if let Failure::Lost(_) = failure {
+                    self.forget_idle();
+                }
                 match self.was_committed(&receipt, patience) {
                     Ok(true) => Ok(done),
                     Ok(false) => Err(failure),
@@ -195,32 +197,21 @@ impl Pool {
         let receipt = session.receipt.as_mut().ok_or_else(|| Error::internal("a connection has no receipt"))?;
         receipt.last += 1;
         let receipt = receipt.clone();
-        self.begin_write(&mut *session.connection)?;
+        session.connection.run(self.server.begin_write())?;
         let done = work(&mut *session.connection)?;
-        let mut sql = "UPDATE atsdb_writer SET last = $1, touched_ms = $2 WHERE id = $3".to_owned();
+        let sql = "UPDATE atsdb_writer SET last = $1, touched_ms = $2 WHERE id = $3";
         let now_ms = self.now_ms.load(Ordering::Relaxed);
-        let mut values = vec![receipt.last.into(), now_ms.into(), Value::Bytes(&receipt.id)];
+        let values = [receipt.last.into(), now_ms.into(), Value::Bytes(&receipt.id)];
+        if session.connection.execute(sql, &values)? == 0 {
+            // Long idle, it was forgotten.
+            session.receipt = None;
+            return Err(Failure::Undone(Error::internal("a connection's row in atsdb_writer is gone")));
+        }
         if let Some(node) = &session.node {
-            sql.push_str(" AND EXISTS (SELECT 1 FROM atsdb_store WHERE name = 'node' AND value = $4)");
-            values.push(Value::Bytes(node));
+            // Who notes another node from now on conflicts with the row above.
+            require_noted(&mut *session.connection, node, self.server.place())?;
         }
-        if session.connection.execute(&sql, &values)? == 0 {
-            // Long idle, it was forgotten; or another node is written to now.
-            let message = "a connection's row in atsdb_writer is gone, or its node is not the one to write to any more";
-            return Err(Failure::Lost(Error::internal(message)));
-        }
-        self.require_mark(&mut *session.connection)?;
         Ok((done, receipt))
-    }
-
-    fn begin_write(&self, connection: &mut dyn Connection) -> Attempt<()> {
-        connection.run(self.server.begin_write())?;
-        self.server.cluster().map_or(Ok(()), |dialect| connection.run(dialect.mark))
-    }
-
-    /// Fails if a cluster's node has undone the transaction without a word.
-    fn require_mark(&self, connection: &mut dyn Connection) -> Attempt<()> {
-        self.server.cluster().map_or(Ok(()), |dialect| connection.run(dialect.require_mark))
     }
 
     /// Adds the connection's row, in a transaction of its own: nobody could wait for a row that is not there yet.
@@ -228,9 +219,15 @@ impl Pool {
         let row = connection.query_first(&format!("SELECT {}", self.server.random()), &[])?;
         let id = row.ok_or_else(|| Error::internal("the server gave no random bytes"))?.bytes(0)?;
         let values = [Value::Bytes(&id), 0.into(), self.now_ms.load(Ordering::Relaxed).into()];
-        connection.execute("INSERT INTO atsdb_writer (id, last, touched_ms) VALUES ($1, $2, $3)", &values)?;
-        if self.server.cluster().is_some() {
-            connection.run("COMMIT")?;
+        let sql = "INSERT INTO atsdb_writer (id, last, touched_ms) VALUES ($1, $2, $3)";
+        match self.server.cluster() {
+            None => connection.execute(sql, &values).map(drop)?,
+            Some(_) => {
+                connection.run(self.server.begin_write())?;
+                connection.execute(sql, &values)?;
+                conflict_with_noting(connection)?;
+                connection.run(self.server.commit())?;
+            }
         }
         Ok(Receipt { id, last: 0 })
     }
@@ -240,22 +237,21 @@ impl Pool {
     fn was_committed(&self, receipt: &Receipt, patience: &mut Patience) -> Attempt<bool> {
         loop {
             let ask = || -> Attempt<bool> {
-                let mut session = self.take_to_write()?;
+                let mut session = self.connect_to_write()?;
                 let connection = &mut *session.connection;
-                self.begin_write(connection)?;
+                connection.run(self.server.begin_write())?;
                 let id = Value::Bytes(&receipt.id);
                 let row = connection.query_first("SELECT last FROM atsdb_writer WHERE id = $1 FOR UPDATE", &[id])?;
                 let committed = row.map(|row| row.int(0)).transpose()?.is_some_and(|last| last >= receipt.last);
                 if !committed {
                     connection.execute("DELETE FROM atsdb_writer WHERE id = $1", &[id])?;
                 }
-                self.require_mark(connection)?;
-                connection.run("COMMIT")?;
+                connection.run(self.server.commit())?;
                 self.give_back(session);
                 Ok(committed)
             };
             match ask() {
-                Err(Failure::Lost(_) | Failure::Undone(_)) if patience.wait() => {}
+                Err(failure) if failure.may_pass() && patience.wait() => {}
                 answer => return answer,
             }
         }
@@ -265,7 +261,7 @@ impl Pool {
     pub(crate) fn begin_read(&self) -> Attempt<Session> {
         let mut patience = Patience::new(self.patience.min(READER_PATIENCE_MAX));
         loop {
-            let begun = self.take().and_then(|mut session| match session.connection.run(self.server.begin_read()) {
+            let begun = self.take().and_then(|mut session| match self.try_begin_read(&mut *session.connection) {
                 Ok(()) => Ok(session),
                 Err(failure) => {
                     self.undo(session, &failure);
@@ -273,10 +269,26 @@ impl Pool {
                 }
             });
             match begun {
-                Err(Failure::Lost(_) | Failure::Undone(_)) if patience.wait() => {}
+                Err(failure) if failure.may_pass() && patience.wait() => {}
                 begun => return begun,
             }
         }
+    }
+
+    fn try_begin_read(&self, connection: &mut dyn Connection) -> Attempt<()> {
+        connection.run(self.server.begin_read())?;
+        if !self.server.reads_pages_later() {
+            return Ok(());
+        }
+        // What is deleted from now on, the snapshots of the pages still have.
+        let sql = "SELECT last FROM atsdb_number WHERE name = 'reclaim'";
+        let seen = connection.query_first(sql, &[])?.map(|row| row.int(0)).transpose()?;
+        let now = self.outside(|other| other.query_first(&format!("{sql} LOCK IN SHARE MODE"), &[]))?;
+        if now.map(|row| row.int(0)).transpose()? != seen {
+            let message = "pages were deleted while their snapshot was taken";
+            return Err(Failure::Undone(Error::new(ErrorKind::Busy, message)));
+        }
+        Ok(())
     }
 
     /// Ends a transaction that only read.
@@ -296,7 +308,7 @@ impl Pool {
 
     /// Works on a connection that has no transaction.
     pub(crate) fn outside<T>(&self, work: impl FnOnce(&mut dyn Connection) -> Attempt<T>) -> Attempt<T> {
-        let mut session = self.take_to_write()?;
+        let mut session = self.take()?;
         let done = work(&mut *session.connection)?;
         self.give_back(session);
         Ok(done)

@@ -23,22 +23,6 @@ pub type Create = fn(&mut dyn Connection, &str) -> Attempt<[u8; 16]>;
 pub fn prepare<T>(
     server: &dyn Server,
     options: &ServerOptions,
-    mut look: impl FnMut(&mut dyn Connection) -> Attempt<T>,
-    dialect: (Check, Create),
-) -> Attempt<([u8; 16], T)> {
-    let mut patience = Patience::new(options.busy_timeout);
-    loop {
-        match try_prepare(server, options, &mut look, dialect) {
-            // Another node of a cluster made the same store.
-            Err(Failure::Undone(_)) if patience.wait() => {}
-            prepared => return prepared,
-        }
-    }
-}
-
-fn try_prepare<T>(
-    server: &dyn Server,
-    options: &ServerOptions,
     look: impl FnMut(&mut dyn Connection) -> Attempt<T>,
     (check, create): (Check, Create),
 ) -> Attempt<([u8; 16], T)> {
@@ -46,7 +30,16 @@ fn try_prepare<T>(
     let (mut connection, found) = reach(server, &AtomicUsize::new(0), look)?;
     let uid = match check(&mut *connection, place)? {
         Some(uid) => uid,
-        None if options.create && !options.read_only => create(&mut *connection, place)?,
+        None if options.create && !options.read_only => {
+            let mut patience = Patience::new(options.busy_timeout);
+            loop {
+                match create(&mut *connection, place) {
+                    // Another process is making it, too.
+                    Err(Failure::Undone(_)) if patience.wait() => {}
+                    created => break created?,
+                }
+            }
+        }
         None => {
             return Err(Error::not_found(format!("there is no store in the database {place}"))
                 .with_hint("check the URL; whoever writes first creates one")
@@ -73,7 +66,7 @@ pub(crate) fn reach<T>(
                 from.store(address, Ordering::Relaxed);
                 return Ok(reached);
             }
-            Err(Failure::Lost(error)) => lost = Some(error),
+            Err(Failure::Lost(error) | Failure::Full(error)) => lost = Some(error),
             Err(failure) => return Err(failure),
         }
     }
@@ -94,11 +87,12 @@ pub(crate) fn reach_writer(
     mut look: impl FnMut(&mut dyn Connection) -> Attempt<()>,
     dialect: ClusterDialect,
 ) -> Attempt<(Box<dyn Connection>, Vec<u8>)> {
-    let (mut first_that_answers, mut lost) = (None, None);
+    let (mut first_that_answers, mut lost, mut refused) = (None, None, None);
     for address in addresses(server, from) {
         let reached = server.connect(address).and_then(|mut connection| {
             look(&mut *connection)?;
             let (node, noted) = (ask(&mut *connection, dialect.node)?, ask(&mut *connection, NOTED)?);
+            connection.run(dialect.only_by_commit)?;
             Ok((connection, node, noted))
         });
         match reached {
@@ -108,8 +102,12 @@ pub(crate) fn reach_writer(
             }
             Ok(other) => first_that_answers = first_that_answers.or(Some((address, other))),
             Err(Failure::Lost(error)) => lost = Some(error),
-            Err(failure) => return Err(failure),
+            Err(failure) => refused = Some(failure),
         }
+    }
+    if let Some(failure) = refused {
+        // It may be the one that is noted, which then is not gone.
+        return Err(failure);
     }
     let (address, (mut connection, node, noted)) = first_that_answers.ok_or_else(|| none_answers(lost))?;
     note(&mut *connection, server, &node, &noted)?;
@@ -125,7 +123,8 @@ const NOTED: &str = "SELECT value FROM atsdb_store WHERE name = 'node'";
 
 fn ask(connection: &mut dyn Connection, question: &str) -> Attempt<Vec<u8>> {
     let row = connection.query_first(question, &[])?;
-    row.ok_or_else(|| Error::corrupt("the store has lost which node is written to"))?.bytes(0)
+    let lost = || Failure::Server(Error::corrupt("the store has lost which node of the cluster is written to"));
+    row.ok_or_else(lost)?.bytes(0)
 }
 
 /// Notes the node as the one that is written to, in place of the former one.
@@ -133,10 +132,28 @@ fn note(connection: &mut dyn Connection, server: &dyn Server, node: &[u8], forme
     connection.run(server.begin_write())?;
     let sql = "UPDATE atsdb_store SET value = $1 WHERE name = 'node' AND value = $2";
     if connection.execute(sql, &[node.into(), former.into()])? == 0 {
-        return Err(Failure::Undone(Error::new(ErrorKind::Busy, "another node is written to since a moment ago")));
+        return Err(moved(server.place()));
     }
     connection.execute("UPDATE atsdb_writer SET touched_ms = touched_ms + 1", &[])?;
-    connection.run("COMMIT")
+    conflict_with_noting(connection)?;
+    connection.run(server.commit())
+}
+
+/// Has the transaction conflict with one that notes another node, if that does not see yet what this one adds to
+/// `atsdb_writer`.
+pub(crate) fn conflict_with_noting(connection: &mut dyn Connection) -> Attempt<()> {
+    connection.execute("UPDATE atsdb_number SET last = last + 1 WHERE name = 'lease'", &[]).map(drop)
+}
+
+/// Refuses to go on at a node that is not the one that is written to any more.
+pub(crate) fn require_noted(connection: &mut dyn Connection, node: &[u8], place: &str) -> Attempt<()> {
+    if ask(connection, NOTED)? == node { Ok(()) } else { Err(moved(place)) }
+}
+
+fn moved(place: &str) -> Failure {
+    let message = format!("another node of {place} is written to since a moment ago");
+    let hint = "if that goes on, programs know different nodes: name all of them in every program's URL";
+    Failure::Lost(Error::new(ErrorKind::Busy, message).with_hint(hint))
 }
 
 /// Refuses a database that holds another store than the one of this uid: an address may be wrong, or a server may have

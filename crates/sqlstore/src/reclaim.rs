@@ -17,8 +17,8 @@ pub(crate) fn reclaim(pool: &Pool, byte_budget: u64, now_ms: i64) -> Attempt<Rec
         return Ok(Reclaimed::default());
     }
     let byte_count = pool.transaction(|connection| {
-        // One at a time: the others wait for this row.
-        connection.query("SELECT last FROM atsdb_number WHERE name = 'reclaim' FOR UPDATE", &[])?;
+        // One at a time: the others wait for this row. It also tells readers that something was deleted.
+        connection.execute("UPDATE atsdb_number SET last = last + 1 WHERE name = 'reclaim'", &[])?;
         delete(connection, pool.server(), byte_budget.max(1), now_ms)
     })?;
     let more = pool.read(|connection| has_garbage(connection, now_ms))?;

@@ -29,7 +29,7 @@ pub fn four_processes_write_and_nothing_is_lost(subject: Subject, one: &str) {
     processes_write_and_nothing_is_lost(subject, &[server.database()], one);
 }
 
-/// The same on a cluster, whose nodes are all written to.
+/// The same on a cluster: each process prefers another node.
 pub fn processes_on_all_nodes_write_and_nothing_is_lost(subject: Subject, cluster: &Cluster, one: &str) {
     processes_write_and_nothing_is_lost(subject, &cluster.database(), one);
 }
