@@ -33,13 +33,7 @@ pub(crate) fn translate(error: mysql::Error, place: &str, in_cluster: bool) -> F
         mysql::Error::IoError(_) | mysql::Error::CodecError(_) | mysql::Error::DriverError(_) => lost(&error, place),
         _ => Failure::Server(Error::internal(format!("the client refused at {place}: {error}"))),
     };
-    match failure {
-        Failure::Lost(told) => Failure::Lost(told.with_source(error)),
-        Failure::Full(told) => Failure::Full(told.with_source(error)),
-        Failure::Undone(told) => Failure::Undone(told.with_source(error)),
-        Failure::Server(told) => Failure::Server(told.with_source(error)),
-        Failure::Refused(told) => Failure::Refused(told.with_source(error)),
-    }
+    failure.with_source(error)
 }
 
 fn no_tls(why: &str, place: &str) -> Failure {

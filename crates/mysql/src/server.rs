@@ -99,8 +99,8 @@ impl Server for MysqlServer {
         }
     }
 
-    fn reads_pages_later(&self) -> bool {
-        self.is_spread
+    fn reads_pages_later(&self) -> Option<&'static str> {
+        self.is_spread.then_some("LOCK IN SHARE MODE")
     }
 
     /// Spider has none.

@@ -24,8 +24,9 @@ pub struct MysqlStore;
 
 impl MysqlStore {
     /// Opens the store of a URL `mysql://user:password@host:port/database` or `mariadb://...`, and creates its tables if
-    /// the options say so. Of several addresses, separated by commas, the first that answers is used; to write to a cluster, the node that all write to. The password of the URL wins over the one given. Also gives warnings: settings of the server
-    /// that break what the store promises.
+    /// the options say so. Of several addresses, separated by commas, the first that answers is used; to write to a cluster,
+    /// the node that all write to. The password of the URL wins over the one given. Also gives warnings: settings of the
+    /// server that break what the store promises.
     ///
     /// Errors: `Usage` (the URL, a server that is too old), `NotFound` (no such database, or no store in it),
     /// `Unavailable` (no connection, no login), `ReadOnly` (no store, and no permission to make one), `NewerFormat`,

@@ -8,21 +8,8 @@ use tokio_postgres::error::DbError;
 /// What the client says, as a failure at this place.
 pub(crate) fn translate(error: tokio_postgres::Error, place: &str) -> Failure {
     match error.as_db_error() {
-        Some(told) => {
-            let failure = by_code(told, place);
-            with_source(failure, error)
-        }
+        Some(told) => by_code(told, place).with_source(error),
         None => lost(error, place),
-    }
-}
-
-fn with_source(failure: Failure, source: tokio_postgres::Error) -> Failure {
-    match failure {
-        Failure::Lost(error) => Failure::Lost(error.with_source(source)),
-        Failure::Full(error) => Failure::Full(error.with_source(source)),
-        Failure::Undone(error) => Failure::Undone(error.with_source(source)),
-        Failure::Server(error) => Failure::Server(error.with_source(source)),
-        Failure::Refused(error) => Failure::Refused(error.with_source(source)),
     }
 }
 

@@ -144,9 +144,10 @@ pub trait Server: Send + Sync + fmt::Debug {
     /// Begins a transaction that sees the present state until it ends.
     fn begin_read(&self) -> &'static str;
 
-    /// Whether that state may be of one moment for the catalogue, and of a little later for the pages.
-    fn reads_pages_later(&self) -> bool {
-        false
+    /// Where that state is of one moment for the catalogue and of a little later for the pages: what makes a question wait
+    /// for changes that are being committed.
+    fn reads_pages_later(&self) -> Option<&'static str> {
+        None
     }
 
     /// Whether a part of a transaction can be undone.

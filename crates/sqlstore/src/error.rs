@@ -33,6 +33,17 @@ impl Failure {
         matches!(self, Self::Lost(_) | Self::Full(_) | Self::Undone(_))
     }
 
+    /// The same, with what the client said.
+    pub fn with_source(self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        match self {
+            Self::Lost(error) => Self::Lost(error.with_source(source)),
+            Self::Full(error) => Self::Full(error.with_source(source)),
+            Self::Undone(error) => Self::Undone(error.with_source(source)),
+            Self::Server(error) => Self::Server(error.with_source(source)),
+            Self::Refused(error) => Self::Refused(error.with_source(source)),
+        }
+    }
+
     /// The error for the caller.
     pub fn into_error(self) -> Error {
         match self {

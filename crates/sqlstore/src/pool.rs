@@ -277,13 +277,11 @@ impl Pool {
 
     fn try_begin_read(&self, connection: &mut dyn Connection) -> Attempt<()> {
         connection.run(self.server.begin_read())?;
-        if !self.server.reads_pages_later() {
-            return Ok(());
-        }
+        let Some(waiting) = self.server.reads_pages_later() else { return Ok(()) };
         // What is deleted from now on, the snapshots of the pages still have.
         let sql = "SELECT last FROM atsdb_number WHERE name = 'reclaim'";
         let seen = connection.query_first(sql, &[])?.map(|row| row.int(0)).transpose()?;
-        let now = self.outside(|other| other.query_first(&format!("{sql} LOCK IN SHARE MODE"), &[]))?;
+        let now = self.outside(|other| other.query_first(&format!("{sql} {waiting}"), &[]))?;
         if now.map(|row| row.int(0)).transpose()? != seen {
             let message = "pages were deleted while their snapshot was taken";
             return Err(Failure::Undone(Error::new(ErrorKind::Busy, message)));
