@@ -97,7 +97,7 @@ fn missing(error: Error, place: &str) -> Error {
 
 impl Snapshot for Backup {
     fn tables(&self) -> Result<Vec<Table>> {
-        Ok(self.tables.iter().map(|table| Table { id: table.id, definition: table.definition.clone() }).collect())
+        Ok(self.tables.iter().map(|table| Table::new(table.id, table.definition.clone())).collect())
     }
 
     fn chunks(&self, table: TableId, range: TimeRange) -> Result<Vec<ChunkEntry>> {

@@ -4,7 +4,9 @@ use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type};
 use atsdb_core::{BatchId, Outcome};
-use atsdb_core::{ColumnType, Error, Result, Retention, SliceWidth, Table, TableDefinition, TimeRange, TimeUnit};
+use atsdb_core::{
+    Column, ColumnType, Error, Result, Retention, SliceWidth, Table, TableDefinition, TimeRange, TimeUnit,
+};
 use atsdb_engine::{Appender, Engine, Record, RowReader, Scan, ScanRequest};
 use std::marker::PhantomData;
 
@@ -111,7 +113,31 @@ impl<R: Record> TypedTable<R> {
 
     fn scan(&self, range: TimeRange) -> Result<Scan> {
         let snapshot = self.engine.snapshot()?;
-        snapshot.scan(&self.table, &ScanRequest { range, ..ScanRequest::all(&self.table) })
+        let gone = || Error::not_found(format!("table {} was dropped", self.table.definition.name));
+        let now = snapshot.table_by_id(self.table.id).ok_or_else(gone)?;
+        let request = ScanRequest { range, ..ScanRequest::all(now) };
+        match now.version == self.table.version {
+            true => snapshot.scan(now, &request),
+            false => snapshot.scan(now, &ScanRequest { columns: self.columns_in(&now.definition)?, ..request }),
+        }
+    }
+
+    /// Where the record's columns stand in a definition that came later. Columns may have been added, renamed and mapped
+    /// wider; one that is gone or holds something else is refused.
+    fn columns_in(&self, now: &TableDefinition) -> Result<Vec<usize>> {
+        let own = &self.table.definition;
+        let position = |column: &Column| {
+            let found = now.columns.iter().position(|other| other.id == column.id);
+            let same = |at: &usize| {
+                let other = &now.columns[*at];
+                other.column_type == column.column_type && (column.nullable || !other.nullable)
+            };
+            found.filter(same).ok_or_else(|| {
+                Error::usage(format!("column {} of table {} was dropped or changed its type", column.name, own.name))
+                    .with_hint("declare the struct as the table is now, and open the table again")
+            })
+        };
+        own.columns.iter().map(position).collect()
     }
 }
 

@@ -28,9 +28,12 @@ pub use origin::Origin;
 pub use retention::Retention;
 pub use rollup::{Rollup, RollupState};
 pub use schema::{
-    Column, ColumnId, ConflictPolicy, InMemory, Index, Table, TableDefinition, TableId, TimeColumn, Unique, View,
+    Column, ColumnId, ConflictPolicy, DefinitionVersion, InMemory, Index, Table, TableDefinition, TableId, TimeColumn,
+    Unique, View,
 };
 pub use slice::{Slice, SliceWidth};
-pub use store::{Amendment, BatchId, Change, Durability, Guard, Outcome, Redefinition, Snapshot, StageId, Store};
+pub use store::{
+    Amendment, BasedOn, BatchId, Change, Durability, Guard, Outcome, Redefinition, Snapshot, StageId, Store,
+};
 pub use time::{TimeRange, TimeUnit};
 pub use value::Value;

@@ -6,7 +6,7 @@
 use crate::chunk::{ChunkDescriptor, ChunkEntry, ChunkId, NewChunk};
 use crate::error::{Error, Result};
 use crate::limits::BATCH_ID_BYTES_MAX;
-use crate::schema::{ColumnId, Table, TableDefinition, TableId};
+use crate::schema::{ColumnId, DefinitionVersion, Table, TableDefinition, TableId};
 use crate::time::TimeRange;
 use std::fmt;
 
@@ -96,9 +96,21 @@ pub struct Change {
     pub amend: Vec<Amendment>,
     /// Tables to which nothing may have been added meanwhile.
     pub guards: Vec<Guard>,
+    /// The definitions under which all of this was decided and encoded.
+    pub based_on: Vec<BasedOn>,
 }
 
-/// A table's definition takes another's place. Its number, mappings and chunks stay.
+/// A condition of a change: the table's definition is of this version when the change begins. A table of the change's
+/// stage counts as there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BasedOn {
+    /// The table.
+    pub table: TableId,
+    /// The version of the definition that the change was made under.
+    pub version: DefinitionVersion,
+}
+
+/// A table's definition takes another's place, as its next version. Its number, mappings and chunks stay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redefinition {
     /// The table.
@@ -229,11 +241,11 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// Makes changes visible, together and together durable, each all or nothing on its own: a change that cannot be done
     /// leaves the others. A later one finds what an earlier one did. A table that is gone is [`NotFound`](crate::ErrorKind::NotFound), a name that is taken
-    /// [`Exists`](crate::ErrorKind::Exists); a chunk to remove or amend, a definition or a guard that is no longer as
-    /// the change says is [`Conflict`](crate::ErrorKind::Conflict). Within a change tables are dropped first, then
-    /// definitions changed, chunks removed and amended, and what is new comes last. The outer error means that none
+    /// [`Exists`](crate::ErrorKind::Exists); a chunk to remove or amend, a definition, its version or a guard that is no longer as
+    /// the change says is [`Conflict`](crate::ErrorKind::Conflict). Within a change conditions are looked at first, then
+    /// tables are dropped, definitions changed, chunks removed and amended, and what is new comes last. The outer error means that none
     /// was done.
-    fn commit(&self, changes: Vec<Change>, now_ms: i64) -> Result<Vec<Result<Outcome>>>;
+    fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Vec<Result<Outcome>>>;
 
     /// The present state, for reading: later changes do not show in it, and what they remove stays readable for
     /// as long as it is held. Holding one does not stop writers.

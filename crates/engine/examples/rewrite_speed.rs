@@ -138,5 +138,5 @@ fn bytes(chunks: &[NewChunk]) -> usize {
 }
 
 fn commit(engine: &Engine, change: Change) {
-    engine.store().commit(vec![change], 0).expect("committed").remove(0).expect("done");
+    engine.store().commit(&[change], 0).expect("committed").remove(0).expect("done");
 }

@@ -1,17 +1,22 @@
 //! Many rows, many flushes: what a program that measures holds on to.
 
 use crate::batch::{Batch, is_stored_type, map_numbers};
+use crate::definitions::carry;
 use crate::engine::Engine;
 use crate::record::{Record, RowWriter};
 use crate::row_buffer::{ColumnBuffer, Values};
 use arrow::array::RecordBatch;
 use atsdb_core::limits::{CHUNK_ROWS_MAX, CHUNK_TEXT_BYTES_MAX};
 use atsdb_core::{BatchId, ColumnType, Error, Outcome, Result, Table};
+use std::sync::Arc;
 
 /// Appends to one table. Rows are buffered; [`flush`](Self::flush) acknowledges them, all or none since the last
 /// one. Dropped without it, what was not flushed is gone.
 pub struct Appender {
     engine: Engine,
+    /// The table as the rows are: their columns are its.
+    shape: Table,
+    /// The table as it is now, as far as this process knows.
     table: Table,
     batch: Batch,
     rows: Rows,
@@ -43,7 +48,7 @@ impl Appender {
             }),
             error: None,
         };
-        Self { engine: engine.clone(), table: table.clone(), batch: engine.batch(None), rows }
+        Self { engine: engine.clone(), shape: table.clone(), table: table.clone(), batch: engine.batch(None), rows }
     }
 
     /// The table.
@@ -114,7 +119,11 @@ impl Appender {
         if row_count == 0 {
             return Ok(());
         }
-        let (definition, shared) = (&self.table.definition, &self.engine.shared);
+        let shared = Arc::clone(&self.engine.shared);
+        if let Some(newer) = shared.definitions.newer_than(&self.table) {
+            self.table = Table::clone(&newer);
+        }
+        let definition = &self.shape.definition;
         let mut arrays = Vec::with_capacity(self.rows.columns.len());
         for (column, buffer) in definition.columns.iter().zip(&mut self.rows.columns) {
             if buffer.len() != row_count {
@@ -130,10 +139,23 @@ impl Appender {
                     let Values::Mapped { interner, .. } = &mut buffer.values else {
                         return Err(Error::internal("a mapped column without an interner"));
                     };
-                    map_numbers(shared, self.table.id, definition, column, width, interner, &numbers, nulls)?
+                    let mut map = |table: &Table| {
+                        let width = table.definition.column_by_id(column.id).and_then(|now| now.map).unwrap_or(width);
+                        map_numbers(&shared, table.id, definition, column, width, interner, &numbers, nulls.clone())
+                    };
+                    match map(&self.table) {
+                        // What does not fit may fit by now.
+                        Err(error) => match newer_table(&self.engine, &self.table)? {
+                            Some(newer) => {
+                                self.table = newer;
+                                map(&self.table)?
+                            }
+                            None => return Err(error),
+                        },
+                        mapped => mapped?,
+                    }
                 }
             };
-            assert!(is_stored_type(column, array.data_type()), "column {} became {}", column.name, array.data_type());
             if !column.nullable && array.null_count() > 0 {
                 self.rows.clear();
                 return Err(Error::invalid(format!(
@@ -143,7 +165,13 @@ impl Appender {
             }
             arrays.push(array);
         }
-        self.batch.push_stored(&self.table, arrays, row_count)
+        if self.table.version != self.shape.version {
+            arrays = carry(definition, &self.table, &arrays, row_count)?;
+        }
+        for (column, array) in self.table.definition.columns.iter().zip(&arrays) {
+            assert!(is_stored_type(column, array.data_type()), "column {} became {}", column.name, array.data_type());
+        }
+        self.batch.push_appended(&self.table, arrays, row_count)
     }
 
     #[cold]
@@ -190,6 +218,12 @@ impl Rows {
         self.row_count = 0;
         self.columns.iter_mut().for_each(|column| column.truncate(0));
     }
+}
+
+/// The table as it is now, if its definition has changed.
+fn newer_table(engine: &Engine, table: &Table) -> Result<Option<Table>> {
+    let now = engine.snapshot()?.table_by_id(table.id).cloned();
+    Ok(now.filter(|now| now.version > table.version))
 }
 
 #[cold]

@@ -5,6 +5,7 @@
 
 use crate::change::Changes;
 use crate::coerce::{Rows, coerce, coerce_column};
+use crate::definitions::{changed_meanwhile, takes_rows_of};
 use crate::encode::encode_fresh;
 use crate::engine::{Engine, Shared};
 use crate::interner::Interner;
@@ -17,14 +18,14 @@ use arrow::buffer::{NullBuffer, ScalarBuffer};
 use arrow::datatypes::{DataType, Schema, SchemaRef, UInt8Type, UInt16Type, UInt32Type};
 use atsdb_codec::stored_type;
 use atsdb_core::{
-    BatchId, Change, Column, ConflictPolicy, Error, ErrorKind, MapWidth, NewChunk, Outcome, Result, StageId, Table,
-    TableDefinition, TableId,
+    BatchId, Change, Column, ConflictPolicy, DefinitionVersion, Error, ErrorKind, MapWidth, NewChunk, Outcome, Result,
+    StageId, Table, TableDefinition, TableId,
 };
 use atsdb_resident::Drafts;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, PoisonError};
 
 /// Encoded chunks are kept in memory up to this many bytes, then written ahead.
 const ENCODED_BYTES_MAX: usize = 16 << 20;
@@ -32,6 +33,8 @@ const ENCODED_BYTES_MAX: usize = 16 << 20;
 const WAITING_BYTES_MAX: usize = 48 << 20;
 /// A chunk of fewer rows is encoded by the caller: handing it over would cost more.
 const INLINE_ROWS_MAX: usize = 4_096;
+/// How often a commit follows definitions that change while it is under way.
+const ATTEMPTS_MAX: usize = 20;
 /// An interner with more bytes starts anew.
 const INTERNER_BYTES_MAX: usize = 32 << 20;
 
@@ -61,6 +64,7 @@ pub struct Batch {
 /// The rows of one table that wait.
 pub(crate) struct TableWriter {
     table: TableId,
+    version: DefinitionVersion,
     definition: Arc<TableDefinition>,
     schema: SchemaRef,
     interners: Vec<Option<Interner>>,
@@ -105,11 +109,24 @@ impl Batch {
 
     /// The same with another policy than the table's for rows whose key is there already.
     pub fn append_with(&mut self, table: &Table, rows: &RecordBatch, policy: ConflictPolicy) -> Result<()> {
+        let newer = self.present(table)?;
+        let table = newer.as_ref().unwrap_or(table);
+        match self.append_under(table, rows, policy) {
+            // What was refused may be right under a definition that came meanwhile.
+            Err(error) => match self.look_for_newer(table)? {
+                Some(newer) => self.append_under(&newer, rows, policy),
+                None => Err(error),
+            },
+            done => done,
+        }
+    }
+
+    fn append_under(&mut self, table: &Table, rows: &RecordBatch, policy: ConflictPolicy) -> Result<()> {
         self.check_writable(table)?;
         let columns = coerce(&table.definition, rows)?;
         let row_count = rows.num_rows();
         let shared = Arc::clone(&self.engine.shared);
-        let writer = self.writer(table);
+        let writer = self.writer(table)?;
         let stored = writer.map_strings(&shared, columns)?;
         self.push_with(table, stored, row_count, policy)
     }
@@ -119,7 +136,7 @@ impl Batch {
         let columns = coerce(&table.definition, rows)?;
         let row_count = rows.num_rows();
         let shared = Arc::clone(&self.engine.shared);
-        let columns = self.writer(table).map_strings(&shared, columns)?;
+        let columns = self.writer(table)?.map_strings(&shared, columns)?;
         let rows = self.stored_rows(table, columns, row_count)?;
         self.push_settled(table, rows)
     }
@@ -132,7 +149,7 @@ impl Batch {
         };
         let values = coerce_column(&table.definition, column, values, Rows::Unnumbered)?;
         let shared = Arc::clone(&self.engine.shared);
-        self.writer(table).map_column(&shared, position, values)
+        self.writer(table)?.map_column(&shared, position, values)
     }
 
     /// Adds rows whose columns are all in stored form, in the table's order.
@@ -148,6 +165,14 @@ impl Batch {
     /// Rows added so far.
     pub fn row_count(&self) -> u64 {
         self.row_count
+    }
+
+    /// Adds columns in stored form under the newest definition that the appender knows.
+    pub(crate) fn push_appended(&mut self, table: &Table, columns: Vec<ArrayRef>, row_count: usize) -> Result<()> {
+        if self.changes.present_version(table.id).is_some_and(|present| present < table.version) {
+            self.move_writer(table)?;
+        }
+        self.push_stored(table, columns, row_count)
     }
 
     /// Adds columns in stored form.
@@ -177,13 +202,13 @@ impl Batch {
         self.check_writable(table)?;
         self.row_count += row_count as u64;
         let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(row_count));
-        let schema = Arc::clone(&self.writer(table).schema);
+        let schema = Arc::clone(&self.writer(table)?.schema);
         RecordBatch::try_new_with_options(schema, columns, &options).map_err(internal)
     }
 
     /// Sends rows on their way into chunks.
     pub(crate) fn push_rows(&mut self, table: &Table, rows: RecordBatch) -> Result<()> {
-        let writer = self.writer(table);
+        let writer = self.writer(table)?;
         let definition = Arc::clone(&writer.definition);
         let full = writer.slices.push(&definition, rows)?;
         for chunk in full {
@@ -197,6 +222,9 @@ impl Batch {
     /// committed before, and this one is dropped.
     pub fn commit(mut self) -> Result<Outcome> {
         let mut drafts = std::mem::take(&mut self.drafts);
+        // Always taken before the turn of tables in memory.
+        let turns = self.turns();
+        let _turns: Vec<_> = turns.iter().map(|turn| turn.lock().unwrap_or_else(PoisonError::into_inner)).collect();
         if drafts.is_empty() {
             return self.commit_in_turn();
         }
@@ -218,24 +246,117 @@ impl Batch {
         let own = std::mem::take(&mut self.own).into_iter();
         let add = own.map(|own| Arc::try_unwrap(own.chunk).unwrap_or_else(|shared| (*shared).clone())).collect();
         let mut change = Change { batch: self.id.clone(), stage, add, ..Change::default() };
+        let only_appends = !self.changes.has_looked();
         self.changes.fill(&mut change);
-        let shared = &self.engine.shared;
-        let result = shared.committer.commit(shared.store.as_ref(), change, shared.environment.now_ms());
-        match result {
-            Ok(outcome) => {
-                self.changes.dropped().iter().for_each(|table| shared.dictionaries.forget(*table));
-                self.engine.nudge_maintenance();
-                Ok(outcome)
-            }
-            Err(error) => {
+        let shared = Arc::clone(&self.engine.shared);
+        for _ in 0..ATTEMPTS_MAX {
+            let refused = match shared.commit(change, self.changes.created()) {
+                Ok(outcome) => {
+                    self.changes.dropped().iter().for_each(|table| shared.forget(*table));
+                    self.engine.nudge_maintenance();
+                    return Ok(outcome);
+                }
+                Err(refused) => refused,
+            };
+            change = refused.change;
+            let is_conflict = refused.error.kind() == ErrorKind::Conflict;
+            if !is_conflict || !only_appends || !self.follow_definitions(&mut change)? {
                 self.stage = stage;
-                Err(error)
+                return Err(refused.error);
             }
+        }
+        self.stage = stage;
+        Err(Error::new(ErrorKind::Conflict, "the definitions of its tables change all the time").with_hint("try again"))
+    }
+
+    /// The definition under which rows go on their way, if it is not the one in the caller's hand: that of what the batch
+    /// looked at, or else the newest that was seen.
+    fn present(&mut self, table: &Table) -> Result<Option<Table>> {
+        let present = self.changes.present_version(table.id);
+        if let Some(base) = self.changes.looked_at() {
+            let is_own = present == Some(table.version) || self.changes.has_created(table.id);
+            return match is_own {
+                true => Ok(None),
+                false => Ok(self.changes.tables(base).into_iter().find(|own| own.id == table.id)),
+            };
+        }
+        match self.engine.shared.definitions.newer_than(table) {
+            Some(newer) => {
+                self.move_writer(&newer)?;
+                Ok(Some(Table::clone(&newer)))
+            }
+            None if present.is_some_and(|present| present < table.version) => self.move_writer(table).map(|()| None),
+            None => Ok(None),
         }
     }
 
-    fn writer(&mut self, table: &Table) -> &mut TableWriter {
-        self.writers.entry(table.id).or_insert_with(|| TableWriter::new(table))
+    /// Looks whether a table has a newer definition by now, for a batch that has only appended.
+    fn look_for_newer(&mut self, table: &Table) -> Result<Option<Table>> {
+        if self.changes.has_looked() {
+            return Ok(None);
+        }
+        let newer = self.engine.snapshot()?.table_by_id(table.id).filter(|now| now.version > table.version).cloned();
+        if let Some(newer) = &newer {
+            self.move_writer(newer)?;
+        }
+        Ok(newer)
+    }
+
+    /// Rows of a table that come from now on keep to a newer definition; those that came before stay if they are right
+    /// under it.
+    fn move_writer(&mut self, newer: &Table) -> Result<()> {
+        if self.changes.looked_at().is_some() || self.changes.present_version(newer.id) == Some(newer.version) {
+            return Ok(());
+        }
+        if self.drafts.has(newer.id) {
+            return Err(changed_meanwhile(&newer.definition));
+        }
+        if let Some(writer) = self.writers.get_mut(&newer.id).filter(|writer| writer.version != newer.version) {
+            let definition = Arc::clone(&writer.definition);
+            let waiting = writer.slices.drain()?;
+            self.writers.remove(&newer.id);
+            if self.keyed.has_waiting(newer.id) || !takes_rows_of(&newer.definition, &definition) {
+                return Err(changed_meanwhile(&definition));
+            }
+            for chunk in waiting {
+                self.encode(newer.id, &definition, chunk)?;
+            }
+        }
+        self.changes.move_definition(newer.id, newer.version);
+        Ok(())
+    }
+
+    /// Names the present definitions in a change that only adds rows, if those that it was made under have changed and
+    /// its rows are right under them as they are. Says whether it is worth another attempt.
+    fn follow_definitions(&self, change: &mut Change) -> Result<bool> {
+        let snapshot = self.engine.snapshot()?;
+        let mut has_changed = false;
+        for based_on in &mut change.based_on {
+            let Some(writer) = self.writers.get(&based_on.table) else { return Ok(false) };
+            let Some(now) = snapshot.table_by_id(based_on.table) else {
+                return Err(Error::not_found(format!("table {} was dropped", writer.definition.name)));
+            };
+            if now.version == based_on.version {
+                continue;
+            }
+            if !takes_rows_of(&now.definition, &writer.definition) {
+                return Err(changed_meanwhile(&writer.definition));
+            }
+            based_on.version = now.version;
+            has_changed = true;
+        }
+        Ok(has_changed)
+    }
+
+    /// The writer of a table. What it writes is based on the table's definition.
+    fn writer(&mut self, table: &Table) -> Result<&mut TableWriter> {
+        self.changes.name_definition(table)?;
+        let writer = self.writers.entry(table.id).or_insert_with(|| TableWriter::new(table));
+        if writer.version != table.version {
+            // One that has no rows: those of another definition are refused above.
+            *writer = TableWriter::new(table);
+        }
+        Ok(writer)
     }
 
     fn open_stage(&mut self) -> Result<StageId> {
@@ -385,7 +506,7 @@ impl TableWriter {
         let field = |column: &Column| arrow::datatypes::Field::new(&column.name, stored_type(column), column.nullable);
         let schema = Arc::new(Schema::new(definition.columns.iter().map(field).collect::<Vec<_>>()));
         let interners = definition.columns.iter().map(|_| None).collect();
-        Self { table: table.id, definition, schema, interners, slices: SliceBuffer::default() }
+        Self { table: table.id, version: table.version, definition, schema, interners, slices: SliceBuffer::default() }
     }
 
     /// Logical arrays to stored ones: mapped strings to indices.
@@ -451,9 +572,9 @@ pub(crate) fn map_numbers(
         interner.resolve(&resolved);
     }
     let array = match width {
-        MapWidth::U8 => gather::<UInt8Type>(interner.indices(), numbers, nulls),
-        MapWidth::U16 => gather::<UInt16Type>(interner.indices(), numbers, nulls),
-        MapWidth::U32 => gather::<UInt32Type>(interner.indices(), numbers, nulls),
+        MapWidth::U8 => gather::<UInt8Type>(definition, interner.indices(), numbers, nulls),
+        MapWidth::U16 => gather::<UInt16Type>(definition, interner.indices(), numbers, nulls),
+        MapWidth::U32 => gather::<UInt32Type>(definition, interner.indices(), numbers, nulls),
     };
     if interner.byte_count() > INTERNER_BYTES_MAX {
         *interner = Interner::new();
@@ -461,13 +582,19 @@ pub(crate) fn map_numbers(
     array
 }
 
-fn gather<T: ArrowPrimitiveType>(indices: &[u32], numbers: &[u32], nulls: Option<NullBuffer>) -> Result<ArrayRef>
+fn gather<T: ArrowPrimitiveType>(
+    definition: &TableDefinition,
+    indices: &[u32],
+    numbers: &[u32],
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef>
 where
     T::Native: TryFrom<u32>,
 {
+    // Only a column that was made wider meanwhile has larger indices.
+    let narrow = |index: &u32| T::Native::try_from(*index).map_err(|_| changed_meanwhile(definition));
+    let narrowed: Vec<T::Native> = indices.iter().map(narrow).collect::<Result<_>>()?;
     // The place of a NULL holds number 0, which may stand for no string.
-    let narrow = |index: u32| T::Native::try_from(index).unwrap_or_default();
-    let narrowed: Vec<T::Native> = indices.iter().map(|index| narrow(*index)).collect();
     let values: Vec<T::Native> =
         numbers.iter().map(|number| narrowed.get(*number as usize).copied().unwrap_or_default()).collect();
     Ok(Arc::new(PrimitiveArray::<T>::try_new(ScalarBuffer::from(values), nulls).map_err(internal)?))

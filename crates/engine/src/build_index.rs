@@ -130,8 +130,7 @@ impl Engine {
             let pages = vec![(index.id, page.bytes)];
             amend.push(Amendment { table: table.id, chunk, from, descriptor, descriptor_bytes, pages });
         }
-        let change = Change { amend, ..Change::default() };
-        shared.committer.commit(shared.store.as_ref(), change, shared.environment.now_ms())?;
+        shared.commit(Change { amend, based_on: snapshot.based_on(table), ..Change::default() }, &[])?;
         Ok(report)
     }
 }

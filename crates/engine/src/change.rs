@@ -4,12 +4,13 @@
 //! the batch's own state is read is `overlay`'s.
 
 use crate::batch::Batch;
+use crate::definitions::changed_meanwhile;
 use crate::overlay::{Overlay, OwnChunk, Staged};
 use crate::snapshot::{Inner, ReadSnapshot};
 use atsdb_core::name::same_name;
 use atsdb_core::{
-    Change, ChunkId, Error, ErrorKind, Guard, NewChunk, Redefinition, Result, Table, TableDefinition, TableId,
-    TimeRange,
+    BasedOn, Change, ChunkId, DefinitionVersion, Error, ErrorKind, Guard, NewChunk, Redefinition, Result, Table,
+    TableDefinition, TableId, TimeRange,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub(crate) struct Changes {
     redefined: BTreeMap<TableId, Redefinition>,
     /// What must not have changed meanwhile.
     guards: Vec<Guard>,
+    /// The definitions under which the batch has done something.
+    based_on: BTreeMap<TableId, DefinitionVersion>,
     /// Chunks of the stage that go before the commit.
     hidden: BTreeSet<ChunkId>,
 }
@@ -44,7 +47,7 @@ impl Changes {
 
     /// Moves everything into the change to commit.
     pub(crate) fn fill(&mut self, change: &mut Change) {
-        self.require_definitions();
+        change.based_on = self.named_definitions();
         let dropped = &self.dropped;
         let removed = std::mem::take(&mut self.removed).into_iter().map(|(chunk, table)| (table, chunk));
         change.remove = removed.filter(|(table, _)| !dropped.contains(table)).collect();
@@ -54,18 +57,56 @@ impl Changes {
         self.base = None;
     }
 
-    /// A table of which chunks go must be defined as the batch knows it: one that got a log meanwhile would miss that
-    /// they went.
-    fn require_definitions(&mut self) {
-        let Some(base) = &self.base else { return };
-        let tables: BTreeSet<TableId> = self.removed.values().copied().collect();
-        for table in base.tables().iter().filter(|table| tables.contains(&table.id) && table.definition.time.is_some())
-        {
-            if !self.dropped.contains(&table.id) && !self.redefined.contains_key(&table.id) {
-                let (from, to) = (table.definition.clone(), table.definition.clone());
-                self.redefined.insert(table.id, Redefinition { table: table.id, from, to });
+    /// Every definition that the batch has relied on.
+    fn named_definitions(&self) -> Vec<BasedOn> {
+        let mut based_on = self.based_on.clone();
+        if let Some(base) = &self.base {
+            let touched = self.removed.values().chain(&self.dropped).chain(self.redefined.keys());
+            for table in touched.filter_map(|id| base.table_by_id(*id)) {
+                based_on.entry(table.id).or_insert(table.version);
             }
         }
+        based_on.into_iter().map(|(table, version)| BasedOn { table, version }).collect()
+    }
+
+    /// Notes that the batch does something to a table under this definition. Another one than it has relied on so far, or
+    /// than the batch has seen, is [`ErrorKind::Conflict`].
+    pub(crate) fn name_definition(&mut self, table: &Table) -> Result<()> {
+        if self.has_created(table.id) {
+            return Ok(());
+        }
+        let own = self.present_version(table.id);
+        if own.is_some_and(|own| own != table.version) {
+            return Err(changed_meanwhile(&table.definition));
+        }
+        if !self.redefined.contains_key(&table.id) {
+            self.based_on.insert(table.id, table.version);
+        }
+        Ok(())
+    }
+
+    /// The version of a definition that the batch goes by: its own, the one that it has relied on, or that of the base.
+    pub(crate) fn present_version(&self, id: TableId) -> Option<DefinitionVersion> {
+        let relied_on = self.based_on.get(&id).copied();
+        let before = relied_on.or_else(|| Some(self.base.as_ref()?.table_by_id(id)?.version));
+        before.map(|before| if self.redefined.contains_key(&id) { before.next() } else { before })
+    }
+
+    /// Goes by a newer definition from now on; what was done under the older one is right under it, too.
+    pub(crate) fn move_definition(&mut self, table: TableId, to: DefinitionVersion) {
+        self.based_on.insert(table, to);
+    }
+
+    /// Whether the definitions that the batch has relied on are those of the base.
+    fn check_base(&self, base: &ReadSnapshot) -> Result<()> {
+        for (id, version) in &self.based_on {
+            match base.table_by_id(*id) {
+                Some(table) if table.version == *version => {}
+                Some(table) => return Err(changed_meanwhile(&table.definition)),
+                None => return Err(Error::not_found(format!("table number {} was dropped", id.0))),
+            }
+        }
+        Ok(())
     }
 
     /// Whether chunks go that no log tells of yet.
@@ -131,6 +172,7 @@ impl Changes {
     fn look_anew(&mut self) {
         if self.is_empty() && self.created.is_empty() && self.guards.is_empty() {
             self.base = None;
+            self.based_on.clear();
         }
     }
 
@@ -156,8 +198,10 @@ impl Changes {
 
     pub(crate) fn tables(&self, base: &ReadSnapshot) -> Vec<Table> {
         let visible = base.tables().iter().filter(|table| !self.dropped.contains(&table.id)).map(|table| {
-            let definition = self.redefined.get(&table.id).map_or(&table.definition, |change| &change.to);
-            Table { id: table.id, definition: definition.clone() }
+            match self.redefined.get(&table.id) {
+                Some(change) => Table { id: table.id, version: table.version.next(), definition: change.to.clone() },
+                None => table.clone(),
+            }
         });
         let created = self.created.iter().filter(|table| table.definition.logs.is_none());
         visible.chain(created.cloned()).collect()
@@ -219,6 +263,7 @@ impl Batch {
     /// the commit, that is [`ErrorKind::Conflict`].
     pub fn replace(&mut self, table: &Table, chunk: ChunkId, successor: Option<NewChunk>) -> Result<()> {
         self.check_writable(table)?;
+        self.changes.name_definition(table)?;
         self.keyed.note_rewritten(table.id);
         self.remove_chunk(table.id, chunk)?;
         match successor {
@@ -234,6 +279,7 @@ impl Batch {
             return self.draft(table)?.truncate();
         }
         let snapshot = self.snapshot()?;
+        self.changes.name_definition(table)?;
         let mut row_count = 0;
         for entry in snapshot.inner.store.chunks(table.id, TimeRange::ALL)? {
             row_count += u64::from(entry.row_count);
@@ -252,6 +298,7 @@ impl Batch {
             return Ok(());
         }
         self.base()?;
+        self.changes.name_definition(table)?;
         // Of rows that were staged for it nobody takes notice: they would not find their table.
         if let Some(stage) = self.stage {
             let store = Arc::clone(&self.engine.shared.store);
@@ -280,17 +327,22 @@ impl Batch {
         }
         let visible = base.tables().iter().find(|visible| visible.id == table.id);
         let from = visible.ok_or_else(|| Error::not_found(format!("table {} is gone", table.definition.name)))?;
+        self.changes.name_definition(table)?;
         self.redefine_resident(table, &to)?;
         let change = Redefinition { table: table.id, from: from.definition.clone(), to: to.clone() };
         self.changes.redefined.insert(table.id, change);
-        Ok(Table { id: table.id, definition: to })
+        Ok(Table { id: table.id, version: from.version.next(), definition: to })
     }
 
     /// The store when the batch first looked.
     pub(crate) fn base(&mut self) -> Result<ReadSnapshot> {
         match &self.changes.base {
             Some(base) => Ok(base.clone()),
-            None => Ok(self.changes.base.insert(self.engine.snapshot()?).clone()),
+            None => {
+                let base = self.engine.snapshot()?;
+                self.changes.check_base(&base)?;
+                Ok(self.changes.base.insert(base).clone())
+            }
         }
     }
 

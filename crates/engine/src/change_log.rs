@@ -123,6 +123,7 @@ impl Batch {
             let entries = base.inner.store.chunks(table.id, TimeRange::ALL)?;
             let times = times_of(entries.iter().filter(|entry| chunks.contains(&entry.id)));
             if !times.is_empty() {
+                self.changes.name_definition(log)?;
                 let chunk = log_chunk(&shared, log.id, table.id, &times)?;
                 self.keep(chunk)?;
             }

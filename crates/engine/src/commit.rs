@@ -1,6 +1,9 @@
-//! Group commit: changes that arrive while the store is committing are committed together by whoever is next.
+//! Group commit: changes that arrive while the store is committing are committed together by the next thread in line.
+//!
+//! Everything that the engine does to a store's tables goes through here, and here it is checked that a change names the
+//! definition of every table that it touches.
 
-use atsdb_core::{Change, Error, Outcome, Result, Store};
+use atsdb_core::{Change, Error, Outcome, Result, Store, Table, TableId};
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -16,12 +19,40 @@ struct Line {
     next_ticket: u64,
     waiting: Vec<(u64, Change)>,
     busy: bool,
-    done: HashMap<u64, Result<Outcome>>,
+    done: HashMap<u64, Result<Outcome, Refused>>,
+}
+
+/// A change that was not done, as it was given, and why.
+pub(crate) struct Refused {
+    pub(crate) error: Error,
+    pub(crate) change: Change,
+}
+
+impl From<Refused> for Error {
+    fn from(refused: Refused) -> Self {
+        refused.error
+    }
+}
+
+/// Refuses a change that touches a table, other than those it creates, without naming the version of its definition.
+pub(crate) fn check_based_on(change: &Change, created: &[Table]) -> Result<()> {
+    let Change { add, remove, drop, redefine, amend, .. } = change;
+    let tables = add.iter().map(|chunk| chunk.table).chain(remove.iter().map(|(table, _)| *table));
+    let tables = tables.chain(drop.iter().copied()).chain(redefine.iter().map(|redefinition| redefinition.table));
+    let mut tables = tables.chain(amend.iter().map(|amendment| amendment.table));
+    let is_named = |table: &TableId| {
+        change.based_on.iter().any(|based_on| based_on.table == *table)
+            || created.iter().any(|created| created.id == *table)
+    };
+    match tables.find(|table| !is_named(table)) {
+        Some(table) => Err(Error::internal(format!("a change of table {} does not name its definition", table.0))),
+        None => Ok(()),
+    }
 }
 
 impl Committer {
     /// Commits a change, together with others' that wait at the same time.
-    pub(crate) fn commit(&self, store: &dyn Store, change: Change, now_ms: i64) -> Result<Outcome> {
+    pub(crate) fn commit(&self, store: &dyn Store, change: Change, now_ms: i64) -> Result<Outcome, Refused> {
         let mut line = self.lock();
         let ticket = line.next_ticket;
         line.next_ticket += 1;
@@ -39,7 +70,7 @@ impl Committer {
         let (tickets, changes): (Vec<u64>, Vec<Change>) = std::mem::take(&mut line.waiting).into_iter().unzip();
         drop(line);
         let _leader = Leader { committer: self };
-        let results = commit_all(store, &tickets, changes, now_ms);
+        let results = commit_all(store, changes, now_ms);
         let mut own = None;
         let mut line = self.lock();
         for (done, result) in tickets.into_iter().zip(results) {
@@ -50,7 +81,8 @@ impl Committer {
             }
         }
         drop(line);
-        own.unwrap_or_else(|| Err(Error::internal("a change was lost in the line of commits")))
+        let lost = || Error::internal("a change was lost in the line of commits");
+        own.unwrap_or_else(|| Err(Refused { error: lost(), change: Change::default() }))
     }
 
     fn lock(&self) -> MutexGuard<'_, Line> {
@@ -70,10 +102,12 @@ impl Drop for Leader<'_> {
     }
 }
 
-fn commit_all(store: &dyn Store, tickets: &[u64], changes: Vec<Change>, now_ms: i64) -> Vec<Result<Outcome>> {
-    match store.commit(changes, now_ms) {
-        Ok(results) if results.len() == tickets.len() => results,
-        Ok(_) => tickets.iter().map(|_| Err(Error::internal("the store answered for other changes"))).collect(),
-        Err(error) => tickets.iter().map(|_| Err(error.duplicate())).collect(),
-    }
+fn commit_all(store: &dyn Store, changes: Vec<Change>, now_ms: i64) -> Vec<Result<Outcome, Refused>> {
+    let results = match store.commit(&changes, now_ms) {
+        Ok(results) if results.len() == changes.len() => results,
+        Ok(_) => changes.iter().map(|_| Err(Error::internal("the store answered for other changes"))).collect(),
+        Err(error) => changes.iter().map(|_| Err(error.duplicate())).collect(),
+    };
+    let refused = |(result, change): (Result<Outcome>, Change)| result.map_err(|error| Refused { error, change });
+    results.into_iter().zip(changes).map(refused).collect()
 }

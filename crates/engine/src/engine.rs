@@ -4,7 +4,8 @@ use crate::appender::Appender;
 use crate::background::Background;
 use crate::batch::Batch;
 use crate::cache::{CacheStats, ColumnCache};
-use crate::commit::Committer;
+use crate::commit::{Committer, Refused, check_based_on};
+use crate::definitions::Definitions;
 use crate::dictionary::Dictionaries;
 use crate::environment::{Environment, SystemEnvironment};
 use crate::holds::Holds;
@@ -16,7 +17,7 @@ use crate::resident::half_of_memory;
 use crate::snapshot::ReadSnapshot;
 use crate::workers::Workers;
 use atsdb_core::name::{same_name, unknown_name};
-use atsdb_core::{BatchId, Result, Store, Table, TableDefinition};
+use atsdb_core::{BatchId, Change, Outcome, Result, Store, Table, TableDefinition, TableId};
 use atsdb_pagecache::PageCache;
 use atsdb_resident::{Residents, Seed};
 use std::fmt;
@@ -83,6 +84,7 @@ pub(crate) struct Shared {
     pub(crate) environment: Arc<dyn Environment>,
     pub(crate) workers: Workers,
     pub(crate) committer: Committer,
+    pub(crate) definitions: Definitions,
     pub(crate) dictionaries: Dictionaries,
     pub(crate) cache: ColumnCache,
     pub(crate) page_cache: Option<Arc<PageCache>>,
@@ -103,6 +105,20 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// Commits a change of tables that are there, or that it creates. It names the definitions that it was made under.
+    pub(crate) fn commit(&self, change: Change, created: &[Table]) -> Result<Outcome, Refused> {
+        if let Err(error) = check_based_on(&change, created) {
+            return Err(Refused { error, change });
+        }
+        self.committer.commit(self.store.as_ref(), change, self.environment.now_ms())
+    }
+
+    /// Forgets what is known of a table that was dropped.
+    pub(crate) fn forget(&self, table: TableId) {
+        self.definitions.forget(table);
+        self.dictionaries.forget(table);
+    }
+
     /// A number for a chunk in a batch's memory: below zero, never used again.
     pub(crate) fn next_own_chunk(&self) -> i64 {
         self.own_chunks.fetch_sub(1, Ordering::Relaxed) - 1
@@ -126,6 +142,7 @@ impl Engine {
             environment: options.environment,
             workers: Workers::new(),
             committer: Committer::default(),
+            definitions: Definitions::default(),
             dictionaries: Dictionaries::default(),
             cache: ColumnCache::new(options.cache_bytes),
             page_cache: options.page_cache.map(Arc::new),
@@ -156,6 +173,7 @@ impl Engine {
     /// The tables there are, by number.
     pub fn tables(&self) -> Result<Vec<Table>> {
         let mut tables = self.shared.store.snapshot()?.tables()?;
+        self.shared.definitions.note(&tables);
         tables.retain(|table| table.definition.logs.is_none());
         Ok(tables)
     }
@@ -172,15 +190,9 @@ impl Engine {
 
     /// Drops a table with all its rows, and gives back what it occupied.
     pub fn drop_table(&self, table: &Table) -> Result<()> {
-        if table.definition.rollup.is_some() || table.definition.change_log.is_some() {
-            let mut batch = self.batch(None);
-            batch.drop_table(table)?;
-            batch.commit()?;
-        } else {
-            self.shared.store.drop_table(table.id)?;
-        }
-        self.shared.residents.forget(table.id);
-        self.shared.dictionaries.forget(table.id);
+        let mut batch = self.batch(None);
+        batch.drop_table(table)?;
+        batch.commit()?;
         self.give_back();
         Ok(())
     }

@@ -17,6 +17,7 @@ mod coerce;
 mod commit;
 pub mod content_hash;
 pub mod copy;
+mod definitions;
 mod dictionary;
 mod encode;
 pub mod engine;

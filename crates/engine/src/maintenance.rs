@@ -71,10 +71,10 @@ impl Caretaker {
         let go_on = || self.has_lease(shared).unwrap_or(false) && !nudges.are_over();
         let chore_waits = shared.chore.get().is_some_and(|chore| chore.look(engine, &go_on).unwrap_or(false));
         let own = own_tables(engine)?;
-        retain_tables(shared, |table| own.iter().any(|own| own.id == table.id))?;
+        retain_tables(engine, |table| own.iter().any(|own| own.id == table.id))?;
         let mut resliced = 0;
         for table in &own {
-            resliced += reslice(engine, table, RESLICED_MAX, Order::ByItself)?.0;
+            resliced += reslice(engine, table.id, RESLICED_MAX, Order::ByItself)?.0;
         }
         let due = self.due_slices(engine)?;
         let waiting = !self.seen.is_empty() || resliced > 0 || chore_waits;
@@ -82,16 +82,13 @@ impl Caretaker {
             if shared.holds.are_there() || !self.has_lease(shared)? || nudges.are_over() {
                 return Ok(true);
             }
-            let tables = engine.tables()?;
-            if let Some(table) = tables.iter().find(|other| other.id == table) {
-                match seal_slice(engine, table, slice_start, Order::ByItself, |entry| entry.id <= newest) {
-                    Ok(_) => {}
-                    // A damaged slice is left to verify; it does not stop the others.
-                    Err(error) if error.kind() == ErrorKind::Corrupt => {
-                        self.damaged.insert((table.id, slice_start), newest);
-                    }
-                    Err(error) => return Err(error),
+            match seal_slice(engine, table, slice_start, Order::ByItself, |entry| entry.id <= newest) {
+                Ok(_) => {}
+                // A damaged slice is left to verify; it does not stop the others.
+                Err(error) if error.kind() == ErrorKind::Corrupt => {
+                    self.damaged.insert((table, slice_start), newest);
                 }
+                Err(error) => return Err(error),
             }
             self.seen.remove(&(table, slice_start));
         }

@@ -1,6 +1,7 @@
 //! Tables whose rows live in the process, between batches and snapshots. How they are kept is `resident`'s.
 
 use crate::batch::Batch;
+use crate::definitions::changed_meanwhile;
 use crate::engine::Shared;
 use crate::resident_save::saved_rows;
 use crate::snapshot::{Inner, ReadSnapshot};
@@ -26,10 +27,11 @@ impl ReadSnapshot {
 
     /// The same, if the table has been used in this process; else its rows are those in its chunks.
     pub fn resident_in_use(&self, table: &Table) -> Result<Option<Arc<TableState>>> {
+        self.require(table)?;
         let Inner { shared, residents, .. } = self.inner.as_ref();
         match residents.get(table.id) {
             Some(state) if *state.definition() != table.definition => {
-                // Another process may have given it another definition.
+                // Another process has given it a newer definition: this process' own commits change both at once.
                 let redefined = Arc::new(state.redefined(&table.definition, types_of(&table.definition))?);
                 shared.residents.adopt(table.id, &state, &redefined);
                 Ok(Some(redefined))
@@ -64,7 +66,9 @@ impl Batch {
 
     /// What becomes of a table in memory. It begins as it was when the batch first looked.
     pub(crate) fn draft(&mut self, table: &Table) -> Result<&mut Draft> {
+        self.changes.name_definition(table)?;
         let looked_at = self.changes.looked_at().cloned();
+        let is_created = self.changes.has_created(table.id);
         let engine = &self.engine;
         let residents = match &looked_at {
             Some(base) => base.inner.residents.clone(),
@@ -73,7 +77,19 @@ impl Batch {
         let bytes_max = engine.shared.resident_bytes_of(&residents, table);
         self.drafts.table(table.id, bytes_max, || match residents.get(table.id) {
             Some(state) if *state.definition() == table.definition => Ok(state),
-            _ => looked_at.map_or_else(|| engine.snapshot(), Ok)?.resident(table),
+            _ if is_created => Ok(engine.shared.residents.empty(&table.definition, types_of(&table.definition))),
+            _ => match looked_at {
+                None => engine.snapshot()?.resident(table),
+                Some(base) => {
+                    let own = base.table_by_id(table.id).ok_or_else(|| changed_meanwhile(&table.definition))?;
+                    let state = base.resident(own)?;
+                    match *state.definition() == table.definition {
+                        true => Ok(state),
+                        // The batch itself has redefined the table.
+                        false => Ok(Arc::new(state.redefined(&table.definition, types_of(&table.definition))?)),
+                    }
+                }
+            },
         })
     }
 

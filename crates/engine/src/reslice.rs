@@ -12,7 +12,9 @@ use crate::snapshot::ReadSnapshot;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{Field, Schema};
 use atsdb_codec::stored_type;
-use atsdb_core::{Change, ChunkEntry, Column, Error, ErrorKind, NewChunk, Result, Table, TableDefinition, TimeRange};
+use atsdb_core::{
+    Change, ChunkEntry, Column, Error, ErrorKind, NewChunk, Result, Table, TableDefinition, TableId, TimeRange,
+};
 use std::sync::Arc;
 
 /// Whether a chunk does not lie in a slice of its table as it is now.
@@ -24,17 +26,15 @@ pub(crate) fn is_misplaced(definition: &TableDefinition, entry: &ChunkEntry) -> 
 /// Cuts up to so many misplaced chunks of a table anew; how many it were. Damage of one does not stop the others.
 pub(crate) fn reslice(
     engine: &Engine,
-    table: &Table,
+    table: TableId,
     chunks_max: usize,
     order: Order,
 ) -> Result<(usize, Option<Error>)> {
-    let entries = engine.shared.store.snapshot()?.chunks(table.id, TimeRange::ALL)?;
-    let misplaced: Vec<&ChunkEntry> = entries.iter().filter(|entry| is_misplaced(&table.definition, entry)).collect();
-    if misplaced.is_empty() {
-        return Ok((0, None));
-    }
     let (snapshot, mut done, mut damage) = (engine.snapshot()?, 0, None);
-    for entry in misplaced.into_iter().take(chunks_max) {
+    let Some(table) = snapshot.table_by_id(table) else { return Ok((0, None)) };
+    let entries = snapshot.inner.store.chunks(table.id, TimeRange::ALL)?;
+    let misplaced = entries.iter().filter(|entry| is_misplaced(&table.definition, entry));
+    for entry in misplaced.take(chunks_max) {
         match reslice_chunk(engine, &snapshot, table, entry, order) {
             Ok(()) => done += 1,
             Err(error) if error.kind() == ErrorKind::Corrupt => damage = damage.or(Some(error)),
@@ -59,9 +59,11 @@ fn reslice_chunk(
     pieces.extend(slices.drain()?);
     let encode = |piece| encode_fresh(table.id, definition, shared.environment.chunk_uid()?, piece);
     let add = pieces.iter().map(encode).collect::<Result<Vec<NewChunk>>>()?;
-    let change = Change { add, remove: vec![(table.id, entry.id)], ..Change::default() };
+    let based_on = snapshot.based_on(table);
+    let change = Change { add, remove: vec![(table.id, entry.id)], based_on, ..Change::default() };
     let _sealing = shared.holds.pass(order)?;
-    shared.committer.commit(shared.store.as_ref(), change, shared.environment.now_ms()).map(drop)
+    shared.commit(change, &[])?;
+    Ok(())
 }
 
 /// All rows of a chunk in stored form.

@@ -1,8 +1,12 @@
 //! Retention: slices that lie wholly before what a table keeps are dropped, without reading them. A table that has
 //! rollups keeps them until these are closed for their times.
 
-use crate::engine::{Engine, Shared};
-use atsdb_core::{Change, ChunkEntry, ErrorKind, Result, Table, TimeRange};
+use crate::engine::Engine;
+use crate::snapshot::ReadSnapshot;
+use atsdb_core::{BasedOn, Change, ChunkEntry, Error, ErrorKind, Result, Table, TableId, TimeRange};
+
+/// How often a table is looked at anew that changes meanwhile.
+const ATTEMPTS_MAX: usize = 5;
 
 /// What was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -18,43 +22,58 @@ pub struct RetainReport {
 impl Engine {
     /// Drops the expired slices of one table or of all, and gives their space back.
     pub fn retain(&self, table: Option<&Table>) -> Result<RetainReport> {
-        let report = retain_tables(&self.shared, |other| table.is_none_or(|table| table.id == other.id))?;
+        let report = retain_tables(self, |other| table.is_none_or(|table| table.id == other.id))?;
         self.reclaim()?;
         Ok(report)
     }
 }
 
-pub(crate) fn retain_tables(shared: &Shared, is_meant: impl Fn(&Table) -> bool) -> Result<RetainReport> {
-    let snapshot = shared.store.snapshot()?;
-    let now_ms = shared.environment.now_ms();
+pub(crate) fn retain_tables(engine: &Engine, is_meant: impl Fn(&Table) -> bool) -> Result<RetainReport> {
     let mut report = RetainReport::default();
-    let tables = snapshot.tables()?;
-    for table in tables.iter().filter(|table| is_meant(table)) {
-        let definition = &table.definition;
-        let (Some(retention), Some(time)) = (definition.retention, definition.time) else { continue };
-        let cutoff = closed_before(&tables, table, retention.cutoff(now_ms, time.unit));
-        let expired = |entry: &ChunkEntry| definition.slice_of(entry.time_min).last < cutoff && entry.time_max < cutoff;
-        let range = TimeRange { start: None, end: Some(cutoff) };
-        for entry in snapshot.chunks(table.id, range)?.iter().filter(|entry| expired(entry)) {
-            let change = Change { remove: vec![(table.id, entry.id)], ..Default::default() };
-            match shared.committer.commit(shared.store.as_ref(), change, now_ms) {
-                Ok(_) => {
-                    report.chunks += 1;
-                    report.rows += u64::from(entry.row_count);
-                    report.bytes += entry.byte_count;
-                }
-                // Sealed or dropped by somebody else meanwhile: the next look finds what is left.
-                Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {}
-                Err(error) => return Err(error),
+    let meant: Vec<TableId> =
+        engine.snapshot()?.tables().iter().filter(|table| is_meant(table)).map(|table| table.id).collect();
+    for table in meant {
+        // What a table keeps may change meanwhile: what is left is looked at anew, by its present definition.
+        for _ in 0..ATTEMPTS_MAX {
+            if !retain_table(engine, table, &mut report)? {
+                break;
             }
         }
     }
     Ok(report)
 }
 
+/// Drops what has expired of a table; whether something of it changed meanwhile.
+fn retain_table(engine: &Engine, id: TableId, report: &mut RetainReport) -> Result<bool> {
+    let snapshot = engine.snapshot()?;
+    let Some(table) = snapshot.table_by_id(id) else { return Ok(false) };
+    let definition = &table.definition;
+    let (Some(retention), Some(time)) = (definition.retention, definition.time) else { return Ok(false) };
+    let cutoff = closed_before(&snapshot, table, retention.cutoff(engine.now_ms(), time.unit));
+    let expired = |entry: &ChunkEntry| definition.slice_of(entry.time_min).last < cutoff && entry.time_max < cutoff;
+    let range = TimeRange { start: None, end: Some(cutoff) };
+    let mut has_changed = false;
+    // Whether rows may go depends on the rollups, too.
+    let rollups = snapshot.rollups_of(table.id).map(|rollup| BasedOn { table: rollup.id, version: rollup.version });
+    let based_on: Vec<BasedOn> = snapshot.based_on(table).into_iter().chain(rollups).collect();
+    for entry in snapshot.inner.store.chunks(table.id, range)?.iter().filter(|entry| expired(entry)) {
+        let (remove, based_on) = (vec![(table.id, entry.id)], based_on.clone());
+        match engine.shared.commit(Change { remove, based_on, ..Default::default() }, &[]).map_err(Error::from) {
+            Ok(_) => {
+                report.chunks += 1;
+                report.rows += u64::from(entry.row_count);
+                report.bytes += entry.byte_count;
+            }
+            // Sealed, dropped or declared anew by somebody else meanwhile.
+            Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => has_changed = true,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(has_changed)
+}
+
 /// Rows that a rollup does not have yet stay.
-fn closed_before(tables: &[Table], table: &Table, cutoff: i64) -> i64 {
-    let rollups = tables.iter().filter_map(|other| other.definition.rollup.as_ref());
-    let of_table = rollups.filter(|rollup| rollup.source == table.id);
-    of_table.map(|rollup| rollup.state.closed_before.unwrap_or(i64::MIN)).fold(cutoff, i64::min)
+fn closed_before(snapshot: &ReadSnapshot, table: &Table, cutoff: i64) -> i64 {
+    let rollups = snapshot.rollups_of(table.id).filter_map(|rollup| rollup.definition.rollup.as_ref());
+    rollups.map(|rollup| rollup.state.closed_before.unwrap_or(i64::MIN)).fold(cutoff, i64::min)
 }

@@ -20,12 +20,15 @@ use atsdb_codec::{Effort, EncodedPage, encode_membership, encode_page, stored_ty
 use atsdb_core::limits::{CHUNK_ROWS_MAX, CHUNK_TEXT_BYTES_MAX};
 use atsdb_core::{
     Change, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, Column, ErrorKind, Index, NewChunk, Result, Slice, Table,
-    TableDefinition, TimeRange,
+    TableDefinition, TableId, TimeRange,
 };
 use std::sync::Mutex;
 
 /// The most rows that are merged at once: what bounds the memory that sealing takes.
 const MERGE_ROWS_MAX: u64 = 4 << 20;
+
+/// How often a slice that changes meanwhile is sealed for somebody who waits for it.
+const ATTEMPTS_MAX: usize = 5;
 
 /// Who wants chunks to be sealed, or cut anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,23 +78,23 @@ impl Engine {
     /// slice width than the table's are cut anew before. A damaged slice is left as it is, and told when the others are
     /// sealed.
     pub fn recompress(&self, table: Option<&Table>) -> Result<SealReport> {
-        let tables = self.snapshot()?.tables().to_vec();
+        let tables: Vec<TableId> = self.snapshot()?.tables().iter().map(|table| table.id).collect();
         let mut report = SealReport::default();
         let mut damage = None;
-        for table in tables.iter().filter(|other| table.is_none_or(|table| table.id == other.id)) {
+        for table in tables.into_iter().filter(|other| table.is_none_or(|table| table.id == *other)) {
             damage = damage.or(reslice(self, table, usize::MAX, Order::Asked)?.1);
             let mut slices: Vec<i64> = self
                 .shared
                 .store
                 .snapshot()?
-                .chunks(table.id, TimeRange::ALL)?
+                .chunks(table, TimeRange::ALL)?
                 .iter()
                 .filter(|entry| !entry.sealed)
                 .map(|entry| entry.slice_start)
                 .collect();
             slices.dedup();
             for slice_start in slices {
-                match seal_slice(self, table, slice_start, Order::Asked, |_| true) {
+                match self.seal_in_attempts(table, slice_start) {
                     Ok(slice_report) => report.add(&slice_report),
                     // Damage stays local: the other slices are sealed all the same.
                     Err(error) if error.kind() == ErrorKind::Corrupt => damage = damage.or(Some(error)),
@@ -104,6 +107,21 @@ impl Engine {
             Some(error) => Err(error),
             None => Ok(report),
         }
+    }
+
+    /// Seals a slice; again under the present definition, and with the chunks that are there, when they changed meanwhile.
+    fn seal_in_attempts(&self, table: TableId, slice_start: i64) -> Result<SealReport> {
+        let mut report = SealReport::default();
+        for _ in 0..ATTEMPTS_MAX {
+            let attempt = seal_slice(self, table, slice_start, Order::Asked, |_| true)?;
+            report = SealReport { conflicts: 0, ..report };
+            report.add(&attempt);
+            if attempt.conflicts == 0 {
+                break;
+            }
+        }
+        report.slices = report.slices.min(1);
+        Ok(report)
     }
 
     /// Gives back what nothing uses any more.
@@ -122,12 +140,14 @@ pub(crate) fn reclaim_step(shared: &Shared) -> Result<bool> {
 /// Seals a slice. `wanted` picks the fresh chunks that take part; sealed ones join where that pays.
 pub(crate) fn seal_slice(
     engine: &Engine,
-    table: &Table,
+    table: TableId,
     slice_start: i64,
     order: Order,
     wanted: impl Fn(&ChunkEntry) -> bool,
 ) -> Result<SealReport> {
     let snapshot = engine.snapshot()?;
+    // Its definition is of the same moment as its chunks.
+    let Some(table) = snapshot.table_by_id(table) else { return Ok(SealReport::default()) };
     let entries: Vec<ChunkEntry> = snapshot.inner.store.chunks(table.id, TimeRange::ALL)?;
     let entries: Vec<ChunkEntry> = entries.into_iter().filter(|entry| entry.slice_start == slice_start).collect();
     let (sealed, fresh): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.sealed);
@@ -199,9 +219,9 @@ fn seal_group(
     };
     let remove: Vec<(_, ChunkId)> = group.iter().map(|entry| (table.id, entry.id)).collect();
     let add = new.into_iter().chain(news_of_sealing(snapshot, table, group)?).collect();
-    let change = Change { add, remove, ..Default::default() };
+    let change = Change { add, remove, based_on: snapshot.based_on(table), ..Default::default() };
     let _sealing = shared.holds.pass(order)?;
-    shared.committer.commit(shared.store.as_ref(), change, shared.environment.now_ms())?;
+    shared.commit(change, &[])?;
     Ok(report)
 }
 

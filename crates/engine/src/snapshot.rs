@@ -1,10 +1,13 @@
 //! A store at one moment, for reading rows.
 
+use crate::definitions::changed_meanwhile;
 use crate::engine::{Engine, Shared, find_table};
 use crate::scan::{Scan, ScanRequest};
 use arrow::array::ArrayRef;
 use atsdb_codec::{decode_descriptor, decode_page, stored_type};
-use atsdb_core::{ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, Column, ColumnId, Error, Result, Snapshot, Table};
+use atsdb_core::{
+    BasedOn, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, Column, ColumnId, Error, Result, Snapshot, Table, TableId,
+};
 use atsdb_resident::ResidentSnapshot;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -46,12 +49,14 @@ impl ReadSnapshot {
     }
 
     fn take_with(engine: &Engine, past_caches: bool) -> Result<Self> {
-        let store = engine.shared.store.snapshot()?;
+        let shared = Arc::clone(&engine.shared);
+        // One moment of both: a transaction over stored tables and tables in memory shows whole or not at all.
+        let (store, residents) = shared.residents.beside(|| shared.store.snapshot())?;
         let (logs, tables): (Vec<Table>, Vec<Table>) =
             store.tables()?.into_iter().partition(|table| table.definition.logs.is_some());
+        shared.definitions.note(&tables);
         engine.preload_news(&tables);
-        let (staged, shared) = (BTreeSet::new(), Arc::clone(&engine.shared));
-        let residents = shared.residents.snapshot();
+        let staged = BTreeSet::new();
         Ok(Self { inner: Arc::new(Inner { store, tables, logs, staged, shared, residents, past_caches }) })
     }
 
@@ -65,8 +70,31 @@ impl ReadSnapshot {
         find_table(&self.inner.tables, name)
     }
 
-    /// Plans a read: which chunks, which columns.
+    /// The table of a number, as the snapshot has it.
+    pub fn table_by_id(&self, id: TableId) -> Option<&Table> {
+        self.inner.tables.iter().chain(&self.inner.logs).find(|table| table.id == id)
+    }
+
+    /// The definitions that a change of a table's chunks relies on: its own, which also says whether there is a log that
+    /// must tell of the change, and the log's.
+    pub(crate) fn based_on(&self, table: &Table) -> Vec<BasedOn> {
+        let tables = std::iter::once(table).chain(self.log_of(table));
+        tables.map(|table| BasedOn { table: table.id, version: table.version }).collect()
+    }
+
+    /// Refuses a table whose definition is not the snapshot's: positions and types of columns may be others.
+    pub(crate) fn require(&self, table: &Table) -> Result<()> {
+        match self.table_by_id(table.id) {
+            Some(own) if own.version == table.version => Ok(()),
+            Some(_) => Err(changed_meanwhile(&table.definition)),
+            None => Err(Error::not_found(format!("table {} is gone", table.definition.name))),
+        }
+    }
+
+    /// Plans a read: which chunks, which columns. The table is one of the snapshot's: a definition that was looked up
+    /// earlier and has changed is [`Conflict`](atsdb_core::ErrorKind::Conflict).
     pub fn scan(&self, table: &Table, request: &ScanRequest) -> Result<Scan> {
+        self.require(table)?;
         match table.definition.is_in_memory() {
             true => {
                 Err(Error::usage(format!("table {} is in memory: no chunks of it are read", table.definition.name))

@@ -50,14 +50,15 @@ pub(crate) fn check(state: &State, amendments: &[Amendment], gone: &Gone, remove
 }
 
 /// Puts a chunk with more pages in the place of the old one, which snapshots keep.
-pub(crate) fn amend(state: &mut State, amendment: Amendment) {
+pub(crate) fn amend(state: &mut State, amendment: &Amendment) {
     let Amendment { table, chunk: id, descriptor, descriptor_bytes, pages, .. } = amendment;
     let view = state.view_mut();
-    let Some(chunk) = view.chunks.get_mut(&id) else { return };
-    let new = pages.into_iter().map(|(column, bytes)| (column, Arc::new(bytes)));
+    let Some(chunk) = view.chunks.get_mut(id) else { return };
+    let new = pages.iter().map(|(column, bytes)| (*column, Arc::new(bytes.clone())));
+    let descriptor_bytes = descriptor_bytes.clone();
     let entry = ChunkEntry { byte_count: descriptor.byte_count(), descriptor_bytes, ..chunk.entry.clone() };
     *chunk = Arc::new(StoredChunk { entry, pages: chunk.pages.iter().cloned().chain(new).collect() });
-    if let Some(owner) = view.tables.get_mut(&table) {
-        Arc::make_mut(owner).chunks.insert((chunk.entry.slice_start, id), Arc::clone(chunk));
+    if let Some(owner) = view.tables.get_mut(table) {
+        Arc::make_mut(owner).chunks.insert((chunk.entry.slice_start, *id), Arc::clone(chunk));
     }
 }

@@ -3,10 +3,10 @@
 use crate::state::State;
 use crate::table::Gone;
 use crate::{amend, chunk_write, redefine, stage, table};
-use atsdb_core::{Change, Error, ErrorKind, Guard, Outcome, Result, StageId};
+use atsdb_core::{BasedOn, Change, Error, ErrorKind, Guard, Outcome, Result, StageId};
 
 /// Does the change or refuses it.
-pub(crate) fn commit(state: &mut State, change: Change, now_ms: i64) -> Result<Outcome> {
+pub(crate) fn commit(state: &mut State, change: &Change, now_ms: i64) -> Result<Outcome> {
     if let Some(batch) = &change.batch
         && state.batches.contains_key(batch.as_str())
     {
@@ -15,25 +15,26 @@ pub(crate) fn commit(state: &mut State, change: Change, now_ms: i64) -> Result<O
         }
         return Ok(Outcome::Duplicate);
     }
-    check(state, &change)?;
-    if let Some(batch) = change.batch {
+    check(state, change)?;
+    if let Some(batch) = &change.batch {
         state.batches.insert(batch.as_str().to_owned(), now_ms);
     }
-    change.drop.into_iter().for_each(|table| table::remove(state, table));
-    redefine::redefine(state, change.redefine);
-    for (table, chunk) in change.remove {
-        chunk_write::remove(state, table, chunk);
+    change.drop.iter().for_each(|table| table::remove(state, *table));
+    redefine::redefine(state, &change.redefine);
+    for (table, chunk) in &change.remove {
+        chunk_write::remove(state, *table, *chunk);
     }
-    change.amend.into_iter().for_each(|amendment| amend::amend(state, amendment));
+    change.amend.iter().for_each(|amendment| amend::amend(state, amendment));
     if let Some(stage) = change.stage {
         stage::publish(state, stage);
     }
-    change.add.into_iter().for_each(|chunk| chunk_write::insert(state, chunk));
+    change.add.iter().for_each(|chunk| chunk_write::insert(state, chunk.clone()));
     Ok(Outcome::Committed)
 }
 
 fn check(state: &State, change: &Change) -> Result<()> {
     change.add.iter().try_for_each(chunk_write::check)?;
+    change.based_on.iter().try_for_each(|based_on| require_version(state, based_on, change.stage))?;
     change.guards.iter().try_for_each(|guard| require_nothing_new(state, guard, change.stage))?;
     let mut gone = Gone::new();
     for table in &change.drop {
@@ -53,6 +54,20 @@ fn check(state: &State, change: &Change) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Refuses a table, visible or of this stage, that is gone or no longer has the definition that a change was made under.
+fn require_version(state: &State, based_on: &BasedOn, stage: Option<StageId>) -> Result<()> {
+    let staged = stage.and_then(|stage| state.stages.get(&stage)?.tables.get(&based_on.table));
+    let present = match staged {
+        Some(staged) => staged.version,
+        None => table::require(state, based_on.table, &Gone::new())?.version,
+    };
+    if present == based_on.version {
+        return Ok(());
+    }
+    let message = format!("the definition of table {} was changed by another writer", based_on.table.0);
+    Err(Error::new(ErrorKind::Conflict, message))
 }
 
 /// Refuses a table that has a newer chunk than the guard knows of. A table of the change's stage has none yet.

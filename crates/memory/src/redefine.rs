@@ -32,10 +32,13 @@ pub(crate) fn check<'a>(state: &State, redefinitions: &'a [Redefinition], gone: 
 }
 
 /// Gives tables that are there their new definitions.
-pub(crate) fn redefine(state: &mut State, redefinitions: Vec<Redefinition>) {
-    for Redefinition { table, to, .. } in redefinitions {
+pub(crate) fn redefine(state: &mut State, redefinitions: &[Redefinition]) {
+    let last: BTreeMap<TableId, &TableDefinition> =
+        redefinitions.iter().map(|Redefinition { table, to, .. }| (*table, to)).collect();
+    for (table, to) in last {
         if let Some(stored) = state.view_mut().tables.get_mut(&table) {
-            Arc::make_mut(stored).definition = to;
+            let stored = Arc::make_mut(stored);
+            (stored.version, stored.definition) = (stored.version.next(), to.clone());
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Snapshots: a reference to the view of one moment. Writing chunks is in `chunk_write`.
 
 use crate::mapping;
-use crate::state::View;
+use crate::state::{StoredTable, View};
 use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, Result, Snapshot, Table, TableId, TimeRange};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -29,7 +29,12 @@ impl Snapshot for MemorySnapshot {
     fn tables(&self) -> Result<Vec<Table>> {
         let is_listed = |id: &TableId| self.listed.as_ref().is_none_or(|listed| listed.contains(id));
         let tables = self.view.tables.iter().filter(|(id, _)| is_listed(id));
-        Ok(tables.map(|(id, stored)| Table { id: *id, definition: stored.definition.clone() }).collect())
+        let table = |(id, stored): (&TableId, &Arc<StoredTable>)| Table {
+            id: *id,
+            version: stored.version,
+            definition: stored.definition.clone(),
+        };
+        Ok(tables.map(table).collect())
     }
 
     fn chunks(&self, table: TableId, range: TimeRange) -> Result<Vec<ChunkEntry>> {

@@ -1,6 +1,6 @@
 //! What the store holds.
 
-use atsdb_core::{ChunkEntry, ChunkId, ColumnId, StageId, TableDefinition, TableId};
+use atsdb_core::{ChunkEntry, ChunkId, ColumnId, DefinitionVersion, StageId, TableDefinition, TableId};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, RwLock};
 
@@ -14,6 +14,7 @@ pub(crate) struct View {
 /// A table with its chunks, by slice and number.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredTable {
+    pub(crate) version: DefinitionVersion,
     pub(crate) definition: TableDefinition,
     pub(crate) chunks: BTreeMap<(i64, ChunkId), Arc<StoredChunk>>,
     pub(crate) dictionaries: Dictionaries,
@@ -23,7 +24,7 @@ impl StoredTable {
     /// The same table with no chunks.
     pub(crate) fn without_chunks(&self) -> Self {
         let (definition, dictionaries) = (self.definition.clone(), Arc::clone(&self.dictionaries));
-        Self { definition, chunks: BTreeMap::new(), dictionaries }
+        Self { version: self.version, definition, chunks: BTreeMap::new(), dictionaries }
     }
 }
 

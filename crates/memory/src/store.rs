@@ -87,9 +87,9 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn commit(&self, changes: Vec<Change>, now_ms: i64) -> Result<Vec<Result<Outcome>>> {
+    fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Vec<Result<Outcome>>> {
         let mut state = self.state();
-        Ok(changes.into_iter().map(|change| commit::commit(&mut state, change, now_ms)).collect())
+        Ok(changes.iter().map(|change| commit::commit(&mut state, change, now_ms)).collect())
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot>> {

@@ -3,7 +3,7 @@
 use crate::stage;
 use crate::state::{State, StoredTable};
 use atsdb_core::name::same_name;
-use atsdb_core::{Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId};
+use atsdb_core::{DefinitionVersion, Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -21,13 +21,17 @@ pub(crate) fn create(state: &mut State, definition: &TableDefinition, stage: Opt
     }
     state.table_last += 1;
     let id = TableId(state.table_last);
-    let stored =
-        Arc::new(StoredTable { definition: definition.clone(), chunks: BTreeMap::new(), dictionaries: Arc::default() });
+    let stored = Arc::new(StoredTable {
+        version: DefinitionVersion::FIRST,
+        definition: definition.clone(),
+        chunks: BTreeMap::new(),
+        dictionaries: Arc::default(),
+    });
     match stage {
         Some(stage) => stage::require(state, stage)?.tables.insert(id, stored),
         None => state.view_mut().tables.insert(id, stored),
     };
-    Ok(Table { id, definition: definition.clone() })
+    Ok(Table::new(id, definition.clone()))
 }
 
 fn refuse_name(tables: &Tables, name: &str) -> Result<()> {

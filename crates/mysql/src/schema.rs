@@ -11,8 +11,8 @@ CREATE TABLE IF NOT EXISTS atsdb_number (name VARBINARY(32) PRIMARY KEY, last BI
 CREATE TABLE IF NOT EXISTS atsdb_writer (
     id BINARY(16) PRIMARY KEY, last BIGINT NOT NULL, touched_ms BIGINT NOT NULL) {kind};
 CREATE TABLE IF NOT EXISTS atsdb_table (
-    id BIGINT PRIMARY KEY, stage BIGINT NOT NULL, name VARBINARY(800) NOT NULL, name_key VARBINARY(800) NOT NULL,
-    definition LONGBLOB NOT NULL, checksum BIGINT NOT NULL, UNIQUE KEY atsdb_table_name (stage, name_key)) {kind};
+    id BIGINT PRIMARY KEY, version BIGINT NOT NULL, stage BIGINT NOT NULL, name VARBINARY(800) NOT NULL,
+    name_key VARBINARY(800) NOT NULL, definition LONGBLOB NOT NULL, checksum BIGINT NOT NULL, UNIQUE KEY atsdb_table_name (stage, name_key)) {kind};
 CREATE TABLE IF NOT EXISTS atsdb_map (
     table_id BIGINT NOT NULL, column_id BIGINT NOT NULL, id BIGINT NOT NULL, hash BIGINT NOT NULL,
     checksum BIGINT NOT NULL, value LONGBLOB NOT NULL, PRIMARY KEY (table_id, column_id, id),

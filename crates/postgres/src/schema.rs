@@ -15,7 +15,7 @@ CREATE TABLE atsdb_number (name TEXT PRIMARY KEY, last BIGINT NOT NULL) WITH (fi
 CREATE TABLE atsdb_writer (id BYTEA PRIMARY KEY, last BIGINT NOT NULL, touched_ms BIGINT NOT NULL)
     WITH (fillfactor = 50);
 CREATE TABLE atsdb_table (
-    id BIGINT PRIMARY KEY, stage BIGINT NOT NULL, name TEXT COLLATE \"C\" NOT NULL,
+    id BIGINT PRIMARY KEY, version BIGINT NOT NULL, stage BIGINT NOT NULL, name TEXT COLLATE \"C\" NOT NULL,
     name_key TEXT COLLATE \"C\" NOT NULL, definition TEXT COLLATE \"C\" NOT NULL, checksum BIGINT NOT NULL,
     UNIQUE (stage, name_key));
 CREATE TABLE atsdb_map (

@@ -5,7 +5,9 @@ use crate::state::TableState;
 use arrow::datatypes::DataType;
 use atsdb_core::{ChunkId, Result, TableDefinition, TableId};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::thread::ThreadId;
 
 /// All tables in memory at one moment. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -38,8 +40,12 @@ type ReadRows = (Vec<ChunkId>, Weak<TableState>);
 #[derive(Debug)]
 pub struct Residents {
     current: RwLock<ResidentSnapshot>,
-    /// Held by who makes the next state.
+    /// Held while the next state is made.
     turn: Mutex<()>,
+    /// The thread that makes the next state, if one does.
+    maker: Mutex<Option<ThreadId>>,
+    /// Odd while the next state is made, and one more afterwards.
+    generation: AtomicU64,
     /// What was read of the store, for each table: the chunks, and the rows in them. Held by who reads.
     read: Mutex<BTreeMap<TableId, ReadRows>>,
     seed: Seed,
@@ -49,12 +55,35 @@ pub struct Residents {
 impl Residents {
     /// No tables. `threads` build indexes.
     pub fn new(seed: Seed, threads: usize) -> Self {
-        Self { current: RwLock::default(), turn: Mutex::new(()), read: Mutex::default(), seed, threads }
+        Self {
+            current: RwLock::default(),
+            turn: Mutex::new(()),
+            maker: Mutex::default(),
+            generation: AtomicU64::new(0),
+            read: Mutex::default(),
+            seed,
+            threads,
+        }
     }
 
     /// All tables as they are now.
     pub fn snapshot(&self) -> ResidentSnapshot {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// All tables, and what `take` gives, at one moment: no commit over both shows in one of them only.
+    pub fn beside<T>(&self, take: impl Fn() -> Result<T>) -> Result<(T, ResidentSnapshot)> {
+        let before = self.generation.load(Ordering::SeqCst);
+        if before.is_multiple_of(2) {
+            let (residents, taken) = (self.snapshot(), take()?);
+            if self.generation.load(Ordering::SeqCst) == before {
+                return Ok((taken, residents));
+            }
+        }
+        // A commit is under way. Where it is this thread's own, nothing else can be.
+        let is_own = *self.maker.lock().unwrap_or_else(PoisonError::into_inner) == Some(std::thread::current().id());
+        let _turn = (!is_own).then(|| self.turn.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok((take()?, self.snapshot()))
     }
 
     /// A table without rows.
@@ -107,9 +136,28 @@ impl Residents {
         next: impl FnOnce(&ResidentSnapshot) -> Result<(ResidentSnapshot, T)>,
     ) -> Result<T> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _making = Making::begin(self);
         let current = self.snapshot();
         let (next, done) = next(&current)?;
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = next;
         Ok(done)
+    }
+}
+
+/// Marks that the next state is being made, until it is dropped.
+struct Making<'a>(&'a Residents);
+
+impl<'a> Making<'a> {
+    fn begin(residents: &'a Residents) -> Self {
+        *residents.maker.lock().unwrap_or_else(PoisonError::into_inner) = Some(std::thread::current().id());
+        residents.generation.fetch_add(1, Ordering::SeqCst);
+        Self(residents)
+    }
+}
+
+impl Drop for Making<'_> {
+    fn drop(&mut self) {
+        self.0.generation.fetch_add(1, Ordering::SeqCst);
+        *self.0.maker.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }

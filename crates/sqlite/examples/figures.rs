@@ -44,7 +44,7 @@ fn main() {
         let (start, mut count) = (Instant::now(), 0);
         while start.elapsed() < Duration::from_secs(2) {
             let add = vec![Plan::new(count).with_pages(9, 100).chunk(table)];
-            store.commit(vec![Change { add, ..Change::default() }], NOW_MS).unwrap();
+            store.commit(&[Change { add, ..Change::default() }], NOW_MS).unwrap();
             count += 1;
         }
         println!("{durability}: small commits {:.0} a second", count as f64 / start.elapsed().as_secs_f64());
@@ -52,7 +52,7 @@ fn main() {
         let listed = store.create_table(&series_table("listed"), None).unwrap().id;
         let add =
             (0..10_000).map(|seed| Plan::new(seed).in_slice(seed as i64 * 86_400).with_pages(9, 10).chunk(listed));
-        store.commit(vec![Change { add: add.collect(), ..Change::default() }], NOW_MS).unwrap();
+        store.commit(&[Change { add: add.collect(), ..Change::default() }], NOW_MS).unwrap();
         let start = Instant::now();
         let all = store.snapshot().unwrap().chunks(listed, TimeRange::ALL).unwrap().len();
         let all_time = start.elapsed();
@@ -95,6 +95,6 @@ fn bulk(store: &dyn Store, table: atsdb_core::TableId) -> (u64, Duration) {
         }
     }
     let start = Instant::now();
-    store.commit(vec![Change { stage: Some(stage), ..Change::default() }], NOW_MS).unwrap();
+    store.commit(&[Change { stage: Some(stage), ..Change::default() }], NOW_MS).unwrap();
     (bytes, time + start.elapsed())
 }

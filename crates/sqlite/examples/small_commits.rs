@@ -56,7 +56,7 @@ fn store(path: &Path, durability: Durability, columns: u16, commits: u64) -> (f6
     let chunks: Vec<_> = (0..100).map(|seed| Plan::new(seed).with_pages(columns, PAGE_BYTES).chunk(table)).collect();
     measure(commits, |number| {
         let add = vec![chunks[number as usize % chunks.len()].clone()];
-        store.commit(vec![Change { add, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
+        store.commit(&[Change { add, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
     })
 }
 

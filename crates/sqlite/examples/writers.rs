@@ -89,7 +89,7 @@ fn write(path: &Path, durability: Durability, page_bytes: usize) {
     let (start, mut count) = (Instant::now(), 0_u32);
     while start.elapsed() < TIME {
         let add = vec![chunks[count as usize % chunks.len()].clone()];
-        store.commit(vec![Change { add, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
+        store.commit(&[Change { add, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
         count += 1;
     }
     println!("{}", f64::from(count) / start.elapsed().as_secs_f64());

@@ -86,7 +86,7 @@ mod tests {
         schema::create(&connection, Some(Layout::new(Split::Slice))).unwrap();
         let (chunk, place) = (Plan::new(1).chunk(TableId(1)), Place { file: 2, offset: 48 }.payload());
         let bytes = chunk.descriptor.byte_count() as i64;
-        connection.execute("INSERT INTO atsdb_table VALUES (1, 't', 't', '', 0, NULL)", []).unwrap();
+        connection.execute("INSERT INTO atsdb_table VALUES (1, 't', 't', 1, '', 0, NULL)", []).unwrap();
         let sql = "INSERT INTO atsdb_chunk VALUES (1, 1, 0, 0, 1, 0, 0, ?1, 3, ?2, NULL, ?3)";
         connection.execute(sql, params![bytes, place, chunk.descriptor_bytes]).unwrap();
         let amendment = amendment(ChunkId(1), &chunk, &amended(&chunk, 1, 10));

@@ -74,6 +74,7 @@ fn commit_one(transaction: &WriteTransaction<'_>, change: &Change, placed: &Plac
     }
     change.add.iter().try_for_each(chunk_write::check)?;
     change.amend.iter().try_for_each(amend::check)?;
+    change.based_on.iter().try_for_each(|based_on| table::require_version(transaction, based_on, change.stage))?;
     change.guards.iter().try_for_each(|guard| require_nothing_new(transaction, guard, change.stage))?;
     change.drop.iter().try_for_each(|table| table::drop(transaction, *table))?;
     redefine::redefine(transaction, &change.redefine)?;

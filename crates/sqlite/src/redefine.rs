@@ -34,7 +34,8 @@ pub(crate) fn redefine(connection: &Connection, redefinitions: &[Redefinition]) 
 fn write(connection: &Connection, table: TableId, definition: &TableDefinition) -> Attempt<()> {
     let json = table::json(definition)?;
     let checksum = checksum::of_definition(table, &json);
-    let sql = "UPDATE atsdb_table SET name = ?2, name_key = ?3, definition = ?4, checksum = ?5 WHERE id = ?1";
+    let sql = "UPDATE atsdb_table SET name = ?2, name_key = ?3, definition = ?4, checksum = ?5, version = version + 1
+               WHERE id = ?1";
     let values = params![table.0, definition.name, name_key(&definition.name), json, checksum];
     match connection.prepare_cached(sql)?.execute(values) {
         Err(error) if crate::error::primary_code(&error) == Some(ffi::SQLITE_CONSTRAINT) => {

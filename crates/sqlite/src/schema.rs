@@ -34,7 +34,7 @@ const CREATE: &str = "
 CREATE TABLE atsdb_store (key TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE atsdb_table (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, name_key TEXT NOT NULL,
-    definition TEXT NOT NULL, checksum INTEGER NOT NULL, stage INTEGER) STRICT;
+    version INTEGER NOT NULL DEFAULT 1, definition TEXT NOT NULL, checksum INTEGER NOT NULL, stage INTEGER) STRICT;
 CREATE UNIQUE INDEX atsdb_table_name ON atsdb_table (name_key) WHERE stage IS NULL;
 CREATE TABLE atsdb_map (
     table_id INTEGER NOT NULL, column_id INTEGER NOT NULL, id INTEGER NOT NULL, value BLOB NOT NULL,

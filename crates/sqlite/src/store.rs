@@ -219,10 +219,10 @@ impl Store for SqliteStore {
         self.transaction(Sync::Later, |connection| stage::abandon(connection, stage))
     }
 
-    fn commit(&self, changes: Vec<Change>, now_ms: i64) -> Result<Vec<Result<Outcome>>> {
+    fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Vec<Result<Outcome>>> {
         match self.files_to_write() {
-            Some(files) => split::commit(self, files, &changes, now_ms),
-            None => self.write(|writer| commit::commit(writer, &changes, &[], now_ms)),
+            Some(files) => split::commit(self, files, changes, now_ms),
+            None => self.write(|writer| commit::commit(writer, changes, &[], now_ms)),
         }
     }
 

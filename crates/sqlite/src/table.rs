@@ -5,7 +5,7 @@ use crate::chunk_write;
 use crate::error::Attempt;
 use crate::stage;
 use atsdb_core::name::name_key;
-use atsdb_core::{Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId};
+use atsdb_core::{BasedOn, DefinitionVersion, Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 /// Adds a table that was checked; a staged one is seen only by its stage.
@@ -30,7 +30,7 @@ pub(crate) fn create(connection: &Connection, definition: &TableDefinition, stag
     connection
         .prepare_cached("UPDATE atsdb_table SET checksum = ?2 WHERE id = ?1")?
         .execute(params![id.0, checksum::of_definition(id, &json)])?;
-    Ok(Table { id, definition: definition.clone() })
+    Ok(Table::new(id, definition.clone()))
 }
 
 /// The definition as stored.
@@ -58,7 +58,7 @@ pub(crate) fn drop(connection: &Connection, table: TableId) -> Attempt<()> {
 
 /// The visible tables, or those of a stage, by number.
 pub(crate) fn list(connection: &Connection, stage: Option<StageId>) -> Attempt<Vec<Table>> {
-    let sql = "SELECT id, definition, checksum FROM atsdb_table WHERE stage IS ?1 ORDER BY id";
+    let sql = "SELECT id, version, definition, checksum FROM atsdb_table WHERE stage IS ?1 ORDER BY id";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([stage.map(|stage| stage.0)])?;
     let mut tables = Vec::new();
@@ -70,7 +70,7 @@ pub(crate) fn list(connection: &Connection, stage: Option<StageId>) -> Attempt<V
 
 /// The definition of a visible table.
 pub(crate) fn definition(connection: &Connection, id: TableId) -> Attempt<TableDefinition> {
-    let sql = "SELECT id, definition, checksum FROM atsdb_table WHERE id = ?1 AND stage IS NULL";
+    let sql = "SELECT id, version, definition, checksum FROM atsdb_table WHERE id = ?1 AND stage IS NULL";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([id.0])?;
     let row = rows.next()?.ok_or_else(|| missing(id))?;
@@ -78,8 +78,8 @@ pub(crate) fn definition(connection: &Connection, id: TableId) -> Attempt<TableD
 }
 
 fn table(row: &Row<'_>) -> Attempt<Table> {
-    let (id, json): (TableId, String) = (TableId(row.get(0)?), row.get(1)?);
-    if row.get::<_, i64>(2)? != checksum::of_definition(id, &json) {
+    let (id, version, json): (_, _, String) = (TableId(row.get(0)?), DefinitionVersion(row.get(1)?), row.get(2)?);
+    if row.get::<_, i64>(3)? != checksum::of_definition(id, &json) {
         return Err(Error::corrupt(format!("the definition of table {} is damaged", id.0)).into());
     }
     // Undamaged, it is what a program wrote: one that knows more than this one.
@@ -87,7 +87,7 @@ fn table(row: &Row<'_>) -> Attempt<Table> {
         Error::new(ErrorKind::NewerFormat, format!("the definition of table {} cannot be read: {error}", id.0))
             .with_hint("upgrade atsdb")
     };
-    Ok(Table { id, definition: serde_json::from_str(&json).map_err(newer)? })
+    Ok(Table { id, version, definition: serde_json::from_str(&json).map_err(newer)? })
 }
 
 /// Refuses a table that is neither visible nor of this stage.
@@ -97,6 +97,21 @@ pub(crate) fn require(connection: &Connection, table: TableId, stage: Option<Sta
         return Ok(());
     }
     Err(missing(table).into())
+}
+
+/// Refuses a table, visible or of this stage, that is gone or no longer has the definition that a change was made under.
+pub(crate) fn require_version(connection: &Connection, based_on: &BasedOn, stage: Option<StageId>) -> Attempt<()> {
+    let BasedOn { table, version } = based_on;
+    let sql = "SELECT version FROM atsdb_table WHERE id = ?1 AND (stage IS NULL OR stage = ?2)";
+    let values = params![table.0, stage.map(|stage| stage.0)];
+    match connection.prepare_cached(sql)?.query_row(values, |row| row.get::<_, i64>(0)).optional()? {
+        None => Err(missing(*table).into()),
+        Some(present) if present == version.0 => Ok(()),
+        Some(_) => {
+            let message = format!("the definition of table {} was changed by another writer", table.0);
+            Err(Error::new(ErrorKind::Conflict, message).into())
+        }
+    }
 }
 
 /// Refuses a table that is not there at all, not even staged.

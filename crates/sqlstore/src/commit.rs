@@ -82,6 +82,7 @@ fn commit_one(
     }
     change.add.iter().try_for_each(chunk_write::check)?;
     change.amend.iter().try_for_each(amend::check)?;
+    change.based_on.iter().try_for_each(|based_on| table::require_version(lock.connection, based_on, change.stage))?;
     change.guards.iter().try_for_each(|guard| require_nothing_new(lock.connection, guard, change))?;
     change.drop.iter().try_for_each(|table| table::drop(lock.connection, *table))?;
     redefine::redefine(lock.connection, &change.redefine)?;

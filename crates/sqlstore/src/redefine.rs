@@ -44,7 +44,8 @@ fn write(connection: &mut dyn Connection, table: TableId, definition: &TableDefi
         checksum::of_definition(table, &json).into(),
         table.0.into(),
     ];
-    let sql = "UPDATE atsdb_table SET name = $1, name_key = $2, definition = $3, checksum = $4 WHERE id = $5";
+    let sql = "UPDATE atsdb_table SET name = $1, name_key = $2, definition = $3, checksum = $4, version = version + 1
+               WHERE id = $5";
     connection.execute(sql, &values)?;
     Ok(())
 }

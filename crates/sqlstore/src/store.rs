@@ -165,12 +165,12 @@ impl Store for ServerStore {
         self.transaction(|connection| stage::abandon(connection, stage))
     }
 
-    fn commit(&self, changes: Vec<Change>, now_ms: i64) -> Result<Vec<Result<Outcome>>> {
+    fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Vec<Result<Outcome>>> {
         if changes.is_empty() {
             return Ok(Vec::new());
         }
         self.pool.set_now(now_ms);
-        self.write(|| self.commit_together(&changes, now_ms))
+        self.write(|| self.commit_together(changes, now_ms))
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot>> {

@@ -4,7 +4,7 @@ use crate::connection::{Connection, Row, Value};
 use crate::error::Attempt;
 use crate::{checksum, chunk_write, numbers, stage};
 use atsdb_core::name::name_key;
-use atsdb_core::{Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId};
+use atsdb_core::{BasedOn, DefinitionVersion, Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId};
 
 /// The number that a stage has in the tables; 0 is what is visible.
 pub(crate) fn stage_number(stage: Option<StageId>) -> i64 {
@@ -38,10 +38,11 @@ pub(crate) fn create(
         checksum::of_definition(id, &json).into(),
     ];
     connection.execute(
-        "INSERT INTO atsdb_table (id, stage, name, name_key, definition, checksum) VALUES ($1, $2, $3, $4, $5, $6)",
+        "INSERT INTO atsdb_table (id, version, stage, name, name_key, definition, checksum)
+         VALUES ($1, 1, $2, $3, $4, $5, $6)",
         &values,
     )?;
-    Ok(Table { id, definition: definition.clone() })
+    Ok(Table::new(id, definition.clone()))
 }
 
 /// The definition as stored.
@@ -74,19 +75,20 @@ pub(crate) fn note_dropped(connection: &mut dyn Connection, table: TableId) -> A
 
 /// The visible tables, or those of a stage, by number.
 pub(crate) fn list(connection: &mut dyn Connection, stage: Option<StageId>) -> Attempt<Vec<Table>> {
-    let sql = "SELECT id, checksum, definition FROM atsdb_table WHERE stage = $1 ORDER BY id";
+    let sql = "SELECT id, version, checksum, definition FROM atsdb_table WHERE stage = $1 ORDER BY id";
     connection.query(sql, &[stage_number(stage).into()])?.into_iter().map(table).collect()
 }
 
 /// The definition of a visible table.
 pub(crate) fn definition(connection: &mut dyn Connection, id: TableId) -> Attempt<TableDefinition> {
-    let sql = "SELECT id, checksum, definition FROM atsdb_table WHERE id = $1 AND stage = 0";
+    let sql = "SELECT id, version, checksum, definition FROM atsdb_table WHERE id = $1 AND stage = 0";
     let row = connection.query_first(sql, &[id.0.into()])?.ok_or_else(|| missing(id))?;
     Ok(table(row)?.definition)
 }
 
 fn table(mut row: Row) -> Attempt<Table> {
-    let (id, checksum, json) = (TableId(row.int(0)?), row.int(1)?, row.text(2)?);
+    let (id, version) = (TableId(row.int(0)?), DefinitionVersion(row.int(1)?));
+    let (checksum, json) = (row.int(2)?, row.text(3)?);
     if checksum != checksum::of_definition(id, &json) {
         return Err(Error::corrupt(format!("the definition of table {} is damaged", id.0)).into());
     }
@@ -95,7 +97,7 @@ fn table(mut row: Row) -> Attempt<Table> {
         Error::new(ErrorKind::NewerFormat, format!("the definition of table {} cannot be read: {error}", id.0))
             .with_hint("upgrade atsdb")
     };
-    Ok(Table { id, definition: serde_json::from_str(&json).map_err(newer)? })
+    Ok(Table { id, version, definition: serde_json::from_str(&json).map_err(newer)? })
 }
 
 /// Refuses a table that is neither visible nor of this stage.
@@ -105,6 +107,22 @@ pub(crate) fn require(connection: &mut dyn Connection, table: TableId, stage: Op
         true => Ok(()),
         false => Err(missing(table).into()),
     }
+}
+
+/// Refuses a table, visible or of this stage, that is gone or no longer has the definition that a change was made under.
+pub(crate) fn require_version(
+    connection: &mut dyn Connection,
+    based_on: &BasedOn,
+    stage: Option<StageId>,
+) -> Attempt<()> {
+    let BasedOn { table, version } = based_on;
+    let sql = "SELECT version FROM atsdb_table WHERE id = $1 AND (stage = 0 OR stage = $2)";
+    let row = connection.query_first(sql, &[table.0.into(), stage_number(stage).into()])?;
+    if row.ok_or_else(|| missing(*table))?.int(0)? == version.0 {
+        return Ok(());
+    }
+    let message = format!("the definition of table {} was changed by another writer", table.0);
+    Err(Error::new(ErrorKind::Conflict, message).into())
 }
 
 /// Refuses a table that is not there at all, not even staged; else holds it, so that it stays until the transaction ends.

@@ -49,7 +49,7 @@ const NOW_MS: i64 = 1_709_294_400_000;
 
 /// Commits a chunk.
 fn append(store: &dyn Store, chunk: NewChunk) -> Result<()> {
-    store.commit(vec![Change { add: vec![chunk], ..Change::default() }], NOW_MS)?.remove(0).map(drop)
+    store.commit(&[Change { add: vec![chunk], ..Change::default() }], NOW_MS)?.remove(0).map(drop)
 }
 
 /// How many chunks a table has.

@@ -21,7 +21,7 @@ fn redefine(engine: &Engine, table: &Table, change: impl FnOnce(&mut TableDefini
     change(&mut to);
     let redefine = vec![Redefinition { table: table.id, from: table.definition.clone(), to }];
     let change = atsdb_core::Change { redefine, ..Default::default() };
-    engine.store().commit(vec![change], 0).unwrap().remove(0).unwrap();
+    engine.store().commit(&[change], 0).unwrap().remove(0).unwrap();
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn filters_of_a_new_index_are_added_to_the_chunks_that_are_there() {
         let mut to = table.definition.clone();
         to.indexes.clear();
         redefine(source, &table, |definition| definition.indexes.clear());
-        let table = Table { id: table.id, definition: to };
+        let table = Table { id: table.id, version: table.version.next(), definition: to };
         // Chunks that come now have no filter.
         append(source, &table, &rows(8, 90));
         copy(source, target).unwrap();

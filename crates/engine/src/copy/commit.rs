@@ -10,8 +10,8 @@ use super::stage::{Filled, Staged};
 use crate::change_log::log_definition;
 use crate::environment::Environment;
 use atsdb_core::{
-    Change, ChunkId, Error, ErrorKind, Guard, Origin, Redefinition, Result, Store, Table, TableDefinition, TableId,
-    TimeRange,
+    BasedOn, Change, ChunkId, DefinitionVersion, Error, ErrorKind, Guard, Origin, Redefinition, Result, Store, Table,
+    TableDefinition, TableId, TimeRange,
 };
 use std::collections::BTreeMap;
 
@@ -28,6 +28,8 @@ pub(super) fn commit(
         cut.tables().iter().zip(&filled).map(|(table, filled)| (table.table.id, filled.id)).collect();
     let logs = Logs::make(cut, plan, &mut staged)?;
     let mut change = Change { drop: plan.drop.iter().map(|table| table.id).collect(), ..Change::default() };
+    change.based_on.extend(plan.drop.iter().map(based_on));
+    // A log goes by what its table says of it, which is looked at below.
     change.drop.extend(&logs.unneeded);
     let (mut later, mut finals) = (Change::default(), Vec::new());
     for ((table, fate), filled) in cut.tables().iter().zip(&plan.fates).zip(filled) {
@@ -49,9 +51,14 @@ pub(super) fn commit(
             to: table.range.end,
             fingerprint: Some(fingerprint),
         });
-        finals.push(Table { id: filled.id, definition: to.clone() });
+        let version = match fate {
+            Fate::Update(there) => there.version,
+            Fate::Create => DefinitionVersion::FIRST,
+        };
+        finals.push(Table { id: filled.id, version: version.next(), definition: to.clone() });
         match fate {
             Fate::Update(there) => {
+                change.based_on.push(based_on(there));
                 change.redefine.push(Redefinition { table: there.id, from: there.definition.clone(), to });
                 change.guards.push(Guard { table: there.id, newest });
                 change.remove.extend(filled.remove.iter().map(|chunk| (there.id, *chunk)));
@@ -60,6 +67,7 @@ pub(super) fn commit(
             Fate::Create => {
                 let from = staged.tables.get(&table.table.id).map(|table| table.definition.clone());
                 let from = from.ok_or_else(|| Error::internal("a table that is not in the stage"))?;
+                later.based_on.push(BasedOn { table: filled.id, version });
                 later.redefine.push(Redefinition { table: filled.id, from, to });
             }
         }
@@ -70,10 +78,14 @@ pub(super) fn commit(
     }
     change.stage = staged.stage;
     report.tables_dropped = plan.drop.iter().filter(|table| table.definition.logs.is_none()).count() as u64;
-    for outcome in staged.store.commit(vec![change, later], environment.now_ms())? {
+    for outcome in staged.store.commit(&[change, later], environment.now_ms())? {
         outcome.map_err(|error| explain(error, staged.store))?;
     }
     settle_rollups(staged.store, &finals, environment)
+}
+
+fn based_on(table: &Table) -> BasedOn {
+    BasedOn { table: table.id, version: table.version }
 }
 
 fn explain(error: Error, target: &dyn Store) -> Error {
@@ -154,10 +166,11 @@ fn settle_rollups(store: &dyn Store, finals: &[Table], environment: &dyn Environ
             if let Some(rollup) = &mut to.rollup {
                 rollup.state.accounted = newest;
             }
+            change.based_on.push(based_on(table));
             change.redefine.push(Redefinition { table: table.id, from: table.definition.clone(), to });
         }
     }
-    match store.commit(vec![change], environment.now_ms())?.pop() {
+    match store.commit(&[change], environment.now_ms())?.pop() {
         Some(Err(error)) if error.kind() != ErrorKind::Conflict => Err(error),
         _ => Ok(()),
     }

@@ -6,7 +6,7 @@ use arrow::array::RecordBatch;
 use atsdb_core::{ConflictPolicy, Error, ErrorKind, Guard, Outcome, Result, Table, TableId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Rows wait up to this many bytes; as long as all of a batch wait, they can be settled again when another was faster.
 const WAITING_BYTES_MAX: usize = 48 << 20;
@@ -40,6 +40,11 @@ impl KeyedTables {
     /// Notes that the batch changes chunks of a table.
     pub(crate) fn note_rewritten(&mut self, table: TableId) {
         self.rewritten.insert(table);
+    }
+
+    /// Whether rows of a table wait.
+    pub(crate) fn has_waiting(&self, table: TableId) -> bool {
+        self.tables.get(&table).is_some_and(|(_, rows)| rows.policy().is_some())
     }
 
     fn waiting(&self) -> Vec<TableId> {
@@ -95,7 +100,13 @@ impl Batch {
             true => self.base(),
             false => self.snapshot(),
         };
-        let settled = snapshot.and_then(|snapshot| keyed.settle(&table, &waiting, grows, &snapshot));
+        let is_created = self.changes.has_created(id);
+        let settled = snapshot.and_then(|snapshot| {
+            if !is_created {
+                snapshot.require(&table)?;
+            }
+            keyed.settle(&table, &waiting, grows, &snapshot)
+        });
         self.keyed.tables.insert(id, (table.clone(), keyed));
         let settled = settled?;
         self.guard_keys(id)?;
@@ -124,15 +135,18 @@ impl Batch {
         Ok(())
     }
 
-    /// Commits. If all there is are rows with keys that wait, and another adds to their tables meanwhile, they are
+    /// The locks that serialise commits of rows with keys that wait, in the order in which they are taken.
+    pub(crate) fn turns(&self) -> Vec<Arc<Mutex<()>>> {
+        self.keyed.waiting().into_iter().map(|table| self.engine.shared.turns.of(table)).collect()
+    }
+
+    /// Commits, with the [`turns`](Self::turns) held. If all there is are rows with keys that wait, and another adds to their tables meanwhile, they are
     /// settled again.
     pub(crate) fn commit_in_turn(mut self) -> Result<Outcome> {
         let waiting = self.keyed.waiting();
         if waiting.is_empty() {
             return self.commit_settled();
         }
-        let turns: Vec<_> = waiting.iter().map(|table| self.engine.shared.turns.of(*table)).collect();
-        let _turns: Vec<_> = turns.iter().map(|turn| turn.lock().unwrap_or_else(PoisonError::into_inner)).collect();
         if self.has_rows() || self.changes.has_looked() {
             return self.commit_settled();
         }

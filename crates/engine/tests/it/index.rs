@@ -20,8 +20,9 @@ fn index(definition: &mut TableDefinition, name: &str, columns: &[u16]) -> Index
 
 fn redefine(engine: &Engine, table: &mut Table, to: TableDefinition) {
     let from = std::mem::replace(&mut table.definition, to.clone());
+    table.version = table.version.next();
     let change = Change { redefine: vec![Redefinition { table: table.id, from, to }], ..Change::default() };
-    engine.store().commit(vec![change], 0).unwrap().remove(0).unwrap();
+    engine.store().commit(&[change], 0).unwrap().remove(0).unwrap();
 }
 
 /// Ten days; each count is there once, and all of them span each day's chunk, so that bounds rule nothing out.

@@ -10,8 +10,8 @@ use atsdb_engine::{Comparison, Engine, Predicate, ScanRequest};
 fn redefine(engine: &Engine, table: &Table, to: TableDefinition) -> Table {
     let change = Redefinition { table: table.id, from: table.definition.clone(), to: to.clone() };
     let change = Change { redefine: vec![change], ..Change::default() };
-    engine.store().commit(vec![change], 0).unwrap().remove(0).unwrap();
-    Table { id: table.id, definition: to }
+    engine.store().commit(&[change], 0).unwrap().remove(0).unwrap();
+    Table { id: table.id, version: table.version.next(), definition: to }
 }
 
 fn add(

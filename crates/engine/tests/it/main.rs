@@ -2,6 +2,7 @@
 
 mod append;
 mod damage;
+mod definitions;
 mod index;
 mod keys;
 mod later;

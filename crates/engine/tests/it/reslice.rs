@@ -11,8 +11,8 @@ fn with_slice(engine: &Engine, table: &Table, slice: SliceWidth) -> Table {
     to.slice = slice;
     let change = Redefinition { table: table.id, from: table.definition.clone(), to: to.clone() };
     let change = Change { redefine: vec![change], ..Change::default() };
-    engine.store().commit(vec![change], 0).unwrap().remove(0).unwrap();
-    Table { id: table.id, definition: to }
+    engine.store().commit(&[change], 0).unwrap().remove(0).unwrap();
+    Table { id: table.id, version: table.version.next(), definition: to }
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn scan_all(engine: &Engine, table: &Table) -> Scan {
 fn swap(engine: &Engine, table: &Table, scan: &Scan, new: Option<NewChunk>) {
     let remove = scan.chunks().iter().map(|chunk| (table.id, chunk.entry.id)).collect();
     let change = Change { add: new.into_iter().collect(), remove, ..Change::default() };
-    engine.store().commit(vec![change], 0).unwrap().remove(0).unwrap();
+    engine.store().commit(&[change], 0).unwrap().remove(0).unwrap();
 }
 
 fn page_bytes(engine: &Engine, table: &Table, column: u16) -> Vec<u8> {

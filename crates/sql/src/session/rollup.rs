@@ -149,7 +149,7 @@ impl Session {
             if !same_name(&to.name, &definition.name) {
                 return Err(needed("its query names it".to_owned()));
             }
-            let (query, source) = (rollup.query.clone(), Table { id: from.id, definition: to.clone() });
+            let (query, source) = (rollup.query.clone(), Table { definition: to.clone(), ..from.clone() });
             let snapshot = snapshot.clone();
             let described = self.worker()?.plan(move |state| describe_rollup(&query, &source, state, &snapshot));
             let described = described.map_err(|error| needed(error.message().to_owned()))?;

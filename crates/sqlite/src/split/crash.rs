@@ -75,7 +75,7 @@ fn step(store: &SqliteStore, table: TableId, step: u64) {
             change.amend.push(amendment(find(&entries, from).id, from, &amended(from, 1, 9_000)));
         }
     }
-    store.commit(vec![change], NOW_MS).unwrap().remove(0).unwrap();
+    store.commit(&[change], NOW_MS).unwrap().remove(0).unwrap();
 }
 
 /// Whether exactly the chunks of a step are there, bit for bit.

@@ -80,7 +80,7 @@ fn a_writer_until_killed() {
             add: vec![chunk_plan(batch, CHUNKS - 1).chunk(table)],
             ..Change::default()
         };
-        store.commit(vec![change], NOW_MS).unwrap().remove(0).unwrap();
+        store.commit(&[change], NOW_MS).unwrap().remove(0).unwrap();
         log.write_all(format!("{batch}\n").as_bytes()).unwrap();
         if step % 3 == 2 {
             store.reclaim(1 << 20, NOW_MS).unwrap();

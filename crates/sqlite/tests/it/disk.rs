@@ -26,11 +26,11 @@ fn fill_the_disk(layout: usize) {
     for seed in 0..60 {
         let chunk = Plan::new(seed).with_pages(3, 60_000).chunk(table);
         let done = if seed % 2 == 0 {
-            store.commit(vec![Change { add: vec![chunk], ..Change::default() }], NOW_MS).map(|_| ())
+            store.commit(&[Change { add: vec![chunk], ..Change::default() }], NOW_MS).map(|_| ())
         } else {
             store.open_stage(NOW_MS).and_then(|stage| {
                 store.stage(stage, vec![chunk], NOW_MS)?;
-                store.commit(vec![Change { stage: Some(stage), ..Change::default() }], NOW_MS).map(|_| ())
+                store.commit(&[Change { stage: Some(stage), ..Change::default() }], NOW_MS).map(|_| ())
             })
         };
         match done {

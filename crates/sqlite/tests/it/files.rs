@@ -127,7 +127,7 @@ pub(crate) fn refuses_writes(store: &SqliteStore, table: TableId) {
         store.unstage(StageId(1), &[ChunkId(1)]).unwrap_err().kind(),
         store.unstage_table(StageId(1), table).unwrap_err().kind(),
         store.abandon_stage(StageId(1)).unwrap_err().kind(),
-        store.commit(change(), 0).unwrap_err().kind(),
+        store.commit(&change(), 0).unwrap_err().kind(),
         store.acquire_lease("seal", "a", 0, 1).unwrap_err().kind(),
         store.release_lease("seal", "a").unwrap_err().kind(),
         store.reclaim(1, 0).unwrap_err().kind(),

@@ -29,7 +29,7 @@ fn the_log_starts_over_under_readers_that_overlap() {
         let mut longest = 0;
         let started_over = (0..WRITTEN_MB_MAX).any(|seed| {
             let add = vec![Plan::new(seed).with_pages(10, 100_000).chunk(table)];
-            store.commit(vec![Change { add, ..Change::default() }], NOW_MS).unwrap();
+            store.commit(&[Change { add, ..Change::default() }], NOW_MS).unwrap();
             let length = file_bytes(&scratch.path("a.db-wal"));
             longest = longest.max(length);
             length < longest

@@ -52,7 +52,7 @@ fn one_writer_of_many() {
         let stage = store.open_stage(0).unwrap();
         store.stage(stage, vec![Plan::new(10_000 + step).chunk(table)], 0).unwrap();
         let batch = Some(BatchId::new(format!("batch {step}")).unwrap());
-        store.commit(vec![Change { batch, stage: Some(stage), ..Change::default() }], 0).unwrap().remove(0).unwrap();
+        store.commit(&[Change { batch, stage: Some(stage), ..Change::default() }], 0).unwrap().remove(0).unwrap();
     }
 }
 
@@ -94,7 +94,7 @@ fn one_guarded_writer_of_two() {
         let newest = entries[..round as usize].last().map_or(ChunkId(0), |entry| entry.id);
         let add = vec![Plan::new(number * 1_000 + round).chunk(table)];
         let change = Change { add, guards: vec![Guard { table, newest }], ..Change::default() };
-        match store.commit(vec![change], 0).unwrap().remove(0) {
+        match store.commit(&[change], 0).unwrap().remove(0) {
             Ok(_) => won += 1,
             Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict, "{error}"),
         }
@@ -169,7 +169,7 @@ fn numbers_grow_whoever_commits_and_whatever_fails() {
             3 => vec![Change { add: vec![chunk(); 40], ..Change::default() }],
             _ => vec![good],
         };
-        store.commit(changes, 0).unwrap();
+        store.commit(&changes, 0).unwrap();
         let entries = visible(store, table);
         for entry in &entries {
             assert!(entry.id > last, "step {step}: {} was given after {}", entry.id.0, last.0);
@@ -177,7 +177,7 @@ fn numbers_grow_whoever_commits_and_whatever_fails() {
         last = entries.iter().map(|entry| entry.id).max().unwrap_or(last);
         let removed = entries.iter().map(|entry| (table, entry.id)).collect();
         // Removed, so that only what was noted tells which numbers were given.
-        store.commit(vec![Change { remove: removed, ..Change::default() }], 0).unwrap().remove(0).unwrap();
+        store.commit(&[Change { remove: removed, ..Change::default() }], 0).unwrap().remove(0).unwrap();
     }
     assert_eq!(stores[0].verify().unwrap(), []);
 }
@@ -192,8 +192,8 @@ fn numbers_of_a_change_that_failed_are_not_kept() {
     let bad = Change { add: vec![Plan::new(1).chunk(table), Plan::new(2).chunk(TableId(99))], ..Change::default() };
     // However many are noted together: at some point the failing change is the one that notes.
     for count in 1..80 {
-        first.commit(vec![good(count)], 0).unwrap().remove(0).unwrap();
-        first.commit(vec![good(1), bad.clone()], 0).unwrap().remove(0).unwrap();
+        first.commit(&[good(count)], 0).unwrap().remove(0).unwrap();
+        first.commit(&[good(1), bad.clone()], 0).unwrap().remove(0).unwrap();
         for store in [&second, &first, &second] {
             let last = newest();
             append(store, table, &Plan::new(3));

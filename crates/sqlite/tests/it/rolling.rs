@@ -4,7 +4,9 @@
 //! `swapped` is another than before, and holds one chunk of step n.
 
 use crate::support::{NOW_MS, visible};
-use atsdb_core::{Change, Guard, NewChunk, Redefinition, Result, Store, Table, TableDefinition, TableId, TimeRange};
+use atsdb_core::{
+    BasedOn, Change, Guard, NewChunk, Redefinition, Result, Store, Table, TableDefinition, TableId, TimeRange,
+};
 use atsdb_testkit::sample::{Plan, amended, amendment, series_table};
 
 fn steady(step: u64) -> TableDefinition {
@@ -28,7 +30,7 @@ pub(crate) fn begin(store: &dyn Store) {
     let table = store.create_table(&steady(1), None).unwrap().id;
     let other = store.create_table(&series_table("swapped"), None).unwrap().id;
     let add = vec![indexed(table, 0), plain(table, 1), swapped(other, 1)];
-    store.commit(vec![Change { add, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
+    store.commit(&[Change { add, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
 }
 
 fn tables(store: &dyn Store) -> (Table, Table, u64) {
@@ -64,8 +66,9 @@ pub(crate) fn step(store: &dyn Store) -> Result<u64> {
         redefine: vec![Redefinition { table: table.id, from: table.definition.clone(), to: steady(next) }],
         amend: vec![amendment(id(&from), &from, &to)],
         guards: vec![Guard { table: table.id, newest: entries.iter().map(|entry| entry.id).max().unwrap() }],
+        based_on: vec![BasedOn { table: table.id, version: table.version }],
     };
-    store.commit(vec![change], NOW_MS)?.remove(0)?;
+    store.commit(&[change], NOW_MS)?.remove(0)?;
     Ok(next)
 }
 

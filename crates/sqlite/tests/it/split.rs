@@ -31,7 +31,7 @@ fn by_slice(scratch: &Scratch) -> SqliteStore {
 pub(crate) fn remove(store: &dyn Store, table: TableId, wanted: impl Fn(i64) -> bool) {
     let entries = visible(store, table);
     let remove = entries.iter().filter(|entry| wanted(entry.slice_start)).map(|entry| (table, entry.id)).collect();
-    store.commit(vec![Change { remove, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
+    store.commit(&[Change { remove, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
 }
 
 fn reads(snapshot: &dyn Snapshot, table: TableId, seeds: std::ops::Range<u64>) {
@@ -135,13 +135,13 @@ fn a_refused_change_leaves_no_pages() {
     let chunk = plan(1).chunk(table);
     let missing = vec![(table, visible(&store, table)[0].id), (table, atsdb_core::ChunkId(99))];
     let change = Change { add: vec![chunk.clone()], remove: missing, ..Change::default() };
-    assert_eq!(store.commit(vec![change], NOW_MS).unwrap().remove(0).unwrap_err().kind(), ErrorKind::Conflict);
+    assert_eq!(store.commit(&[change], NOW_MS).unwrap().remove(0).unwrap_err().kind(), ErrorKind::Conflict);
     assert_eq!(bytes(), before);
     // One batch sent twice, and a stage that is not there.
     let batch = Some(atsdb_core::BatchId::new("b").unwrap());
     for _ in 0..2 {
         let change = Change { batch: batch.clone(), add: vec![chunk.clone()], ..Change::default() };
-        store.commit(vec![change], NOW_MS).unwrap().remove(0).unwrap();
+        store.commit(&[change], NOW_MS).unwrap().remove(0).unwrap();
     }
     assert!(store.stage(atsdb_core::StageId(99), vec![chunk], NOW_MS).is_err());
     assert!(bytes() < before * 2, "{} {before}", bytes());
@@ -173,7 +173,7 @@ fn what_is_left_of_a_file_of_garbage_is_moved_and_the_file_goes() {
     // A chunk that was moved can be amended.
     let chunk = plan(9).chunk(table);
     let amend = vec![amendment(visible(&store, table)[0].id, &chunk, &amended(&chunk, 1, 500))];
-    store.commit(vec![Change { amend, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
+    store.commit(&[Change { amend, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
     assert_eq!(store.verify().unwrap(), []);
 }
 
@@ -278,7 +278,7 @@ fn a_writer_of_many_slices() {
     let small = |seed: u64| Plan::new(seed).in_slice(seed as i64 * 86_400).with_pages(3, 500);
     for first in (0..count).step_by(20) {
         let add = (first..first + 20).map(|seed| small(seed).chunk(table)).collect();
-        store.commit(vec![Change { add, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
+        store.commit(&[Change { add, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
         assert!(open_files() < 150, "{} files are open", open_files());
     }
     let snapshot = store.snapshot().unwrap();
@@ -288,7 +288,7 @@ fn a_writer_of_many_slices() {
     }
     // One batch over more slices than files may be held at once.
     let add = (0..500).map(|seed| small(10_000 + seed).chunk(table)).collect();
-    store.commit(vec![Change { add, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
+    store.commit(&[Change { add, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
     assert!(open_files() < 150, "{} files are open", open_files());
     remove(&store, table, |slice_start| slice_start >= 10_000 * 86_400);
 }

@@ -141,7 +141,7 @@ fn the_golden_split_store_is_read() {
         golden_plans().iter().for_each(|plan| append(&store, table, plan));
         let from = golden_plans()[2].chunk(table);
         let amend = vec![amendment(visible(&store, table)[2].id, &from, &amended(&from, 1, 300))];
-        store.commit(vec![Change { amend, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
+        store.commit(&[Change { amend, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
     }
     let scratch = Scratch::new();
     let path = scratch.path("copy");

@@ -61,7 +61,7 @@ pub(crate) fn create(store: &dyn Store, name: &str) -> TableId {
 /// Commits one chunk of that seed.
 pub(crate) fn append(store: &dyn Store, table: TableId, plan: &Plan) {
     let change = Change { add: vec![plan.chunk(table)], ..Change::default() };
-    store.commit(vec![change], NOW_MS).unwrap().remove(0).unwrap();
+    store.commit(&[change], NOW_MS).unwrap().remove(0).unwrap();
 }
 
 pub(crate) fn visible(store: &dyn Store, table: TableId) -> Vec<ChunkEntry> {

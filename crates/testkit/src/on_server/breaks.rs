@@ -20,7 +20,7 @@ pub fn a_commit_whose_answer_is_lost_counts_once(subject: Subject) {
             let batch = (round % 2 == 0).then(|| BatchId::new(format!("{round} {what:?}")).unwrap());
             let add = vec![Plan::new(expected).chunk(table), Plan::new(expected + 1_000).chunk(table)];
             let change = Change { batch, add, ..Change::default() };
-            let outcome = store.commit(vec![change], NOW_MS).unwrap().remove(0).unwrap();
+            let outcome = store.commit(&[change], NOW_MS).unwrap().remove(0).unwrap();
             assert!(proxy.is_done(), "no COMMIT passed");
             assert_eq!(outcome, Outcome::Committed, "{round} {what:?}");
             expected += 2;
@@ -38,7 +38,7 @@ pub fn a_commit_whose_answer_is_lost_counts_once(subject: Subject) {
         proxy.set(what);
         store.map_values(table, ColumnId(1), 10, &[name.as_bytes()]).unwrap();
         proxy.set(what);
-        store.commit(vec![Change { stage: Some(stage), ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
+        store.commit(&[Change { stage: Some(stage), ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
         expected += 1;
         assert_eq!(count(&*store, table) as u64, expected, "{what:?}");
         proxy.set(AtCommit::Pass);

@@ -16,7 +16,7 @@ fn plan(seed: u64) -> Plan {
 fn append_by_stage(store: &dyn Store, chunk: NewChunk) -> Result<()> {
     let stage = store.open_stage(NOW_MS)?;
     store.stage(stage, vec![chunk], NOW_MS)?;
-    store.commit(vec![Change { stage: Some(stage), ..Change::default() }], NOW_MS)?.remove(0).map(drop)
+    store.commit(&[Change { stage: Some(stage), ..Change::default() }], NOW_MS)?.remove(0).map(drop)
 }
 
 fn check(store: &dyn Store, table: TableId, acknowledged: &[u64]) {

@@ -105,7 +105,7 @@ fn append(store: &dyn Store, table: TableId, batch: u64) -> atsdb_core::Result<(
     store.stage(stage, chunks.drain(1..).collect(), NOW_MS)?;
     let id = Some(BatchId::new(batch.to_string())?);
     let change = Change { batch: id, stage: Some(stage), add: chunks, ..Change::default() };
-    store.commit(vec![change], NOW_MS)?.remove(0).map(|_| ())
+    store.commit(&[change], NOW_MS)?.remove(0).map(|_| ())
 }
 
 fn seal(store: &dyn Store, table: TableId, batch: u64) -> atsdb_core::Result<()> {
@@ -114,7 +114,7 @@ fn seal(store: &dyn Store, table: TableId, batch: u64) -> atsdb_core::Result<()>
     let ids = entries.iter().filter(|entry| old.iter().any(|chunk| chunk.descriptor_bytes == entry.descriptor_bytes));
     let remove = ids.map(|entry| (table, entry.id)).collect();
     let change = Change { remove, add: vec![sealed(table, batch)], ..Change::default() };
-    store.commit(vec![change], NOW_MS)?.remove(0).map(|_| ())
+    store.commit(&[change], NOW_MS)?.remove(0).map(|_| ())
 }
 
 fn check(store: &dyn Store, table: TableId, log: &[(u64, bool)]) {

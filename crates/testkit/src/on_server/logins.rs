@@ -54,7 +54,7 @@ pub fn a_reader_without_rights_is_told_what_it_may_not(subject: Subject) {
     let store = subject.opened(&url);
     let table = store.create_table(&series_table("t"), None).unwrap().id;
     let change = || Change { add: vec![Plan::new(1).chunk(table)], ..Change::default() };
-    store.commit(vec![change()], NOW_MS).unwrap().remove(0).unwrap();
+    store.commit(&[change()], NOW_MS).unwrap().remove(0).unwrap();
     let reader = format!("reader_{database}");
     match subject.kind {
         Kind::Postgres => {
@@ -69,7 +69,7 @@ pub fn a_reader_without_rights_is_told_what_it_may_not(subject: Subject) {
     let reading = subject.opened(&server.url(&reader, "r", database));
     assert_eq!(reading.snapshot().unwrap().chunks(table, TimeRange::ALL).unwrap().len(), 1);
     let errors = [
-        reading.commit(vec![change()], NOW_MS).err(),
+        reading.commit(&[change()], NOW_MS).err(),
         reading.create_table(&series_table("u"), None).err(),
         reading.drop_table(table).err(),
         reading.open_stage(NOW_MS).err(),

@@ -80,14 +80,14 @@ pub fn one_writer_of_many(subject: Subject) {
     let table = store.snapshot().unwrap().tables().unwrap()[0].id;
     for step in 0..STEPS {
         let add = vec![Plan::new(number * 1_000 + step).with_pages(3, 5_000).chunk(table)];
-        store.commit(vec![Change { add, ..Change::default() }], 0).unwrap().remove(0).unwrap();
+        store.commit(&[Change { add, ..Change::default() }], 0).unwrap().remove(0).unwrap();
         let (shared, own) = (format!("shared {step}"), format!("{number} {step}"));
         store.map_values(table, ColumnId(1), 1 << 32, &[shared.as_bytes(), own.as_bytes()]).unwrap();
         // All four send the same batch: one of them counts.
         let stage = store.open_stage(0).unwrap();
         store.stage(stage, vec![Plan::new(10_000 + step).chunk(table)], 0).unwrap();
         let batch = Some(BatchId::new(format!("batch {step}")).unwrap());
-        store.commit(vec![Change { batch, stage: Some(stage), ..Change::default() }], 0).unwrap().remove(0).unwrap();
+        store.commit(&[Change { batch, stage: Some(stage), ..Change::default() }], 0).unwrap().remove(0).unwrap();
     }
 }
 

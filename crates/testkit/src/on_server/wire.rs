@@ -13,7 +13,7 @@ pub fn a_column_is_read_without_the_others(subject: Subject) {
     let store = subject.opened(&url);
     let table = store.create_table(&wide_table("wide", 200), None).unwrap().id;
     let chunk = Plan::new(1).with_pages(200, 20_000).chunk(table);
-    store.commit(vec![Change { add: vec![chunk.clone()], ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
+    store.commit(&[Change { add: vec![chunk.clone()], ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
     let snapshot = store.snapshot().unwrap();
     let id = snapshot.chunks(table, TimeRange::ALL).unwrap()[0].id;
     for columns in [vec![7], vec![0, 199], vec![40, 41, 42], (0..50).map(|column| column * 4).collect()] {

@@ -39,7 +39,7 @@ pub(super) fn a_change_that_fails_leaves_the_others(store: &dyn Store) {
         removing(&old),
         adding(vec![Plan::new(5).chunk(table)]),
     ];
-    let outcomes = store.commit(changes, NOW_MS).unwrap();
+    let outcomes = store.commit(&changes, NOW_MS).unwrap();
     let kinds: Vec<_> = outcomes.into_iter().map(|outcome| outcome.map_err(|error| error.kind())).collect();
     let done = Ok(Outcome::Committed);
     assert_eq!(kinds, [done, Err(ErrorKind::Conflict), Err(ErrorKind::NotFound), done, Err(ErrorKind::Conflict), done]);
@@ -88,8 +88,8 @@ pub(super) fn a_batch_sent_twice_counts_once(store: &dyn Store) {
 
 pub(super) fn a_batch_twice_in_one_commit_counts_once(store: &dyn Store) {
     let table = create(store, "t");
-    let changes = (0..3).map(|seed| named("batch", adding(vec![Plan::new(seed).chunk(table)]))).collect();
-    let outcomes: Vec<_> = store.commit(changes, NOW_MS).unwrap().into_iter().map(Result::unwrap).collect();
+    let changes: Vec<_> = (0..3).map(|seed| named("batch", adding(vec![Plan::new(seed).chunk(table)]))).collect();
+    let outcomes: Vec<_> = store.commit(&changes, NOW_MS).unwrap().into_iter().map(Result::unwrap).collect();
     assert_eq!(outcomes, [Outcome::Committed, Outcome::Duplicate, Outcome::Duplicate]);
     assert_holds(store, table, &[Plan::new(0).chunk(table)]);
 }
@@ -116,7 +116,7 @@ pub(super) fn a_batch_is_remembered_for_its_time(store: &dyn Store) {
     let table = create(store, "t");
     let send = |now_ms| {
         let change = named("batch", adding(vec![Plan::new(1).chunk(table)]));
-        store.commit(vec![change], now_ms).unwrap().remove(0).unwrap()
+        store.commit(&[change], now_ms).unwrap().remove(0).unwrap()
     };
     assert_eq!(send(NOW_MS), Outcome::Committed);
     reclaim_all(store, 1 << 20, NOW_MS + BATCH_MEMORY_MS);
@@ -166,7 +166,7 @@ pub(super) fn a_dropped_table_takes_no_chunks(store: &dyn Store) {
 }
 
 pub(super) fn nothing_may_be_committed(store: &dyn Store) {
-    assert!(store.commit(Vec::new(), NOW_MS).unwrap().is_empty());
+    assert!(store.commit(&[], NOW_MS).unwrap().is_empty());
     assert_eq!(commit(store, Change::default()).unwrap(), Outcome::Committed);
     assert_eq!(commit(store, named("empty", Change::default())).unwrap(), Outcome::Committed);
     assert_eq!(commit(store, named("empty", Change::default())).unwrap(), Outcome::Duplicate);

@@ -4,8 +4,8 @@ use super::helpers::*;
 use crate::sample::{Plan, amended, amendment, series_table};
 use atsdb_core::limits::INDEX_ID_MIN;
 use atsdb_core::{
-    Change, ColumnId, ColumnType, ConflictPolicy, ErrorKind, Index, Outcome, Redefinition, Store, TableDefinition,
-    TableId, Unique, Value,
+    BasedOn, Change, ColumnId, ColumnType, ConflictPolicy, DefinitionVersion, ErrorKind, Index, Outcome, Redefinition,
+    Store, TableDefinition, TableId, Unique, Value,
 };
 
 fn widened(name: &str) -> TableDefinition {
@@ -77,6 +77,67 @@ pub(super) fn a_definition_that_changed_meanwhile_is_a_conflict(store: &dyn Stor
     assert_eq!(tables(store)[0].definition, widened("t"));
 }
 
+pub(super) fn every_new_definition_has_the_next_version(store: &dyn Store) {
+    let (table, other) = (create(store, "t"), create(store, "other"));
+    let versions = || tables(store).iter().map(|table| table.version.0).collect::<Vec<_>>();
+    assert_eq!(versions(), [1, 1]);
+    commit(store, redefining(vec![renaming(table, "t", "u")])).unwrap();
+    assert_eq!(versions(), [2, 1]);
+    // Also one that is as before.
+    commit(store, redefining(vec![renaming(table, "u", "u")])).unwrap();
+    assert_eq!(versions(), [3, 1]);
+    let steps = vec![renaming(table, "u", "v"), renaming(table, "v", "w"), renaming(other, "other", "u")];
+    commit(store, redefining(steps)).unwrap();
+    assert_eq!(versions(), [4, 2]);
+    let entries = fill(store, table, 0..2);
+    commit(store, removing(&entries)).unwrap();
+    assert_eq!(versions(), [4, 2], "rows are no definition");
+}
+
+pub(super) fn a_change_made_under_another_definition_is_a_conflict(store: &dyn Store) {
+    let (table, other) = (create(store, "t"), create(store, "other"));
+    let entries = fill(store, table, 0..2);
+    let under = |version: i64, change: Change| {
+        let based_on = vec![BasedOn { table, version: DefinitionVersion(version) }, based_on_first(other)];
+        Change { based_on, ..change }
+    };
+    let chunk = Plan::new(7).chunk(table);
+    assert_eq!(commit(store, under(1, adding(vec![chunk.clone()]))).unwrap(), Outcome::Committed);
+    commit(store, redefining(vec![renaming(table, "t", "u")])).unwrap();
+    let before = everything(store);
+    for stale in [1, 3] {
+        assert_kind(commit(store, under(stale, adding(vec![chunk.clone()]))), ErrorKind::Conflict);
+        assert_kind(commit(store, under(stale, removing(&entries))), ErrorKind::Conflict);
+        assert_kind(commit(store, under(stale, dropping(table))), ErrorKind::Conflict);
+        let redefinition = redefining(vec![renaming(table, "u", "v")]);
+        assert_kind(commit(store, under(stale, redefinition)), ErrorKind::Conflict);
+        // Also a table that the change does not touch, and rows that were staged long before.
+        assert_kind(commit(store, under(stale, adding(vec![Plan::new(8).chunk(other)]))), ErrorKind::Conflict);
+        let stage = store.open_stage(NOW_MS).unwrap();
+        store.stage(stage, vec![Plan::new(9).chunk(table)], NOW_MS).unwrap();
+        assert_kind(commit(store, under(stale, publishing(stage))), ErrorKind::Conflict);
+        store.abandon_stage(stage).unwrap();
+    }
+    assert_eq!(everything(store), before);
+    // The definition that the change itself gives is none that it was made under.
+    let both = Change { add: vec![chunk], ..redefining(vec![renaming(table, "u", "v")]) };
+    assert_eq!(commit(store, under(2, both)).unwrap(), Outcome::Committed);
+    commit(store, dropping(other)).unwrap();
+    assert_kind(commit(store, under(3, adding(vec![Plan::new(10).chunk(table)]))), ErrorKind::NotFound);
+}
+
+pub(super) fn a_staged_table_has_its_first_definition(store: &dyn Store) {
+    let stage = store.open_stage(NOW_MS).unwrap();
+    let staged = store.create_table(&series_table("s"), Some(stage)).unwrap();
+    assert_eq!(staged.version, DefinitionVersion::FIRST);
+    store.stage(stage, vec![Plan::new(1).chunk(staged.id)], NOW_MS).unwrap();
+    let later = BasedOn { table: staged.id, version: DefinitionVersion(2) };
+    assert_kind(commit(store, Change { based_on: vec![later], ..publishing(stage) }), ErrorKind::Conflict);
+    let change = Change { based_on: vec![based_on_first(staged.id)], ..publishing(stage) };
+    assert_eq!(commit(store, change).unwrap(), Outcome::Committed);
+    assert_eq!(tables(store)[0].version, DefinitionVersion::FIRST);
+}
+
 pub(super) fn a_table_is_redefined_step_by_step_in_one_change(store: &dyn Store) {
     let table = create(store, "t");
     let steps = vec![renaming(table, "t", "u"), Redefinition { table, from: series_table("u"), to: widened("v") }];
@@ -131,7 +192,7 @@ pub(super) fn a_later_change_of_a_commit_finds_the_tables_of_an_earlier_one(stor
     let table = store.create_table(&series_table("staged"), Some(stage)).unwrap().id;
     store.stage(stage, vec![Plan::new(1).chunk(table)], NOW_MS).unwrap();
     let later = redefining(vec![renaming(table, "staged", "shown")]);
-    let outcomes = store.commit(vec![publishing(stage), later], NOW_MS).unwrap();
+    let outcomes = store.commit(&[publishing(stage), later], NOW_MS).unwrap();
     assert!(outcomes.into_iter().all(|outcome| outcome.unwrap() == Outcome::Committed));
     assert_eq!(table_names(store), ["shown"]);
     assert_holds(store, table, &[Plan::new(1).chunk(table)]);

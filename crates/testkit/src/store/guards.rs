@@ -118,7 +118,7 @@ pub(super) fn a_guard_sees_the_changes_before_it(store: &dyn Store) {
     let known = append(store, &Plan::new(1).chunk(table));
     let change = |seed| guarded(table, known, adding(vec![Plan::new(seed).chunk(table)]));
     let failing = Change { remove: vec![(table, ChunkId(9_999))], ..change(7) };
-    let outcomes = store.commit(vec![failing, change(2), change(3)], NOW_MS).unwrap();
+    let outcomes = store.commit(&[failing, change(2), change(3)], NOW_MS).unwrap();
     let kinds: Vec<_> = outcomes.into_iter().map(|outcome| outcome.map_err(|error| error.kind())).collect();
     assert_eq!(kinds, [Err(ErrorKind::Conflict), Ok(Outcome::Committed), Err(ErrorKind::Conflict)]);
     assert_holds(store, table, &[Plan::new(1).chunk(table), Plan::new(2).chunk(table)]);

@@ -2,8 +2,8 @@
 
 use crate::sample::{Plan, series_table};
 use atsdb_core::{
-    Amendment, BatchId, Change, ChunkEntry, ChunkId, ColumnId, Error, ErrorKind, Guard, NewChunk, Outcome,
-    Redefinition, Result, Snapshot, StageId, Store, Table, TableId, TimeRange,
+    Amendment, BasedOn, BatchId, Change, ChunkEntry, ChunkId, ColumnId, DefinitionVersion, Error, ErrorKind, Guard,
+    NewChunk, Outcome, Redefinition, Result, Snapshot, StageId, Store, Table, TableId, TimeRange,
 };
 
 /// The time of all cases, in milliseconds: in 2024.
@@ -14,7 +14,7 @@ pub(super) fn create(store: &dyn Store, name: &str) -> TableId {
 }
 
 pub(super) fn commit(store: &dyn Store, change: Change) -> Result<Outcome> {
-    let mut outcomes = store.commit(vec![change], NOW_MS).unwrap();
+    let mut outcomes = store.commit(&[change], NOW_MS).unwrap();
     assert_eq!(outcomes.len(), 1);
     outcomes.remove(0)
 }
@@ -50,6 +50,11 @@ pub(super) fn amending(amend: Vec<Amendment>) -> Change {
 /// The change, on condition that the table has nothing newer.
 pub(super) fn guarded(table: TableId, newest: ChunkId, change: Change) -> Change {
     Change { guards: vec![Guard { table, newest }], ..change }
+}
+
+/// A table's first definition as a condition.
+pub(super) fn based_on_first(table: TableId) -> BasedOn {
+    BasedOn { table, version: DefinitionVersion::FIRST }
 }
 
 /// A table's sample definition under another name.

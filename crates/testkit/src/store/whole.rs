@@ -2,7 +2,9 @@
 
 use super::helpers::*;
 use crate::sample::{Plan, amended, amendment, series_table};
-use atsdb_core::{Change, ChunkId, ColumnId, ErrorKind, Guard, NewChunk, Outcome, StageId, Store, TableId};
+use atsdb_core::{
+    Change, ChunkId, ColumnId, DefinitionVersion, ErrorKind, Guard, NewChunk, Outcome, StageId, Store, TableId,
+};
 
 /// A change of every part, and what the store has to have for it.
 struct Sample {
@@ -36,6 +38,7 @@ fn sample(store: &dyn Store) -> Sample {
         redefine: vec![renaming(renamed, "before", "after")],
         amend: vec![amendment(entries[1].id, &chunk, &more)],
         guards: vec![guard(table, entries[2].id), guard(renamed, ChunkId(0)), guard(old, entries[2].id)],
+        based_on: [old, table, renamed, staged].map(based_on_first).to_vec(),
     };
     Sample { old, table, renamed, staged, stage, more, change }
 }
@@ -70,7 +73,9 @@ pub(super) fn a_part_that_fails_undoes_all_others(store: &dyn Store) {
     let missing = TableId(sample.staged.0 + 99);
     let stray = Plan::new(99).chunk(missing);
     type Break<'a> = Box<dyn Fn(&mut Change) + 'a>;
-    let breaks: [(ErrorKind, Break<'_>); 14] = [
+    let breaks: [(ErrorKind, Break<'_>); 16] = [
+        (ErrorKind::Conflict, Box::new(|change| change.based_on[1].version = DefinitionVersion(2))),
+        (ErrorKind::NotFound, Box::new(|change| change.based_on.push(based_on_first(missing)))),
         (ErrorKind::NotFound, Box::new(|change| change.guards.push(Guard { table: missing, newest: ChunkId(9) }))),
         (ErrorKind::Conflict, Box::new(|change| change.guards[0].newest.0 -= 1)),
         (ErrorKind::NotFound, Box::new(|change| change.drop.push(missing))),
@@ -108,9 +113,9 @@ pub(super) fn a_part_that_fails_undoes_all_others(store: &dyn Store) {
     // Between a change that fails and another it is done as if it were alone, under the name the broken ones had.
     let broken = Change { remove: vec![(sample.table, ChunkId(9_999))], ..sample.change.clone() };
     let changes = vec![broken, named("batch", sample.change.clone()), sample.change.clone()];
-    let kinds: Vec<_> = store.commit(changes, NOW_MS).unwrap();
+    let kinds: Vec<_> = store.commit(&changes, NOW_MS).unwrap();
     let kinds: Vec<_> = kinds.into_iter().map(|outcome| outcome.map_err(|error| error.kind())).collect();
-    assert_eq!(kinds, [Err(ErrorKind::Conflict), Ok(Outcome::Committed), Err(ErrorKind::Conflict)]);
+    assert_eq!(kinds, [Err(ErrorKind::Conflict), Ok(Outcome::Committed), Err(ErrorKind::NotFound)]);
     assert_done(store, &sample);
 }
 

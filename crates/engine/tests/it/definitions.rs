@@ -1,0 +1,460 @@
+//! Nothing acts on a definition that has changed: whatever happens to a table between any two calls of the store, what
+//! was acknowledged is there as it was given, and nothing else is.
+
+use crate::support::{append, batch_of, engine, engines, readings, row};
+use arrow::array::{Array, ArrayRef, AsArray, Int32Array, RecordBatch, StringArray};
+use arrow::datatypes::{Int32Type, Int64Type, TimestampSecondType};
+use atsdb_core::store::{Finding, Reclaimed, StoreSize};
+use atsdb_core::{
+    Change, ChunkId, ColumnId, ColumnType, Durability, Error, ErrorKind, InMemory, MapWidth, NewChunk, Outcome, Result,
+    Rollup, RollupState, SliceWidth, Snapshot, StageId, Store, Table, TableDefinition, TableId,
+};
+use atsdb_engine::{ColumnSpec, Engine, Field, Record, RowReader, RowWriter, ScanRequest, SystemEnvironment};
+use atsdb_memory::MemoryStore;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+type Act = Box<dyn FnOnce() + Send>;
+
+/// A store in which somebody else does something before one of the calls.
+struct Intervened {
+    inner: Arc<dyn Store>,
+    /// How many calls are left until then, and what is done.
+    waiting: Mutex<Option<(usize, Act)>>,
+}
+
+impl Intervened {
+    fn inner(&self) -> &dyn Store {
+        let mut waiting = self.waiting.lock().unwrap();
+        let act = match waiting.as_mut() {
+            Some((0, _)) => waiting.take().map(|(_, act)| act),
+            Some((left, _)) => {
+                *left -= 1;
+                None
+            }
+            None => None,
+        };
+        drop(waiting);
+        if let Some(act) = act {
+            act();
+        }
+        self.inner.as_ref()
+    }
+}
+
+impl std::fmt::Debug for Intervened {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Intervened")
+    }
+}
+
+impl Store for Intervened {
+    fn url(&self) -> &str {
+        self.inner.url()
+    }
+    fn uid(&self) -> [u8; 16] {
+        self.inner.uid()
+    }
+    fn durability(&self) -> Durability {
+        self.inner.durability()
+    }
+    fn create_table(&self, definition: &TableDefinition, stage: Option<StageId>) -> Result<Table> {
+        self.inner().create_table(definition, stage)
+    }
+    fn drop_table(&self, table: TableId) -> Result<()> {
+        self.inner().drop_table(table)
+    }
+    fn map_values(&self, table: TableId, column: ColumnId, capacity: u64, values: &[&[u8]]) -> Result<Vec<u32>> {
+        self.inner().map_values(table, column, capacity, values)
+    }
+    fn open_stage(&self, now_ms: i64) -> Result<StageId> {
+        self.inner().open_stage(now_ms)
+    }
+    fn stage(&self, stage: StageId, chunks: Vec<NewChunk>, now_ms: i64) -> Result<()> {
+        self.inner().stage(stage, chunks, now_ms)
+    }
+    fn stages(&self) -> Result<Vec<StageId>> {
+        self.inner().stages()
+    }
+    fn stage_snapshot(&self, stage: StageId) -> Result<Box<dyn Snapshot>> {
+        self.inner().stage_snapshot(stage)
+    }
+    fn unstage(&self, stage: StageId, chunks: &[ChunkId]) -> Result<()> {
+        self.inner().unstage(stage, chunks)
+    }
+    fn unstage_table(&self, stage: StageId, table: TableId) -> Result<()> {
+        self.inner().unstage_table(stage, table)
+    }
+    fn abandon_stage(&self, stage: StageId) -> Result<()> {
+        self.inner().abandon_stage(stage)
+    }
+    fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Vec<Result<Outcome>>> {
+        self.inner().commit(changes, now_ms)
+    }
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
+        self.inner().snapshot()
+    }
+    fn acquire_lease(&self, name: &str, holder: &str, now_ms: i64, ttl_ms: i64) -> Result<bool> {
+        self.inner().acquire_lease(name, holder, now_ms, ttl_ms)
+    }
+    fn release_lease(&self, name: &str, holder: &str) -> Result<()> {
+        self.inner().release_lease(name, holder)
+    }
+    fn reclaim(&self, byte_budget: u64, now_ms: i64) -> Result<Reclaimed> {
+        self.inner().reclaim(byte_budget, now_ms)
+    }
+    fn size(&self) -> Result<StoreSize> {
+        self.inner().size()
+    }
+    fn verify(&self) -> Result<Vec<Finding>> {
+        self.inner().verify()
+    }
+}
+
+/// Time, status, count, and the column that may come.
+type Found = (i64, Option<String>, Option<i32>, Option<i32>);
+
+fn rows_of(engine: &Engine) -> Vec<Found> {
+    let snapshot = engine.snapshot().unwrap();
+    let table = snapshot.table("readings").unwrap();
+    let extra = table.definition.columns.iter().position(|column| column.name == "extra");
+    let mut found = Vec::new();
+    for rows in snapshot.scan(table, &ScanRequest::all(table)).unwrap().batches() {
+        let rows = rows.unwrap();
+        let status = arrow::compute::cast(rows.column(2), &arrow::datatypes::DataType::Utf8).unwrap();
+        let (times, counts) = (rows.column(0).as_primitive::<TimestampSecondType>(), rows.column(3));
+        for at in 0..rows.num_rows() {
+            let int = |column: &ArrayRef| {
+                let column = column.as_primitive::<Int32Type>();
+                column.is_valid(at).then(|| column.value(at))
+            };
+            let status = status.as_string::<i32>();
+            let status = status.is_valid(at).then(|| status.value(at).to_owned());
+            let extra = extra.and_then(|position| int(rows.column(position)));
+            found.push((times.value(at), status, int(counts), extra));
+        }
+    }
+    found.sort();
+    found
+}
+
+fn widen(engine: &Engine) {
+    let table = engine.table("readings").unwrap();
+    let mut to = table.definition.clone();
+    to.columns[2].map = Some(MapWidth::U16);
+    redefine(engine, &table, to);
+    // More strings than the narrower map takes.
+    let rows: Vec<_> = (0..300).map(|n| row(1_000 + n, "w", &format!("wide{n}"), n as i32)).collect();
+    append(engine, &engine.table("readings").unwrap(), &rows);
+}
+
+fn add_column(engine: &Engine) {
+    let table = engine.table("readings").unwrap();
+    let table = redefine(engine, &table, table.definition.clone().with_column("extra", ColumnType::Int32, None));
+    let rows = batch_of(&[row(2, "x", "ok", 2)]);
+    let names = rows.schema().fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
+    let columns = names.iter().map(String::as_str).zip(rows.columns().iter().cloned());
+    let extra: ArrayRef = Arc::new(Int32Array::from(vec![42]));
+    let rows = RecordBatch::try_from_iter_with_nullable(
+        columns.map(|(name, array)| (name, array, name != "time")).chain([("extra", extra, true)]),
+    );
+    let mut batch = engine.batch(None);
+    batch.append(&table, &rows.unwrap()).unwrap();
+    batch.commit().unwrap();
+}
+
+fn redefine(engine: &Engine, table: &Table, to: TableDefinition) -> Table {
+    let mut batch = engine.batch(None);
+    let table = batch.redefine(table, to).unwrap();
+    batch.commit().unwrap();
+    table
+}
+
+fn create_rollup(engine: &Engine) {
+    let source = engine.table("readings").unwrap();
+    let mut definition = TableDefinition { name: "hourly".into(), ..readings() };
+    let state = RollupState::new(ChunkId(0));
+    let (table, every, query) = ("readings".into(), "1 hour".into(), "SELECT".into());
+    definition.rollup = Some(Rollup { source: source.id, table, every, query, state });
+    let mut batch = engine.batch(None);
+    batch.create_rollup(&source, definition).unwrap();
+    batch.commit().unwrap();
+    let rollup = engine.table("hourly").unwrap();
+    let mut batch = engine.batch(None);
+    let newest = batch.snapshot().unwrap().newest_chunk().unwrap();
+    let state = RollupState { accounted: newest, stale: Vec::new(), closed_before: None };
+    batch.refresh_rollup(&rollup, &[(i64::MIN, i64::MAX)], Vec::new(), state).unwrap();
+    batch.commit().unwrap();
+    append(engine, &engine.table("readings").unwrap(), &[row(3, "x", "late", 3)]);
+}
+
+fn drop_readings(engine: &Engine) {
+    engine.drop_table(&engine.table("readings").unwrap()).unwrap();
+}
+
+/// A row as a struct, without its time.
+struct Pushed(&'static str, &'static str, i32);
+
+impl Record for Pushed {
+    fn columns() -> Vec<ColumnSpec> {
+        Vec::new()
+    }
+    fn write(&self, row: &mut RowWriter<'_>) {
+        row.put_text(0, self.0);
+        row.put_text(1, self.1);
+        self.2.write(row, 2);
+    }
+    fn read(_: &RowReader<'_>) -> Result<Self> {
+        Err(Error::internal("rows are only written here"))
+    }
+}
+
+/// What is done with a table that was looked up before. What is acknowledged are rows of times from 50 on.
+const WORK: [(&str, fn(&Engine, &Table) -> Result<Vec<Found>>); 6] = [
+    ("append", |engine, table| {
+        let mut batch = engine.batch(None);
+        batch.append(table, &batch_of(&[row(50, "x", "wide280", 1)]))?;
+        batch.commit()?;
+        Ok(vec![(50, Some("wide280".into()), Some(1), None)])
+    }),
+    ("append twice", |engine, table| {
+        let mut batch = engine.batch(None);
+        batch.append(table, &batch_of(&[row(50, "x", "ok", 1)]))?;
+        batch.append(table, &batch_of(&[row(51, "x", "wide299", 2)]))?;
+        batch.commit()?;
+        Ok(vec![(50, Some("ok".into()), Some(1), None), (51, Some("wide299".into()), Some(2), None)])
+    }),
+    ("push", |engine, table| {
+        let mut appender = engine.appender(table);
+        appender.push(50, &Pushed("x", "wide280", 1))?;
+        appender.flush()?;
+        appender.push(51, &Pushed("x", "wide281", 2))?;
+        appender.flush()?;
+        Ok(vec![(50, Some("wide280".into()), Some(1), None), (51, Some("wide281".into()), Some(2), None)])
+    }),
+    ("recompress", |engine, _| engine.recompress(None).map(|_| Vec::new())),
+    ("reslice", |engine, table| {
+        let mut batch = engine.batch(None);
+        batch.redefine(table, TableDefinition { slice: SliceWidth::Year, ..table.definition.clone() })?;
+        batch.commit()?;
+        engine.recompress(None).map(|_| Vec::new())
+    }),
+    ("truncate and append", |engine, table| {
+        let mut batch = engine.batch(None);
+        batch.truncate(table)?;
+        batch.append(table, &batch_of(&[row(50, "x", "ok", 1)]))?;
+        batch.commit()?;
+        Ok(vec![(i64::MIN, None, None, None), (50, Some("ok".into()), Some(1), None)])
+    }),
+];
+
+const ACTS: [(&str, fn(&Engine)); 4] =
+    [("widen", widen), ("add a column", add_column), ("create a rollup", create_rollup), ("drop", drop_readings)];
+
+#[test]
+fn a_definition_may_change_between_any_two_calls() {
+    for (name, work) in WORK {
+        for (act_name, act) in ACTS {
+            let mut acted_in_last = true;
+            for call in 0.. {
+                let place = format!("{name}, {act_name} before call {call}");
+                acted_in_last = intervene(&place, work, act, call);
+                if !acted_in_last {
+                    break;
+                }
+                assert!(call < 200, "{place}: the work has no end");
+            }
+            assert!(!acted_in_last);
+        }
+    }
+}
+
+/// Whether somebody else acted: false if the work made fewer calls.
+fn intervene(place: &str, work: fn(&Engine, &Table) -> Result<Vec<Found>>, act: fn(&Engine), call: usize) -> bool {
+    let inner: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
+    let other = engine(Arc::clone(&inner), SystemEnvironment);
+    let store = Arc::new(Intervened { inner, waiting: Mutex::default() });
+    let own = engine(Arc::clone(&store) as Arc<dyn Store>, SystemEnvironment);
+    // Two tables, so that something is done with another one before.
+    let first = other.create_table(&TableDefinition { name: "another".into(), ..readings() }).unwrap();
+    let table = other.create_table(&readings()).unwrap();
+    for table in [&first, &table] {
+        append(&other, table, &[row(0, "x", "ok", 0)]);
+        append(&other, table, &[row(1, "x", "ok", 1)]);
+    }
+    let (before, has_acted) = (rows_of(&other), Arc::new(AtomicBool::new(false)));
+    let (acting, noted) = (other.clone(), Arc::clone(&has_acted));
+    *store.waiting.lock().unwrap() = Some((
+        call,
+        Box::new(move || {
+            act(&acting);
+            noted.store(true, Ordering::SeqCst);
+        }),
+    ));
+    let done = work(&own, &table);
+    *store.waiting.lock().unwrap() = None;
+    let has_acted = has_acted.load(Ordering::SeqCst);
+    if !has_acted {
+        done.as_ref().unwrap_or_else(|error| panic!("{place}: {error}"));
+    }
+    let findings = other.verify(None).unwrap().findings;
+    assert!(findings.is_empty(), "{place}: {findings:?}");
+    if other.table("readings").is_err() {
+        let kind = done.err().map(|error| error.kind());
+        assert!(matches!(kind, None | Some(ErrorKind::NotFound | ErrorKind::Conflict)), "{place}: {kind:?}");
+        return has_acted;
+    }
+    let added = match done {
+        Ok(added) => added,
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::Conflict, "{place}: {error}");
+            Vec::new()
+        }
+    };
+    // What others brought stays, unless all was taken away, which nobody had added to.
+    let of_others = match has_acted {
+        true => others_rows(act),
+        false => Vec::new(),
+    };
+    let is_truncated = added.first().is_some_and(|(time, ..)| *time == i64::MIN);
+    let mut expected = if is_truncated { Vec::new() } else { before };
+    expected.extend(added.into_iter().filter(|(time, ..)| *time != i64::MIN));
+    let found = rows_of(&other);
+    expected.extend(of_others.iter().cloned());
+    expected.sort();
+    // A batch that takes all away either did so before the others came, or takes theirs, too, when it looked later.
+    let without: Vec<Found> = expected.iter().filter(|row| !of_others.contains(row)).cloned().collect();
+    assert!(found == expected || (is_truncated && found == without), "{place}: {found:?}, not {expected:?}");
+    let snapshot = other.snapshot().unwrap();
+    if let Ok(rollup) = snapshot.table("hourly")
+        && has_acted
+    {
+        let stale = snapshot.stale_times(rollup.definition.rollup.as_ref().unwrap()).unwrap();
+        let late = |(first, last): &(i64, i64)| *first <= 3 && 3 <= *last;
+        assert!(stale.iter().any(late), "{place}: the rollup does not know of the late row: {stale:?}");
+    }
+    has_acted
+}
+
+/// What an act adds by itself.
+fn others_rows(act: fn(&Engine)) -> Vec<Found> {
+    let engine = engine(Arc::new(MemoryStore::new([8; 16])), SystemEnvironment);
+    engine.create_table(&readings()).unwrap();
+    act(&engine);
+    if engine.table("readings").is_ok() { rows_of(&engine) } else { Vec::new() }
+}
+
+#[test]
+fn a_string_written_through_an_older_definition_is_that_string() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let stale = engine.create_table(&readings()).unwrap();
+        let mut appender = engine.appender(&stale);
+        appender.push(1, &Pushed("x", "ok", 1)).unwrap();
+        appender.flush().unwrap();
+        widen(&engine);
+        append(&engine, &stale, &[row(2, "x", "wide280", 2)]);
+        appender.push(3, &Pushed("x", "new one", 3)).unwrap();
+        appender.push(4, &Pushed("x", "wide281", 4)).unwrap();
+        appender.flush().unwrap();
+        let few: Vec<_> = rows_of(&engine).into_iter().filter(|(time, ..)| *time < 1_000).map(|row| row.1).collect();
+        let expected = ["ok", "wide280", "new one", "wide281"].map(|text| Some(text.to_owned()));
+        assert_eq!(few, expected);
+        assert!(engine.verify(None).unwrap().findings.is_empty());
+    }
+}
+
+#[test]
+fn an_older_definition_is_no_way_to_read() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let stale = engine.create_table(&readings()).unwrap();
+        add_column(&engine);
+        let refused = engine.snapshot().unwrap().scan(&stale, &ScanRequest::all(&stale));
+        assert_eq!(refused.err().unwrap().kind(), ErrorKind::Conflict);
+    }
+}
+
+#[test]
+fn a_transaction_does_not_redefine_what_somebody_else_redefined() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let stale = engine.create_table(&readings()).unwrap();
+        add_column(&engine);
+        let mut batch = engine.batch(None);
+        let to = stale.definition.clone().with_column("mine", ColumnType::Int32, None);
+        assert_eq!(batch.redefine(&stale, to).unwrap_err().kind(), ErrorKind::Conflict);
+        drop(batch);
+        assert!(engine.table("readings").unwrap().definition.column("extra").is_ok());
+    }
+}
+
+fn in_memory() -> TableDefinition {
+    let mut definition = TableDefinition::new("m").with_column("id", ColumnType::Int64, None);
+    definition.memory = Some(InMemory::default());
+    definition
+}
+
+fn ids(values: &[i64]) -> RecordBatch {
+    let array: ArrayRef = Arc::new(arrow::array::Int64Array::from(values.to_vec()));
+    RecordBatch::try_from_iter_with_nullable([("id", array, true)]).unwrap()
+}
+
+#[test]
+fn an_older_definition_takes_no_column_of_a_table_in_memory_away() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let stale = engine.create_table(&in_memory()).unwrap();
+        let put = |table: &Table, rows: &RecordBatch| {
+            let mut batch = engine.batch(None);
+            batch.append(table, rows).unwrap();
+            batch.commit().unwrap();
+        };
+        put(&stale, &ids(&[1]));
+        let table = redefine(&engine, &stale, stale.definition.clone().with_column("owner", ColumnType::Text, None));
+        let owner: ArrayRef = Arc::new(StringArray::from(vec!["ada"]));
+        let id: ArrayRef = Arc::new(arrow::array::Int64Array::from(vec![2]));
+        put(&table, &RecordBatch::try_from_iter_with_nullable([("id", id, true), ("owner", owner, true)]).unwrap());
+        put(&stale, &ids(&[3]));
+        assert_eq!(engine.snapshot().unwrap().resident(&stale).err().unwrap().kind(), ErrorKind::Conflict);
+        let snapshot = engine.snapshot().unwrap();
+        let state = snapshot.resident(snapshot.table("m").unwrap()).unwrap();
+        let mut found = Vec::new();
+        for (part, rows) in state.stretches(1 << 20) {
+            let (columns, _) = state.read(part, rows, &[0, 1]).unwrap();
+            let (ids, owners) = (columns[0].as_primitive::<Int64Type>(), columns[1].as_string::<i32>());
+            let owner = |at: usize| owners.is_valid(at).then(|| owners.value(at).to_owned());
+            found.extend((0..ids.len()).map(|at| (ids.value(at), owner(at))));
+        }
+        found.sort();
+        assert_eq!(found, [(1, None), (2, Some("ada".to_owned())), (3, None)]);
+    }
+}
+
+#[test]
+fn a_snapshot_is_one_moment_of_stored_tables_and_tables_in_memory() {
+    const BATCHES: i64 = 500;
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let memory = engine.create_table(&in_memory()).unwrap();
+        let stored = TableDefinition { memory: None, name: "s".into(), ..in_memory() };
+        let stored = engine.create_table(&stored).unwrap();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for n in 0..BATCHES {
+                    let mut batch = engine.batch(None);
+                    batch.append(&stored, &ids(&[n])).unwrap();
+                    batch.append(&memory, &ids(&[n])).unwrap();
+                    batch.commit().unwrap();
+                }
+                is_over.store(true, Ordering::SeqCst);
+            });
+            while !is_over.load(Ordering::SeqCst) {
+                let snapshot = engine.snapshot().unwrap();
+                let rows = snapshot.scan(&stored, &ScanRequest::all(&stored)).unwrap().row_count_exact().unwrap();
+                assert_eq!(snapshot.resident(&memory).unwrap().row_count() as u64, rows);
+            }
+        });
+    }
+}
