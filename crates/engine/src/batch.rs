@@ -14,7 +14,7 @@ use crate::savepoint::Mark;
 use crate::slice_buffer::{ChunkRows, SliceBuffer, internal};
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, RecordBatch};
 use arrow::buffer::{NullBuffer, ScalarBuffer};
-use arrow::datatypes::{DataType, Schema, SchemaRef, UInt8Type, UInt16Type, UInt32Type};
+use arrow::datatypes::{Schema, SchemaRef, UInt8Type, UInt16Type, UInt32Type};
 use atsdb_codec::stored_type;
 use atsdb_core::{
     BatchId, Change, Column, ConflictPolicy, Error, ErrorKind, MapWidth, NewChunk, Outcome, Result, StageId, Table,
@@ -56,6 +56,8 @@ pub struct Batch {
     sender: Sender<Result<Option<NewChunk>>>,
     pub(crate) receiver: Receiver<Result<Option<NewChunk>>>,
     pub(crate) row_count: u64,
+    /// Whether an error has left half of some work in the batch: it can then be dropped, or returned to a mark.
+    pub(crate) is_half_done: bool,
 }
 
 /// The rows of one table that wait.
@@ -85,6 +87,7 @@ impl Batch {
             sender,
             receiver,
             row_count: 0,
+            is_half_done: false,
         }
     }
 
@@ -98,19 +101,34 @@ impl Batch {
     }
 
     /// Adds rows. Columns are found by name; nullable ones may be missing; types are converted where nothing is
-    /// lost. Times come in any order. After an error the batch should be dropped.
+    /// lost. Times come in any order. Rows that do not fit the table are refused together, and leave the batch as it was;
+    /// after any other error it cannot be committed.
     pub fn append(&mut self, table: &Table, rows: &RecordBatch) -> Result<()> {
         self.append_with(table, rows, table.definition.on_conflict)
     }
 
     /// The same with another policy than the table's for rows whose key is there already.
     pub fn append_with(&mut self, table: &Table, rows: &RecordBatch, policy: ConflictPolicy) -> Result<()> {
+        let columns = self.coerce(table, rows)?;
+        self.push_coerced(table, columns, rows.num_rows(), policy)
+    }
+
+    /// The columns of rows as the table has them, or why they do not fit it.
+    pub(crate) fn coerce(&self, table: &Table, rows: &RecordBatch) -> Result<Vec<ArrayRef>> {
         self.check_writable(table)?;
-        let columns = coerce(&table.definition, rows)?;
-        let row_count = rows.num_rows();
+        coerce(&table.definition, rows)
+    }
+
+    /// Adds rows that [`coerce`](Self::coerce) gave.
+    pub(crate) fn push_coerced(
+        &mut self,
+        table: &Table,
+        columns: Vec<ArrayRef>,
+        row_count: usize,
+        policy: ConflictPolicy,
+    ) -> Result<()> {
         let shared = Arc::clone(&self.engine.shared);
-        let writer = self.writer(table);
-        let stored = writer.map_strings(&shared, columns)?;
+        let stored = self.writer(table).map_strings(&shared, columns)?;
         self.push_with(table, stored, row_count, policy)
     }
 
@@ -162,6 +180,17 @@ impl Batch {
         row_count: usize,
         policy: ConflictPolicy,
     ) -> Result<()> {
+        let done = self.push_mapped(table, columns, row_count, policy);
+        self.note_half_done(done)
+    }
+
+    fn push_mapped(
+        &mut self,
+        table: &Table,
+        columns: Vec<ArrayRef>,
+        row_count: usize,
+        policy: ConflictPolicy,
+    ) -> Result<()> {
         if table.definition.is_in_memory() {
             self.row_count += row_count as u64;
             return self.draft(table)?.append(columns, row_count, policy);
@@ -181,8 +210,19 @@ impl Batch {
         RecordBatch::try_new_with_options(schema, columns, &options).map_err(internal)
     }
 
+    /// Remembers an error that may have left half of some work in the batch.
+    pub(crate) fn note_half_done<T>(&mut self, done: Result<T>) -> Result<T> {
+        self.is_half_done |= done.is_err();
+        done
+    }
+
     /// Sends rows on their way into chunks.
     pub(crate) fn push_rows(&mut self, table: &Table, rows: RecordBatch) -> Result<()> {
+        let done = self.push_into_chunks(table, rows);
+        self.note_half_done(done)
+    }
+
+    fn push_into_chunks(&mut self, table: &Table, rows: RecordBatch) -> Result<()> {
         let writer = self.writer(table);
         let definition = Arc::clone(&writer.definition);
         let full = writer.slices.push(&definition, rows)?;
@@ -194,8 +234,11 @@ impl Batch {
     }
 
     /// Makes everything visible, in one step. With [`Outcome::Duplicate`] a batch of the same id had been
-    /// committed before, and this one is dropped.
+    /// committed before, and this one is dropped. After an error nothing is stored.
     pub fn commit(mut self) -> Result<Outcome> {
+        if self.is_half_done {
+            return Err(Error::usage("the batch had failed: nothing of it is stored").with_hint("begin a new one"));
+        }
         let mut drafts = std::mem::take(&mut self.drafts);
         if drafts.is_empty() {
             return self.commit_in_turn();
@@ -252,9 +295,8 @@ impl Batch {
 
     /// Turns every row that waits into chunks, and waits for their encoding.
     pub(crate) fn settle(&mut self) -> Result<()> {
-        self.settle_keys()?;
-        self.log_removed()?;
-        self.drain()?;
+        let done = self.settle_keys().and_then(|()| self.log_removed()).and_then(|()| self.drain());
+        self.note_half_done(done)?;
         while self.outstanding > 0 {
             self.receive()?;
         }
@@ -282,6 +324,7 @@ impl Batch {
 
     /// Forgets all but the rows of tables with keys that are not settled: the batch begins anew.
     pub(crate) fn start_anew(&mut self) -> Result<()> {
+        self.is_half_done = false;
         self.own.clear();
         self.own_bytes = 0;
         self.changes = Changes::default();
@@ -328,7 +371,7 @@ impl Batch {
     fn receive(&mut self) -> Result<()> {
         let result = self.receiver.recv().map_err(|_| Error::internal("the workers are gone"))?;
         self.outstanding -= 1;
-        match result? {
+        match self.note_half_done(result)? {
             Some(chunk) => self.keep(chunk),
             None => Ok(()),
         }
@@ -341,6 +384,11 @@ impl Batch {
         if self.own_bytes <= ENCODED_BYTES_MAX {
             return Ok(());
         }
+        let written = self.write_ahead();
+        self.note_half_done(written)
+    }
+
+    fn write_ahead(&mut self) -> Result<()> {
         let stage = self.open_stage()?;
         self.own_bytes = 0;
         let own = std::mem::take(&mut self.own).into_iter();
@@ -447,8 +495,15 @@ pub(crate) fn map_numbers(
     if !unresolved.is_empty() {
         let dictionary = shared.dictionaries.get(table, column.id);
         let resolved = dictionary.indices(shared.store.as_ref(), width, &unresolved);
-        let resolved = resolved.map_err(|error| explain_full(error, definition, column, width))?;
-        interner.resolve(&resolved);
+        let resolved = resolved.map_err(|error| explain_full(error, definition, column, width));
+        match resolved {
+            Ok(resolved) => interner.resolve(&resolved),
+            Err(error) => {
+                // Strings that got no index must not be asked for again with those of other rows.
+                *interner = Interner::new();
+                return Err(error);
+            }
+        }
     }
     let array = match width {
         MapWidth::U8 => gather::<UInt8Type>(interner.indices(), numbers, nulls),
@@ -489,9 +544,4 @@ fn explain_full(error: Error, definition: &TableDefinition, column: &Column, wid
         width.capacity()
     );
     Error::new(ErrorKind::Limit, message).with_hint(wider)
-}
-
-/// Whether an array is what its column stores. For the assertion before the write.
-pub(crate) fn is_stored_type(column: &Column, data_type: &DataType) -> bool {
-    stored_type(column) == *data_type
 }

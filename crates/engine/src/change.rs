@@ -227,9 +227,15 @@ impl Batch {
         }
     }
 
-    /// Removes all rows of a table, without reading them, and says how many there were.
+    /// Removes all rows of a table, without reading them, and says how many there were. After an error the batch cannot
+    /// be committed.
     pub fn truncate(&mut self, table: &Table) -> Result<u64> {
         self.check_writable(table)?;
+        let done = self.remove_all(table);
+        self.note_half_done(done)
+    }
+
+    fn remove_all(&mut self, table: &Table) -> Result<u64> {
         if table.definition.is_in_memory() {
             return self.draft(table)?.truncate();
         }
@@ -242,10 +248,16 @@ impl Batch {
         Ok(row_count)
     }
 
-    /// Drops a table with all its rows. Its rollups must have gone before.
+    /// Drops a table with all its rows. Its rollups must have gone before. After another error the batch cannot be
+    /// committed.
     pub fn drop_table(&mut self, table: &Table) -> Result<()> {
         self.settle()?;
         self.leave_rollups(table)?;
+        let done = self.remove_table(table);
+        self.note_half_done(done)
+    }
+
+    fn remove_table(&mut self, table: &Table) -> Result<()> {
         self.forget_rows(table.id);
         self.drafts.drop_table(table.id);
         if self.uncreate(table)? {

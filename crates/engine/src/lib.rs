@@ -14,6 +14,7 @@ mod catalogue;
 mod change;
 pub mod change_log;
 mod coerce;
+mod column_buffer;
 mod commit;
 pub mod content_hash;
 pub mod copy;

@@ -2,6 +2,7 @@
 
 mod append;
 mod damage;
+mod faults;
 mod index;
 mod keys;
 mod later;
