@@ -494,8 +494,14 @@ pub(crate) fn map_numbers(
     let unresolved = interner.unresolved();
     if !unresolved.is_empty() {
         let dictionary = shared.dictionaries.get(table, column.id);
-        let resolved = dictionary.indices(shared.store.as_ref(), width, &unresolved);
-        let resolved = resolved.map_err(|error| explain_full(error, definition, column, width));
+        let store = shared.store.as_ref();
+        let resolved = dictionary
+            .check_room(store, &unresolved)
+            .map_err(|error| explain_large(error, definition, column))
+            .and_then(|()| {
+                let resolved = dictionary.indices(store, width, &unresolved);
+                resolved.map_err(|error| explain_full(error, definition, column, width))
+            });
         match resolved {
             Ok(resolved) => interner.resolve(&resolved),
             Err(error) => {
@@ -526,6 +532,16 @@ where
     let values: Vec<T::Native> =
         numbers.iter().map(|number| narrowed.get(*number as usize).copied().unwrap_or_default()).collect();
     Ok(Arc::new(PrimitiveArray::<T>::try_new(ScalarBuffer::from(values), nulls).map_err(internal)?))
+}
+
+fn explain_large(error: Error, definition: &TableDefinition, column: &Column) -> Error {
+    let (table, name) = (&definition.name, &column.name);
+    match error.kind() {
+        ErrorKind::Limit => error
+            .context(format_args!("table {table}: the dictionary of column {name} is full"))
+            .with_hint(format!("declare {name} as plain TEXT, without map")),
+        _ => error.context(format_args!("table {table}, column {name}")),
+    }
 }
 
 fn explain_full(error: Error, definition: &TableDefinition, column: &Column, width: MapWidth) -> Error {

@@ -179,7 +179,7 @@ impl Engine {
         } else {
             self.shared.store.drop_table(table.id)?;
         }
-        self.shared.residents.forget(table.id);
+        self.shared.residents.drop_table(table.id);
         self.shared.dictionaries.forget(table.id);
         self.give_back();
         Ok(())

@@ -45,6 +45,8 @@ mod row_buffer;
 mod savepoint;
 pub mod scan;
 pub mod seal;
+mod seal_group;
+mod sealing_failures;
 mod series_key;
 mod slice_buffer;
 pub mod snapshot;
