@@ -90,7 +90,9 @@ impl Dictionary {
             Err(error) => return Err(error),
         };
         // Those that other processes have added take no more room.
-        stored.iter().flatten().for_each(|string| drop(new.remove(string.as_bytes())));
+        for string in stored.iter().flatten() {
+            new.remove(string.as_bytes());
+        }
         let new_bytes = new.iter().map(length).sum::<u64>();
         let stored_bytes = stored.value_data().len() as u64;
         let byte_count = stored_bytes.max(written_bytes) + new_bytes;

@@ -4,7 +4,7 @@ use crate::hash::Seed;
 use crate::state::TableState;
 use arrow::datatypes::DataType;
 use atsdb_core::{ChunkId, Result, TableDefinition, TableId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 /// All tables in memory at one moment. Cheap to clone.
@@ -34,12 +34,15 @@ impl ResidentSnapshot {
 /// Chunks, and the table that they were read as.
 type ReadRows = (Vec<ChunkId>, Weak<TableState>);
 
+/// Tables that were dropped here: their numbers are never used again, and no row comes back.
+type Dropped = BTreeSet<TableId>;
+
 /// The tables of one store that live in this process.
 #[derive(Debug)]
 pub struct Residents {
     current: RwLock<ResidentSnapshot>,
     /// Held by who makes the next state.
-    turn: Mutex<()>,
+    turn: Mutex<Dropped>,
     /// What was read of the store, for each table: the chunks, and the rows in them. Held by who reads.
     read: Mutex<BTreeMap<TableId, ReadRows>>,
     seed: Seed,
@@ -49,7 +52,7 @@ pub struct Residents {
 impl Residents {
     /// No tables. `threads` build indexes.
     pub fn new(seed: Seed, threads: usize) -> Self {
-        Self { current: RwLock::default(), turn: Mutex::new(()), read: Mutex::default(), seed, threads }
+        Self { current: RwLock::default(), turn: Mutex::default(), read: Mutex::default(), seed, threads }
     }
 
     /// All tables as they are now.
@@ -78,9 +81,9 @@ impl Residents {
         }
         let state = read()?;
         all.insert(id, (chunks, Arc::downgrade(&state)));
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let dropped = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        if current.get(id).is_none() {
+        if current.get(id).is_none() && !dropped.contains(&id) {
             current.put(id, Arc::clone(&state));
         }
         Ok(state)
@@ -95,20 +98,28 @@ impl Residents {
         }
     }
 
+    /// Forgets a table that was dropped, for good.
+    pub fn drop_table(&self, id: TableId) {
+        let mut dropped = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        dropped.insert(id);
+        self.current.write().unwrap_or_else(PoisonError::into_inner).remove(id);
+    }
+
     /// Forgets a table's rows.
     pub fn forget(&self, id: TableId) {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         self.current.write().unwrap_or_else(PoisonError::into_inner).remove(id);
     }
 
-    /// Puts another snapshot in the place of the current one. Readers go on meanwhile; who else would replace it waits.
+    /// Puts another snapshot in the place of the current one; `next` gets the tables that were dropped, to add to them.
+    /// Readers go on meanwhile; who else would replace it waits.
     pub(crate) fn replace<T>(
         &self,
-        next: impl FnOnce(&ResidentSnapshot) -> Result<(ResidentSnapshot, T)>,
+        next: impl FnOnce(&ResidentSnapshot, &mut BTreeSet<TableId>) -> Result<(ResidentSnapshot, T)>,
     ) -> Result<T> {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut dropped = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let current = self.snapshot();
-        let (next, done) = next(&current)?;
+        let (next, done) = next(&current, &mut dropped)?;
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = next;
         Ok(done)
     }
