@@ -1,6 +1,6 @@
 //! Random inserts, updates and deletes: after each the table has the rows of a plain list, and its indexes find them.
 
-use crate::support::{Row, all, append, columns, draft, found, residents, rows_of, state};
+use crate::support::{ID, Row, all, append, columns, definition, draft, found, residents, rows_of, state, types};
 use arrow::array::{ArrayRef, Int32Array, StringArray};
 use atsdb_core::{ConflictPolicy, ErrorKind};
 use atsdb_resident::{Drafts, Residents, TableState};
