@@ -5,6 +5,7 @@ mod damage;
 mod faults;
 mod index;
 mod keys;
+mod large;
 mod later;
 mod maintenance;
 mod reslice;
