@@ -9,6 +9,14 @@ pub const CHUNK_TEXT_BYTES_MAX: usize = 64 << 20;
 /// The most bytes of one text or binary value.
 pub const VALUE_BYTES_MAX: usize = 256 << 20;
 
+/// The most bytes of the text or binary value that older rows have in a new column: those of a whole chunk have no more
+/// bytes than one value may.
+pub const MISSING_BYTES_MAX: usize = VALUE_BYTES_MAX / CHUNK_ROWS_MAX;
+
+/// The most bytes that the strings of one dictionary have together: readers hold them in one array, of less than 2 GiB.
+/// Processes that add strings at the same time may pass it by what each of them adds at once.
+pub const DICTIONARY_BYTES_MAX: u64 = 1 << 30;
+
 /// The most columns of a table.
 pub const COLUMNS_MAX: usize = 1_000;
 

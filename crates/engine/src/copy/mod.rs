@@ -99,7 +99,7 @@ impl Engine {
         let report = copy_cut(cut, self.store(), self.shared.environment.as_ref(), options)?;
         let after = self.tables()?;
         for table in before.iter().filter(|old| after.iter().all(|new| new.id != old.id)) {
-            self.shared.residents.forget(table.id);
+            self.shared.residents.drop_table(table.id);
             self.shared.dictionaries.forget(table.id);
         }
         // At their next use their rows are those that came.
