@@ -120,8 +120,9 @@ impl Batch {
             // What was refused may be right under a definition that came meanwhile.
             Err(error) => match self.look_for_newer(table)? {
                 Some(newer) => {
-                    // What was refused for its definition left nothing.
-                    self.is_half_done &= was_half_done || error.kind() != ErrorKind::Conflict;
+                    // What was refused for its definition, or a dictionary that was full under it, left nothing.
+                    let is_clean = matches!(error.kind(), ErrorKind::Conflict | ErrorKind::Limit);
+                    self.is_half_done &= was_half_done || !is_clean;
                     self.append_under(&newer, rows, policy)
                 }
                 None => Err(error),
@@ -134,7 +135,8 @@ impl Batch {
         self.check_writable(table)?;
         let columns = coerce(&table.definition, rows)?;
         let shared = Arc::clone(&self.engine.shared);
-        let stored = self.writer(table)?.map_strings(&shared, columns)?;
+        let stored = self.writer(table).and_then(|writer| writer.map_strings(&shared, columns));
+        let stored = self.note_half_done(stored)?;
         self.push_with(table, stored, rows.num_rows(), policy)
     }
 

@@ -82,8 +82,9 @@ impl Caretaker {
         let own = own_tables(engine)?;
         let retained = retain_tables(engine, |table| own.iter().any(|own| own.id == table.id)).map(drop);
         let mut resliced = 0;
-        let recut =
-            |table: &Table| reslice(engine, table.id, RESLICED_MAX, Order::ByItself).map(|(count, _)| resliced += count);
+        let recut = |table: &Table| {
+            reslice(engine, table.id, RESLICED_MAX, Order::ByItself).map(|(count, _)| resliced += count)
+        };
         let recut = all_done(own.iter().map(recut));
         let sealed = self.seal_due(engine, nudges);
         let reclaimed = self.reclaim(shared, nudges);
