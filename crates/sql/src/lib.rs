@@ -17,6 +17,7 @@ mod constant_in;
 mod ddl;
 mod distinct_from;
 mod error;
+mod exact_casts;
 mod explain;
 mod extension;
 mod files;
