@@ -37,6 +37,7 @@ mod literal_columns;
 mod load;
 mod long_literals;
 mod narrow_maps;
+mod parameter_types;
 mod params;
 mod parse;
 mod plain_results;

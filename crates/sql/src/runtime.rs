@@ -301,7 +301,6 @@ async fn run(work: Work, context: SessionContext, memory_bytes: usize, sender: m
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => Headings::default(),
     };
-    crate::functions::place_named_arguments(&mut statement)?;
     let mut state = context.state();
     if change.is_some() {
         // The rows of a chunk come one after the other.

@@ -125,8 +125,8 @@ impl Session {
         InterruptHandle(self.interrupt.clone())
     }
 
-    /// Executes one statement. `params` are names and texts for the `$name`s in it: each becomes a literal, a
-    /// number where the text is one.
+    /// Executes one statement. `params` are names and texts for the `$name`s in it: each becomes a literal, a number
+    /// where the text is one and what stands beside it is no text.
     ///
     /// Errors: [`ErrorKind::Sql`] for what is wrong with the text or not supported, [`ErrorKind::InvalidValue`]
     /// for values that do not fit, [`ErrorKind::Resources`], [`ErrorKind::Interrupted`], and what the engine says.

@@ -43,7 +43,6 @@ pub(crate) fn describe_rollup(
     let spellings = SharedSpellings::new(spellings);
     let Ast::Query(inner) = &mut statement else { return Err(sql_error("it is no query")) };
     let headings = Headings::take(inner, &spellings);
-    crate::functions::place_named_arguments(&mut statement)?;
     let focus = Focus { as_if: Some(source.clone()), ..Focus::default() };
     let plan = logical_plan(statement, state, snapshot, &spellings, &focus, None).map_err(from_datafusion)?;
     check(&plan)?;
