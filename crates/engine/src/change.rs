@@ -265,7 +265,6 @@ impl Batch {
     pub fn replace(&mut self, table: &Table, chunk: ChunkId, successor: Option<NewChunk>) -> Result<()> {
         self.check_writable(table)?;
         self.changes.name_definition(table)?;
-        self.keyed.note_rewritten(table.id);
         self.remove_chunk(table.id, chunk)?;
         match successor {
             Some(successor) => self.keep(successor),
@@ -377,6 +376,8 @@ impl Batch {
     }
 
     pub(crate) fn remove_chunk(&mut self, table: TableId, chunk: ChunkId) -> Result<()> {
+        // Its rows are still in the base: keys that come from here on are compared with the batch's own view.
+        self.keyed.note_rewritten(table);
         if chunk.0 < 0 {
             self.own.retain(|own| own.id != chunk);
             return Ok(());

@@ -36,6 +36,7 @@ pub(crate) const RELATIONS_MAX: usize = 64;
 /// Parses without respelling names: for statements that declare them.
 pub(crate) fn parse_declaring(text: &str, place: Place, params: &[(String, String)]) -> Result<Ast> {
     let mut tokens = tokens_of(text, place, params, DECLARING_CHAIN_TOKENS_MAX)?;
+    params::unmark(&mut tokens);
     read_foreign(&mut tokens)?;
     parse(tokens, place)
 }

@@ -2,8 +2,10 @@
 
 use crate::catalogue::{self, CatalogueTable};
 use crate::change::TARGET_SCHEMA;
+use crate::functions::place_named_arguments;
 use crate::given::{GIVEN_SCHEMA, Given};
 use crate::identifiers::{SharedSpellings, Spellings};
+use crate::parameter_types::{close_parameters, open_parameters};
 use crate::provider::{SnapshotTable, unknown_table};
 use crate::resident::ResidentTable;
 use crate::rollup::{Focus, refuse_change, rollup_plan};
@@ -48,9 +50,12 @@ struct SnapshotNames<'a> {
 }
 
 impl SnapshotNames<'_> {
-    fn plan(&self, statement: Ast) -> Result<LogicalPlan> {
+    fn plan(&self, mut statement: Ast) -> Result<LogicalPlan> {
+        place_named_arguments(&mut statement).map_err(external)?;
+        let has_parameters = open_parameters(&mut statement);
         let options = ParserOptions::from(&self.state.config_options().sql_parser);
-        SqlToRel::new_with_options(self, options).sql_statement_to_plan(statement)
+        let plan = SqlToRel::new_with_options(self, options).sql_statement_to_plan(statement)?;
+        if has_parameters { close_parameters(plan) } else { Ok(plan) }
     }
 
     /// A view's query takes its place in the plan.

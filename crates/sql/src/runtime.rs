@@ -9,6 +9,7 @@ use crate::change::{Change, Numbered, query_of_change};
 use crate::compare_times::CompareTimes;
 use crate::ddl::in_statements::source_with_defaults;
 use crate::error::{from_datafusion, not_supported, sql_error};
+use crate::exact_casts::ExactCasts;
 use crate::explain::one_row_a_line;
 use crate::extension::StepPlanner;
 use crate::gapfill;
@@ -143,6 +144,7 @@ impl Worker {
         analyzer.rules.insert(0, Arc::new(CompareTimes));
         analyzer.rules.insert(0, Arc::new(asof::JoinAsOf));
         analyzer.rules.push(Arc::new(gapfill::FillGaps));
+        analyzer.rules.push(Arc::new(ExactCasts));
         let mut logical = Optimizer::new();
         logical.rules.insert(0, Arc::new(asof::JoinAsOf));
         logical.rules.push(Arc::new(PlainValues));
@@ -299,7 +301,6 @@ async fn run(work: Work, context: SessionContext, memory_bytes: usize, sender: m
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => Headings::default(),
     };
-    crate::functions::place_named_arguments(&mut statement)?;
     let mut state = context.state();
     if change.is_some() {
         // The rows of a chunk come one after the other.
