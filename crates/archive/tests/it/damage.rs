@@ -212,3 +212,24 @@ fn lose_index_entries(path: &Path) {
     connection.execute_batch(&format!("{head} WHERE ({condition}) AND id % 2 = 0")).unwrap();
     connection.execute("UPDATE sqlite_schema SET sql = ?1 WHERE name = 'atsdb_chunk_slice'", [&sql]).unwrap();
 }
+
+#[test]
+fn what_a_snapshot_refuses_is_damage_and_verify_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let archive = Archive::open(folder.path().join("backups").to_str().unwrap()).unwrap();
+    let source = sqlite(&path);
+    fill(&source);
+    back_up(&source, &archive, Some(1)).unwrap();
+    let whole = hashes(&source);
+    drop(source);
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.execute("UPDATE atsdb_table SET checksum = checksum + 1 WHERE name = 'sensors'", []).unwrap();
+    drop(connection);
+
+    let source = sqlite(&path);
+    assert_eq!(source.cut(&everything()).unwrap_err().kind(), ErrorKind::Corrupt);
+    assert_eq!(back_up(&source, &archive, Some(1)).unwrap_err().kind(), ErrorKind::Corrupt);
+    assert!(!source.verify(None).unwrap().findings.is_empty());
+    assert_restores(&archive, &Which::Latest, &whole);
+}
