@@ -35,6 +35,12 @@ pub const BATCH_MEMORY_MS: i64 = 30 * 24 * 3_600_000;
 /// A stage that nobody touched for this long is given up and its chunks are reclaimed, in milliseconds: a day.
 pub const STAGE_IDLE_MS_MAX: i64 = 24 * 3_600_000;
 
+/// For how long an idle stage must have been seen to be idle before it is given up, in milliseconds: an hour.
+pub const STAGE_DOUBT_MS: i64 = 3_600_000;
+
+/// The longest time for which a lease is taken, in milliseconds: 20 minutes. One that ends later is a wrong clock's.
+pub const LEASE_MS_MAX: i64 = 20 * 60_000;
+
 /// The longest SQL text, in bytes.
 pub const SQL_BYTES_MAX: usize = 64 << 20;
 
