@@ -113,7 +113,7 @@ fn from_shared(error: &DataFusionError) -> Error {
                 Some(error) => error.duplicate(),
                 None => Error::internal(inner.to_string()),
             },
-            inner => Error::invalid(inner.to_string()),
+            inner => of_values(inner),
         },
         DataFusionError::ResourcesExhausted(message) => out_of_memory(message),
         DataFusionError::Execution(message) => Error::invalid(message.clone()),
@@ -130,17 +130,28 @@ fn from_arrow(error: ArrowError) -> Error {
                 Err(error) => Error::internal(error.to_string()),
             },
         },
+        other => of_values(&other),
+    }
+}
+
+/// An error about the values that were computed with.
+fn of_values(error: &ArrowError) -> Error {
+    match error {
         ArrowError::DivideByZero => Error::invalid("division by zero").with_hint("guard it: x / nullif(y, 0)"),
-        ArrowError::ArithmeticOverflow(message) => {
-            Error::invalid(format!("overflow: {message}")).with_hint("cast to a wider type first: CAST(x AS DOUBLE)")
-        }
-        ArrowError::CastError(message) | ArrowError::ParseError(message) | ArrowError::ComputeError(message) => {
-            Error::invalid(message)
-        }
-        ArrowError::InvalidArgumentError(message) => Error::invalid(message),
-        ArrowError::MemoryError(message) => out_of_memory(&message),
+        ArrowError::ArithmeticOverflow(message) => overflow(message.trim_start_matches("Overflow happened on: ")),
+        ArrowError::ComputeError(message) => match message.split_once("Array overflow on ") {
+            Some((_, what)) => overflow(what),
+            None => Error::invalid(message.clone()),
+        },
+        ArrowError::CastError(message) | ArrowError::ParseError(message) => Error::invalid(message.clone()),
+        ArrowError::InvalidArgumentError(message) => Error::invalid(message.clone()),
+        ArrowError::MemoryError(message) => out_of_memory(message),
         other => Error::internal(other.to_string()),
     }
+}
+
+fn overflow(what: &str) -> Error {
+    Error::invalid(format!("overflow: {what}")).with_hint("cast to a wider type first: CAST(x AS DOUBLE)")
 }
 
 fn from_schema(error: &SchemaError) -> Error {

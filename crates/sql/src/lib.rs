@@ -36,6 +36,7 @@ mod literal_columns;
 mod load;
 mod long_literals;
 mod narrow_maps;
+mod overflow;
 mod params;
 mod parse;
 mod plain_results;

@@ -22,6 +22,7 @@ use crate::interrupt::interrupted;
 use crate::latest_first::LatestFirst;
 use crate::latest_rows::LatestRows;
 use crate::long_literals::batch_rows;
+use crate::overflow::{CheckIntegers, check_sums};
 use crate::parse::parse_over;
 use crate::plain_results::plain_results;
 use crate::plain_values::PlainValues;
@@ -142,6 +143,7 @@ impl Worker {
         let mut analyzer = Analyzer::new();
         analyzer.rules.insert(0, Arc::new(CompareTimes));
         analyzer.rules.insert(0, Arc::new(asof::JoinAsOf));
+        analyzer.rules.push(Arc::new(CheckIntegers));
         analyzer.rules.push(Arc::new(gapfill::FillGaps));
         let mut logical = Optimizer::new();
         logical.rules.insert(0, Arc::new(asof::JoinAsOf));
@@ -166,6 +168,7 @@ impl Worker {
         crate::functions::register(&context).map_err(from_datafusion)?;
         bound_functions(&context, options.memory_bytes);
         plain_results(&context);
+        check_sums(&context);
         Ok(Self { runtime: Some(runtime), context, options: options.clone(), abandoned: AtomicBool::new(false) })
     }
 

@@ -9,6 +9,7 @@ mod bookend_groups;
 pub(crate) mod buckets;
 pub(crate) mod cut;
 mod date_trunc;
+mod extremes;
 pub(crate) mod grid;
 mod histogram;
 pub(crate) mod interval;
@@ -20,6 +21,7 @@ pub(crate) mod time_bucket;
 pub(crate) mod zone;
 
 pub(crate) use arguments::place_named_arguments;
+pub(crate) use extremes::unwanted;
 
 use bookend::{Bookend, End};
 use datafusion::common::Result;
@@ -27,6 +29,7 @@ use datafusion::functions_aggregate::approx_percentile_cont::approx_percentile_c
 use datafusion::functions_aggregate::percentile_cont::percentile_cont_udaf;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionContext;
+use std::sync::Arc;
 use time_bucket::{Name, TimeBucket};
 
 /// Registers all of them.
@@ -42,6 +45,12 @@ pub(crate) fn register(context: &SessionContext) -> Result<()> {
         context.register_udaf(AggregateUDF::new_from_impl(series::Series::new(kind)));
     }
     context.register_udaf(AggregateUDF::new_from_impl(histogram::Histogram::new()));
+    let state = context.state();
+    for name in ["min", "max"] {
+        if let Some(inner) = state.aggregate_functions().get(name) {
+            context.register_udaf(AggregateUDF::new_from_impl(extremes::Extreme::new(Arc::clone(inner))));
+        }
+    }
     let (exact, approximate) = (percentile_cont_udaf(), approx_percentile_cont_udaf());
     for (function, alias) in [(exact, "percentile"), (approximate, "approx_percentile")] {
         context.register_udaf(function.as_ref().clone().with_aliases([alias]));
