@@ -33,6 +33,7 @@ mod interrupt;
 mod latest_first;
 mod latest_rows;
 mod literal_columns;
+mod literal_numbers;
 mod load;
 mod long_literals;
 mod narrow_maps;
