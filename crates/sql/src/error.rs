@@ -1,6 +1,7 @@
 //! Errors: what the parser and DataFusion report, as the errors that every crate returns.
 
 use crate::script::Place;
+use crate::wrong_calls::wrong_call;
 use atsdb_core::name::nearest_name;
 use atsdb_core::{Error, ErrorKind};
 use datafusion::arrow::error::ArrowError;
@@ -88,13 +89,15 @@ pub(crate) fn from_datafusion(error: DataFusionError) -> Error {
         DataFusionError::SQL(error, _) => from_parser(*error, Place::START),
         DataFusionError::Plan(message) | DataFusionError::Configuration(message) => from_plan(&message),
         DataFusionError::NotImplemented(message) => sql_error(format!("not supported: {message}")),
-        DataFusionError::Execution(message) => Error::invalid(message),
+        DataFusionError::Execution(message) => wrong_call(&message).unwrap_or_else(|| Error::invalid(message)),
         DataFusionError::ResourcesExhausted(message) => out_of_memory(&message),
         DataFusionError::IoError(error) => {
             Error::new(ErrorKind::Unavailable, format!("temporary file: {error}")).with_source(error)
         }
         DataFusionError::ExecutionJoin(error) => Error::internal(format!("the query's task failed: {error}")),
-        DataFusionError::Internal(message) => Error::internal(format!("DataFusion: {message}")),
+        DataFusionError::Internal(message) => {
+            wrong_call(&message).unwrap_or_else(|| Error::internal(format!("DataFusion: {message}")))
+        }
         other => sql_error(other.strip_backtrace()),
     }
 }
@@ -176,6 +179,9 @@ fn from_schema(error: &SchemaError) -> Error {
 }
 
 fn from_plan(message: &str) -> Error {
+    if let Some(error) = wrong_call(message) {
+        return error;
+    }
     if let Some((_, rest)) = message.split_once("While expanding wildcard, column \"")
         && let Some((column, _)) = rest.split_once("\" must appear in the GROUP BY")
     {

@@ -62,6 +62,7 @@ mod time_text;
 mod type_names;
 mod upsert;
 mod views;
+mod wrong_calls;
 
 pub use answer::{Answer, Rows};
 pub use ddl::{create_table_sql, parse_create_table, quoted};
