@@ -58,6 +58,7 @@ mod show;
 mod statistics;
 mod stoppable;
 mod table_options;
+mod threads;
 mod time_text;
 mod type_names;
 mod upsert;

@@ -32,9 +32,10 @@ use crate::rollup::Focus;
 use crate::script::Place;
 use crate::session::SessionOptions;
 use crate::stoppable::Stoppable;
+use crate::threads::{no_thread, start_runtime};
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
-use atsdb_core::{Error, ErrorKind, Result, Table};
+use atsdb_core::{Error, Result, Table};
 use atsdb_engine::ReadSnapshot;
 use datafusion::execution::context::{SQLOptions, SessionContext};
 use datafusion::execution::memory_pool::FairSpillPool;
@@ -117,17 +118,8 @@ enum Message {
 
 impl Worker {
     pub(crate) fn new(options: &SessionOptions) -> Result<Self> {
-        let failed = |error: std::io::Error| {
-            Error::new(ErrorKind::Resources, format!("cannot start the threads for queries: {error}"))
-        };
         let threads = options.threads.max(1);
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(threads)
-            .thread_name("atsdb-query")
-            .thread_stack_size(STACK_BYTES)
-            .enable_time()
-            .build()
-            .map_err(failed)?;
+        let runtime = start_runtime(threads, STACK_BYTES)?;
         let environment = RuntimeEnvBuilder::new()
             .with_memory_pool(Arc::new(FairSpillPool::new(options.memory_bytes)))
             .build_arc()
@@ -376,8 +368,10 @@ fn readable(statement: Ast, tables: &[Table]) -> Result<(Ast, Option<Target>)> {
 
 fn from_panic(panic: &(dyn std::any::Any + Send)) -> Error {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    Error::internal(format!("the query failed inside: {}", text.unwrap_or("no message")))
-        .with_hint("please report it with the statement")
+    let text = text.unwrap_or("no message");
+    no_thread(text).unwrap_or_else(|| {
+        Error::internal(format!("the query failed inside: {text}")).with_hint("please report it with the statement")
+    })
 }
 
 /// The rows of a query while it runs.
