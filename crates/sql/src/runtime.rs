@@ -11,11 +11,13 @@ use crate::ddl::in_statements::source_with_defaults;
 use crate::error::{from_datafusion, not_supported, sql_error};
 use crate::explain::one_row_a_line;
 use crate::extension::StepPlanner;
+use crate::functions::Extract;
 use crate::gapfill;
 use crate::given::{Given, Over};
 use crate::guard::{Guard, LOOK_EVERY};
 use crate::headings::Headings;
 use crate::identifiers::SharedSpellings;
+use crate::in_lists::CompareLists;
 use crate::insert::Target;
 pub(crate) use crate::interrupt::Interrupt;
 use crate::interrupt::interrupted;
@@ -31,6 +33,7 @@ use crate::resident::JoinByIndex;
 use crate::rollup::Focus;
 use crate::script::Place;
 use crate::session::SessionOptions;
+use crate::similar_to::SimilarTo;
 use crate::stoppable::Stoppable;
 use crate::threads::{no_thread, start_runtime};
 use arrow::array::{RecordBatch, RecordBatchOptions};
@@ -133,6 +136,8 @@ impl Worker {
         parser.enable_ident_normalization = false;
         parser.map_string_types_to_utf8view = false;
         let mut analyzer = Analyzer::new();
+        analyzer.rules.insert(0, Arc::new(SimilarTo));
+        analyzer.rules.insert(0, Arc::new(CompareLists));
         analyzer.rules.insert(0, Arc::new(CompareTimes));
         analyzer.rules.insert(0, Arc::new(asof::JoinAsOf));
         analyzer.rules.push(Arc::new(CheckIntegers));
@@ -145,16 +150,16 @@ impl Worker {
         optimizer.rules.insert(0, Arc::new(LatestFirst));
         optimizer.rules.insert(0, Arc::new(JoinByIndex));
         optimizer.rules.push(Arc::new(Stoppable));
-        let state = SessionStateBuilder::new()
+        let mut state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(environment)
             .with_default_features()
             .with_query_planner(Arc::new(StepPlanner))
             .with_analyzer_rules(analyzer.rules)
             .with_optimizer_rules(logical.rules)
-            .with_physical_optimizer_rules(optimizer.rules)
-            .build();
-        let context = SessionContext::new_with_state(state);
+            .with_physical_optimizer_rules(optimizer.rules);
+        state.expr_planners().get_or_insert_default().insert(0, Arc::new(Extract));
+        let context = SessionContext::new_with_state(state.build());
         context.register_udf(asof::mark());
         gapfill::functions().into_iter().for_each(|function| context.register_udf(function.as_ref().clone()));
         crate::functions::register(&context).map_err(from_datafusion)?;

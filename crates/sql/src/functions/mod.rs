@@ -8,6 +8,7 @@ mod bookend;
 mod bookend_groups;
 pub(crate) mod buckets;
 pub(crate) mod cut;
+mod date_part;
 mod date_trunc;
 mod extremes;
 pub(crate) mod grid;
@@ -18,9 +19,11 @@ mod points;
 mod series;
 mod series_state;
 pub(crate) mod time_bucket;
+mod to_char;
 pub(crate) mod zone;
 
-pub(crate) use arguments::place_named_arguments;
+pub(crate) use arguments::{place_named_arguments, text_of};
+pub(crate) use date_part::Extract;
 pub(crate) use extremes::unwanted;
 
 use bookend::{Bookend, End};
@@ -46,6 +49,12 @@ pub(crate) fn register(context: &SessionContext) -> Result<()> {
     }
     context.register_udaf(AggregateUDF::new_from_impl(histogram::Histogram::new()));
     let state = context.state();
+    if let Some(inner) = state.scalar_functions().get("date_part") {
+        context.register_udf(ScalarUDF::new_from_impl(date_part::DatePart::new(Arc::clone(inner))));
+    }
+    if let Some(inner) = state.scalar_functions().get("to_char") {
+        context.register_udf(ScalarUDF::new_from_impl(to_char::ToChar::new(Arc::clone(inner))));
+    }
     for name in ["min", "max"] {
         if let Some(inner) = state.aggregate_functions().get(name) {
             context.register_udaf(AggregateUDF::new_from_impl(extremes::Extreme::new(Arc::clone(inner))));
