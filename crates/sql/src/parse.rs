@@ -1,6 +1,7 @@
 //! From a statement's text to its syntax tree: tokens, limits, parameters, spellings, parser.
 
 use crate::asof::rewrite_tokens;
+use crate::clauses::settle_clauses;
 use crate::constant_in::count_instead;
 use crate::ddl::foreign::read_foreign;
 use crate::distinct_from::{operators_to_expressions, words_to_operators};
@@ -83,6 +84,7 @@ fn parse(tokens: Vec<TokenWithSpan>, place: Place) -> Result<Ast> {
         return Err(from_parser(ParserError::ParserError(message), place));
     }
     operators_to_expressions(&mut statement);
+    settle_clauses(&mut statement)?;
     count_instead(&mut statement).map_err(|error| from_parser(error, place))?;
     let mut relation_count = 0;
     let _ = visit_relations(&statement, |_| {
