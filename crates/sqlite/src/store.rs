@@ -79,7 +79,7 @@ impl SqliteStore {
             (Some(folder), Some(recorded)) => {
                 split::agree(&path, recorded, layout)?;
                 if opened.access == Access::Write {
-                    folder.create_pages()?;
+                    folder.create_pages(options.durability != Durability::Off)?;
                 }
                 Some(Arc::new(PageFiles::new(&folder, opened.uid, recorded, options.durability)))
             }

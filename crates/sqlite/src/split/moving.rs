@@ -53,7 +53,7 @@ pub(crate) fn step(store: &SqliteStore, files: &PageFiles, number: i64, byte_bud
     }
     placing.sync_held()?;
     fault::point("chunks are copied");
-    store.try_write(|writer| {
+    let done = store.try_write(|writer| {
         writer.transaction(Sync::Later, |transaction| {
             let sql = "UPDATE atsdb_chunk SET payload = ?2 WHERE payload = ?1";
             let mut update = transaction.prepare_cached(sql)?;
@@ -67,7 +67,10 @@ pub(crate) fn step(store: &SqliteStore, files: &PageFiles, number: i64, byte_bud
             }
             Ok(())
         })
-    })?;
+    });
+    if let Err(failure) = done {
+        return Err(placing.failed(failure).into());
+    }
     placing.keep(&moved.iter().filter_map(|(_, to)| Place::of(*to)).map(|place| place.file).collect());
     Ok(byte_count)
 }

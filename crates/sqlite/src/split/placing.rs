@@ -161,7 +161,7 @@ impl<'a> Placing<'a> {
 
     /// After a transaction that failed. Refused or never begun, it has surely not been done; else a crash may yet bring
     /// it back from the log, so that its pages must stay until reclaiming knows.
-    fn failed(mut self, failure: Failure) -> Error {
+    pub(crate) fn failed(mut self, failure: Failure) -> Error {
         let undone = match &failure {
             Failure::Refused(_) | Failure::Moved => true,
             Failure::Sqlite(error) => primary_code(error) == Some(ffi::SQLITE_BUSY),
@@ -327,7 +327,7 @@ impl<'a> Placing<'a> {
         let opened = match self.files.writer(number, false) {
             // It was announced and is still to be made; or it is lost, which is for verify to tell.
             Err(error) if error.kind() == io::ErrorKind::NotFound => match needed()? {
-                Some(0) => self.files.writer(number, true),
+                Some(Needed { chunks_end: 0, .. }) => self.files.writer(number, true),
                 _ => return Ok(Claim::Useless),
             },
             other => other,
@@ -386,8 +386,18 @@ pub(crate) fn is_listed(connection: &Connection, number: i64) -> Attempt<bool> {
     Ok(connection.prepare_cached("SELECT 1 FROM atsdb_page_file WHERE id = ?1")?.exists([number])?)
 }
 
-/// How many bytes of a page file chunks need; `None` if the catalogue does not have it.
-fn needed(connection: &Connection, number: i64) -> Attempt<Option<u64>> {
+/// What the catalogue knows of a page file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Needed {
+    /// How many bytes of it chunks need.
+    pub(crate) chunks_end: u64,
+    /// From where on no place is named, be it of a chunk or of garbage. A power cut may leave the garbage and take its
+    /// bytes; were its place given to another chunk, that one would be garbage too.
+    pub(crate) free: u64,
+}
+
+/// What the catalogue knows of a page file; `None` if it does not have it.
+fn needed(connection: &Connection, number: i64) -> Attempt<Option<Needed>> {
     if !is_listed(connection, number)? {
         return Ok(None);
     }
@@ -396,11 +406,12 @@ fn needed(connection: &Connection, number: i64) -> Attempt<Option<u64>> {
                ORDER BY payload DESC LIMIT 1";
     let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, u64>(1)?, row.get::<_, u64>(2)?));
     let last = connection.prepare_cached(sql)?.query_row(params![first, end], row).optional()?;
-    let block = |(payload, page_count, byte_count): (i64, u64, u64)| {
-        let offset = Place::of(payload).map_or(0, |place| u64::from(place.offset));
-        offset + BLOCK_HEAD_BYTES + page_count * BLOCK_PAGE_BYTES + byte_count
-    };
-    Ok(Some(last.map_or(0, block)))
+    let head_end = |payload: i64| Place::of(payload).map_or(0, |place| u64::from(place.offset)) + BLOCK_HEAD_BYTES;
+    let chunks_end = last
+        .map_or(0, |(payload, page_count, byte_count)| head_end(payload) + page_count * BLOCK_PAGE_BYTES + byte_count);
+    let sql = "SELECT max(payload) FROM atsdb_garbage WHERE payload >= ?1 AND payload < ?2";
+    let garbage: Option<i64> = connection.prepare_cached(sql)?.query_row(params![first, end], |row| row.get(0))?;
+    Ok(Some(Needed { chunks_end, free: chunks_end.max(garbage.map_or(0, head_end)) }))
 }
 
 /// The page files that a stage has chunks in.

@@ -12,7 +12,8 @@
 use crate::connection::Sync;
 use crate::error::Attempt;
 use crate::log_position::LogPosition;
-use crate::split::files::{Held, PageFiles};
+use crate::split::file::Unreadable;
+use crate::split::files::{Handle, Held, PageFiles};
 use crate::split::placing::is_listed;
 use crate::split::{FILE_HEAD_BYTES, PLACED, Place, fault, file, file_of, moving};
 use crate::store::SqliteStore;
@@ -20,7 +21,6 @@ use atsdb_core::Result;
 use atsdb_core::store::Reclaimed;
 use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io;
 
 /// How often all files are looked at, for what crashes left.
@@ -147,7 +147,7 @@ fn remove_retired(store: &SqliteStore, files: &PageFiles, reclaimer: &mut Reclai
         return Ok(0);
     }
     // The position is asked for after the files were: what retired them stands before it.
-    let position = store.try_write(|writer| Ok(writer.checkpoint_position()?))?;
+    let position = store.try_write(|writer| writer.checkpoint_position())?;
     let free = if position.is_all() {
         reclaimer.waiting = None;
         retired
@@ -190,21 +190,48 @@ fn remove_strays(store: &SqliteStore, files: &PageFiles) -> Attempt<()> {
     let listed = files.list()?;
     let known = store.try_read(known)?;
     for number in listed.difference(&known) {
-        let stray = File::open(files.path(*number)).and_then(|stray| {
-            let made = stray.metadata()?.len() >= FILE_HEAD_BYTES;
-            Ok(!made || file::check_head(&stray, files.uid, *number).is_ok())
-        });
-        match stray {
-            Ok(true) if !store.try_read(|connection| is_listed(connection, *number))? => {
-                files.remove(*number)?;
-            }
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(files.write_failure(*number, error));
-            }
-            _ => {}
-        }
+        remove_stray(store, files, *number)?;
     }
     Ok(())
+}
+
+/// Removes the file, if it is still unknown once its lock is held. The power cut took its announcement, so its number may
+/// be given once more at any time; whoever it is given to takes the lock before the first byte.
+fn remove_stray(store: &SqliteStore, files: &PageFiles, number: i64) -> Attempt<()> {
+    let failed = |error| files.write_failure(number, error);
+    let handle = match files.writer(number, false) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
+            return Ok(());
+        }
+        other => other.map_err(failed)?,
+    };
+    let Some(held) = Held::take(&handle).map_err(failed)? else { return Ok(()) };
+    let own = held.handle().is_linked() && is_own(files, held.handle()).map_err(failed)?;
+    if own && !store.try_read(|connection| is_known(connection, number))? {
+        files.remove(number)?;
+    } else {
+        files.forget(number);
+    }
+    Ok(())
+}
+
+/// Whether a file that the catalogue does not know is this store's, and not somebody else's.
+fn is_own(files: &PageFiles, handle: &Handle) -> io::Result<bool> {
+    if !file::has_head(handle.file())? {
+        return Ok(true);
+    }
+    match file::check_head(handle.file(), files.uid, handle.number) {
+        Ok(()) => Ok(true),
+        Err(Unreadable::Io(error)) => Err(error),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Whether the catalogue knows the file, in use or retired.
+fn is_known(connection: &Connection, number: i64) -> Attempt<bool> {
+    let (first, end) = Place::range(number);
+    let sql = "SELECT 1 FROM atsdb_garbage WHERE payload >= ?1 AND payload < ?2";
+    Ok(is_listed(connection, number)? || connection.prepare_cached(sql)?.exists(params![first, end])?)
 }
 
 /// The files that the catalogue knows, in use or retired.

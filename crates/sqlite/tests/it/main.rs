@@ -6,6 +6,7 @@ mod damage;
 mod disk;
 mod files;
 mod log;
+mod power_cut;
 mod processes;
 mod rolling;
 mod split;
