@@ -17,7 +17,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -127,6 +127,11 @@ impl PageFiles {
             writing: Mutex::new(Recent(VecDeque::new())),
             failed: Mutex::default(),
         }
+    }
+
+    /// Where they lie.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     pub(crate) fn path(&self, number: i64) -> PathBuf {

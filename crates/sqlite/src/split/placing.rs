@@ -7,7 +7,7 @@ use crate::split::file;
 use crate::split::files::{Claim, Held, PageFiles};
 use crate::split::{BLOCK_HEAD_BYTES, BLOCK_PAGE_BYTES, Place, Split, file_of};
 use crate::store::SqliteStore;
-use crate::{amend, chunk_write, commit as changing, stage as staging};
+use crate::{amend, chunk_write, stage as staging};
 use atsdb_core::{
     Amendment, Change, ChunkId, ColumnId, Durability, Error, ErrorKind, NewChunk, Outcome, Result, StageId,
 };
@@ -103,7 +103,7 @@ pub(crate) fn commit(
         let placed = placing.changes(changes).map_err(|failure| store.error(failure))?;
         placing.sync(changes).map_err(|failure| store.error(failure))?;
         fault::point("pages are durable");
-        let done = store.try_write(|writer| changing::commit(writer, changes, &placed, now_ms));
+        let done = store.try_commit(changes, &placed, now_ms);
         fault::point("catalogue is committed");
         match done {
             Ok(outcomes) => {

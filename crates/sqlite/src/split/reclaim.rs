@@ -62,6 +62,8 @@ fn step(store: &SqliteStore, files: &PageFiles, byte_budget: u64, now_ms: i64) -
     }
     let suspects = store.try_read(|connection| suspects(connection, sweep))?;
     let (mut left, mut more) = (byte_budget, false);
+    // Moving needs room. What there is none for waits; what is empty goes all the same.
+    let mut full = None;
     for number in suspects {
         if left == 0 {
             more = true;
@@ -70,7 +72,10 @@ fn step(store: &SqliteStore, files: &PageFiles, byte_budget: u64, now_ms: i64) -
         let mut holds = store.try_read(|connection| holding(connection, number))?;
         let length = files.length(number)?.unwrap_or(0);
         if holds.chunks > 0 && holds.bytes < length.saturating_sub(FILE_HEAD_BYTES) / 2 {
-            left = left.saturating_sub(moving::step(store, files, number, left)?);
+            match moving::step(store, files, number, left) {
+                Err(failure) if failure.is_full() => full = Some(failure),
+                moved => left = left.saturating_sub(moved?),
+            }
             more = left == 0;
             holds = store.try_read(|connection| holding(connection, number))?;
         }
@@ -79,11 +84,14 @@ fn step(store: &SqliteStore, files: &PageFiles, byte_budget: u64, now_ms: i64) -
             left = left.saturating_sub(1);
         }
     }
-    if sweep && !more {
+    if sweep && !more && full.is_none() {
         reclaimer.swept_ms = Some(now_ms);
     }
     let byte_count = remove_retired(store, files, &mut reclaimer)?;
-    Ok(Reclaimed { byte_count, more })
+    match full {
+        Some(failure) if byte_count == 0 => Err(failure),
+        _ => Ok(Reclaimed { byte_count, more: more || full.is_some() }),
+    }
 }
 
 /// The files that may be worth a look: those with garbage, or all.
@@ -113,7 +121,7 @@ fn retire(store: &SqliteStore, files: &PageFiles, number: i64) -> Attempt<()> {
     let handle = files.writer(number, true).map_err(|error| files.write_failure(number, error))?;
     let held = Held::take(&handle).map_err(|error| files.write_failure(number, error))?;
     let Some(_held) = held else { return Ok(()) };
-    store.try_write(|writer| {
+    store.try_free(|writer| {
         writer.transaction(Sync::Later, |transaction| {
             if holding(transaction, number)?.chunks == 0 {
                 transaction.prepare_cached("DELETE FROM atsdb_page_file WHERE id = ?1")?.execute([number])?;
@@ -169,12 +177,12 @@ fn remove_retired(store: &SqliteStore, files: &PageFiles, reclaimer: &mut Reclai
         byte_count += files.remove(*number)?;
         fault::point("a file is removed");
     }
-    store.try_write(|writer| {
+    store.try_free(|writer| {
         writer.transaction(Sync::Later, |transaction| {
             let mut forget =
                 transaction.prepare_cached("DELETE FROM atsdb_garbage WHERE payload >= ?1 AND payload < ?2")?;
-            for number in free {
-                let (first, end) = Place::range(number);
+            for number in &free {
+                let (first, end) = Place::range(*number);
                 forget.execute(params![first, end])?;
             }
             Ok(())

@@ -5,6 +5,7 @@ mod crash;
 mod damage;
 mod disk;
 mod files;
+mod full_disk;
 mod log;
 mod power_cut;
 mod processes;
