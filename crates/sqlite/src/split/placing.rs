@@ -219,7 +219,7 @@ impl<'a> Placing<'a> {
             let pages: Vec<(ColumnId, &[u8])> = columns.zip(chunk.pages.iter().map(Vec::as_slice)).collect();
             let group = Group::of_chunk(self.files, chunk);
             let group = if mixed { group.mixed() } else { group };
-            payloads.push(Some(self.append(group, &pages, None)?.payload()));
+            payloads.push(Some(self.append(group, &pages, &BTreeSet::new())?.payload()));
         }
         Ok(payloads)
     }
@@ -249,12 +249,17 @@ impl<'a> Placing<'a> {
             return Ok(Some(Enlarged { base, payload: None }));
         }
         let group = Group::of(self.files, amendment.table.0, slice_start, sealed);
-        let payload = self.append(group, &pages, None)?.payload();
+        let payload = self.append(group, &pages, &BTreeSet::new())?.payload();
         Ok(Some(Enlarged { base, payload: Some(payload) }))
     }
 
-    /// Appends a block to a file of the group, though not to `avoid`.
-    pub(crate) fn append(&mut self, group: Group, pages: &[(ColumnId, &[u8])], avoid: Option<i64>) -> Attempt<Place> {
+    /// Appends a block to a file of the group, though to none of `avoid`.
+    pub(crate) fn append(
+        &mut self,
+        group: Group,
+        pages: &[(ColumnId, &[u8])],
+        avoid: &BTreeSet<i64>,
+    ) -> Attempt<Place> {
         let found = self.held.iter().position(|(other, held)| *other == group && held.has_room());
         let position = match found {
             Some(position) => position,
@@ -269,7 +274,7 @@ impl<'a> Placing<'a> {
     }
 
     /// Takes a file that nobody writes to, or makes one. In a store of shards, whose number is bounded, it waits for one.
-    fn take(&self, group: Group, avoid: Option<i64>) -> Attempt<Held> {
+    fn take(&self, group: Group, avoid: &BTreeSet<i64>) -> Attempt<Held> {
         let Split::Shards(count) = self.files.layout.split else {
             return match self.take_existing(group, avoid)? {
                 Found::Held(held) => Ok(held),
@@ -298,7 +303,7 @@ impl<'a> Placing<'a> {
         }
     }
 
-    fn take_existing(&self, group: Group, avoid: Option<i64>) -> Attempt<Found> {
+    fn take_existing(&self, group: Group, avoid: &BTreeSet<i64>) -> Attempt<Found> {
         let sql = "SELECT id FROM atsdb_page_file WHERE table_id = ?1 AND part = ?2 AND sealed = ?3
                    ORDER BY id DESC LIMIT ?4";
         let numbers = self.store.try_read(|connection| {
@@ -307,7 +312,7 @@ impl<'a> Placing<'a> {
             Ok(statement.query_map(values, |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?)
         })?;
         let mut busy = false;
-        for number in numbers.into_iter().filter(|number| Some(*number) != avoid) {
+        for number in numbers.into_iter().filter(|number| !avoid.contains(number)) {
             // Held by this very call, and full.
             let own = self.held.iter().any(|(_, held)| held.handle().number == number);
             if own {

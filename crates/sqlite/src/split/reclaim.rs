@@ -64,15 +64,20 @@ fn step(store: &SqliteStore, files: &PageFiles, byte_budget: u64, now_ms: i64) -
     let (mut left, mut more) = (byte_budget, false);
     // Moving needs room. What there is none for waits; what is empty goes all the same.
     let mut full = None;
+    let mut sparse = BTreeSet::new();
+    for number in &suspects {
+        if is_sparse(store, files, *number)? {
+            sparse.insert(*number);
+        }
+    }
     for number in suspects {
         if left == 0 {
             more = true;
             break;
         }
         let mut holds = store.try_read(|connection| holding(connection, number))?;
-        let length = files.length(number)?.unwrap_or(0);
-        if holds.chunks > 0 && holds.bytes < length.saturating_sub(FILE_HEAD_BYTES) / 2 {
-            match moving::step(store, files, number, left) {
+        if holds.chunks > 0 && sparse.contains(&number) {
+            match moving::step(store, files, number, left, &sparse) {
                 Err(failure) if failure.is_full() => full = Some(failure),
                 moved => left = left.saturating_sub(moved?),
             }
@@ -104,6 +109,13 @@ fn suspects(connection: &Connection, all: bool) -> Attempt<Vec<i64>> {
     let sql = if all { "SELECT id FROM atsdb_page_file" } else { with_garbage.as_str() };
     let mut statement = connection.prepare_cached(sql)?;
     Ok(statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?)
+}
+
+/// Whether a file is mostly garbage.
+fn is_sparse(store: &SqliteStore, files: &PageFiles, number: i64) -> Attempt<bool> {
+    let holds = store.try_read(|connection| holding(connection, number))?;
+    let length = files.length(number)?.unwrap_or(0);
+    Ok(holds.bytes < length.saturating_sub(FILE_HEAD_BYTES) / 2)
 }
 
 /// What chunks, visible or staged, a file holds.
