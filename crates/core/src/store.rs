@@ -153,7 +153,8 @@ pub struct Guard {
 pub enum Outcome {
     /// It is visible, and as durable as the store was opened for.
     Committed,
-    /// A batch of that name was committed before; this one is dropped, its stage too.
+    /// A batch of that name was committed before, and is as durable as the store was opened for; this one is dropped, its
+    /// stage too.
     Duplicate,
 }
 

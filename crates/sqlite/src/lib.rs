@@ -21,6 +21,7 @@ mod mapping;
 mod numbers;
 mod reclaim;
 mod redefine;
+mod reserve;
 mod schema;
 mod size;
 mod snapshot;
