@@ -213,7 +213,7 @@ fn a_reader_of_a_snapshot() {
 fn wait_for(path: &Path) {
     let start = Instant::now();
     while !path.exists() {
-        assert!(start.elapsed() < Duration::from_secs(60), "{} does not appear", path.display());
+        assert!(start.elapsed() < Duration::from_secs(300), "{} does not appear", path.display());
         std::thread::sleep(Duration::from_millis(5));
     }
 }
