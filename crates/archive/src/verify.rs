@@ -1,7 +1,7 @@
 //! Verify: reads every object that a backup needs, and says what is damaged or missing.
 
 use crate::Archive;
-use crate::manifest::{self, Manifest};
+use crate::manifest::{self, Manifest, ObjectEntry};
 use crate::object::{chunk_name, decode_strings};
 use crate::parallel;
 use crate::read::{list, named, pages};
@@ -18,16 +18,20 @@ pub struct ArchiveReport {
     pub backups: u64,
     /// Objects read and checked.
     pub objects: u64,
-    /// What is damaged; empty is well.
+    /// What is damaged, or could not be looked at; empty is well.
     pub findings: Vec<Finding>,
 }
 
 impl Archive {
-    /// Checks every backup. Damage is found, not an error.
+    /// Checks every backup. Damage is found, not an error. What cannot be looked at, as something is short, is found too, as
+    /// no damage, and ends the check.
     pub fn verify(&self) -> Result<ArchiveReport> {
         self.require()?;
         let (mut report, mut seen) = (ArchiveReport::default(), HashSet::new());
         for name in manifest::names(self.objects.as_ref())? {
+            if Finding::is_cut_short(&report.findings) {
+                break;
+            }
             report.backups += 1;
             report.objects += 1;
             match Manifest::read(self.objects.as_ref(), &name) {
@@ -42,13 +46,15 @@ impl Archive {
         let objects = self.objects.as_ref();
         for table in &backup.tables {
             for object in table.dictionaries.iter().flat_map(|dictionary| &dictionary.objects) {
-                if seen.insert(object.name.clone()) {
+                if !Finding::is_cut_short(&report.findings) && seen.insert(object.name.clone()) {
                     report.objects += 1;
                     let read = named(objects, object).and_then(|bytes| decode_strings(&bytes));
                     report.note(&object.name, read.map(drop));
                 }
             }
-            let Some(object) = table.list.as_ref().filter(|object| seen.insert(object.name.clone())) else { continue };
+            let is_left =
+                |object: &&ObjectEntry| !Finding::is_cut_short(&report.findings) && seen.insert(object.name.clone());
+            let Some(object) = table.list.as_ref().filter(is_left) else { continue };
             report.objects += 1;
             match list(objects, table) {
                 Err(error) => report.add(&object.name, &error),
@@ -68,12 +74,16 @@ impl Archive {
         report.objects += new.len() as u64;
         let found = Mutex::new(BTreeMap::new());
         let look = |(place, (name, entry)): &(usize, (String, &ChunkEntry))| {
-            if let Err(error) = pages(self.objects.as_ref(), entry) {
-                found.lock().unwrap_or_else(PoisonError::into_inner).insert(*place, finding(name, &error));
+            match pages(self.objects.as_ref(), entry) {
+                Ok(_) => Ok(()),
+                Err(error) => {
+                    found.lock().unwrap_or_else(PoisonError::into_inner).insert(*place, finding(name, &error));
+                    // Damage is no error that would stop it.
+                    if error.kind().is_shortage() { Err(error) } else { Ok(()) }
+                }
             }
-            Ok(())
         };
-        // Damage is no error that would stop it.
+        // Why it stopped is among the findings.
         let _ = parallel::for_each(self.objects.at_once(), &new, look);
         report.findings.extend(found.into_inner().unwrap_or_else(PoisonError::into_inner).into_values());
     }
@@ -92,5 +102,5 @@ impl ArchiveReport {
 }
 
 fn finding(name: &str, error: &Error) -> Finding {
-    Finding { place: name.to_owned(), problem: error.message().to_owned() }
+    Finding::of_error(name, error.message(), error)
 }

@@ -15,7 +15,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -88,6 +88,11 @@ impl PageFiles {
             writing: Mutex::new(Recent(VecDeque::new())),
             failed: Mutex::default(),
         }
+    }
+
+    /// The catalogue's file.
+    pub(crate) fn catalogue(&self) -> &Path {
+        &self.catalogue
     }
 
     pub(crate) fn path(&self, number: i64) -> PathBuf {
