@@ -339,7 +339,8 @@ fn a_record_that_writes_another_row_than_the_tables_is_refused_by_itself() {
     for (n, row) in rows.iter().enumerate() {
         let odd = Odd((n % 3) as u8);
         let tried = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| appender.push(99, &odd)));
-        assert!(tried.is_err() == (n % 3 == 2) && tried.is_ok_and(|tried| tried.is_ok()) == false);
+        assert_eq!(tried.is_err(), n % 3 == 2, "record {n}");
+        assert!(!tried.is_ok_and(|pushed| pushed.is_ok()), "record {n}");
         push(&mut appender, row).unwrap();
     }
     appender.flush().unwrap();

@@ -134,7 +134,7 @@ fn values_of_200_mb_are_appended_sealed_and_rewritten() {
 fn a_table_of_the_most_columns_is_written_sealed_and_read() {
     let definition = |count: usize| {
         (0..count).fold(TableDefinition::new("t"), |definition, number| {
-            definition.with_column(&format!("c{number}"), ColumnType::Int64, None)
+            definition.with_column(format!("c{number}"), ColumnType::Int64, None)
         })
     };
     let engine = memory();
