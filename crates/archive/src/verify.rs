@@ -21,23 +21,22 @@ pub struct ArchiveReport {
     pub backups: u64,
     /// Objects read and checked.
     pub objects: u64,
-    /// What is damaged; empty is well.
+    /// What is damaged, or could not be looked at; empty is well.
     pub findings: Vec<Finding>,
 }
 
 impl Archive {
-    /// Checks every backup. Damage is found, not an error; what keeps it from looking is one.
+    /// Checks every backup. Damage is found, not an error. What cannot be looked at, as something is short, is found too, as
+    /// no damage, and ends the check.
     pub fn verify(&self) -> Result<ArchiveReport> {
         self.require()?;
-        let Backups { whole, damaged, .. } = self.backups()?;
         let mut verifying = Verifying { archive: self, report: ArchiveReport::default(), seen: HashMap::new() };
-        verifying.report.findings.extend(self.check_mark()?);
-        let count = (whole.len() + damaged.len()) as u64;
-        (verifying.report.backups, verifying.report.objects) = (count, count);
-        let unreadable = damaged.into_iter().map(|backup| Finding { place: backup.name, problem: backup.problem });
-        verifying.report.findings.extend(unreadable);
-        for backup in &whole {
-            verifying.backup(backup)?;
+        match verifying.everything() {
+            Err(error) if error.kind().is_shortage() => {
+                let finding = Finding::of_error(self.place(), error.message(), &error);
+                verifying.report.findings.push(finding);
+            }
+            done => done?,
         }
         Ok(verifying.report)
     }
@@ -46,7 +45,7 @@ impl Archive {
     pub(crate) fn finding(&self, name: &str, error: &Error) -> Finding {
         let message = error.message();
         let problem = message.strip_prefix(&format!("{}/{name}", self.place())).unwrap_or(message);
-        Finding { place: name.to_owned(), problem: problem.trim_start_matches([':', ' ']).to_owned() }
+        Finding::of_error(name, problem.trim_start_matches([':', ' ']), error)
     }
 }
 
@@ -63,6 +62,16 @@ struct Verifying<'a> {
 }
 
 impl Verifying<'_> {
+    fn everything(&mut self) -> Result<()> {
+        let Backups { whole, damaged, .. } = self.archive.backups()?;
+        self.report.findings.extend(self.archive.check_mark()?);
+        let count = (whole.len() + damaged.len()) as u64;
+        (self.report.backups, self.report.objects) = (count, count);
+        let unreadable = damaged.into_iter().map(|backup| Finding::damage(backup.name, backup.problem));
+        self.report.findings.extend(unreadable);
+        whole.iter().try_for_each(|backup| self.backup(backup))
+    }
+
     fn backup(&mut self, backup: &Manifest) -> Result<()> {
         let before = self.report.findings.len();
         let mut is_whole = true;

@@ -25,7 +25,8 @@ URL: a path (air.db) or sqlite:PATH; sqlite:DIR?split=slice or sqlite:DIR?shards
 postgresql://USER@HOST/DATABASE, mariadb:// or mysql:// for a store on a server; memory: for a store that ends with the
 program.
 
-Exit codes: 0 done, 1 usage, 2 store or run error, 3 SQL error, 130 interrupted.
+Exit codes: 0 done, 1 usage, 2 store or run error, 3 SQL error, 4 verify could not look,
+130 interrupted.
 
 Environment, below the flags: ATSDB_URL (shell), ATSDB_DURABILITY, ATSDB_CACHE, ATSDB_MEMORY,
 ATSDB_TIMEOUT, ATSDB_PASSWORD or ATSDB_PASSWORD_FILE (of a server), ATSDB_CACHE_DIR (off is none)
@@ -81,7 +82,7 @@ pub(crate) enum Command {
     Retain(ChangeArgs),
     /// Compute now what is stale of a rollup, or of all
     Rollup(RollupArgs),
-    /// Read everything and report damage; exit code 2 when there is some
+    /// Read everything and report damage; exit code 2 when there is some, 4 when it could not look
     Verify(VerifyArgs),
     /// Copy a store to another one: SQLite, PostgreSQL, MariaDB; only what is new, if it was copied before
     Copy(CopyArgs),
@@ -246,6 +247,11 @@ pub(crate) struct ChangeArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 --hash prints a hash of each table's rows: the same in every store, however the rows lie there.
+
+Exit codes: 0 everything is whole; 2 damage, or no store is there; 4 it could not be checked: no
+file handles, no memory, no space, a server that is gone, a lock that another holds. Of the store
+nothing is known then: see to what was missing, and check again. With --format json such findings
+have is_damage false.
 
 Examples:
   atsdb verify air.db

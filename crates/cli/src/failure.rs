@@ -39,6 +39,19 @@ pub(crate) fn report(error: &Error) -> ExitCode {
     ExitCode::from(error.kind().exit_code())
 }
 
+/// The exit code of a check that could not be made: nothing is known of the store.
+const UNCHECKED: u8 = 4;
+
+/// The same for `verify`: that something was short, and so the store could not be checked, has a code of its own.
+pub(crate) fn report_check(error: &Error) -> ExitCode {
+    let code = report(error);
+    match error.kind() {
+        ErrorKind::Interrupted => code,
+        kind if kind.is_shortage() && !stdout_is_closed() => ExitCode::from(UNCHECKED),
+        _ => code,
+    }
+}
+
 /// Writes an error for people.
 pub(crate) fn print(error: &Error) {
     let (red, bold, plain) = match is_coloured() {

@@ -30,8 +30,10 @@ fn main() -> ExitCode {
         Err(code) => return code,
     };
     interrupt::listen();
+    let is_check = matches!(cli.command, Some(args::Command::Verify(_)));
     match commands::run(cli) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if is_check => failure::report_check(&error),
         Err(error) => failure::report(&error),
     }
 }

@@ -70,6 +70,12 @@ impl ErrorKind {
         }
     }
 
+    /// Whether something could not be had now: file handles, memory, disk space, a server, permission, a lock that
+    /// somebody else holds, the time to finish. It says nothing of whether stored bytes are whole.
+    pub fn is_shortage(self) -> bool {
+        matches!(self, Self::Resources | Self::Busy | Self::ReadOnly | Self::Unavailable | Self::Interrupted)
+    }
+
     /// The exit code of the program: 1 usage, 2 store or run, 3 SQL, 130 interrupted.
     pub fn exit_code(self) -> u8 {
         match self {

@@ -177,13 +177,32 @@ pub struct StoreSize {
     pub tables: Vec<(TableId, u64)>,
 }
 
-/// One thing that [`Store::verify`] found wrong.
+/// One thing that [`Store::verify`] found wrong, or could not look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// Where: a table, chunk, page or structure.
     pub place: String,
-    /// What is wrong with it.
+    /// What is wrong with it, or why it could not be looked at.
     pub problem: String,
+    /// Whether it is damaged; else nothing is known of it.
+    pub is_damage: bool,
+}
+
+impl Finding {
+    /// Damage of a place.
+    pub fn damage(place: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { place: place.into(), problem: problem.into(), is_damage: true }
+    }
+
+    /// What an error says of a place: damage, unless [something could not be had](crate::ErrorKind::is_shortage).
+    pub fn of_error(place: impl Into<String>, problem: impl Into<String>, error: &Error) -> Self {
+        Self { is_damage: !error.kind().is_shortage(), ..Self::damage(place, problem) }
+    }
+
+    /// Whether places were left out of these findings, as something could not be had: they say no more than that.
+    pub fn is_cut_short(findings: &[Self]) -> bool {
+        findings.iter().any(|finding| !finding.is_damage)
+    }
 }
 
 /// Where tables, mappings and chunks lie.
@@ -269,7 +288,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn size(&self) -> Result<StoreSize>;
 
     /// Looks for damage to its own structures: indexes, orphans, copies that disagree. Pages are the engine's
-    /// to check.
+    /// to check. It ends with the first thing that cannot be looked at.
     fn verify(&self) -> Result<Vec<Finding>>;
 }
 

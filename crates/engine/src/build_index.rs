@@ -3,6 +3,7 @@
 //! A step is one commit; what it did stays, whatever happens after it. A chunk that somebody else replaced meanwhile has
 //! a successor, which has the pages already or gets them in a later step.
 
+use crate::commit::Refused;
 use crate::engine::Engine;
 use crate::membership::index_columns;
 use crate::missing::missing_array;
@@ -130,7 +131,9 @@ impl Engine {
             let pages = vec![(index.id, page.bytes)];
             amend.push(Amendment { table: table.id, chunk, from, descriptor, descriptor_bytes, pages });
         }
-        shared.commit(Change { amend, based_on: snapshot.based_on(table), ..Change::default() }, &[])?;
+        shared
+            .commit(Change { amend, based_on: snapshot.based_on(table), ..Change::default() }, &[])
+            .map_err(Refused::into_error)?;
         Ok(report)
     }
 }

@@ -28,9 +28,9 @@ pub(crate) struct Refused {
     pub(crate) change: Change,
 }
 
-impl From<Refused> for Error {
-    fn from(refused: Refused) -> Self {
-        refused.error
+impl Refused {
+    pub(crate) fn into_error(self) -> Error {
+        self.error
     }
 }
 

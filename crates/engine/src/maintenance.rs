@@ -176,7 +176,11 @@ impl Caretaker {
 
 /// Does all of it, and gives the first error.
 fn all_done(work: impl Iterator<Item = Result<()>>) -> Result<()> {
-    work.fold(Ok(()), |before, done| before.and(done))
+    let mut first = Ok(());
+    for done in work {
+        first = first.and(done);
+    }
+    first
 }
 
 /// The tables that are this store's to care for: not those that are copies of another's.

@@ -3,6 +3,7 @@
 //! What they become is fresh, so that it is sealed with its new neighbours. Each chunk is one commit, which is left for
 //! later when somebody else has changed the chunk meanwhile.
 
+use crate::commit::Refused;
 use crate::encode::encode_fresh;
 use crate::engine::Engine;
 use crate::missing::missing_array;
@@ -62,7 +63,7 @@ fn reslice_chunk(
     let based_on = snapshot.based_on(table);
     let change = Change { add, remove: vec![(table.id, entry.id)], based_on, ..Change::default() };
     let _sealing = shared.holds.pass(order)?;
-    shared.commit(change, &[])?;
+    shared.commit(change, &[]).map_err(Refused::into_error)?;
     Ok(())
 }
 

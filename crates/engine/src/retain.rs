@@ -1,9 +1,10 @@
 //! Retention: slices that lie wholly before what a table keeps are dropped, without reading them. A table that has
 //! rollups keeps them until these are closed for their times.
 
+use crate::commit::Refused;
 use crate::engine::Engine;
 use crate::snapshot::ReadSnapshot;
-use atsdb_core::{BasedOn, Change, ChunkEntry, Error, ErrorKind, Result, Table, TableId, TimeRange};
+use atsdb_core::{BasedOn, Change, ChunkEntry, ErrorKind, Result, Table, TableId, TimeRange};
 
 /// How often a table is looked at anew that changes meanwhile.
 const ATTEMPTS_MAX: usize = 5;
@@ -58,7 +59,8 @@ fn retain_table(engine: &Engine, id: TableId, report: &mut RetainReport) -> Resu
     let based_on: Vec<BasedOn> = snapshot.based_on(table).into_iter().chain(rollups).collect();
     for entry in snapshot.inner.store.chunks(table.id, range)?.iter().filter(|entry| expired(entry)) {
         let (remove, based_on) = (vec![(table.id, entry.id)], based_on.clone());
-        match engine.shared.commit(Change { remove, based_on, ..Default::default() }, &[]).map_err(Error::from) {
+        match engine.shared.commit(Change { remove, based_on, ..Default::default() }, &[]).map_err(Refused::into_error)
+        {
             Ok(_) => {
                 report.chunks += 1;
                 report.rows += u64::from(entry.row_count);

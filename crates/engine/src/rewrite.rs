@@ -8,10 +8,12 @@ use crate::encode::new_chunk;
 use crate::membership::index_positions;
 use crate::scan::{Scan, ScanChunk};
 use crate::slice_buffer::{internal, times_from};
-use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, UInt32Array};
 use arrow::compute::{filter, interleave, max, min};
+use arrow::datatypes::DataType;
 use atsdb_codec::{Effort, EncodedPage, encode_membership, encode_page, rebind_page, stored_type};
-use atsdb_core::{ChunkDescriptor, ChunkUid, Column, ColumnId, Error, Index, NewChunk, Result};
+use atsdb_core::limits::{CHUNK_TEXT_BYTES_MAX, VALUE_BYTES_MAX};
+use atsdb_core::{ChunkDescriptor, ChunkUid, Column, ColumnId, Error, ErrorKind, Index, NewChunk, Result};
 use std::collections::HashMap;
 
 /// What becomes of a chunk's rows.
@@ -63,6 +65,7 @@ impl Scan {
             let source = sources.get_mut(*number as usize);
             *source.ok_or_else(|| Error::internal(format!("row {number} of {row_count} is replaced")))? = (1, place);
         }
+        check_text_bytes(&old, values, numbers).map_err(new_chunks_instead)?;
         interleave(&[&old, values], &sources).map_err(internal)
     }
 
@@ -88,6 +91,42 @@ impl Scan {
             }
         }
         Ok(())
+    }
+}
+
+/// Refuses values with which those of the chunk would be more than a page takes, before they are put into one array.
+fn check_text_bytes(old: &ArrayRef, values: &ArrayRef, numbers: &UInt32Array) -> Result<()> {
+    let (Some(before), Some(after)) = (offsets(old), offsets(values)) else { return Ok(()) };
+    let length = |row: u32| before.get(row as usize..row as usize + 2).map_or(0, span);
+    let replaced: usize = numbers.values().iter().map(|row| length(*row)).sum();
+    let byte_count = span(before).saturating_sub(replaced) + span(after);
+    let most = CHUNK_TEXT_BYTES_MAX + VALUE_BYTES_MAX;
+    match byte_count > most {
+        true => {
+            let message = format!("{byte_count} bytes of text in one chunk; the most is {most}");
+            Err(Error::new(ErrorKind::Limit, message))
+        }
+        false => Ok(()),
+    }
+}
+
+fn offsets(array: &ArrayRef) -> Option<&[i32]> {
+    match array.data_type() {
+        DataType::Utf8 => Some(array.as_string::<i32>().value_offsets()),
+        DataType::Binary => Some(array.as_binary::<i32>().value_offsets()),
+        _ => None,
+    }
+}
+
+fn span(offsets: &[i32]) -> usize {
+    offsets.first().zip(offsets.last()).map_or(0, |(first, last)| last.abs_diff(*first) as usize)
+}
+
+/// What does not fit into a chunk that is there fits into new ones.
+fn new_chunks_instead(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Limit => error.with_hint("delete the rows and insert them anew: they come into chunks of their own"),
+        _ => error,
     }
 }
 
@@ -125,7 +164,7 @@ impl Successor<'_> {
                 let times = times_from(definition, &array)?;
                 (time_min, time_max) = (min(&times).unwrap_or(time_min), max(&times).unwrap_or(time_max));
             }
-            push(encode_page(self.uid, column, &array, Effort::Fresh)?);
+            push(encode_page(self.uid, column, &array, Effort::Fresh).map_err(new_chunks_instead)?);
         }
         for index in &definition.indexes {
             let page = match rebound.remove(&index.id) {

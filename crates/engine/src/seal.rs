@@ -3,6 +3,7 @@
 //! One column is in memory at a time, beside the keys by which all are sorted. Old chunks go and new ones come in
 //! one commit, which fails, and is left for later, when somebody else has changed the slice meanwhile.
 
+use crate::commit::Refused;
 use crate::encode::new_chunk;
 use crate::engine::{Engine, Shared};
 use crate::membership::index_columns;
@@ -204,7 +205,7 @@ fn seal_group(
     let add = new.into_iter().chain(news_of_sealing(snapshot, table, &group.entries)?).collect();
     let change = Change { add, remove, based_on: snapshot.based_on(table), ..Default::default() };
     let _sealing = shared.holds.pass(order)?;
-    shared.commit(change, &[])?;
+    shared.commit(change, &[]).map_err(Refused::into_error)?;
     Ok(report)
 }
 

@@ -1,4 +1,5 @@
-//! Verify: reads everything, and says what is damaged and where.
+//! Verify: reads everything, and says what is damaged and where. What cannot be looked at, as something is short (file
+//! handles, memory, a server), is no damage: it is reported as what it is, and ends the check.
 
 use crate::engine::Engine;
 use crate::membership::index_positions;
@@ -23,7 +24,7 @@ pub struct VerifyReport {
     pub pages: u64,
     /// Rows in the chunks that are whole.
     pub rows: u64,
-    /// What is damaged; empty is well.
+    /// What is damaged, or could not be looked at; empty is well.
     pub findings: Vec<Finding>,
 }
 
@@ -31,6 +32,9 @@ impl Engine {
     /// Checks the store's structures, and every page of one table or of all. Damage is found, not an error.
     pub fn verify(&self, table: Option<&Table>) -> Result<VerifyReport> {
         let mut report = VerifyReport { findings: self.shared.store.verify()?, ..Default::default() };
+        if report.is_cut_short() {
+            return Ok(report);
+        }
         let snapshot = match ReadSnapshot::take_past_caches(self) {
             // Structures that say nothing of it are no reason to call the store whole.
             Err(error) if error.kind() == ErrorKind::Corrupt => {
@@ -44,22 +48,37 @@ impl Engine {
         for table in wanted {
             report.tables += 1;
             match snapshot.inner.store.chunks(table.id, TimeRange::ALL) {
-                Ok(entries) => entries.iter().for_each(|entry| verify_chunk(&snapshot, table, entry, &mut report)),
+                Ok(entries) => {
+                    for entry in &entries {
+                        verify_chunk(&snapshot, table, entry, &mut report);
+                        if report.is_cut_short() {
+                            return Ok(report);
+                        }
+                    }
+                }
                 Err(error) => report.add(&format!("table {}", table.definition.name), &error),
             }
             verify_dictionaries(&snapshot, table, &mut report);
+            if report.is_cut_short() {
+                return Ok(report);
+            }
         }
         Ok(report)
     }
 }
 
 impl VerifyReport {
+    /// Whether something could not be looked at, and so neither was what comes after it.
+    pub fn is_cut_short(&self) -> bool {
+        Finding::is_cut_short(&self.findings)
+    }
+
     fn add(&mut self, place: &str, error: &Error) {
         let problem = error
             .message()
             .strip_prefix(place)
             .map_or(error.message(), |rest| rest.trim_start_matches([':', ',', ' ']));
-        self.findings.push(Finding { place: place.to_owned(), problem: problem.to_owned() });
+        self.findings.push(Finding::of_error(place, problem, error));
     }
 }
 
@@ -80,6 +99,9 @@ fn verify_chunk(snapshot: &ReadSnapshot, table: &Table, entry: &ChunkEntry, repo
             Ok(None) => continue,
             Err(error) => {
                 report.add(&place, &error);
+                if report.is_cut_short() {
+                    return;
+                }
                 continue;
             }
         };
@@ -120,8 +142,12 @@ fn verify_filter(
     let definition = &table.definition;
     let columns: Vec<_> =
         index_positions(definition, index)?.into_iter().map(|position| &definition.columns[position]).collect();
-    // Columns that cannot be read have been reported.
-    let Ok(arrays) = snapshot.inner.columns(table, entry, descriptor, &columns, false) else { return Ok(1) };
+    // Damaged columns have been reported.
+    let arrays = match snapshot.inner.columns(table, entry, descriptor, &columns, false) {
+        Ok(arrays) => arrays,
+        Err(error) if error.kind().is_shortage() => return Err(error),
+        Err(_) => return Ok(1),
+    };
     let filled = arrays.into_iter().zip(columns).map(|(array, column)| match array {
         Some(array) => Ok(array),
         None => missing_array(table, column, entry.row_count as usize),
@@ -152,9 +178,13 @@ fn verify_dictionaries(snapshot: &ReadSnapshot, table: &Table, report: &mut Veri
 
 fn verify_indices(snapshot: &ReadSnapshot, table: &Table, column: &atsdb_core::Column, count: usize) -> Result<()> {
     for entry in snapshot.inner.store.chunks(table.id, TimeRange::ALL)? {
-        // What cannot be read has been reported with its chunk.
+        // What is damaged has been reported with its chunk.
         let Ok(descriptor) = snapshot.inner.descriptor(table, &entry) else { continue };
-        let Ok(arrays) = snapshot.inner.columns(table, &entry, &descriptor, &[column], false) else { continue };
+        let arrays = match snapshot.inner.columns(table, &entry, &descriptor, &[column], false) {
+            Ok(arrays) => arrays,
+            Err(error) if error.kind().is_shortage() => return Err(error),
+            Err(_) => continue,
+        };
         let largest = match (arrays.into_iter().next().flatten(), column_statistics(&descriptor, column).max) {
             (Some(array), _) => {
                 let indices = arrow::compute::cast(&array, &DataType::UInt64).map_err(crate::slice_buffer::internal)?;

@@ -9,13 +9,13 @@ pub(crate) fn verify(view: &View) -> Vec<Finding> {
     for (id, chunk) in &view.chunks {
         let key = (chunk.entry.slice_start, *id);
         if !view.tables.get(&chunk.entry.table).is_some_and(|table| table.chunks.contains_key(&key)) {
-            findings.push(Finding { place: format!("chunk {}", id.0), problem: "is in no table".to_owned() });
+            findings.push(Finding::damage(format!("chunk {}", id.0), "is in no table"));
         }
     }
     let listed: usize = view.tables.values().map(|table| table.chunks.len()).sum();
     if listed != view.chunks.len() {
         let problem = format!("the tables list {listed} chunks, the store {}", view.chunks.len());
-        findings.push(Finding { place: "chunks".to_owned(), problem });
+        findings.push(Finding::damage("chunks", problem));
     }
     findings
 }

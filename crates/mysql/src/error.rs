@@ -72,7 +72,7 @@ fn by_code(told: &MySqlError, place: &str, in_cluster: bool) -> Failure {
                 "try again when it is back; nothing of this call was stored",
             ))
         }
-        1040 | 1203 | 1226 => Failure::Full(unavailable(
+        1040 | 1135 | 1203 | 1226 => Failure::Full(unavailable(
             format!("the server of {place} takes no more connections: {said}"),
             "raise max_connections there, or use fewer programs at once",
         )),
@@ -86,7 +86,7 @@ fn by_code(told: &MySqlError, place: &str, in_cluster: bool) -> Failure {
             format!("disk full at the server of {place}: nothing of this call was stored"),
             "make room there and try again; reading goes on",
         )),
-        1026 | 1030 | 1180 | 1181 => Failure::Server(unavailable(
+        1016 | 1023 | 1024 | 1026 | 1030 | 1180 | 1181 => Failure::Server(unavailable(
             format!("input or output failed at the server of {place}, nothing was acknowledged: {said}"),
             "check its disk and its log; a full disk shows like this too",
         )),

@@ -155,7 +155,7 @@ impl Server for MysqlServer {
             for mut row in connection.query(&format!("CHECK TABLE {table}"), &[])? {
                 let (kind, said) = (row.text(2)?, row.text(3)?);
                 if kind.eq_ignore_ascii_case("error") || kind.eq_ignore_ascii_case("warning") {
-                    findings.push(Finding { place: table.to_owned(), problem: said });
+                    findings.push(Finding::damage(table, said));
                 }
             }
         }

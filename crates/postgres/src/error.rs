@@ -113,6 +113,10 @@ fn by_code(told: &DbError, place: &str) -> Failure {
             Error::corrupt(format!("the tables of the store {place} are not what they were: {said}"))
                 .with_hint("restore them from a backup"),
         ),
+        _ if code.starts_with("53") => Failure::Server(
+            Error::new(ErrorKind::Resources, format!("the server of {place} is short of something: {said}"))
+                .with_hint("check its limits and its log, and try again"),
+        ),
         _ if code.starts_with("08") => Failure::Lost(unavailable(
             format!("the connection to {place} broke: {said}"),
             "try again when the server is back",

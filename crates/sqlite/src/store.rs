@@ -293,8 +293,10 @@ impl Store for SqliteStore {
     fn verify(&self) -> Result<Vec<Finding>> {
         let listed = self.files.as_ref().map(|files| files.list()).transpose()?;
         self.read(|connection| {
-            let mut findings = verify::verify(connection);
-            if let (Some(files), Some(listed)) = (&self.files, &listed) {
+            let mut findings = verify::verify(connection, &self.path);
+            if let (Some(files), Some(listed)) = (&self.files, &listed)
+                && !Finding::is_cut_short(&findings)
+            {
                 findings.extend(split::verify(connection, files, listed));
             }
             Ok(findings)

@@ -1,12 +1,15 @@
-//! Looking for damage: SQLite's own check, then what its tables say about each other.
+//! Looking for damage: SQLite's own check, then what its tables say about each other. What cannot be looked at, as
+//! something is short, is no damage, and ends the check.
 
 use crate::checksum;
+use crate::error::Failure;
 use crate::schema::COLUMN_BITS;
 use crate::split::PLACED;
 use atsdb_core::name::name_key;
 use atsdb_core::store::Finding;
 use atsdb_core::{ColumnId, TableDefinition, TableId};
-use rusqlite::Connection;
+use rusqlite::{Connection, ffi};
+use std::path::Path;
 
 /// What is asked of the tables: each row of an answer is a place and a problem.
 const QUESTIONS: [&str; 9] = [
@@ -31,26 +34,43 @@ const QUESTIONS: [&str; 9] = [
 ];
 
 /// Everything found; a place that cannot be read is a finding too.
-pub(crate) fn verify(connection: &Connection) -> Vec<Finding> {
+pub(crate) fn verify(connection: &Connection, path: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
-    note(&mut findings, "SQLite", |found| integrity(connection, found));
+    let mut note = |place: &str, look: &dyn Fn(&mut Vec<Finding>) -> rusqlite::Result<()>| {
+        if !Finding::is_cut_short(&findings)
+            && let Err(error) = look(&mut findings)
+        {
+            findings.push(unreadable(place, error, path));
+        }
+    };
+    note("SQLite", &|found| integrity(connection, found));
     for question in QUESTIONS {
-        note(&mut findings, "tables", |found| ask(connection, question, found));
+        note("tables", &|found| ask(connection, question, found));
     }
-    note(&mut findings, "atsdb_page", |found| pages(connection, found));
-    note(&mut findings, "atsdb_table", |found| definitions(connection, found));
-    note(&mut findings, "atsdb_map", |found| strings(connection, found));
+    note("atsdb_page", &|found| pages(connection, found));
+    note("atsdb_table", &|found| definitions(connection, found));
+    note("atsdb_map", &|found| strings(connection, found));
     findings
 }
 
-fn note(findings: &mut Vec<Finding>, place: &str, look: impl FnOnce(&mut Vec<Finding>) -> rusqlite::Result<()>) {
-    if let Err(error) = look(findings) {
-        findings.push(finding(place, format!("cannot be read: {error}")));
-    }
+/// What an error of SQLite says of a place.
+pub(crate) fn unreadable(place: &str, error: rusqlite::Error, path: &Path) -> Finding {
+    let problem = format!("cannot be read: {error}");
+    Finding::of_error(place, problem, &Failure::Sqlite(error).at(path))
 }
 
 fn finding(place: impl Into<String>, problem: impl Into<String>) -> Finding {
-    Finding { place: place.into(), problem: problem.into() }
+    Finding::damage(place, problem)
+}
+
+/// What SQLite's own check says of a page. Also that it could not read it is told as a line of text.
+fn told_by_sqlite(line: &str) -> Finding {
+    let code = line.rsplit_once("error code=").and_then(|(_, code)| code.trim().parse::<i32>().ok());
+    let is_short = |code: i32| {
+        code != ffi::SQLITE_IOERR_CORRUPTFS
+            && matches!(code & 0xff, ffi::SQLITE_NOMEM | ffi::SQLITE_IOERR | ffi::SQLITE_FULL | ffi::SQLITE_CANTOPEN)
+    };
+    Finding { is_damage: !code.is_some_and(is_short), ..finding("SQLite", line) }
 }
 
 fn integrity(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
@@ -58,7 +78,7 @@ fn integrity(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let text: String = row.get(0)?;
-        findings.extend(text.lines().filter(|line| *line != "ok").map(|line| finding("SQLite", line)));
+        findings.extend(text.lines().filter(|line| *line != "ok").map(told_by_sqlite));
     }
     Ok(())
 }
@@ -150,4 +170,35 @@ fn strings(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Re
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_could_not_be_read_is_no_damaged_one() {
+        let is_damage = |line: &str| told_by_sqlite(line).is_damage;
+        // SQLITE_IOERR_READ, SQLITE_IOERR_NOMEM, SQLITE_NOMEM; SQLITE_CORRUPT, SQLITE_IOERR_CORRUPTFS.
+        for line in ["Tree 2 page 5: unable to get the page. error code=266", "error code=3082", "error code=7"] {
+            assert!(!is_damage(line), "{line}");
+        }
+        for line in ["Tree 2 page 5: unable to get the page. error code=11", "error code=8458", "Page 7: never used"] {
+            assert!(is_damage(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_short_is_no_damage() {
+        let error = |code: i32| rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+        let is_damage = |code: i32| unreadable("tables", error(code), Path::new("t.db")).is_damage;
+        for code in
+            [ffi::SQLITE_NOMEM, ffi::SQLITE_FULL, ffi::SQLITE_IOERR_READ, ffi::SQLITE_CANTOPEN, ffi::SQLITE_BUSY]
+        {
+            assert!(!is_damage(code), "{code}");
+        }
+        for code in [ffi::SQLITE_CORRUPT, ffi::SQLITE_NOTADB, ffi::SQLITE_IOERR_CORRUPTFS] {
+            assert!(is_damage(code), "{code}");
+        }
+    }
 }

@@ -231,7 +231,7 @@ impl Store for ServerStore {
     }
 
     fn verify(&self) -> Result<Vec<Finding>> {
-        let verified = self.pool.read(|connection| Ok(verify::verify(connection, self.pool.server())));
+        let verified = self.pool.read(|connection| verify::verify(connection, self.pool.server()));
         verified.map_err(Failure::into_error)
     }
 }

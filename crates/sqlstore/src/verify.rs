@@ -1,4 +1,5 @@
-//! Looking for damage: the server's own check, then what the tables say about each other.
+//! Looking for damage: the server's own check, then what the tables say about each other. What cannot be looked at, as
+//! something is short, is no damage, and ends the check.
 
 use crate::checksum;
 use crate::connection::{Connection, Server};
@@ -65,35 +66,45 @@ const QUESTIONS: [(&str, &str, &str); 9] = [
 /// How many payload numbers are compared at once, so that memory does not grow with the store.
 const PAYLOADS_TOGETHER: i64 = 100_000;
 
-/// Everything found; a place that cannot be read is a finding too.
-pub(crate) fn verify(connection: &mut dyn Connection, server: &dyn Server) -> Vec<Finding> {
+/// Everything found; a place that cannot be read is a finding too. What may pass is a failure of the whole: the check is
+/// made again.
+pub(crate) fn verify(connection: &mut dyn Connection, server: &dyn Server) -> Attempt<Vec<Finding>> {
     let mut findings = Vec::new();
     note(&mut findings, "server", |found| {
         found.extend(server.check(connection)?);
         Ok(())
-    });
+    })?;
     for (what, problem, sql) in QUESTIONS {
         note(&mut findings, what, |found| {
             for row in connection.query(sql, &[])? {
                 found.push(finding(format!("{what} {}", row.int(0)?), problem));
             }
             Ok(())
-        });
+        })?;
     }
-    note(&mut findings, "pages", |found| payloads(connection, server, found));
-    note(&mut findings, "atsdb_table", |found| definitions(connection, found));
-    note(&mut findings, "atsdb_map", |found| strings(connection, found));
-    findings
+    note(&mut findings, "pages", |found| payloads(connection, server, found))?;
+    note(&mut findings, "atsdb_table", |found| definitions(connection, found))?;
+    note(&mut findings, "atsdb_map", |found| strings(connection, found))?;
+    Ok(findings)
 }
 
-fn note(findings: &mut Vec<Finding>, place: &str, look: impl FnOnce(&mut Vec<Finding>) -> Attempt<()>) {
-    if let Err(failure) = look(findings) {
-        findings.push(finding(place, format!("cannot be read: {}", failure.into_error())));
+fn note(findings: &mut Vec<Finding>, place: &str, look: impl FnOnce(&mut Vec<Finding>) -> Attempt<()>) -> Attempt<()> {
+    if Finding::is_cut_short(findings) {
+        return Ok(());
+    }
+    match look(findings) {
+        Err(failure) if failure.may_pass() => Err(failure),
+        Err(failure) => {
+            let error = failure.into_error();
+            findings.push(Finding::of_error(place, format!("cannot be read: {error}"), &error));
+            Ok(())
+        }
+        Ok(()) => Ok(()),
     }
 }
 
 fn finding(place: impl Into<String>, problem: impl Into<String>) -> Finding {
-    Finding { place: place.into(), problem: problem.into() }
+    Finding::damage(place, problem)
 }
 
 /// Compares chunks with the parts that are there.

@@ -8,7 +8,8 @@ use crate::progress::Ticker;
 use crate::quantity::{show_many, show_rows};
 use crate::settings::{self, Access};
 use atsdb::ContentHash;
-use atsdb_core::{Error, Result};
+use atsdb_core::store::Finding;
+use atsdb_core::{Error, ErrorKind, Result};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -35,6 +36,8 @@ struct HashJson {
 struct FindingJson {
     place: String,
     problem: String,
+    /// Whether the place is damaged; else it could not be looked at.
+    is_damage: bool,
 }
 
 /// Checks it. Findings are the result; that there are some is the error.
@@ -60,7 +63,7 @@ pub(super) fn run(verify: &VerifyArgs) -> Result<()> {
         chunks: checked.chunks,
         pages: checked.pages,
         rows: checked.rows,
-        findings: findings.map(|finding| FindingJson { place: finding.place, problem: finding.problem }).collect(),
+        findings: findings.map(FindingJson::from).collect(),
         hash: verify.hash.then(|| show(ContentHash::of_all(&hashes))),
         hashes: hashes
             .into_iter()
@@ -71,15 +74,47 @@ pub(super) fn run(verify: &VerifyArgs) -> Result<()> {
         ReportFormat::Json => report::write_text(&report::json(&checked)?)?,
         ReportFormat::Table => report::write_text(&for_people(&checked))?,
     }
-    match checked.findings.len() {
-        0 => Ok(()),
-        count => {
-            let places = show_many(count as u64, "place");
-            Err(Error::corrupt(format!("{} is damaged in {places}", engine.store().url()))
-                .with_hint("what is not named stays readable: save it with atsdb export -q, a query that leaves the damaged columns \
-                     or times out"))
+    let hint = "what is not named stays readable: save it with atsdb export -q, a query that leaves the damaged columns or \
+                times out";
+    outcome(engine.store().url(), &checked.findings, hint)
+}
+
+impl From<Finding> for FindingJson {
+    fn from(finding: Finding) -> Self {
+        let Finding { place, problem, is_damage } = finding;
+        Self { place, problem, is_damage }
+    }
+}
+
+/// What the findings are for whoever waits for the exit code: nothing, damage, or that something could not be looked at.
+fn outcome(url: &str, findings: &[FindingJson], hint: &str) -> Result<()> {
+    let damage = findings.iter().filter(|finding| finding.is_damage).count() as u64;
+    let unchecked = findings.iter().find(|finding| !finding.is_damage);
+    match (damage, unchecked) {
+        (0, None) => Ok(()),
+        (0, Some(FindingJson { place, problem, .. })) => {
+            Err(Error::new(ErrorKind::Unavailable, format!("{url} could not be checked: {place}: {problem}"))
+                .with_hint("nothing is known to be damaged: see to what was missing, and check again"))
+        }
+        (count, rest) => {
+            let rest = if rest.is_some() { ", and could not be checked to its end" } else { "" };
+            Err(Error::corrupt(format!("{url} is damaged in {}{rest}", show_many(count, "place"))).with_hint(hint))
         }
     }
+}
+
+/// The findings as lines, and the word that sums them up.
+fn findings_for_people(findings: &[FindingJson]) -> (String, &'static str) {
+    let line = |finding: &FindingJson| {
+        let unchecked = if finding.is_damage { "" } else { "could not be checked: " };
+        format!("{}: {unchecked}{}\n", finding.place, finding.problem)
+    };
+    let word = match findings.iter().any(|finding| finding.is_damage) {
+        true => "damaged",
+        false if findings.is_empty() => "no damage",
+        false => "not checked to the end",
+    };
+    (findings.iter().map(line).collect(), word)
 }
 
 fn show(hash: u64) -> String {
@@ -87,11 +122,9 @@ fn show(hash: u64) -> String {
 }
 
 fn for_people(checked: &Checked) -> String {
-    let mut text: String =
-        checked.findings.iter().map(|finding| format!("{}: {}\n", finding.place, finding.problem)).collect();
+    let (mut text, word) = findings_for_people(&checked.findings);
     text.push_str(&format!(
-        "{}: {}, {}, {}, {} read\n",
-        if checked.findings.is_empty() { "no damage" } else { "damaged" },
+        "{word}: {}, {}, {}, {} read\n",
         show_many(checked.tables, "table"),
         show_many(checked.chunks, "chunk"),
         show_many(checked.pages, "page"),

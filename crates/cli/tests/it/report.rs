@@ -102,6 +102,34 @@ fn verify_is_quiet_about_a_whole_store_and_names_what_is_damaged() {
 }
 
 #[test]
+fn verify_does_not_take_a_shortage_for_damage() {
+    let case = Case::new();
+    // A page file for each day.
+    let fill = "CREATE TABLE t (time TIMESTAMP, x DOUBLE) WITH (time = 'time', slice = 'day');
+                INSERT INTO t SELECT to_timestamp(1704067200 + i * 10), random() FROM generate_series(1, 360000) AS s(i)";
+    case.run(&["sql", "sqlite:air?split=slice", fill]).well();
+    case.run(&["recompress", "air"]).well();
+    case.run(&["backup", "air", "backups"]);
+    for place in ["air", "backups"] {
+        assert!(case.run(&["verify", place]).well().text().starts_with("no damage"));
+    }
+    let mut places = 0;
+    for handles in (6..=40).step_by(2) {
+        for place in ["air", "backups"] {
+            let run = case.run_with_handles(handles, &["verify", place]);
+            let told = format!("{handles} handles: {}{}", run.text(), run.stderr);
+            assert!(run.code == 0 || run.code == 4, "exit code {}, {told}", run.code);
+            assert!(!told.contains("damaged in"), "{told}");
+            assert_eq!(run.code == 4, run.stderr.contains("hint: "), "{told}");
+            places += u32::from(told.contains("could not be checked") && told.contains("Too many open files"));
+        }
+    }
+    assert!(places > 3, "only {places} runs met with a page file that they could not open");
+    // Nobody is there to answer: of the store nothing is known.
+    case.run(&["verify", "postgresql://nobody@127.0.0.1:1/air"]).failed(4, &["hint: "]);
+}
+
+#[test]
 fn a_view_is_listed_as_one_and_takes_no_rows() {
     let case = Case::new();
     case.run(&["sql", "a.db", "CREATE TABLE t (a INT); CREATE VIEW v AS SELECT a + 1 AS b FROM t"]).well();

@@ -100,6 +100,21 @@ impl Case {
         command
     }
 
+    /// Runs it with so many file handles at most.
+    pub(crate) fn run_with_handles<A: AsRef<OsStr>>(&self, count: u32, arguments: &[A]) -> Run {
+        let own = self.command(arguments);
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -n \"$1\"; shift; exec \"$@\"", "sh", &count.to_string()]);
+        for (name, value) in own.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command.arg(own.get_program()).args(own.get_args()).current_dir(&self.folder);
+        Run::new(command.stdin(Stdio::null()).output().expect("the program runs"))
+    }
+
     /// Runs it with nothing on stdin.
     pub(crate) fn run<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Run {
         Run::new(self.command(arguments).stdin(Stdio::null()).output().expect("the program runs"))

@@ -1,12 +1,12 @@
 //! After a call of the store that failed: what was acknowledged is there once, nothing else is there in half, and
 //! further work goes on.
 
-use crate::support::{Row, batch_of, engine, read_all, readings, row};
+use crate::support::{Row, append, batch_of, engine, read_all, readings, row};
 use arrow::array::{ArrayRef, AsArray, BinaryArray, Int64Array, RecordBatch, TimestampSecondArray};
 use arrow::datatypes::{DataType, Int64Type};
 use atsdb_core::{
-    BatchId, ColumnType, ConflictPolicy, ErrorKind, MapWidth, Outcome, Result, Store, Table, TableDefinition, TimeUnit,
-    Unique,
+    BatchId, ColumnType, ConflictPolicy, ErrorKind, Index, MapWidth, Outcome, Result, Store, Table, TableDefinition,
+    TimeUnit, Unique,
 };
 use atsdb_engine::{Appender, ColumnSpec, Engine, Field, Record, RowReader, RowWriter, ScanRequest, SystemEnvironment};
 use atsdb_memory::MemoryStore;
@@ -339,7 +339,8 @@ fn a_record_that_writes_another_row_than_the_tables_is_refused_by_itself() {
     for (n, row) in rows.iter().enumerate() {
         let odd = Odd((n % 3) as u8);
         let tried = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| appender.push(99, &odd)));
-        assert!(tried.is_err() == (n % 3 == 2) && tried.is_ok_and(|tried| tried.is_ok()) == false);
+        assert_eq!(tried.is_err(), n % 3 == 2, "record {n}");
+        assert!(!tried.is_ok_and(|pushed| pushed.is_ok()), "record {n}");
         push(&mut appender, row).unwrap();
     }
     appender.flush().unwrap();
@@ -398,4 +399,33 @@ fn after_rows_were_lost_an_appender_takes_none_until_a_flush_has_said_so() {
     push(&mut appender, &row(4, "d", "ok", 4)).unwrap();
     appender.flush().unwrap();
     assert_eq!(read_all(&engine, &table).unwrap(), [row(4, "d", "ok", 4)]);
+}
+
+#[test]
+fn verify_calls_nothing_damaged_that_could_not_be_looked_at_whichever_call_fails() {
+    with_each_call_failing(|engine, faults, label| {
+        {
+            let _pause = faults.pause();
+            let mut definition = readings();
+            let (id, columns) = (definition.next_index_id(), vec![definition.columns[1].id]);
+            definition.indexes_given += 1;
+            definition.indexes.push(Index { id, name: "by_sensor".into(), columns });
+            let table = engine.create_table(&definition).unwrap();
+            // The second chunk is older than a column.
+            append(engine, &table, &[row(1, "a", "ok", 1), row(2, "b", "bad", 2)]);
+            let mut batch = engine.batch(None);
+            let wider = definition.clone().with_column("more", ColumnType::Int32, None);
+            let table = batch.redefine(&table, wider).unwrap();
+            batch.commit().unwrap();
+            append(engine, &table, &[row(3, "a", "ok", 3)]);
+        }
+        match engine.verify(None) {
+            Ok(report) if faults.failed().is_none() => assert!(report.findings.is_empty(), "{:?}", report.findings),
+            Ok(report) => {
+                assert!(report.is_cut_short(), "{label}: nothing is said of {:?}", faults.failed());
+                assert!(report.findings.iter().all(|finding| !finding.is_damage), "{label}: {:?}", report.findings);
+            }
+            Err(error) => assert!(error.kind().is_shortage(), "{label}: {error}"),
+        }
+    });
 }

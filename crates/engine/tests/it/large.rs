@@ -2,7 +2,7 @@
 //! set.
 
 use crate::support::{append, engine, read_all, readings, row};
-use arrow::array::{ArrayRef, AsArray, BinaryArray, Int64Array, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, AsArray, BinaryArray, Int64Array, RecordBatch, StringArray, UInt32Array};
 use arrow::datatypes::Int64Type;
 use atsdb_core::limits::{CHUNK_ROWS_MAX, COLUMNS_MAX, DICTIONARY_BYTES_MAX, MISSING_BYTES_MAX, VALUE_BYTES_MAX};
 use atsdb_core::{ColumnType, ErrorKind, MapWidth, Result, Table, TableDefinition, Value};
@@ -134,7 +134,7 @@ fn values_of_200_mb_are_appended_sealed_and_rewritten() {
 fn a_table_of_the_most_columns_is_written_sealed_and_read() {
     let definition = |count: usize| {
         (0..count).fold(TableDefinition::new("t"), |definition, number| {
-            definition.with_column(&format!("c{number}"), ColumnType::Int64, None)
+            definition.with_column(format!("c{number}"), ColumnType::Int64, None)
         })
     };
     let engine = memory();
@@ -199,4 +199,31 @@ fn a_new_column_gives_older_rows_no_more_than_a_chunk_of_them_can_hold() {
     assert_eq!(bytes(&engine), CHUNK_ROWS_MAX * MISSING_BYTES_MAX);
     engine.recompress(None).unwrap();
     assert_eq!(bytes(&engine), CHUNK_ROWS_MAX * MISSING_BYTES_MAX);
+}
+
+#[test]
+fn a_rewritten_column_of_more_than_a_chunk_takes_is_refused() {
+    let engine = memory();
+    let table = engine.create_table(&TableDefinition::new("t").with_column("s", ColumnType::Text, None)).unwrap();
+    let rows = 30_000;
+    put(&engine, &table, vec![("s", Arc::new(StringArray::from(vec!["x"; rows])))]).unwrap();
+    let scan = engine.snapshot().unwrap().scan(&table, &ScanRequest::all(&table)).unwrap();
+    // Half of the rows, then all of them, get 24 KiB each.
+    let long = "y".repeat(24 << 10);
+    for (count, byte_count) in [(rows / 2, rows / 2 * (24 << 10) + rows / 2), (rows, rows * (24 << 10))] {
+        let numbers = UInt32Array::from_iter_values(0..count as u32);
+        let values: ArrayRef = Arc::new(StringArray::from(vec![long.as_str(); count]));
+        let rewritten = scan.replaced(0, 0, &numbers, &values).and_then(|values| {
+            let set = vec![(0, values)];
+            scan.rewrite(0, &Rewrite { keep: None, set })
+        });
+        let error = rewritten.err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+        assert!(error.to_string().contains(&format!("{byte_count} bytes of text")), "{error}");
+        assert!(error.hint().unwrap().contains("insert them anew"), "{error}");
+    }
+    // What fits is done.
+    let numbers = UInt32Array::from_iter_values(0..100);
+    let values: ArrayRef = Arc::new(StringArray::from(vec![long.as_str(); 100]));
+    assert_eq!(scan.replaced(0, 0, &numbers, &values).unwrap().len(), rows);
 }

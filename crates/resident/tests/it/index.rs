@@ -43,10 +43,10 @@ fn an_index_of_several_partitions_finds_every_row_in_order() {
 
 #[test]
 fn zeros_are_one_key_whatever_their_sign_and_so_are_nans() {
-    let doubles = |values: &[f64]| Arc::new(Float64Array::from(values.to_vec())) as ArrayRef;
-    let singles =
-        |values: &[f64]| Arc::new(values.iter().map(|value| Some(*value as f32)).collect::<Float32Array>()) as ArrayRef;
-    let columns: [&dyn Fn(&[f64]) -> ArrayRef; 2] = [&doubles, &singles];
+    let columns: [fn(&[f64]) -> ArrayRef; 2] = [
+        |values| Arc::new(Float64Array::from(values.to_vec())),
+        |values| Arc::new(values.iter().map(|value| Some(*value as f32)).collect::<Float32Array>()),
+    ];
     for column in columns {
         let index = build(column(&[0.0, 1.5, -0.0, f64::NAN, -f64::NAN, -1.5]));
         for (key, rows) in

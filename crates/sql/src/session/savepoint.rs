@@ -8,7 +8,7 @@ use super::inserting::InsertRuns;
 use super::transaction::{Transaction, usable};
 use crate::answer::Answer;
 use crate::error::sql_error;
-use atsdb_core::Result;
+use atsdb_core::{ErrorKind, Result};
 
 /// What a statement says of savepoints.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,17 +49,19 @@ impl Session {
                 "SAVEPOINT"
             }
             (Savepoint::Set(name), Some(open)) => {
-                open.set(name)?;
+                let done = open.set(name);
+                open.note(done)?;
                 "SAVEPOINT"
             }
             (_, None) => return Err(sql_error("no transaction has begun").with_hint("SAVEPOINT name begins one")),
             (Savepoint::ReturnTo(name), Some(open)) => {
-                open.return_to(name)?;
+                let done = open.return_to(name);
+                open.note(done)?;
                 "ROLLBACK"
             }
             (Savepoint::Release(name), Some(open)) => {
-                open.close_runs()?;
-                let left = open.batch.release(name)?;
+                let left = open.close_runs().and_then(|()| open.batch.release(name));
+                let left = open.note(left)?;
                 open.marks.truncate(left);
                 if left == 0
                     && open.is_savepoint
@@ -81,6 +83,13 @@ impl Transaction {
         self.batch.mark(name)?;
         self.marks.push(self.indexes.len());
         Ok(())
+    }
+
+    /// What follows counts on a savepoint that was to be: without it, something else would be committed than was meant.
+    /// A name that was never given changes nothing.
+    fn note<T>(&mut self, done: Result<T>) -> Result<T> {
+        self.failed |= done.as_ref().is_err_and(|error| error.kind() != ErrorKind::Sql);
+        done
     }
 
     fn close_runs(&mut self) -> Result<()> {

@@ -151,7 +151,9 @@ impl Session {
     /// that meanwhile.
     pub(super) fn with_batch_again<T>(&self, mut work: impl FnMut(&mut Batch) -> Result<T>) -> Result<T> {
         if let Some(open) = self.transaction().as_mut() {
-            prepare_to_look(open)?;
+            let prepared = prepare_to_look(open);
+            open.failed |= prepared.is_err();
+            prepared?;
             return in_transaction(open, work);
         }
         for _ in 0..ATTEMPTS_MAX {

@@ -8,6 +8,7 @@ mod definitions;
 mod differential;
 mod documents;
 mod examples;
+mod faults;
 mod indexes;
 mod inserting;
 mod keys;

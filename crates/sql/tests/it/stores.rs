@@ -63,7 +63,7 @@ pub(crate) fn session(store: &str) -> (Session, TempDir) {
     (session_over(store), directory)
 }
 
-fn session_over(store: Arc<dyn Store>) -> Session {
+pub(crate) fn session_over(store: Arc<dyn Store>) -> Session {
     let engine = Engine::new(store, EngineOptions { maintenance: false, ..EngineOptions::default() }).unwrap();
     let options = SessionOptions { threads: 2, memory_bytes: 64 << 20, ..SessionOptions::default() };
     Session::new(engine, options).unwrap()

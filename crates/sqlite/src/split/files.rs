@@ -134,6 +134,11 @@ impl PageFiles {
         &self.folder
     }
 
+    /// The catalogue's file.
+    pub(crate) fn catalogue(&self) -> &Path {
+        &self.catalogue
+    }
+
     pub(crate) fn path(&self, number: i64) -> PathBuf {
         self.folder.join(format!("{number}{ENDING}"))
     }

@@ -4,6 +4,8 @@
 use crate::split::file::{self, Unreadable};
 use crate::split::reclaim::known;
 use crate::split::{PLACED, PageFiles, Place};
+use crate::verify::unreadable;
+use atsdb_core::Error;
 use atsdb_core::store::Finding;
 use rusqlite::Connection;
 use std::collections::BTreeSet;
@@ -15,11 +17,17 @@ use std::io;
 pub(crate) fn verify(connection: &Connection, files: &PageFiles, listed: &BTreeSet<i64>) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Err(error) = chunks(connection, files, &mut findings) {
-        findings.push(finding("atsdb_chunk", format!("cannot be read: {error}")));
+        findings.push(unreadable("atsdb_chunk", error, files.catalogue()));
+    }
+    if Finding::is_cut_short(&findings) {
+        return findings;
     }
     match known(connection) {
         Ok(known) => findings.extend(listed.difference(&known).filter_map(|number| stray(files, *number))),
-        Err(error) => findings.push(finding("atsdb_page_file", format!("cannot be read: {error:?}"))),
+        Err(failure) => {
+            let error = failure.at(files.catalogue());
+            findings.push(Finding::of_error("atsdb_page_file", format!("cannot be read: {error}"), &error));
+        }
     }
     findings
 }
@@ -36,12 +44,16 @@ fn stray(files: &PageFiles, number: i64) -> Option<Finding> {
         Ok(()) => None,
         Err(Unreadable::Io(error)) if error.kind() == io::ErrorKind::NotFound => None,
         Err(Unreadable::Damaged(problem)) => Some(finding(place, format!("is not in the catalogue, and {problem}"))),
-        Err(error) => Some(finding(place, files.failure(number, "a page file", error).to_string())),
+        Err(error) => Some(told(place, &files.failure(number, "a page file", error))),
     }
 }
 
 fn finding(place: impl Into<String>, problem: impl Into<String>) -> Finding {
-    Finding { place: place.into(), problem: problem.into() }
+    Finding::damage(place, problem)
+}
+
+fn told(place: String, error: &Error) -> Finding {
+    Finding::of_error(place, error.to_string(), error)
 }
 
 /// Compares visible chunks with their blocks, in the order in which they lie. What a stage wrote need not be on disk: after
@@ -68,12 +80,15 @@ fn chunks(connection: &Connection, files: &PageFiles, findings: &mut Vec<Finding
             Err(error) => {
                 // Told once, at the first of its chunks.
                 unreadable = Some(place.file);
-                findings.push(finding(chunk, problem(files, place, error)));
+                findings.push(told(chunk, &problem(files, place, error)));
+                if Finding::is_cut_short(findings) {
+                    return Ok(());
+                }
                 continue;
             }
         };
         match file::read_block(&file, place) {
-            Err(error) => findings.push(finding(chunk, problem(files, place, error))),
+            Err(error) => findings.push(told(chunk, &problem(files, place, error))),
             Ok(block) => {
                 let bytes: u64 = block.pages.iter().map(|(_, _, byte_count)| byte_count).sum();
                 let found = (block.pages.len() as u64, bytes);
@@ -92,6 +107,6 @@ fn chunks(connection: &Connection, files: &PageFiles, findings: &mut Vec<Finding
     Ok(())
 }
 
-fn problem(files: &PageFiles, place: Place, error: Unreadable) -> String {
-    files.failure(place.file, "its pages", error).to_string()
+fn problem(files: &PageFiles, place: Place, error: Unreadable) -> Error {
+    files.failure(place.file, "its pages", error)
 }

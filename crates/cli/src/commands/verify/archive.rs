@@ -1,7 +1,7 @@
 //! `atsdb verify` of a directory or bucket of backups.
 
 use super::super::report;
-use super::FindingJson;
+use super::{FindingJson, findings_for_people, outcome};
 use crate::args::{ReportArgs, ReportFormat};
 use crate::progress::Ticker;
 use crate::quantity::show_many;
@@ -26,28 +26,20 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
     let checked = archive.verify()?;
     drop(ticker);
     let findings = checked.findings.into_iter();
-    let findings: Vec<_> =
-        findings.map(|finding| FindingJson { place: finding.place, problem: finding.problem }).collect();
+    let findings: Vec<_> = findings.map(FindingJson::from).collect();
     let checked = Checked { backups: checked.backups, objects: checked.objects, findings };
     match args.format {
         ReportFormat::Json => report::write_text(&report::json(&checked)?)?,
         ReportFormat::Table => {
-            let mut text: String =
-                checked.findings.iter().map(|finding| format!("{}: {}\n", finding.place, finding.problem)).collect();
+            let (mut text, word) = findings_for_people(&checked.findings);
             text.push_str(&format!(
-                "{}: {}, {} read\n",
-                if checked.findings.is_empty() { "no damage" } else { "damaged" },
+                "{word}: {}, {} read\n",
                 show_many(checked.backups, "backup"),
                 show_many(checked.objects, "object")
             ));
             report::write_text(&text)?;
         }
     }
-    match checked.findings.len() {
-        0 => Ok(()),
-        count => Err(Error::corrupt(format!("{} is damaged in {}", archive.place(), show_many(count as u64, "place")))
-            .with_hint(
-                "delete the objects that are named and back the source up again: what it still has is written anew",
-            )),
-    }
+    let hint = "delete the objects that are named and back the source up again: what it still has is written anew";
+    outcome(archive.place(), &checked.findings, hint)
 }
