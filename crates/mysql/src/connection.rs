@@ -125,15 +125,10 @@ impl Connection for MysqlConnection {
     }
 
     fn run(&mut self, sql: &str) -> Attempt<()> {
-        // All of them on one way; the server stops at the first that fails, whose error is that of its answer.
-        let mut done = || -> mysql::Result<()> {
-            let mut answers = self.inner.query_iter(sql)?;
-            while let Some(mut answer) = answers.iter() {
-                answer.try_for_each(|row| row.map(drop))?;
-            }
-            Ok(())
-        };
-        done().map_err(|error| self.failed(error))
+        for statement in sql.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
+            self.inner.query_drop(statement).map_err(|error| self.failed(error))?;
+        }
+        Ok(())
     }
 }
 
