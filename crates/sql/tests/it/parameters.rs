@@ -26,12 +26,7 @@ fn a_parameter_beside_text_is_text_whatever_it_looks_like() {
     run("INSERT INTO t (s, m, n) VALUES ($v, $v, abs(3))", "1e3");
     assert_eq!(
         run("SELECT s, m, n, x FROM t ORDER BY s", ""),
-        [
-            "-1.10 | -1.10 | NULL | -1.1",
-            "-1.10 | -1.10 | NULL | -1.1",
-            "12 | 12 | 12 | 12.0",
-            "1e3 | 1e3 | 3 | NULL"
-        ]
+        ["-1.10 | -1.10 | NULL | -1.1", "-1.10 | -1.10 | NULL | -1.1", "12 | 12 | 12 | 12.0", "1e3 | 1e3 | 3 | NULL"]
     );
     let counts = |condition: &str, value: &str| run(&format!("SELECT count(*) FROM t WHERE {condition}"), value);
     for condition in
