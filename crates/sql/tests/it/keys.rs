@@ -38,7 +38,7 @@ fn keys_of_rows_that_a_transaction_took_away_are_free_in_it() {
                 "REPLACE INTO k SELECT 2, 'new'",
                 "INSERT OR IGNORE INTO k VALUES (2, 'new')",
                 "INSERT OR IGNORE INTO k SELECT 2, 'new'",
-                "INSERT INTO k SELECT 2, 'new' ON CONFLICT (id) DO NOTHING",
+                "INSERT INTO k SELECT 2, 'new' WHERE true ON CONFLICT (id) DO NOTHING",
                 "INSERT INTO k VALUES (2, 'new') ON CONFLICT (id) DO UPDATE SET v = 'updated'",
             ] {
                 let (session, _directory) = session(store);
