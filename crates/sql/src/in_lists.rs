@@ -1,11 +1,11 @@
-//! Lists of numbers in `x IN (...)`. DataFusion compares all of a list in one type, so that one fraction in it rounds the
-//! integers, and looks floats up by their bits, so that zero is not found under its other sign.
+//! Lists of numbers in `x IN (...)` and `CASE x WHEN ...`. DataFusion compares all of a list in one type, so that one
+//! fraction in it rounds the integers, and looks floats up by their bits, so that zero is not found under its other sign.
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::InList;
+use datafusion::logical_expr::expr::{Case, InList};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, lit};
@@ -40,7 +40,11 @@ impl AnalyzerRule for CompareLists {
 }
 
 fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    let Expr::InList(list) = expr else { return Ok(Transformed::no(expr)) };
+    let list = match expr {
+        Expr::InList(list) => list,
+        Expr::Case(case) => return with_both_zeros(case, schema),
+        other => return Ok(Transformed::no(other)),
+    };
     let data_type = list.expr.get_type(schema)?;
     if data_type.is_integer() {
         return Ok(of_integers(list));
@@ -52,6 +56,28 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         return Ok(Transformed::yes(Expr::InList(InList { expr, list, negated })));
     }
     Ok(Transformed::no(Expr::InList(list)))
+}
+
+fn with_both_zeros(mut case: Case, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let is_float = match &case.expr {
+        Some(value) => value.get_type(schema)?.is_floating(),
+        None => false,
+    };
+    if !is_float || !case.when_then_expr.iter().any(|(when, _)| is_zero(when)) {
+        return Ok(Transformed::no(Expr::Case(case)));
+    }
+    let mut pairs = Vec::with_capacity(case.when_then_expr.len() + 1);
+    for (when, then) in case.when_then_expr {
+        match is_zero(&when) {
+            true => {
+                pairs.push((Box::new(lit(0.0)), then.clone()));
+                pairs.push((Box::new(lit(-0.0)), then));
+            }
+            false => pairs.push((when, then)),
+        }
+    }
+    case.when_then_expr = pairs;
+    Ok(Transformed::yes(Expr::Case(case)))
 }
 
 /// A list for integers, in which whole floats are the integers that they are, and others are left out.

@@ -84,19 +84,6 @@ impl ScalarUDFImpl for Operation {
         true
     }
 
-    /// For `EXPLAIN`.
-    fn display_name(&self, operands: &[Expr]) -> Result<String> {
-        let enclosed = |operand: &Expr| match operand {
-            Expr::BinaryExpr(_) => format!("({operand})"),
-            Expr::ScalarFunction(call) if ["+", "-", "*"].contains(&call.name()) => format!("({operand})"),
-            other => other.to_string(),
-        };
-        Ok(match operands {
-            [left, right] => format!("{} {} {}", enclosed(left), self.name(), enclosed(right)),
-            _ => format!("(- {})", operands.first().map(enclosed).unwrap_or_default()),
-        })
-    }
-
     /// What DataFusion's own operator is called: plans refer to expressions by these names.
     fn schema_name(&self, operands: &[Expr]) -> Result<String> {
         Ok(match operands {
