@@ -130,7 +130,22 @@ fn check_path(path: &Path, options: &SqliteOptions) -> Result<()> {
 /// would have to be read too.
 fn needs_immutable(error: &rusqlite::Error, path: &Path) -> bool {
     let cannot_open = matches!(primary_code(error), Some(ffi::SQLITE_CANTOPEN | ffi::SQLITE_READONLY));
-    cannot_open && is_empty(&log_path(path)) && path.exists()
+    cannot_open && is_empty(&log_path(path)) && path.exists() && refuses_files(path)
+}
+
+/// Whether no file can be made beside the store, for good. That files ran out is no reason to read without locks.
+fn refuses_files(path: &Path) -> bool {
+    let mut probe = path.as_os_str().to_owned();
+    probe.push(format!("-probe-{}", std::process::id()));
+    match std::fs::OpenOptions::new().write(true).create_new(true).open(&probe) {
+        Ok(_) => {
+            let _ = std::fs::remove_file(&probe);
+            false
+        }
+        Err(error) => {
+            matches!(error.kind(), std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem)
+        }
+    }
 }
 
 fn is_empty(path: &Path) -> bool {

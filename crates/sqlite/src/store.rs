@@ -84,7 +84,13 @@ impl SqliteStore {
                 }
                 Some(Arc::new(PageFiles::new(&folder, opened.uid, recorded, options.durability)))
             }
-            (None, None) => None,
+            (None, None) => {
+                // SQLite does so for its log with the first commit, but says nothing where files have run out.
+                if opened.access.writes() && options.durability != Durability::Off {
+                    path.parent().map_or(Ok(()), split::sync_names)?;
+                }
+                None
+            }
             (folder, _) => return Err(split::misplaced(&file, folder.is_some())),
         };
         let readers = Arc::new(Readers::new(&file, opened.access, options.busy_timeout));

@@ -70,7 +70,7 @@ impl Folder {
 }
 
 /// Makes the names in a folder durable.
-fn sync_names(folder: &Path) -> Result<()> {
+pub(crate) fn sync_names(folder: &Path) -> Result<()> {
     match fs::File::open(folder).and_then(|folder| folder.sync_all()) {
         // One that may be entered and not be listed can only have been made by somebody else, before.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),

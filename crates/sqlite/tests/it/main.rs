@@ -4,6 +4,7 @@ mod conformance;
 mod crash;
 mod damage;
 mod disk;
+mod faults;
 mod files;
 mod full_disk;
 mod history;

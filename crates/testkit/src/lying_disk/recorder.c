@@ -82,9 +82,14 @@ static uint64_t inode_of(int file) {
     return fstat(file, &found) ? 0 : found.st_ino;
 }
 
+static int is_mark(const char *path) {
+    size_t length = strlen(path);
+    return length > 4 && !strcmp(path + length - 4, ".ack");
+}
+
 /* Whether this call is to fail; errno is set then. */
 static int fails(char kind, const char *path) {
-    if (!strchr(fail_kinds, kind)) return 0;
+    if (!strchr(fail_kinds, kind) || is_mark(path)) return 0;
     calls++;
     if (calls < fail_first || calls >= fail_first + fail_count) return 0;
     record('F', path, 0, kind, NULL, 0);
@@ -134,11 +139,6 @@ int close(int file) {
     int done = real(file);
     pthread_mutex_unlock(&mutex);
     return done;
-}
-
-static int is_mark(const char *path) {
-    size_t length = strlen(path);
-    return length > 4 && !strcmp(path + length - 4, ".ack");
 }
 
 /* The first half of a write that fails is there all the same. */
