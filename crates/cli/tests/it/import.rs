@@ -187,3 +187,15 @@ fn a_checkpoint_keeps_the_rows_of_tables_in_memory() {
     case.run(&["sql", "a.db", "ALTER TABLE t1 SET (max_memory = '1 MiB')"]).well();
     assert_eq!(case.query("a.db", "SELECT count(*), sum(c1) FROM t1"), "3,6");
 }
+
+#[test]
+fn a_key_that_the_statement_shows_is_kept_by_a_second_import() {
+    let case = Case::new();
+    case.write("a.csv", "date,symbol,v\n2024-01-01,A,1\n2024-01-01,B,2\n");
+    let arguments = ["import", "a.db", "t", "a.csv", "--key", "symbol,date"];
+    assert!(case.run(&arguments).well().text().contains("PRIMARY KEY"));
+    let again = case.run(&arguments);
+    assert_ne!(again.code, 0, "{}", again.stderr);
+    assert!(!again.stderr.contains("not used"), "{}", again.stderr);
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM t"), "2");
+}
