@@ -160,7 +160,7 @@ fn a_table_in_memory_is_created_by_flags() {
         assert!(text.contains("3 rows in ") && text.contains(" rows/s"), "{text}");
     }
     assert_eq!(case.query("a.db", "SELECT count(*) FROM codes WHERE column1 = 'a1'"), "2");
-    case.write("w.csv", "time,place,temp\n2024-03-01 00:00:00,x,1.5\n2024-03-01 01:00:00,x,NA\n");
+    case.write("w.csv", "time,place,temp\n2024-03-01 00:00:00,x,1.5\n2024-03-01 01:00:00,x,\n");
     case.run(&["import", "a.db", "w", "w.csv", "--engine", "memory", "--index", "place,time"]).well();
     assert_eq!(case.query("a.db", "SELECT count(temp) FROM w WHERE place = 'x' AND time = '2024-03-01'"), "1");
     case.run(&["import", "a.db", "v", "w.csv", "--engine", "memory", "--map", "place"]).failed(1, &["mapped columns"]);
