@@ -7,10 +7,10 @@ export CARGO_TERM_COLOR ?= auto
 ifdef CI
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/atsdb/target
 endif
-TARGET := $(or $(CARGO_TARGET_DIR),target)
-ATSDB := $(TARGET)/release/atsdb
+BUILT := $(or $(CARGO_TARGET_DIR),target)
+ATSDB := $(BUILT)/release/atsdb
 
-.PHONY: help setup servers build demo test format lint doc unit clean
+.PHONY: help setup servers build demo test fuzz format lint doc unit clean
 
 help: ## what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -20,7 +20,7 @@ setup: ## checks what is needed to build, and says how to get it
 	@command -v cc >/dev/null || { echo "a C compiler is missing: apt-get install gcc libc6-dev" >&2; exit 1; }
 
 servers: ## DuckDB, MariaDB and PostgreSQL for the lab's tests, where pip and apt-get may install them
-	@.ci/servers $(TARGET)/duckdb
+	@.ci/servers $(BUILT)/duckdb
 
 build: setup ## the atsdb program, optimised
 	$(CARGO) build --release --workspace
@@ -30,6 +30,9 @@ demo: build ## the main job: two real-life files into one SQLite file, measured,
 
 test: setup servers format lint unit doc ## everything that CI checks
 
+fuzz: setup ## mutated inputs for what reads bytes: make fuzz TARGET=csv SECONDS=600 SEED=1; without TARGET it lists them
+	$(CARGO) run --release -p atsdb-fuzz -- $(TARGET) $(or $(SECONDS),60) $(SEED)
+
 format:
 	$(CARGO) fmt --all --check
 
@@ -37,7 +40,7 @@ lint:
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 
 unit:
-	ATSDB_LAB_DUCKDB=$${ATSDB_LAB_DUCKDB:-$(abspath $(TARGET))/duckdb/duckdb_cli/duckdb} $(CARGO) test --release --workspace
+	ATSDB_LAB_DUCKDB=$${ATSDB_LAB_DUCKDB:-$(abspath $(BUILT))/duckdb/duckdb_cli/duckdb} $(CARGO) test --release --workspace
 
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps

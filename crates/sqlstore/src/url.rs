@@ -122,7 +122,11 @@ impl ServerUrl {
                 "write scheme://user@host:port/database, and % with two hexadecimal digits for what is special",
             ))
         };
-        let Some((scheme, rest)) = url.split_once("://") else { return refuse("has no ://") };
+        // What else stands there may be a password, and a scheme is shown.
+        let is_scheme = |scheme: &str| scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let Some((scheme, rest)) = url.split_once("://").filter(|(scheme, _)| is_scheme(scheme)) else {
+            return refuse("has no ://");
+        };
         let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
         let (login, address) =
@@ -312,5 +316,12 @@ mod tests {
             let error = ServerUrl::parse(url, &["sslmode"]).unwrap_err().to_string();
             assert!(!error.contains("secret"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_password_before_a_later_scheme_is_not_shown() {
+        let url = "postgresql:/me:secret@host/air?sslmode=x://me@host/air";
+        let error = ServerUrl::parse(url, &["sslmode"]).unwrap_err();
+        assert!(!error.to_string().contains("secret"), "{error}");
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct ImportArgs {
     /// How wide the slices of a new table are
     #[arg(long, value_name = "hour|day|week|month|year")]
     pub(crate) slice: Option<String>,
-    /// The key of a new table: with the time, or in a plain table, no two rows have the same; else it sorts the series
+    /// The key of a new table: with the time, or in a plain table, no two rows have the same
     #[arg(long, value_name = "COL,...", value_delimiter = ',')]
     pub(crate) key: Vec<String>,
     /// Where the rows of a new table live: memory keeps them in this program, and a copy in the store

@@ -160,7 +160,7 @@ fn a_table_in_memory_is_created_by_flags() {
         assert!(text.contains("3 rows in ") && text.contains(" rows/s"), "{text}");
     }
     assert_eq!(case.query("a.db", "SELECT count(*) FROM codes WHERE column1 = 'a1'"), "2");
-    case.write("w.csv", "time,place,temp\n2024-03-01 00:00:00,x,1.5\n2024-03-01 01:00:00,x,NA\n");
+    case.write("w.csv", "time,place,temp\n2024-03-01 00:00:00,x,1.5\n2024-03-01 01:00:00,x,\n");
     case.run(&["import", "a.db", "w", "w.csv", "--engine", "memory", "--index", "place,time"]).well();
     assert_eq!(case.query("a.db", "SELECT count(temp) FROM w WHERE place = 'x' AND time = '2024-03-01'"), "1");
     case.run(&["import", "a.db", "v", "w.csv", "--engine", "memory", "--map", "place"]).failed(1, &["mapped columns"]);
@@ -186,4 +186,16 @@ fn a_checkpoint_keeps_the_rows_of_tables_in_memory() {
     case.run(&["sql", "a.db", "SELECT * FROM t1"]).failed(3, &["table t1 is full", "max_memory"]);
     case.run(&["sql", "a.db", "ALTER TABLE t1 SET (max_memory = '1 MiB')"]).well();
     assert_eq!(case.query("a.db", "SELECT count(*), sum(c1) FROM t1"), "3,6");
+}
+
+#[test]
+fn a_key_that_the_statement_shows_is_kept_by_a_second_import() {
+    let case = Case::new();
+    case.write("a.csv", "date,symbol,v\n2024-01-01,A,1\n2024-01-01,B,2\n");
+    let arguments = ["import", "a.db", "t", "a.csv", "--key", "symbol,date"];
+    assert!(case.run(&arguments).well().text().contains("PRIMARY KEY"));
+    let again = case.run(&arguments);
+    assert_ne!(again.code, 0, "{}", again.stderr);
+    assert!(!again.stderr.contains("not used"), "{}", again.stderr);
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM t"), "2");
 }

@@ -67,3 +67,18 @@ fn what_is_copied_into_a_file_comes_back_from_it() {
     case.run(&["sql", "a.db", "COPY nothing TO 'new.csv'"]).failed(3, &["no table named nothing"]);
     assert!(!case.path("new.csv").exists());
 }
+
+#[test]
+fn copy_to_replaces_no_file_unless_asked_and_writes_none_when_read_only() {
+    let case = Case::new();
+    case.run(&["sql", "a.db", "CREATE TABLE t (n INT); INSERT INTO t VALUES (1)"]);
+    case.write("there.csv", "mine");
+    case.run(&["sql", "a.db", "COPY t TO 'there.csv'"]).failed(3, &["there.csv", "is there already", "OVERWRITE"]);
+    std::os::unix::fs::symlink("elsewhere.csv", case.path("link.csv")).unwrap();
+    case.run(&["sql", "a.db", "COPY t TO 'link.csv'"]).failed(3, &["link.csv", "is there already"]);
+    assert!(!case.path("elsewhere.csv").exists() && case.read("there.csv") == "mine");
+    case.run(&["sql", "a.db", "--read-only", "COPY t TO 'new.csv'"]).failed(3, &["--read-only", "atsdb export"]);
+    assert!(!case.path("new.csv").exists());
+    case.run(&["sql", "a.db", "COPY t TO 'there.csv' WITH (OVERWRITE)"]).well();
+    assert_eq!(case.read("there.csv"), "n\n1\n");
+}

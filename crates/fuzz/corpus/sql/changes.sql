@@ -1,0 +1,1 @@
+INSERT INTO t VALUES ('2024-01-01', 'it''s', 1, 1e3), (NULL, E'\n', -1, 'NaN'); UPDATE t SET n = n + 1 WHERE tag = $$x$$; DELETE FROM u WHERE a IN (SELECT n FROM t)

@@ -1,0 +1,1 @@
+CREATE TABLE IF NOT EXISTS "a b" (time TIMESTAMP(9) NOT NULL, k TEXT DEFAULT 'x', v DECIMAL, PRIMARY KEY (k, time)) WITH (map = 'k:u16', slice = 'day', key = 'k, time')

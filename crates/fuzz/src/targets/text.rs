@@ -1,0 +1,80 @@
+//! SQL and URLs.
+
+use super::{as_it_is, committed};
+use crate::Target;
+use atsdb_core::ErrorKind;
+use atsdb_engine::{Engine, EngineOptions};
+use atsdb_memory::MemoryStore;
+use atsdb_sql::{Answer, Session, SessionOptions, Statements, is_complete, parse_create_table};
+use atsdb_sqlstore::{CACHE_OPTIONS, ServerUrl, take_options};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+pub(super) fn all() -> Vec<Target> {
+    vec![
+        Target { name: "sql", test_count: 1_500, corpus: || committed("sql"), reseal: as_it_is, read: read_sql },
+        Target { name: "url", test_count: 20_000, corpus: urls, reseal: as_it_is, read: read_url },
+    ]
+}
+
+fn session() -> &'static Session {
+    static SESSION: OnceLock<Session> = OnceLock::new();
+    SESSION.get_or_init(|| {
+        let options = EngineOptions { maintenance: false, ..EngineOptions::default() };
+        let engine = Engine::new(Arc::new(MemoryStore::new([7; 16])), options).expect("an engine");
+        let limits = SessionOptions {
+            memory_bytes: 64 << 20,
+            time_limit: Some(Duration::from_secs(5)),
+            ..SessionOptions::default()
+        };
+        let session = Session::new(engine, limits).expect("a session");
+        for sql in ["CREATE TABLE t (time TIMESTAMP, tag TEXT, n BIGINT, x DOUBLE)", "CREATE TABLE u (a INT, b TEXT)"] {
+            let statement = session.statements(sql).next().expect("a statement").expect("SQL");
+            session.execute(&statement, &[]).expect("a table");
+        }
+        session
+    })
+}
+
+/// The statements are cut and planned, and not run: a mutation may ask for more than anybody waits for.
+fn read_sql(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let _ = (is_complete(&text), parse_create_table(&text));
+    let mut passed = 0;
+    for statement in Statements::new(&text) {
+        let Ok(statement) = statement else { break };
+        passed += 1;
+        assert!(passed <= text.len() + 1, "cutting comes to an end");
+        let explained = format!("EXPLAIN {}", statement.text());
+        let Some(Ok(explained)) = Statements::new(&explained).next() else { continue };
+        match session().execute(&explained, &[]) {
+            Ok(Answer::Rows(rows)) => rows.take(10).for_each(drop),
+            Ok(Answer::Done { .. }) => {}
+            Err(error) => assert_ne!(error.kind(), ErrorKind::Internal, "{error}: {}", statement.text()),
+        }
+    }
+}
+
+fn urls() -> Vec<Vec<u8>> {
+    let text = committed("urls").concat();
+    text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect()
+}
+
+/// What is shown of a URL never has the password.
+fn read_url(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let known = ["sslmode", "host", "socket", "sslrootcert"];
+    let _ = take_options(&text, CACHE_OPTIONS.as_slice());
+    let _ = atsdb_sqlite::Layout::parse(&text);
+    let _ = atsdb_archive::is_archive(&text);
+    if let Ok(url) = ServerUrl::parse(&text, &known)
+        && let Some(password) = &url.password
+        && password.reveal().len() > 12
+    {
+        let others = format!("{:?}{:?}{:?}", url.user, url.addresses, (&url.database, &url.options));
+        assert!(
+            others.contains(password.reveal()) || !url.shown().contains(password.reveal()),
+            "the password is shown"
+        );
+    }
+}

@@ -1,0 +1,43 @@
+//! Every target reads or refuses a number of inputs that follow from one seed.
+
+use atsdb_fuzz::{Limit, fuzz, targets};
+use std::path::Path;
+
+fn check(names: &[&str]) {
+    let (seed, all) = (atsdb_testkit::seed(), targets());
+    for name in names {
+        let target = all.iter().find(|target| target.name == *name).expect("a target");
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fuzz");
+        let count = fuzz(target, seed, Limit::Count(target.test_count), &folder)
+            .unwrap_or_else(|failure| panic!("{failure:?}"));
+        assert!(count >= target.test_count);
+    }
+}
+
+#[test]
+fn pages_descriptors_and_definitions_are_read_or_refused() {
+    check(&["page", "membership", "descriptor", "definition"]);
+}
+
+#[test]
+fn files_of_stores_and_archives_are_read_or_refused() {
+    check(&["page-file", "cache-file", "manifest", "object"]);
+}
+
+#[test]
+fn imported_files_are_read_or_refused() {
+    check(&["csv", "json", "parquet", "lines"]);
+}
+
+#[test]
+fn sql_and_urls_are_read_or_refused() {
+    check(&["sql", "url"]);
+}
+
+#[test]
+fn every_target_is_tested() {
+    let text = include_str!("it.rs");
+    for target in targets() {
+        assert!(text.contains(&format!("\"{}\"", target.name)), "{} is in no test", target.name);
+    }
+}
