@@ -10,7 +10,7 @@ use arrow::compute::{max, min};
 use arrow::datatypes::DataType;
 use atsdb_codec::tuple_hashes;
 use atsdb_core::store::Finding;
-use atsdb_core::{Bound, ChunkDescriptor, ChunkEntry, Error, Index, Result, Table, TimeRange};
+use atsdb_core::{Bound, ChunkDescriptor, ChunkEntry, Error, ErrorKind, Index, Result, Table, TimeRange};
 
 /// What was looked at, and what was found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,7 +31,13 @@ impl Engine {
     /// Checks the store's structures, and every page of one table or of all. Damage is found, not an error.
     pub fn verify(&self, table: Option<&Table>) -> Result<VerifyReport> {
         let mut report = VerifyReport { findings: self.shared.store.verify()?, ..Default::default() };
-        let snapshot = ReadSnapshot::take_past_caches(self)?;
+        let snapshot = match ReadSnapshot::take_past_caches(self) {
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                report.add("store", &error);
+                return Ok(report);
+            }
+            other => other?,
+        };
         let all = snapshot.tables().iter().chain(&snapshot.inner.logs);
         let wanted = all.filter(|other| table.is_none_or(|table| table.id == other.id));
         for table in wanted {

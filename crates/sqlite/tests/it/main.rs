@@ -5,6 +5,7 @@ mod crash;
 mod damage;
 mod disk;
 mod files;
+mod flips;
 mod log;
 mod processes;
 mod rolling;
