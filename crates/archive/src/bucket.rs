@@ -2,31 +2,28 @@
 //!
 //! The client's futures run on threads of a runtime of its own, so that callers block wherever they are.
 
+mod lock;
+
 use crate::objects::{Lock, Objects};
 use atsdb_core::{Error, ErrorKind, Result};
 use futures::TryStreamExt;
-use object_store::aws::{AmazonS3, AmazonS3Builder};
+use lock::{LOCK, Locked, Patience};
+use object_store::aws::AmazonS3Builder;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion};
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 use tokio::runtime::Runtime;
 
-/// The object that a writer keeps.
-const LOCK: &str = "lock";
-const RENEW: Duration = Duration::from_secs(3);
-/// A lock that was not renewed for so long is that of a writer that is gone.
-const PATIENCE: Duration = Duration::from_secs(12);
-const WAIT_STEP: Duration = Duration::from_millis(500);
+/// A delete that takes longer is given up: its writer may have lost the lock when it is done.
+const DELETE_PATIENCE: Duration = Duration::from_secs(7);
 
 /// A prefix of a bucket.
 #[derive(Clone)]
 pub(crate) struct Bucket {
-    store: Arc<AmazonS3>,
+    store: Arc<dyn ObjectStore>,
     runtime: Arc<Runtime>,
     prefix: String,
     place: String,
@@ -69,6 +66,11 @@ impl Bucket {
             Error::usage(format!("cannot use {place}: {error}"))
                 .with_hint("AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL say how")
         })?;
+        Ok(Self { prefix: prefix.to_owned(), ..Self::over(Arc::new(store), &place)? })
+    }
+
+    /// A bucket without a prefix.
+    fn over(store: Arc<dyn ObjectStore>, place: &str) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("atsdb-s3")
@@ -77,7 +79,7 @@ impl Bucket {
             .map_err(|error| {
                 Error::new(ErrorKind::Unavailable, "the operating system gave no thread").with_source(error)
             })?;
-        Ok(Self { store: Arc::new(store), runtime: Arc::new(runtime), prefix: prefix.to_owned(), place })
+        Ok(Self { store, runtime: Arc::new(runtime), prefix: String::new(), place: place.to_owned() })
     }
 
     /// Runs a future on the runtime's threads and waits for it, on any thread.
@@ -128,6 +130,21 @@ impl Bucket {
             store.put_opts(&path, PutPayload::from(bytes), options).await
         };
         self.run(&format!("write {name}"), put).map(UpdateVersion::from)
+    }
+
+    /// An object and its version, if it is there.
+    fn get_version(&self, name: &str) -> Result<Option<(Vec<u8>, UpdateVersion)>> {
+        let (store, path) = (Arc::clone(&self.store), self.path(name));
+        let get = async move {
+            let found = store.get(&path).await?;
+            let version = UpdateVersion { e_tag: found.meta.e_tag.clone(), version: found.meta.version.clone() };
+            Ok((found.bytes().await?.into(), version))
+        };
+        match self.run(&format!("read {name}"), get) {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     fn list_some(&self, folder: &str, most: usize) -> Result<Vec<(String, u64)>> {
@@ -193,113 +210,25 @@ impl Objects for Bucket {
 
     fn delete(&self, name: &str) -> Result<()> {
         let (store, path) = (Arc::clone(&self.store), self.path(name));
-        match self.run(&format!("delete {name}"), async move { store.delete(&path).await }) {
+        let delete = async move {
+            let is_late = |source: tokio::time::error::Elapsed| object_store::Error::Generic {
+                store: "S3",
+                source: Box::new(source),
+            };
+            tokio::time::timeout(DELETE_PATIENCE, store.delete(&path)).await.unwrap_or_else(|late| Err(is_late(late)))
+        };
+        match self.run(&format!("delete {name}"), delete) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             done => done,
         }
     }
 
     fn lock(&self) -> Result<Box<dyn Lock>> {
-        Ok(Box::new(Locked::take(self)?))
+        Ok(Box::new(Locked::take(self, Patience::USUAL)?))
     }
 
     fn at_once(&self) -> usize {
         8
-    }
-}
-
-/// The lock object, renewed by a thread. Each version of it has another text; a writer that waits sees whether it changes.
-struct Locked {
-    bucket: Bucket,
-    is_lost: Arc<AtomicBool>,
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Locked {
-    fn take(bucket: &Bucket) -> Result<Self> {
-        let text = |count: u64| format!("process {} writes a backup, {count}\n", std::process::id()).into_bytes();
-        let mut seen: Option<(Vec<u8>, Instant)> = None;
-        let started = Instant::now();
-        let version = loop {
-            match bucket.put_with(LOCK, text(0), PutMode::Create) {
-                Ok(version) => break version,
-                Err(error) if error.kind() == ErrorKind::Conflict => {}
-                Err(error) => return Err(error),
-            }
-            match bucket.get(LOCK) {
-                Err(error) if error.kind() == ErrorKind::NotFound => continue,
-                Err(error) => return Err(error),
-                Ok(now) => match &seen {
-                    Some((before, since)) if *before == now => {
-                        if since.elapsed() > PATIENCE {
-                            bucket.delete(LOCK)?;
-                            seen = None;
-                            continue;
-                        }
-                    }
-                    // It is renewed: its writer lives.
-                    Some(_) if started.elapsed() > PATIENCE => {
-                        return Err(Error::new(
-                            ErrorKind::Busy,
-                            format!("something else is being backed up to {}", bucket.place),
-                        )
-                        .with_hint("try again when it is done"));
-                    }
-                    _ => seen = Some((now, Instant::now())),
-                },
-            }
-            std::thread::sleep(WAIT_STEP);
-        };
-        let is_lost = Arc::new(AtomicBool::new(false));
-        let (stop, stopped) = channel::<()>();
-        let renew = {
-            let (bucket, mut version, is_lost) = (bucket.clone(), version, Arc::clone(&is_lost));
-            move || {
-                let mut count = 0;
-                while stopped.recv_timeout(RENEW) == Err(RecvTimeoutError::Timeout) {
-                    count += 1;
-                    match bucket.put_with(LOCK, text(count), PutMode::Update(version.clone())) {
-                        Ok(next) => version = next,
-                        Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {
-                            is_lost.store(true, Ordering::SeqCst);
-                            return;
-                        }
-                        // What fails now is tried again: others are patient for some renewals.
-                        Err(_) => {}
-                    }
-                }
-            }
-        };
-        let thread = std::thread::Builder::new().name("atsdb-s3-lock".into()).spawn(renew).map_err(|error| {
-            Error::new(ErrorKind::Unavailable, "the operating system gave no thread").with_source(error)
-        })?;
-        Ok(Self { bucket: bucket.clone(), is_lost, stop: Some(stop), thread: Some(thread) })
-    }
-}
-
-impl Lock for Locked {
-    fn require(&self) -> Result<()> {
-        match self.is_lost.load(Ordering::SeqCst) {
-            false => Ok(()),
-            true => {
-                Err(Error::new(ErrorKind::Conflict, format!("another backup to {} has taken over", self.bucket.place))
-                    .with_hint("back up again: what was written is used"))
-            }
-        }
-    }
-}
-
-impl Drop for Locked {
-    fn drop(&mut self) {
-        self.stop = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-        if !self.is_lost.load(Ordering::SeqCst) {
-            // What stays is given up when it is not renewed.
-            let _ = self.bucket.delete(LOCK);
-        }
     }
 }
 

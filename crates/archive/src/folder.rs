@@ -1,6 +1,6 @@
 //! Objects as the files of a directory: written beside their place, synced, then renamed.
 
-use crate::objects::{Lock, Objects};
+use crate::objects::{Lock, Objects, UNFINISHED};
 use atsdb_core::{Error, ErrorKind, Result};
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -8,8 +8,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a file is called before it is whole.
-const UNFINISHED: &str = ".unfinished";
+/// An input or output error.
+const EIO: i32 = 5;
 /// The file that a writer locks.
 const LOCK: &str = "lock";
 
@@ -41,6 +41,8 @@ impl Folder {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 (ErrorKind::Unavailable, Some("make room: what was written is used by the next backup"))
             }
+            // Linux and macOS give this number to what the medium cannot read any more.
+            _ if error.raw_os_error() == Some(EIO) => (ErrorKind::Corrupt, None),
             _ => (ErrorKind::Unavailable, None),
         };
         let error = Error::new(kind, format!("cannot {what} {}: {error}", path.display())).with_source(error);
@@ -164,5 +166,13 @@ struct Locked {
 impl Lock for Locked {
     fn require(&self) -> Result<()> {
         Ok(())
+    }
+
+    fn confirm(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn is_inherited(&self) -> bool {
+        false
     }
 }

@@ -5,12 +5,13 @@
 //! a backup is there whole or not at all. What is written comes from a [`Cut`](atsdb_engine::Cut), and what is restored
 //! becomes one again, so that backing up and restoring are copying. The format is in `docs/format/archive.md`.
 //!
-//! Each part has a file: [`manifest`] what a backup is, `object` the bytes of the other objects, `write` a backup's making,
+//! Each part has a file: [`manifest`] what a backup is, `listing` which there are and which is meant, `object` the bytes of the other objects, `write` a backup's making,
 //! `read` its reading, `rotate` what goes with old backups, `verify` what is damaged. `objects` is where they lie:
 //! `folder` or `bucket`.
 
 mod bucket;
 mod folder;
+mod listing;
 pub mod manifest;
 mod object;
 mod objects;
@@ -20,10 +21,12 @@ mod rotate;
 mod verify;
 mod write;
 
+pub use listing::{Backups, DamagedBackup};
 pub use manifest::{Manifest, Which};
 pub use verify::ArchiveReport;
 pub use write::BackupReport;
 
+use atsdb_core::store::Finding;
 use atsdb_core::{Error, ErrorKind, Result};
 use objects::Objects;
 use std::path::Path;
@@ -32,7 +35,7 @@ use std::sync::Arc;
 /// What says that a folder is an archive.
 const MARK: &str = "atsdb-archive";
 /// What the mark holds.
-const MARK_TEXT: &[u8] = b"backups of atsdb stores, format 1; see docs/format/archive.md\n";
+const MARK_TEXT: &[u8] = b"backups of atsdb stores, format 2; see docs/format/archive.md\n";
 
 /// A place with backups.
 #[derive(Clone, Debug)]
@@ -66,43 +69,29 @@ impl Archive {
         self.objects.place()
     }
 
-    /// Its backups, oldest first. A manifest that cannot be read is an error that names it.
-    pub fn backups(&self) -> Result<Vec<Manifest>> {
-        manifest::all(self.objects.as_ref())
+    /// Its backups, in the order in which they were made. One that is damaged is listed as damaged.
+    pub fn backups(&self) -> Result<Backups> {
+        listing::read(self.objects.as_ref())
     }
 
-    /// The backup that is meant.
+    /// The backup that is meant: [`Backups::choose`].
     pub fn backup(&self, which: &Which) -> Result<Manifest> {
-        let mut backups = self.backups()?;
-        let place = self.place();
-        if backups.is_empty() {
-            return Err(Error::not_found(format!("there is no backup in {place}")));
-        }
-        let oldest = backups[0].taken.clone();
-        let found = match which {
-            Which::Latest => backups.pop(),
-            Which::Id(id) => backups.into_iter().find(|backup| backup.id == *id),
-            Which::At(time_ms) => backups.into_iter().rfind(|backup| backup.taken_ms <= *time_ms),
-        };
-        found.ok_or_else(|| match which {
-            Which::At(_) => Error::not_found(format!("{place} has no backup of that time or before"))
-                .with_hint(format!("the oldest is of {oldest}")),
-            _ => Error::not_found(format!("{place} has no backup of that id"))
-                .with_hint("atsdb backup --list tells those that there are"),
-        })
+        self.backups()?.choose(which).cloned()
     }
 
     /// Makes sure that there is an archive, or nothing yet that could be mistaken for one.
     fn mark(&self) -> Result<()> {
         match self.objects.get(MARK) {
             Ok(_) => Ok(()),
-            Err(error) if error.kind() == ErrorKind::NotFound => match self.objects.is_empty()? {
-                true => self.objects.put(MARK, MARK_TEXT.to_vec()),
-                false => {
-                    Err(Error::new(ErrorKind::NotAStore, format!("{} is not empty, and no archive", self.place()))
-                        .with_hint("name an empty directory or prefix"))
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                match self.objects.is_empty()? || self.has_backups()? {
+                    true => self.objects.put(MARK, MARK_TEXT.to_vec()),
+                    false => {
+                        Err(Error::new(ErrorKind::NotAStore, format!("{} is not empty, and no archive", self.place()))
+                            .with_hint("name an empty directory or prefix"))
+                    }
                 }
-            },
+            }
             Err(error) => Err(error),
         }
     }
@@ -113,10 +102,29 @@ impl Archive {
     pub fn require(&self) -> Result<()> {
         match self.objects.get(MARK) {
             Ok(_) => Ok(()),
-            Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(error) if error.kind() == ErrorKind::NotFound && !self.has_backups()? => {
                 Err(Error::not_found(format!("there is no backup in {}", self.place())))
             }
+            Err(error) if [ErrorKind::NotFound, ErrorKind::Corrupt].contains(&error.kind()) => Ok(()),
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether there are manifests, by their names.
+    fn has_backups(&self) -> Result<bool> {
+        let names = manifest::names(self.objects.as_ref())?;
+        Ok(names.iter().any(|name| manifest::id_in(name).is_some_and(|id| manifest::NameParts::of_id(id).is_some())))
+    }
+
+    /// What is wrong with the mark. Nothing needs it but who asks whether this is an archive.
+    fn check_mark(&self) -> Result<Option<Finding>> {
+        let problem = match self.objects.get(MARK) {
+            Ok(bytes) if bytes == MARK_TEXT => return Ok(None),
+            Ok(_) => "is not what marks an archive of this format".to_owned(),
+            Err(error) if error.kind() == ErrorKind::NotFound => "is missing".to_owned(),
+            Err(error) if error.kind() == ErrorKind::Corrupt => error.message().to_owned(),
+            Err(error) => return Err(error),
+        };
+        Ok(Some(Finding { place: MARK.to_owned(), problem }))
     }
 }

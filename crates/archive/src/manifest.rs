@@ -1,14 +1,22 @@
 //! Manifest: what one backup is. JSON, so that people can read it; its name has the hash of its bytes.
 
-use crate::object::hash_name;
-use crate::objects::Objects;
+use crate::object::{STRINGS_PER_OBJECT, hash_name};
+use crate::objects::{Objects, UNFINISHED};
 use atsdb_core::time::format_time;
-use atsdb_core::{ColumnId, Error, ErrorKind, Result, TableDefinition, TableId, TimeUnit};
+use atsdb_core::{Column, ColumnId, Error, ErrorKind, Result, TableDefinition, TableId, TimeUnit};
+use atsdb_engine::Moment;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 pub(crate) const FOLDER: &str = "backups";
-/// The format that this version writes, and the newest that it reads.
-const FORMAT: u32 = 1;
+/// The format that this version writes, and the only one that it reads.
+const FORMAT: u32 = 2;
+/// Digits of the source that are part of an id.
+const SOURCE_DIGITS: usize = 8;
+/// Digits that a number is filled up to, so that names sort as numbers do.
+const NUMBER_DIGITS: usize = 6;
+/// Digits that a number in a name may have: it stays far below what the type holds.
+const NUMBER_DIGITS_MAX: usize = 15;
 
 /// Which backup is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,14 +27,29 @@ pub enum Which {
     Id(String),
     /// The newest that was not taken after this time, in milliseconds since the Unix epoch.
     At(i64),
+    /// Among the backups of one store, named by its URL or by the first digits of its number in hexadecimal.
+    Of(String, Box<Which>),
+}
+
+impl Which {
+    /// The same among the backups of one store.
+    #[must_use]
+    pub fn of(self, store: impl Into<String>) -> Self {
+        Self::Of(store.into(), Box::new(self))
+    }
 }
 
 /// One backup.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The format of the archive, 1.
+    /// The object that it was read from.
+    #[serde(skip)]
+    pub(crate) object: String,
+    /// The format of the archive, 2.
     pub format: u32,
-    /// Its name: the time it was taken and some of the source's.
+    /// Its number in the archive, greater than that of every backup made before: clocks jump, numbers do not.
+    pub number: u64,
+    /// Its name: its number, the time it was taken and the first digits of the source.
     pub id: String,
     /// When its snapshot was taken, in milliseconds since the Unix epoch.
     pub taken_ms: i64,
@@ -95,12 +118,64 @@ struct FormatOnly {
     format: u32,
 }
 
+/// What the name of a manifest says, so that something is known of one that is damaged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NameParts {
+    pub(crate) number: u64,
+    /// When it was taken, if the time has four digits for its year.
+    pub(crate) taken_ms: Option<i64>,
+    /// The first digits of the source.
+    pub(crate) source: String,
+}
+
+impl NameParts {
+    /// What an id says; none where it is no id.
+    pub(crate) fn of_id(id: &str) -> Option<Self> {
+        let mut parts = id.split('-');
+        let (number, time, source) = (parts.next()?, parts.next()?, parts.next()?);
+        let is_number = (NUMBER_DIGITS..=NUMBER_DIGITS_MAX).contains(&number.len());
+        let is_whole = parts.next().is_none() && source.len() == SOURCE_DIGITS;
+        let are_digits =
+            number.bytes().all(|digit| digit.is_ascii_digit()) && source.bytes().all(|digit| digit.is_ascii_hexdigit());
+        if !is_number || !is_whole || !are_digits {
+            return None;
+        }
+        Some(Self { number: number.parse().ok()?, taken_ms: time_of(time), source: source.to_owned() })
+    }
+
+    /// Whether the manifest may be of a source.
+    pub(crate) fn may_be_of(&self, source: &str) -> bool {
+        source.starts_with(&self.source)
+    }
+}
+
+/// The time of `20240301T120000000Z`.
+fn time_of(compact: &str) -> Option<i64> {
+    let is_plain = compact.len() == 19 && compact.is_ascii();
+    let part = |from: usize, to: usize| &compact[from..to];
+    let text = is_plain.then(|| {
+        let (date, time) =
+            ([part(0, 4), part(4, 6), part(6, 8)].join("-"), [part(9, 11), part(11, 13), part(13, 15)].join(":"));
+        format!("{date}T{time}.{}", part(15, 19))
+    })?;
+    match Moment::parse(&text).ok()? {
+        Moment::Nanoseconds(nanoseconds) => i64::try_from(nanoseconds.div_euclid(1_000_000)).ok(),
+        Moment::Count(_) => None,
+    }
+}
+
+/// The id in the name of a manifest's object: all but the hash at its end.
+pub(crate) fn id_in(name: &str) -> Option<&str> {
+    let (id, _) = name.strip_prefix(FOLDER)?.strip_prefix('/')?.strip_suffix(".json")?.rsplit_once('-')?;
+    Some(id)
+}
+
 impl Manifest {
-    /// The id of a backup of this time and source.
-    pub(crate) fn new_id(taken_ms: i64, source: &str) -> String {
+    /// The id of a backup of this number, time and source.
+    pub(crate) fn new_id(number: u64, taken_ms: i64, source: &str) -> String {
         let text = format_time(taken_ms, TimeUnit::Millisecond);
         let compact: String = text.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
-        format!("{compact}-{}", &source[..source.len().min(8)])
+        format!("{number:0NUMBER_DIGITS$}-{compact}-{}", &source[..source.len().min(SOURCE_DIGITS)])
     }
 
     pub(crate) const FORMAT: u32 = FORMAT;
@@ -115,38 +190,65 @@ impl Manifest {
 
     pub(crate) fn read(objects: &dyn Objects, name: &str) -> Result<Self> {
         let bytes = objects.get(name)?;
-        Self::decode(name, &bytes).map_err(|error| error.context(format_args!("{}/{name}", objects.place())))
+        let manifest = Self::decode(name, &bytes);
+        let manifest = manifest.map_err(|error| error.context(format_args!("{}/{name}", objects.place())))?;
+        Ok(Self { object: name.to_owned(), ..manifest })
     }
 
     fn decode(name: &str, bytes: &[u8]) -> Result<Self> {
         let hash = name.strip_suffix(".json").and_then(|name| name.rsplit('-').next());
         if hash != Some(hash_name(bytes).as_str()) {
-            return Err(Error::corrupt("the manifest is damaged: its bytes are not those that its name says"));
+            return Err(damaged("its bytes are not those that its name says"));
         }
-        let damaged = |error: serde_json::Error| {
-            Error::corrupt(format!("the manifest is damaged: {error}")).with_source(error.to_string())
-        };
-        let FormatOnly { format } = serde_json::from_slice(bytes).map_err(damaged)?;
+        let no_json = |error: serde_json::Error| damaged(error.to_string());
+        let FormatOnly { format } = serde_json::from_slice(bytes).map_err(no_json)?;
         if format > FORMAT {
-            let message = format!("the backup has format {format}; this version reads up to {FORMAT}");
+            let message = format!("the backup has format {format}; this version reads format {FORMAT}");
             return Err(Error::new(ErrorKind::NewerFormat, message).with_hint("upgrade atsdb"));
         }
-        let manifest: Self = serde_json::from_slice(bytes).map_err(damaged)?;
-        for table in &manifest.tables {
-            table.definition.check().map_err(|error| Error::corrupt(format!("the manifest is damaged: {error}")))?;
+        if format < FORMAT {
+            return Err(damaged(format!("it has format {format}, which no release wrote")));
+        }
+        let manifest: Self = serde_json::from_slice(bytes).map_err(no_json)?;
+        manifest.check()?;
+        if id_in(name) != Some(manifest.id.as_str()) {
+            return Err(damaged(format!("it is that of backup {}, under another name", manifest.id)));
+        }
+        Ok(manifest)
+    }
+
+    /// Refuses what no backup is.
+    fn check(&self) -> Result<()> {
+        if crate::write::uid_of(&self.source).is_none() {
+            return Err(damaged("it names no source"));
+        }
+        if self.id != Self::new_id(self.number, self.taken_ms, &self.source) {
+            return Err(damaged("its id is not that of its number, time and source"));
         }
         // Names lead nowhere but to the archive's own folders.
         let is_ours = |object: &ObjectEntry| {
             let (folder, name) = object.name.split_once('/').unwrap_or_default();
-            ["lists", "dictionaries"].contains(&folder) && name.bytes().all(|digit| digit.is_ascii_hexdigit())
+            ["lists", "dictionaries"].contains(&folder)
+                && !name.is_empty()
+                && name.bytes().all(|digit| digit.is_ascii_hexdigit())
         };
-        if !manifest.named_objects().all(is_ours) {
-            return Err(Error::corrupt("the manifest is damaged: it names what is no object"));
+        if !self.named_objects().all(is_ours) {
+            return Err(damaged("it names what is no object"));
         }
-        if crate::write::uid_of(&manifest.source).is_none() {
-            return Err(Error::corrupt("the manifest is damaged: it names no source"));
+        let mut numbers = BTreeSet::new();
+        for table in &self.tables {
+            let name = &table.definition.name;
+            table.check().map_err(|error| error.context(format_args!("table {name}")))?;
+            if !numbers.insert(table.id) {
+                return Err(damaged(format!("it has table {} twice", table.id.0)));
+            }
         }
-        Ok(manifest)
+        let total = |count: fn(&TableEntry) -> u64| self.tables.iter().map(|table| u128::from(count(table))).sum();
+        let totals: (u128, u128) = (total(|table| table.rows), total(|table| table.chunks));
+        match totals == (self.rows.into(), self.chunks.into()) {
+            true => Ok(()),
+            false => Err(damaged("its rows and chunks are not those of its tables")),
+        }
     }
 
     /// The objects that its manifest names: lists and dictionaries.
@@ -157,15 +259,75 @@ impl Manifest {
     }
 }
 
-/// All backups, oldest first.
-pub(crate) fn all(objects: &dyn Objects) -> Result<Vec<Manifest>> {
-    let mut backups = names(objects)?.iter().map(|name| Manifest::read(objects, name)).collect::<Result<Vec<_>>>()?;
-    backups.sort_by(|a, b| (a.taken_ms, &a.id).cmp(&(b.taken_ms, &b.id)));
-    Ok(backups)
+impl TableEntry {
+    fn check(&self) -> Result<()> {
+        self.definition.check().map_err(|error| damaged(error.to_string()))?;
+        if self.list.is_some() != (self.chunks > 0) || (self.chunks == 0 && self.rows > 0) {
+            return Err(damaged("its list of chunks is not of as many as it says"));
+        }
+        let mapped = self.definition.columns.iter().filter(|column| column.map.is_some());
+        let mut dictionaries = self.dictionaries.iter();
+        for column in mapped {
+            let dictionary = dictionaries.next().filter(|dictionary| dictionary.column == column.id);
+            let place = || format!("column {}", column.name);
+            let dictionary = dictionary.ok_or_else(|| damaged("it has no dictionary").context(place()))?;
+            dictionary.check(column).map_err(|error| error.context(place()))?;
+        }
+        match dictionaries.next() {
+            None => Ok(()),
+            Some(more) => Err(damaged(format!("it has a dictionary of column {}, which has none", more.column.0))),
+        }
+    }
 }
 
-/// The names of all manifests.
+impl DictionaryEntry {
+    fn check(&self, column: &Column) -> Result<()> {
+        let capacity = column.map.map_or(0, |width| width.capacity());
+        if self.strings > capacity {
+            return Err(damaged(format!("a dictionary of {} strings, where {capacity} fit", self.strings)));
+        }
+        match self.strings.div_ceil(STRINGS_PER_OBJECT as u64) == self.objects.len() as u64 {
+            true => Ok(()),
+            false => Err(damaged(format!("{} strings in {} objects", self.strings, self.objects.len()))),
+        }
+    }
+}
+
+fn damaged(problem: impl std::fmt::Display) -> Error {
+    Error::corrupt(format!("the manifest is damaged: {problem}"))
+}
+
+/// The names of all manifests: what lies in their folder is one, but for what is not written to its end.
 pub(crate) fn names(objects: &dyn Objects) -> Result<Vec<String>> {
     let found = objects.list(FOLDER)?.into_iter().map(|(name, _)| name);
-    Ok(found.filter(|name| name.ends_with(".json")).collect())
+    let is_hidden = |name: &str| name.rsplit('/').next().is_some_and(|last| last.starts_with('.'));
+    Ok(found.filter(|name| !is_hidden(name) && !name.ends_with(UNFINISHED)).collect())
+}
+
+/// The number of the next backup.
+pub(crate) fn next_number(objects: &dyn Objects) -> Result<u64> {
+    let names = names(objects)?;
+    let numbers = names.iter().filter_map(|name| NameParts::of_id(id_in(name)?)).map(|parts| parts.number);
+    Ok(numbers.max().unwrap_or(0) + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_says_number_time_and_source() {
+        let id = Manifest::new_id(17, 1_709_294_400_123, "0123456789abcdef0123456789abcdef");
+        assert_eq!(id, "000017-20240301T120000123Z-01234567");
+        let parts = NameParts::of_id(&id).unwrap();
+        let expected = NameParts { number: 17, taken_ms: Some(1_709_294_400_123), source: "01234567".to_owned() };
+        assert_eq!(parts, expected);
+        let far = NameParts::of_id(&Manifest::new_id(1_234_567, 1 << 60, "0123456789abcdef")).unwrap();
+        assert_eq!((far.number, far.taken_ms), (1_234_567, None));
+        for none in ["", "x", "17-20240301T120000123Z-01234567", "000017-x", "9999999999999999-x-01234567"] {
+            assert_eq!(NameParts::of_id(none), None, "{none}");
+        }
+        assert_eq!(id_in("backups/a-b-c-0123.json"), Some("a-b-c"));
+        assert_eq!(id_in("chunks/a-b-c-0123.json"), None);
+    }
 }

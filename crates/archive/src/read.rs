@@ -1,8 +1,10 @@
 //! Reading a backup: a snapshot like a store's, whose pages lie in objects.
 
 use crate::Archive;
-use crate::manifest::{Manifest, ObjectEntry, TableEntry};
-use crate::object::{chunk_name, decode_chunk, decode_list, decode_strings, hash_name};
+use crate::manifest::{DictionaryEntry, Manifest, ObjectEntry, TableEntry};
+use crate::object::{
+    STRINGS_PER_OBJECT, chunk_length, chunk_name, decode_chunk, decode_list, decode_strings, hash_name,
+};
 use crate::objects::Objects;
 use crate::write::uid_of;
 use atsdb_codec::decode_descriptor;
@@ -35,6 +37,7 @@ struct Backup {
 impl Backup {
     fn new(objects: &Arc<dyn Objects>, backup: &Manifest) -> Result<Self> {
         let (mut chunks, mut places) = (HashMap::new(), HashMap::new());
+        let mut bytes: u128 = backup.named_objects().map(|object| u128::from(object.bytes)).sum();
         for table in &backup.tables {
             let listed = list(objects.as_ref(), table)?;
             for (place, entry) in listed.iter().enumerate() {
@@ -42,10 +45,16 @@ impl Backup {
                     let message = format!("chunk {} of table {} is listed twice", entry.id.0, table.definition.name);
                     return Err(Error::corrupt(message));
                 }
+                let descriptor = decode_descriptor(&entry.descriptor_bytes)?;
+                bytes += u128::from(chunk_length(&descriptor, &entry.descriptor_bytes));
             }
             if chunks.insert(table.id, listed).is_some() {
                 return Err(Error::corrupt(format!("the manifest lists table {} twice", table.id.0)));
             }
+        }
+        if bytes != u128::from(backup.bytes) {
+            let message = format!("the objects of the backup have {bytes} bytes; its manifest says {}", backup.bytes);
+            return Err(Error::corrupt(message));
         }
         Ok(Self { objects: Arc::clone(objects), tables: backup.tables.clone(), chunks, places })
     }
@@ -61,14 +70,44 @@ pub(crate) fn list(objects: &dyn Objects, table: &TableEntry) -> Result<Vec<Chun
         let descriptor = decode_descriptor(&descriptor_bytes).map_err(|error| error.context(place()))?;
         Ok(ChunkEntry::of(ChunkId(number), table.id, &descriptor, descriptor_bytes))
     };
-    chunks.into_iter().map(entry).collect()
+    let entries = chunks.into_iter().map(entry).collect::<Result<Vec<_>>>()?;
+    let rows = entries.iter().map(|entry| u128::from(entry.row_count)).sum::<u128>();
+    match (entries.len() as u64, rows) == (table.chunks, table.rows.into()) {
+        true => Ok(entries),
+        false => {
+            let message = format!(
+                "it lists {} chunks of {rows} rows; the manifest says {} of {}",
+                entries.len(),
+                table.chunks,
+                table.rows
+            );
+            Err(Error::corrupt(message).context(place()))
+        }
+    }
+}
+
+/// The strings of one object of a dictionary.
+pub(crate) fn strings(objects: &dyn Objects, object: &ObjectEntry) -> Result<Vec<Vec<u8>>> {
+    let place = || format!("{}/{}", objects.place(), object.name);
+    decode_strings(&named(objects, object)?).map_err(|error| error.context(place()))
+}
+
+/// Refuses a dictionary whose objects have other strings than it says, given how many each has. Only the last may have
+/// fewer than all others.
+pub(crate) fn count_strings(dictionary: &DictionaryEntry, counts: &[u64]) -> Result<()> {
+    let found: u128 = counts.iter().map(|count| u128::from(*count)).sum();
+    let are_full = counts.iter().rev().skip(1).all(|count| *count == STRINGS_PER_OBJECT as u64);
+    match found == u128::from(dictionary.strings) && are_full {
+        true => Ok(()),
+        false => Err(Error::corrupt(format!("a dictionary of {} strings has {found}", dictionary.strings))),
+    }
 }
 
 /// An object whose name has the hash of its bytes.
 pub(crate) fn named(objects: &dyn Objects, object: &ObjectEntry) -> Result<Vec<u8>> {
     let place = || format!("{}/{}", objects.place(), object.name);
     let bytes = objects.get(&object.name).map_err(|error| missing(error, &place()))?;
-    match object.name.ends_with(&format!("/{}", hash_name(&bytes))) {
+    match object.name.ends_with(&format!("/{}", hash_name(&bytes))) && object.bytes == bytes.len() as u64 {
         true => Ok(bytes),
         false => Err(Error::corrupt("its bytes are not those that its name says").context(place())),
     }
@@ -117,16 +156,10 @@ impl Snapshot for Backup {
         let Some(dictionary) = table.dictionaries.iter().find(|entry| entry.column == column) else {
             return Ok(Vec::new());
         };
-        let mut strings = Vec::new();
-        for object in &dictionary.objects {
-            let place = || format!("{}/{}", self.objects.place(), object.name);
-            let bytes = named(self.objects.as_ref(), object)?;
-            strings.extend(decode_strings(&bytes).map_err(|error| error.context(place()))?);
-        }
-        if strings.len() as u64 != dictionary.strings {
-            let message = format!("a dictionary of {} strings has {}", dictionary.strings, strings.len());
-            return Err(Error::corrupt(message));
-        }
+        let parts = dictionary.objects.iter().map(|object| strings(self.objects.as_ref(), object));
+        let parts = parts.collect::<Result<Vec<_>>>()?;
+        count_strings(dictionary, &parts.iter().map(|part| part.len() as u64).collect::<Vec<_>>())?;
+        let mut strings = parts.concat();
         strings.drain(..strings.len().min(first as usize));
         Ok(strings)
     }

@@ -1,55 +1,78 @@
 //! Rotation: old backups go, then the objects that no backup needs any more.
+//!
+//! What a damaged manifest or list needs is not known, so nothing that it may need is deleted. A damaged backup goes when
+//! it would if it were whole: when as many newer backups of its store are there as are kept.
 
 use crate::Archive;
-use crate::manifest::{self, Manifest};
+use crate::listing::{self, Backups, DamagedBackup};
+use crate::manifest::Manifest;
 use crate::object::chunk_name;
 use crate::objects::Lock;
 use crate::read::list;
 use crate::write::BackupReport;
 use atsdb_codec::decode_descriptor;
-use atsdb_core::Result;
+use atsdb_core::store::Finding;
+use atsdb_core::{ErrorKind, Result};
 use std::collections::HashSet;
 
+/// Objects deleted before the lock is asked for again.
+const DELETED_TOGETHER: usize = 64;
+/// How often deleting one object is tried.
+const TRIES: usize = 3;
+
 impl Archive {
-    /// Keeps the newest backups of a source. Manifests go first: what is left of a deletion that was interrupted is
-    /// needed by nobody, and goes with the next.
-    pub(crate) fn rotate(&self, source: &str, keep: usize, lock: &dyn Lock, report: &mut BackupReport) -> Result<()> {
+    /// Keeps the newest backups of a source; the one just made is the newest. Manifests go first: what is left of a
+    /// deletion that was interrupted is needed by nobody, and goes with the next.
+    pub(crate) fn rotate(
+        &self,
+        made: &Manifest,
+        keep: usize,
+        lock: &dyn Lock,
+        report: &mut BackupReport,
+    ) -> Result<()> {
         let objects = self.objects.as_ref();
-        let mut of_source: Vec<(Manifest, String)> = Vec::new();
-        let mut staying = Vec::new();
-        for name in manifest::names(objects)? {
-            let backup = Manifest::read(objects, &name)?;
-            match backup.source == source {
-                true => of_source.push((backup, name)),
-                false => staying.push(backup),
-            }
+        let mut backups = listing::read(objects)?;
+        let gone = take_old(&mut backups, made, keep);
+        report.backups_deleted = gone.len() as u64;
+        self.delete(&gone, lock)?;
+        report.findings = backups.damaged.iter().map(DamagedBackup::finding).collect();
+        if !backups.damaged.is_empty() {
+            return Ok(());
         }
-        of_source.sort_by(|(a, _), (b, _)| (a.taken_ms, &a.id).cmp(&(b.taken_ms, &b.id)));
-        let gone = of_source.len().saturating_sub(keep);
-        for (number, (backup, name)) in of_source.into_iter().enumerate() {
-            if number < gone {
-                lock.require()?;
-                objects.delete(&name)?;
-                report.backups_deleted += 1;
-            } else {
-                staying.push(backup);
-            }
-        }
-        let needed = self.needed(&staying)?;
+        let needed = self.needed(&backups.whole, report)?;
+        let mut unneeded = Vec::new();
         for folder in ["chunks", "lists", "dictionaries"] {
-            for (name, _) in objects.list(folder)? {
-                if !needed.contains(&name) {
+            // The chunks of a damaged list are not known.
+            if folder == "chunks" && !report.findings.is_empty() {
+                continue;
+            }
+            let there = objects.list(folder)?.into_iter().map(|(name, _)| name);
+            unneeded.extend(there.filter(|name| !needed.contains(name)));
+        }
+        report.objects_deleted = unneeded.len() as u64;
+        self.delete(&unneeded, lock)
+    }
+
+    /// Deletes objects as long as the lock is held.
+    fn delete(&self, names: &[String], lock: &dyn Lock) -> Result<()> {
+        for together in names.chunks(DELETED_TOGETHER) {
+            lock.confirm()?;
+            for name in together {
+                let mut tries = 1;
+                loop {
                     lock.require()?;
-                    objects.delete(&name)?;
-                    report.objects_deleted += 1;
+                    match self.objects.delete(name) {
+                        Err(error) if error.kind() == ErrorKind::Unavailable && tries < TRIES => tries += 1,
+                        done => break done?,
+                    }
                 }
             }
         }
         Ok(())
     }
 
-    /// The objects that some backups need.
-    fn needed(&self, backups: &[Manifest]) -> Result<HashSet<String>> {
+    /// The objects that some backups need. Lists that are damaged are noted.
+    fn needed(&self, backups: &[Manifest], report: &mut BackupReport) -> Result<HashSet<String>> {
         let (mut needed, mut lists) = (HashSet::new(), HashSet::new());
         for backup in backups {
             needed.extend(backup.named_objects().map(|object| object.name.clone()));
@@ -58,7 +81,14 @@ impl Archive {
                 if !lists.insert(object.name.clone()) {
                     continue;
                 }
-                for entry in list(self.objects.as_ref(), table)? {
+                let entries = match list(self.objects.as_ref(), table) {
+                    Err(error) if [ErrorKind::Corrupt, ErrorKind::NewerFormat].contains(&error.kind()) => {
+                        report.findings.push(self.finding(&object.name, &error));
+                        continue;
+                    }
+                    entries => entries?,
+                };
+                for entry in entries {
                     let uid = decode_descriptor(&entry.descriptor_bytes)?.uid;
                     needed.insert(chunk_name(uid, &entry.descriptor_bytes));
                 }
@@ -66,4 +96,35 @@ impl Archive {
         }
         Ok(needed)
     }
+}
+
+impl DamagedBackup {
+    fn finding(&self) -> Finding {
+        Finding { place: self.name.clone(), problem: self.problem.clone() }
+    }
+}
+
+/// Takes the backups that go out of a list, and gives the names of their manifests, oldest first.
+fn take_old(backups: &mut Backups, made: &Manifest, keep: usize) -> Vec<String> {
+    let is_of = |backup: &&Manifest| backup.source == made.source && backup.id != made.id;
+    let older = backups.whole.iter().filter(is_of);
+    // The oldest that is kept; where all are, none is older.
+    let oldest = match keep {
+        0 | 1 => Some(made.number),
+        _ => older.rev().nth(keep - 2).map(|backup| backup.number),
+    };
+    let Some(oldest) = oldest else { return Vec::new() };
+    let mut gone = Vec::new();
+    backups.whole.retain(|backup| {
+        let goes = is_of(&backup) && backup.number < oldest;
+        gone.extend(goes.then(|| backup.object.clone()));
+        !goes
+    });
+    backups.damaged.retain(|damaged| {
+        let parts = damaged.parts.as_ref().filter(|_| damaged.kind == ErrorKind::Corrupt);
+        let goes = parts.is_some_and(|parts| parts.may_be_of(&made.source) && parts.number < oldest);
+        gone.extend(goes.then(|| damaged.name.clone()));
+        !goes
+    });
+    gone
 }

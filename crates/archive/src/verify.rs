@@ -1,14 +1,17 @@
-//! Verify: reads every object that a backup needs, and says what is damaged or missing.
+//! Verify: reads every object that a backup needs, and says what is damaged or missing. What restoring a backup would
+//! refuse is found here too: both build the same cut.
 
 use crate::Archive;
-use crate::manifest::{self, Manifest};
-use crate::object::{chunk_name, decode_strings};
+use crate::listing::Backups;
+use crate::manifest::{Manifest, TableEntry};
+use crate::object::chunk_name;
 use crate::parallel;
-use crate::read::{list, named, pages};
+use crate::read::{count_strings, list, pages, strings};
 use atsdb_codec::decode_descriptor;
 use atsdb_core::store::Finding;
-use atsdb_core::{ChunkEntry, Error, Result};
-use std::collections::{BTreeMap, HashSet};
+use atsdb_core::{ChunkEntry, Error, ErrorKind, Result};
+use atsdb_engine::Selection;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
 /// What was looked at, and what was found.
@@ -23,74 +26,127 @@ pub struct ArchiveReport {
 }
 
 impl Archive {
-    /// Checks every backup. Damage is found, not an error.
+    /// Checks every backup. Damage is found, not an error; what keeps it from looking is one.
     pub fn verify(&self) -> Result<ArchiveReport> {
         self.require()?;
-        let (mut report, mut seen) = (ArchiveReport::default(), HashSet::new());
-        for name in manifest::names(self.objects.as_ref())? {
-            report.backups += 1;
-            report.objects += 1;
-            match Manifest::read(self.objects.as_ref(), &name) {
-                Ok(backup) => self.verify_backup(&backup, &mut seen, &mut report),
-                Err(error) => report.add(&name, &error),
-            }
+        let Backups { whole, damaged, .. } = self.backups()?;
+        let mut verifying = Verifying { archive: self, report: ArchiveReport::default(), seen: HashMap::new() };
+        verifying.report.findings.extend(self.check_mark()?);
+        let count = (whole.len() + damaged.len()) as u64;
+        (verifying.report.backups, verifying.report.objects) = (count, count);
+        let unreadable = damaged.into_iter().map(|backup| Finding { place: backup.name, problem: backup.problem });
+        verifying.report.findings.extend(unreadable);
+        for backup in &whole {
+            verifying.backup(backup)?;
         }
-        Ok(report)
+        Ok(verifying.report)
     }
 
-    fn verify_backup(&self, backup: &Manifest, seen: &mut HashSet<String>, report: &mut ArchiveReport) {
-        let objects = self.objects.as_ref();
+    /// What is wrong with an object of the archive. Its place in messages is the archive's; here it is named alone.
+    pub(crate) fn finding(&self, name: &str, error: &Error) -> Finding {
+        let message = error.message();
+        let problem = message.strip_prefix(&format!("{}/{name}", self.place())).unwrap_or(message);
+        Finding { place: name.to_owned(), problem: problem.trim_start_matches([':', ' ']).to_owned() }
+    }
+}
+
+/// Whether an error is about the bytes that were read, not about reading them.
+fn is_damage(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NewerFormat)
+}
+
+struct Verifying<'a> {
+    archive: &'a Archive,
+    report: ArchiveReport,
+    /// Objects that were read, and whether they are whole: of a dictionary's how many strings it has.
+    seen: HashMap<String, Option<u64>>,
+}
+
+impl Verifying<'_> {
+    fn backup(&mut self, backup: &Manifest) -> Result<()> {
+        let before = self.report.findings.len();
+        let mut is_whole = true;
         for table in &backup.tables {
-            for object in table.dictionaries.iter().flat_map(|dictionary| &dictionary.objects) {
-                if seen.insert(object.name.clone()) {
-                    report.objects += 1;
-                    let read = named(objects, object).and_then(|bytes| decode_strings(&bytes));
-                    report.note(&object.name, read.map(drop));
-                }
-            }
-            let Some(object) = table.list.as_ref().filter(|object| seen.insert(object.name.clone())) else { continue };
-            report.objects += 1;
-            match list(objects, table) {
-                Err(error) => report.add(&object.name, &error),
-                Ok(entries) => self.verify_chunks(&entries, seen, report),
-            }
+            is_whole &= self.dictionaries(backup, table)?;
+            is_whole &= self.list(table)?;
         }
+        // What does not fit together although each object is whole.
+        if is_whole && self.report.findings.len() == before {
+            let cut = self.archive.cut(backup, &Selection::default()).map(drop);
+            self.note(&backup.object, cut)?;
+        }
+        Ok(())
     }
 
-    fn verify_chunks(&self, entries: &[ChunkEntry], seen: &mut HashSet<String>, report: &mut ArchiveReport) {
+    fn dictionaries(&mut self, backup: &Manifest, table: &TableEntry) -> Result<bool> {
+        let mut is_whole = true;
+        for dictionary in &table.dictionaries {
+            let mut counts = Vec::new();
+            for object in &dictionary.objects {
+                if !self.seen.contains_key(&object.name) {
+                    self.report.objects += 1;
+                    let read = strings(self.archive.objects.as_ref(), object).map(|strings| strings.len() as u64);
+                    let count = self.note(&object.name, read)?;
+                    self.seen.insert(object.name.clone(), count);
+                }
+                counts.extend(self.seen.get(&object.name).copied().flatten());
+            }
+            is_whole &= counts.len() == dictionary.objects.len();
+            if is_whole {
+                let place = || format!("table {}: column {}", table.definition.name, dictionary.column.0);
+                let counted = count_strings(dictionary, &counts).map_err(|error| error.context(place()));
+                is_whole &= self.note(&backup.object, counted)?.is_some();
+            }
+        }
+        Ok(is_whole)
+    }
+
+    fn list(&mut self, table: &TableEntry) -> Result<bool> {
+        let Some(object) = &table.list else { return Ok(true) };
+        if let Some(known) = self.seen.get(&object.name) {
+            return Ok(known.is_some());
+        }
+        self.report.objects += 1;
+        let entries = list(self.archive.objects.as_ref(), table);
+        let entries = self.note(&object.name, entries)?;
+        self.seen.insert(object.name.clone(), entries.as_ref().map(|entries| entries.len() as u64));
+        entries.map_or(Ok(false), |entries| self.chunks(&entries).map(|()| true))
+    }
+
+    fn chunks(&mut self, entries: &[ChunkEntry]) -> Result<()> {
         let name = |entry: &ChunkEntry| {
             let descriptor = decode_descriptor(&entry.descriptor_bytes).ok()?;
             Some(chunk_name(descriptor.uid, &entry.descriptor_bytes))
         };
         let named = entries.iter().filter_map(|entry| Some((name(entry)?, entry)));
-        let new: Vec<(usize, (String, &ChunkEntry))> =
-            named.filter(|(name, _)| seen.insert(name.clone())).enumerate().collect();
-        report.objects += new.len() as u64;
-        let found = Mutex::new(BTreeMap::new());
-        let look = |(place, (name, entry)): &(usize, (String, &ChunkEntry))| {
-            if let Err(error) = pages(self.objects.as_ref(), entry) {
-                found.lock().unwrap_or_else(PoisonError::into_inner).insert(*place, finding(name, &error));
-            }
-            Ok(())
-        };
-        // Damage is no error that would stop it.
-        let _ = parallel::for_each(self.objects.at_once(), &new, look);
-        report.findings.extend(found.into_inner().unwrap_or_else(PoisonError::into_inner).into_values());
+        let seen = &mut self.seen;
+        let is_new = |(name, _): &(String, &ChunkEntry)| seen.insert(name.clone(), Some(1)).is_none();
+        let new: Vec<(usize, (String, &ChunkEntry))> = named.filter(is_new).enumerate().collect();
+        self.report.objects += new.len() as u64;
+        let (archive, found) = (self.archive, Mutex::new(BTreeMap::new()));
+        let look =
+            |(place, (name, entry)): &(usize, (String, &ChunkEntry))| match pages(archive.objects.as_ref(), entry) {
+                Err(error) if is_damage(&error) => {
+                    let finding = archive.finding(name, &error);
+                    found.lock().unwrap_or_else(PoisonError::into_inner).insert(*place, finding);
+                    Ok(())
+                }
+                read => read.map(drop),
+            };
+        parallel::for_each(archive.objects.at_once(), &new, look)?;
+        self.report.findings.extend(found.into_inner().unwrap_or_else(PoisonError::into_inner).into_values());
+        Ok(())
     }
-}
 
-impl ArchiveReport {
-    fn note(&mut self, name: &str, read: Result<()>) {
-        if let Err(error) = read {
-            self.add(name, &error);
+    /// What was read, or a finding where it is damaged.
+    fn note<T>(&mut self, name: &str, read: Result<T>) -> Result<Option<T>> {
+        match read {
+            Ok(read) => Ok(Some(read)),
+            Err(error) if is_damage(&error) => {
+                self.report.findings.push(self.archive.finding(name, &error));
+                Ok(None)
+            }
+            Err(error) => Err(error),
         }
     }
-
-    fn add(&mut self, name: &str, error: &Error) {
-        self.findings.push(finding(name, error));
-    }
-}
-
-fn finding(name: &str, error: &Error) -> Finding {
-    Finding { place: name.to_owned(), problem: error.message().to_owned() }
 }

@@ -1,15 +1,16 @@
 //! Making a backup: chunks that the archive lacks, dictionaries, lists, and last of all the manifest.
 
 use crate::Archive;
-use crate::manifest::{DictionaryEntry, Manifest, ObjectEntry, TableEntry};
+use crate::manifest::{self, DictionaryEntry, Manifest, ObjectEntry, TableEntry};
 use crate::object::{
     STRINGS_PER_OBJECT, chunk_length, chunk_name, encode_chunk, encode_list, encode_strings, hash_name,
 };
 use crate::objects::Lock;
 use crate::parallel;
 use atsdb_codec::decode_descriptor;
+use atsdb_core::store::Finding;
 use atsdb_core::time::format_time;
-use atsdb_core::{Error, NewChunk, Result, TimeUnit};
+use atsdb_core::{Error, ErrorKind, NewChunk, Result, TimeUnit};
 use atsdb_engine::{CopyProgress, Cut, CutTable, Piece, Watcher};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
@@ -35,10 +36,13 @@ pub struct BackupReport {
     pub backups_deleted: u64,
     /// Objects that nobody needs any more, and were deleted.
     pub objects_deleted: u64,
+    /// What is damaged in the archive and was met on the way. As long as it is there, what it may need is not deleted.
+    pub findings: Vec<Finding>,
 }
 
 impl Archive {
-    /// Backs a cut up. With `verify` everything that was written is read back. With `keep` only so many of the source's
+    /// Backs a cut up. With `verify` the source's structures are checked first, and everything that was written is read
+    /// back. With `keep` only so many of the source's
     /// backups stay, this one among them, and objects that no backup needs are deleted.
     pub fn write(
         &self,
@@ -50,22 +54,25 @@ impl Archive {
         if keep == Some(0) {
             return Err(Error::usage("a backup cannot keep 0 backups").with_hint("keep 1 or more"));
         }
+        if verify {
+            cut.check_source()?;
+        }
         let lock = self.objects.lock()?;
         self.mark()?;
-        let there: HashMap<String, u64> = ["chunks", "dictionaries", "lists"]
-            .into_iter()
-            .map(|folder| self.objects.list(folder))
-            .collect::<Result<Vec<_>>>()?
-            .into_iter()
-            .flatten()
-            .collect();
+        let there = self.lengths()?;
         let writing =
             Writing { archive: self, cut, there, verify, lock: lock.as_ref(), watcher, done: Mutex::default() };
-        let mut report = writing.run()?;
+        let (manifest, mut report) = writing.run()?;
         if let Some(keep) = keep {
-            self.rotate(&cut.source_name(), keep, lock.as_ref(), &mut report)?;
+            self.rotate(&manifest, keep, lock.as_ref(), &mut report)?;
         }
         Ok(report)
+    }
+
+    /// The objects that are there, but for manifests, with their lengths.
+    fn lengths(&self) -> Result<HashMap<String, u64>> {
+        let folders = ["chunks", "dictionaries", "lists"].into_iter().map(|folder| self.objects.list(folder));
+        Ok(folders.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
 }
 
@@ -87,6 +94,8 @@ struct Done {
     progress: CopyProgress,
     /// Of each table of the cut, what its pieces became: descriptors, by the place of the piece.
     chunks: BTreeMap<(usize, usize), Vec<Vec<u8>>>,
+    /// Objects that the backup needs, with their lengths.
+    used: HashMap<String, u64>,
 }
 
 /// A chunk's number in a list: the source's, or where that has none, one of this table's that no store gives.
@@ -98,7 +107,7 @@ fn number_of(piece: &Piece, table: usize, count: usize) -> i64 {
 }
 
 impl Writing<'_> {
-    fn run(self) -> Result<BackupReport> {
+    fn run(self) -> Result<(Manifest, BackupReport)> {
         self.write_chunks()?;
         let mut report = std::mem::take(&mut self.lock_done().report);
         let mut tables = Vec::new();
@@ -106,9 +115,16 @@ impl Writing<'_> {
             tables.push(self.write_table(position, table, &mut report)?);
         }
         let (source, taken_ms) = (self.cut.source_name(), self.cut.taken_ms());
-        let manifest = Manifest {
+        if self.lock.is_inherited() {
+            self.find_written()?;
+        }
+        self.lock.confirm()?;
+        let number = manifest::next_number(self.archive.objects.as_ref())?;
+        let mut manifest = Manifest {
+            object: String::new(),
             format: Manifest::FORMAT,
-            id: Manifest::new_id(taken_ms, &source),
+            number,
+            id: Manifest::new_id(number, taken_ms, &source),
             taken_ms,
             taken: format_time(taken_ms, TimeUnit::Millisecond),
             source,
@@ -126,9 +142,24 @@ impl Writing<'_> {
         if self.verify {
             Manifest::read(self.archive.objects.as_ref(), &name)?;
         }
+        manifest.object = name;
         report.tables = manifest.tables.len() as u64;
-        (report.id, report.rows, report.chunks) = (manifest.id, manifest.rows, manifest.chunks);
-        Ok(report)
+        (report.id, report.rows, report.chunks) = (manifest.id.clone(), manifest.rows, manifest.chunks);
+        Ok((manifest, report))
+    }
+
+    /// Makes sure that what the backup needs is there: a writer that did not give its lock back may have deleted some of
+    /// it meanwhile.
+    fn find_written(&self) -> Result<()> {
+        let there = self.archive.lengths()?;
+        let used = std::mem::take(&mut self.lock_done().used);
+        match used.iter().find(|(name, bytes)| there.get(*name) != Some(bytes)) {
+            None => Ok(()),
+            Some((name, _)) => {
+                let message = format!("another backup to {} deleted {name}", self.archive.place());
+                Err(Error::new(ErrorKind::Conflict, message).with_hint("back up again: what was written is used"))
+            }
+        }
     }
 
     fn lock_done(&self) -> std::sync::MutexGuard<'_, Done> {
@@ -149,17 +180,18 @@ impl Writing<'_> {
         })
     }
 
-    /// The descriptor of a piece whose object is there, and its length.
-    fn found(&self, piece: &Piece) -> Option<(Vec<u8>, u64)> {
+    /// The descriptor of a piece whose object is there, the object's name, and its length.
+    fn found(&self, piece: &Piece) -> Option<(Vec<u8>, String, u64)> {
         let Piece::Whole(entry, uid) = piece else { return None };
         let length = chunk_length(&decode_descriptor(&entry.descriptor_bytes).ok()?, &entry.descriptor_bytes);
-        let there = self.there.get(&chunk_name(*uid, &entry.descriptor_bytes));
-        (there == Some(&length)).then(|| (entry.descriptor_bytes.clone(), length))
+        let name = chunk_name(*uid, &entry.descriptor_bytes);
+        (self.there.get(&name) == Some(&length)).then(|| (entry.descriptor_bytes.clone(), name, length))
     }
 
     fn write_piece(&self, position: usize, place: usize, table: &CutTable, piece: &Piece) -> Result<()> {
-        if let Some((descriptor, length)) = self.found(piece) {
+        if let Some((descriptor, name, length)) = self.found(piece) {
             let mut done = self.lock_done();
+            done.used.insert(name, length);
             done.report.bytes += length;
             done.chunks.insert((position, place), vec![descriptor]);
             return Ok(());
@@ -177,9 +209,11 @@ impl Writing<'_> {
     fn write_chunk(&self, chunk: &NewChunk) -> Result<()> {
         let bytes = encode_chunk(&chunk.descriptor_bytes, &chunk.pages);
         let length = bytes.len() as u64;
-        self.put(&chunk_name(chunk.descriptor.uid, &chunk.descriptor_bytes), bytes)?;
+        let name = chunk_name(chunk.descriptor.uid, &chunk.descriptor_bytes);
+        self.put(&name, bytes)?;
         let progress = {
             let mut done = self.lock_done();
+            done.used.insert(name, length);
             done.report.chunks_written += 1;
             done.report.bytes_written += length;
             done.report.bytes += length;
@@ -201,11 +235,25 @@ impl Writing<'_> {
         }
     }
 
+    /// Whether an object that is named by its hash is there; with `verify` as it should be, so that one that was damaged is
+    /// written anew.
+    fn is_there(&self, entry: &ObjectEntry, bytes: &[u8]) -> Result<bool> {
+        if self.there.get(&entry.name) != Some(&entry.bytes) || !self.verify {
+            return Ok(self.there.get(&entry.name) == Some(&entry.bytes));
+        }
+        match self.archive.objects.get(&entry.name) {
+            Ok(found) => Ok(found == bytes),
+            Err(error) if [ErrorKind::Corrupt, ErrorKind::NotFound].contains(&error.kind()) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Writes an object that is named by its hash, if it is not there.
     fn put_named(&self, folder: &str, bytes: Vec<u8>, report: &mut BackupReport) -> Result<ObjectEntry> {
         let entry = ObjectEntry { name: format!("{folder}/{}", hash_name(&bytes)), bytes: bytes.len() as u64 };
         report.bytes += entry.bytes;
-        if self.there.get(&entry.name) != Some(&entry.bytes) {
+        self.lock_done().used.insert(entry.name.clone(), entry.bytes);
+        if !self.is_there(&entry, &bytes)? {
             report.bytes_written += entry.bytes;
             self.put(&entry.name, bytes)?;
         }

@@ -43,7 +43,7 @@ mod password;
 mod typed;
 
 #[cfg(feature = "archive")]
-pub use atsdb_archive::{Archive, ArchiveReport, BackupReport, Manifest, Which, is_archive};
+pub use atsdb_archive::{Archive, ArchiveReport, BackupReport, Backups, DamagedBackup, Manifest, Which, is_archive};
 pub use atsdb_core::{
     BatchId, Column, ColumnId, ColumnType, Durability, Error, ErrorKind, MapWidth, Outcome, Result, Retention, Slice,
     SliceWidth, Table, TableDefinition, TableId, TimeColumn, TimeRange, TimeUnit, limits, name, time,

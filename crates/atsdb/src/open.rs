@@ -9,7 +9,7 @@ use atsdb_memory::MemoryStore;
 use atsdb_mysql::MysqlStore;
 use atsdb_postgres::PostgresStore;
 use atsdb_sqlite::{Layout, SqliteOptions, SqliteStore};
-use atsdb_sqlstore::{CACHE_OPTIONS, Secret, ServerOptions, take_options};
+use atsdb_sqlstore::{CACHE_OPTIONS, OnNotice, Secret, ServerOptions, take_options};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -122,7 +122,8 @@ impl OpenOptions {
     }
 
     /// Who is told, in sentences, of what the caches on this machine cannot do: a folder that cannot be written, a disk
-    /// that is full, a page that is damaged. Everything works without them.
+    /// that is full, a page that is damaged. Everything works without them. Also, while a store is opened, that its server is
+    /// waited for, or that a standby answers.
     pub fn on_warning(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.page_cache.on_warning = Some(Arc::new(tell));
         self
@@ -164,6 +165,8 @@ impl OpenOptions {
                     create: self.create && !self.read_only,
                     read_only: self.read_only,
                     busy_timeout: self.busy_timeout,
+                    on_notice: self.page_cache.on_warning.clone().map(OnNotice),
+                    ..ServerOptions::default()
                 };
                 let password =
                     self.password.clone().map_or_else(password::from_environment, |given| Ok(Some(given)))?;

@@ -1,12 +1,14 @@
 //! The nouns of atsdb: what every other crate speaks of, and nothing that does I/O.
 //!
 //! Owned here: the schema of a table ([`schema`]), times and the slices they fall in ([`time`], [`mod@slice`]),
-//! what a store keeps of a chunk ([`chunk`]), the contract of a store ([`store`]), the kinds of error
+//! what a store keeps of a chunk ([`chunk`]), the contract of a store ([`store`]), what it does about wrong clocks
+//! ([`clocks`]), the kinds of error
 //! ([`error`]) and the limits ([`limits`]). Not owned: bytes of pages (`codec`), how a store keeps them
 //! (`sqlite`, `memory`), what is done with them (`engine`).
 
 pub mod byte_size;
 pub mod chunk;
+pub mod clocks;
 pub mod column_type;
 pub mod error;
 mod index;

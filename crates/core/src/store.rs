@@ -153,7 +153,8 @@ pub struct Guard {
 pub enum Outcome {
     /// It is visible, and as durable as the store was opened for.
     Committed,
-    /// A batch of that name was committed before; this one is dropped, its stage too.
+    /// A batch of that name was committed before, and is as durable as the store was opened for; this one is dropped, its
+    /// stage too.
     Duplicate,
 }
 
@@ -215,7 +216,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn map_values(&self, table: TableId, column: ColumnId, capacity: u64, values: &[&[u8]]) -> Result<Vec<u32>>;
 
     /// Opens a stage. One that is neither committed nor touched for
-    /// [`STAGE_IDLE_MS_MAX`](crate::limits::STAGE_IDLE_MS_MAX) is given up by [`reclaim`](Self::reclaim).
+    /// [`STAGE_IDLE_MS_MAX`](crate::limits::STAGE_IDLE_MS_MAX) is given up by [`reclaim`](Self::reclaim), as
+    /// [`IdleStages`](crate::clocks::IdleStages) says: not by a clock that is ahead while its own process writes to it.
     fn open_stage(&self, now_ms: i64) -> Result<StageId>;
 
     /// Writes chunks that nobody sees before their stage is committed. They need not be durable before.
@@ -252,7 +254,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn snapshot(&self) -> Result<Box<dyn Snapshot>>;
 
     /// Takes or extends a lease until `now_ms + ttl_ms`, if it is free, run out, or the holder's own. Says
-    /// whether the holder has it now.
+    /// whether the holder has it now. No lease is longer than [`LEASE_MS_MAX`](crate::limits::LEASE_MS_MAX), and one that
+    /// would last longer, seen from now, has run out.
     fn acquire_lease(&self, name: &str, holder: &str, now_ms: i64, ttl_ms: i64) -> Result<bool>;
 
     /// Gives a lease back, if the holder has it.

@@ -15,7 +15,7 @@ use crate::savepoint::Mark;
 use crate::slice_buffer::{ChunkRows, SliceBuffer, internal};
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, RecordBatch};
 use arrow::buffer::{NullBuffer, ScalarBuffer};
-use arrow::datatypes::{DataType, Schema, SchemaRef, UInt8Type, UInt16Type, UInt32Type};
+use arrow::datatypes::{Schema, SchemaRef, UInt8Type, UInt16Type, UInt32Type};
 use atsdb_codec::stored_type;
 use atsdb_core::{
     BatchId, Change, Column, ConflictPolicy, DefinitionVersion, Error, ErrorKind, MapWidth, NewChunk, Outcome, Result,
@@ -59,6 +59,8 @@ pub struct Batch {
     sender: Sender<Result<Option<NewChunk>>>,
     pub(crate) receiver: Receiver<Result<Option<NewChunk>>>,
     pub(crate) row_count: u64,
+    /// Whether an error has left half of some work in the batch: it can then be dropped, or returned to a mark.
+    pub(crate) is_half_done: bool,
 }
 
 /// The rows of one table that wait.
@@ -89,6 +91,7 @@ impl Batch {
             sender,
             receiver,
             row_count: 0,
+            is_half_done: false,
         }
     }
 
@@ -102,7 +105,8 @@ impl Batch {
     }
 
     /// Adds rows. Columns are found by name; nullable ones may be missing; types are converted where nothing is
-    /// lost. Times come in any order. After an error the batch should be dropped.
+    /// lost. Times come in any order. Rows that do not fit the table are refused together, and leave the batch as it was;
+    /// after any other error it cannot be committed.
     pub fn append(&mut self, table: &Table, rows: &RecordBatch) -> Result<()> {
         self.append_with(table, rows, table.definition.on_conflict)
     }
@@ -111,10 +115,16 @@ impl Batch {
     pub fn append_with(&mut self, table: &Table, rows: &RecordBatch, policy: ConflictPolicy) -> Result<()> {
         let newer = self.present(table)?;
         let table = newer.as_ref().unwrap_or(table);
+        let was_half_done = self.is_half_done;
         match self.append_under(table, rows, policy) {
             // What was refused may be right under a definition that came meanwhile.
             Err(error) => match self.look_for_newer(table)? {
-                Some(newer) => self.append_under(&newer, rows, policy),
+                Some(newer) => {
+                    // What was refused for its definition, or a dictionary that was full under it, left nothing.
+                    let is_clean = matches!(error.kind(), ErrorKind::Conflict | ErrorKind::Limit);
+                    self.is_half_done &= was_half_done || !is_clean;
+                    self.append_under(&newer, rows, policy)
+                }
                 None => Err(error),
             },
             done => done,
@@ -124,11 +134,10 @@ impl Batch {
     fn append_under(&mut self, table: &Table, rows: &RecordBatch, policy: ConflictPolicy) -> Result<()> {
         self.check_writable(table)?;
         let columns = coerce(&table.definition, rows)?;
-        let row_count = rows.num_rows();
         let shared = Arc::clone(&self.engine.shared);
-        let writer = self.writer(table)?;
-        let stored = writer.map_strings(&shared, columns)?;
-        self.push_with(table, stored, row_count, policy)
+        let stored = self.writer(table).and_then(|writer| writer.map_strings(&shared, columns));
+        let stored = self.note_half_done(stored)?;
+        self.push_with(table, stored, rows.num_rows(), policy)
     }
 
     /// Adds rows of which it is known that no other has their keys.
@@ -187,6 +196,17 @@ impl Batch {
         row_count: usize,
         policy: ConflictPolicy,
     ) -> Result<()> {
+        let done = self.push_mapped(table, columns, row_count, policy);
+        self.note_half_done(done)
+    }
+
+    fn push_mapped(
+        &mut self,
+        table: &Table,
+        columns: Vec<ArrayRef>,
+        row_count: usize,
+        policy: ConflictPolicy,
+    ) -> Result<()> {
         if table.definition.is_in_memory() {
             self.row_count += row_count as u64;
             return self.draft(table)?.append(columns, row_count, policy);
@@ -206,8 +226,19 @@ impl Batch {
         RecordBatch::try_new_with_options(schema, columns, &options).map_err(internal)
     }
 
+    /// Remembers an error that may have left half of some work in the batch.
+    pub(crate) fn note_half_done<T>(&mut self, done: Result<T>) -> Result<T> {
+        self.is_half_done |= done.is_err();
+        done
+    }
+
     /// Sends rows on their way into chunks.
     pub(crate) fn push_rows(&mut self, table: &Table, rows: RecordBatch) -> Result<()> {
+        let done = self.push_into_chunks(table, rows);
+        self.note_half_done(done)
+    }
+
+    fn push_into_chunks(&mut self, table: &Table, rows: RecordBatch) -> Result<()> {
         let writer = self.writer(table)?;
         let definition = Arc::clone(&writer.definition);
         let full = writer.slices.push(&definition, rows)?;
@@ -219,8 +250,11 @@ impl Batch {
     }
 
     /// Makes everything visible, in one step. With [`Outcome::Duplicate`] a batch of the same id had been
-    /// committed before, and this one is dropped.
+    /// committed before, and this one is dropped. After an error nothing is stored.
     pub fn commit(mut self) -> Result<Outcome> {
+        if self.is_half_done {
+            return Err(Error::usage("the batch had failed: nothing of it is stored").with_hint("begin a new one"));
+        }
         let mut drafts = std::mem::take(&mut self.drafts);
         // Always taken before the turn of tables in memory.
         let turns = self.turns();
@@ -373,9 +407,8 @@ impl Batch {
 
     /// Turns every row that waits into chunks, and waits for their encoding.
     pub(crate) fn settle(&mut self) -> Result<()> {
-        self.settle_keys()?;
-        self.log_removed()?;
-        self.drain()?;
+        let done = self.settle_keys().and_then(|()| self.log_removed()).and_then(|()| self.drain());
+        self.note_half_done(done)?;
         while self.outstanding > 0 {
             self.receive()?;
         }
@@ -403,6 +436,7 @@ impl Batch {
 
     /// Forgets all but the rows of tables with keys that are not settled: the batch begins anew.
     pub(crate) fn start_anew(&mut self) -> Result<()> {
+        self.is_half_done = false;
         self.own.clear();
         self.own_bytes = 0;
         self.changes = Changes::default();
@@ -449,7 +483,7 @@ impl Batch {
     fn receive(&mut self) -> Result<()> {
         let result = self.receiver.recv().map_err(|_| Error::internal("the workers are gone"))?;
         self.outstanding -= 1;
-        match result? {
+        match self.note_half_done(result)? {
             Some(chunk) => self.keep(chunk),
             None => Ok(()),
         }
@@ -462,6 +496,11 @@ impl Batch {
         if self.own_bytes <= ENCODED_BYTES_MAX {
             return Ok(());
         }
+        let written = self.write_ahead();
+        self.note_half_done(written)
+    }
+
+    fn write_ahead(&mut self) -> Result<()> {
         let stage = self.open_stage()?;
         self.own_bytes = 0;
         let own = std::mem::take(&mut self.own).into_iter();
@@ -567,9 +606,22 @@ pub(crate) fn map_numbers(
     let unresolved = interner.unresolved();
     if !unresolved.is_empty() {
         let dictionary = shared.dictionaries.get(table, column.id);
-        let resolved = dictionary.indices(shared.store.as_ref(), width, &unresolved);
-        let resolved = resolved.map_err(|error| explain_full(error, definition, column, width))?;
-        interner.resolve(&resolved);
+        let store = shared.store.as_ref();
+        let resolved = dictionary
+            .check_room(store, &unresolved)
+            .map_err(|error| explain_large(error, definition, column))
+            .and_then(|()| {
+                let resolved = dictionary.indices(store, width, &unresolved);
+                resolved.map_err(|error| explain_full(error, definition, column, width))
+            });
+        match resolved {
+            Ok(resolved) => interner.resolve(&resolved),
+            Err(error) => {
+                // Strings that got no index must not be asked for again with those of other rows.
+                *interner = Interner::new();
+                return Err(error);
+            }
+        }
     }
     let array = match width {
         MapWidth::U8 => gather::<UInt8Type>(definition, interner.indices(), numbers, nulls),
@@ -600,6 +652,16 @@ where
     Ok(Arc::new(PrimitiveArray::<T>::try_new(ScalarBuffer::from(values), nulls).map_err(internal)?))
 }
 
+fn explain_large(error: Error, definition: &TableDefinition, column: &Column) -> Error {
+    let (table, name) = (&definition.name, &column.name);
+    match error.kind() {
+        ErrorKind::Limit => error
+            .context(format_args!("table {table}: the dictionary of column {name} is full"))
+            .with_hint(format!("declare {name} as plain TEXT, without map")),
+        _ => error.context(format_args!("table {table}, column {name}")),
+    }
+}
+
 fn explain_full(error: Error, definition: &TableDefinition, column: &Column, width: MapWidth) -> Error {
     if error.kind() != ErrorKind::Limit {
         return error.context(format_args!("table {}, column {}", definition.name, column.name));
@@ -616,9 +678,4 @@ fn explain_full(error: Error, definition: &TableDefinition, column: &Column, wid
         width.capacity()
     );
     Error::new(ErrorKind::Limit, message).with_hint(wider)
-}
-
-/// Whether an array is what its column stores. For the assertion before the write.
-pub(crate) fn is_stored_type(column: &Column, data_type: &DataType) -> bool {
-    stored_type(column) == *data_type
 }

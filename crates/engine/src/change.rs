@@ -7,10 +7,11 @@ use crate::batch::Batch;
 use crate::definitions::changed_meanwhile;
 use crate::overlay::{Overlay, OwnChunk, Staged};
 use crate::snapshot::{Inner, ReadSnapshot};
+use atsdb_core::limits::MISSING_BYTES_MAX;
 use atsdb_core::name::same_name;
 use atsdb_core::{
     BasedOn, Change, ChunkId, DefinitionVersion, Error, ErrorKind, Guard, NewChunk, Redefinition, Result, Table,
-    TableDefinition, TableId, TimeRange,
+    TableDefinition, TableId, TimeRange, Value,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -264,7 +265,6 @@ impl Batch {
     pub fn replace(&mut self, table: &Table, chunk: ChunkId, successor: Option<NewChunk>) -> Result<()> {
         self.check_writable(table)?;
         self.changes.name_definition(table)?;
-        self.keyed.note_rewritten(table.id);
         self.remove_chunk(table.id, chunk)?;
         match successor {
             Some(successor) => self.keep(successor),
@@ -272,9 +272,15 @@ impl Batch {
         }
     }
 
-    /// Removes all rows of a table, without reading them, and says how many there were.
+    /// Removes all rows of a table, without reading them, and says how many there were. After an error the batch cannot
+    /// be committed.
     pub fn truncate(&mut self, table: &Table) -> Result<u64> {
         self.check_writable(table)?;
+        let done = self.remove_all(table);
+        self.note_half_done(done)
+    }
+
+    fn remove_all(&mut self, table: &Table) -> Result<u64> {
         if table.definition.is_in_memory() {
             return self.draft(table)?.truncate();
         }
@@ -288,10 +294,16 @@ impl Batch {
         Ok(row_count)
     }
 
-    /// Drops a table with all its rows. Its rollups must have gone before.
+    /// Drops a table with all its rows. Its rollups must have gone before. After another error the batch cannot be
+    /// committed.
     pub fn drop_table(&mut self, table: &Table) -> Result<()> {
         self.settle()?;
         self.leave_rollups(table)?;
+        let done = self.remove_table(table);
+        self.note_half_done(done)
+    }
+
+    fn remove_table(&mut self, table: &Table) -> Result<()> {
         self.forget_rows(table.id);
         self.drafts.drop_table(table.id);
         if self.uncreate(table)? {
@@ -314,6 +326,7 @@ impl Batch {
     /// Gives a table another definition. Rows that were added before keep to the old one.
     pub fn redefine(&mut self, table: &Table, to: TableDefinition) -> Result<Table> {
         to.check()?;
+        check_missing(&table.definition, &to)?;
         self.settle()?;
         let base = self.base()?;
         let others = self.changes.tables(&base);
@@ -363,6 +376,8 @@ impl Batch {
     }
 
     pub(crate) fn remove_chunk(&mut self, table: TableId, chunk: ChunkId) -> Result<()> {
+        // Its rows are still in the base: keys that come from here on are compared with the batch's own view.
+        self.keyed.note_rewritten(table);
         if chunk.0 < 0 {
             self.own.retain(|own| own.id != chunk);
             return Ok(());
@@ -410,6 +425,28 @@ impl Batch {
         let id = ChunkId(self.engine.shared.next_own_chunk());
         self.own.push(OwnChunk { id, chunk: Arc::new(chunk) });
     }
+}
+
+/// Refuses a new column whose value in older rows is so long that a chunk of them could not be read.
+fn check_missing(from: &TableDefinition, to: &TableDefinition) -> Result<()> {
+    for column in to.columns.iter().filter(|column| from.column_by_id(column.id).is_none()) {
+        let byte_count = match &column.missing {
+            Some(Value::Text(text)) if column.map.is_none() => text.len(),
+            Some(Value::Bytes(bytes)) => bytes.len(),
+            _ => 0,
+        };
+        if byte_count > MISSING_BYTES_MAX {
+            let (table, name) = (&to.name, &column.name);
+            let message = format!(
+                "table {table}, column {name}: rows that are there would get {byte_count} bytes each; the most is \
+                 {MISSING_BYTES_MAX}"
+            );
+            let hint = "add the column without DEFAULT, give it to new rows with ALTER COLUMN ... SET DEFAULT, and UPDATE \
+                        the others";
+            return Err(Error::new(ErrorKind::Limit, message).with_hint(hint));
+        }
+    }
+    Ok(())
 }
 
 fn exists(name: &str) -> Error {

@@ -81,9 +81,12 @@ pub(crate) fn takes_rows_of(new: &TableDefinition, old: &TableDefinition) -> boo
 pub(crate) fn carry(
     old: &TableDefinition,
     new: &Table,
-    columns: &[ArrayRef],
+    columns: Vec<ArrayRef>,
     row_count: usize,
 ) -> Result<Vec<ArrayRef>> {
+    if *old == new.definition {
+        return Ok(columns);
+    }
     let carried = |column: &Column| -> Result<ArrayRef> {
         let Some(position) = old.columns.iter().position(|before| before.id == column.id) else {
             return missing_array(new, column, row_count);

@@ -67,6 +67,26 @@ impl Interner {
         text_of(&self.bytes, &self.ends, number)
     }
 
+    /// Forgets the strings after the first `count`; those that have an index of the store stay.
+    pub(crate) fn truncate(&mut self, count: usize) {
+        let count = count.max(self.indices.len());
+        for number in count..self.ends.len() {
+            let hash = self.hasher.hash_one(self.text(number as u32));
+            if let Ok(entry) = self.table.find_entry(hash, |other| *other as usize == number) {
+                entry.remove();
+            }
+        }
+        self.ends.truncate(count);
+        self.bytes.truncate(self.ends.last().copied().unwrap_or(0));
+        self.successors.truncate(count);
+        let is_gone = |number: &u32| *number != NONE && *number as usize >= count;
+        self.successors
+            .iter_mut()
+            .chain([&mut self.previous])
+            .filter(|number| is_gone(number))
+            .for_each(|number| *number = NONE);
+    }
+
     /// The strings that have no index of the store yet.
     pub(crate) fn unresolved(&self) -> Vec<&[u8]> {
         (self.indices.len()..self.ends.len()).map(|number| self.text(number as u32)).collect()
@@ -109,5 +129,24 @@ mod tests {
         assert!(interner.unresolved().is_empty());
         assert_eq!(interner.intern(b"d"), 5);
         assert_eq!(interner.unresolved(), [b"d"]);
+    }
+
+    #[test]
+    fn strings_that_nothing_uses_are_forgotten() {
+        let mut interner = Interner::new();
+        for word in ["a", "b"] {
+            interner.intern(word.as_bytes());
+        }
+        interner.resolve(&[7, 8]);
+        // "b" follows "a", and "c" follows "b": a guess must not lead to what is gone.
+        for word in ["a", "b", "c", "d"] {
+            interner.intern(word.as_bytes());
+        }
+        interner.truncate(3);
+        assert_eq!(interner.unresolved(), [b"c"]);
+        interner.truncate(0);
+        assert!(interner.unresolved().is_empty());
+        let numbers: Vec<u32> = ["a", "b", "e", "c"].iter().map(|word| interner.intern(word.as_bytes())).collect();
+        assert_eq!((numbers, interner.unresolved()), (vec![0, 1, 2, 3], vec![&b"e"[..], b"c"]));
     }
 }

@@ -4,6 +4,7 @@
 //! their series; and a chunk is passed over once every series that it can hold has a row later than all of it. A series
 //! is what one index of a mapped column stands for, and NULL.
 
+use crate::missing::column_statistics;
 use crate::scan::{Scan, ScanChunk, Selection};
 use crate::slice_buffer::{internal, times_from};
 use arrow::array::{Array, AsArray, BooleanArray, BooleanBufferBuilder, Int64Array, RecordBatch, UInt32Array};
@@ -47,17 +48,15 @@ impl Latest {
     /// Whether a chunk of the scan can hold a row that is the latest of its series.
     pub fn can_add(&self, scan: &Scan, position: usize) -> bool {
         let Some(ScanChunk { entry, descriptor }) = scan.chunks().get(position) else { return false };
-        let definition = &scan.table.definition;
-        let Some(page) = descriptor.page(definition.columns[self.column].id) else {
-            return self.can_be_later(self.found.len() - 1, entry.time_max);
-        };
+        // A chunk that is older than the column may have another value than NULL in all of its rows.
+        let statistics = column_statistics(descriptor, &scan.table.definition.columns[self.column]);
         let null = self.found.len() - 1;
-        let (first, last) = match (&page.statistics.min, &page.statistics.max) {
+        let (first, last) = match (&statistics.min, &statistics.max) {
             (Some(Bound::UInt(min)), Some(Bound::UInt(max))) => (*min as usize, (*max as usize).saturating_add(1)),
             _ => (0, null),
         };
         let any = (first..last.min(null)).any(|index| self.can_be_later(index, entry.time_max));
-        any || (page.statistics.null_count > 0 && self.can_be_later(null, entry.time_max))
+        any || (statistics.null_count > 0 && self.can_be_later(null, entry.time_max))
     }
 
     /// Rows of the same time as the latest are latest rows, too.

@@ -7,7 +7,8 @@ use crate::holds::LEASE;
 use crate::reslice::reslice;
 use crate::retain::retain_tables;
 use crate::seal::{Order, reclaim_step, seal_slice};
-use atsdb_core::{ChunkEntry, ChunkId, ErrorKind, Result, Table, TableId, TimeRange};
+use crate::sealing_failures::{SealingFailures, SliceKey};
+use atsdb_core::{ChunkEntry, ChunkId, Result, Table, TimeRange};
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -22,6 +23,9 @@ const LEASE_MS: i64 = 60_000;
 const FRESH_CHUNKS_MAX: usize = 64;
 /// Chunks of one table that are cut for its new slice width in one look.
 const RESLICED_MAX: usize = 64;
+/// So many slices that cannot be sealed, one after the other, and the look goes on to what comes after sealing: it may be
+/// the store that fails.
+const FAILURES_MAX: usize = 3;
 
 /// Work of the layer above that the thread does while it holds the lease: whoever sees a store without that layer leaves
 /// it to those who have it.
@@ -33,7 +37,7 @@ pub trait Chore: Send + Sync {
 
 /// Starts the thread. It ends between two slices; a nudge says that something was committed.
 pub(crate) fn start(shared: &Arc<Shared>) -> Result<Background> {
-    let caretaker = Caretaker { shared: Arc::downgrade(shared), seen: HashMap::new(), damaged: HashMap::new() };
+    let caretaker = Caretaker::new(shared);
     Background::start("atsdb-maintenance", move |nudges| caretaker.run(nudges))
 }
 
@@ -41,12 +45,16 @@ pub(crate) fn start(shared: &Arc<Shared>) -> Result<Background> {
 struct Caretaker {
     shared: Weak<Shared>,
     /// The newest chunk of each slice with fresh chunks, at the last look.
-    seen: HashMap<(TableId, i64), ChunkId>,
-    /// Slices that could not be sealed because a page is damaged, and their newest chunk then.
-    damaged: HashMap<(TableId, i64), ChunkId>,
+    seen: HashMap<SliceKey, ChunkId>,
+    /// Slices that could not be sealed.
+    failures: SealingFailures,
 }
 
 impl Caretaker {
+    fn new(shared: &Arc<Shared>) -> Self {
+        Self { shared: Arc::downgrade(shared), seen: HashMap::new(), failures: SealingFailures::default() }
+    }
+
     fn run(mut self, nudges: &Nudges) {
         let mut busy = false;
         loop {
@@ -60,7 +68,8 @@ impl Caretaker {
         }
     }
 
-    /// One look at everything; whether another should follow soon.
+    /// One look at everything; whether another should follow soon. What fails does not keep the rest from being done, least
+    /// of all reclaiming, which may be what is needed; the first error is given at the end.
     fn look(&mut self, engine: &Engine, nudges: &Nudges) -> Result<bool> {
         let shared = &engine.shared;
         if !self.has_lease(shared)? {
@@ -71,36 +80,59 @@ impl Caretaker {
         let go_on = || self.has_lease(shared).unwrap_or(false) && !nudges.are_over();
         let chore_waits = shared.chore.get().is_some_and(|chore| chore.look(engine, &go_on).unwrap_or(false));
         let own = own_tables(engine)?;
-        retain_tables(engine, |table| own.iter().any(|own| own.id == table.id))?;
+        let retained = retain_tables(engine, |table| own.iter().any(|own| own.id == table.id)).map(drop);
         let mut resliced = 0;
-        for table in &own {
-            resliced += reslice(engine, table.id, RESLICED_MAX, Order::ByItself)?.0;
+        let recut = |table: &Table| {
+            reslice(engine, table.id, RESLICED_MAX, Order::ByItself).map(|(count, _)| resliced += count)
+        };
+        let recut = all_done(own.iter().map(recut));
+        let sealed = self.seal_due(engine, nudges);
+        let reclaimed = self.reclaim(shared, nudges);
+        let more = [retained, recut].into_iter().collect::<Result<()>>().and(sealed)? | reclaimed?;
+        let waiting = more || !self.seen.is_empty() || resliced > 0 || chore_waits;
+        if !more && !shared.holds.need_lease() {
+            shared.store.release_lease(LEASE, &shared.holder)?;
         }
-        let due = self.due_slices(engine)?;
-        let waiting = !self.seen.is_empty() || resliced > 0 || chore_waits;
-        for (table, slice_start, newest) in due {
+        Ok(waiting)
+    }
+
+    /// Seals the slices that are due; whether some are left, as a transaction is open or the thread is to end.
+    fn seal_due(&mut self, engine: &Engine, nudges: &Nudges) -> Result<bool> {
+        let shared = &engine.shared;
+        let (mut failed, mut failures) = (Ok(()), 0);
+        for (key, newest) in self.due_slices(engine)? {
             if shared.holds.are_there() || !self.has_lease(shared)? || nudges.are_over() {
                 return Ok(true);
             }
-            match seal_slice(engine, table, slice_start, Order::ByItself, |entry| entry.id <= newest) {
-                Ok(_) => {}
-                // A damaged slice is left to verify; it does not stop the others.
-                Err(error) if error.kind() == ErrorKind::Corrupt => {
-                    self.damaged.insert((table, slice_start), newest);
+            let (table, slice_start) = key;
+            let sealed = seal_slice(engine, table, slice_start, Order::ByItself, |entry| entry.id <= newest);
+            self.seen.remove(&key);
+            match sealed {
+                Ok(_) => {
+                    self.failures.forget(&key);
+                    failures = 0;
                 }
-                Err(error) => return Err(error),
+                Err(error) => {
+                    self.failures.note(key, newest, &error, shared.environment.now_ms());
+                    failed = failed.and(Err(error));
+                    failures += 1;
+                    if failures == FAILURES_MAX {
+                        break;
+                    }
+                }
             }
-            self.seen.remove(&(table, slice_start));
         }
+        failed.map(|()| false)
+    }
+
+    /// Gives space back; whether some is left, as the lease is somebody else's or the thread is to end.
+    fn reclaim(&self, shared: &Shared, nudges: &Nudges) -> Result<bool> {
         while reclaim_step(shared)? {
             if !self.has_lease(shared)? || nudges.are_over() {
                 return Ok(true);
             }
         }
-        if !shared.holds.need_lease() {
-            shared.store.release_lease(LEASE, &shared.holder)?;
-        }
-        Ok(waiting)
+        Ok(false)
     }
 
     fn has_lease(&self, shared: &Shared) -> Result<bool> {
@@ -109,7 +141,7 @@ impl Caretaker {
 
     /// Slices that got nothing new since the last look, and those where too many small chunks have gathered; with
     /// the newest chunk that takes part.
-    fn due_slices(&mut self, engine: &Engine) -> Result<Vec<(TableId, i64, ChunkId)>> {
+    fn due_slices(&mut self, engine: &Engine) -> Result<Vec<(SliceKey, ChunkId)>> {
         let snapshot = engine.snapshot()?;
         let now_ms = engine.shared.environment.now_ms();
         let mut due = Vec::new();
@@ -124,12 +156,12 @@ impl Caretaker {
                 let last = definition.slice_of(slice[0].time_min).last;
                 let is_past = definition.time.is_some() && unit_ms(last) < i128::from(now_ms);
                 let key = (table.id, slice[0].slice_start);
-                if self.damaged.get(&key) == Some(&newest) {
+                if self.failures.keep_away(&key, newest, now_ms) {
                     continue;
                 }
                 let is_quiet = self.seen.get(&key) == Some(&newest);
                 if fresh.len() >= FRESH_CHUNKS_MAX || (is_quiet && (is_past || definition.time.is_none())) {
-                    due.push((table.id, slice[0].slice_start, newest));
+                    due.push((key, newest));
                 }
                 // A slice whose time has not passed is looked at again when something is added.
                 if is_past || definition.time.is_none() {
@@ -140,6 +172,11 @@ impl Caretaker {
         self.seen = seen;
         Ok(due)
     }
+}
+
+/// Does all of it, and gives the first error.
+fn all_done(work: impl Iterator<Item = Result<()>>) -> Result<()> {
+    work.fold(Ok(()), |before, done| before.and(done))
 }
 
 /// The tables that are this store's to care for: not those that are copies of another's.
@@ -153,3 +190,6 @@ fn own_tables(engine: &Engine) -> Result<Vec<Table>> {
     }
     Ok(own)
 }
+
+#[cfg(test)]
+mod tests;

@@ -81,13 +81,14 @@ fn place_of(descriptor: &ChunkDescriptor, id: ColumnId) -> Result<Place> {
     Err(Error::internal(format!("the chunk has no page of column {}", id.0)))
 }
 
-/// What decides a filter's values beside the chunk's own pages: which columns, of which types, with which values where
-/// the chunk is older than they are.
+/// What decides a filter's page beside the chunk's own pages: the index's number, to which its checksum is bound; which
+/// columns, of which types, with which values where the chunk is older than they are.
 fn index_meaning(definition: &TableDefinition, id: ColumnId) -> Option<String> {
     let index = definition.indexes.iter().find(|index| index.id == id)?;
     let of_column = |id: &ColumnId| {
         let column = definition.column_by_id(*id)?;
         Some(format!("{} {:?} {:?} {:?}", id.0, column.column_type, column.map, column.missing))
     };
-    index.columns.iter().map(of_column).collect::<Option<Vec<String>>>().map(|columns| columns.join(", "))
+    let columns = index.columns.iter().map(of_column).collect::<Option<Vec<String>>>()?;
+    Some(format!("{}: {}", id.0, columns.join(", ")))
 }

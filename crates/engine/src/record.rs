@@ -1,6 +1,6 @@
 //! Rows as structs: what `#[derive(Record)]` implements, and the fields it may have.
 
-use crate::row_buffer::{ColumnBuffer, Values};
+use crate::column_buffer::{ColumnBuffer, Values};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{
     DataType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
@@ -38,12 +38,20 @@ pub struct ColumnSpec {
 pub struct RowWriter<'a> {
     pub(crate) columns: &'a mut [ColumnBuffer],
     pub(crate) order: &'a [usize],
-    pub(crate) error: &'a mut Option<Error>,
+    /// Values written so far.
+    pub(crate) written: usize,
+    /// Bytes of long values: of text and binary ones, and of large strings of mapped columns.
+    pub(crate) text_bytes: usize,
+    pub(crate) error: Option<Error>,
 }
+
+/// Strings of mapped columns are counted as text from this length on: shorter ones come again and again.
+const LONG_STRING_BYTES: usize = 1_024;
 
 impl RowWriter<'_> {
     #[inline]
     fn column(&mut self, position: usize) -> Option<&mut ColumnBuffer> {
+        self.written += 1;
         self.order.get(position).and_then(|position| self.columns.get_mut(*position))
     }
 
@@ -75,15 +83,20 @@ impl RowWriter<'_> {
             return;
         }
         let Some(column) = self.column(position) else { return self.refuse(position, what) };
-        match &mut column.values {
-            Values::Mapped { interner, numbers } => numbers.push(interner.intern(value)),
+        let counted = match &mut column.values {
+            Values::Mapped { interner, numbers } => {
+                numbers.push(interner.intern(value));
+                value.len() >= LONG_STRING_BYTES
+            }
             Values::Bytes { ends, bytes } => {
                 bytes.extend_from_slice(value);
                 ends.push(bytes.len() as i32);
+                true
             }
             _ => return self.refuse(position, what),
-        }
+        };
         column.mark_valid();
+        self.text_bytes += if counted { value.len() } else { 0 };
     }
 
     #[cold]

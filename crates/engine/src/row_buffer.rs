@@ -1,211 +1,176 @@
-//! Rows that come one by one, gathered column by column.
+//! Rows that come one by one and are no batch yet.
+//!
+//! A row is in every column or in none, and what is taken out is taken out whole: after a row that was refused the buffer
+//! is as it was before it, and after rows that could not be taken out it is as new.
 
+use crate::column_buffer::{ColumnBuffer, Values};
 use crate::interner::Interner;
-use arrow::array::{
-    ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, StringArray, TimestampMicrosecondArray,
-    TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
-};
-use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow::datatypes::*;
-use atsdb_core::{Column, ColumnType, Error, Result, TimeUnit};
-use std::sync::Arc;
+use crate::record::{Record, RowWriter};
+use arrow::array::{Array, ArrayRef};
+use arrow::buffer::NullBuffer;
+use atsdb_codec::stored_type;
+use atsdb_core::limits::{CHUNK_ROWS_MAX, CHUNK_TEXT_BYTES_MAX};
+use atsdb_core::{Column, Error, Result, TableDefinition};
 
-/// The values of one column: typed, with NULLs marked as they come.
-pub(crate) struct ColumnBuffer {
-    pub(crate) values: Values,
-    /// Which are not NULL; empty while all are not.
-    valid: Vec<bool>,
+/// Rows of one table, column by column.
+pub(crate) struct RowBuffer {
+    columns: Vec<ColumnBuffer>,
+    time: Option<usize>,
+    /// Where each column of a record stands in the table: all but the time, in order.
+    order: Vec<usize>,
+    row_count: usize,
+    text_bytes: usize,
 }
 
-/// Typed values.
-pub(crate) enum Values {
-    Bool(Vec<bool>),
-    Int8(Vec<i8>),
-    Int16(Vec<i16>),
-    Int32(Vec<i32>),
-    Int64(Vec<i64>),
-    UInt8(Vec<u8>),
-    UInt16(Vec<u16>),
-    UInt32(Vec<u32>),
-    UInt64(Vec<u64>),
-    Float32(Vec<f32>),
-    Float64(Vec<f64>),
-    /// Text and binary.
-    Bytes {
-        ends: Vec<i32>,
-        bytes: Vec<u8>,
-    },
-    /// A mapped column: local numbers of an interner.
-    Mapped {
-        interner: Interner,
-        numbers: Vec<u32>,
-    },
+/// A row on its way in. Dropped before it is whole, also by a panic, it is taken out of all columns.
+struct UnfinishedRow<'a> {
+    buffer: &'a mut RowBuffer,
+    is_whole: bool,
 }
 
-impl ColumnBuffer {
-    pub(crate) fn new(column: &Column) -> Self {
-        let values = match (column.column_type, column.map) {
-            (_, Some(_)) => Values::Mapped { interner: Interner::new(), numbers: Vec::new() },
-            (ColumnType::Bool, _) => Values::Bool(Vec::new()),
-            (ColumnType::Int8, _) => Values::Int8(Vec::new()),
-            (ColumnType::Int16, _) => Values::Int16(Vec::new()),
-            (ColumnType::Int32 | ColumnType::Date, _) => Values::Int32(Vec::new()),
-            (ColumnType::Int64 | ColumnType::Timestamp(_), _) => Values::Int64(Vec::new()),
-            (ColumnType::UInt8, _) => Values::UInt8(Vec::new()),
-            (ColumnType::UInt16, _) => Values::UInt16(Vec::new()),
-            (ColumnType::UInt32, _) => Values::UInt32(Vec::new()),
-            (ColumnType::UInt64, _) => Values::UInt64(Vec::new()),
-            (ColumnType::Float32, _) => Values::Float32(Vec::new()),
-            (ColumnType::Float64, _) => Values::Float64(Vec::new()),
-            (ColumnType::Text | ColumnType::Binary, _) => Values::Bytes { ends: vec![0], bytes: Vec::new() },
-        };
-        Self { values, valid: Vec::new() }
+impl RowBuffer {
+    pub(crate) fn new(definition: &TableDefinition) -> Self {
+        let time =
+            definition.time.and_then(|time| definition.columns.iter().position(|column| column.id == time.column));
+        Self {
+            columns: definition.columns.iter().map(ColumnBuffer::new).collect(),
+            time,
+            order: (0..definition.columns.len()).filter(|position| Some(*position) != time).collect(),
+            row_count: 0,
+            text_bytes: 0,
+        }
     }
 
-    /// Marks the value just pushed as there. Free while no NULL has come.
+    /// Whether its rows have a time beside their record.
     #[inline]
-    pub(crate) fn mark_valid(&mut self) {
-        if !self.valid.is_empty() {
-            self.valid.push(true);
-        }
+    pub(crate) fn has_time(&self) -> bool {
+        self.time.is_some()
     }
 
-    /// Adds a NULL.
-    pub(crate) fn push_null(&mut self) {
-        let before = self.len();
-        match &mut self.values {
-            Values::Bool(values) => values.push(false),
-            Values::Int8(values) => values.push(0),
-            Values::Int16(values) => values.push(0),
-            Values::Int32(values) => values.push(0),
-            Values::Int64(values) => values.push(0),
-            Values::UInt8(values) => values.push(0),
-            Values::UInt16(values) => values.push(0),
-            Values::UInt32(values) => values.push(0),
-            Values::UInt64(values) => values.push(0),
-            Values::Float32(values) => values.push(0.0),
-            Values::Float64(values) => values.push(0.0),
-            Values::Bytes { ends, .. } => ends.push(ends[ends.len() - 1]),
-            Values::Mapped { numbers, .. } => numbers.push(0),
-        }
-        if self.valid.is_empty() {
-            self.valid.resize(before, true);
-        }
-        self.valid.push(false);
+    pub(crate) fn is_empty(&self) -> bool {
+        self.row_count == 0
     }
 
-    /// How many values.
-    pub(crate) fn len(&self) -> usize {
-        match &self.values {
-            Values::Bool(values) => values.len(),
-            Values::Int8(values) => values.len(),
-            Values::Int16(values) => values.len(),
-            Values::Int32(values) => values.len(),
-            Values::Int64(values) => values.len(),
-            Values::UInt8(values) => values.len(),
-            Values::UInt16(values) => values.len(),
-            Values::UInt32(values) => values.len(),
-            Values::UInt64(values) => values.len(),
-            Values::Float32(values) => values.len(),
-            Values::Float64(values) => values.len(),
-            Values::Bytes { ends, .. } => ends.len() - 1,
-            Values::Mapped { numbers, .. } => numbers.len(),
-        }
+    /// Adds a row. After an error it is not there.
+    #[inline]
+    pub(crate) fn push<R: Record>(&mut self, time: Option<i64>, record: &R) -> Result<()> {
+        let mut row = UnfinishedRow { buffer: self, is_whole: false };
+        row.write(time, record)?;
+        row.is_whole = true;
+        Ok(())
     }
 
-    /// Bytes of text and binary values held.
-    pub(crate) fn text_byte_count(&self) -> usize {
-        match &self.values {
-            Values::Bytes { bytes, .. } => bytes.len(),
-            _ => 0,
-        }
+    /// Whether its rows should become a chunk.
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        self.row_count >= CHUNK_ROWS_MAX || self.text_bytes > CHUNK_TEXT_BYTES_MAX
     }
 
-    /// Drops the values after the first `length`: of a row that was not finished.
-    pub(crate) fn truncate(&mut self, length: usize) {
-        match &mut self.values {
-            Values::Bool(values) => values.truncate(length),
-            Values::Int8(values) => values.truncate(length),
-            Values::Int16(values) => values.truncate(length),
-            Values::Int32(values) => values.truncate(length),
-            Values::Int64(values) => values.truncate(length),
-            Values::UInt8(values) => values.truncate(length),
-            Values::UInt16(values) => values.truncate(length),
-            Values::UInt32(values) => values.truncate(length),
-            Values::UInt64(values) => values.truncate(length),
-            Values::Float32(values) => values.truncate(length),
-            Values::Float64(values) => values.truncate(length),
-            Values::Bytes { ends, bytes } => {
-                ends.truncate(length + 1);
-                bytes.truncate(ends[ends.len() - 1] as usize);
+    /// Takes all rows out, as columns in stored form; `map` turns the local numbers of a mapped column into the store's.
+    /// The buffer is empty then. After an error the rows are gone, and so are the strings that were to be mapped.
+    pub(crate) fn take(
+        &mut self,
+        definition: &TableDefinition,
+        map: impl FnMut(&Column, &mut Interner, &[u32], Option<NullBuffer>) -> Result<ArrayRef>,
+    ) -> Result<(Vec<ArrayRef>, usize)> {
+        let taken = self.take_columns(definition, map);
+        match &taken {
+            Ok(_) => (self.row_count, self.text_bytes) = (0, 0),
+            Err(_) => *self = Self::new(definition),
+        }
+        taken
+    }
+
+    fn take_columns(
+        &mut self,
+        definition: &TableDefinition,
+        mut map: impl FnMut(&Column, &mut Interner, &[u32], Option<NullBuffer>) -> Result<ArrayRef>,
+    ) -> Result<(Vec<ArrayRef>, usize)> {
+        let row_count = self.row_count;
+        let mut arrays = Vec::with_capacity(self.columns.len());
+        for (column, buffer) in definition.columns.iter().zip(&mut self.columns) {
+            if buffer.len() != row_count {
+                let (count, name) = (buffer.len(), &column.name);
+                return Err(Error::usage(format!("the record wrote {count} values of {name} in {row_count} rows")));
             }
-            Values::Mapped { numbers, .. } => numbers.truncate(length),
-        }
-        self.valid.truncate(length);
-    }
-
-    /// The values as an array of the column's stored type; the buffer is empty then. Not for a mapped column, which
-    /// [`take_numbers`](Self::take_numbers) gives.
-    pub(crate) fn take_array(&mut self, column: &Column) -> Result<ArrayRef> {
-        fn primitive<T: ArrowPrimitiveType>(values: &mut Vec<T::Native>, nulls: Option<NullBuffer>) -> ArrayRef {
-            let capacity = values.len();
-            let taken = std::mem::replace(values, Vec::with_capacity(capacity));
-            Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(taken), nulls))
-        }
-        let nulls = self.take_nulls();
-        let array: ArrayRef = match (&mut self.values, column.column_type) {
-            (Values::Bool(values), _) => Arc::new(BooleanArray::new(std::mem::take(values).into(), nulls)),
-            (Values::Int8(values), _) => primitive::<Int8Type>(values, nulls),
-            (Values::Int16(values), _) => primitive::<Int16Type>(values, nulls),
-            (Values::Int32(values), ColumnType::Date) => primitive::<Date32Type>(values, nulls),
-            (Values::Int32(values), _) => primitive::<Int32Type>(values, nulls),
-            (Values::Int64(values), ColumnType::Timestamp(unit)) => timestamps(std::mem::take(values), unit, nulls),
-            (Values::Int64(values), _) => primitive::<Int64Type>(values, nulls),
-            (Values::UInt8(values), _) => primitive::<UInt8Type>(values, nulls),
-            (Values::UInt16(values), _) => primitive::<UInt16Type>(values, nulls),
-            (Values::UInt32(values), _) => primitive::<UInt32Type>(values, nulls),
-            (Values::UInt64(values), _) => primitive::<UInt64Type>(values, nulls),
-            (Values::Float32(values), _) => primitive::<Float32Type>(values, nulls),
-            (Values::Float64(values), _) => primitive::<Float64Type>(values, nulls),
-            (Values::Bytes { ends, bytes }, column_type) => {
-                let offsets = OffsetBuffer::new(ScalarBuffer::from(std::mem::replace(ends, vec![0])));
-                let bytes = Buffer::from_vec(std::mem::take(bytes));
-                let malformed = |error| Error::invalid(format!("column {}: no UTF-8", column.name)).with_source(error);
-                match column_type {
-                    ColumnType::Text => Arc::new(StringArray::try_new(offsets, bytes, nulls).map_err(malformed)?),
-                    _ => Arc::new(BinaryArray::try_new(offsets, bytes, nulls).map_err(malformed)?),
+            let array = match column.map {
+                None => buffer.take_array(column)?,
+                Some(_) => {
+                    let (numbers, nulls) = buffer.take_numbers();
+                    let Values::Mapped { interner, .. } = &mut buffer.values else {
+                        return Err(Error::internal("a mapped column without an interner"));
+                    };
+                    map(column, interner, &numbers, nulls)?
                 }
+            };
+            // A mapped column may be wider by now than it was declared.
+            let is_stored = column.map.is_some() || stored_type(column) == *array.data_type();
+            assert!(is_stored, "column {} became {}", column.name, array.data_type());
+            if !column.nullable && array.null_count() > 0 {
+                let (table, name) = (&definition.name, &column.name);
+                return Err(Error::invalid(format!("table {table}, column {name}: a value is NULL")));
             }
-            (Values::Mapped { .. }, _) => return Err(Error::internal("a mapped column has numbers, no values")),
-        };
-        Ok(array)
+            arrays.push(array);
+        }
+        Ok((arrays, row_count))
     }
 
-    /// The local numbers of a mapped column and which are NULL; its interner stays.
-    pub(crate) fn take_numbers(&mut self) -> (Vec<u32>, Option<NullBuffer>) {
-        let nulls = self.take_nulls();
-        let numbers = match &mut self.values {
-            Values::Mapped { numbers, .. } => {
-                let capacity = numbers.len();
-                std::mem::replace(numbers, Vec::with_capacity(capacity))
-            }
-            _ => Vec::new(),
-        };
-        (numbers, nulls)
-    }
-
-    fn take_nulls(&mut self) -> Option<NullBuffer> {
-        let valid = std::mem::take(&mut self.valid);
-        (!valid.is_empty()).then(|| NullBuffer::from(valid))
+    #[cold]
+    fn drop_unfinished(&mut self) {
+        let row_count = self.row_count;
+        self.columns.iter_mut().for_each(|column| column.truncate(row_count));
     }
 }
 
-fn timestamps(values: Vec<i64>, unit: TimeUnit, nulls: Option<NullBuffer>) -> ArrayRef {
-    let values = ScalarBuffer::from(values);
-    match unit {
-        TimeUnit::Second => Arc::new(TimestampSecondArray::new(values, nulls).with_timezone("UTC")),
-        TimeUnit::Millisecond => Arc::new(TimestampMillisecondArray::new(values, nulls).with_timezone("UTC")),
-        TimeUnit::Microsecond => Arc::new(TimestampMicrosecondArray::new(values, nulls).with_timezone("UTC")),
-        TimeUnit::Nanosecond => Arc::new(TimestampNanosecondArray::new(values, nulls).with_timezone("UTC")),
+impl UnfinishedRow<'_> {
+    #[inline]
+    fn write<R: Record>(&mut self, time: Option<i64>, record: &R) -> Result<()> {
+        let RowBuffer { columns, time: position, order, row_count, text_bytes } = &mut *self.buffer;
+        if let (Some(time), Some(position)) = (time, *position) {
+            push_time(&mut columns[position], time)?;
+        }
+        let mut writer = RowWriter { columns, order, written: 0, text_bytes: 0, error: None };
+        record.write(&mut writer);
+        let RowWriter { written, text_bytes: row_text_bytes, error, .. } = writer;
+        match error {
+            Some(error) => return Err(error),
+            None if written != order.len() => return Err(other_width(written, order.len())),
+            None => {}
+        }
+        *row_count += 1;
+        *text_bytes += row_text_bytes;
+        Ok(())
     }
+}
+
+impl Drop for UnfinishedRow<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.is_whole {
+            self.buffer.drop_unfinished();
+        }
+    }
+}
+
+#[inline]
+fn push_time(column: &mut ColumnBuffer, time: i64) -> Result<()> {
+    let beyond = |_| out_of_range(time);
+    match &mut column.values {
+        Values::Int64(values) => values.push(time),
+        Values::Int32(values) => values.push(i32::try_from(time).map_err(beyond)?),
+        Values::UInt32(values) => values.push(u32::try_from(time).map_err(beyond)?),
+        Values::UInt64(values) => values.push(u64::try_from(time).map_err(beyond)?),
+        _ => return Err(Error::internal("a time column that holds no times")),
+    }
+    Ok(())
+}
+
+#[cold]
+fn out_of_range(time: i64) -> Error {
+    Error::invalid(format!("time {time} is beyond the time column's type"))
+}
+
+#[cold]
+fn other_width(written: usize, columns: usize) -> Error {
+    Error::usage(format!("the record wrote {written} values, the table has {columns} columns for it"))
 }

@@ -46,6 +46,8 @@ impl Batch {
     /// after an error. Says how many marks are left.
     pub fn return_to(&mut self, name: &str) -> Result<usize> {
         let at = self.find_mark(name)?;
+        // What is taken back only in part cannot be committed; it can be returned to the mark again.
+        self.is_half_done = true;
         self.forget_outstanding();
         let mark = self.marks[at].clone();
         if let Some(stage) = self.stage {
@@ -61,6 +63,7 @@ impl Batch {
         self.marks.truncate(at + 1);
         (self.own, self.own_bytes, self.row_count) = (mark.own, mark.own_bytes, mark.row_count);
         (self.changes, self.drafts) = (mark.changes, mark.drafts);
+        self.is_half_done = false;
         Ok(at + 1)
     }
 

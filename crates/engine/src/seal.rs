@@ -9,23 +9,20 @@ use crate::membership::index_columns;
 use crate::missing::missing_array;
 use crate::reslice::reslice;
 use crate::rollup::news_of_sealing;
+use crate::seal_group::Group;
 use crate::series_key::choose_key;
 use crate::slice_buffer::{internal, times_from};
 use crate::snapshot::{Inner, ReadSnapshot};
 use crate::sort::SortKeys;
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, UInt32Array};
 use arrow::compute::{concat, max, min, take};
-use arrow::datatypes::DataType;
-use atsdb_codec::{Effort, EncodedPage, encode_membership, encode_page, stored_type};
+use atsdb_codec::{Effort, EncodedPage, encode_membership, encode_page};
 use atsdb_core::limits::{CHUNK_ROWS_MAX, CHUNK_TEXT_BYTES_MAX};
 use atsdb_core::{
     Change, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, Column, ErrorKind, Index, NewChunk, Result, Slice, Table,
     TableDefinition, TableId, TimeRange,
 };
 use std::sync::Mutex;
-
-/// The most rows that are merged at once: what bounds the memory that sealing takes.
-const MERGE_ROWS_MAX: u64 = 4 << 20;
 
 /// How often a slice that changes meanwhile is sealed for somebody who waits for it.
 const ATTEMPTS_MAX: usize = 5;
@@ -157,15 +154,21 @@ pub(crate) fn seal_slice(
         return Ok(SealReport::default());
     }
     // Late rows join their slice's sealed ones while these are few, or the late rows many; else they stay a sorted
-    // run of their own, so that one late row does not rewrite a slice.
-    let together = rows(&sealed) <= 8 * rows(&fresh).max(CHUNK_ROWS_MAX as u64);
+    // run of their own, so that one late row does not rewrite a slice. What rows are to numbers, bytes are to text.
+    let bytes = |entries: &[ChunkEntry]| entries.iter().map(|entry| entry.byte_count).sum::<u64>();
+    let together = rows(&sealed) <= 8 * rows(&fresh).max(CHUNK_ROWS_MAX as u64)
+        && bytes(&sealed) <= 8 * bytes(&fresh).max(CHUNK_TEXT_BYTES_MAX as u64);
     let mut merged = fresh;
     if together {
         merged.extend(sealed);
     }
     merged.sort_by_key(|entry| (entry.time_min, entry.id));
     let mut report = SealReport { slices: 1, ..Default::default() };
-    for group in groups(merged).into_iter().filter(|group| group.iter().any(|entry| !entry.sealed)) {
+    let mut sources = merged.into_iter().peekable();
+    while let Some(group) = Group::next(&snapshot.inner, table, &mut sources)? {
+        if group.entries.iter().all(|entry| entry.sealed) {
+            continue;
+        }
         match seal_group(engine, &snapshot, table, &group, order) {
             Ok(group_report) => report.add(&group_report),
             // Somebody else changed the slice, or dropped the table, meanwhile.
@@ -176,31 +179,11 @@ pub(crate) fn seal_slice(
     Ok(report)
 }
 
-/// Cuts chunks, in the order of their times, into groups that are merged at once.
-fn groups(entries: Vec<ChunkEntry>) -> Vec<Vec<ChunkEntry>> {
-    let mut groups: Vec<Vec<ChunkEntry>> = Vec::new();
-    let mut rows = 0;
-    for entry in entries {
-        let entry_rows = u64::from(entry.row_count);
-        match groups.last_mut() {
-            Some(group) if rows + entry_rows <= MERGE_ROWS_MAX => {
-                rows += entry_rows;
-                group.push(entry);
-            }
-            _ => {
-                rows = entry_rows;
-                groups.push(vec![entry]);
-            }
-        }
-    }
-    groups
-}
-
 fn seal_group(
     engine: &Engine,
     snapshot: &ReadSnapshot,
     table: &Table,
-    group: &[ChunkEntry],
+    group: &Group,
     order: Order,
 ) -> Result<SealReport> {
     let shared = &engine.shared;
@@ -210,15 +193,15 @@ fn seal_group(
     let bytes = |chunks: &[NewChunk]| chunks.iter().map(|chunk| chunk.descriptor.byte_count()).sum::<u64>();
     let report = SealReport {
         slices: 0,
-        chunks_before: group.len() as u64,
+        chunks_before: group.entries.len() as u64,
         chunks_after: new.len() as u64,
-        rows: group.iter().map(|entry| u64::from(entry.row_count)).sum(),
-        bytes_before: group.iter().map(|entry| entry.byte_count).sum(),
+        rows: group.entries.iter().map(|entry| u64::from(entry.row_count)).sum(),
+        bytes_before: group.entries.iter().map(|entry| entry.byte_count).sum(),
         bytes_after: bytes(&new),
         conflicts: 0,
     };
-    let remove: Vec<(_, ChunkId)> = group.iter().map(|entry| (table.id, entry.id)).collect();
-    let add = new.into_iter().chain(news_of_sealing(snapshot, table, group)?).collect();
+    let remove: Vec<(_, ChunkId)> = group.entries.iter().map(|entry| (table.id, entry.id)).collect();
+    let add = new.into_iter().chain(news_of_sealing(snapshot, table, &group.entries)?).collect();
     let change = Change { add, remove, based_on: snapshot.based_on(table), ..Default::default() };
     let _sealing = shared.holds.pass(order)?;
     shared.commit(change, &[])?;
@@ -233,15 +216,18 @@ struct Merge<'a> {
     snapshot: &'a Inner,
     table: &'a Table,
     sources: Vec<(&'a ChunkEntry, ChunkDescriptor)>,
+    /// Of each row, in the order of the sources; none if the table has no text.
+    row_bytes: &'a [u32],
     times: Int64Array,
     order: Option<UInt32Array>,
 }
 
 impl<'a> Merge<'a> {
-    fn open(snapshot: &'a Inner, table: &'a Table, group: &'a [ChunkEntry]) -> Result<Self> {
+    fn open(snapshot: &'a Inner, table: &'a Table, group: &'a Group) -> Result<Self> {
         let describe = |entry: &'a ChunkEntry| snapshot.descriptor(table, entry).map(|descriptor| (entry, descriptor));
-        let sources = group.iter().map(describe).collect::<Result<Vec<_>>>()?;
-        let mut merge = Self { snapshot, table, sources, times: Int64Array::from(Vec::<i64>::new()), order: None };
+        let sources = group.entries.iter().map(describe).collect::<Result<Vec<_>>>()?;
+        let (times, row_bytes) = (Int64Array::from(Vec::<i64>::new()), group.row_bytes.as_slice());
+        let mut merge = Self { snapshot, table, sources, row_bytes, times, order: None };
         merge.times = merge.read_times()?;
         let keys = merge.key()?;
         let keys = keys.iter().map(|column| merge.read(column)).collect::<Result<Vec<_>>>()?;
@@ -297,7 +283,7 @@ impl<'a> Merge<'a> {
     /// The new chunks: column by column, on as many threads as there are cores.
     fn chunks(&self, shared: &Shared) -> Result<Vec<NewChunk>> {
         let definition = &self.table.definition;
-        let lengths = self.lengths()?;
+        let lengths = self.lengths();
         let uids = lengths.iter().map(|_| shared.environment.chunk_uid()).collect::<Result<Vec<ChunkUid>>>()?;
         // Columns first, then indexes.
         let next = Mutex::new(0..definition.columns.len() + definition.filtered_indexes().len());
@@ -399,25 +385,11 @@ impl<'a> Merge<'a> {
     }
 
     /// How many rows each new chunk has.
-    fn lengths(&self) -> Result<Vec<usize>> {
-        let row_count = self.times.len();
-        let is_long = |column: &&Column| matches!(stored_type(column), DataType::Utf8 | DataType::Binary);
-        let mut row_bytes = vec![];
-        for column in self.table.definition.columns.iter().filter(is_long) {
-            let array = self.sorted(column)?;
-            row_bytes.resize(row_count, 0_usize);
-            let offsets = match array.data_type() {
-                DataType::Utf8 => array.as_string::<i32>().value_offsets(),
-                _ => array.as_binary::<i32>().value_offsets(),
-            };
-            row_bytes
-                .iter_mut()
-                .zip(offsets.windows(2))
-                .for_each(|(bytes, pair)| *bytes += (pair[1] - pair[0]) as usize);
-        }
+    fn lengths(&self) -> Vec<usize> {
         let (mut lengths, mut length, mut bytes) = (Vec::new(), 0, 0);
-        for row in 0..row_count {
-            let more = row_bytes.get(row).copied().unwrap_or(0);
+        for row in 0..self.times.len() {
+            let source = self.order.as_ref().map_or(row, |order| order.value(row) as usize);
+            let more = self.row_bytes.get(source).copied().unwrap_or(0) as usize;
             if length == CHUNK_ROWS_MAX || (length > 0 && bytes + more > CHUNK_TEXT_BYTES_MAX) {
                 lengths.push(length);
                 (length, bytes) = (0, 0);
@@ -426,6 +398,6 @@ impl<'a> Merge<'a> {
             bytes += more;
         }
         lengths.push(length);
-        Ok(lengths)
+        lengths
     }
 }

@@ -32,11 +32,12 @@ impl Engine {
     pub fn verify(&self, table: Option<&Table>) -> Result<VerifyReport> {
         let mut report = VerifyReport { findings: self.shared.store.verify()?, ..Default::default() };
         let snapshot = match ReadSnapshot::take_past_caches(self) {
+            // Structures that say nothing of it are no reason to call the store whole.
             Err(error) if error.kind() == ErrorKind::Corrupt => {
-                report.add("store", &error);
+                report.add("tables", &error);
                 return Ok(report);
             }
-            other => other?,
+            taken => taken?,
         };
         let all = snapshot.tables().iter().chain(&snapshot.inner.logs);
         let wanted = all.filter(|other| table.is_none_or(|table| table.id == other.id));

@@ -1,16 +1,18 @@
 //! Leases: who does the maintenance.
 
 use crate::state::{Lease, State};
+use atsdb_core::clocks::{lease_end, lease_end_max};
 
 /// Takes or extends a lease; says whether the holder has it now.
 pub(crate) fn acquire(state: &mut State, name: &str, holder: &str, now_ms: i64, ttl_ms: i64) -> bool {
     if let Some(lease) = state.leases.get(name)
         && lease.holder != holder
         && lease.expires_ms > now_ms
+        && lease.expires_ms <= lease_end_max(now_ms)
     {
         return false;
     }
-    let lease = Lease { holder: holder.to_owned(), expires_ms: now_ms.saturating_add(ttl_ms) };
+    let lease = Lease { holder: holder.to_owned(), expires_ms: lease_end(now_ms, ttl_ms) };
     state.leases.insert(name.to_owned(), lease);
     true
 }

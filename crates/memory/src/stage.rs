@@ -11,10 +11,16 @@ use std::sync::Arc;
 
 /// Opens a stage.
 pub(crate) fn open(state: &mut State, now_ms: i64) -> StageId {
+    note_clock(state, now_ms);
     state.stage_last += 1;
     let id = StageId(state.stage_last);
     state.stages.insert(id, Stage { touched_ms: now_ms, tables: BTreeMap::new(), chunks: BTreeMap::new() });
     id
+}
+
+/// Forgets what a clock saw that is ahead of one that writes to stages.
+fn note_clock(state: &mut State, now_ms: i64) {
+    state.idle_since_ms = state.idle_since_ms.filter(|since_ms| *since_ms <= now_ms);
 }
 
 /// A stage that is open.
@@ -29,6 +35,7 @@ fn missing(stage: StageId) -> Error {
 
 /// Writes chunks into a stage.
 pub(crate) fn write(state: &mut State, stage: StageId, chunks: Vec<NewChunk>, now_ms: i64) -> Result<()> {
+    note_clock(state, now_ms);
     let open = state.stages.get_mut(&stage).ok_or_else(|| missing(stage))?;
     let there =
         |chunk: &&NewChunk| !state.view.tables.contains_key(&chunk.table) && !open.tables.contains_key(&chunk.table);

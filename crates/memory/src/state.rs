@@ -67,6 +67,8 @@ pub(crate) struct State {
     pub(crate) stages: BTreeMap<StageId, Stage>,
     pub(crate) batches: HashMap<String, i64>,
     pub(crate) leases: HashMap<String, Lease>,
+    /// Since when idle stages have been seen.
+    pub(crate) idle_since_ms: Option<i64>,
     pub(crate) table_last: i64,
     pub(crate) chunk_last: i64,
     pub(crate) stage_last: i64,

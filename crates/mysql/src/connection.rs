@@ -3,7 +3,7 @@
 use crate::error::translate;
 use crate::tls::Tls;
 use atsdb_core::Error;
-use atsdb_sqlstore::{Attempt, Cell, Connection, Row, Value};
+use atsdb_sqlstore::{Attempt, Cell, Connection, Row, Value, statement_bytes, statement_too_large};
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder, Params};
 use std::collections::HashMap;
@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 /// Translated statements that a connection keeps; the client keeps them prepared.
 pub(crate) const STATEMENTS_KEPT_MAX: usize = 256;
+/// What stands in a packet before the values.
+const PACKET_HEAD_BYTES: usize = 1 << 10;
 
 /// A statement in this server's words: `?` stands for each value, in the order of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,16 +27,33 @@ pub(crate) struct MysqlConnection {
     statements: HashMap<String, Statement>,
     place: Arc<str>,
     in_cluster: bool,
+    /// What the server takes at once: above that it breaks the connection, or takes a statement for two.
+    packet_bytes: usize,
+    is_standby: bool,
 }
+
+/// `read_only` is what replicas are set to; some releases name its values, others count them.
+const LOOK: &str = "SELECT CAST(@@max_allowed_packet AS SIGNED), CAST(@@global.read_only AS CHAR) NOT IN ('0', 'OFF')";
 
 impl MysqlConnection {
     /// Connects, to a node of a cluster if it is one.
     pub(crate) fn open(options: &OptsBuilder, tls: &Tls, place: &Arc<str>, in_cluster: bool) -> Attempt<Self> {
-        let inner = tls.connect(options).map_err(|error| translate(error, place, in_cluster))?;
-        Ok(Self { inner, statements: HashMap::new(), place: Arc::clone(place), in_cluster })
+        let mut inner = tls.connect(options).map_err(|error| translate(error, place, in_cluster))?;
+        let row: Option<(u64, bool)> = inner.query_first(LOOK).map_err(|error| translate(error, place, in_cluster))?;
+        let (packet_bytes, is_standby) = row.ok_or_else(|| Error::internal("the server tells no settings"))?;
+        let (place, packet_bytes) = (Arc::clone(place), usize::try_from(packet_bytes).unwrap_or(usize::MAX));
+        Ok(Self { inner, statements: HashMap::new(), place, in_cluster, packet_bytes, is_standby })
     }
 
-    fn statement(&mut self, sql: &str) -> Statement {
+    fn statement(&mut self, sql: &str, values: &[Value<'_>]) -> Attempt<Statement> {
+        let byte_count = statement_bytes(sql, values);
+        if byte_count > self.statement_bytes_max() {
+            return Err(statement_too_large(&self.place, byte_count, self.packet_bytes, "max_allowed_packet"));
+        }
+        Ok(self.kept(sql))
+    }
+
+    fn kept(&mut self, sql: &str) -> Statement {
         if let Some(statement) = self.statements.get(sql) {
             return statement.clone();
         }
@@ -78,8 +97,16 @@ fn parameters(statement: &Statement, values: &[Value<'_>]) -> Params {
 }
 
 impl Connection for MysqlConnection {
+    fn is_standby(&self) -> bool {
+        self.is_standby
+    }
+
+    fn statement_bytes_max(&self) -> usize {
+        self.packet_bytes.saturating_sub(PACKET_HEAD_BYTES)
+    }
+
     fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Attempt<u64> {
-        let statement = self.statement(sql);
+        let statement = self.statement(sql, values)?;
         let parameters = parameters(&statement, values);
         self.inner.exec_drop(&*statement.sql, parameters).map_err(|error| self.failed(error))?;
         Ok(self.inner.affected_rows())
@@ -91,7 +118,7 @@ impl Connection for MysqlConnection {
             let rows: Vec<mysql::Row> = self.inner.query(sql).map_err(|error| self.failed(error))?;
             return rows.into_iter().map(row_of).collect();
         }
-        let statement = self.statement(sql);
+        let statement = self.statement(sql, values)?;
         let parameters = parameters(&statement, values);
         let rows: Vec<mysql::Row> = self.inner.exec(&*statement.sql, parameters).map_err(|error| self.failed(error))?;
         rows.into_iter().map(row_of).collect()

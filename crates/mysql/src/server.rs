@@ -23,6 +23,23 @@ const BEGIN_READ_SPREAD: &str =
     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY;
      SELECT max(payload) FROM atsdb_fresh; SELECT max(payload) FROM atsdb_sealed";
 
+/// What begins a transaction that changes something, and one that reads, on such a server; each after what limits the
+/// client's silence.
+///
+/// To write, the session reads what is committed. Of a transaction's engines the one that comes last commits first: Spider's
+/// must, so that no chunk is visible before its pages are. To read, other servers take their snapshots when they are first
+/// read.
+pub(crate) fn begin(is_spread: bool, is_cluster: bool, silence: [String; 2]) -> [String; 2] {
+    let write = match (is_spread, is_cluster) {
+        (true, _) => "START TRANSACTION; SELECT 1 FROM atsdb_store LIMIT 1",
+        (false, true) => "START TRANSACTION; SAVEPOINT begun",
+        (false, false) => "START TRANSACTION",
+    };
+    let read = if is_spread { BEGIN_READ_SPREAD } else { BEGIN_READ };
+    let [before_write, before_read] = silence;
+    [before_write + write, before_read + read]
+}
+
 /// A database of a server.
 pub(crate) struct MysqlServer {
     /// How to reach it, for each address.
@@ -31,6 +48,8 @@ pub(crate) struct MysqlServer {
     pub(crate) place: Arc<str>,
     pub(crate) durability: Durability,
     pub(crate) setup: String,
+    /// What begins a transaction that changes something, and one that reads.
+    pub(crate) begin: [String; 2],
     pub(crate) parts_per_statement: usize,
     /// Whether it is a node of a Galera cluster.
     pub(crate) is_cluster: bool,
@@ -72,14 +91,8 @@ impl Server for MysqlServer {
         self.is_cluster.then_some(CLUSTER)
     }
 
-    /// The session reads what is committed. Of a transaction's engines the one that comes last commits first: Spider's must,
-    /// so that no chunk is visible before its pages are.
-    fn begin_write(&self) -> &'static str {
-        match (self.is_spread, self.is_cluster) {
-            (true, _) => "START TRANSACTION; SELECT 1 FROM atsdb_store LIMIT 1",
-            (false, true) => "START TRANSACTION; SAVEPOINT begun",
-            (false, false) => "START TRANSACTION",
-        }
+    fn begin_write(&self) -> &str {
+        &self.begin[0]
     }
 
     /// A node undoes a transaction for the sake of another node's and may not say so: what follows is then a transaction of its
@@ -91,12 +104,8 @@ impl Server for MysqlServer {
         }
     }
 
-    /// Other servers take their snapshots when they are first read.
-    fn begin_read(&self) -> &'static str {
-        match self.is_spread {
-            false => BEGIN_READ,
-            true => BEGIN_READ_SPREAD,
-        }
+    fn begin_read(&self) -> &str {
+        &self.begin[1]
     }
 
     fn reads_pages_later(&self) -> Option<&'static str> {

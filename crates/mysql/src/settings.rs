@@ -1,8 +1,10 @@
 //! The server's settings that the store's promises depend on.
 
 use atsdb_core::{Durability, Error};
-use atsdb_sqlstore::{Attempt, Connection};
+use atsdb_sqlstore::{Attempt, Connection, ServerOptions};
 
+/// A connection that nobody uses is given up after a day.
+const IDLE_SECONDS_MAX: u64 = 86_400;
 /// A part of a page, and the words around it, must fit.
 const PACKET_BYTES_MIN: u64 = 256 << 10;
 
@@ -10,6 +12,7 @@ const PACKET_BYTES_MIN: u64 = 256 << 10;
 pub(crate) struct Settings {
     pub(crate) warnings: Vec<String>,
     pub(crate) packet_bytes: u64,
+    pub(crate) is_mariadb: bool,
     /// What a commit survives. A session cannot choose it here.
     pub(crate) durability: Durability,
     /// Whether it is a node of a Galera cluster.
@@ -40,16 +43,23 @@ pub(crate) fn look(connection: &mut dyn Connection, place: &str, durability: Dur
     }
     let mut warnings = Vec::new();
     let flush = ask(connection, "innodb_flush_log_at_trx_commit")?;
+    // With a binary log that alone tells after a crash what was committed, unless both are written through (3).
+    let sync_binlog = if is_on(connection, "log_bin")? { ask(connection, "sync_binlog")? } else { "1".to_owned() };
     let survives = match flush.as_str() {
+        "1" if sync_binlog != "1" => Durability::Normal,
         "1" | "3" => Durability::Full,
         "2" => Durability::Normal,
         _ => Durability::Off,
     };
     if durability == Durability::Full && survives != Durability::Full {
         let event = if survives == Durability::Off { "a crash of the server" } else { "a power cut there" };
+        let setting = match flush.as_str() {
+            "1" => format!("a binary log and sync_binlog = {sync_binlog}"),
+            _ => format!("innodb_flush_log_at_trx_commit = {flush}"),
+        };
         warnings.push(format!(
-            "{place}: the server runs with innodb_flush_log_at_trx_commit = {flush}; {event} may take the last second of \
-             what was acknowledged, and programs that outlive it must be started again"
+            "{place}: the server runs with {setting}; {event} may take the last of what was acknowledged, and programs that \
+             outlive it must be started again"
         ));
     }
     if !is_on(connection, "innodb_doublewrite").unwrap_or(true) {
@@ -68,7 +78,7 @@ pub(crate) fn look(connection: &mut dyn Connection, place: &str, durability: Dur
              what was acknowledged may be missing"
         ));
     }
-    Ok(Settings { warnings, packet_bytes, durability: survives, is_cluster, is_spread })
+    Ok(Settings { warnings, packet_bytes, is_mariadb, durability: survives, is_cluster, is_spread })
 }
 
 fn ask(connection: &mut dyn Connection, name: &str) -> Attempt<String> {
@@ -95,15 +105,25 @@ fn release(version: &str) -> (u32, u32) {
 
 /// What a session is set to. All that is sent are bytes: with a character set the server reads every page as text, which
 /// takes it longer than storing it.
-pub(crate) fn setup(busy_seconds: u64) -> String {
+pub(crate) fn setup(options: &ServerOptions) -> String {
     format!(
         "SET NAMES binary;
          SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO';
          SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; SET SESSION autocommit = 1;
          SET SESSION innodb_lock_wait_timeout = {0}; SET SESSION lock_wait_timeout = {0};
-         SET SESSION wait_timeout = 86400; SET SESSION net_write_timeout = 600; SET SESSION time_zone = '+00:00'",
-        busy_seconds.clamp(1, 1_000_000)
+         SET SESSION wait_timeout = {IDLE_SECONDS_MAX}; SET SESSION net_read_timeout = 30;
+         SET SESSION net_write_timeout = 600; SET SESSION time_zone = '+00:00'",
+        options.busy_timeout.as_secs().clamp(1, 1_000_000),
     )
+}
+
+/// What a session is set to before each transaction that changes something, and before each that reads, which may be held for
+/// as long as a query takes: how long its client may say nothing before the server ends it. MySQL knows only one limit for
+/// any silence. MariaDB's for transactions that have written would not do: a lock may be held before.
+pub(crate) fn silence(options: &ServerOptions, is_mariadb: bool) -> [String; 2] {
+    let (setting, of_readers) =
+        if is_mariadb { ("idle_transaction_timeout", 0) } else { ("wait_timeout", IDLE_SECONDS_MAX) };
+    [options.silence_max().as_secs(), of_readers].map(|seconds| format!("SET SESSION {setting} = {seconds}; "))
 }
 
 #[cfg(test)]

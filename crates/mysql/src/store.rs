@@ -1,7 +1,7 @@
 //! Opening a store.
 
 use crate::connection::STATEMENTS_KEPT_MAX;
-use crate::server::{MysqlServer, parts_per_packet};
+use crate::server::{MysqlServer, begin, parts_per_packet};
 use crate::tls::{Mode, Tls};
 use crate::{schema, settings};
 use atsdb_core::Result;
@@ -15,8 +15,6 @@ const OPTIONS: [&str; 3] = ["sslmode", "sslrootcert", "socket"];
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A peer that answers nothing for so long is gone.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
-/// Beyond waiting for locks: a commit on a slow disk.
-const ANSWER_MAX: Duration = Duration::from_secs(300);
 
 /// Opens the store in a MariaDB or MySQL database.
 #[derive(Debug)]
@@ -38,7 +36,8 @@ impl MysqlStore {
             options: url.addresses.iter().map(|address| client_options(&url, address, password, options)).collect(),
             place: url.shown().into(),
             durability: options.durability,
-            setup: settings::setup(options.busy_timeout.as_secs()),
+            setup: settings::setup(options),
+            begin: Default::default(),
             parts_per_statement: 1,
             is_cluster: false,
             is_spread: false,
@@ -52,6 +51,7 @@ impl MysqlStore {
             server.setup.push_str(settings::IN_CLUSTER);
         }
         server.is_spread = found.is_spread;
+        server.begin = begin(found.is_spread, found.is_cluster, settings::silence(options, found.is_mariadb));
         server.durability = found.durability;
         server.parts_per_statement = parts_per_packet(found.packet_bytes);
         let mut warnings = found.warnings;
@@ -87,14 +87,14 @@ fn client_options(
     OptsBuilder::new()
         .ip_or_hostname(Some(host))
         .tcp_port(address.port.unwrap_or(3306))
-        .socket(url.options.get("socket").cloned())
+        .socket(url.socket().map(str::to_owned))
         .prefer_socket(false)
         .user(user)
         .pass(password)
         .db_name(Some(url.database.clone()))
         .tcp_connect_timeout(Some(CONNECT_TIMEOUT))
-        .read_timeout(Some(options.busy_timeout.saturating_add(ANSWER_MAX)))
-        .write_timeout(Some(ANSWER_MAX))
+        .read_timeout(Some(options.answer_max()))
+        .write_timeout(Some(options.answer_max()))
         .tcp_keepalive_time_ms(Some(SILENCE_MAX.as_millis() as u32))
         .tcp_nodelay(true)
         .stmt_cache_size(STATEMENTS_KEPT_MAX)

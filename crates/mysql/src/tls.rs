@@ -38,6 +38,13 @@ impl Tls {
                     .with_hint("use disable, prefer, require, verify-ca or verify-full"));
             }
         };
+        if mode == Mode::Require && url.socket().is_some() {
+            let message =
+                format!("nothing is encrypted on a Unix socket, which the store's URL names: {}", url.shown());
+            return Err(Error::usage(message).with_hint(
+                "leave sslmode out: nobody reads what goes over a socket; or name the server's host instead",
+            ));
+        }
         if mode != Mode::Disable {
             // What the whole program uses, unless it has chosen already.
             let _ = rustls::crypto::ring::default_provider().install_default();

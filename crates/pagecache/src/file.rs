@@ -2,7 +2,7 @@
 
 use atsdb_core::ChunkUid;
 use std::fmt;
-use std::fs::{File, FileTimes};
+use std::fs::{File, FileTimes, TryLockError};
 use std::io::{ErrorKind, Read, Result, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -10,8 +10,6 @@ use twox_hash::XxHash3_64;
 
 /// A file that is read is marked as used when its mark is older than this: so that reading hardly ever writes.
 const MARK_AGE_MAX: Duration = Duration::from_secs(300);
-/// A file that was changed so lately may be in the middle of it.
-const WRITING_MAX: Duration = Duration::from_secs(2);
 /// A hole is known by so many zeros at its beginning: no page begins like that.
 const HOLE_BYTES: usize = 16;
 
@@ -58,30 +56,37 @@ pub struct Place {
     pub byte_count: u32,
 }
 
-/// What was found in a file.
-pub(crate) struct Found {
-    /// What lies at the places asked; `None` for what does not.
-    pub(crate) pages: Vec<Option<Vec<u8>>>,
-    /// Whether somebody may be writing there: a page that is not whole is no damage then.
-    pub(crate) is_written: bool,
-}
-
-/// What lies at these places.
-pub(crate) fn read(path: &Path, places: &[Place]) -> Result<Found> {
+/// What lies at these places; `None` for what does not.
+pub(crate) fn read(path: &Path, places: &[Place]) -> Result<Vec<Option<Vec<u8>>>> {
     let mut file = match File::open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Ok(Found { pages: vec![None; places.len()], is_written: false });
-        }
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(vec![None; places.len()]),
         Err(error) => return Err(error),
     };
-    let metadata = file.metadata()?;
-    let (now, changed) = (SystemTime::now(), metadata.modified()?);
+    let pages = read_from(&mut file, places)?;
+    let (now, used) = (SystemTime::now(), file.metadata()?.modified()?);
+    if now.duration_since(used).unwrap_or_default() > MARK_AGE_MAX {
+        // Where that is not possible it goes earlier than it should.
+        let _ = file.set_times(FileTimes::new().set_modified(now));
+    }
+    Ok(pages)
+}
+
+/// The same while nobody writes there: what is not whole now is damaged. `None` while somebody does, or where that cannot be
+/// known.
+pub(crate) fn read_at_rest(path: &Path, place: Place) -> Option<Option<Vec<u8>>> {
+    let mut file = File::open(path).ok()?;
+    file.try_lock().ok()?;
+    read_from(&mut file, &[place]).ok()?.pop()
+}
+
+fn read_from(file: &mut File, places: &[Place]) -> Result<Vec<Option<Vec<u8>>>> {
+    let length = file.metadata()?.len();
     let mut pages = Vec::with_capacity(places.len());
     let mut position = 0;
     for place in places {
         let end = place.offset.saturating_add(u64::from(place.byte_count));
-        if end > metadata.len() {
+        if end > length {
             pages.push(None);
             continue;
         }
@@ -89,26 +94,27 @@ pub(crate) fn read(path: &Path, places: &[Place]) -> Result<Found> {
             file.seek(SeekFrom::Start(place.offset))?;
         }
         let mut bytes = Vec::with_capacity(place.byte_count as usize);
-        let read = (&mut file).take(u64::from(place.byte_count)).read_to_end(&mut bytes)?;
+        let read = file.take(u64::from(place.byte_count)).read_to_end(&mut bytes)?;
         position = place.offset + read as u64;
         let is_there = read == place.byte_count as usize && bytes.iter().take(HOLE_BYTES).any(|byte| *byte != 0);
         pages.push(is_there.then_some(bytes));
     }
-    let age = now.duration_since(changed).unwrap_or_default();
-    if age > MARK_AGE_MAX {
-        // Where that is not possible it goes earlier than it should.
-        let _ = file.set_times(FileTimes::new().set_modified(now));
-    }
-    Ok(Found { pages, is_written: age < WRITING_MAX })
+    Ok(pages)
 }
 
-/// Writes pages at their places; gives by how many bytes the file may have grown.
+/// Writes pages at their places; gives by how many bytes the file may have grown. Writers share the lock, as all write the
+/// same; it tells a reader who finds a page that is not whole that it may be on its way. While that one looks nothing is
+/// written: nobody waits for another process here.
 pub(crate) fn write(path: &Path, pages: &[(Place, Vec<u8>)]) -> Result<u64> {
     let mut options = File::options();
     options.create(true).write(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path)?;
+    // Where a file system has no locks, readers cannot know, and tell no damage.
+    if let Err(TryLockError::WouldBlock) = file.try_lock_shared() {
+        return Ok(0);
+    }
     let mut grown = 0;
     for (place, bytes) in pages {
         file.seek(SeekFrom::Start(place.offset))?;

@@ -3,12 +3,15 @@
 
 use crate::file::PageFile;
 use std::fs;
-use std::io::{Error, Result};
+use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use twox_hash::XxHash3_64;
 
 /// What the names of stores' folders begin with; 32 hexadecimal digits follow.
 const PREFIX: &str = "pages-";
+/// A folder in which so many names are taken is not used.
+const TRIES_MAX: u32 = 1_000;
 
 /// The folder of one store's pages.
 #[derive(Debug)]
@@ -19,20 +22,16 @@ pub(crate) struct StoreFolder {
 
 impl StoreFolder {
     /// Makes the folders where they are missing. Others than the user must not be able to write there: a page that
-    /// passes its check would be believed.
+    /// passes its check would be believed. Until that is known nothing is written through a name that they may have made
+    /// lead elsewhere.
     pub(crate) fn open(root: &Path, url: &str, uid: [u8; 16]) -> Result<Self> {
         let name = |seed: u64| XxHash3_64::oneshot_with_seed(seed, &[&uid, url.as_bytes()].concat());
         let path = root.join(format!("{PREFIX}{:016x}{:016x}", name(1), name(2)));
         make(root)?;
+        let owner = probe(root)?;
+        check_private(root, &owner)?;
         make(&path)?;
-        let probe = path.join(format!("probe-{}", std::process::id()));
-        let made = fs::File::options().create(true).write(true).truncate(true).open(&probe);
-        let owner = made.and_then(|file| file.metadata());
-        let _ = fs::remove_file(&probe);
-        let owner = owner?;
-        for folder in [root, &path] {
-            check_private(folder, &owner)?;
-        }
+        check_private(&path, &owner)?;
         Ok(Self { root: root.to_owned(), path })
     }
 
@@ -76,6 +75,27 @@ fn make(folder: &Path) -> Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
+}
+
+/// What a new file there is like, so also whose. It is a new one or none: nothing that is there is opened, and no link is
+/// followed.
+fn probe(folder: &Path) -> Result<fs::Metadata> {
+    static PROBES: AtomicU32 = AtomicU32::new(0);
+    for _ in 0..TRIES_MAX {
+        let number = PROBES.fetch_add(1, Ordering::Relaxed);
+        let path = folder.join(format!("probe-{}-{number}", std::process::id()));
+        match fs::File::options().create_new(true).write(true).open(&path) {
+            // Left by an earlier process of this number, or planted.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+            Ok(file) => {
+                let owner = file.metadata();
+                let _ = fs::remove_file(&path);
+                return owner;
+            }
+        }
+    }
+    Err(Error::other("it is full of names that look like those of this process"))
 }
 
 #[cfg(unix)]

@@ -18,7 +18,6 @@ mod writer;
 
 pub use file::{PageFile, Place};
 
-use crate::file::Found;
 use crate::folder::StoreFolder;
 use crate::warn::{Kind, Warnings};
 use crate::writer::Writer;
@@ -126,19 +125,22 @@ impl PageCache {
         is_whole: impl Fn(usize, &[u8]) -> bool,
     ) -> Vec<Option<Vec<u8>>> {
         let path = self.folder.path_of(file);
-        let Found { mut pages, is_written } = file::read(&path, places).unwrap_or_else(|error| {
+        let mut pages = file::read(&path, places).unwrap_or_else(|error| {
             self.warnings.tell(Kind::Reading, || format!("{}: {error}; the store is asked", self.folder.shown()));
-            Found { pages: vec![None; places.len()], is_written: false }
+            vec![None; places.len()]
         });
         for (position, page) in pages.iter_mut().enumerate() {
-            if page.as_ref().is_some_and(|bytes| !is_whole(position, bytes)) {
+            let is_torn = |page: &Option<Vec<u8>>| page.as_ref().is_some_and(|bytes| !is_whole(position, bytes));
+            if !is_torn(page) {
+                continue;
+            }
+            // Its writer may have been at it.
+            *page = file::read_at_rest(&path, places[position]).unwrap_or_default();
+            if is_torn(page) {
                 *page = None;
-                if !is_written {
-                    self.damaged.fetch_add(1, Ordering::Relaxed);
-                    let problem =
-                        || format!("{}: a page of {file} is damaged; the store is asked", self.folder.shown());
-                    self.warnings.tell(Kind::Damage, problem);
-                }
+                self.damaged.fetch_add(1, Ordering::Relaxed);
+                let problem = || format!("{}: a page of {file} is damaged; the store is asked", self.folder.shown());
+                self.warnings.tell(Kind::Damage, problem);
             }
         }
         let hits = pages.iter().flatten().count() as u64;

@@ -1,9 +1,14 @@
 //! One connection. Its bytes are moved by a thread of the store's; who asks blocks on the answer, on whatever thread that
 //! is, one of tokio's included.
+//!
+//! Settings and prepared statements belong to a session, and a pooler between may give each transaction another one. So a
+//! session is marked when it is set up, and each transaction begins with a look at the mark: none runs on a session that
+//! is not this connection's.
 
-use crate::error::translate;
+use crate::error::{other_session, silent, translate};
 use crate::tls::Tls;
-use atsdb_sqlstore::{Attempt, Cell, Connection, Row, Value};
+use atsdb_core::Error;
+use atsdb_sqlstore::{Attempt, Cell, Connection, Row, Value, statement_bytes, statement_too_large};
 use futures::TryStreamExt;
 use std::collections::HashMap;
 use std::error::Error as StdError;
@@ -12,13 +17,26 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
+use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::{AbortHandle, coop};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
-use tokio_postgres::{Client, Config, NoTls, Statement};
+use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage, Statement};
 
 /// Statements that a connection keeps prepared.
 const STATEMENTS_KEPT_MAX: usize = 256;
+/// The server ends a connection that sends it a longer message than a gibibyte.
+const STATEMENT_BYTES_MAX: usize = (1 << 30) - (1 << 16);
+/// How long a server may take from the first byte to the end of a login.
+const LOGIN_MAX: Duration = Duration::from_secs(20);
+
+/// Marks the session, and forgets what another client of a pooler may have prepared there. Gives the mark, and whether the
+/// server is a standby.
+const MARK: &str = "DEALLOCATE ALL;
+    SELECT set_config('atsdb.session', concat_ws(' ', random(), clock_timestamp(), pg_backend_pid()), false),
+        pg_is_in_recovery()::int";
 
 /// The thread that moves the bytes of all connections of a store.
 #[derive(Debug)]
@@ -53,15 +71,21 @@ impl Wake for Unpark {
     }
 }
 
-/// Waits for an answer.
-fn wait<T>(answer: impl Future<Output = T>) -> T {
+/// Waits for an answer, so long at most; `None` is none in that time. Not as a part of a task of tokio's, which may only do
+/// so much before it lets others go on: the answer would never come.
+fn wait<T>(answer: impl Future<Output = T>, longest: Option<Duration>) -> Option<T> {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut context = Context::from_waker(&waker);
-    let mut answer = pin!(answer);
+    let mut answer = pin!(coop::unconstrained(answer));
+    let end = longest.and_then(|longest| Instant::now().checked_add(longest));
     loop {
-        match answer.as_mut().poll(&mut context) {
-            Poll::Ready(done) => return done,
-            Poll::Pending => std::thread::park(),
+        if let Poll::Ready(done) = answer.as_mut().poll(&mut context) {
+            return Some(done);
+        }
+        match end.map(|end| end.saturating_duration_since(Instant::now())) {
+            Some(Duration::ZERO) => return None,
+            Some(left) => std::thread::park_timeout(left),
+            None => std::thread::park(),
         }
     }
 }
@@ -69,7 +93,13 @@ fn wait<T>(answer: impl Future<Output = T>) -> T {
 /// A connection that is set up.
 pub(crate) struct PostgresConnection {
     client: Client,
+    /// Ends the connection, however much is still to be answered.
+    abort: AbortHandle,
+    /// The session's.
+    mark: String,
+    is_standby: bool,
     statements: HashMap<String, Statement>,
+    answer_max: Duration,
     place: Arc<str>,
     // Dropped last: without it nothing moves.
     _mover: Arc<Mover>,
@@ -77,60 +107,132 @@ pub(crate) struct PostgresConnection {
 
 impl PostgresConnection {
     /// Connects. What becomes of the connection later shows in the next answer.
-    pub(crate) fn open(config: &Config, tls: &Tls, mover: &Arc<Mover>, place: &Arc<str>) -> Attempt<Self> {
-        let runtime = mover.runtime().ok_or_else(|| atsdb_core::Error::internal("the store is closed"))?;
+    pub(crate) fn open(
+        (config, tls, setup): (&Config, &Tls, &str),
+        mover: &Arc<Mover>,
+        place: &Arc<str>,
+        answer_max: Duration,
+    ) -> Attempt<Self> {
+        let runtime = mover.runtime().ok_or_else(|| Error::internal("the store is closed"))?;
         let config = config.clone();
         let connecting = match tls.connector() {
             None => runtime.spawn(async move {
                 let (client, connection) = config.connect(NoTls).await?;
-                tokio::spawn(connection);
-                Ok::<_, tokio_postgres::Error>(client)
+                Ok::<_, tokio_postgres::Error>((client, tokio::spawn(connection).abort_handle()))
             }),
             Some(connector) => runtime.spawn(async move {
                 let (client, connection) = config.connect(connector).await?;
-                tokio::spawn(connection);
-                Ok(client)
+                Ok((client, tokio::spawn(connection).abort_handle()))
             }),
         };
-        let client = wait(connecting)
-            .map_err(|error| atsdb_core::Error::internal(format!("connecting to {place} ended early: {error}")))?
+        let abort = connecting.abort_handle();
+        let longest = answer_max.min(LOGIN_MAX);
+        let connected = wait(connecting, Some(longest)).ok_or_else(|| {
+            abort.abort();
+            silent(place, longest)
+        })?;
+        let (client, abort) = connected
+            .map_err(|error| Error::internal(format!("connecting to {place} ended early: {error}")))?
             .map_err(|error| translate(error, place))?;
-        Ok(Self { client, statements: HashMap::new(), place: Arc::clone(place), _mover: Arc::clone(mover) })
+        let mut connection = Self {
+            client,
+            abort,
+            mark: String::new(),
+            is_standby: false,
+            statements: HashMap::new(),
+            answer_max,
+            place: Arc::clone(place),
+            _mover: Arc::clone(mover),
+        };
+        connection.set_up(setup)?;
+        Ok(connection)
     }
 
-    fn prepare(&mut self, sql: &str) -> Attempt<Statement> {
+    fn set_up(&mut self, setup: &str) -> Attempt<()> {
+        let told = self.answer(self.client.simple_query(&format!("{setup}; {MARK}")))?;
+        let row = told.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some((row.get(0)?.to_owned(), row.get(1)? == "1")),
+            _ => None,
+        });
+        let (mark, is_standby) = row.ok_or_else(|| Error::internal("the server has not set up the session"))?;
+        (self.mark, self.is_standby) = (mark, is_standby);
+        Ok(())
+    }
+
+    /// Waits for an answer. One that does not come costs the connection, so that nobody waits for what it holds.
+    fn answer<T>(&self, answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Attempt<T> {
+        match wait(answer, Some(self.answer_max)) {
+            Some(answer) => answer.map_err(|error| translate(error, &self.place)),
+            None => {
+                self.abort.abort();
+                Err(silent(&self.place, self.answer_max))
+            }
+        }
+    }
+
+    fn prepare(&mut self, sql: &str, values: &[Value<'_>]) -> Attempt<Statement> {
+        let byte_count = statement_bytes(sql, values);
+        if byte_count > STATEMENT_BYTES_MAX {
+            return Err(statement_too_large(&self.place, byte_count, STATEMENT_BYTES_MAX, "PostgreSQL"));
+        }
         if let Some(statement) = self.statements.get(sql) {
             return Ok(statement.clone());
         }
         if self.statements.len() >= STATEMENTS_KEPT_MAX {
             self.statements.clear();
         }
-        let statement = wait(self.client.prepare(sql)).map_err(|error| translate(error, &self.place))?;
+        let statement = self.answer(self.client.prepare(sql))?;
         self.statements.insert(sql.to_owned(), statement.clone());
         Ok(statement)
+    }
+
+    /// Begins a transaction on the session that was set up, and on no other.
+    fn begin(&self, sql: &str) -> Attempt<()> {
+        let is_marked = format!("(current_setting('atsdb.session', true) IS NOT DISTINCT FROM '{}')", self.mark);
+        let sql = format!("{sql}; SELECT 1 / {is_marked}::int");
+        let begun = async { Ok(self.client.batch_execute(&sql).await) };
+        match self.answer(begun)? {
+            Err(error) if error.code() == Some(&SqlState::DIVISION_BY_ZERO) => Err(other_session(&self.place)),
+            begun => begun.map_err(|error| translate(error, &self.place)),
+        }
     }
 }
 
 impl Connection for PostgresConnection {
+    fn is_standby(&self) -> bool {
+        self.is_standby
+    }
+
+    fn statement_bytes_max(&self) -> usize {
+        STATEMENT_BYTES_MAX
+    }
+
     fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Attempt<u64> {
-        let statement = self.prepare(sql)?;
+        let statement = self.prepare(sql, values)?;
         let values = values.iter().map(|value| Parameter(*value));
-        wait(self.client.execute_raw(&statement, values)).map_err(|error| translate(error, &self.place))
+        self.answer(self.client.execute_raw(&statement, values))
     }
 
     fn query(&mut self, sql: &str, values: &[Value<'_>]) -> Attempt<Vec<Row>> {
-        let statement = self.prepare(sql)?;
+        let statement = self.prepare(sql, values)?;
         let values = values.iter().map(|value| Parameter(*value));
-        let answer = async {
+        let rows = self.answer(async {
             let rows = self.client.query_raw(&statement, values).await?;
             rows.map_ok(|row| row_of(&row)).try_collect::<Vec<_>>().await
-        };
-        let rows = wait(answer).map_err(|error| translate(error, &self.place))?;
+        })?;
         rows.into_iter().collect::<Result<_, _>>().map_err(|error| translate(error, &self.place))
     }
 
     fn run(&mut self, sql: &str) -> Attempt<()> {
-        wait(self.client.batch_execute(sql)).map_err(|error| translate(error, &self.place))
+        if sql.starts_with("BEGIN") {
+            return self.begin(sql);
+        }
+        if sql.starts_with("VACUUM") {
+            // That takes what it takes.
+            let done = wait(self.client.batch_execute(sql), None);
+            return done.map_or(Ok(()), |done| done.map_err(|error| translate(error, &self.place)));
+        }
+        self.answer(self.client.batch_execute(sql))
     }
 }
 

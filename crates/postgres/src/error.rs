@@ -3,6 +3,7 @@
 use atsdb_core::{Error, ErrorKind};
 use atsdb_sqlstore::Failure;
 use std::error::Error as StdError;
+use std::time::Duration;
 use tokio_postgres::error::DbError;
 
 /// What the client says, as a failure at this place.
@@ -31,6 +32,22 @@ fn lost(error: tokio_postgres::Error, place: &str) -> Failure {
     Failure::Lost(Error::new(ErrorKind::Unavailable, message).with_hint(hint).with_source(error))
 }
 
+/// No answer for so long.
+pub(crate) fn silent(place: &str, waited: Duration) -> Failure {
+    let message = format!("the server of {place} has not answered for {} s", waited.as_secs());
+    let hint = "check whether it stands still, and the network between; nothing of this call is known to be stored";
+    Failure::Lost(Error::new(ErrorKind::Unavailable, message).with_hint(hint))
+}
+
+/// What was set up and prepared on one session is asked of another.
+pub(crate) fn other_session(place: &str) -> Failure {
+    let message = format!(
+        "the connection to {place} does not keep its session: a pooler between gives each transaction another one"
+    );
+    let hint = "connect to the server itself, or set the pooler to pool sessions (PgBouncer: pool_mode = session)";
+    Failure::Server(Error::usage(message).with_hint(hint))
+}
+
 fn causes(error: &dyn StdError) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
@@ -50,11 +67,13 @@ fn by_code(told: &DbError, place: &str) -> Failure {
             ErrorKind::Busy,
             format!("the server of {place} undid a transaction for another's sake: {said}"),
         )),
-        // Shut down by the administrator, by a crash, starting up; too many connections.
-        "57P01" | "57P02" | "57P03" | "57P05" => Failure::Lost(unavailable(
+        // Shut down by the administrator, by a crash, starting up; silent for too long, in a transaction or without.
+        "57P01" | "57P02" | "57P03" | "57P05" | "25P03" => Failure::Lost(unavailable(
             format!("the server of {place} went away: {said}"),
             "try again when it is back; nothing of this call was stored",
         )),
+        // Prepared statements that are not there, or that are another's.
+        "26000" | "42P05" => other_session(place),
         "53300" => Failure::Full(unavailable(
             format!("the server of {place} takes no more connections: {said}"),
             "raise max_connections there, or use fewer programs at once",

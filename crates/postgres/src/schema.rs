@@ -48,7 +48,9 @@ INSERT INTO atsdb_store VALUES
 
 /// Makes the tables, unless another process has just done so. Gives the store's uid.
 pub(crate) fn create(connection: &mut dyn Connection, place: &str) -> Attempt<[u8; 16]> {
-    connection.run("BEGIN; SELECT pg_advisory_xact_lock(hashtext('atsdb_store'))")?;
+    connection.run(
+        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT pg_advisory_xact_lock(hashtext('atsdb_store'))",
+    )?;
     if let Some(uid) = check(connection, place)? {
         connection.run("COMMIT")?;
         return Ok(uid);

@@ -6,6 +6,7 @@ use atsdb_core::Durability;
 use atsdb_core::store::Finding;
 use atsdb_sqlstore::{Attempt, Connection, Server};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio_postgres::Config;
 
 /// In how many bytes pages are cut. The server keeps long values in pieces of 1,996 bytes, four to a block: these are 32.
@@ -21,6 +22,9 @@ pub(crate) struct PostgresServer {
     pub(crate) place: Arc<str>,
     pub(crate) durability: Durability,
     pub(crate) setup: String,
+    pub(crate) begin_write: String,
+    /// How long an answer may take.
+    pub(crate) answer_max: Duration,
     pub(crate) mover: Arc<Mover>,
 }
 
@@ -36,9 +40,8 @@ impl Server for PostgresServer {
     }
 
     fn connect(&self, address: usize) -> Attempt<Box<dyn Connection>> {
-        let mut connection = PostgresConnection::open(&self.configs[address], &self.tls, &self.mover, &self.place)?;
-        connection.run(&self.setup)?;
-        Ok(Box::new(connection))
+        let how = (&self.configs[address], &self.tls, self.setup.as_str());
+        Ok(Box::new(PostgresConnection::open(how, &self.mover, &self.place, self.answer_max)?))
     }
 
     fn place(&self) -> &str {
@@ -49,12 +52,12 @@ impl Server for PostgresServer {
         self.durability
     }
 
-    fn begin_write(&self) -> &'static str {
-        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+    fn begin_write(&self) -> &str {
+        &self.begin_write
     }
 
     /// BEGIN alone takes no snapshot; the first read does.
-    fn begin_read(&self) -> &'static str {
+    fn begin_read(&self) -> &str {
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1"
     }
 

@@ -2,6 +2,7 @@
 
 use atsdb_core::{Durability, Error, ErrorKind};
 use atsdb_sqlstore::{Attempt, Connection};
+use std::time::Duration;
 
 /// The oldest version that is served.
 const VERSION_MIN: i64 = 140_000;
@@ -43,11 +44,24 @@ pub(crate) fn look(connection: &mut dyn Connection, place: &str, durability: Dur
     Ok(Settings { warnings, durability: survives })
 }
 
-/// What a session is set to. A commit waits for the disk whatever the server's default is.
-pub(crate) fn setup(busy_ms: u128) -> String {
+/// What a session is set to. A commit waits for the disk whatever the server's default is. A client whose machine is gone
+/// is found out in half a minute, in which it acknowledges nothing and answers no probe.
+pub(crate) fn setup(busy_timeout: Duration) -> String {
     format!(
-        "SET synchronous_commit = on; SET lock_timeout = {busy_ms}; SET statement_timeout = 0;
+        "SET synchronous_commit = on; SET lock_timeout = {}; SET statement_timeout = 0;
          SET idle_in_transaction_session_timeout = 0; SET client_min_messages = warning; SET bytea_output = hex;
-         SET default_transaction_read_only = off; SET standard_conforming_strings = on; SET jit = off"
+         SET default_transaction_read_only = off; SET standard_conforming_strings = on; SET jit = off;
+         SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 4;
+         SET tcp_user_timeout = 30000",
+        busy_timeout.as_millis()
+    )
+}
+
+/// Begins a transaction that changes something. The server ends it when its client says nothing for so long; one that reads
+/// may be held for as long as a query takes.
+pub(crate) fn begin_write(silence_max: Duration) -> String {
+    format!(
+        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL idle_in_transaction_session_timeout = {}",
+        silence_max.as_millis()
     )
 }

@@ -40,7 +40,9 @@ impl PostgresStore {
             configs: url.addresses.iter().map(|address| config(&url, address, password, &tls)).collect(),
             place: url.shown().into(),
             durability: options.durability,
-            setup: settings::setup(options.busy_timeout.as_millis()),
+            setup: settings::setup(options.busy_timeout),
+            begin_write: settings::begin_write(options.silence_max()),
+            answer_max: options.answer_max(),
             mover: Arc::new(mover),
             tls,
         };
@@ -77,12 +79,11 @@ fn config(url: &ServerUrl, address: &Address, password: Option<&Secret>, tls: &T
         .connect_timeout(CONNECT_TIMEOUT)
         .keepalives(true)
         .keepalives_idle(SILENCE_MAX / 2)
+        .keepalives_interval(SILENCE_MAX / 6)
+        .keepalives_retries(3)
         .tcp_user_timeout(SILENCE_MAX);
-    match url.options.get("host") {
-        Some(folder) => config.host(folder),
-        None if address.host.is_empty() => config.host("localhost"),
-        None => config.host(&address.host),
-    };
+    // A name that begins with a slash is the folder of a Unix socket.
+    config.host(if address.host.is_empty() { "localhost" } else { &address.host });
     // As with PostgreSQL's own programs: without a user it is the system's.
     let user = url.user.clone().or_else(|| std::env::var("USER").ok()).unwrap_or_else(|| "postgres".into());
     config.user(user);

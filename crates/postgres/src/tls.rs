@@ -71,3 +71,20 @@ fn connector(root_file: Option<&str>) -> Result<MakeRustlsConnect> {
         .with_no_client_auth();
     Ok(MakeRustlsConnect::new(config))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who goes over a network is who is connected to, not who stands before the database.
+    #[test]
+    fn another_machine_is_spoken_to_encrypted_however_the_url_names_it() {
+        let mode = |url: &str| Tls::of(&ServerUrl::parse(url, &["host", "sslmode"]).unwrap()).unwrap().mode;
+        for url in ["postgresql://me@192.0.2.2/air", "postgresql://me@/air?host=192.0.2.2"] {
+            assert_eq!(mode(url), SslMode::Prefer, "{url}");
+        }
+        for url in ["postgresql://me@/air", "postgresql://me@/air?host=/run/postgresql"] {
+            assert_eq!(mode(url), SslMode::Disable, "{url}");
+        }
+    }
+}

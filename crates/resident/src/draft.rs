@@ -255,8 +255,8 @@ impl Drafts {
     }
 
     /// Makes everything visible at once if `commit` succeeds, which makes visible what else belongs to it, and `counts`
-    /// says that it did. If somebody
-    /// changed the same tables otherwise than by adding rows, that is [`ErrorKind::Conflict`].
+    /// says that it did. If somebody changed the same tables otherwise than by adding rows, that is
+    /// [`ErrorKind::Conflict`]; if somebody dropped one, [`ErrorKind::NotFound`].
     pub fn commit<T>(
         &mut self,
         residents: &Residents,
@@ -264,7 +264,10 @@ impl Drafts {
         counts: impl FnOnce(&T) -> bool,
     ) -> Result<T> {
         self.settle()?;
-        residents.replace(|current| {
+        residents.replace(|current, dropped| {
+            if let Some((_, draft)) = self.tables.iter().find(|(id, _)| dropped.contains(id)) {
+                return Err(Error::not_found(format!("table {} is gone", draft.base.definition().name)));
+            }
             let over = |(id, draft): (&TableId, &Draft)| {
                 let current = current.get(*id).unwrap_or_else(|| Arc::clone(&draft.base));
                 Ok((*id, draft.over(&current)?))
@@ -277,6 +280,7 @@ impl Drafts {
             }
             states.into_iter().for_each(|(id, state)| next.put(id, state));
             self.dropped.iter().for_each(|id| next.remove(*id));
+            dropped.extend(&self.dropped);
             Ok((next, done))
         })
     }

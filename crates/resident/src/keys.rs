@@ -1,13 +1,15 @@
 //! The columns of a key, as bits that can be hashed and compared.
 //!
-//! Floats are compared by their bits. A row with a NULL in one of the columns has no key.
+//! Values that are equal in SQL have the same bits here: 0.0 and -0.0 have, and all NaNs. A row with a NULL in one of the
+//! columns has no key.
 
 use crate::hash::Seed;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
-use arrow::datatypes::{ArrowNativeType, DataType};
+use arrow::datatypes::{ArrowNativeType, ArrowPrimitiveType, DataType, Float32Type, Float64Type};
 use atsdb_core::{Error, Result};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The keys of some rows. Cheap to clone: it shares the columns' buffers.
 #[derive(Debug, Clone)]
@@ -73,7 +75,7 @@ impl Keys {
     /// The keys that these columns are. All have as many rows.
     pub fn new(arrays: &[ArrayRef]) -> Result<Self> {
         let row_count = arrays.first().map_or(0, |array| array.len());
-        let columns = arrays.iter().map(KeyColumn::new).collect::<Result<_>>()?;
+        let columns = arrays.iter().map(|array| KeyColumn::new(&normal(array))).collect::<Result<_>>()?;
         let nulls = arrays.iter().fold(None, |nulls, array| NullBuffer::union(nulls.as_ref(), array.nulls()));
         Ok(Self { columns, nulls: nulls.filter(|nulls| nulls.null_count() > 0), row_count })
     }
@@ -111,6 +113,32 @@ impl Keys {
                 hashes.extend(joined.into_iter().map(|hash| (seed.number(hash) >> 32) as u32));
             }
         }
+    }
+}
+
+/// The column with one zero and one NaN. Copied only where it has others, which is rare.
+fn normal(array: &ArrayRef) -> ArrayRef {
+    fn with_one<T: ArrowPrimitiveType>(
+        array: &ArrayRef,
+        is_odd: impl Fn(T::Native) -> bool,
+        one: impl Fn(T::Native) -> T::Native,
+    ) -> ArrayRef {
+        let values = array.as_primitive::<T>();
+        match values.values().iter().any(|value| is_odd(*value)) {
+            true => Arc::new(values.unary::<_, T>(one)),
+            false => ArrayRef::clone(array),
+        }
+    }
+    match array.data_type() {
+        DataType::Float32 => {
+            let one = |value: f32| if value.is_nan() { f32::NAN } else { value + 0.0 };
+            with_one::<Float32Type>(array, |value| value.to_bits() != one(value).to_bits(), one)
+        }
+        DataType::Float64 => {
+            let one = |value: f64| if value.is_nan() { f64::NAN } else { value + 0.0 };
+            with_one::<Float64Type>(array, |value| value.to_bits() != one(value).to_bits(), one)
+        }
+        _ => ArrayRef::clone(array),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::hash::Seed;
 use crate::state::TableState;
 use arrow::datatypes::DataType;
 use atsdb_core::{ChunkId, Result, TableDefinition, TableId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::thread::ThreadId;
@@ -36,12 +36,15 @@ impl ResidentSnapshot {
 /// Chunks, and the table that they were read as.
 type ReadRows = (Vec<ChunkId>, Weak<TableState>);
 
+/// Tables that were dropped here: their numbers are never used again, and no row comes back.
+type Dropped = BTreeSet<TableId>;
+
 /// The tables of one store that live in this process.
 #[derive(Debug)]
 pub struct Residents {
     current: RwLock<ResidentSnapshot>,
     /// Held while the next state is made.
-    turn: Mutex<()>,
+    turn: Mutex<Dropped>,
     /// The thread that makes the next state, if one does.
     maker: Mutex<Option<ThreadId>>,
     /// Odd while the next state is made, and one more afterwards.
@@ -57,7 +60,7 @@ impl Residents {
     pub fn new(seed: Seed, threads: usize) -> Self {
         Self {
             current: RwLock::default(),
-            turn: Mutex::new(()),
+            turn: Mutex::default(),
             maker: Mutex::default(),
             generation: AtomicU64::new(0),
             read: Mutex::default(),
@@ -107,9 +110,9 @@ impl Residents {
         }
         let state = read()?;
         all.insert(id, (chunks, Arc::downgrade(&state)));
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let dropped = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        if current.get(id).is_none() {
+        if current.get(id).is_none() && !dropped.contains(&id) {
             current.put(id, Arc::clone(&state));
         }
         Ok(state)
@@ -124,21 +127,29 @@ impl Residents {
         }
     }
 
+    /// Forgets a table that was dropped, for good.
+    pub fn drop_table(&self, id: TableId) {
+        let mut dropped = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        dropped.insert(id);
+        self.current.write().unwrap_or_else(PoisonError::into_inner).remove(id);
+    }
+
     /// Forgets a table's rows.
     pub fn forget(&self, id: TableId) {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         self.current.write().unwrap_or_else(PoisonError::into_inner).remove(id);
     }
 
-    /// Puts another snapshot in the place of the current one. Readers go on meanwhile; who else would replace it waits.
+    /// Puts another snapshot in the place of the current one; `next` gets the tables that were dropped, to add to them.
+    /// Readers go on meanwhile; who else would replace it waits.
     pub(crate) fn replace<T>(
         &self,
-        next: impl FnOnce(&ResidentSnapshot) -> Result<(ResidentSnapshot, T)>,
+        next: impl FnOnce(&ResidentSnapshot, &mut BTreeSet<TableId>) -> Result<(ResidentSnapshot, T)>,
     ) -> Result<T> {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut dropped = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let _making = Making::begin(self);
         let current = self.snapshot();
-        let (next, done) = next(&current)?;
+        let (next, done) = next(&current, &mut dropped)?;
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = next;
         Ok(done)
     }

@@ -2,6 +2,7 @@
 //! nanoseconds, which end in the years 1677 and 2262.
 
 use crate::error::sql_error;
+use crate::exact_casts::is_utc;
 use crate::time_text::{Rest, WrittenTime, read_time};
 use atsdb_core::time::DAY_SECONDS;
 use atsdb_core::{Error, TimeUnit};
@@ -64,11 +65,21 @@ impl Kind {
             ArrowUnit::Microsecond => TimeUnit::Microsecond,
             ArrowUnit::Nanosecond => TimeUnit::Nanosecond,
         };
-        Some(Self { unit, zone: zone.filter(|zone| is_utc(zone)) })
+        Some(Self { unit, zone })
     }
 
-    fn literal(&self, count: i64) -> Expr {
-        let zone = self.zone.clone();
+    /// A time that was written: an instant, or what local clocks show.
+    fn written(&self, count: i64, has_offset: bool) -> Expr {
+        let is_instant = has_offset || self.zone.as_deref().is_some_and(is_utc);
+        self.literal(count, self.zone.clone().filter(|_| is_instant))
+    }
+
+    /// The last time of the unit.
+    fn last(&self) -> Expr {
+        self.literal(i64::MAX, self.zone.clone())
+    }
+
+    fn literal(&self, count: i64, zone: Option<Arc<str>>) -> Expr {
         let value = match self.unit {
             TimeUnit::Second => ScalarValue::TimestampSecond(Some(count), zone),
             TimeUnit::Millisecond => ScalarValue::TimestampMillisecond(Some(count), zone),
@@ -128,10 +139,6 @@ impl<'a> Written<'a> {
     }
 }
 
-fn is_utc(zone: &str) -> bool {
-    matches!(zone, "UTC" | "+00:00" | "Z")
-}
-
 /// `left operator right`, if one is a time and the other a literal.
 fn compared(left: &Expr, operator: Operator, right: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
     use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
@@ -151,15 +158,16 @@ fn compared(left: &Expr, operator: Operator, right: &Expr, schema: &DFSchema) ->
 /// Between two counts, and beyond the first and the last, a time is no time of this unit, but has its order.
 fn against(time: &Expr, operator: Operator, written: WrittenTime, kind: &Kind) -> Option<Expr> {
     use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
-    let always = || binary_expr(time.clone(), LtEq, kind.literal(i64::MAX));
-    let never = || binary_expr(time.clone(), Gt, kind.literal(i64::MAX));
+    let always = || binary_expr(time.clone(), LtEq, kind.last());
+    let never = || binary_expr(time.clone(), Gt, kind.last());
     let exact = written.rest == Rest::Nothing;
+    let literal = |count| kind.written(count, written.has_offset);
     Some(match (i64::try_from(written.count), operator) {
-        (Ok(count), _) if exact => binary_expr(time.clone(), operator, kind.literal(count)),
+        (Ok(count), _) if exact => binary_expr(time.clone(), operator, literal(count)),
         (_, Eq) => never(),
         (_, NotEq) => always(),
-        (Ok(count), Lt | LtEq) => binary_expr(time.clone(), LtEq, kind.literal(count)),
-        (Ok(count), Gt | GtEq) => binary_expr(time.clone(), Gt, kind.literal(count)),
+        (Ok(count), Lt | LtEq) => binary_expr(time.clone(), LtEq, literal(count)),
+        (Ok(count), Gt | GtEq) => binary_expr(time.clone(), Gt, literal(count)),
         (Err(_), Lt | LtEq) => {
             if written.count > 0 {
                 always()
@@ -203,9 +211,9 @@ fn one_of(list: &InList, schema: &DFSchema) -> Result<Option<Expr>> {
         };
         refuse_integer(&list.expr, &written)?;
         match written.read(kind.unit) {
-            Some(WrittenTime { count, rest: Rest::Nothing }) => {
+            Some(WrittenTime { count, rest: Rest::Nothing, has_offset }) => {
                 // No time of the unit equals one that is beyond them.
-                items.extend(i64::try_from(count).ok().map(|count| kind.literal(count)));
+                items.extend(i64::try_from(count).ok().map(|count| kind.written(count, has_offset)));
             }
             Some(_) => {}
             None => items.push(item.clone()),
@@ -213,7 +221,7 @@ fn one_of(list: &InList, schema: &DFSchema) -> Result<Option<Expr>> {
     }
     if items.is_empty() {
         let operator = if list.negated { Operator::LtEq } else { Operator::Gt };
-        return Ok(Some(binary_expr(list.expr.as_ref().clone(), operator, kind.literal(i64::MAX))));
+        return Ok(Some(binary_expr(list.expr.as_ref().clone(), operator, kind.last())));
     }
     Ok(Some(Expr::InList(InList { expr: list.expr.clone(), list: items, negated: list.negated })))
 }

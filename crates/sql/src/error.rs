@@ -1,6 +1,7 @@
 //! Errors: what the parser and DataFusion report, as the errors that every crate returns.
 
 use crate::script::Place;
+use crate::wrong_calls::wrong_call;
 use atsdb_core::name::nearest_name;
 use atsdb_core::{Error, ErrorKind};
 use datafusion::arrow::error::ArrowError;
@@ -88,13 +89,15 @@ pub(crate) fn from_datafusion(error: DataFusionError) -> Error {
         DataFusionError::SQL(error, _) => from_parser(*error, Place::START),
         DataFusionError::Plan(message) | DataFusionError::Configuration(message) => from_plan(&message),
         DataFusionError::NotImplemented(message) => sql_error(format!("not supported: {message}")),
-        DataFusionError::Execution(message) => Error::invalid(message),
+        DataFusionError::Execution(message) => wrong_call(&message).unwrap_or_else(|| Error::invalid(message)),
         DataFusionError::ResourcesExhausted(message) => out_of_memory(&message),
         DataFusionError::IoError(error) => {
             Error::new(ErrorKind::Unavailable, format!("temporary file: {error}")).with_source(error)
         }
         DataFusionError::ExecutionJoin(error) => Error::internal(format!("the query's task failed: {error}")),
-        DataFusionError::Internal(message) => Error::internal(format!("DataFusion: {message}")),
+        DataFusionError::Internal(message) => {
+            wrong_call(&message).unwrap_or_else(|| Error::internal(format!("DataFusion: {message}")))
+        }
         other => sql_error(other.strip_backtrace()),
     }
 }
@@ -113,7 +116,7 @@ fn from_shared(error: &DataFusionError) -> Error {
                 Some(error) => error.duplicate(),
                 None => Error::internal(inner.to_string()),
             },
-            inner => Error::invalid(inner.to_string()),
+            inner => of_values(inner),
         },
         DataFusionError::ResourcesExhausted(message) => out_of_memory(message),
         DataFusionError::Execution(message) => Error::invalid(message.clone()),
@@ -130,17 +133,28 @@ fn from_arrow(error: ArrowError) -> Error {
                 Err(error) => Error::internal(error.to_string()),
             },
         },
+        other => of_values(&other),
+    }
+}
+
+/// An error about the values that were computed with.
+fn of_values(error: &ArrowError) -> Error {
+    match error {
         ArrowError::DivideByZero => Error::invalid("division by zero").with_hint("guard it: x / nullif(y, 0)"),
-        ArrowError::ArithmeticOverflow(message) => {
-            Error::invalid(format!("overflow: {message}")).with_hint("cast to a wider type first: CAST(x AS DOUBLE)")
-        }
-        ArrowError::CastError(message) | ArrowError::ParseError(message) | ArrowError::ComputeError(message) => {
-            Error::invalid(message)
-        }
-        ArrowError::InvalidArgumentError(message) => Error::invalid(message),
-        ArrowError::MemoryError(message) => out_of_memory(&message),
+        ArrowError::ArithmeticOverflow(message) => overflow(message.trim_start_matches("Overflow happened on: ")),
+        ArrowError::ComputeError(message) => match message.split_once("Array overflow on ") {
+            Some((_, what)) => overflow(what),
+            None => Error::invalid(message.clone()),
+        },
+        ArrowError::CastError(message) | ArrowError::ParseError(message) => Error::invalid(message.clone()),
+        ArrowError::InvalidArgumentError(message) => Error::invalid(message.clone()),
+        ArrowError::MemoryError(message) => out_of_memory(message),
         other => Error::internal(other.to_string()),
     }
+}
+
+fn overflow(what: &str) -> Error {
+    Error::invalid(format!("overflow: {what}")).with_hint("cast to a wider type first: CAST(x AS DOUBLE)")
 }
 
 fn from_schema(error: &SchemaError) -> Error {
@@ -165,6 +179,9 @@ fn from_schema(error: &SchemaError) -> Error {
 }
 
 fn from_plan(message: &str) -> Error {
+    if let Some(error) = wrong_call(message) {
+        return error;
+    }
     if let Some((_, rest)) = message.split_once("While expanding wildcard, column \"")
         && let Some((column, _)) = rest.split_once("\" must appear in the GROUP BY")
     {

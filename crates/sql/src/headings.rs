@@ -2,6 +2,7 @@
 //! its table declares it.
 
 use crate::identifiers::Spellings;
+use crate::parameter_types::text_of;
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, Select, SelectItem, SetExpr};
 use std::collections::HashSet;
@@ -35,7 +36,7 @@ impl Headings {
         for (position, item) in select.projection.iter_mut().enumerate() {
             let heading = match item {
                 SelectItem::UnnamedExpr(expr) => {
-                    let text = expr.to_string();
+                    let text = text_of(expr);
                     let heading = match expr {
                         Expr::Identifier(_) => None,
                         Expr::CompoundIdentifier(_) => None,
@@ -94,7 +95,7 @@ fn distinct_alias(item: &mut SelectItem, position: usize, heading: Option<String
     let name = match &*expr {
         Expr::Identifier(name) => name.value.clone(),
         Expr::CompoundIdentifier(names) => names.last().map(|name| name.value.clone()).unwrap_or_default(),
-        other => heading.unwrap_or_else(|| other.to_string()),
+        other => heading.unwrap_or_else(|| text_of(other)),
     };
     let alias = Ident::new(format!("{name}:{position}"));
     *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };

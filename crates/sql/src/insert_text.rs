@@ -13,6 +13,8 @@ pub(crate) enum Literal<'a> {
     Bool(bool),
     /// Digits with sign, point and exponent.
     Number(Cow<'a, str>),
+    /// A number that a parameter gave: a text where the column is one, character by character.
+    Parameter(Cow<'a, str>),
     Text(Cow<'a, str>),
     Bytes(Vec<u8>),
 }
@@ -288,7 +290,7 @@ impl<'a> Reader<'a> {
             return Ok(None);
         }
         let text = bound(name, params)?;
-        Ok(Some(if is_number(text) { Literal::Number(text.into()) } else { Literal::Text(text.into()) }))
+        Ok(Some(if is_number(text) { Literal::Parameter(text.into()) } else { Literal::Text(text.into()) }))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Literals gathered into Arrow columns of a table's types.
 
 use crate::insert_text::Literal;
+use crate::literal_numbers::{as_text, float32, float64, integer};
 use crate::time_text::{parse_date, parse_time};
 use arrow::array::{
     ArrayBuilder, ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Float32Builder, Float64Builder, Int8Builder,
@@ -199,7 +200,8 @@ impl LiteralColumn {
             Builder::Float32(builder) => builder.append_value(float32(literal).ok_or_else(refuse)?),
             Builder::Float64(builder) => builder.append_value(float64(literal).ok_or_else(refuse)?),
             Builder::Text(builder) => match literal {
-                Literal::Text(text) | Literal::Number(text) => builder.append_value(text),
+                Literal::Text(text) | Literal::Parameter(text) => builder.append_value(text),
+                Literal::Number(text) => builder.append_value(as_text(text)?),
                 Literal::Bool(value) => builder.append_value(if *value { "true" } else { "false" }),
                 Literal::Bytes(_) | Literal::Null => return Err(refuse()),
             },
@@ -228,29 +230,10 @@ fn shown(literal: &Literal<'_>) -> String {
     match literal {
         Literal::Null => "NULL".to_owned(),
         Literal::Bool(value) => value.to_string(),
-        Literal::Number(text) => format!("{text:.60}"),
+        Literal::Number(text) | Literal::Parameter(text) => format!("{text:.60}"),
         Literal::Text(text) => format!("'{text:.60}'"),
         Literal::Bytes(bytes) => format!("a value of {} bytes", bytes.len()),
     }
-}
-
-/// A whole number, also one written as a fraction or in text.
-fn integer(literal: &Literal<'_>) -> Option<i128> {
-    let text = match literal {
-        Literal::Bool(value) => return Some(i128::from(*value)),
-        Literal::Number(text) => text.as_ref(),
-        Literal::Text(text) => text.trim(),
-        Literal::Null | Literal::Bytes(_) => return None,
-    };
-    if let Ok(value) = text.parse::<i64>() {
-        return Some(value.into());
-    }
-    if let Ok(value) = text.parse() {
-        return Some(value);
-    }
-    let value: f64 = text.parse().ok()?;
-    // Beyond this, neighbouring whole numbers are the same float.
-    (value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0).then_some(value as i128)
 }
 
 fn boolean(literal: &Literal<'_>) -> Option<bool> {
@@ -269,29 +252,11 @@ fn boolean(literal: &Literal<'_>) -> Option<bool> {
     }
 }
 
-fn float64(literal: &Literal<'_>) -> Option<f64> {
-    match literal {
-        Literal::Number(text) => text.parse().ok().filter(|value: &f64| value.is_finite()),
-        Literal::Text(text) => text.trim().parse().ok(),
-        Literal::Bool(value) => Some(f64::from(u8::from(*value))),
-        Literal::Null | Literal::Bytes(_) => None,
-    }
-}
-
-fn float32(literal: &Literal<'_>) -> Option<f32> {
-    match literal {
-        Literal::Number(text) => text.parse().ok().filter(|value: &f32| value.is_finite()),
-        Literal::Text(text) => text.trim().parse().ok(),
-        Literal::Bool(value) => Some(f32::from(u8::from(*value))),
-        Literal::Null | Literal::Bytes(_) => None,
-    }
-}
-
 /// A time in text, or a whole number that counts the column's unit.
 fn time(literal: &Literal<'_>, unit: TimeUnit) -> Option<i64> {
     match literal {
         Literal::Text(text) => parse_time(text, unit),
-        Literal::Number(_) => integer(literal)?.try_into().ok(),
+        Literal::Number(_) | Literal::Parameter(_) => integer(literal)?.try_into().ok(),
         _ => None,
     }
 }

@@ -41,7 +41,7 @@ impl NarrowMaps {
     pub(crate) fn note(&mut self, row: &[Literal<'_>]) {
         for map in &mut self.0 {
             let text = match row.get(map.column) {
-                Some(Literal::Text(text) | Literal::Number(text)) => text.as_ref(),
+                Some(Literal::Text(text) | Literal::Number(text) | Literal::Parameter(text)) => text.as_ref(),
                 Some(Literal::Bool(true)) => "true",
                 Some(Literal::Bool(false)) => "false",
                 _ => continue,

@@ -1,5 +1,6 @@
 //! Parameters: `$name` in a statement stands for a literal. They are put in as tokens, so that no value can be
-//! anything but a literal.
+//! anything but a literal. What looks like a number becomes a marked one, whose type its place decides
+//! ([`parameter_types`](crate::parameter_types)).
 
 use crate::error::{sql_error, syntax_error};
 use crate::script::Place;
@@ -54,15 +55,24 @@ pub(crate) fn bind(tokens: &mut Vec<TokenWithSpan>, params: &[(String, String)],
             Some(digits) if is_number(text) => {
                 push(Token::LParen);
                 push(Token::Minus);
-                push(Token::Number(digits.to_owned(), false));
+                push(Token::Number(digits.to_owned(), true));
                 push(Token::RParen);
             }
-            _ if is_number(text) => push(Token::Number(text.to_owned(), false)),
+            _ if is_number(text) => push(Token::Number(text.to_owned(), true)),
             _ => push(Token::SingleQuotedString(text.to_owned())),
         }
     }
     *tokens = bound_tokens;
     Ok(())
+}
+
+/// Takes the marks off: for statements in which no place decides.
+pub(crate) fn unmark(tokens: &mut [TokenWithSpan]) {
+    for token in tokens {
+        if let Token::Number(_, mark) = &mut token.token {
+            *mark = false;
+        }
+    }
 }
 
 #[cfg(test)]

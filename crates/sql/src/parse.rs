@@ -1,6 +1,7 @@
 //! From a statement's text to its syntax tree: tokens, limits, parameters, spellings, parser.
 
 use crate::asof::rewrite_tokens;
+use crate::clauses::settle_clauses;
 use crate::constant_in::count_instead;
 use crate::ddl::foreign::read_foreign;
 use crate::distinct_from::{operators_to_expressions, words_to_operators};
@@ -36,6 +37,7 @@ pub(crate) const RELATIONS_MAX: usize = 64;
 /// Parses without respelling names: for statements that declare them.
 pub(crate) fn parse_declaring(text: &str, place: Place, params: &[(String, String)]) -> Result<Ast> {
     let mut tokens = tokens_of(text, place, params, DECLARING_CHAIN_TOKENS_MAX)?;
+    params::unmark(&mut tokens);
     read_foreign(&mut tokens)?;
     parse(tokens, place)
 }
@@ -82,6 +84,7 @@ fn parse(tokens: Vec<TokenWithSpan>, place: Place) -> Result<Ast> {
         return Err(from_parser(ParserError::ParserError(message), place));
     }
     operators_to_expressions(&mut statement);
+    settle_clauses(&mut statement)?;
     count_instead(&mut statement).map_err(|error| from_parser(error, place))?;
     let mut relation_count = 0;
     let _ = visit_relations(&statement, |_| {

@@ -2,15 +2,19 @@
 
 use crate::catalogue::{self, CatalogueTable};
 use crate::change::TARGET_SCHEMA;
+use crate::functions::place_named_arguments;
 use crate::given::{GIVEN_SCHEMA, Given};
 use crate::identifiers::{SharedSpellings, Spellings};
+use crate::overflow::checked;
+use crate::parameter_types::{close_parameters, open_parameters};
 use crate::provider::{SnapshotTable, unknown_table};
 use crate::resident::ResidentTable;
 use crate::rollup::{Focus, refuse_change, rollup_plan};
 use crate::views::{Expansion, view_plan};
 use atsdb_core::{Rollup, Table, View};
 use atsdb_engine::ReadSnapshot;
-use datafusion::arrow::datatypes::{DataType, SchemaRef};
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::catalog::TableFunctionArgs;
 use datafusion::catalog::cte_worktable::CteWorkTable;
 use datafusion::common::config::ConfigOptions;
@@ -48,9 +52,12 @@ struct SnapshotNames<'a> {
 }
 
 impl SnapshotNames<'_> {
-    fn plan(&self, statement: Ast) -> Result<LogicalPlan> {
+    fn plan(&self, mut statement: Ast) -> Result<LogicalPlan> {
+        place_named_arguments(&mut statement).map_err(external)?;
+        let has_parameters = open_parameters(&mut statement);
         let options = ParserOptions::from(&self.state.config_options().sql_parser);
-        SqlToRel::new_with_options(self, options).sql_statement_to_plan(statement)
+        let plan = SqlToRel::new_with_options(self, options).sql_statement_to_plan(statement)?;
+        if has_parameters { close_parameters(plan) } else { Ok(plan) }
     }
 
     /// A view's query takes its place in the plan.
@@ -144,7 +151,15 @@ impl ContextProvider for SnapshotNames<'_> {
                 .build(),
         );
         let schema = DFSchema::empty();
-        let simplify = |argument| simplifier.simplify(simplifier.coerce(argument, &schema)?);
+        let simplify = |argument| {
+            let simple = simplifier.simplify(checked(simplifier.coerce(argument, &schema)?, &schema)?.data)?;
+            if !matches!(simple, Expr::Literal(..)) {
+                // What cannot be computed says why.
+                let row = RecordBatch::new_empty(Arc::new(Schema::empty()));
+                self.state.create_physical_expr(simple.clone(), &schema)?.evaluate(&row)?;
+            }
+            Ok(simple)
+        };
         let arguments = arguments.into_iter().map(simplify).collect::<Result<Vec<_>>>()?;
         let provider = function.create_table_provider_with_args(TableFunctionArgs::new(&arguments, self.state))?;
         Ok(provider_as_source(provider))

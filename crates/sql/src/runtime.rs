@@ -9,19 +9,23 @@ use crate::change::{Change, Numbered, query_of_change};
 use crate::compare_times::CompareTimes;
 use crate::ddl::in_statements::source_with_defaults;
 use crate::error::{from_datafusion, not_supported, sql_error};
+use crate::exact_casts::ExactCasts;
 use crate::explain::one_row_a_line;
 use crate::extension::StepPlanner;
+use crate::functions::Extract;
 use crate::gapfill;
 use crate::given::{Given, Over};
 use crate::guard::{Guard, LOOK_EVERY};
 use crate::headings::Headings;
 use crate::identifiers::SharedSpellings;
+use crate::in_lists::CompareLists;
 use crate::insert::Target;
 pub(crate) use crate::interrupt::Interrupt;
 use crate::interrupt::interrupted;
 use crate::latest_first::LatestFirst;
 use crate::latest_rows::LatestRows;
 use crate::long_literals::batch_rows;
+use crate::overflow::{CheckIntegers, check_sums};
 use crate::parse::parse_over;
 use crate::plain_results::plain_results;
 use crate::plain_values::PlainValues;
@@ -30,10 +34,12 @@ use crate::resident::JoinByIndex;
 use crate::rollup::Focus;
 use crate::script::Place;
 use crate::session::SessionOptions;
+use crate::similar_to::SimilarTo;
 use crate::stoppable::Stoppable;
+use crate::threads::{no_thread, start_runtime};
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
-use atsdb_core::{Error, ErrorKind, Result, Table};
+use atsdb_core::{Error, Result, Table};
 use atsdb_engine::ReadSnapshot;
 use datafusion::execution::context::{SQLOptions, SessionContext};
 use datafusion::execution::memory_pool::FairSpillPool;
@@ -116,17 +122,8 @@ enum Message {
 
 impl Worker {
     pub(crate) fn new(options: &SessionOptions) -> Result<Self> {
-        let failed = |error: std::io::Error| {
-            Error::new(ErrorKind::Resources, format!("cannot start the threads for queries: {error}"))
-        };
         let threads = options.threads.max(1);
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(threads)
-            .thread_name("atsdb-query")
-            .thread_stack_size(STACK_BYTES)
-            .enable_time()
-            .build()
-            .map_err(failed)?;
+        let runtime = start_runtime(threads, STACK_BYTES)?;
         let environment = RuntimeEnvBuilder::new()
             .with_memory_pool(Arc::new(FairSpillPool::new(options.memory_bytes)))
             .build_arc()
@@ -140,9 +137,13 @@ impl Worker {
         parser.enable_ident_normalization = false;
         parser.map_string_types_to_utf8view = false;
         let mut analyzer = Analyzer::new();
+        analyzer.rules.insert(0, Arc::new(SimilarTo));
+        analyzer.rules.insert(0, Arc::new(CompareLists));
         analyzer.rules.insert(0, Arc::new(CompareTimes));
         analyzer.rules.insert(0, Arc::new(asof::JoinAsOf));
+        analyzer.rules.push(Arc::new(CheckIntegers));
         analyzer.rules.push(Arc::new(gapfill::FillGaps));
+        analyzer.rules.push(Arc::new(ExactCasts));
         let mut logical = Optimizer::new();
         logical.rules.insert(0, Arc::new(asof::JoinAsOf));
         logical.rules.push(Arc::new(PlainValues));
@@ -151,21 +152,22 @@ impl Worker {
         optimizer.rules.insert(0, Arc::new(LatestFirst));
         optimizer.rules.insert(0, Arc::new(JoinByIndex));
         optimizer.rules.push(Arc::new(Stoppable));
-        let state = SessionStateBuilder::new()
+        let mut state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(environment)
             .with_default_features()
             .with_query_planner(Arc::new(StepPlanner))
             .with_analyzer_rules(analyzer.rules)
             .with_optimizer_rules(logical.rules)
-            .with_physical_optimizer_rules(optimizer.rules)
-            .build();
-        let context = SessionContext::new_with_state(state);
+            .with_physical_optimizer_rules(optimizer.rules);
+        state.expr_planners().get_or_insert_default().insert(0, Arc::new(Extract));
+        let context = SessionContext::new_with_state(state.build());
         context.register_udf(asof::mark());
         gapfill::functions().into_iter().for_each(|function| context.register_udf(function.as_ref().clone()));
         crate::functions::register(&context).map_err(from_datafusion)?;
         bound_functions(&context, options.memory_bytes);
         plain_results(&context);
+        check_sums(&context);
         Ok(Self { runtime: Some(runtime), context, options: options.clone(), abandoned: AtomicBool::new(false) })
     }
 
@@ -299,7 +301,6 @@ async fn run(work: Work, context: SessionContext, memory_bytes: usize, sender: m
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => Headings::default(),
     };
-    crate::functions::place_named_arguments(&mut statement)?;
     let mut state = context.state();
     if change.is_some() {
         // The rows of a chunk come one after the other.
@@ -373,8 +374,10 @@ fn readable(statement: Ast, tables: &[Table]) -> Result<(Ast, Option<Target>)> {
 
 fn from_panic(panic: &(dyn std::any::Any + Send)) -> Error {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    Error::internal(format!("the query failed inside: {}", text.unwrap_or("no message")))
-        .with_hint("please report it with the statement")
+    let text = text.unwrap_or("no message");
+    no_thread(text).unwrap_or_else(|| {
+        Error::internal(format!("the query failed inside: {text}")).with_hint("please report it with the statement")
+    })
 }
 
 /// The rows of a query while it runs.

@@ -168,6 +168,11 @@ impl ExecutionPlan for AtsdbScan {
         Ok(self)
     }
 
+    /// Before it is executed again. Who published the filters publishes others then, and these say what was true before.
+    fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(Self { running_filters: Vec::new(), ..Self::clone(&self) }))
+    }
+
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let partition_count = self.properties.partitioning.partition_count();
         let reader = PartitionReader {

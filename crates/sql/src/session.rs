@@ -125,13 +125,21 @@ impl Session {
         InterruptHandle(self.interrupt.clone())
     }
 
-    /// Executes one statement. `params` are names and texts for the `$name`s in it: each becomes a literal, a
-    /// number where the text is one.
+    /// Executes one statement. `params` are names and texts for the `$name`s in it: each becomes a literal, a number
+    /// where the text is one and what stands beside it is no text.
     ///
     /// Errors: [`ErrorKind::Sql`] for what is wrong with the text or not supported, [`ErrorKind::InvalidValue`]
     /// for values that do not fit, [`ErrorKind::Resources`], [`ErrorKind::Interrupted`], and what the engine says.
     pub fn execute(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
         self.interrupt.reset();
+        let answer = self.execute_once(statement, params);
+        if answer.is_err() && may_change(statement.text()) {
+            self.fail_transaction();
+        }
+        answer
+    }
+
+    fn execute_once(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
         if let Some(row_count) = self.insert_literals(statement.text(), params)? {
             return Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count) });
         }
@@ -320,6 +328,31 @@ impl Dropped {
 /// The word a statement begins with, in capitals; empty if it begins with none, such as `(`.
 fn first_word(text: &str) -> String {
     text.chars().take_while(|character| character.is_ascii_alphabetic()).collect::<String>().to_ascii_uppercase()
+}
+
+/// Whether a statement is neither a question nor about the transaction itself.
+fn may_change(text: &str) -> bool {
+    const OTHERS: [&str; 18] = [
+        "",
+        "SELECT",
+        "WITH",
+        "VALUES",
+        "FROM",
+        "TABLE",
+        "EXPLAIN",
+        "SHOW",
+        "DESCRIBE",
+        "DESC",
+        "BEGIN",
+        "START",
+        "COMMIT",
+        "END",
+        "ROLLBACK",
+        "SAVEPOINT",
+        "RELEASE",
+        "CHECKPOINT",
+    ];
+    !OTHERS.contains(&first_word(text).as_str())
 }
 
 fn is_plain(options: &ShowStatementOptions) -> bool {

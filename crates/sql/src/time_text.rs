@@ -6,7 +6,7 @@ use atsdb_core::time::{DAY_SECONDS, days_from_civil, days_in_month};
 /// The count of `unit` since the epoch that is nearest to the time that a text names. `None` if it is no such text,
 /// or the time lies outside of what i64 counts.
 pub(crate) fn parse_time(text: &str, unit: TimeUnit) -> Option<i64> {
-    let WrittenTime { count, rest } = read_time(text, unit)?;
+    let WrittenTime { count, rest, .. } = read_time(text, unit)?;
     i64::try_from(count + i128::from(matches!(rest, Rest::HalfOrMore))).ok()
 }
 
@@ -16,6 +16,8 @@ pub(crate) struct WrittenTime {
     /// The last count that is not after the time.
     pub(crate) count: i128,
     pub(crate) rest: Rest,
+    /// Whether the text says how far from UTC its clock is.
+    pub(crate) has_offset: bool,
 }
 
 /// How far a time lies after a whole count of its unit.
@@ -31,7 +33,7 @@ pub(crate) enum Rest {
 pub(crate) fn read_time(text: &str, unit: TimeUnit) -> Option<WrittenTime> {
     let mut reader = Reader { bytes: text.trim().as_bytes() };
     let days = reader.date()?;
-    let (mut second_of_day, mut fraction, mut rest) = (0, 0, Rest::Nothing);
+    let (mut second_of_day, mut fraction, mut rest, mut has_offset) = (0, 0, Rest::Nothing, false);
     if reader.take(b'T') || reader.take(b't') || reader.take(b' ') {
         let hour = reader.digits(2, 2, 24)?;
         reader.take(b':').then_some(())?;
@@ -43,18 +45,21 @@ pub(crate) fn read_time(text: &str, unit: TimeUnit) -> Option<WrittenTime> {
         if hour == 24 && (minute, second, fraction, rest) != (0, 0, 0, Rest::Nothing) {
             return None;
         }
-        second_of_day = hour * 3_600 + minute * 60 + second - reader.offset_seconds()?;
+        let offset = reader.offset_seconds()?;
+        has_offset = offset.is_some();
+        second_of_day = hour * 3_600 + minute * 60 + second - offset.unwrap_or(0);
     }
     if !reader.bytes.is_empty() {
         return None;
     }
     let seconds = i128::from(days) * i128::from(DAY_SECONDS) + i128::from(second_of_day);
-    Some(WrittenTime { count: seconds * i128::from(unit.per_second()) + i128::from(fraction), rest })
+    let count = seconds * i128::from(unit.per_second()) + i128::from(fraction);
+    Some(WrittenTime { count, rest, has_offset })
 }
 
 /// The days since the epoch that a text names: a date, or a time at midnight.
 pub(crate) fn parse_date(text: &str) -> Option<i32> {
-    let WrittenTime { count, rest: Rest::Nothing } = read_time(text, TimeUnit::Second)? else { return None };
+    let WrittenTime { count, rest: Rest::Nothing, .. } = read_time(text, TimeUnit::Second)? else { return None };
     let day = i128::from(DAY_SECONDS);
     (count.rem_euclid(day) == 0).then(|| i32::try_from(count.div_euclid(day)).ok())?
 }
@@ -114,19 +119,23 @@ impl Reader<'_> {
         Some(((0..kept).fold(0, |value, position| value * 10 + digit(position)), rest))
     }
 
-    fn offset_seconds(&mut self) -> Option<i64> {
+    /// How far the clock is ahead of UTC, if the text says so.
+    fn offset_seconds(&mut self) -> Option<Option<i64>> {
         while self.take(b' ') {}
-        if self.bytes.is_empty() || self.take(b'Z') || self.take(b'z') {
-            return Some(0);
+        if self.bytes.is_empty() {
+            return Some(None);
+        }
+        if self.take(b'Z') || self.take(b'z') {
+            return Some(Some(0));
         }
         if self.bytes.eq_ignore_ascii_case(b"UTC") {
             self.bytes = &[];
-            return Some(0);
+            return Some(Some(0));
         }
         let sign = if self.take(b'-') { -1 } else { self.take(b'+').then_some(1)? };
         let hours = self.digits(2, 2, 18)?;
         let minutes = if self.take(b':') || !self.bytes.is_empty() { self.digits(2, 2, 59)? } else { 0 };
-        Some(sign * (hours * 3_600 + minutes * 60))
+        Some(Some(sign * (hours * 3_600 + minutes * 60)))
     }
 }
 

@@ -4,9 +4,9 @@ use crate::connection::{Sync, WriteTransaction, Writer};
 use crate::error::{Attempt, Failure};
 use crate::split::Placed;
 use crate::{amend, chunk_write, list_rows, redefine, stage, table};
-use atsdb_core::{Change, Error, ErrorKind, Guard, Outcome, Result, StageId};
+use atsdb_core::{BatchId, Change, Error, ErrorKind, Guard, Outcome, Result, StageId};
 use atsdb_sqlstore::list::ListChanges;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 /// Whether a table has a chunk above a number. NOT INDEXED leaves the primary key: the newest rows are walked, not all
 /// of the table's.
@@ -63,7 +63,7 @@ fn commit_each(
 /// Does a change or refuses it; then the transaction must be rolled back.
 fn commit_one(transaction: &WriteTransaction<'_>, change: &Change, placed: &Placed, now_ms: i64) -> Attempt<Outcome> {
     if let Some(batch) = &change.batch {
-        if transaction.prepare_cached("SELECT 1 FROM atsdb_batch WHERE id = ?1")?.exists([batch.as_str()])? {
+        if is_committed(transaction, batch)? {
             if let Some(stage) = change.stage {
                 stage::abandon(transaction, stage)?;
             }
@@ -93,6 +93,17 @@ fn commit_one(transaction: &WriteTransaction<'_>, change: &Change, placed: &Plac
     }
     chunk_write::insert(transaction, &change.add, placed, None)?;
     Ok(Outcome::Committed)
+}
+
+/// Whether a batch of that name was committed before. Then it is noted anew, as it was: whoever committed it may have been
+/// killed before it was on disk, and only a transaction that writes waits for the log.
+fn is_committed(transaction: &WriteTransaction<'_>, batch: &BatchId) -> Attempt<bool> {
+    let sql = "DELETE FROM atsdb_batch WHERE id = ?1 RETURNING committed_ms";
+    let noted = transaction.prepare_cached(sql)?.query_row([batch.as_str()], |row| row.get::<_, i64>(0)).optional()?;
+    let Some(committed_ms) = noted else { return Ok(false) };
+    let sql = "INSERT INTO atsdb_batch (id, committed_ms) VALUES (?1, ?2)";
+    transaction.prepare_cached(sql)?.execute(params![batch.as_str(), committed_ms])?;
+    Ok(true)
 }
 
 /// Refuses a table that has a newer chunk than the guard knows of. A table of the change's stage has none yet.

@@ -5,6 +5,7 @@
 
 use crate::error::{Attempt, Failure, primary_code};
 use crate::numbers::Numbers;
+use crate::reserve::Reserve;
 use crate::schema;
 use crate::split::Layout;
 use crate::store::SqliteOptions;
@@ -42,8 +43,22 @@ const READERS_KEPT_MAX: usize = 8;
 pub(crate) enum Access {
     Write,
     Read,
+    /// The same where there is no room for the index of SQLite's log, which processes share. It is kept in memory instead,
+    /// and a lock on the file keeps all other processes out.
+    WriteAlone,
+    ReadAlone,
     /// Read, where not even SQLite's lock files can be made. Nobody may write meanwhile.
     Immutable,
+}
+
+impl Access {
+    pub(crate) fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::WriteAlone)
+    }
+
+    fn is_alone(self) -> bool {
+        matches!(self, Self::WriteAlone | Self::ReadAlone)
+    }
 }
 
 /// A file that turned out to be a store.
@@ -64,10 +79,15 @@ pub(crate) fn open(path: &Path, options: &SqliteOptions, layout: Option<Layout>)
     check_path(path, options)?;
     let access = if options.read_only { Access::Read } else { Access::Write };
     let create = Create { allowed: options.create && !options.read_only, layout };
+    let not_created = Create { allowed: false, layout };
     open_as(path, access, create, options.busy_timeout)
         .or_else(|failure| match failure {
+            failure if failure.is_full() && !is_empty(path) => {
+                let alone = if access.writes() { Access::WriteAlone } else { Access::ReadAlone };
+                open_as(path, alone, not_created, options.busy_timeout)
+            }
             Failure::Sqlite(error) if needs_immutable(&error, path) => {
-                open_as(path, Access::Immutable, Create { allowed: false, layout }, options.busy_timeout)
+                open_as(path, Access::Immutable, not_created, options.busy_timeout)
             }
             other => Err(other),
         })
@@ -111,8 +131,11 @@ fn check_path(path: &Path, options: &SqliteOptions) -> Result<()> {
 /// would have to be read too.
 fn needs_immutable(error: &rusqlite::Error, path: &Path) -> bool {
     let cannot_open = matches!(primary_code(error), Some(ffi::SQLITE_CANTOPEN | ffi::SQLITE_READONLY));
-    let log_is_empty = std::fs::metadata(log_path(path)).map_or(true, |metadata| metadata.len() == 0);
-    cannot_open && log_is_empty && path.exists()
+    cannot_open && is_empty(&log_path(path)) && path.exists()
+}
+
+fn is_empty(path: &Path) -> bool {
+    std::fs::metadata(path).map_or(true, |metadata| metadata.len() == 0)
 }
 
 /// Whether a store is made where there is none, and which.
@@ -136,8 +159,8 @@ fn open_as(path: &Path, access: Access, create: Create, busy_timeout: Duration) 
     }
     let (uid, layout) = schema::check(&connection, path)?;
     // A file that may not be written opens all the same, for reading.
-    let access = if access == Access::Write && connection.is_readonly("main")? { Access::Read } else { access };
-    if access == Access::Write {
+    let access = if access.writes() && connection.is_readonly("main")? { Access::Read } else { access };
+    if access.writes() {
         use_log(&connection, path, busy_timeout)?;
         connection.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT)?;
         connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
@@ -169,7 +192,8 @@ fn use_log(connection: &Connection, path: &Path, busy_timeout: Duration) -> Atte
 fn connect(path: &Path, access: Access, create: bool, busy_timeout: Duration) -> rusqlite::Result<Connection> {
     let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
     flags |= match access {
-        Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        // A lock that keeps others out is only to be had of a file that is open for writing.
+        Access::Write | Access::WriteAlone | Access::ReadAlone => OpenFlags::SQLITE_OPEN_READ_WRITE,
         Access::Read | Access::Immutable => OpenFlags::SQLITE_OPEN_READ_ONLY,
     };
     if create {
@@ -177,6 +201,8 @@ fn connect(path: &Path, access: Access, create: bool, busy_timeout: Duration) ->
     }
     let connection = if access == Access::Immutable {
         Connection::open_with_flags(immutable_uri(path), flags | OpenFlags::SQLITE_OPEN_URI)?
+    } else if access.is_alone() {
+        Connection::open_with_flags_and_vfs(path, flags, "unix-excl")?
     } else {
         Connection::open_with_flags(path, flags)?
     };
@@ -231,13 +257,22 @@ pub(crate) struct Writer {
     synchronous: &'static str,
     checkpoint_pages: i64,
     sound: HashSet<(TableId, ColumnId)>,
+    keeps_log: bool,
+    reserve: Reserve,
 }
 
 impl Writer {
-    pub(crate) fn new(connection: Connection, path: &Path, durability: Durability, busy_timeout: Duration) -> Self {
+    pub(crate) fn new(
+        connection: Connection,
+        path: &Path,
+        reserve: Reserve,
+        durability: Durability,
+        busy_timeout: Duration,
+    ) -> Self {
         let log_path = log_path(path);
         Self {
             connection,
+            reserve,
             log_path,
             log_bytes_tried: 0,
             transactions_since_look: 0,
@@ -247,12 +282,18 @@ impl Writer {
             synchronous: "",
             checkpoint_pages: 0,
             sound: HashSet::new(),
+            keeps_log: false,
         }
     }
 
     /// The connection, for what needs no transaction.
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
+    }
+
+    /// What is kept for a full disk.
+    pub(crate) fn reserve(&self) -> &Reserve {
+        &self.reserve
     }
 
     /// The write-ahead log.
@@ -270,6 +311,11 @@ impl Writer {
         self.sound.insert((table, column));
     }
 
+    /// Whether commits leave the log as it is, however long.
+    pub(crate) fn keep_log(&mut self, keeps: bool) {
+        self.keeps_log = keeps;
+    }
+
     /// Chooses when the next transactions reach the disk.
     pub(crate) fn use_sync(&mut self, sync: Sync) -> rusqlite::Result<()> {
         let synchronous = match (self.durability, sync) {
@@ -282,6 +328,7 @@ impl Writer {
             self.synchronous = synchronous;
         }
         let checkpoint_pages = match sync {
+            _ if self.keeps_log => 0,
             Sync::Now => CHECKPOINT_PAGES,
             Sync::Later => CHECKPOINT_PAGES_STAGING,
         };
@@ -292,12 +339,21 @@ impl Writer {
         Ok(())
     }
 
-    /// Runs the work in one write transaction: all of it, or nothing after an error.
+    /// Runs the work in one write transaction: all of it, or nothing after an error. On a full disk, what it wrote to the
+    /// log is given back.
     pub(crate) fn transaction<T>(
         &mut self,
         sync: Sync,
         work: impl FnOnce(&WriteTransaction<'_>) -> Attempt<T>,
     ) -> Attempt<T> {
+        let done = self.try_transaction(sync, work);
+        if done.as_ref().is_err_and(Failure::is_full) {
+            self.cut_log();
+        }
+        done
+    }
+
+    fn try_transaction<T>(&mut self, sync: Sync, work: impl FnOnce(&WriteTransaction<'_>) -> Attempt<T>) -> Attempt<T> {
         self.use_sync(sync)?;
         self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         let transaction = WriteTransaction { connection: &self.connection, numbers: &self.numbers, committed: false };
@@ -330,7 +386,7 @@ impl Writer {
         }
     }
 
-    /// Keeps the log from growing without end under readers that overlap: SQLite's own checkpoints never find the
+    /// Looks at what lies beside the file now and then. Keeps the log from growing without end under readers that overlap: SQLite's own checkpoints never find the
     /// moment without any of them, so once in a while a writer waits until the oldest are gone. A reader that stays for
     /// minutes holds the log whatever is done: the next try comes only when it has grown by half.
     fn bound_log(&mut self) {
@@ -339,6 +395,7 @@ impl Writer {
             return;
         }
         self.transactions_since_look = 0;
+        self.fill_reserve();
         let length = std::fs::metadata(&self.log_path).map_or(0, |metadata| metadata.len());
         if length <= LOG_BYTES_MAX {
             self.log_bytes_tried = 0;

@@ -2,6 +2,7 @@
 
 use atsdb_core::{Error, ErrorKind};
 use rusqlite::ffi;
+use std::io;
 use std::path::Path;
 
 /// A failure on its way out, before it is known which file it happened in.
@@ -30,6 +31,20 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
+    /// Whether the disk was full.
+    pub(crate) fn is_full(&self) -> bool {
+        match self {
+            Self::Sqlite(error) => is_full(error),
+            Self::Refused(error) => {
+                let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<io::Error>());
+                source.is_some_and(|error| {
+                    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+                })
+            }
+            Self::Moved => false,
+        }
+    }
+
     /// The error for the caller; `path` is the store's file.
     pub(crate) fn at(self, path: &Path) -> Error {
         match self {
@@ -38,6 +53,11 @@ impl Failure {
             Self::Moved => Error::internal("chunks were moved meanwhile"),
         }
     }
+}
+
+/// Whether SQLite found no room, for the file, its log or the index of its log.
+fn is_full(error: &rusqlite::Error) -> bool {
+    primary_code(error) == Some(ffi::SQLITE_FULL) || extended_code(error) == Some(ffi::SQLITE_IOERR_SHMSIZE)
 }
 
 /// The extended result code, where SQLite gave one.
@@ -80,7 +100,7 @@ fn translate(error: rusqlite::Error, path: &Path) -> Error {
             Error::new(ErrorKind::Busy, format!("the store {place} is held by another writer"))
                 .with_hint("try again when it has finished")
         }
-        Some(ffi::SQLITE_FULL) => {
+        _ if is_full(&error) => {
             Error::new(ErrorKind::Unavailable, format!("disk full at {place}: nothing of this call was stored"))
                 .with_hint("make room and try again; reading goes on")
         }

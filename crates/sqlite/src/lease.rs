@@ -2,14 +2,16 @@
 
 use crate::connection::{Sync, Writer};
 use crate::error::Attempt;
+use atsdb_core::clocks::{lease_end, lease_end_max};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// Takes or extends a lease; says whether the holder has it now.
 pub(crate) fn acquire(writer: &mut Writer, name: &str, holder: &str, now_ms: i64, ttl_ms: i64) -> Attempt<bool> {
     // Asked without a lock first: those who wait for a lease ask often.
     let held = writer.read(|connection| {
-        let sql = "SELECT 1 FROM atsdb_lease WHERE name = ?1 AND holder <> ?2 AND expires_ms > ?3";
-        Ok(connection.prepare_cached(sql)?.query_row(params![name, holder, now_ms], |_| Ok(())).optional()?)
+        let sql = "SELECT 1 FROM atsdb_lease WHERE name = ?1 AND holder <> ?2 AND expires_ms > ?3 AND expires_ms <= ?4";
+        let values = params![name, holder, now_ms, lease_end_max(now_ms)];
+        Ok(connection.prepare_cached(sql)?.query_row(values, |_| Ok(())).optional()?)
     })?;
     if held.is_some() {
         return Ok(false);
@@ -17,9 +19,9 @@ pub(crate) fn acquire(writer: &mut Writer, name: &str, holder: &str, now_ms: i64
     writer.transaction(Sync::Later, |connection| {
         let sql = "INSERT INTO atsdb_lease (name, holder, expires_ms) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO
                    UPDATE SET holder = excluded.holder, expires_ms = excluded.expires_ms
-                   WHERE holder = excluded.holder OR expires_ms <= ?4";
-        let expires_ms = now_ms.saturating_add(ttl_ms);
-        Ok(connection.prepare_cached(sql)?.execute(params![name, holder, expires_ms, now_ms])? > 0)
+                   WHERE holder = excluded.holder OR expires_ms <= ?4 OR expires_ms > ?5";
+        let values = params![name, holder, lease_end(now_ms, ttl_ms), now_ms, lease_end_max(now_ms)];
+        Ok(connection.prepare_cached(sql)?.execute(values)? > 0)
     })
 }
 

@@ -22,6 +22,7 @@ mod mapping;
 mod numbers;
 mod reclaim;
 mod redefine;
+mod reserve;
 mod schema;
 mod size;
 mod snapshot;

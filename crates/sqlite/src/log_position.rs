@@ -2,9 +2,11 @@
 //! process, and that the commit is on disk.
 
 use crate::connection::{Sync, Writer};
-use crate::error::primary_code;
+use crate::error::{Attempt, primary_code};
+use crate::split::unavailable;
 use rusqlite::ffi;
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -32,13 +34,14 @@ impl LogPosition {
     /// Whether everything committed before an earlier look is in the file.
     pub(crate) fn has_passed(&self, earlier: &Self) -> bool {
         let carried = matches!((self.carried, earlier.frames), (Some(carried), Some(frames)) if carried >= frames);
-        self.is_all() || carried || self.generation != earlier.generation
+        let started_over = matches!((self.generation, earlier.generation), (Some(now), Some(then)) if now != then);
+        self.is_all() || carried || started_over
     }
 }
 
 impl Writer {
     /// Carries the log into the file as far as readers allow, and says how far that is. Waits for nobody.
-    pub(crate) fn checkpoint_position(&mut self) -> rusqlite::Result<LogPosition> {
+    pub(crate) fn checkpoint_position(&mut self) -> Attempt<LogPosition> {
         self.use_sync(Sync::Later)?;
         let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
         let done = self.connection().query_row("PRAGMA wal_checkpoint(PASSIVE)", [], row);
@@ -47,15 +50,20 @@ impl Writer {
             other => other?,
         };
         let known = |count: i64| (!busy && count >= 0).then_some(count);
-        Ok(LogPosition { generation: generation(self.log_path()), frames: known(frames), carried: known(carried) })
+        let generation = generation(self.log_path()).map_err(|error| unavailable("read", self.log_path(), error))?;
+        Ok(LogPosition { generation, frames: known(frames), carried: known(carried) })
     }
 }
 
-/// Bytes 12 to 24 of the log's head. SQLite holds no locks on the log, so that it may be opened as a plain file.
-fn generation(log_path: &Path) -> Option<[u8; 12]> {
+/// Bytes 12 to 24 of the log's head; `None` if there is no log. SQLite holds no locks on the log, so that it may be opened
+/// as a plain file. A log that cannot be read says nothing: taken for another one, it would let files go under readers.
+fn generation(log_path: &Path) -> io::Result<Option<[u8; 12]>> {
     let mut bytes = [0; 12];
-    File::open(log_path).and_then(|log| log.read_exact_at(&mut bytes, 12)).ok()?;
-    Some(bytes)
+    match File::open(log_path).and_then(|log| log.read_exact_at(&mut bytes, 12)) {
+        Ok(()) => Ok(Some(bytes)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(test)]
@@ -78,5 +86,22 @@ mod tests {
         // A look that another checkpoint kept from seeing says nothing.
         assert!(!position(1, -1, -1).is_all() && !position(1, -1, -1).has_passed(&earlier));
         assert!(!position(1, 20, 15).has_passed(&position(1, -1, -1)));
+        // Nor does a log that is not there, whichever of the looks missed it.
+        let missing = |frames, carried| LogPosition { generation: None, ..position(0, frames, carried) };
+        assert!(!missing(20, 4).has_passed(&earlier) && !position(1, 20, 4).has_passed(&missing(10, 4)));
+        assert!(missing(0, 0).has_passed(&earlier));
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_read_is_an_error_and_not_another_log() {
+        let scratch = tempfile::tempdir().unwrap();
+        assert_eq!(generation(&scratch.path().join("none")).unwrap(), None);
+        std::fs::write(scratch.path().join("short"), [1; 20]).unwrap();
+        assert_eq!(generation(&scratch.path().join("short")).unwrap(), None);
+        std::fs::write(scratch.path().join("log"), [7; 32]).unwrap();
+        assert_eq!(generation(&scratch.path().join("log")).unwrap(), Some([7; 12]));
+        // A directory can be opened and not be read; below a file nothing can be opened.
+        assert!(generation(scratch.path()).is_err());
+        assert!(generation(&scratch.path().join("log/beneath")).is_err());
     }
 }

@@ -1,12 +1,11 @@
 //! Reclaiming: deleting what nobody can see any more, and making the file shorter. Page files are `split::reclaim`'s.
 
-use crate::connection::{Sync, Writer};
+use crate::connection::{Sync, WriteTransaction, Writer};
 use crate::error::Attempt;
 use crate::schema::COLUMN_BITS;
 use crate::split::PLACED;
 use crate::stage;
-use atsdb_core::StageId;
-use atsdb_core::limits::{BATCH_MEMORY_MS, STAGE_IDLE_MS_MAX};
+use atsdb_core::limits::BATCH_MEMORY_MS;
 use atsdb_core::store::Reclaimed;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -21,36 +20,68 @@ WITH RECURSIVE owner (id) AS (
     UNION ALL SELECT (SELECT min(table_id) FROM atsdb_map WHERE table_id > owner.id) FROM owner WHERE id IS NOT NULL)
 SELECT id FROM owner WHERE id IS NOT NULL AND id NOT IN (SELECT id FROM atsdb_table) LIMIT 1";
 
+/// What is deleted at once, and the smallest step after it, on a disk that is full.
+const FULL_DELETED_BYTES: u64 = 1 << 30;
+const FULL_BUDGET_MIN: u64 = 64 << 10;
+
+/// One step. It writes to the log before the file becomes shorter, so that a full disk needs another order: first everything
+/// is deleted, so that nothing has to be moved that goes, too; then the file is cut, in smaller steps if need be.
+pub(crate) fn reclaim_in_room(writer: &mut Writer, byte_budget: u64, now_ms: i64) -> Attempt<Reclaimed> {
+    match writer.free(|writer| reclaim(writer, byte_budget, now_ms)) {
+        Err(failure) if failure.is_full() => {}
+        done => return done,
+    }
+    while writer.read(|connection| is_due(connection, now_ms))? {
+        let delete = |connection: &WriteTransaction<'_>| delete(connection, FULL_DELETED_BYTES, now_ms);
+        writer.free(|writer| writer.transaction(Sync::Later, delete))?;
+    }
+    let mut byte_budget = byte_budget;
+    loop {
+        match writer.free(|writer| reclaim(writer, byte_budget, now_ms)) {
+            Err(failure) if failure.is_full() && byte_budget > FULL_BUDGET_MIN => byte_budget /= 8,
+            done => return done,
+        }
+    }
+}
+
 /// One step.
-pub(crate) fn reclaim(writer: &mut Writer, byte_budget: u64, now_ms: i64) -> Attempt<Reclaimed> {
-    let garbage = writer.read(|connection| has_garbage(connection, now_ms))?;
-    if garbage {
+fn reclaim(writer: &mut Writer, byte_budget: u64, now_ms: i64) -> Attempt<Reclaimed> {
+    let (garbage, is_news) = writer.read(|connection| {
+        let (before, seen) = stage::look_for_idle(connection, now_ms)?;
+        Ok((has_garbage(connection, seen.cutoff_ms, now_ms)?, before != seen.since_ms))
+    })?;
+    if garbage || is_news {
         writer.transaction(Sync::Later, |connection| delete(connection, byte_budget, now_ms))?;
     } else if free_pages(writer.connection())? == 0 {
         return Ok(Reclaimed::default());
     }
     let byte_count = shorten(writer, byte_budget)?;
-    let more = writer.read(|connection| Ok(has_garbage(connection, now_ms)? || free_pages(connection)? > 0))?;
-    writer.checkpoint(false)?;
+    let more = writer.read(|connection| Ok(is_due(connection, now_ms)? || free_pages(connection)? > 0))?;
+    // The file need not grow for what goes in the next step.
+    if !more || !writer.would_grow() {
+        writer.checkpoint(false)?;
+    }
     if !more {
         writer.checkpoint(true)?;
     }
     Ok(Reclaimed { byte_count, more })
 }
 
-fn has_garbage(connection: &Connection, now_ms: i64) -> Attempt<bool> {
+/// Whether something can be deleted now.
+fn is_due(connection: &Connection, now_ms: i64) -> Attempt<bool> {
+    let (_, seen) = stage::look_for_idle(connection, now_ms)?;
+    has_garbage(connection, seen.cutoff_ms, now_ms)
+}
+
+fn has_garbage(connection: &Connection, stage_cutoff: i64, now_ms: i64) -> Attempt<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM atsdb_garbage WHERE payload < ?3)
                    OR EXISTS (SELECT 1 FROM atsdb_stage WHERE touched_ms < ?1)
                    OR EXISTS (SELECT 1 FROM atsdb_batch WHERE committed_ms < ?2)";
-    let cutoffs = params![stage_cutoff(now_ms), batch_cutoff(now_ms), PLACED];
+    let cutoffs = params![stage_cutoff, batch_cutoff(now_ms), PLACED];
     if connection.prepare_cached(sql)?.query_row(cutoffs, |row| row.get(0))? {
         return Ok(true);
     }
     Ok(dead_dictionary(connection)?.is_some())
-}
-
-fn stage_cutoff(now_ms: i64) -> i64 {
-    now_ms.saturating_sub(STAGE_IDLE_MS_MAX)
 }
 
 fn batch_cutoff(now_ms: i64) -> i64 {
@@ -63,12 +94,7 @@ fn dead_dictionary(connection: &Connection) -> Attempt<Option<i64>> {
 
 /// Deletes rows until about the budget is spent; at least something each time.
 fn delete(connection: &Connection, byte_budget: u64, now_ms: i64) -> Attempt<()> {
-    let idle = "SELECT id FROM atsdb_stage WHERE touched_ms < ?1";
-    let idle = connection
-        .prepare_cached(idle)?
-        .query_map([stage_cutoff(now_ms)], |row| row.get(0).map(StageId))?
-        .collect::<rusqlite::Result<Vec<_>>>()?;
-    idle.into_iter().try_for_each(|stage| stage::abandon(connection, stage))?;
+    stage::abandon_idle(connection, now_ms)?;
 
     let mut left = delete_pages(connection, byte_budget.max(1))?;
     let batches = "DELETE FROM atsdb_batch WHERE id IN (SELECT id FROM atsdb_batch WHERE committed_ms < ?1 LIMIT ?2)";

@@ -6,14 +6,56 @@ use crate::error::{Attempt, Failure};
 use crate::list_rows;
 use crate::split::Placed;
 use crate::table;
+use atsdb_core::clocks::IdleStages;
 use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, StageId, TableId};
 use atsdb_sqlstore::list::{ListChanges, ListKey};
 use rusqlite::{Connection, OptionalExtension, ffi, params};
 
+/// The row of `atsdb_lease` that says since when idle stages have been seen. It is nobody's lease.
+const IDLE: &str = "idle stages";
+
 /// Opens a stage.
 pub(crate) fn open(connection: &Connection, now_ms: i64) -> Attempt<StageId> {
+    note_clock(connection, now_ms)?;
     connection.prepare_cached("INSERT INTO atsdb_stage (touched_ms) VALUES (?1)")?.execute([now_ms])?;
     Ok(StageId(connection.last_insert_rowid()))
+}
+
+/// Forgets what a clock saw that is ahead of one that writes to stages.
+fn note_clock(connection: &Connection, now_ms: i64) -> Attempt<()> {
+    let sql = "DELETE FROM atsdb_lease WHERE name = ?1 AND expires_ms > ?2";
+    connection.prepare_cached(sql)?.execute(params![IDLE, now_ms])?;
+    Ok(())
+}
+
+/// Since when idle stages have been seen, and what is to be done about them.
+pub(crate) fn look_for_idle(connection: &Connection, now_ms: i64) -> Attempt<(Option<i64>, IdleStages)> {
+    let since = "SELECT expires_ms FROM atsdb_lease WHERE name = ?1";
+    let since_ms = connection.prepare_cached(since)?.query_row([IDLE], |row| row.get(0)).optional()?;
+    let oldest = "SELECT min(touched_ms) FROM atsdb_stage";
+    let oldest_ms = connection.prepare_cached(oldest)?.query_row([], |row| row.get(0))?;
+    Ok((since_ms, IdleStages::seen(since_ms, oldest_ms, now_ms)))
+}
+
+/// Gives idle stages up, and notes since when there are some.
+pub(crate) fn abandon_idle(connection: &Connection, now_ms: i64) -> Attempt<()> {
+    let (before, seen) = look_for_idle(connection, now_ms)?;
+    let idle = connection
+        .prepare_cached("SELECT id FROM atsdb_stage WHERE touched_ms < ?1")?
+        .query_map([seen.cutoff_ms], |row| row.get(0).map(StageId))?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    idle.into_iter().try_for_each(|stage| abandon(connection, stage))?;
+    match seen.since_ms {
+        since_ms if since_ms == before => {}
+        Some(since_ms) => {
+            let sql = "INSERT OR REPLACE INTO atsdb_lease (name, holder, expires_ms) VALUES (?1, '', ?2)";
+            connection.prepare_cached(sql)?.execute(params![IDLE, since_ms])?;
+        }
+        None => {
+            connection.prepare_cached("DELETE FROM atsdb_lease WHERE name = ?1")?.execute([IDLE])?;
+        }
+    }
+    Ok(())
 }
 
 /// The stages that are open.
@@ -50,6 +92,7 @@ pub(crate) fn write(
     if touched == 0 {
         return Err(missing(stage).into());
     }
+    note_clock(transaction, now_ms)?;
     chunk_write::insert(transaction, chunks, placed, Some(stage))
 }
 

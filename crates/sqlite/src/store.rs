@@ -1,7 +1,8 @@
 //! The store itself: who may do what, and which module does it.
 
-use crate::connection::{Access, Readers, Sync, WriteTransaction, Writer, open};
+use crate::connection::{Readers, Sync, WriteTransaction, Writer, open};
 use crate::error::{Attempt, Failure};
+use crate::reserve::Reserve;
 use crate::snapshot::SqliteSnapshot;
 use crate::split::{self, Folder, Layout, PageFiles, Placed, folder};
 use crate::{chunk_write, commit, lease, mapping, reclaim, size, stage, table, verify};
@@ -78,8 +79,8 @@ impl SqliteStore {
         let files = match (folder, opened.layout) {
             (Some(folder), Some(recorded)) => {
                 split::agree(&path, recorded, layout)?;
-                if opened.access == Access::Write {
-                    folder.create_pages()?;
+                if opened.access.writes() {
+                    folder.create_pages(options.durability != Durability::Off)?;
                 }
                 Some(Arc::new(PageFiles::new(&folder, opened.uid, recorded, options.durability)))
             }
@@ -87,8 +88,11 @@ impl SqliteStore {
             (folder, _) => return Err(split::misplaced(&file, folder.is_some())),
         };
         let readers = Arc::new(Readers::new(&file, opened.access, options.busy_timeout));
-        let writer = (opened.access == Access::Write)
-            .then(|| Mutex::new(Writer::new(opened.connection, &file, options.durability, options.busy_timeout)));
+        let reserve = Reserve::new(&file, files.as_ref().map(|files| files.folder().to_owned()));
+        let writer = opened.access.writes().then(|| {
+            let (durability, busy_timeout) = (options.durability, options.busy_timeout);
+            Mutex::new(Writer::new(opened.connection, &file, reserve, durability, busy_timeout))
+        });
         let url = match &files {
             None => format!("sqlite:{}", path.display()),
             Some(files) => format!("sqlite:{}?{}", path.display(), files.layout.split),
@@ -127,6 +131,25 @@ impl SqliteStore {
         work(&mut writer)
     }
 
+    /// The same for work that makes room, or that such work needs: on a full disk it may use the reserve.
+    pub(crate) fn try_free<T>(&self, work: impl FnMut(&mut Writer) -> Attempt<T>) -> Attempt<T> {
+        self.try_write(|writer| writer.free(work))
+    }
+
+    /// Commits the changes. Of those that make room all may use the reserve.
+    pub(crate) fn try_commit(
+        &self,
+        changes: &[Change],
+        placed: &[Placed],
+        now_ms: i64,
+    ) -> Attempt<Vec<Result<Outcome>>> {
+        if changes.iter().all(makes_room) {
+            self.try_free(|writer| commit::commit(writer, changes, placed, now_ms))
+        } else {
+            self.try_write(|writer| commit::commit(writer, changes, placed, now_ms))
+        }
+    }
+
     /// Works with what is visible now.
     pub(crate) fn try_read<T>(&self, work: impl FnOnce(&Connection) -> Attempt<T>) -> Attempt<T> {
         let connection = self.readers.take()?;
@@ -137,6 +160,11 @@ impl SqliteStore {
 
     fn write<T>(&self, work: impl FnOnce(&mut Writer) -> Attempt<T>) -> Result<T> {
         self.try_write(work).map_err(|failure| self.error(failure))
+    }
+
+    /// A transaction that makes room, or that such work needs.
+    fn free<T>(&self, sync: Sync, work: impl Fn(&WriteTransaction<'_>) -> Attempt<T>) -> Result<T> {
+        self.try_free(|writer| writer.transaction(sync, &work)).map_err(|failure| self.error(failure))
     }
 
     fn transaction<T>(&self, sync: Sync, work: impl FnOnce(&WriteTransaction<'_>) -> Attempt<T>) -> Result<T> {
@@ -179,7 +207,7 @@ impl Store for SqliteStore {
     }
 
     fn drop_table(&self, table: TableId) -> Result<()> {
-        self.transaction(Sync::Now, |connection| table::drop(connection, table))
+        self.free(Sync::Now, |connection| table::drop(connection, table))
     }
 
     fn map_values(&self, table: TableId, column: ColumnId, capacity: u64, values: &[&[u8]]) -> Result<Vec<u32>> {
@@ -216,13 +244,13 @@ impl Store for SqliteStore {
     }
 
     fn abandon_stage(&self, stage: StageId) -> Result<()> {
-        self.transaction(Sync::Later, |connection| stage::abandon(connection, stage))
+        self.free(Sync::Later, |connection| stage::abandon(connection, stage))
     }
 
     fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Vec<Result<Outcome>>> {
         match self.files_to_write() {
             Some(files) => split::commit(self, files, changes, now_ms),
-            None => self.write(|writer| commit::commit(writer, changes, &[], now_ms)),
+            None => self.try_commit(changes, &[], now_ms).map_err(|failure| self.error(failure)),
         }
     }
 
@@ -231,22 +259,31 @@ impl Store for SqliteStore {
     }
 
     fn acquire_lease(&self, name: &str, holder: &str, now_ms: i64, ttl_ms: i64) -> Result<bool> {
-        self.write(|writer| lease::acquire(writer, name, holder, now_ms, ttl_ms))
+        // Retention and reclaiming begin with it.
+        let done = self.try_free(|writer| lease::acquire(writer, name, holder, now_ms, ttl_ms));
+        done.map_err(|failure| self.error(failure))
     }
 
     fn release_lease(&self, name: &str, holder: &str) -> Result<()> {
-        self.transaction(Sync::Later, |connection| lease::release(connection, name, holder))
+        self.free(Sync::Later, |connection| lease::release(connection, name, holder))
     }
 
     fn reclaim(&self, byte_budget: u64, now_ms: i64) -> Result<Reclaimed> {
         // First the catalogue: what a stage held that is given up there, the files may then give back.
-        let of_catalogue = self.write(|writer| reclaim::reclaim(writer, byte_budget, now_ms))?;
+        let of_catalogue = self.write(|writer| reclaim::reclaim_in_room(writer, byte_budget, now_ms))?;
         let of_files = match self.files_to_write() {
             Some(files) => split::reclaim(self, files, byte_budget, now_ms)?,
             None => Reclaimed::default(),
         };
         let byte_count = of_files.byte_count + of_catalogue.byte_count;
-        Ok(Reclaimed { byte_count, more: of_files.more || of_catalogue.more })
+        let more = of_files.more || of_catalogue.more;
+        if !more {
+            self.write(|writer| {
+                writer.fill_reserve();
+                Ok(())
+            })?;
+        }
+        Ok(Reclaimed { byte_count, more })
     }
 
     fn size(&self) -> Result<StoreSize> {
@@ -263,4 +300,20 @@ impl Store for SqliteStore {
             Ok(findings)
         })
     }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        if let Some(writer) = &self.writer {
+            writer.lock().unwrap_or_else(PoisonError::into_inner).fill_reserve();
+        }
+    }
+}
+
+/// Whether a change takes more away than it adds: rows go, and at most a note of that comes.
+fn makes_room(change: &Change) -> bool {
+    const NOTE_BYTES_MAX: u64 = 64 << 10;
+    let added = change.add.iter().map(|chunk| chunk.descriptor.byte_count()).sum::<u64>();
+    let removes = !change.remove.is_empty() || !change.drop.is_empty();
+    removes && change.stage.is_none() && change.amend.is_empty() && added <= NOTE_BYTES_MAX
 }

@@ -81,8 +81,30 @@ impl Row {
     }
 }
 
+/// What a statement weighs besides its text and its values, for each value.
+const VALUE_BYTES: usize = 16;
+
+/// How many bytes a statement has on its way to the server, at most.
+pub fn statement_bytes(sql: &str, values: &[Value<'_>]) -> usize {
+    let of_value = |value: &Value<'_>| match value {
+        Value::Int(_) => 0,
+        Value::Text(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+    };
+    sql.len() + values.iter().map(|value| of_value(value) + VALUE_BYTES).sum::<usize>()
+}
+
 /// A connection to a server, used by one thread at a time. After an error that is `Lost` it is thrown away.
 pub trait Connection: Send {
+    /// Whether the server was a standby when it was connected to: it follows another one and takes no writes.
+    fn is_standby(&self) -> bool {
+        false
+    }
+
+    /// The most bytes of a statement, by [`statement_bytes`], that the server takes. A larger one is refused before it is
+    /// sent: a server would break the connection.
+    fn statement_bytes_max(&self) -> usize;
+
     /// Runs a statement that changes rows; gives how many it found.
     fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Attempt<u64>;
 
@@ -133,8 +155,9 @@ pub trait Server: Send + Sync + fmt::Debug {
 
     /// Begins a transaction in which each statement sees what was committed before it. It must be on disk when it is
     /// committed, also where nobody sees it yet: a server that forgot what it had acknowledged would, when it is back,
-    /// meet a program that still knows the indices of strings and numbers of chunks, and give them to others.
-    fn begin_write(&self) -> &'static str;
+    /// meet a program that still knows the indices of strings and numbers of chunks, and give them to others. The server
+    /// ends it when its client has been silent for long: others wait for its locks.
+    fn begin_write(&self) -> &str;
 
     /// Commits what `begin_write` began; fails if it is not that any more.
     fn commit(&self) -> &'static str {
@@ -142,7 +165,7 @@ pub trait Server: Send + Sync + fmt::Debug {
     }
 
     /// Begins a transaction that sees the present state until it ends.
-    fn begin_read(&self) -> &'static str;
+    fn begin_read(&self) -> &str;
 
     /// Where that state is of one moment for the catalogue and of a little later for the pages: what makes a question wait
     /// for changes that are being committed.

@@ -56,6 +56,15 @@ impl Failure {
     }
 }
 
+/// The error for a statement that is larger than the server takes, as the setting of that name says.
+pub fn statement_too_large(place: &str, byte_count: usize, byte_count_max: usize, setting: &str) -> Failure {
+    let message = format!(
+        "a value is too large for the server of {place}: with it a statement has {byte_count} bytes, and {setting} allows \
+         {byte_count_max}"
+    );
+    Failure::Refused(Error::new(ErrorKind::Limit, message).with_hint("shorten the value, or raise the limit there"))
+}
+
 /// The error for a commit of which the server said nothing, and cannot be asked.
 pub(crate) fn unknown_outcome(place: &str, source: Error) -> Error {
     let message = format!("the connection to {place} broke while it committed, and the server cannot be asked since");

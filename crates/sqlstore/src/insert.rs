@@ -1,10 +1,10 @@
 //! Inserting many rows with few statements.
 
-use crate::connection::{Connection, Value};
+use crate::connection::{Connection, Value, statement_bytes};
 use crate::error::Attempt;
 
 /// Inserts rows, whose values follow each other. The number of rows of each statement is a power of two, so that few
-/// different statements are prepared.
+/// different statements are prepared; it is smaller where the server would not take so many bytes at once.
 pub(crate) fn rows(
     connection: &mut dyn Connection,
     table_and_columns: &str,
@@ -14,9 +14,16 @@ pub(crate) fn rows(
     let column_count = table_and_columns.matches(',').count() + 1;
     let mut rest = values;
     while !rest.is_empty() {
-        let row_count = 1 << (rest.len() / column_count).min(rows_max).max(1).ilog2();
+        let mut row_count = 1 << (rest.len() / column_count).min(rows_max).max(1).ilog2();
+        let mut sql = text(table_and_columns, column_count, row_count);
+        while row_count > 1
+            && statement_bytes(&sql, &rest[..row_count * column_count]) > connection.statement_bytes_max()
+        {
+            row_count /= 2;
+            sql = text(table_and_columns, column_count, row_count);
+        }
         let (group, after) = rest.split_at(row_count * column_count);
-        connection.execute(&text(table_and_columns, column_count, row_count), group)?;
+        connection.execute(&sql, group)?;
         rest = after;
     }
     Ok(())

@@ -39,9 +39,9 @@ mod verify;
 pub mod checksum;
 pub mod list;
 
-pub use connection::{Cell, ClusterDialect, Connection, Row, Server, Value};
+pub use connection::{Cell, ClusterDialect, Connection, Row, Server, Value, statement_bytes};
 pub use definition::{FORMAT, TABLES, check_format};
-pub use error::{Attempt, Failure};
+pub use error::{Attempt, Failure, statement_too_large};
 pub use reach::{Check, Create, prepare};
-pub use store::{ServerOptions, ServerStore};
+pub use store::{OnNotice, ServerOptions, ServerStore};
 pub use url::{Address, CACHE_OPTIONS, Secret, ServerUrl, take_options};

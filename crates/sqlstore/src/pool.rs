@@ -10,7 +10,8 @@
 use crate::connection::{Connection, Server, Value};
 use crate::error::{Attempt, Failure, unknown_outcome};
 use crate::patience::Patience;
-use crate::reach::{conflict_with_noting, reach, reach_writer, require_noted, require_store};
+use crate::reach::{Wanted, conflict_with_noting, reach, reach_writer, require_noted, require_store};
+use crate::store::ServerOptions;
 use atsdb_core::{Error, ErrorKind};
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,7 +20,7 @@ use std::time::Duration;
 /// Idle connections that are kept.
 const KEPT_MAX: usize = 8;
 /// How long a reader waits for a server that is away.
-const READER_PATIENCE_MAX: Duration = Duration::from_secs(10);
+pub(crate) const READER_PATIENCE_MAX: Duration = Duration::from_secs(10);
 
 /// The connections of a store.
 #[derive(Debug)]
@@ -28,6 +29,7 @@ pub(crate) struct Pool {
     /// The store's.
     uid: [u8; 16],
     patience: Duration,
+    wanted: Wanted,
     sessions: Sessions,
     /// Those of a cluster's node that is written to; unused elsewhere.
     writing: Sessions,
@@ -63,9 +65,10 @@ struct Receipt {
 }
 
 impl Pool {
-    pub(crate) fn new(server: Box<dyn Server>, uid: [u8; 16], patience: Duration) -> Self {
+    pub(crate) fn new(server: Box<dyn Server>, uid: [u8; 16], options: &ServerOptions) -> Self {
         let (sessions, writing) = (Sessions::default(), Sessions::default());
-        Self { server, uid, patience, sessions, writing, now_ms: AtomicI64::new(0) }
+        let (patience, wanted) = (options.busy_timeout, Wanted::of(options));
+        Self { server, uid, patience, wanted, sessions, writing, now_ms: AtomicI64::new(0) }
     }
 
     /// The server.
@@ -93,7 +96,7 @@ impl Pool {
     }
 
     fn connect(&self) -> Attempt<Session> {
-        let (connection, ()) = reach(self.server(), &self.sessions.address, |new| self.look(new))?;
+        let (connection, ()) = reach(self.server(), &self.sessions.address, self.wanted, |new| self.look(new))?;
         Ok(Session { connection, node: None, receipt: None })
     }
 
@@ -233,7 +236,8 @@ impl Pool {
     }
 
     /// Whether the receipt's transaction was committed. Waits until it has ended, one way or the other; if it was not, it
-    /// never will be.
+    /// never will be. If it was, others may see it before it is on disk, and who answers yes acknowledges it: so a row is
+    /// changed either way, and what is on disk with that has the transaction, too.
     fn was_committed(&self, receipt: &Receipt, patience: &mut Patience) -> Attempt<bool> {
         loop {
             let ask = || -> Attempt<bool> {
@@ -243,9 +247,11 @@ impl Pool {
                 let id = Value::Bytes(&receipt.id);
                 let row = connection.query_first("SELECT last FROM atsdb_writer WHERE id = $1 FOR UPDATE", &[id])?;
                 let committed = row.map(|row| row.int(0)).transpose()?.is_some_and(|last| last >= receipt.last);
-                if !committed {
-                    connection.execute("DELETE FROM atsdb_writer WHERE id = $1", &[id])?;
-                }
+                let sql = match committed {
+                    true => "UPDATE atsdb_writer SET touched_ms = touched_ms + 1 WHERE id = $1",
+                    false => "DELETE FROM atsdb_writer WHERE id = $1",
+                };
+                connection.execute(sql, &[id])?;
                 connection.run(self.server.commit())?;
                 self.give_back(session);
                 Ok(committed)

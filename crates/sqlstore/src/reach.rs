@@ -9,7 +9,8 @@
 use crate::connection::{ClusterDialect, Connection, Server, Value};
 use crate::error::{Attempt, Failure};
 use crate::patience::Patience;
-use crate::store::ServerOptions;
+use crate::pool::READER_PATIENCE_MAX;
+use crate::store::{OnNotice, ServerOptions};
 use atsdb_core::{Error, ErrorKind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -18,28 +19,72 @@ pub type Check = fn(&mut dyn Connection, &str) -> Attempt<Option<[u8; 16]>>;
 /// How it makes a store, unless another process has just done so.
 pub type Create = fn(&mut dyn Connection, &str) -> Attempt<[u8; 16]>;
 
+/// Which servers of a database will do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// One that takes writes. It is also read from: a standby may lack what was acknowledged.
+    Primary,
+    /// That one, or a standby while there is none.
+    PrimaryOrStandby,
+}
+
+impl Wanted {
+    pub(crate) fn of(options: &ServerOptions) -> Self {
+        if options.read_only { Self::PrimaryOrStandby } else { Self::Primary }
+    }
+}
+
 /// Connects, looks at the server's settings, and finds the database's store or makes one, as the options say. Gives the
-/// store's uid and what `look` found.
+/// store's uid and what `look` found. Waits for a server that is away.
 pub fn prepare<T>(
+    server: &dyn Server,
+    options: &ServerOptions,
+    mut look: impl FnMut(&mut dyn Connection) -> Attempt<T>,
+    kind: (Check, Create),
+) -> Attempt<([u8; 16], T)> {
+    let waits = if options.read_only { options.busy_timeout.min(READER_PATIENCE_MAX) } else { options.busy_timeout };
+    let mut patience = Patience::new(waits);
+    let mut is_told = false;
+    loop {
+        match try_prepare(server, options, &mut look, kind) {
+            // That only standbys answer may stay so: who named no other is told at once.
+            Err(Failure::Lost(error)) if error.kind() == ErrorKind::ReadOnly => return Err(Failure::Server(error)),
+            Err(failure) if failure.may_pass() && patience.wait() => {
+                // What others undo is soon done again; that is not worth a word.
+                if let (Failure::Lost(error) | Failure::Full(error), false) = (failure, is_told) {
+                    is_told = true;
+                    tell(options, &format!("{error}; waiting up to {} s for the server", waits.as_secs()));
+                }
+            }
+            prepared => return prepared,
+        }
+    }
+}
+
+fn tell(options: &ServerOptions, sentence: &str) {
+    if let Some(OnNotice(tell)) = &options.on_notice {
+        tell(sentence);
+    }
+}
+
+fn try_prepare<T>(
     server: &dyn Server,
     options: &ServerOptions,
     look: impl FnMut(&mut dyn Connection) -> Attempt<T>,
     (check, create): (Check, Create),
 ) -> Attempt<([u8; 16], T)> {
     let place = server.place();
-    let (mut connection, found) = reach(server, &AtomicUsize::new(0), look)?;
+    let (mut connection, found) = reach(server, &AtomicUsize::new(0), Wanted::of(options), look)?;
+    if connection.is_standby() {
+        tell(
+            options,
+            &format!("{place}: the server that answers is a standby; what was written lately may be missing"),
+        );
+    }
     let uid = match check(&mut *connection, place)? {
         Some(uid) => uid,
-        None if options.create && !options.read_only => {
-            let mut patience = Patience::new(options.busy_timeout);
-            loop {
-                match create(&mut *connection, place) {
-                    // Another process is making it, too.
-                    Err(Failure::Undone(_)) if patience.wait() => {}
-                    created => break created?,
-                }
-            }
-        }
+        // Another process may be making it, too: then this is undone, and done again.
+        None if options.create && !options.read_only => create(&mut *connection, place)?,
         None => {
             return Err(Error::not_found(format!("there is no store in the database {place}"))
                 .with_hint("check the URL; whoever writes first creates one")
@@ -53,24 +98,39 @@ pub fn prepare<T>(
 pub(crate) fn reach<T>(
     server: &dyn Server,
     from: &AtomicUsize,
+    wanted: Wanted,
     mut look: impl FnMut(&mut dyn Connection) -> Attempt<T>,
 ) -> Attempt<(Box<dyn Connection>, T)> {
-    let mut lost = None;
+    let (mut lost, mut standby) = (None, None);
     for address in addresses(server, from) {
         let reached = server.connect(address).and_then(|mut connection| {
+            if connection.is_standby() && (wanted == Wanted::Primary || standby.is_some()) {
+                return Err(only_standbys(server.place()));
+            }
             let found = look(&mut *connection)?;
             Ok((connection, found))
         });
         match reached {
+            Ok(reached) if reached.0.is_standby() => standby = Some((address, reached)),
             Ok(reached) => {
                 from.store(address, Ordering::Relaxed);
                 return Ok(reached);
             }
+            // Why a server is gone says more than that another one takes no writes.
+            Err(Failure::Lost(error)) if error.kind() == ErrorKind::ReadOnly => lost = lost.or(Some(error)),
             Err(Failure::Lost(error) | Failure::Full(error)) => lost = Some(error),
             Err(failure) => return Err(failure),
         }
     }
-    Err(none_answers(lost))
+    let (address, reached) = standby.ok_or_else(|| none_answers(lost))?;
+    from.store(address, Ordering::Relaxed);
+    Ok(reached)
+}
+
+fn only_standbys(place: &str) -> Failure {
+    let message = format!("the server of {place} that answers is a standby: it takes no writes, and lags behind");
+    let hint = "name the primary's address in the URL, too; to read from a standby, open the store with read_only";
+    Failure::Lost(Error::new(ErrorKind::ReadOnly, message).with_hint(hint))
 }
 
 /// All of them, beginning with the one that answered last.

@@ -4,7 +4,6 @@ use crate::connection::{Connection, Server, Value};
 use crate::error::Attempt;
 use crate::pool::Pool;
 use crate::{pages, stage};
-use atsdb_core::StageId;
 use atsdb_core::limits::{BATCH_MEMORY_MS, STAGE_IDLE_MS_MAX};
 use atsdb_core::store::Reclaimed;
 
@@ -13,7 +12,12 @@ const SMALL_ROW_BYTES: u64 = 128;
 
 /// One step.
 pub(crate) fn reclaim(pool: &Pool, byte_budget: u64, now_ms: i64) -> Attempt<Reclaimed> {
-    if !pool.read(|connection| has_garbage(connection, now_ms))? {
+    let look = |connection: &mut dyn Connection| {
+        let (before, seen) = stage::look_for_idle(connection, now_ms)?;
+        Ok((has_garbage(connection, seen.cutoff_ms, now_ms)?, before != seen.since_ms))
+    };
+    let (has_garbage, is_news) = pool.read(look)?;
+    if !has_garbage && !is_news {
         return Ok(Reclaimed::default());
     }
     let byte_count = pool.transaction(|connection| {
@@ -21,9 +25,9 @@ pub(crate) fn reclaim(pool: &Pool, byte_budget: u64, now_ms: i64) -> Attempt<Rec
         connection.execute("UPDATE atsdb_number SET last = last + 1 WHERE name = 'reclaim'", &[])?;
         delete(connection, pool.server(), byte_budget.max(1), now_ms)
     })?;
-    let more = pool.read(|connection| has_garbage(connection, now_ms))?;
+    let (more, _) = pool.read(look)?;
     if !more {
-        forget_writers(pool, stage_cutoff(now_ms))?;
+        forget_writers(pool, now_ms.saturating_sub(STAGE_IDLE_MS_MAX))?;
         pool.outside(|connection| pool.server().vacuum(connection))?;
     }
     Ok(Reclaimed { byte_count, more })
@@ -44,16 +48,12 @@ fn forget_writers(pool: &Pool, cutoff: i64) -> Attempt<()> {
     })
 }
 
-fn has_garbage(connection: &mut dyn Connection, now_ms: i64) -> Attempt<bool> {
+fn has_garbage(connection: &mut dyn Connection, stage_cutoff: i64, now_ms: i64) -> Attempt<bool> {
     let sql = "SELECT 1 FROM atsdb_number WHERE name = 'reclaim' AND (EXISTS (SELECT 1 FROM atsdb_garbage)
                    OR EXISTS (SELECT 1 FROM atsdb_dropped)
                    OR EXISTS (SELECT 1 FROM atsdb_stage WHERE touched_ms < $1)
                    OR EXISTS (SELECT 1 FROM atsdb_batch WHERE committed_ms < $2))";
-    connection.exists(sql, &[stage_cutoff(now_ms).into(), batch_cutoff(now_ms).into()])
-}
-
-fn stage_cutoff(now_ms: i64) -> i64 {
-    now_ms.saturating_sub(STAGE_IDLE_MS_MAX)
+    connection.exists(sql, &[stage_cutoff.into(), batch_cutoff(now_ms).into()])
 }
 
 fn batch_cutoff(now_ms: i64) -> i64 {
@@ -62,11 +62,7 @@ fn batch_cutoff(now_ms: i64) -> i64 {
 
 /// Deletes rows until about the budget is spent; at least something each time. Gives the bytes of pages deleted.
 fn delete(connection: &mut dyn Connection, server: &dyn Server, byte_budget: u64, now_ms: i64) -> Attempt<u64> {
-    let idle = connection.query("SELECT id FROM atsdb_stage WHERE touched_ms < $1", &[stage_cutoff(now_ms).into()])?;
-    for row in idle {
-        abandon_idle(connection, StageId(row.int(0)?), now_ms)?;
-    }
-
+    stage::abandon_idle(connection, now_ms)?;
     let freed = delete_pages(connection, server, byte_budget)?;
     let mut left = byte_budget.saturating_sub(freed);
     if left > 0 {
@@ -76,15 +72,6 @@ fn delete(connection: &mut dyn Connection, server: &dyn Server, byte_budget: u64
         delete_dictionary(connection, left)?;
     }
     Ok(freed)
-}
-
-/// Gives a stage up, unless it was touched while this waited for it.
-fn abandon_idle(connection: &mut dyn Connection, stage: StageId, now_ms: i64) -> Attempt<()> {
-    let sql = "SELECT 1 FROM atsdb_stage WHERE id = $1 AND touched_ms < $2 FOR UPDATE";
-    match connection.exists(sql, &[stage.0.into(), stage_cutoff(now_ms).into()])? {
-        true => stage::abandon(connection, stage),
-        false => Ok(()),
-    }
 }
 
 /// Deletes parts of removed chunks; gives their bytes.

@@ -1,19 +1,83 @@
 //! Stages: chunks and tables that wait for their commit. Whoever changes one holds its row.
 
 use crate::chunk_write::{self, Payloads};
-use crate::connection::{Connection, Server};
+use crate::connection::{Connection, Server, Value};
 use crate::error::Attempt;
 use crate::list::{ListChanges, ListKey};
 use crate::list_rows;
 use crate::numbers::{self, ChangeLock};
 use crate::table;
+use atsdb_core::clocks::IdleStages;
 use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, StageId, TableId};
+
+/// The row of `atsdb_lease` that says since when idle stages have been seen. It is nobody's lease.
+const IDLE: &[u8] = b"idle stages";
 
 /// Opens a stage.
 pub(crate) fn open(connection: &mut dyn Connection, now_ms: i64) -> Attempt<StageId> {
+    note_clock(connection, now_ms)?;
     let id = numbers::next(connection, "stage")?;
     connection.execute("INSERT INTO atsdb_stage (id, touched_ms) VALUES ($1, $2)", &[id.into(), now_ms.into()])?;
     Ok(StageId(id))
+}
+
+/// Forgets what a clock saw that is ahead of one that writes to stages.
+fn note_clock(connection: &mut dyn Connection, now_ms: i64) -> Attempt<()> {
+    let sql = "SELECT 1 FROM atsdb_lease WHERE name = $1 AND expires_ms > $2";
+    // Locks nothing where there is nothing to forget.
+    if connection.exists(sql, &[Value::Bytes(IDLE), now_ms.into()])? {
+        let sql = "DELETE FROM atsdb_lease WHERE name = $1 AND expires_ms > $2";
+        connection.execute(sql, &[Value::Bytes(IDLE), now_ms.into()])?;
+    }
+    Ok(())
+}
+
+/// Since when idle stages have been seen, and what is to be done about them.
+pub(crate) fn look_for_idle(connection: &mut dyn Connection, now_ms: i64) -> Attempt<(Option<i64>, IdleStages)> {
+    let since = "SELECT expires_ms FROM atsdb_lease WHERE name = $1";
+    let since = connection.query_first(since, &[Value::Bytes(IDLE)])?.map(|row| row.int(0)).transpose()?;
+    let oldest = "SELECT touched_ms FROM atsdb_stage ORDER BY touched_ms LIMIT 1";
+    let oldest = connection.query_first(oldest, &[])?.map(|row| row.int(0)).transpose()?;
+    Ok((since, IdleStages::seen(since, oldest, now_ms)))
+}
+
+/// Gives idle stages up, and notes since when there are some.
+pub(crate) fn abandon_idle(connection: &mut dyn Connection, now_ms: i64) -> Attempt<()> {
+    let (before, seen) = look_for_idle(connection, now_ms)?;
+    if !note_idle(connection, before, seen.since_ms)? {
+        return Ok(());
+    }
+    let idle = connection.query("SELECT id FROM atsdb_stage WHERE touched_ms < $1", &[seen.cutoff_ms.into()])?;
+    for row in idle {
+        // Unless it was touched while this waited for it.
+        let sql = "SELECT 1 FROM atsdb_stage WHERE id = $1 AND touched_ms < $2 FOR UPDATE";
+        if connection.exists(sql, &[row.int(0)?.into(), seen.cutoff_ms.into()])? {
+            abandon(connection, StageId(row.int(0)?))?;
+        }
+    }
+    Ok(())
+}
+
+/// Notes since when there are idle stages. False where somebody else was faster, whose clock may be an earlier one.
+fn note_idle(connection: &mut dyn Connection, before: Option<i64>, since: Option<i64>) -> Attempt<bool> {
+    let name = Value::Bytes(IDLE);
+    let changed = match (before, since) {
+        (before, since) if before == since => return Ok(true),
+        (Some(before), Some(since)) => {
+            let sql = "UPDATE atsdb_lease SET expires_ms = $1 WHERE name = $2 AND expires_ms = $3";
+            connection.execute(sql, &[since.into(), name, before.into()])?
+        }
+        (Some(before), None) => {
+            let sql = "DELETE FROM atsdb_lease WHERE name = $1 AND expires_ms = $2";
+            connection.execute(sql, &[name, before.into()])?
+        }
+        (None, Some(since)) => {
+            let sql = "INSERT INTO atsdb_lease (name, holder, expires_ms) VALUES ($1, $2, $3)";
+            connection.execute(sql, &[name, Value::Bytes(b""), since.into()])?
+        }
+        (None, None) => return Ok(true),
+    };
+    Ok(changed > 0)
 }
 
 /// The stages that are open.
@@ -53,6 +117,7 @@ pub(crate) fn write(
     chunk_write::insert_pages(connection, server, chunks, payloads)?;
     let sql = "UPDATE atsdb_stage SET touched_ms = greatest(touched_ms, $1) WHERE id = $2";
     found(connection.execute(sql, &[now_ms.into(), stage.0.into()])? > 0, stage)?;
+    note_clock(connection, now_ms)?;
     chunk_write::insert(connection, chunks, payloads, payloads.first(), Some(stage))
 }
 

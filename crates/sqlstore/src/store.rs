@@ -27,12 +27,48 @@ pub struct ServerOptions {
     pub read_only: bool,
     /// How long a writer waits for other writers, or for a server that is away.
     pub busy_timeout: Duration,
+    /// How long an answer may take beyond that: a connection without one is given up.
+    pub answer_timeout: Duration,
+    /// Who is told, while the store is opened, that the server is waited for, or that a standby answers.
+    pub on_notice: Option<OnNotice>,
+}
+
+/// Is told, in a sentence, what goes on.
+#[derive(Clone)]
+pub struct OnNotice(pub Arc<dyn Fn(&str) + Send + Sync>);
+
+impl std::fmt::Debug for OnNotice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("OnNotice")
+    }
+}
+
+/// No transaction that changes something may be silent for longer.
+const SILENCE_IN_TRANSACTION_MAX: Duration = Duration::from_secs(30);
+
+impl ServerOptions {
+    /// After how much silence of a client that changes something the server undoes its transaction, so that others get on:
+    /// half of their patience, half a minute at most.
+    pub fn silence_max(&self) -> Duration {
+        (self.busy_timeout / 2).clamp(Duration::from_secs(1), SILENCE_IN_TRANSACTION_MAX)
+    }
+
+    /// How long any answer may take, that of a lock that is waited for included.
+    pub fn answer_max(&self) -> Duration {
+        self.busy_timeout.saturating_add(self.answer_timeout)
+    }
 }
 
 impl Default for ServerOptions {
     fn default() -> Self {
-        let busy_timeout = Duration::from_secs(60);
-        Self { durability: Durability::Full, create: true, read_only: false, busy_timeout }
+        Self {
+            durability: Durability::Full,
+            create: true,
+            read_only: false,
+            busy_timeout: Duration::from_secs(60),
+            answer_timeout: Duration::from_secs(300),
+            on_notice: None,
+        }
     }
 }
 
@@ -49,7 +85,7 @@ pub struct ServerStore {
 impl ServerStore {
     /// The store of a server that was checked.
     pub fn new(server: Box<dyn Server>, uid: [u8; 16], options: &ServerOptions) -> Self {
-        let pool = Arc::new(Pool::new(server, uid, options.busy_timeout));
+        let pool = Arc::new(Pool::new(server, uid, options));
         Self {
             uid,
             read_only: options.read_only,

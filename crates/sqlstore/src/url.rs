@@ -104,8 +104,10 @@ pub struct ServerUrl {
     pub user: Option<String>,
     /// With which password.
     pub password: Option<Secret>,
-    /// Where the database can be reached: at least one address.
+    /// Where the database can be reached: at least one address. Those of the option `host`, if there is one.
     pub addresses: Vec<Address>,
+    /// The addresses before the database, which the option `host` may overrule.
+    written: Vec<Address>,
     /// The database.
     pub database: String,
     /// What follows the question mark.
@@ -126,13 +128,10 @@ impl ServerUrl {
         let (login, address) =
             authority.rsplit_once('@').map_or((None, authority), |(login, rest)| (Some(login), rest));
         let (user, password) = login.map(|login| login.split_once(':').unwrap_or((login, ""))).unwrap_or_default();
-        let addresses = match address.split(',').map(Address::parse).collect::<Result<Vec<_>, _>>() {
+        let written = match address.split(',').map(Address::parse).collect::<Result<Vec<_>, _>>() {
             Ok(addresses) => addresses,
             Err(what) => return refuse(what),
         };
-        if addresses.len() > 1 && addresses.iter().any(|address| address.host.is_empty()) {
-            return refuse("has an empty address between commas");
-        }
         let [Some(user), Some(password), Some(database)] = [user, password, database].map(decode) else {
             return refuse("has a % without two hexadecimal digits");
         };
@@ -153,12 +152,21 @@ impl ServerUrl {
             let Some(value) = decode(value) else { return refuse("has a % without two hexadecimal digits") };
             given.insert(name.to_owned(), value);
         }
+        let addresses = given.get("host").map_or_else(|| Ok(written.clone()), |hosts| overruled(hosts, &written));
+        let addresses = match addresses {
+            Ok(addresses) => addresses,
+            Err(what) => return refuse(what),
+        };
+        if addresses.len() > 1 && addresses.iter().any(|address| address.host.is_empty()) {
+            return refuse("has an empty address between commas");
+        }
         let some = |text: String| Some(text).filter(|text| !text.is_empty());
         Ok(Self {
             scheme: scheme.to_ascii_lowercase(),
             user: some(user),
             password: some(password).map(Secret::new),
             addresses,
+            written,
             database,
             options: given,
         })
@@ -170,7 +178,7 @@ impl ServerUrl {
         if let Some(user) = &self.user {
             shown.push_str(&format!("{}@", encode(user)));
         }
-        let addresses: Vec<String> = self.addresses.iter().map(Address::to_string).collect();
+        let addresses: Vec<String> = self.written.iter().map(Address::to_string).collect();
         shown.push_str(&addresses.join(","));
         shown.push_str(&format!("/{}", encode(&self.database)));
         for (position, (name, value)) in self.options.iter().enumerate() {
@@ -179,10 +187,27 @@ impl ServerUrl {
         shown
     }
 
+    /// The Unix socket that is used whatever the addresses are.
+    pub fn socket(&self) -> Option<&str> {
+        self.options.get("socket").map(String::as_str)
+    }
+
     /// Whether the server is on this machine, so that nobody reads what goes to it.
     pub fn is_local(&self) -> bool {
-        self.addresses.iter().all(Address::is_local)
+        self.socket().is_some() || self.addresses.iter().all(Address::is_local)
     }
+}
+
+/// The addresses of the option `host`: names, or folders of Unix sockets, separated by commas. The ports are those of the
+/// addresses that they overrule.
+fn overruled(hosts: &str, written: &[Address]) -> Result<Vec<Address>, &'static str> {
+    let hosts: Vec<&str> = hosts.split(',').collect();
+    if written.len() != 1 && written.len() != hosts.len() {
+        return Err("has more or fewer addresses in host= than before the database");
+    }
+    let port = |position: usize| written.get(position).unwrap_or(&written[0]).port;
+    let address = |(position, host): (usize, &&str)| Address { host: (*host).to_owned(), port: port(position) };
+    Ok(hosts.iter().enumerate().map(address).collect())
 }
 
 fn decode(text: &str) -> Option<String> {
@@ -244,6 +269,23 @@ mod tests {
         assert_eq!(url.shown(), "mariadb://me@one,[::2]:3307,three:3308/air");
         assert!(!ServerUrl::parse("mysql://127.0.0.1,far/air", &[]).unwrap().is_local());
         assert!(ServerUrl::parse("mysql://127.0.0.1:1,[::1]:2/air", &[]).unwrap().is_local());
+    }
+
+    #[test]
+    fn where_the_server_is_follows_from_the_host_that_is_connected_to() {
+        let parse = |url: &str| ServerUrl::parse(url, &["host", "socket"]).unwrap();
+        let far = parse("postgresql://me@/air?host=192.0.2.2");
+        assert_eq!((far.is_local(), far.addresses[0].host.as_str()), (false, "192.0.2.2"));
+        assert_eq!(far.shown(), "postgresql://me@/air?host=192.0.2.2");
+        assert!(!parse("postgresql://127.0.0.1/air?host=db.example").is_local());
+        assert!(parse("postgresql://db.example/air?host=/run/postgresql").is_local());
+        assert!(parse("mariadb://db.example/air?socket=run/mysqld.sock").is_local());
+        let two = parse("postgresql://:5433/air?host=/run/postgresql,::1");
+        assert_eq!(two.addresses.iter().map(|address| address.port).collect::<Vec<_>>(), [Some(5433); 2]);
+        assert!(two.is_local() && !parse("postgresql://me@/air?host=/run/postgresql,db.example").is_local());
+        for url in ["postgresql://one,two/air?host=a,b,c", "postgresql://me@/air?host=a,,b"] {
+            assert!(ServerUrl::parse(url, &["host"]).is_err(), "{url}");
+        }
     }
 
     #[test]

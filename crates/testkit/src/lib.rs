@@ -3,9 +3,12 @@
 //! Owned here: one conformance suite ([`store_conformance`]), with a case for each sentence of the contract
 //! [`atsdb_core::Store`], and the sample data it works on ([`sample`]). Not owned: what only one store promises (its
 //! file, its processes), which its own tests check. Servers that tests need are started here ([`server`]), and what
-//! every store on one promises is tested here too ([`on_server`]); disks that fill up are [`disk`]s.
+//! every store on one promises is tested here too ([`on_server`]); disks that fill up are [`disk`]s, disks that lose what was
+//! not synced [`lying_disk`]s, and stores that fail [`faulty`].
 
 pub mod disk;
+pub mod faulty;
+pub mod lying_disk;
 pub mod on_server;
 pub mod sample;
 pub mod server;

@@ -11,6 +11,7 @@ mod kills;
 mod logins;
 mod processes;
 mod proxy;
+mod waits;
 mod wire;
 
 pub use addresses::{a_database_that_holds_another_store_is_refused, the_next_address_is_used_when_one_is_gone};
@@ -25,10 +26,16 @@ pub use processes::{
     processes_on_all_nodes_write_and_nothing_is_lost, processes_that_create_one_store_together_all_succeed,
     processes_that_reach_different_nodes_lose_nothing,
 };
+pub use waits::{
+    a_client_that_vanishes_in_a_transaction_holds_nobody_up_for_long, a_server_that_falls_silent_is_given_up,
+    a_server_that_starts_again_is_waited_for_while_a_store_is_opened,
+};
 pub use wire::a_column_is_read_without_the_others;
 
 use crate::server::{self, Kind};
 use atsdb_core::{Change, NewChunk, Result, Store, TableId, TimeRange};
+use std::sync::mpsc::Sender;
+use std::time::Duration;
 
 /// A store on a server under test.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +46,25 @@ pub struct Subject {
     pub open: fn(&str) -> Result<Box<dyn Store>>,
     /// Opens it for reading.
     pub open_for_reading: fn(&str) -> Result<Box<dyn Store>>,
+    /// Opens it with other limits.
+    pub open_with: fn(&str, Limits) -> Result<Box<dyn Store>>,
+}
+
+/// How long a store waits.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// For other writers, or for a server that is away.
+    pub busy: Duration,
+    /// For an answer, beyond that.
+    pub answer: Duration,
+    /// Gets what is said of a server that is waited for while the store is opened.
+    pub told: Option<Sender<String>>,
+}
+
+impl Limits {
+    fn seconds(busy: u64, answer: u64) -> Self {
+        Self { busy: Duration::from_secs(busy), answer: Duration::from_secs(answer), told: None }
+    }
 }
 
 impl Subject {
@@ -84,6 +110,9 @@ macro_rules! on_server_tests {
             a_full_disk_is_told_and_what_was_acknowledged_stays,
             a_column_is_read_without_the_others,
             a_row_that_was_changed_is_reported,
+            a_server_that_starts_again_is_waited_for_while_a_store_is_opened,
+            a_server_that_falls_silent_is_given_up,
+            a_client_that_vanishes_in_a_transaction_holds_nobody_up_for_long,
         }
 
         #[test]

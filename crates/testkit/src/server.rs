@@ -8,10 +8,12 @@ mod certificates;
 mod galera;
 mod mariadb;
 mod mysql;
+mod pooler;
 mod postgres;
 mod spider;
 
 pub use galera::Cluster;
+pub use pooler::Pooler;
 pub use spider::Spider;
 
 use crate::disk::SmallDisk;
@@ -77,6 +79,23 @@ impl TestServer {
         let server = Self::of(kind, new_folder(kind)?, Vec::new());
         server.resume();
         Some(server)
+    }
+
+    /// A server of one's own whose program is told this besides.
+    pub fn start_with(kind: Kind, arguments: &[&str]) -> Option<Self> {
+        let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+        let server = Self::of(kind, new_folder(kind)?, arguments);
+        server.resume();
+        Some(server)
+    }
+
+    /// A server that follows this one, a PostgreSQL: a standby, which has everything a little later.
+    pub fn start_standby(&self) -> Self {
+        let folder = own_folder().expect("a folder can be made");
+        postgres::copy_to_follow(self.port, &folder.path().join("data")).expect("a server can be copied");
+        let server = Self::of(self.kind, folder, Vec::new());
+        server.resume();
+        server
     }
 
     /// A server of one's own that encrypts, and proves to be `localhost`, which is none of its addresses, by a certificate

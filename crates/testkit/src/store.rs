@@ -68,6 +68,7 @@ pub fn cases() -> Vec<Case> {
             numbers_of_stages_are_not_used_again,
             a_stage_that_is_gone_takes_nothing,
             an_idle_stage_is_given_up_and_a_touched_one_is_not,
+            a_clock_that_is_ahead_takes_no_stage_that_is_written_to,
             staging_for_a_table_that_is_not_there_writes_nothing,
             committing_a_stage_for_a_dropped_table_is_not_found,
             a_chunk_may_join_a_table_of_the_same_commit;
@@ -153,7 +154,8 @@ pub fn cases() -> Vec<Case> {
             a_lease_is_extended_by_its_holder,
             a_lease_is_given_back_only_by_its_holder,
             leases_of_other_names_are_free,
-            a_lease_for_ever_does_not_overflow;
+            a_lease_for_ever_is_one_of_the_longest_time,
+            a_lease_that_ends_later_than_any_can_has_run_out;
         reclaim:
             nothing_to_reclaim_ends_at_once,
             what_is_removed_is_given_back_in_steps,

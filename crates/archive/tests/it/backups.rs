@@ -55,7 +55,7 @@ fn backups_share_what_they_have_in_common() {
         assert_eq!(file.parent().unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o700);
     }
 
-    let listed = archive.backups().unwrap();
+    let listed = archive.backups().unwrap().whole;
     assert_eq!(
         listed.iter().map(|backup| backup.id.clone()).collect::<Vec<_>>(),
         [first.id.clone(), second.id.clone()]
@@ -116,7 +116,7 @@ fn only_so_many_backups_are_kept_and_nothing_that_nobody_needs() {
         std::thread::sleep(std::time::Duration::from_millis(2));
     }
     // Two of this source, and the other's.
-    assert_eq!(archive.backups().unwrap().len(), 3);
+    assert_eq!(archive.backups().unwrap().whole.len(), 3);
     for (id, state) in &states[4..] {
         let target = memory();
         restore(&archive, &Which::Id(id.clone()), &target).unwrap();

@@ -1,12 +1,14 @@
 //! Backups in a bucket: against moto's server, where it is installed.
 
 use crate::backups::{back_up, restore};
-use crate::support::{append, as_other_process, assert_same, fill, memory, other_process, rows};
+use crate::support::{append, as_other_process, assert_same, everything, fill, memory, other_process, rows};
 use atsdb_archive::{Archive, Which};
 use atsdb_core::ErrorKind;
+use atsdb_engine::Watcher;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The server, ended when dropped.
@@ -37,13 +39,19 @@ impl Moto {
     }
 
     fn request(&self, what: &str) -> String {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        let request = format!("{what} HTTP/1.0\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n");
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
+        request(self.port, what, "")
     }
+}
+
+fn request(port: u16, what: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let length = body.len();
+    let heads = format!("Host: 127.0.0.1\r\nx-amz-acl: public-read-write\r\nContent-Length: {length}");
+    let request = format!("{what} HTTP/1.0\r\n{heads}\r\n\r\n{body}");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
 }
 
 impl Drop for Moto {
@@ -68,7 +76,8 @@ fn a_bucket_holds_backups_as_a_directory_does() {
     run(&server, "bucket::backups_in_a_bucket");
     run(&server, "bucket::what_is_wrong_with_a_bucket_is_told");
     let left = server.request("GET /bucket?list-type=2&prefix=air");
-    assert!(left.contains("air/backups/") && left.contains("air/chunks/") && !left.contains("air/lock"), "{left}");
+    assert!(left.contains("air/backups/") && left.contains("air/chunks/"), "{left}");
+    run(&server, "bucket::a_writer_that_lost_its_lock_writes_and_deletes_nothing_more");
 }
 
 #[test]
@@ -92,6 +101,37 @@ fn backups_in_a_bucket() {
     assert!(checked.findings.is_empty() && checked.backups == 1);
     restore(&archive, &Which::Latest, &target).unwrap();
     assert_same(&source, &target);
+}
+
+/// Another writer takes the lock over while one works, which finds out before its manifest, and leaves the lock alone.
+#[test]
+fn a_writer_that_lost_its_lock_writes_and_deletes_nothing_more() {
+    if as_other_process().is_none() {
+        return;
+    }
+    let endpoint = std::env::var("AWS_ENDPOINT_URL").unwrap();
+    let port: u16 = endpoint.rsplit(':').next().unwrap().parse().unwrap();
+    let (source, archive) = (memory(), Archive::open("s3://bucket/shared").unwrap());
+    let table = fill(&source);
+    back_up(&source, &archive, None).unwrap();
+    let all = |what: &str| request(port, &format!("GET /bucket?list-type=2&prefix=shared/{what}"), "");
+    let count = |what: &str| all(what).matches("<Key>").count();
+    let before = (count("backups"), count("chunks"));
+    append(&source, &table, &rows(11, 60));
+    let take_over: Watcher = Arc::new(move |_| {
+        request(port, "PUT /bucket/shared/lock", "another writes a backup, 0\n");
+        Ok(())
+    });
+    let cut = source.cut(&everything()).unwrap();
+    let error = archive.write(&cut, true, Some(1), Some(&take_over)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+    assert_eq!((count("backups"), count("chunks")), (before.0, before.1 + 1));
+    let lock = request(port, "GET /bucket/shared/lock", "");
+    assert!(lock.contains("another writes a backup, 0"), "{lock}");
+    assert!(archive.verify().unwrap().findings.is_empty());
+    // The other one is gone: its lock is taken over, and what was written is used.
+    let report = back_up(&source, &archive, Some(1)).unwrap();
+    assert_eq!((report.chunks_written, report.backups_deleted), (0, 1));
 }
 
 #[test]

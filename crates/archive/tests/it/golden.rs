@@ -7,11 +7,11 @@ use atsdb_engine::ContentHash;
 use std::path::{Path, PathBuf};
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/archive1")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/archive2")
 }
 
 #[test]
-fn a_backup_of_format_1_is_restored() {
+fn a_backup_of_format_2_is_restored() {
     let archive = Archive::open(folder().to_str().unwrap()).unwrap();
     assert!(archive.verify().unwrap().findings.is_empty());
     let target = memory();

@@ -158,7 +158,9 @@ fn what_killed_imports_had_staged_is_given_back_a_day_later_and_not_before() {
     while store.reclaim(8 << 20, now_ms()).unwrap().more {}
     let before = file_bytes();
     assert!(before > 3 * (16 << 20), "{before} bytes: nothing was staged");
-    while store.reclaim(8 << 20, now_ms() + 2 * DAY_MS).unwrap().more {}
+    for days in [2, 3] {
+        while store.reclaim(8 << 20, now_ms() + days * DAY_MS).unwrap().more {}
+    }
     assert!(file_bytes() < 200_000, "{} of {before} bytes are left", file_bytes());
     assert_sound(&db);
     // The name of the table that never came is free.

@@ -13,7 +13,8 @@ pub(crate) struct TargetArgs {
     /// Leave other tables of the target as they are, instead of refusing a target that has some
     #[arg(long)]
     pub(crate) allow_non_empty: bool,
-    /// Do not read back what was written before it becomes visible; saves time where the target is far away
+    /// Do not check the source's structures before, nor read back what was written before it becomes visible; saves time
+    /// where the target is far away, and saves what can be read of a damaged store
     #[arg(long)]
     pub(crate) no_verify: bool,
 }
@@ -96,7 +97,8 @@ The target shows all of the backup or nothing of it. Every page is checked as it
 Examples:
   atsdb restore /backup/air air.db
   atsdb restore s3://bucket/air postgresql://me@localhost/air --at '2024-03-01 12:00:00'
-  atsdb restore /backup/air air.db weather --allow-non-empty")]
+  atsdb restore /backup/air air.db weather --allow-non-empty
+  atsdb restore /backup/all air.db --store sqlite:/var/lib/air.db")]
 pub(crate) struct RestoreArgs {
     /// Where the backups are: a directory, s3://BUCKET/PREFIX, or a store's URL
     pub(crate) source: String,
@@ -105,12 +107,16 @@ pub(crate) struct RestoreArgs {
     /// Tables, views and rollups to restore [default: all]
     #[arg(value_name = "TABLE")]
     pub(crate) tables: Vec<String>,
-    /// Restore the newest backup of this time (UTC) or before [default: the newest of all]
+    /// Restore the newest backup of this time (UTC) or before [default: the newest]
     #[arg(long, value_name = "TIME", conflicts_with = "backup")]
     pub(crate) at: Option<String>,
     /// Restore the backup of this id, as atsdb backup --list tells it
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", conflicts_with = "of")]
     pub(crate) backup: Option<String>,
+    /// Restore a backup of this store: its URL, or the first digits of its number, as atsdb backup --list tells them;
+    /// needed where backups of several stores are there
+    #[arg(long = "store", value_name = "STORE")]
+    pub(crate) of: Option<String>,
     #[command(flatten)]
     pub(crate) into: TargetArgs,
     #[command(flatten)]

@@ -3,6 +3,7 @@
 use super::copy::{in_words, open_target, watched};
 use super::report;
 use crate::args::{BackupArgs, ReportFormat};
+use crate::failure::warn;
 use crate::quantity::{show_bytes, show_count, show_many, show_rows};
 use crate::settings::{self, Access};
 use atsdb::{Archive, BackupOptions, BackupReport, CopyOptions, Selection};
@@ -41,6 +42,9 @@ pub(super) fn run(args: &BackupArgs) -> Result<()> {
         database.backup(target, &BackupOptions { selection, keep, verify, watcher })
     };
     let report = watched(back_up, &args.into)?;
+    for finding in &report.findings {
+        warn(&format!("{}: {}; what it may need is not deleted", finding.place, finding.problem));
+    }
     eprintln!("{} in {:.1} s", describe(&report), started.elapsed().as_secs_f64());
     report::write_text(&format!("{}\n", report.id))
 }
@@ -79,9 +83,18 @@ fn describe(report: &BackupReport) -> String {
     text
 }
 
+/// A line of the list. Of a damaged backup only its id is known, and what is wrong.
 #[derive(Serialize)]
 struct Listed {
     id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    damaged: Option<String>,
+    #[serde(flatten)]
+    whole: Option<Whole>,
+}
+
+#[derive(Serialize)]
+struct Whole {
     taken: String,
     url: String,
     source: String,
@@ -94,11 +107,11 @@ struct Listed {
 fn list(place: &str, format: ReportFormat) -> Result<()> {
     let archive = Archive::open(place)?;
     archive.require()?;
-    let listed: Vec<Listed> = archive
-        .backups()?
-        .into_iter()
-        .map(|backup| Listed {
-            id: backup.id,
+    let backups = archive.backups()?;
+    let whole = backups.whole.into_iter().map(|backup| Listed {
+        id: backup.id,
+        damaged: None,
+        whole: Some(Whole {
             taken: backup.taken,
             url: backup.url,
             source: backup.source,
@@ -106,26 +119,34 @@ fn list(place: &str, format: ReportFormat) -> Result<()> {
             rows: backup.rows,
             chunks: backup.chunks,
             bytes: backup.bytes,
-        })
-        .collect();
+        }),
+    });
+    let damaged =
+        backups.damaged.into_iter().map(|backup| Listed { id: backup.id, damaged: Some(backup.problem), whole: None });
+    let mut listed: Vec<Listed> = whole.chain(damaged).collect();
+    // Ids begin with the number of the backup.
+    let number = |listed: &Listed| listed.id.split('-').next().and_then(|number| number.parse::<u64>().ok());
+    listed.sort_by_cached_key(|listed| (number(listed), listed.id.clone()));
     match format {
         ReportFormat::Json => report::write_text(&report::json(&listed)?),
-        ReportFormat::Table => {
-            let mut text = String::new();
-            for backup in &listed {
-                text.push_str(&format!(
-                    "{}  {}  {}, {}, {}  of {}\n",
-                    backup.id,
-                    backup.taken,
-                    show_many(backup.tables, "table"),
-                    show_rows(backup.rows),
-                    show_bytes(backup.bytes),
-                    backup.url
-                ));
-            }
-            report::write_text(&text)
-        }
+        ReportFormat::Table => report::write_text(&listed.iter().map(line).collect::<String>()),
     }
+}
+
+fn line(listed: &Listed) -> String {
+    let Some(whole) = &listed.whole else {
+        return format!("{}  damaged: {}\n", listed.id, listed.damaged.as_deref().unwrap_or_default());
+    };
+    format!(
+        "{}  {}  {}, {}, {}  of {} {}\n",
+        listed.id,
+        whole.taken,
+        show_many(whole.tables, "table"),
+        show_rows(whole.rows),
+        show_bytes(whole.bytes),
+        &whole.source[..whole.source.len().min(8)],
+        whole.url
+    )
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::copy::{in_words, open_target, watched};
 use crate::args::RestoreArgs;
+use crate::failure::warn;
 use crate::settings::{self, Access};
 use atsdb::{CopyOptions, Moment, Selection, Which};
 use atsdb_core::{Error, Result};
@@ -14,10 +15,14 @@ pub(super) fn run(args: &RestoreArgs) -> Result<()> {
     if atsdb::is_archive(&args.source) {
         // What is not there is told before a store is created.
         let archive = atsdb::Archive::open(&args.source)?;
-        archive.backup(&which)?;
+        let backups = archive.backups()?;
+        let chosen = Which::Id(backups.choose(&which)?.id.clone());
+        for damaged in &backups.damaged {
+            warn(&format!("backup {} is left out: {}", damaged.id, damaged.problem));
+        }
         let target = open_target(&args.target, &args.store, &args.write)?;
         let restore =
-            |options: CopyOptions| target.restore(&args.source, &which, &CopyOptions { selection, ..options });
+            |options: CopyOptions| target.restore(&args.source, &chosen, &CopyOptions { selection, ..options });
         let (backup, report) = watched(restore, &args.into)?;
         eprintln!("backup {} of {}, taken {}", backup.id, backup.url, backup.taken);
         eprintln!("{} in {:.1} s", in_words(&report), started.elapsed().as_secs_f64());
@@ -25,7 +30,7 @@ pub(super) fn run(args: &RestoreArgs) -> Result<()> {
     }
     if which != Which::Latest {
         return Err(Error::usage(format!("{} is a store, which holds one copy", args.source))
-            .with_hint("--at and --backup choose among the backups of a directory or bucket"));
+            .with_hint("--at, --backup and --store choose among the backups of a directory or bucket"));
     }
     let source = settings::open(&args.source, Access::Read, &args.store, None)?;
     let target = open_target(&args.target, &args.store, &args.write)?;
@@ -35,14 +40,22 @@ pub(super) fn run(args: &RestoreArgs) -> Result<()> {
 }
 
 fn which(args: &RestoreArgs) -> Result<Which> {
-    if let Some(id) = &args.backup {
-        return Ok(Which::Id(id.clone()));
-    }
-    let Some(at) = &args.at else { return Ok(Which::Latest) };
+    let which = match (&args.backup, &args.at) {
+        (Some(id), _) => Which::Id(id.clone()),
+        (None, None) => Which::Latest,
+        (None, Some(at)) => Which::At(milliseconds(at)?),
+    };
+    Ok(match &args.of {
+        Some(store) => which.of(store),
+        None => which,
+    })
+}
+
+fn milliseconds(at: &str) -> Result<i64> {
     match Moment::parse(at)? {
         Moment::Nanoseconds(nanoseconds) => {
             let milliseconds = nanoseconds.div_euclid(1_000_000);
-            Ok(Which::At(i64::try_from(milliseconds).unwrap_or(if milliseconds < 0 { i64::MIN } else { i64::MAX })))
+            Ok(i64::try_from(milliseconds).unwrap_or(if milliseconds < 0 { i64::MIN } else { i64::MAX }))
         }
         Moment::Count(_) => {
             Err(Error::usage(format!("cannot read the time {at}")).with_hint("write it as '2024-03-01 12:00:00', UTC"))

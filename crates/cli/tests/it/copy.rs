@@ -77,13 +77,63 @@ fn backups_are_made_listed_checked_and_restored() {
     assert!(!case.path("d.db").exists());
     case.run(&["backup", "a.db", "backups", "--keep", "1"]).told(&["2 old backups"]);
 
-    let folder = case.path("backups/chunks");
-    let chunk = std::fs::read_dir(std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path()).unwrap();
-    let chunk = chunk.into_iter().next().unwrap().unwrap().path();
+    // Deleting leaves empty folders.
+    let folders = std::fs::read_dir(case.path("backups/chunks")).unwrap();
+    let mut chunks = folders.flat_map(|folder| std::fs::read_dir(folder.unwrap().path()).unwrap());
+    let chunk = chunks.next().unwrap().unwrap().path();
     std::fs::remove_file(&chunk).unwrap();
     let name = chunk.file_name().unwrap().to_str().unwrap();
     case.run(&["restore", "backups", "e.db"]).failed(2, &[name, "is missing"]);
     case.run(&["verify", "backups"]).failed(2, &["damaged in 1 place"]);
+}
+
+#[test]
+fn a_damaged_backup_is_listed_and_named_and_the_others_are_restored() {
+    let case = Case::new().with_store();
+    let first = case.run(&["backup", "a.db", "backups"]).told(&[]).text();
+    let before = hash(&case, "a.db");
+    case.run(&["sql", "a.db", "DELETE FROM readings WHERE sensor = 'a'"]);
+    let second = case.run(&["backup", "a.db", "backups"]).told(&[]).text();
+    let (first, second) = (first.trim(), second.trim());
+    let mut files = std::fs::read_dir(case.path("backups/backups")).unwrap().map(|file| file.unwrap().path());
+    let damaged = files.find(|file| file.to_str().unwrap().contains(second)).unwrap();
+    std::fs::write(&damaged, "{}").unwrap();
+
+    let list = case.run(&["backup", "--list", "backups"]).well().text();
+    let lines: Vec<&str> = list.lines().collect();
+    assert!(lines[0].starts_with(first) && lines[1].starts_with(&format!("{second}  damaged: ")), "{list}");
+    let json = case.run(&["backup", "--list", "backups", "--format", "json"]).well().text();
+    assert!(json.contains("\"damaged\": \"the manifest is damaged") && json.contains("\"rows\": 3"), "{json}");
+    case.run(&["verify", "backups"]).failed(2, &["damaged in 1 place"]);
+    // It is what is meant, and no older one takes its place without a word.
+    let hint = format!("--backup {first}");
+    case.run(&["restore", "backups", "b.db"]).failed(2, &[second, &hint]);
+    case.run(&["restore", "backups", "b.db", "--backup", second]).failed(2, &[second]);
+    assert!(!case.path("b.db").exists());
+    case.run(&["restore", "backups", "b.db", "--backup", first]).told(&["warning: backup ", "left out"]);
+    assert_eq!(hash(&case, "b.db"), before);
+    case.run(&["backup", "a.db", "backups", "--keep", "2"]).told(&["warning: backups/", "is not deleted"]);
+    case.run(&["restore", "backups", "c.db"]).told(&[]);
+    assert_eq!(hash(&case, "c.db"), hash(&case, "a.db"));
+}
+
+#[test]
+fn of_an_archive_of_several_stores_one_is_named() {
+    let case = Case::new().with_store();
+    case.run(&["sql", "o.db", "CREATE TABLE other (x INT); INSERT INTO other VALUES (1)"]).well();
+    case.run(&["backup", "o.db", "backups"]).told(&[]);
+    case.run(&["backup", "a.db", "backups"]).told(&[]);
+    case.run(&["restore", "backups", "b.db"]).failed(1, &["backups of 2 stores", "--store", "a.db", "o.db"]);
+    assert!(!case.path("b.db").exists());
+    let list = case.run(&["backup", "--list", "backups"]).well().text();
+    let (number, url) = list.lines().next().unwrap().split_once("  of ").unwrap().1.split_once(' ').unwrap();
+    assert!(url.ends_with("o.db"), "{list}");
+    for (store, target) in [(number, "c.db"), (url, "d.db")] {
+        case.run(&["restore", "backups", target, "--store", store]).told(&[]);
+        assert_eq!(hash(&case, target), hash(&case, "o.db"));
+    }
+    case.run(&["restore", "backups", "e.db", "--store", "elsewhere.db"]).failed(2, &["no backup of a store", "o.db"]);
+    case.run(&["restore", "a.db", "e.db", "--store", number]).failed(1, &["is a store"]);
 }
 
 #[test]

@@ -237,6 +237,23 @@ impl Cut {
         matches!(self.snapshot, CutSnapshot::Engine(_))
     }
 
+    /// Refuses a store whose own structures are damaged: what it lists may not be all that it has. Reads them, so that it
+    /// takes as long as the store is large. Of a backup all is checked as it is read.
+    ///
+    /// Errors: `Corrupt`, which names the first damage found.
+    pub fn check_source(&self) -> Result<()> {
+        let CutSnapshot::Engine(snapshot) = &self.snapshot else { return Ok(()) };
+        let findings = snapshot.inner.shared.store.verify()?;
+        let Some(first) = findings.first() else { return Ok(()) };
+        let more = match findings.len() {
+            1 => String::new(),
+            count => format!(" (and {} more places)", count - 1),
+        };
+        Err(Error::corrupt(format!("{} is damaged: {}: {}{more}", self.place, first.place, first.problem)).with_hint(
+            "atsdb verify names all places; restore a backup, or save what can be read with --no-verify to another place",
+        ))
+    }
+
     /// Where that store is.
     pub fn place(&self) -> &str {
         &self.place

@@ -39,7 +39,8 @@ pub struct CopyOptions {
     pub overwrite: bool,
     /// Whether the target may have tables of its own, which stay.
     pub allow_non_empty: bool,
-    /// Whether everything that was written is read back and checked before it becomes visible.
+    /// Whether the source's structures are checked before, and everything that was written is read back and checked before
+    /// it becomes visible. Pages are checked as they are read in any case.
     pub verify: bool,
     /// Who is told how far it is.
     pub watcher: Option<Watcher>,
@@ -99,7 +100,7 @@ impl Engine {
         let report = copy_cut(cut, self.store(), self.shared.environment.as_ref(), options)?;
         let after = self.tables()?;
         for table in before.iter().filter(|old| after.iter().all(|new| new.id != old.id)) {
-            self.shared.residents.forget(table.id);
+            self.shared.residents.drop_table(table.id);
             self.shared.dictionaries.forget(table.id);
         }
         // At their next use their rows are those that came.
@@ -139,6 +140,9 @@ pub fn copy_cut(
     options: &CopyOptions,
 ) -> Result<CopyReport> {
     plan::refuse_itself(cut, target.as_ref())?;
+    if options.verify {
+        cut.check_source()?;
+    }
     let lease = lease::Lease::take(target, environment)?;
     let before = target.snapshot()?;
     let plan = plan::Plan::make(cut, before.as_ref(), target.as_ref(), options)?;

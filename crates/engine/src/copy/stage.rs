@@ -217,6 +217,7 @@ impl<'a> Staged<'a> {
         let mut filled = Filled { id, remove: Vec::new(), amend: Vec::new(), descriptors: Vec::new() };
         let mut missing = Vec::new();
         let mut unstage = Vec::new();
+        let staged = self.stage.map(|stage| self.store.stage_snapshot(stage)).transpose()?;
         for piece in &table.pieces {
             let Piece::Whole(entry, uid) = piece else {
                 missing.push(piece);
@@ -226,6 +227,11 @@ impl<'a> Staged<'a> {
                 missing.push(piece);
                 continue;
             };
+            if found.is_staged && !is_whole(staged.as_deref(), &found.entry)? {
+                unstage.push(found.entry.id);
+                missing.push(piece);
+                continue;
+            }
             if found.entry.descriptor_bytes != entry.descriptor_bytes {
                 match found.is_staged {
                     true => {
@@ -248,6 +254,7 @@ impl<'a> Staged<'a> {
             report.chunks_resumed += u64::from(found.is_staged);
             filled.descriptors.push((entry.descriptor_bytes.clone(), found.is_staged));
         }
+        drop(staged);
         for rest in there.into_values() {
             match rest.is_staged {
                 true => unstage.push(rest.entry.id),
@@ -398,15 +405,27 @@ impl<'a> Staged<'a> {
             }
             for entry in entries.iter().filter(|_| pages) {
                 let place = || format!("{}: chunk {} of what was written", self.store.url(), entry.id.0);
-                let check = || {
-                    let descriptor = decode_descriptor(&entry.descriptor_bytes)?;
-                    let ids: Vec<ColumnId> = descriptor.pages.iter().map(|page| page.column).collect();
-                    check_pages(&descriptor, &snapshot.read_pages(entry.id, &ids)?)
-                };
-                check().map_err(|error: Error| error.context(place()))?;
+                check_staged(snapshot.as_ref(), entry).map_err(|error| error.context(place()))?;
             }
         }
         Ok(())
+    }
+}
+
+/// Reads the pages of a chunk of the stage, and checks them.
+fn check_staged(snapshot: &dyn Snapshot, entry: &ChunkEntry) -> Result<()> {
+    let descriptor = decode_descriptor(&entry.descriptor_bytes)?;
+    let ids: Vec<ColumnId> = descriptor.pages.iter().map(|page| page.column).collect();
+    check_pages(&descriptor, &snapshot.read_pages(entry.id, &ids)?)
+}
+
+/// Whether a chunk of the stage has its pages. Stages are not made durable before their commit: what an interrupted copy
+/// left may have lost some in a power cut.
+fn is_whole(staged: Option<&dyn Snapshot>, entry: &ChunkEntry) -> Result<bool> {
+    let staged = staged.ok_or_else(|| Error::internal("a staged chunk without a stage"))?;
+    match check_staged(staged, entry) {
+        Err(error) if error.kind() == ErrorKind::Corrupt => Ok(false),
+        checked => checked.map(|()| true),
     }
 }
 

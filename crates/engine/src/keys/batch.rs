@@ -61,8 +61,17 @@ impl Batch {
 
     /// Compares the rows that wait with the others and with the store, so that a
     /// [`DuplicateKey`](ErrorKind::DuplicateKey) comes now rather than with the commit. The commit then fails with
-    /// [`ErrorKind::Conflict`] if another adds to the table meanwhile. After an error the rows are forgotten.
+    /// [`ErrorKind::Conflict`] if another adds to the table meanwhile. After a `DuplicateKey` the rows are forgotten, and
+    /// the batch goes on without them; after any other error it cannot be committed.
     pub fn settle_keys(&mut self) -> Result<()> {
+        let settled = self.settle_waiting();
+        match &settled {
+            Err(error) if error.kind() == ErrorKind::DuplicateKey => settled,
+            _ => self.note_half_done(settled),
+        }
+    }
+
+    fn settle_waiting(&mut self) -> Result<()> {
         let kept_out = self.drafts.settle()?;
         self.count_kept_out(kept_out);
         self.keyed.waiting().into_iter().try_for_each(|table| self.settle_table(table))
@@ -119,8 +128,8 @@ impl Batch {
 
     /// Sends rows on their way that have no key that is there already, in stored form.
     pub(crate) fn push_settled(&mut self, table: &Table, rows: RecordBatch) -> Result<()> {
-        self.settle_table(table.id)?;
-        self.guard_keys(table.id)?;
+        let ready = self.settle_table(table.id).and_then(|()| self.guard_keys(table.id));
+        self.note_half_done(ready)?;
         // The clocks have not seen them.
         self.keyed.note_rewritten(table.id);
         self.push_rows(table, rows)

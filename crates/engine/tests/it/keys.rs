@@ -4,7 +4,7 @@ use crate::support::{self, Row, batch_of, engines, read_all, row, sorted};
 use arrow::array::{ArrayRef, AsArray, Float64Array, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::Int32Type;
-use atsdb_core::{ColumnType, ConflictPolicy, ErrorKind, Table, TableDefinition, Unique};
+use atsdb_core::{ColumnType, ConflictPolicy, ErrorKind, InMemory, Table, TableDefinition, Unique};
 use atsdb_engine::{Engine, KeyValue, SystemEnvironment};
 use proptest::prelude::*;
 use std::sync::{Arc, Barrier};
@@ -108,8 +108,14 @@ fn a_batch_that_was_settled_early_does_not_mind_sealing_but_others_keys() {
 fn zeros_are_one_key_whatever_their_sign_and_so_are_nans() {
     let (_folder, engines) = engines();
     for engine in engines {
-        for (name, column_type) in [("single", ColumnType::Float32), ("double", ColumnType::Float64)] {
+        for (name, column_type, memory) in [
+            ("single", ColumnType::Float32, None),
+            ("double", ColumnType::Float64, None),
+            ("single in memory", ColumnType::Float32, Some(InMemory::default())),
+            ("double in memory", ColumnType::Float64, Some(InMemory::default())),
+        ] {
             let mut definition = TableDefinition::new(name).with_column("x", column_type, None);
+            definition.memory = memory;
             let columns = vec![definition.columns[0].id];
             definition.unique = vec![Unique { name: None, columns, primary: false }];
             let table = engine.create_table(&definition).unwrap();

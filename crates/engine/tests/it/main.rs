@@ -3,8 +3,10 @@
 mod append;
 mod damage;
 mod definitions;
+mod faults;
 mod index;
 mod keys;
+mod large;
 mod later;
 mod maintenance;
 mod reslice;

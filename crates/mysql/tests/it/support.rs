@@ -2,13 +2,14 @@
 
 use atsdb_core::{Result, Store};
 use atsdb_mysql::MysqlStore;
-use atsdb_sqlstore::ServerOptions;
-use atsdb_testkit::on_server::Subject;
+use atsdb_sqlstore::{OnNotice, ServerOptions};
+use atsdb_testkit::on_server::{Limits, Subject};
 use atsdb_testkit::server::Kind;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The store on MariaDB.
-pub(crate) const MARIADB: Subject = Subject { kind: Kind::Mariadb, open, open_for_reading };
+pub(crate) const MARIADB: Subject = Subject { kind: Kind::Mariadb, open, open_for_reading, open_with };
 /// The store on MySQL.
 pub(crate) const MYSQL: Subject = Subject { kind: Kind::Mysql, ..MARIADB };
 
@@ -24,5 +25,16 @@ fn open_for_reading(url: &str) -> Result<Box<dyn Store>> {
 fn open_as(url: &str, read_only: bool) -> Result<Box<dyn Store>> {
     let busy_timeout = Duration::from_secs(30);
     let options = ServerOptions { read_only, busy_timeout, ..ServerOptions::default() };
+    Ok(Box::new(MysqlStore::open(url, None, &options)?.0))
+}
+
+fn open_with(url: &str, limits: Limits) -> Result<Box<dyn Store>> {
+    let on_notice = limits.told.map(|told| {
+        let told = Mutex::new(told);
+        // Who asked may have heard enough.
+        OnNotice(Arc::new(move |text: &str| drop(told.lock().unwrap().send(text.to_owned()))))
+    });
+    let (busy_timeout, answer_timeout) = (limits.busy, limits.answer);
+    let options = ServerOptions { busy_timeout, answer_timeout, on_notice, ..ServerOptions::default() };
     Ok(Box::new(MysqlStore::open(url, None, &options)?.0))
 }

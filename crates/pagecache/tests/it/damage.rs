@@ -1,6 +1,6 @@
 //! Damage, folders that cannot be used, disks that are full: a miss and one warning, never a wrong page or an error.
 
-use crate::support::{UID, file, found, keep, let_time_pass, open, places, try_open};
+use crate::support::{UID, file, found, keep, let_time_pass, open, page, places, try_open};
 use atsdb_testkit::disk::SmallDisk;
 use std::path::Path;
 
@@ -34,7 +34,10 @@ fn a_damaged_page_is_missing_told_once_and_mended() {
         for number in 1..3 {
             damage(&cache.store_folder().join(file(number).to_string()));
         }
-        let_time_pass(&cache);
+        // Lately changed or not: nobody is writing there.
+        if name != "flipped" {
+            let_time_pass(&cache);
+        }
         let there = found(&cache, 1, &places);
         assert!(!there[1], "{name}");
         assert_eq!(there[0], ["flipped", "cut"].contains(&name), "{name}");
@@ -53,8 +56,9 @@ fn a_damaged_page_is_missing_told_once_and_mended() {
     }
 }
 
+/// A writer in another process, or in this one, shares the lock of the file as long as it writes.
 #[test]
-fn a_page_that_is_being_written_is_no_damage() {
+fn a_page_is_no_damage_while_it_is_being_written_and_is_damage_afterwards() {
     let folder = tempfile::tempdir().unwrap();
     let places = places(&[1_000]);
     let (cache, told) = open(folder.path(), BYTES_MAX);
@@ -64,8 +68,36 @@ fn a_page_that_is_being_written_is_no_damage() {
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[500..].fill(0);
     std::fs::write(&path, bytes).unwrap();
+    let writer = std::fs::File::open(&path).unwrap();
+    writer.lock_shared().unwrap();
     assert_eq!(found(&cache, 1, &places), [false]);
     assert_eq!((cache.stats().damaged, told.all().len()), (0, 0));
+    writer.unlock().unwrap();
+    assert_eq!(found(&cache, 1, &places), [false]);
+    assert_eq!((cache.stats().damaged, told.all().len()), (1, 1));
+    keep(&cache, 1, &places);
+    cache.flush();
+    assert_eq!(found(&cache, 1, &places), [true]);
+}
+
+/// What is read is marked as used, by the time of its last change: that must not make damage look like work in progress.
+#[test]
+fn damage_is_told_although_the_file_was_just_marked_as_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let places = places(&[1_000, 2_000]);
+    let (cache, told) = open(folder.path(), BYTES_MAX);
+    keep(&cache, 1, &places);
+    cache.flush();
+    let path = cache.store_folder().join(file(1).to_string());
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[1_500] ^= 4;
+    std::fs::write(&path, bytes).unwrap();
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(100_000);
+    std::fs::File::open(&path).unwrap().set_times(std::fs::FileTimes::new().set_modified(old)).unwrap();
+    let first = cache.read(&file(1), &places[..1], |_, bytes| bytes == page(1, places[0]));
+    assert!(first[0].is_some());
+    assert_eq!(found(&cache, 1, &places), [true, false]);
+    assert_eq!((cache.stats().damaged, told.all().len()), (1, 1));
 }
 
 #[test]
@@ -92,6 +124,34 @@ fn a_folder_that_others_can_write_is_not_used() {
     let (cache, told) = try_open(folder.path(), BYTES_MAX, UID);
     assert!(cache.is_none());
     assert!(told.all()[0].contains("others can write there"), "{:?}", told.all());
+}
+
+/// Before it is known whose the folder is, links in it lead nowhere.
+#[cfg(unix)]
+#[test]
+fn what_others_have_put_into_the_folder_is_not_written_through() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let precious = outside.path().join("precious");
+    std::fs::write(&precious, "precious").unwrap();
+    let (cache, _) = open(folder.path(), BYTES_MAX);
+    let store_folder = cache.store_folder().to_owned();
+    drop(cache);
+    let pid = std::process::id();
+    let names: Vec<String> =
+        (0..100).map(|number| format!("probe-{pid}-{number}")).chain([format!("probe-{pid}")]).collect();
+    for place in [folder.path(), &store_folder] {
+        names.iter().for_each(|name| symlink(&precious, place.join(name)).unwrap());
+        std::fs::set_permissions(place, std::fs::Permissions::from_mode(0o777)).unwrap();
+    }
+    assert!(try_open(folder.path(), BYTES_MAX, UID).0.is_none());
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
+    for place in [folder.path(), &store_folder] {
+        std::fs::set_permissions(place, std::fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    // In a folder of the user's own they are only names that are taken.
+    assert!(try_open(folder.path(), BYTES_MAX, UID).0.is_some());
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
 }
 
 #[test]

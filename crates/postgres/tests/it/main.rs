@@ -1,5 +1,8 @@
 //! The PostgreSQL store: the contract of stores, and what only a server promises.
 
+mod durable;
+mod pooler;
+mod standby;
 mod support;
 
 use atsdb_core::ColumnId;

@@ -1,6 +1,6 @@
 //! Indexes over many rows, and over rows that were chosen to be hard.
 
-use arrow::array::{ArrayRef, Int32Array, StringArray};
+use arrow::array::{ArrayRef, Float32Array, Float64Array, Int32Array, StringArray};
 use atsdb_resident::{HashIndex, Keys, Matches, Seed};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -40,6 +40,22 @@ fn an_index_of_several_partitions_finds_every_row_in_order() {
         at += rows.len();
     }
     assert_eq!(at, found.rows.len());
+}
+
+#[test]
+fn zeros_are_one_key_whatever_their_sign_and_so_are_nans() {
+    let doubles = |values: &[f64]| Arc::new(Float64Array::from(values.to_vec())) as ArrayRef;
+    let singles =
+        |values: &[f64]| Arc::new(values.iter().map(|value| Some(*value as f32)).collect::<Float32Array>()) as ArrayRef;
+    let columns: [&dyn Fn(&[f64]) -> ArrayRef; 2] = [&doubles, &singles];
+    for column in columns {
+        let index = build(column(&[0.0, 1.5, -0.0, f64::NAN, -f64::NAN, -1.5]));
+        for (key, rows) in
+            [(0.0, vec![0, 2]), (-0.0, vec![0, 2]), (-f64::NAN, vec![3, 4]), (1.5, vec![1]), (2.0, vec![])]
+        {
+            assert_eq!(find(&index, column(&[key])).rows, rows, "{key}");
+        }
+    }
 }
 
 #[test]

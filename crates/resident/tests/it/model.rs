@@ -1,6 +1,6 @@
 //! Random inserts, updates and deletes: after each the table has the rows of a plain list, and its indexes find them.
 
-use crate::support::{Row, all, append, columns, draft, found, residents, rows_of, state};
+use crate::support::{ID, Row, all, append, columns, definition, draft, found, residents, rows_of, state, types};
 use arrow::array::{ArrayRef, Int32Array, StringArray};
 use atsdb_core::{ConflictPolicy, ErrorKind};
 use atsdb_resident::{Drafts, Residents, TableState};
@@ -196,4 +196,21 @@ fn who_changes_what_another_changed_is_told() {
     let error = emptied.commit(&residents, || Ok(()), |_| true).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert_eq!(state(&residents, false).row_count(), 4);
+}
+
+#[test]
+fn nothing_comes_into_a_table_that_was_dropped() {
+    let residents = residents();
+    append(&residents, false, &[(Some(1), None)], ConflictPolicy::Error).unwrap();
+    let (mut added, mut dropped) = (Drafts::default(), Drafts::default());
+    draft(&mut added, &residents, false, usize::MAX)
+        .append(columns(&[(Some(2), None)]), 1, ConflictPolicy::Error)
+        .unwrap();
+    dropped.drop_table(ID);
+    dropped.commit(&residents, || Ok(()), |_| true).unwrap();
+    let error = added.commit(&residents, || Ok(()), |_| true).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    // Nor does it come back with who reads it in a snapshot from before.
+    residents.begin(ID, &definition(false), Vec::new(), || Ok(residents.empty(&definition(false), types()))).unwrap();
+    assert!(residents.snapshot().get(ID).is_none());
 }

@@ -2,7 +2,7 @@
 
 use super::numbered::{CHUNK, ROW, TARGET_SCHEMA};
 use super::{Change, Kind};
-use crate::ddl::in_statements::place_default;
+use crate::ddl::in_statements::place_value;
 use crate::error::{as_sql_error, not_supported, sql_error};
 use crate::identifiers::Spellings;
 use crate::provider::unknown_table;
@@ -42,7 +42,7 @@ fn of_update(update: &mut Update, tables: &[Table], spellings: &Spellings) -> Re
     let mut set: Vec<(usize, Expr)> = Vec::new();
     for (name, mut value) in assignments(&mut update.assignments)? {
         let position = definition.position(&name).map_err(as_sql_error)?;
-        place_default(&definition.columns[position], &mut value)?;
+        place_value(&definition.columns[position], &mut value)?;
         if set.iter().any(|(other, _)| *other == position) {
             return Err(sql_error(format!("UPDATE {}: column {name} is set twice", definition.name)));
         }

@@ -111,8 +111,8 @@ fn origin_ticks(origin: &ScalarValue, unit: ArrowUnit, zone: Option<&Zone>) -> R
     let (count, is_instant) = match text_of(origin) {
         Some(text) => {
             let time = read_time(text, core_unit(unit)).ok_or_else(no_time)?;
-            // With an offset from UTC it names an instant, and takes no second one.
-            (time.count, text.contains(':') && read_time(&format!("{text}Z"), TimeUnit::Second).is_none())
+            // With an offset from UTC it names an instant.
+            (time.count, time.has_offset)
         }
         None => {
             let is_instant = match origin.data_type() {

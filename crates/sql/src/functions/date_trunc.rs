@@ -5,6 +5,7 @@
 use super::arguments::{external, text_of};
 use super::cut::{Arguments, Cut};
 use super::time_bucket::preimage_of;
+use crate::exact_casts::is_utc;
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::functions::datetime::date_trunc;
@@ -98,7 +99,7 @@ impl ScalarUDFImpl for DateTrunc {
 /// `None` for what is DataFusion's: other zones and types, and units that it is to refuse.
 fn cut(unit: &ScalarValue, times: &DataType) -> Result<Option<Cut>> {
     let is_utc = match times {
-        DataType::Timestamp(_, zone) => zone.as_deref().is_none_or(|zone| matches!(zone, "UTC" | "+00:00" | "Z")),
+        DataType::Timestamp(_, zone) => zone.as_deref().is_none_or(is_utc),
         _ => false,
     };
     let width = text_of(unit).and_then(|text| UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)));

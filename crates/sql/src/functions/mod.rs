@@ -8,7 +8,9 @@ mod bookend;
 mod bookend_groups;
 pub(crate) mod buckets;
 pub(crate) mod cut;
+mod date_part;
 mod date_trunc;
+mod extremes;
 pub(crate) mod grid;
 mod histogram;
 pub(crate) mod interval;
@@ -17,9 +19,12 @@ mod points;
 mod series;
 mod series_state;
 pub(crate) mod time_bucket;
+mod to_char;
 pub(crate) mod zone;
 
-pub(crate) use arguments::place_named_arguments;
+pub(crate) use arguments::{place_named_arguments, text_of};
+pub(crate) use date_part::Extract;
+pub(crate) use extremes::unwanted;
 
 use bookend::{Bookend, End};
 use datafusion::common::Result;
@@ -27,6 +32,7 @@ use datafusion::functions_aggregate::approx_percentile_cont::approx_percentile_c
 use datafusion::functions_aggregate::percentile_cont::percentile_cont_udaf;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionContext;
+use std::sync::Arc;
 use time_bucket::{Name, TimeBucket};
 
 /// Registers all of them.
@@ -42,6 +48,18 @@ pub(crate) fn register(context: &SessionContext) -> Result<()> {
         context.register_udaf(AggregateUDF::new_from_impl(series::Series::new(kind)));
     }
     context.register_udaf(AggregateUDF::new_from_impl(histogram::Histogram::new()));
+    let state = context.state();
+    if let Some(inner) = state.scalar_functions().get("date_part") {
+        context.register_udf(ScalarUDF::new_from_impl(date_part::DatePart::new(Arc::clone(inner))));
+    }
+    if let Some(inner) = state.scalar_functions().get("to_char") {
+        context.register_udf(ScalarUDF::new_from_impl(to_char::ToChar::new(Arc::clone(inner))));
+    }
+    for name in ["min", "max"] {
+        if let Some(inner) = state.aggregate_functions().get(name) {
+            context.register_udaf(AggregateUDF::new_from_impl(extremes::Extreme::new(Arc::clone(inner))));
+        }
+    }
     let (exact, approximate) = (percentile_cont_udaf(), approx_percentile_cont_udaf());
     for (function, alias) in [(exact, "percentile"), (approximate, "approx_percentile")] {
         context.register_udaf(function.as_ref().clone().with_aliases([alias]));

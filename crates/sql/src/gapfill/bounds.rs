@@ -2,12 +2,15 @@
 
 use super::steps::{Steps, Ticks};
 use crate::error::sql_error;
+use crate::exact_casts::is_shifted;
+use crate::functions::arguments::per_second;
 use crate::time_text::{Rest, read_time};
 use atsdb_core::{Result, TimeUnit};
-use datafusion::common::{Column, ScalarValue};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{Column, DFSchema, ScalarValue};
 use datafusion::logical_expr::expr::Between;
 use datafusion::logical_expr::utils::split_conjunction;
-use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
 
 /// One end of the time that is filled: `time operator value`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -33,11 +36,12 @@ impl Bound {
 
 /// The conditions on `time` under an aggregate that all its rows fulfil.
 pub(super) fn bounds_below(plan: &LogicalPlan, time: &Expr) -> Vec<Bound> {
-    let (mut plan, mut time, mut bounds) = (plan, bare(time).clone(), Vec::new());
+    let (mut plan, mut time, mut bounds) = (plan, bare(time, plan.schema()).clone(), Vec::new());
     loop {
         let below = match plan {
             LogicalPlan::Filter(filter) => {
-                split_conjunction(&filter.predicate).into_iter().for_each(|part| collect(part, &time, &mut bounds));
+                let time = (&time, filter.input.schema().as_ref());
+                split_conjunction(&filter.predicate).into_iter().for_each(|part| collect(part, time, &mut bounds));
                 &filter.input
             }
             LogicalPlan::SubqueryAlias(alias) => {
@@ -47,7 +51,7 @@ pub(super) fn bounds_below(plan: &LogicalPlan, time: &Expr) -> Vec<Bound> {
             }
             LogicalPlan::Projection(projection) => {
                 let Some(at) = position(&projection.schema, &time) else { return bounds };
-                time = bare(&projection.expr[at]).clone();
+                time = bare(&projection.expr[at], projection.input.schema()).clone();
                 &projection.input
             }
             _ => return bounds,
@@ -56,7 +60,7 @@ pub(super) fn bounds_below(plan: &LogicalPlan, time: &Expr) -> Vec<Bound> {
     }
 }
 
-fn position(schema: &datafusion::common::DFSchema, time: &Expr) -> Option<usize> {
+fn position(schema: &DFSchema, time: &Expr) -> Option<usize> {
     match time {
         Expr::Column(column) => schema.maybe_index_of_column(column),
         _ => None,
@@ -64,15 +68,30 @@ fn position(schema: &datafusion::common::DFSchema, time: &Expr) -> Option<usize>
 }
 
 /// Types are made equal before this is read: what they were made equal by is of no matter.
-fn bare(expr: &Expr) -> &Expr {
+fn bare<'a>(expr: &'a Expr, schema: &DFSchema) -> &'a Expr {
     match expr {
-        Expr::Alias(alias) => bare(&alias.expr),
-        Expr::Cast(cast) if Ticks::of(cast.field.data_type()).is_some() => bare(&cast.expr),
+        Expr::Alias(alias) => bare(&alias.expr, schema),
+        Expr::Cast(cast) => match cast.expr.get_type(schema) {
+            Ok(from) if is_widened(&from, cast.field.data_type()) => bare(&cast.expr, schema),
+            _ => expr,
+        },
         other => other,
     }
 }
 
-fn collect(condition: &Expr, time: &Expr, bounds: &mut Vec<Bound>) {
+/// Whether a cast keeps each value as what it was: a time the same time, an integer the same integer.
+fn is_widened(from: &DataType, to: &DataType) -> bool {
+    match (from, to) {
+        (DataType::Timestamp(from, from_zone), DataType::Timestamp(to, to_zone)) => {
+            per_second(*to) >= per_second(*from) && !is_shifted(from_zone.as_deref(), to_zone.as_deref())
+        }
+        (from, DataType::Int64) => from.is_integer(),
+        _ => false,
+    }
+}
+
+fn collect(condition: &Expr, (time, schema): (&Expr, &DFSchema), bounds: &mut Vec<Bound>) {
+    let is_time = |expr: &Expr| bare(expr, schema) == time;
     let mut add = |operator: Operator, value: &Expr| {
         if !value.any_column_refs() && !super::rule::has_subquery(value) {
             bounds.push(Bound { operator, value: value.clone() });
@@ -81,8 +100,8 @@ fn collect(condition: &Expr, time: &Expr, bounds: &mut Vec<Bound>) {
     match condition {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
             let (operator, value) = match op.swap() {
-                _ if bare(left) == time => (*op, right),
-                Some(swapped) if bare(right) == time => (swapped, left),
+                _ if is_time(left) => (*op, right),
+                Some(swapped) if is_time(right) => (swapped, left),
                 _ => return,
             };
             match operator {
@@ -94,7 +113,7 @@ fn collect(condition: &Expr, time: &Expr, bounds: &mut Vec<Bound>) {
                 _ => {}
             }
         }
-        Expr::Between(Between { expr, negated: false, low, high }) if bare(expr) == time => {
+        Expr::Between(Between { expr, negated: false, low, high }) if is_time(expr) => {
             add(Operator::GtEq, low);
             add(Operator::LtEq, high);
         }
@@ -135,7 +154,7 @@ fn count_of(value: &ScalarValue, ticks: Ticks) -> Result<Option<(i128, bool)>> {
         return Ok(None);
     }
     let Ticks::Of(unit) = ticks else {
-        return match value.cast_to(&datafusion::arrow::datatypes::DataType::Int64) {
+        return match value.cast_to(&DataType::Int64) {
             Ok(ScalarValue::Int64(Some(count))) if value.data_type().is_integer() => Ok(Some((count.into(), true))),
             _ => Err(wrong()),
         };

@@ -18,6 +18,7 @@ use datafusion::common::{DataFusionError, ExprSchema};
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What is known of a rollup's query.
@@ -25,6 +26,8 @@ pub(crate) struct Described {
     /// Its columns, as they are called.
     pub(crate) schema: SchemaRef,
     pub(crate) bucketing: Bucketing,
+    /// The columns of its source that it reads, by name.
+    pub(crate) reads: BTreeSet<String>,
 }
 
 /// Plans a rollup's query over a snapshot in which its source is defined as given, and refuses what cannot be one.
@@ -40,12 +43,24 @@ pub(crate) fn describe_rollup(
     let spellings = SharedSpellings::new(spellings);
     let Ast::Query(inner) = &mut statement else { return Err(sql_error("it is no query")) };
     let headings = Headings::take(inner, &spellings);
-    crate::functions::place_named_arguments(&mut statement)?;
     let focus = Focus { as_if: Some(source.clone()), ..Focus::default() };
     let plan = logical_plan(statement, state, snapshot, &spellings, &focus, None).map_err(from_datafusion)?;
     check(&plan)?;
     let schema = headings.apply(&Arc::new(plan.schema().as_arrow().clone()));
-    Ok(Described { schema, bucketing: bucketing_of(&plan, source)? })
+    let reads = names_read(&plan).map_err(from_datafusion)?;
+    Ok(Described { schema, bucketing: bucketing_of(&plan, source)?, reads })
+}
+
+/// The names of all columns in a plan, of whatever is computed too.
+fn names_read(plan: &LogicalPlan) -> datafusion::common::Result<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    plan.apply_with_subqueries(|node| {
+        node.apply_expressions(|expr| {
+            names.extend(expr.column_refs().into_iter().map(|column| column.name.clone()));
+            Ok(TreeNodeRecursion::Continue)
+        })
+    })?;
+    Ok(names)
 }
 
 /// The buckets that the plan of a rollup's query groups by.

@@ -176,6 +176,13 @@ impl Session {
         }
     }
 
+    /// After a change has failed, whatever was wrong with it: the transaction takes nothing more.
+    pub(super) fn fail_transaction(&self) {
+        if let Some(open) = self.transaction().as_mut() {
+            open.failed = true;
+        }
+    }
+
     pub(super) fn transaction(&self) -> MutexGuard<'_, Option<Transaction>> {
         self.transaction.lock().unwrap_or_else(PoisonError::into_inner)
     }

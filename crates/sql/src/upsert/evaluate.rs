@@ -4,7 +4,7 @@
 use crate::assign::assign;
 use crate::change::plain;
 use crate::conflict::Update;
-use crate::ddl::in_statements::place_default;
+use crate::ddl::in_statements::place_value;
 use crate::error::{as_sql_error, not_supported, sql_error};
 use crate::given::{Given, Over, query_over, select_of};
 use crate::identifiers::SharedSpellings;
@@ -55,7 +55,7 @@ impl<'a> Evaluation<'a> {
             if set.contains(&position) {
                 return Err(sql_error(format!("DO UPDATE of {}: column {name} is set twice", definition.name)));
             }
-            place_default(&definition.columns[position], &mut value)?;
+            place_value(&definition.columns[position], &mut value)?;
             set.push(position);
             values.push(value);
         }

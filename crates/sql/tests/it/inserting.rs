@@ -160,13 +160,21 @@ fn a_statement_that_is_refused_leaves_nothing_of_itself() {
     run(&session, "CREATE TABLE t (id INT PRIMARY KEY, tag TEXT) WITH (map = 'tag:u8')").unwrap();
     run(&session, "BEGIN").unwrap();
     run(&session, "INSERT INTO t VALUES (1, 'a')").unwrap();
-    let error = run(&session, "INSERT INTO t VALUES (2, 'a'), (3, 'a'), ('x', 'a')").unwrap_err();
+    run(&session, "SAVEPOINT before").unwrap();
+    let refused = |sql: &str| {
+        let error = run(&session, sql).unwrap_err();
+        assert!(run(&session, "INSERT INTO t VALUES (9, 'a')").is_err(), "the transaction takes nothing more");
+        error
+    };
+    let error = refused("INSERT INTO t VALUES (2, 'a'), (3, 'a'), ('x', 'a')");
     assert!(error.to_string().contains("row 3"), "{error}");
-    let error = run(&session, "INSERT INTO t VALUES (2, 'a'), (3)").unwrap_err();
+    run(&session, "ROLLBACK TO before").unwrap();
+    let error = refused("INSERT INTO t VALUES (2, 'a'), (3)");
     assert!(error.to_string().contains("1 values for 2 columns"), "{error}");
+    run(&session, "ROLLBACK TO before").unwrap();
     run(&session, "INSERT INTO t VALUES (3, 'b')").unwrap();
     assert_eq!(answer(&session, "SELECT count(*) FROM t").unwrap()[1], "2");
-    let error = run(&session, "INSERT INTO t VALUES (4, 'a'), (1, 'a')").unwrap_err();
+    let error = refused("INSERT INTO t VALUES (4, 'a'), (1, 'a')");
     assert_eq!(error.kind(), ErrorKind::DuplicateKey);
     assert!(error.to_string().contains("key (id): (1) is there already"), "{error}");
     assert!(run(&session, "COMMIT").is_err());

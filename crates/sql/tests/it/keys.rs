@@ -1,6 +1,7 @@
 //! Keys: how many rows an INSERT says it added, whatever is left out or replaced.
 
-use crate::stores::session;
+use crate::render::lines;
+use crate::stores::{STORES, session};
 use atsdb_sql::{Answer, Session};
 
 fn count(session: &Session, sql: &str) -> Option<u64> {
@@ -24,4 +25,41 @@ fn rows_count_that_were_inserted_or_replaced() {
     assert_eq!(count("INSERT IGNORE INTO t VALUES (4, 8), (5, 8)"), Some(1));
     assert_eq!(count("INSERT IGNORE INTO t VALUES (5, 9), (6, 9)"), Some(1));
     count("COMMIT");
+}
+
+#[test]
+fn keys_of_rows_that_a_transaction_took_away_are_free_in_it() {
+    for store in STORES {
+        for emptied in ["DELETE FROM k", "TRUNCATE k", "DELETE FROM k WHERE id > 0"] {
+            for inserted in [
+                "INSERT INTO k VALUES (2, 'new')",
+                "INSERT INTO k SELECT 2, 'new'",
+                "REPLACE INTO k VALUES (2, 'new')",
+                "REPLACE INTO k SELECT 2, 'new'",
+                "INSERT OR IGNORE INTO k VALUES (2, 'new')",
+                "INSERT OR IGNORE INTO k SELECT 2, 'new'",
+                "INSERT INTO k SELECT 2, 'new' ON CONFLICT (id) DO NOTHING",
+                "INSERT INTO k VALUES (2, 'new') ON CONFLICT (id) DO UPDATE SET v = 'updated'",
+            ] {
+                let (session, _directory) = session(store);
+                let done = [
+                    "CREATE TABLE k (id BIGINT PRIMARY KEY, v TEXT)",
+                    "INSERT INTO k VALUES (1, 'a'), (2, 'b'), (3, 'c')",
+                    "BEGIN",
+                    emptied,
+                    inserted,
+                    "COMMIT",
+                ];
+                let counts: Vec<_> = done.into_iter().map(|sql| count(&session, sql)).collect();
+                assert_eq!(counts[4], Some(1), "{store}: {emptied}; {inserted}");
+                assert_eq!(rows(&session), ["2 | new"], "{store}: {emptied}; {inserted}");
+            }
+        }
+    }
+}
+
+fn rows(session: &Session) -> Vec<String> {
+    let statement = session.statements("SELECT * FROM k ORDER BY id").next().unwrap().unwrap();
+    let Answer::Rows(rows) = session.execute(&statement, &[]).unwrap() else { panic!("no rows") };
+    rows.flat_map(|batch| lines(&batch.unwrap())).collect()
 }

@@ -12,6 +12,7 @@ mod indexes;
 mod inserting;
 mod keys;
 mod limits;
+mod parameters;
 mod render;
 mod rollups;
 mod scripts;

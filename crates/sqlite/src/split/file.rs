@@ -64,6 +64,15 @@ pub(crate) fn write_head(file: &File, uid: [u8; 16], number: i64) -> io::Result<
     file.write_all_at(&file_head(uid, number), 0)
 }
 
+/// Whether a head was ever written, as far as the disk knows. A power cut may leave a file's length without its bytes.
+pub(crate) fn has_head(file: &File) -> io::Result<bool> {
+    let mut head = [0; FILE_HEAD_BYTES as usize];
+    match file.read_exact_at(&mut head, 0) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        other => other.map(|()| head.iter().any(|byte| *byte != 0)),
+    }
+}
+
 /// Refuses a file that is not this store's file of this number.
 pub(crate) fn check_head(file: &File, uid: [u8; 16], number: i64) -> Result<(), Unreadable> {
     let mut head = [0; FILE_HEAD_BYTES as usize];

@@ -2,12 +2,14 @@
 //!
 //! A file is written by whoever holds its lock (`flock`, which the system takes back from a process that ends). The lock is
 //! held from the first byte until the catalogue refers to what was written or never will; so what lies in a file that
-//! nobody holds is either referred to or garbage. Locks are only ever tried, never waited for.
+//! nobody holds is either referred to or garbage. Locks are only ever tried, never waited for. Files are removed by name, so
+//! that whoever has one open looks whether it still has its name.
 
 use crate::error::{Attempt, Failure};
 use crate::split::fault;
 use crate::split::file::{self, Unreadable};
 use crate::split::folder::unavailable;
+use crate::split::placing::Needed;
 use crate::split::reclaim::Reclaimer;
 use crate::split::{Folder, Layout, Place};
 use atsdb_core::{ColumnId, Durability, Error, ErrorKind, Result};
@@ -15,7 +17,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -53,13 +55,45 @@ pub(crate) struct Handle {
     named: AtomicBool,
 }
 
+impl Handle {
+    /// The file itself.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Whether it still has its name.
+    pub(crate) fn is_linked(&self) -> bool {
+        linked(&self.file)
+    }
+}
+
+/// What is kept open.
+trait Open {
+    fn file(&self) -> &File;
+}
+
+impl Open for File {
+    fn file(&self) -> &File {
+        self
+    }
+}
+
+impl Open for Handle {
+    fn file(&self) -> &File {
+        &self.file
+    }
+}
+
 /// The last files used.
 #[derive(Debug)]
 struct Recent<T>(VecDeque<(i64, Arc<T>)>);
 
-impl<T> Recent<T> {
+impl<T: Open> Recent<T> {
+    /// The file of that number. One that was removed meanwhile is opened anew: after a power cut its number may be given
+    /// to another.
     fn get(&mut self, number: i64, open: impl FnOnce() -> io::Result<T>) -> io::Result<Arc<T>> {
-        let found = match self.0.iter().position(|(other, _)| *other == number).and_then(|at| self.0.remove(at)) {
+        let found = self.0.iter().position(|(other, _)| *other == number).and_then(|at| self.0.remove(at));
+        let found = match found.filter(|(_, found)| linked(found.file())) {
             Some((_, found)) => found,
             None => Arc::new(open()?),
         };
@@ -67,6 +101,11 @@ impl<T> Recent<T> {
         self.0.truncate(OPEN_FILES_KEPT);
         Ok(found)
     }
+}
+
+/// Whether the file still has a name.
+fn linked(file: &File) -> bool {
+    file.metadata().is_ok_and(|metadata| metadata.nlink() > 0)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -88,6 +127,11 @@ impl PageFiles {
             writing: Mutex::new(Recent(VecDeque::new())),
             failed: Mutex::default(),
         }
+    }
+
+    /// Where they lie.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     pub(crate) fn path(&self, number: i64) -> PathBuf {
@@ -180,9 +224,13 @@ impl PageFiles {
                 Error::new(ErrorKind::Unavailable, message).with_hint("check the disk; then write the batch again")
             );
         }
-        let synced = handle.file.sync_data().and_then(|()| match handle.named.swap(true, Ordering::Relaxed) {
-            true => Ok(()),
-            false => File::open(&self.folder)?.sync_all(),
+        let synced = handle.file.sync_data().and_then(|()| {
+            if !handle.named.load(Ordering::Acquire) {
+                File::open(&self.folder)?.sync_all()?;
+                // Only now: who finds it set acknowledges without waiting.
+                handle.named.store(true, Ordering::Release);
+            }
+            Ok(())
         });
         fault::synced(handle.number, &handle.file);
         synced.map_err(|error| {
@@ -202,18 +250,27 @@ impl PageFiles {
 
     /// Takes a file for writing, if nobody else has it. `needed` asks the catalogue how much of it chunks need, if it is
     /// still one of the store's: it can only go while nobody holds it.
-    pub(crate) fn claim(&self, handle: &Arc<Handle>, needed: impl FnOnce() -> Attempt<Option<u64>>) -> Attempt<Claim> {
+    pub(crate) fn claim(
+        &self,
+        handle: &Arc<Handle>,
+        needed: impl FnOnce() -> Attempt<Option<Needed>>,
+    ) -> Attempt<Claim> {
+        if lock(&self.failed).contains(&handle.number) {
+            return Ok(Claim::Useless);
+        }
         let Some(mut held) = Held::take(handle).map_err(|error| self.write_failure(handle.number, error))? else {
             return Ok(Claim::Busy);
         };
-        let Some(needed) = needed()? else {
+        // Somebody may have removed it before the lock was free: what is written to it now would be lost.
+        let needed = if handle.is_linked() { needed()? } else { None };
+        let Some(needed) = needed else {
             self.forget(handle.number);
             return Ok(Claim::Useless);
         };
         let prepared = || -> std::result::Result<u64, Unreadable> {
             let length = handle.file.metadata()?.len();
             // Behind the end of a file that was cut nothing may follow: it would lie in what is lost.
-            if length < needed {
+            if length < needed.chunks_end {
                 return Err(Unreadable::Damaged("ends too early"));
             }
             if length < file::FILE_HEAD_BYTES {
@@ -223,8 +280,8 @@ impl PageFiles {
             file::check_head(&handle.file, self.uid, handle.number).map(|()| length)
         };
         match prepared() {
-            Ok(length) if length < FILE_BYTES_MAX => {
-                (held.start, held.end) = (length, length);
+            Ok(length) if length.max(needed.free) < FILE_BYTES_MAX => {
+                (held.start, held.end) = (length, length.max(needed.free));
                 Ok(Claim::Held(held))
             }
             // A damaged one is left to verify, one of a newer version to newer versions.
@@ -258,7 +315,6 @@ impl PageFiles {
 
     /// Closes files that were removed by other processes: they take room as long as they are open.
     pub(crate) fn close_removed(&self) {
-        let linked = |file: &File| file.metadata().is_ok_and(|metadata| metadata.nlink() > 0);
         lock(&self.reading).0.retain(|(_, file)| linked(file));
         lock(&self.writing).0.retain(|(_, handle)| linked(&handle.file));
     }
@@ -270,7 +326,7 @@ pub(crate) enum Claim {
     Held(Held),
     /// Somebody writes to it.
     Busy,
-    /// It is full, damaged or no longer the store's.
+    /// It is full, damaged, no longer the store's, or could not be made durable before.
     Useless,
 }
 

@@ -41,11 +41,18 @@ impl Folder {
         made().map_err(|error| unavailable("create the store", &self.path, error))
     }
 
-    /// Makes the folder of the page files where it is not there yet.
-    pub(crate) fn create_pages(&self) -> Result<()> {
+    /// Makes the folder of the page files where it is not there yet. With `durable` the names of both folders are on disk
+    /// then: of what is acknowledged, nothing hangs from a name that a power cut takes. Whoever made them may have ended
+    /// before they were.
+    pub(crate) fn create_pages(&self, durable: bool) -> Result<()> {
         let pages = self.pages();
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&pages);
-        made.map_err(|error| unavailable("create", &pages, error))
+        made.map_err(|error| unavailable("create", &pages, error))?;
+        if durable {
+            sync_names(&self.path)?;
+            self.path.parent().map_or(Ok(()), sync_names)?;
+        }
+        Ok(())
     }
 
     /// Whether nothing lies in it but what making a store puts there.
@@ -59,6 +66,15 @@ impl Folder {
             }
         }
         Ok(true)
+    }
+}
+
+/// Makes the names in a folder durable.
+fn sync_names(folder: &Path) -> Result<()> {
+    match fs::File::open(folder).and_then(|folder| folder.sync_all()) {
+        // One that may be entered and not be listed can only have been made by somebody else, before.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        other => other.map_err(|error| unavailable("make durable", folder, error)),
     }
 }
 

@@ -20,7 +20,7 @@ mod verify;
 
 pub(crate) use file::{BLOCK_HEAD_BYTES, BLOCK_PAGE_BYTES, FILE_HEAD_BYTES};
 pub(crate) use files::PageFiles;
-pub(crate) use folder::{Folder, agree, folder, misplaced};
+pub(crate) use folder::{Folder, agree, folder, misplaced, unavailable};
 pub use layout::{Layout, Split};
 pub(crate) use placing::{Enlarged, Placed, commit, stage};
 pub(crate) use reclaim::reclaim;

@@ -7,6 +7,7 @@ use crate::split::{PageFiles, Place, fault, file};
 use crate::store::SqliteStore;
 use atsdb_core::ColumnId;
 use rusqlite::params;
+use std::collections::BTreeSet;
 
 /// A visible chunk that lies in the file.
 struct Left {
@@ -18,8 +19,15 @@ struct Left {
 }
 
 /// Moves chunks of about so many bytes out of the file; gives how many. Chunks of stages stay: what they hold may not be on
-/// disk yet, and they go or become visible soon.
-pub(crate) fn step(store: &SqliteStore, files: &PageFiles, number: i64, byte_budget: u64) -> Attempt<u64> {
+/// disk yet, and they go or become visible soon. No chunk is moved into a `sparse` file, which this one is, too: it would be
+/// moved out of there again, and back, for as long as stages keep both files.
+pub(crate) fn step(
+    store: &SqliteStore,
+    files: &PageFiles,
+    number: i64,
+    byte_budget: u64,
+    sparse: &BTreeSet<i64>,
+) -> Attempt<u64> {
     let left = store.try_read(|connection| {
         let (first, end) = Place::range(number);
         let sql = "SELECT id, payload, table_id, slice_start, sealed FROM atsdb_chunk
@@ -45,7 +53,7 @@ pub(crate) fn step(store: &SqliteStore, files: &PageFiles, number: i64, byte_bud
         let pages = block.read_all(&file).map_err(|error| unreadable(error.into()))?;
         let pages: Vec<(ColumnId, &[u8])> = pages.iter().map(|(column, bytes)| (*column, bytes.as_slice())).collect();
         let group = Group::of(files, left.table, left.slice_start, left.sealed);
-        moved.push((left.payload, placing.append(group, &pages, Some(number))?.payload()));
+        moved.push((left.payload, placing.append(group, &pages, sparse)?.payload()));
         byte_count += block.end - u64::from(place.offset);
     }
     if moved.is_empty() {
@@ -53,7 +61,7 @@ pub(crate) fn step(store: &SqliteStore, files: &PageFiles, number: i64, byte_bud
     }
     placing.sync_held()?;
     fault::point("chunks are copied");
-    store.try_write(|writer| {
+    let done = store.try_write(|writer| {
         writer.transaction(Sync::Later, |transaction| {
             let sql = "UPDATE atsdb_chunk SET payload = ?2 WHERE payload = ?1";
             let mut update = transaction.prepare_cached(sql)?;
@@ -67,7 +75,10 @@ pub(crate) fn step(store: &SqliteStore, files: &PageFiles, number: i64, byte_bud
             }
             Ok(())
         })
-    })?;
+    });
+    if let Err(failure) = done {
+        return Err(placing.failed(failure).into());
+    }
     placing.keep(&moved.iter().filter_map(|(_, to)| Place::of(*to)).map(|place| place.file).collect());
     Ok(byte_count)
 }

@@ -7,7 +7,7 @@ use crate::split::file;
 use crate::split::files::{Claim, Held, PageFiles};
 use crate::split::{BLOCK_HEAD_BYTES, BLOCK_PAGE_BYTES, Place, Split, file_of};
 use crate::store::SqliteStore;
-use crate::{amend, chunk_write, commit as changing, stage as staging};
+use crate::{amend, chunk_write, stage as staging};
 use atsdb_core::{
     Amendment, Change, ChunkId, ColumnId, Durability, Error, ErrorKind, NewChunk, Outcome, Result, StageId,
 };
@@ -103,7 +103,7 @@ pub(crate) fn commit(
         let placed = placing.changes(changes).map_err(|failure| store.error(failure))?;
         placing.sync(changes).map_err(|failure| store.error(failure))?;
         fault::point("pages are durable");
-        let done = store.try_write(|writer| changing::commit(writer, changes, &placed, now_ms));
+        let done = store.try_commit(changes, &placed, now_ms);
         fault::point("catalogue is committed");
         match done {
             Ok(outcomes) => {
@@ -161,7 +161,7 @@ impl<'a> Placing<'a> {
 
     /// After a transaction that failed. Refused or never begun, it has surely not been done; else a crash may yet bring
     /// it back from the log, so that its pages must stay until reclaiming knows.
-    fn failed(mut self, failure: Failure) -> Error {
+    pub(crate) fn failed(mut self, failure: Failure) -> Error {
         let undone = match &failure {
             Failure::Refused(_) | Failure::Moved => true,
             Failure::Sqlite(error) => primary_code(error) == Some(ffi::SQLITE_BUSY),
@@ -219,7 +219,7 @@ impl<'a> Placing<'a> {
             let pages: Vec<(ColumnId, &[u8])> = columns.zip(chunk.pages.iter().map(Vec::as_slice)).collect();
             let group = Group::of_chunk(self.files, chunk);
             let group = if mixed { group.mixed() } else { group };
-            payloads.push(Some(self.append(group, &pages, None)?.payload()));
+            payloads.push(Some(self.append(group, &pages, &BTreeSet::new())?.payload()));
         }
         Ok(payloads)
     }
@@ -249,12 +249,17 @@ impl<'a> Placing<'a> {
             return Ok(Some(Enlarged { base, payload: None }));
         }
         let group = Group::of(self.files, amendment.table.0, slice_start, sealed);
-        let payload = self.append(group, &pages, None)?.payload();
+        let payload = self.append(group, &pages, &BTreeSet::new())?.payload();
         Ok(Some(Enlarged { base, payload: Some(payload) }))
     }
 
-    /// Appends a block to a file of the group, though not to `avoid`.
-    pub(crate) fn append(&mut self, group: Group, pages: &[(ColumnId, &[u8])], avoid: Option<i64>) -> Attempt<Place> {
+    /// Appends a block to a file of the group, though to none of `avoid`.
+    pub(crate) fn append(
+        &mut self,
+        group: Group,
+        pages: &[(ColumnId, &[u8])],
+        avoid: &BTreeSet<i64>,
+    ) -> Attempt<Place> {
         let found = self.held.iter().position(|(other, held)| *other == group && held.has_room());
         let position = match found {
             Some(position) => position,
@@ -269,7 +274,7 @@ impl<'a> Placing<'a> {
     }
 
     /// Takes a file that nobody writes to, or makes one. In a store of shards, whose number is bounded, it waits for one.
-    fn take(&self, group: Group, avoid: Option<i64>) -> Attempt<Held> {
+    fn take(&self, group: Group, avoid: &BTreeSet<i64>) -> Attempt<Held> {
         let Split::Shards(count) = self.files.layout.split else {
             return match self.take_existing(group, avoid)? {
                 Found::Held(held) => Ok(held),
@@ -298,7 +303,7 @@ impl<'a> Placing<'a> {
         }
     }
 
-    fn take_existing(&self, group: Group, avoid: Option<i64>) -> Attempt<Found> {
+    fn take_existing(&self, group: Group, avoid: &BTreeSet<i64>) -> Attempt<Found> {
         let sql = "SELECT id FROM atsdb_page_file WHERE table_id = ?1 AND part = ?2 AND sealed = ?3
                    ORDER BY id DESC LIMIT ?4";
         let numbers = self.store.try_read(|connection| {
@@ -307,7 +312,7 @@ impl<'a> Placing<'a> {
             Ok(statement.query_map(values, |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?)
         })?;
         let mut busy = false;
-        for number in numbers.into_iter().filter(|number| Some(*number) != avoid) {
+        for number in numbers.into_iter().filter(|number| !avoid.contains(number)) {
             // Held by this very call, and full.
             let own = self.held.iter().any(|(_, held)| held.handle().number == number);
             if own {
@@ -327,7 +332,7 @@ impl<'a> Placing<'a> {
         let opened = match self.files.writer(number, false) {
             // It was announced and is still to be made; or it is lost, which is for verify to tell.
             Err(error) if error.kind() == io::ErrorKind::NotFound => match needed()? {
-                Some(0) => self.files.writer(number, true),
+                Some(Needed { chunks_end: 0, .. }) => self.files.writer(number, true),
                 _ => return Ok(Claim::Useless),
             },
             other => other,
@@ -386,8 +391,18 @@ pub(crate) fn is_listed(connection: &Connection, number: i64) -> Attempt<bool> {
     Ok(connection.prepare_cached("SELECT 1 FROM atsdb_page_file WHERE id = ?1")?.exists([number])?)
 }
 
-/// How many bytes of a page file chunks need; `None` if the catalogue does not have it.
-fn needed(connection: &Connection, number: i64) -> Attempt<Option<u64>> {
+/// What the catalogue knows of a page file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Needed {
+    /// How many bytes of it chunks need.
+    pub(crate) chunks_end: u64,
+    /// From where on no place is named, be it of a chunk or of garbage. A power cut may leave the garbage and take its
+    /// bytes; were its place given to another chunk, that one would be garbage too.
+    pub(crate) free: u64,
+}
+
+/// What the catalogue knows of a page file; `None` if it does not have it.
+fn needed(connection: &Connection, number: i64) -> Attempt<Option<Needed>> {
     if !is_listed(connection, number)? {
         return Ok(None);
     }
@@ -396,11 +411,12 @@ fn needed(connection: &Connection, number: i64) -> Attempt<Option<u64>> {
                ORDER BY payload DESC LIMIT 1";
     let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, u64>(1)?, row.get::<_, u64>(2)?));
     let last = connection.prepare_cached(sql)?.query_row(params![first, end], row).optional()?;
-    let block = |(payload, page_count, byte_count): (i64, u64, u64)| {
-        let offset = Place::of(payload).map_or(0, |place| u64::from(place.offset));
-        offset + BLOCK_HEAD_BYTES + page_count * BLOCK_PAGE_BYTES + byte_count
-    };
-    Ok(Some(last.map_or(0, block)))
+    let head_end = |payload: i64| Place::of(payload).map_or(0, |place| u64::from(place.offset)) + BLOCK_HEAD_BYTES;
+    let chunks_end = last
+        .map_or(0, |(payload, page_count, byte_count)| head_end(payload) + page_count * BLOCK_PAGE_BYTES + byte_count);
+    let sql = "SELECT max(payload) FROM atsdb_garbage WHERE payload >= ?1 AND payload < ?2";
+    let garbage: Option<i64> = connection.prepare_cached(sql)?.query_row(params![first, end], |row| row.get(0))?;
+    Ok(Some(Needed { chunks_end, free: chunks_end.max(garbage.map_or(0, head_end)) }))
 }
 
 /// The page files that a stage has chunks in.

@@ -12,7 +12,8 @@
 use crate::connection::Sync;
 use crate::error::Attempt;
 use crate::log_position::LogPosition;
-use crate::split::files::{Held, PageFiles};
+use crate::split::file::Unreadable;
+use crate::split::files::{Handle, Held, PageFiles};
 use crate::split::placing::is_listed;
 use crate::split::{FILE_HEAD_BYTES, PLACED, Place, fault, file, file_of, moving};
 use crate::store::SqliteStore;
@@ -20,7 +21,6 @@ use atsdb_core::Result;
 use atsdb_core::store::Reclaimed;
 use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io;
 
 /// How often all files are looked at, for what crashes left.
@@ -62,15 +62,25 @@ fn step(store: &SqliteStore, files: &PageFiles, byte_budget: u64, now_ms: i64) -
     }
     let suspects = store.try_read(|connection| suspects(connection, sweep))?;
     let (mut left, mut more) = (byte_budget, false);
+    // Moving needs room. What there is none for waits; what is empty goes all the same.
+    let mut full = None;
+    let mut sparse = BTreeSet::new();
+    for number in &suspects {
+        if is_sparse(store, files, *number)? {
+            sparse.insert(*number);
+        }
+    }
     for number in suspects {
         if left == 0 {
             more = true;
             break;
         }
         let mut holds = store.try_read(|connection| holding(connection, number))?;
-        let length = files.length(number)?.unwrap_or(0);
-        if holds.chunks > 0 && holds.bytes < length.saturating_sub(FILE_HEAD_BYTES) / 2 {
-            left = left.saturating_sub(moving::step(store, files, number, left)?);
+        if holds.chunks > 0 && sparse.contains(&number) {
+            match moving::step(store, files, number, left, &sparse) {
+                Err(failure) if failure.is_full() => full = Some(failure),
+                moved => left = left.saturating_sub(moved?),
+            }
             more = left == 0;
             holds = store.try_read(|connection| holding(connection, number))?;
         }
@@ -79,11 +89,14 @@ fn step(store: &SqliteStore, files: &PageFiles, byte_budget: u64, now_ms: i64) -
             left = left.saturating_sub(1);
         }
     }
-    if sweep && !more {
+    if sweep && !more && full.is_none() {
         reclaimer.swept_ms = Some(now_ms);
     }
     let byte_count = remove_retired(store, files, &mut reclaimer)?;
-    Ok(Reclaimed { byte_count, more })
+    match full {
+        Some(failure) if byte_count == 0 => Err(failure),
+        _ => Ok(Reclaimed { byte_count, more: more || full.is_some() }),
+    }
 }
 
 /// The files that may be worth a look: those with garbage, or all.
@@ -96,6 +109,13 @@ fn suspects(connection: &Connection, all: bool) -> Attempt<Vec<i64>> {
     let sql = if all { "SELECT id FROM atsdb_page_file" } else { with_garbage.as_str() };
     let mut statement = connection.prepare_cached(sql)?;
     Ok(statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?)
+}
+
+/// Whether a file is mostly garbage.
+fn is_sparse(store: &SqliteStore, files: &PageFiles, number: i64) -> Attempt<bool> {
+    let holds = store.try_read(|connection| holding(connection, number))?;
+    let length = files.length(number)?.unwrap_or(0);
+    Ok(holds.bytes < length.saturating_sub(FILE_HEAD_BYTES) / 2)
 }
 
 /// What chunks, visible or staged, a file holds.
@@ -113,7 +133,7 @@ fn retire(store: &SqliteStore, files: &PageFiles, number: i64) -> Attempt<()> {
     let handle = files.writer(number, true).map_err(|error| files.write_failure(number, error))?;
     let held = Held::take(&handle).map_err(|error| files.write_failure(number, error))?;
     let Some(_held) = held else { return Ok(()) };
-    store.try_write(|writer| {
+    store.try_free(|writer| {
         writer.transaction(Sync::Later, |transaction| {
             if holding(transaction, number)?.chunks == 0 {
                 transaction.prepare_cached("DELETE FROM atsdb_page_file WHERE id = ?1")?.execute([number])?;
@@ -147,7 +167,7 @@ fn remove_retired(store: &SqliteStore, files: &PageFiles, reclaimer: &mut Reclai
         return Ok(0);
     }
     // The position is asked for after the files were: what retired them stands before it.
-    let position = store.try_write(|writer| Ok(writer.checkpoint_position()?))?;
+    let position = store.try_write(|writer| writer.checkpoint_position())?;
     let free = if position.is_all() {
         reclaimer.waiting = None;
         retired
@@ -169,12 +189,12 @@ fn remove_retired(store: &SqliteStore, files: &PageFiles, reclaimer: &mut Reclai
         byte_count += files.remove(*number)?;
         fault::point("a file is removed");
     }
-    store.try_write(|writer| {
+    store.try_free(|writer| {
         writer.transaction(Sync::Later, |transaction| {
             let mut forget =
                 transaction.prepare_cached("DELETE FROM atsdb_garbage WHERE payload >= ?1 AND payload < ?2")?;
-            for number in free {
-                let (first, end) = Place::range(number);
+            for number in &free {
+                let (first, end) = Place::range(*number);
                 forget.execute(params![first, end])?;
             }
             Ok(())
@@ -190,21 +210,48 @@ fn remove_strays(store: &SqliteStore, files: &PageFiles) -> Attempt<()> {
     let listed = files.list()?;
     let known = store.try_read(known)?;
     for number in listed.difference(&known) {
-        let stray = File::open(files.path(*number)).and_then(|stray| {
-            let made = stray.metadata()?.len() >= FILE_HEAD_BYTES;
-            Ok(!made || file::check_head(&stray, files.uid, *number).is_ok())
-        });
-        match stray {
-            Ok(true) if !store.try_read(|connection| is_listed(connection, *number))? => {
-                files.remove(*number)?;
-            }
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(files.write_failure(*number, error));
-            }
-            _ => {}
-        }
+        remove_stray(store, files, *number)?;
     }
     Ok(())
+}
+
+/// Removes the file, if it is still unknown once its lock is held. The power cut took its announcement, so its number may
+/// be given once more at any time; whoever it is given to takes the lock before the first byte.
+fn remove_stray(store: &SqliteStore, files: &PageFiles, number: i64) -> Attempt<()> {
+    let failed = |error| files.write_failure(number, error);
+    let handle = match files.writer(number, false) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
+            return Ok(());
+        }
+        other => other.map_err(failed)?,
+    };
+    let Some(held) = Held::take(&handle).map_err(failed)? else { return Ok(()) };
+    let own = held.handle().is_linked() && is_own(files, held.handle()).map_err(failed)?;
+    if own && !store.try_read(|connection| is_known(connection, number))? {
+        files.remove(number)?;
+    } else {
+        files.forget(number);
+    }
+    Ok(())
+}
+
+/// Whether a file that the catalogue does not know is this store's, and not somebody else's.
+fn is_own(files: &PageFiles, handle: &Handle) -> io::Result<bool> {
+    if !file::has_head(handle.file())? {
+        return Ok(true);
+    }
+    match file::check_head(handle.file(), files.uid, handle.number) {
+        Ok(()) => Ok(true),
+        Err(Unreadable::Io(error)) => Err(error),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Whether the catalogue knows the file, in use or retired.
+fn is_known(connection: &Connection, number: i64) -> Attempt<bool> {
+    let (first, end) = Place::range(number);
+    let sql = "SELECT 1 FROM atsdb_garbage WHERE payload >= ?1 AND payload < ?2";
+    Ok(is_listed(connection, number)? || connection.prepare_cached(sql)?.exists(params![first, end])?)
 }
 
 /// The files that the catalogue knows, in use or retired.

@@ -3,10 +3,12 @@
 
 use crate::split::file::{self, Unreadable};
 use crate::split::reclaim::known;
-use crate::split::{FILE_HEAD_BYTES, PLACED, PageFiles, Place};
+use crate::split::{PLACED, PageFiles, Place};
 use atsdb_core::store::Finding;
 use rusqlite::Connection;
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
 
 /// Everything found. The files must have been listed before the connection's snapshot began: one that is made is announced
 /// first.
@@ -22,16 +24,19 @@ pub(crate) fn verify(connection: &Connection, files: &PageFiles, listed: &BTreeS
     findings
 }
 
-/// What is to be said of a file that the catalogue does not know. Of this store's own, nothing: a power cut leaves them, and
-/// reclaiming removes them.
+/// What is to be said of a file that the catalogue does not know. Of this store's own, and of one whose head never came to
+/// the disk, nothing: a power cut leaves them, and reclaiming removes them.
 fn stray(files: &PageFiles, number: i64) -> Option<Finding> {
-    let place = files.path(number).display().to_string();
-    match files.length(number) {
-        Ok(Some(length)) if length >= FILE_HEAD_BYTES => files.reader(number).err().map(|error| match error {
-            Unreadable::Damaged(problem) => finding(place, format!("is not in the catalogue, and {problem}")),
-            error => finding(place, files.failure(number, "a page file", error).to_string()),
-        }),
-        _ => None,
+    let path = files.path(number);
+    let looked = File::open(&path)
+        .map_err(Unreadable::Io)
+        .and_then(|file| if file::has_head(&file)? { file::check_head(&file, files.uid, number) } else { Ok(()) });
+    let place = path.display().to_string();
+    match looked {
+        Ok(()) => None,
+        Err(Unreadable::Io(error)) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(Unreadable::Damaged(problem)) => Some(finding(place, format!("is not in the catalogue, and {problem}"))),
+        Err(error) => Some(finding(place, files.failure(number, "a page file", error).to_string())),
     }
 }
 

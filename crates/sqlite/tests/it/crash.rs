@@ -53,7 +53,10 @@ fn kill_writers(layout: usize) {
     assert_eq!(entries.len() as u64 % CHUNKS, 0, "half a batch is visible");
     drop(snapshot);
     // What the killed ones had staged goes in the end.
-    while store.reclaim(8 << 20, i64::MAX).unwrap().more {}
+    // Stages that are idle are given up when they were seen to be so for a while.
+    for earlier_ms in [atsdb_core::limits::STAGE_DOUBT_MS, 0] {
+        while store.reclaim(8 << 20, i64::MAX - earlier_ms).unwrap().more {}
+    }
     reclaim_all(&store);
     assert_eq!(store.verify().unwrap(), []);
     let size = store.size().unwrap();
@@ -113,7 +116,10 @@ fn kill_rolling_writers(layout: usize) {
     assert!(last > 5, "the writers did nothing: {last}");
     let store = reopen(&path);
     assert_eq!(store.verify().unwrap(), []);
-    while store.reclaim(8 << 20, i64::MAX).unwrap().more {}
+    // Stages that are idle are given up when they were seen to be so for a while.
+    for earlier_ms in [atsdb_core::limits::STAGE_DOUBT_MS, 0] {
+        while store.reclaim(8 << 20, i64::MAX - earlier_ms).unwrap().more {}
+    }
     assert_eq!(rolling::check(&store), last);
     assert_eq!(store.verify().unwrap(), []);
     let size = store.size().unwrap();

@@ -177,6 +177,44 @@ fn what_is_left_of_a_file_of_garbage_is_moved_and_the_file_goes() {
     assert_eq!(store.verify().unwrap(), []);
 }
 
+/// Chunks of open stages stay where they are, and their files with them.
+#[test]
+fn chunks_are_not_moved_to_and_fro_between_files_that_stages_keep() {
+    let scratch = Scratch::new();
+    let store = by_slice(&scratch);
+    let table = create(&store, "t");
+    let add = |seed: u64| {
+        let mut chunk = Plan::new(seed).with_pages(3, 20_000).chunk(table);
+        chunk.descriptor.sealed = false;
+        chunk
+    };
+    let fill = |first: u64| {
+        for seed in first..first + 6 {
+            store.commit(vec![Change { add: vec![add(seed)], ..Change::default() }], NOW_MS).unwrap();
+        }
+        let stage = store.open_stage(NOW_MS).unwrap();
+        store.stage(stage, vec![add(first + 6)], NOW_MS).unwrap();
+    };
+    fill(10);
+    // Another writer has the first file meanwhile.
+    let held = std::fs::File::open(scratch.path("a/pages/1.pages")).unwrap();
+    held.lock().unwrap();
+    fill(20);
+    drop(held);
+    assert_eq!(page_files(&scratch.path("a")).len(), 2);
+    let kept: Vec<_> = visible(&store, table).iter().map(|entry| entry.id).step_by(6).collect();
+    let gone = visible(&store, table).into_iter().filter(|entry| !kept.contains(&entry.id));
+    store
+        .commit(vec![Change { remove: gone.map(|entry| (table, entry.id)).collect(), ..Change::default() }], NOW_MS)
+        .unwrap()
+        .remove(0)
+        .unwrap();
+    let steps = (0..20).take_while(|_| store.reclaim(1 << 16, NOW_MS).unwrap().more).count();
+    assert!(steps < 10, "{steps} steps were not enough");
+    assert_eq!(visible(&store, table).len(), 2);
+    assert_eq!(store.verify().unwrap(), []);
+}
+
 #[test]
 fn a_reader_in_another_process_keeps_what_it_sees() {
     let scratch = Scratch::new();

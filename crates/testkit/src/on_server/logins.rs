@@ -1,14 +1,19 @@
 //! What cannot be opened, and what may not be written.
 
-use super::{NOW_MS, Subject};
+use super::{Limits, NOW_MS, Subject};
 use crate::sample::{Plan, series_table};
 use crate::server::{self, Kind, PASSWORD, USER};
-use atsdb_core::{Change, ErrorKind, TimeRange};
+use atsdb_core::{Change, ErrorKind, Result, Store, TimeRange};
 
 /// The kind and the words of the error; none of them is a password.
 #[track_caller]
 fn refused(subject: Subject, url: &str) -> (ErrorKind, String) {
-    let error = (subject.open)(url).expect_err("it cannot be opened");
+    refusal((subject.open)(url))
+}
+
+#[track_caller]
+fn refusal(opened: Result<Box<dyn Store>>) -> (ErrorKind, String) {
+    let error = opened.expect_err("it cannot be opened");
     let mut told = format!("{error} {error:?}");
     let mut source = std::error::Error::source(&error);
     while let Some(cause) = source {
@@ -35,7 +40,9 @@ pub fn what_cannot_be_opened_is_told_without_the_password(subject: Subject) {
     assert!(told.contains("create"), "{told}");
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let start = url.rfind(':').unwrap() + 1;
-    let (kind, told) = refused(subject, &format!("{}{free}/{database}", &url[..start]));
+    // One that is away may come back.
+    let error = (subject.open_with)(&format!("{}{free}/{database}", &url[..start]), Limits::seconds(1, 60));
+    let (kind, told) = refusal(error);
     assert!(kind == ErrorKind::Unavailable && told.contains("check that the server runs"), "{told}");
     let (kind, told) = refused(subject, &format!("{url}?sslmode=require"));
     assert!(kind == ErrorKind::Unavailable && told.contains("sslmode=disable"), "{told}");

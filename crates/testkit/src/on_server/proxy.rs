@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// What becomes of the next COMMIT that passes, or of everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +20,18 @@ pub(super) enum AtCommit {
     BreakNow,
     /// Nobody is served any more.
     Gone,
+    /// It is kept, and all that its client sends after it, until this is something else.
+    Freeze,
+    /// The same of the statement that takes a lease, before which a row was locked and nothing changed.
+    FreezeLease,
+    /// One of these is kept.
+    Frozen,
+    /// Whatever clients send is kept.
+    Mute,
 }
+
+const PAUSE: Duration = Duration::from_millis(5);
+const LEASE: &[u8] = b"UPDATE atsdb_lease";
 
 /// A port that leads to a server's.
 #[derive(Clone)]
@@ -64,6 +76,28 @@ impl Proxy {
         self.what() == AtCommit::Pass as u8
     }
 
+    /// Waits until what is to be kept is.
+    pub(super) fn wait_until_frozen(&self) {
+        while self.what() != AtCommit::Frozen as u8 {
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Keeps what a client has sent, for as long as that is asked for.
+    fn keep(&self, sent: &[u8], is_commit: bool) {
+        let is_lease = || sent.windows(LEASE.len()).any(|words| words == LEASE);
+        let (what, of_lease) = (self.what(), AtCommit::FreezeLease as u8);
+        if (is_commit && what == AtCommit::Freeze as u8) || (what == of_lease && is_lease()) {
+            self.set(AtCommit::Frozen);
+            while self.what() == AtCommit::Frozen as u8 {
+                std::thread::sleep(PAUSE);
+            }
+        }
+        while self.what() == AtCommit::Mute as u8 {
+            std::thread::sleep(PAUSE);
+        }
+    }
+
     fn what(&self) -> u8 {
         self.at_commit.load(Ordering::Relaxed)
     }
@@ -102,9 +136,10 @@ fn relay(client: TcpStream, server: TcpStream, proxy: &Proxy) {
             if sent.windows(6).any(|word| word == b"atsdb_" || word == USER.as_bytes()) {
                 proxy.has_read.store(true, Ordering::Relaxed);
             }
+            proxy.keep(sent, is_commit);
             let what = proxy.what();
             let (now, gone) = (what == AtCommit::BreakNow as u8, what == AtCommit::Gone as u8);
-            if what != AtCommit::Pass as u8 && (is_commit || now || gone) {
+            if what < AtCommit::Freeze as u8 && what != AtCommit::Pass as u8 && (is_commit || now || gone) {
                 if !gone {
                     proxy.set(AtCommit::Pass);
                 }
@@ -112,7 +147,7 @@ fn relay(client: TcpStream, server: TcpStream, proxy: &Proxy) {
                 if what == AtCommit::BreakAfter as u8 {
                     let _ = server.write_all(sent);
                     // Its answer goes nowhere; it is waited for, so that the server is sure to have read.
-                    std::thread::sleep(std::time::Duration::from_millis(50));
+                    std::thread::sleep(Duration::from_millis(50));
                 }
                 break;
             }

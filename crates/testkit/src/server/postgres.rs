@@ -30,7 +30,7 @@ pub(super) fn missing() -> Option<&'static str> {
 }
 
 /// A command that ends with this thread, as another user where this one is root.
-fn as_user(program: &Path) -> Command {
+pub(super) fn as_user(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL"]);
     if is_root() {
@@ -64,6 +64,19 @@ pub(super) fn initialize(data: &Path) -> Result<()> {
         true => Ok(()),
         false => Err(Error::other("the ordinary user cannot be made")),
     }
+}
+
+/// Copies the server at a port while it runs, as one that follows it.
+pub(super) fn copy_to_follow(port: u16, data: &Path) -> Result<()> {
+    std::fs::create_dir(data)?;
+    if is_root() {
+        run(Command::new("chown").arg("postgres:postgres").arg(data))?;
+    }
+    run(Command::new("chmod").arg("700").arg(data))?;
+    let mut command = as_user(&program("pg_basebackup"));
+    command.args(["-h", "127.0.0.1", "-U", "postgres", "--write-recovery-conf", "--checkpoint=fast", "--no-sync"]);
+    command.arg("-p").arg(port.to_string()).arg("-D").arg(data).env("PGPASSWORD", ADMINISTRATOR_PASSWORD);
+    run(&mut command)
 }
 
 /// Nothing is synced: a killed server leaves its writes to the system all the same, and no test cuts the power. But it may

@@ -2,6 +2,7 @@
 
 use super::helpers::*;
 use atsdb_core::Store;
+use atsdb_core::limits::LEASE_MS_MAX;
 
 pub(super) fn a_lease_is_held_by_one_until_it_runs_out(store: &dyn Store) {
     assert!(store.acquire_lease("seal", "a", NOW_MS, 1_000).unwrap());
@@ -34,7 +35,23 @@ pub(super) fn leases_of_other_names_are_free(store: &dyn Store) {
     }
 }
 
-pub(super) fn a_lease_for_ever_does_not_overflow(store: &dyn Store) {
+pub(super) fn a_lease_for_ever_is_one_of_the_longest_time(store: &dyn Store) {
     assert!(store.acquire_lease("seal", "a", NOW_MS, i64::MAX).unwrap());
+    assert!(!store.acquire_lease("seal", "b", NOW_MS + LEASE_MS_MAX - 1, 1_000).unwrap());
+    assert!(store.acquire_lease("seal", "b", NOW_MS + LEASE_MS_MAX, 1_000).unwrap());
+    assert!(store.acquire_lease("seal", "a", i64::MAX - 1, i64::MAX).unwrap());
     assert!(!store.acquire_lease("seal", "b", i64::MAX - 1, 1_000).unwrap());
+}
+
+/// A process whose clock is days ahead took it, and is gone.
+pub(super) fn a_lease_that_ends_later_than_any_can_has_run_out(store: &dyn Store) {
+    for days in [1, 3, 40_000] {
+        assert!(store.acquire_lease("copy", "ahead", NOW_MS + days * 86_400_000, 10_000).unwrap());
+        assert!(store.acquire_lease("copy", "b", NOW_MS, 10_000).unwrap(), "{days}");
+        assert!(!store.acquire_lease("copy", "c", NOW_MS, 10_000).unwrap());
+    }
+    // Clocks that are a little apart leave each other their leases.
+    store.release_lease("copy", "b").unwrap();
+    assert!(store.acquire_lease("copy", "ahead", NOW_MS + LEASE_MS_MAX / 2, 10_000).unwrap());
+    assert!(!store.acquire_lease("copy", "b", NOW_MS, 10_000).unwrap());
 }

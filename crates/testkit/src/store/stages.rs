@@ -2,7 +2,7 @@
 
 use super::helpers::*;
 use crate::sample::{Plan, series_table};
-use atsdb_core::limits::STAGE_IDLE_MS_MAX;
+use atsdb_core::limits::{STAGE_DOUBT_MS, STAGE_IDLE_MS_MAX};
 use atsdb_core::{Change, ErrorKind, Outcome, StageId, Store, TableId};
 
 pub(super) fn staged_chunks_appear_together_at_commit(store: &dyn Store) {
@@ -89,12 +89,37 @@ pub(super) fn an_idle_stage_is_given_up_and_a_touched_one_is_not(store: &dyn Sto
     store.stage(touched, vec![Plan::new(2).chunk(table)], NOW_MS + STAGE_IDLE_MS_MAX).unwrap();
     reclaim_all(store, 1 << 20, NOW_MS + STAGE_IDLE_MS_MAX / 2);
     store.stage(idle, vec![Plan::new(3).chunk(table)], NOW_MS).unwrap();
-    reclaim_all(store, 1 << 20, NOW_MS + STAGE_IDLE_MS_MAX + 1_000);
+    // It is seen to be idle, and an hour later it still is.
+    for later in [1, STAGE_DOUBT_MS / 2, STAGE_DOUBT_MS, STAGE_DOUBT_MS + 1] {
+        assert_eq!(store.stages().unwrap(), [idle, touched]);
+        reclaim_all(store, 1 << 20, NOW_MS + STAGE_IDLE_MS_MAX + later);
+    }
     assert_kind(commit(store, publishing(idle)), ErrorKind::NotFound);
     assert_eq!(commit(store, publishing(touched)).unwrap(), Outcome::Committed);
     assert_holds(store, table, &[Plan::new(1).chunk(table), Plan::new(2).chunk(table)]);
     assert_eq!(table_names(store), ["t"]);
     create(store, "idle");
+}
+
+/// A process whose clock is days ahead looks again and again, for longer than idle stages are doubted.
+pub(super) fn a_clock_that_is_ahead_takes_no_stage_that_is_written_to(store: &dyn Store) {
+    let table = create(store, "t");
+    let stage = store.open_stage(NOW_MS).unwrap();
+    let ahead = 3 * STAGE_IDLE_MS_MAX;
+    for hour in 0..6 {
+        let now_ms = NOW_MS + hour * STAGE_DOUBT_MS;
+        store.stage(stage, vec![Plan::new(hour as u64).chunk(table)], now_ms).unwrap();
+        reclaim_all(store, 1 << 20, now_ms + ahead);
+        reclaim_all(store, 1 << 20, now_ms + ahead + STAGE_DOUBT_MS - 1);
+    }
+    // Somebody else who looks knows better too.
+    let now_ms = NOW_MS + 6 * STAGE_DOUBT_MS;
+    for minute in 0..180 {
+        reclaim_all(store, 1 << 20, now_ms + minute * 60_000);
+        reclaim_all(store, 1 << 20, now_ms + minute * 60_000 + ahead);
+    }
+    commit(store, publishing(stage)).unwrap();
+    assert_eq!(visible(store, table).len(), 6);
 }
 
 pub(super) fn staging_for_a_table_that_is_not_there_writes_nothing(store: &dyn Store) {

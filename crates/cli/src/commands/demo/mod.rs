@@ -109,8 +109,8 @@ fn prepare(folder: &Path, store: &str) -> Result<()> {
         Error::new(ErrorKind::Unavailable, message).with_source(error)
     };
     fs::create_dir_all(folder).map_err(refuse)?;
-    for old in [store.to_owned(), format!("{store}-wal"), format!("{store}-shm")] {
-        match fs::remove_file(old) {
+    for ending in ["", "-wal", "-shm", "-reserve"] {
+        match fs::remove_file(format!("{store}{ending}")) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(refuse(error)),
             _ => {}
         }

@@ -46,6 +46,8 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
     match checked.findings.len() {
         0 => Ok(()),
         count => Err(Error::corrupt(format!("{} is damaged in {}", archive.place(), show_many(count as u64, "place")))
-            .with_hint("back the source up again: objects that are missing or cut off are written anew")),
+            .with_hint(
+                "delete the objects that are named and back the source up again: what it still has is written anew",
+            )),
     }
 }

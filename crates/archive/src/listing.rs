@@ -1,0 +1,189 @@
+//! Listing: the backups of an archive, those that are damaged among them, and which of them is meant.
+//!
+//! A damaged manifest costs its own backup and no other. Its name still says when it was made and of which store, so that
+//! nobody gets an older backup in its place without a word.
+
+use crate::manifest::{self, Manifest, NameParts, Which};
+use crate::objects::Objects;
+use atsdb_core::{Error, ErrorKind, Result};
+use std::collections::BTreeMap;
+
+/// The backups of an archive.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Backups {
+    /// Where they are, without secrets.
+    pub(crate) place: String,
+    /// Those that can be read, in the order in which they were made.
+    pub whole: Vec<Manifest>,
+    /// Those that cannot, by name.
+    pub damaged: Vec<DamagedBackup>,
+}
+
+/// A backup whose manifest cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DamagedBackup {
+    /// Its id, as far as its name says.
+    pub id: String,
+    /// Its object.
+    pub name: String,
+    /// What is wrong.
+    pub problem: String,
+    /// Damaged, of a newer format, or not for this user to read.
+    pub kind: ErrorKind,
+    /// What its name says; none where that is no manifest's.
+    pub(crate) parts: Option<NameParts>,
+}
+
+impl DamagedBackup {
+    fn of(name: String, error: &Error, place: &str) -> Self {
+        let id = manifest::id_in(&name).unwrap_or(&name).to_owned();
+        let message = error.message();
+        let problem = message.strip_prefix(&format!("{place}/{name}: ")).unwrap_or(message).to_owned();
+        Self { parts: NameParts::of_id(&id), id, name, problem, kind: error.kind() }
+    }
+
+    fn may_be_of(&self, source: &str) -> bool {
+        self.parts.as_ref().is_none_or(|parts| parts.may_be_of(source))
+    }
+
+    /// Whether it may be newer than the backup of a number, and of a time or before.
+    fn may_be_between(&self, number: u64, time_ms: i64) -> bool {
+        let Some(parts) = &self.parts else { return true };
+        parts.number > number && parts.taken_ms.is_none_or(|taken_ms| taken_ms <= time_ms)
+    }
+}
+
+/// Reads all manifests. One that goes meanwhile is passed over.
+pub(crate) fn read(objects: &dyn Objects) -> Result<Backups> {
+    let mut backups = Backups { place: objects.place().to_owned(), ..Backups::default() };
+    for name in manifest::names(objects)? {
+        match Manifest::read(objects, &name) {
+            Ok(manifest) => backups.whole.push(manifest),
+            Err(error) => match error.kind() {
+                ErrorKind::NotFound => {}
+                ErrorKind::Corrupt | ErrorKind::NewerFormat | ErrorKind::ReadOnly => {
+                    backups.damaged.push(DamagedBackup::of(name, &error, objects.place()));
+                }
+                _ => return Err(error),
+            },
+        }
+    }
+    backups.whole.sort_by(|a, b| (a.number, &a.id).cmp(&(b.number, &b.id)));
+    Ok(backups)
+}
+
+impl Backups {
+    /// The backup that is meant.
+    ///
+    /// Errors: `NotFound`; `Corrupt` where it is damaged, or where one is that may be meant; `Usage` where backups of
+    /// several stores are there and nothing says which store is meant.
+    pub fn choose(&self, which: &Which) -> Result<&Manifest> {
+        if self.whole.is_empty() && self.damaged.is_empty() {
+            return Err(Error::not_found(format!("there is no backup in {}", self.place)));
+        }
+        match which {
+            Which::Id(id) => self.of_id(id),
+            Which::Latest => self.newest(self.only_source()?, i64::MAX),
+            Which::At(time_ms) => self.newest(self.only_source()?, *time_ms),
+            Which::Of(store, which) => {
+                let source = self.source_of(store)?;
+                match which.as_ref() {
+                    Which::Latest => self.newest(source, i64::MAX),
+                    Which::At(time_ms) => self.newest(source, *time_ms),
+                    Which::Id(_) | Which::Of(..) => self.choose(which),
+                }
+            }
+        }
+    }
+
+    fn of_id(&self, id: &str) -> Result<&Manifest> {
+        if let Some(found) = self.whole.iter().find(|backup| backup.id == id) {
+            return Ok(found);
+        }
+        match self.damaged.iter().find(|backup| backup.id == id) {
+            Some(damaged) => Err(self.explain(damaged)),
+            None => Err(Error::not_found(format!("{} has no backup of that id", self.place))
+                .with_hint("atsdb backup --list tells those that there are")),
+        }
+    }
+
+    fn explain(&self, damaged: &DamagedBackup) -> Error {
+        let message =
+            format!("backup {} cannot be read: {}/{}: {}", damaged.id, self.place, damaged.name, damaged.problem);
+        Error::new(damaged.kind, message)
+    }
+
+    /// The newest backup of a source that was not taken after a time. A damaged one that may be it is an error.
+    fn newest(&self, source: Option<&str>, time_ms: i64) -> Result<&Manifest> {
+        let is_of = |backup: &&Manifest| source.is_none_or(|source| backup.source == source);
+        let of_source = || self.whole.iter().filter(is_of);
+        let found = of_source().rfind(|backup| backup.taken_ms <= time_ms);
+        let number = found.map_or(0, |backup| backup.number);
+        let may_be_meant = |damaged: &&DamagedBackup| {
+            source.is_none_or(|source| damaged.may_be_of(source)) && damaged.may_be_between(number, time_ms)
+        };
+        if let Some(damaged) = self.damaged.iter().rfind(may_be_meant) {
+            let error = self.explain(damaged);
+            return Err(match found {
+                Some(found) => error.with_hint(format!(
+                    "the newest before it that is whole is of {}: --backup {} restores that",
+                    found.taken, found.id
+                )),
+                None => error,
+            });
+        }
+        found.ok_or_else(|| {
+            let error = Error::not_found(format!("{} has no backup of that time or before", self.place));
+            match of_source().min_by_key(|backup| backup.taken_ms) {
+                Some(oldest) => error.with_hint(format!("the oldest is of {}", oldest.taken)),
+                None => error,
+            }
+        })
+    }
+
+    /// The one store that backups are of, by its number; none where no name says it.
+    fn only_source(&self) -> Result<Option<&str>> {
+        let stores = self.stores();
+        match stores.len() {
+            0 | 1 => Ok(stores.keys().next().copied()),
+            _ => Err(Error::usage(format!("{} holds backups of {} stores", self.place, stores.len()))
+                .with_hint(format!("say which one by --store, or name a backup by --backup: {}", show(&stores)))),
+        }
+    }
+
+    /// The store of a URL, or whose number begins with some digits.
+    fn source_of(&self, store: &str) -> Result<Option<&str>> {
+        let stores = self.stores();
+        let is_meant = |source: &str, url: &str| url == store || (store.len() >= 4 && source.starts_with(store));
+        let mut meant: BTreeMap<&str, &str> = stores.clone();
+        meant.retain(|source, url| is_meant(source, url));
+        let names = if meant.is_empty() { &stores } else { &meant };
+        let hint = format!("there are: {}", show(names));
+        match meant.len() {
+            1 => Ok(meant.keys().next().copied()),
+            0 => Err(Error::not_found(format!("{} has no backup of a store {store}", self.place)).with_hint(hint)),
+            _ => Err(Error::usage(format!("{} has backups of {} stores {store}", self.place, meant.len()))
+                .with_hint(format!("say which one by the first digits of its number; {hint}"))),
+        }
+    }
+
+    /// Every store's number, or what is known of it, with the URL that it had last.
+    fn stores(&self) -> BTreeMap<&str, &str> {
+        let mut stores: BTreeMap<&str, &str> =
+            self.whole.iter().map(|backup| (backup.source.as_str(), backup.url.as_str())).collect();
+        for parts in self.damaged.iter().filter_map(|damaged| damaged.parts.as_ref()) {
+            if !stores.keys().any(|source| parts.may_be_of(source)) {
+                stores.insert(&parts.source, "");
+            }
+        }
+        stores
+    }
+}
+
+fn show(stores: &BTreeMap<&str, &str>) -> String {
+    let name = |(source, url): (&&str, &&str)| match url.is_empty() {
+        true => format!("{} (only damaged ones)", &source[..source.len().min(8)]),
+        false => format!("{} ({url})", &source[..source.len().min(8)]),
+    };
+    stores.iter().map(name).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,235 @@
+//! Damage in an archive, and in what is backed up: it costs what is damaged and nothing else, and it is found.
+
+use crate::backups::{back_up, files, restore};
+use crate::support::{append, everything, fill, hashes, memory, readings, rows, sqlite};
+use atsdb_archive::{Archive, Which};
+use atsdb_core::{ColumnType, ErrorKind, TableDefinition};
+use atsdb_engine::{ContentHash, CopyOptions, Engine};
+use std::path::{Path, PathBuf};
+
+/// An archive of some backups: their ids and what each holds.
+fn archive_of(folder: &Path, source: &Engine, count: i64) -> (Archive, Vec<(String, Vec<ContentHash>)>) {
+    let archive = Archive::open(folder.to_str().unwrap()).unwrap();
+    let table = fill(source);
+    let mut made = Vec::new();
+    for day in 0..count {
+        append(source, &table, &rows(20 + day, 40));
+        let report = back_up(source, &archive, None).unwrap();
+        made.push((report.id, hashes(source)));
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    (archive, made)
+}
+
+fn manifest_of(folder: &Path, id: &str) -> PathBuf {
+    let all = files(&folder.join("backups"));
+    all.into_iter().find(|file| file.to_str().unwrap().contains(id)).unwrap()
+}
+
+/// Flips a bit in the middle of a file and gives what it had.
+fn damage(file: &Path) -> Vec<u8> {
+    let before = std::fs::read(file).unwrap();
+    let mut bytes = before.clone();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 4;
+    std::fs::write(file, bytes).unwrap();
+    before
+}
+
+#[track_caller]
+fn assert_restores(archive: &Archive, which: &Which, expected: &[ContentHash]) {
+    let target = memory();
+    restore(archive, which, &target).unwrap();
+    assert_eq!(hashes(&target), expected);
+}
+
+#[test]
+fn a_damaged_manifest_costs_its_own_backup_and_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = memory();
+    let (archive, made) = archive_of(folder.path(), &source, 3);
+    let times: Vec<i64> = archive.backups().unwrap().whole.iter().map(|backup| backup.taken_ms).collect();
+    let second = manifest_of(folder.path(), &made[1].0);
+    let before = damage(&second);
+
+    let backups = archive.backups().unwrap();
+    assert_eq!(backups.whole.iter().map(|backup| backup.id.as_str()).collect::<Vec<_>>(), [&made[0].0, &made[2].0]);
+    assert_eq!(backups.damaged.len(), 1);
+    assert_eq!((&backups.damaged[0].id, backups.damaged[0].kind), (&made[1].0, ErrorKind::Corrupt));
+    assert_restores(&archive, &Which::Latest, &made[2].1);
+    assert_restores(&archive, &Which::Id(made[0].0.clone()), &made[0].1);
+    assert_restores(&archive, &Which::At(times[0]), &made[0].1);
+    // The one that is meant is damaged: an older one does not take its place without a word.
+    for which in [Which::Id(made[1].0.clone()), Which::At(times[1])] {
+        let error = restore(&archive, &which, &memory()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        assert!(error.message().contains(second.file_name().unwrap().to_str().unwrap()), "{error}");
+    }
+    let error = restore(&archive, &Which::At(times[1]), &memory()).unwrap_err();
+    assert!(error.hint().unwrap().contains(&made[0].0), "{error:?}");
+    let findings = archive.verify().unwrap().findings;
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert!(second.ends_with(&findings[0].place), "{findings:?}");
+
+    // Backing up goes on. What the damaged one needs stays while it may be wanted back.
+    let report = back_up(&source, &archive, Some(3)).unwrap();
+    assert_eq!((report.findings.len(), report.backups_deleted, report.objects_deleted), (1, 0, 0));
+    std::fs::write(&second, &before).unwrap();
+    assert_restores(&archive, &Which::Id(made[1].0.clone()), &made[1].1);
+    // It goes when it would if it were whole, and with it what nobody else needs.
+    damage(&second);
+    source.recompress(None).unwrap();
+    let report = back_up(&source, &archive, Some(2)).unwrap();
+    assert_eq!((report.findings.len(), report.backups_deleted), (0, 3));
+    assert!(!second.exists() && report.objects_deleted > 0, "{report:?}");
+    assert!(archive.verify().unwrap().findings.is_empty());
+    assert_restores(&archive, &Which::Latest, &hashes(&source));
+}
+
+#[test]
+fn a_damaged_list_keeps_chunks_from_being_deleted_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = memory();
+    let (archive, made) = archive_of(folder.path(), &source, 2);
+    let first = std::fs::read_to_string(manifest_of(folder.path(), &made[0].0)).unwrap();
+    let second = std::fs::read_to_string(manifest_of(folder.path(), &made[1].0)).unwrap();
+    // One that only the first backup needs.
+    let mut lists = files(&folder.path().join("lists")).into_iter().filter(|list| {
+        let name = list.file_name().unwrap().to_str().unwrap();
+        first.contains(name) && !second.contains(name)
+    });
+    let list = lists.next().unwrap();
+    let before = damage(&list);
+    source.recompress(None).unwrap();
+    let chunks = files(&folder.path().join("chunks"));
+    let report = back_up(&source, &archive, Some(3)).unwrap();
+    assert_eq!(report.findings.len(), 1, "{report:?}");
+    assert!(list.ends_with(&report.findings[0].place), "{report:?}");
+    assert!(chunks.iter().all(|chunk| chunk.exists()));
+    assert_restores(&archive, &Which::Id(made[1].0.clone()), &made[1].1);
+    std::fs::write(&list, before).unwrap();
+    assert_restores(&archive, &Which::Id(made[0].0.clone()), &made[0].1);
+    // Two backups on, nobody needs it.
+    damage(&list);
+    back_up(&source, &archive, Some(1)).unwrap();
+    assert!(archive.verify().unwrap().findings.is_empty());
+}
+
+/// What every chunk needs, a dictionary, is read where it is not written, so that damage to it does not last.
+#[test]
+fn a_damaged_dictionary_is_written_anew_by_the_next_backup() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = memory();
+    let (archive, made) = archive_of(folder.path(), &source, 1);
+    files(&folder.path().join("dictionaries")).iter().for_each(|file| drop(damage(file)));
+    assert!(!archive.verify().unwrap().findings.is_empty());
+    back_up(&source, &archive, None).unwrap();
+    assert!(archive.verify().unwrap().findings.is_empty());
+    assert_restores(&archive, &Which::Id(made[0].0.clone()), &made[0].1);
+}
+
+#[test]
+fn every_flipped_bit_and_every_other_name_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, archive) = (memory(), Archive::open(folder.path().to_str().unwrap()).unwrap());
+    let definition = TableDefinition::new("t")
+        .with_column("name", ColumnType::Text, Some(atsdb_core::MapWidth::U8))
+        .with_column("x", ColumnType::Int64, None);
+    let table = source.create_table(&definition).unwrap();
+    let names: arrow::array::ArrayRef = std::sync::Arc::new(arrow::array::StringArray::from(vec!["a", "b"]));
+    let numbers: arrow::array::ArrayRef = std::sync::Arc::new(arrow::array::Int64Array::from(vec![1, 7]));
+    append(&source, &table, &arrow::array::RecordBatch::try_from_iter([("name", names), ("x", numbers)]).unwrap());
+    back_up(&source, &archive, None).unwrap();
+    assert!(archive.verify().unwrap().findings.is_empty());
+    for file in files(folder.path()).into_iter().filter(|file| !file.ends_with("lock")) {
+        let bytes = std::fs::read(&file).unwrap();
+        for bit in 0..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&file, flipped).unwrap();
+            assert!(!archive.verify().unwrap().findings.is_empty(), "bit {bit} of {file:?}");
+        }
+        std::fs::write(&file, &bytes).unwrap();
+        let name = file.file_name().unwrap().to_str().unwrap();
+        for place in 0..name.len() {
+            let mut renamed = name.as_bytes().to_vec();
+            renamed[place] ^= 1;
+            let renamed = file.with_file_name(String::from_utf8(renamed).unwrap());
+            // A slash is no letter of a name.
+            if renamed.parent() == file.parent() {
+                std::fs::rename(&file, &renamed).unwrap();
+                assert!(!archive.verify().unwrap().findings.is_empty(), "{renamed:?}");
+                std::fs::rename(&renamed, &file).unwrap();
+            }
+        }
+    }
+    assert!(archive.verify().unwrap().findings.is_empty());
+}
+
+/// An index that has fewer entries than its table lists fewer chunks than there are, and no page is wrong.
+#[test]
+fn a_store_whose_structures_are_damaged_is_not_backed_up_without_a_word() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let archive = Archive::open(folder.path().join("backups").to_str().unwrap()).unwrap();
+    let source = sqlite(&path);
+    let table = source.create_table(&readings("readings")).unwrap();
+    for day in 0..4 {
+        append(&source, &table, &rows(day, 50));
+    }
+    back_up(&source, &archive, Some(1)).unwrap();
+    let whole = hashes(&source);
+    drop(source);
+    lose_index_entries(&path);
+
+    let source = sqlite(&path);
+    for options in [CopyOptions { verify: true, ..CopyOptions::default() }, CopyOptions::default()] {
+        let target = memory();
+        let copied = target.copy_from(&source.cut(&everything()).unwrap(), &options);
+        match options.verify {
+            true => assert_eq!(copied.unwrap_err().kind(), ErrorKind::Corrupt),
+            // Told not to look, it saves what is there.
+            false => drop(copied.unwrap()),
+        }
+    }
+    let error = back_up(&source, &archive, Some(1)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    assert!(error.hint().unwrap().contains("--no-verify"), "{error:?}");
+    // The backup before stays.
+    assert_restores(&archive, &Which::Latest, &whole);
+}
+
+/// Leaves an index of the chunks without some of their entries.
+fn lose_index_entries(path: &Path) {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    connection.pragma_update(None, "writable_schema", true).unwrap();
+    let sql: String = connection
+        .query_row("SELECT sql FROM sqlite_schema WHERE name = 'atsdb_chunk_slice'", [], |row| row.get(0))
+        .unwrap();
+    // While the index is partial its entries are fewer; then its declaration is what it was.
+    connection.execute_batch("DROP INDEX atsdb_chunk_slice").unwrap();
+    let (head, condition) = sql.split_once(" WHERE ").map_or((sql.as_str(), "1"), |(head, tail)| (head, tail));
+    connection.execute_batch(&format!("{head} WHERE ({condition}) AND id % 2 = 0")).unwrap();
+    connection.execute("UPDATE sqlite_schema SET sql = ?1 WHERE name = 'atsdb_chunk_slice'", [&sql]).unwrap();
+}
+
+#[test]
+fn what_a_snapshot_refuses_is_damage_and_verify_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let archive = Archive::open(folder.path().join("backups").to_str().unwrap()).unwrap();
+    let source = sqlite(&path);
+    fill(&source);
+    back_up(&source, &archive, Some(1)).unwrap();
+    let whole = hashes(&source);
+    drop(source);
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.execute("UPDATE atsdb_table SET checksum = checksum + 1 WHERE name = 'sensors'", []).unwrap();
+    drop(connection);
+
+    let source = sqlite(&path);
+    assert_eq!(source.cut(&everything()).unwrap_err().kind(), ErrorKind::Corrupt);
+    assert_eq!(back_up(&source, &archive, Some(1)).unwrap_err().kind(), ErrorKind::Corrupt);
+    assert!(!source.verify(None).unwrap().findings.is_empty());
+    assert_restores(&archive, &Which::Latest, &whole);
+}

@@ -1,0 +1,60 @@
+//! What is acknowledged is as durable as the server is set to make it, whatever way it was acknowledged.
+
+use crate::support::open;
+use atsdb_core::{BatchId, Change, Outcome, Result, Store, TableId};
+use atsdb_testkit::sample::{Plan, series_table};
+use atsdb_testkit::server::{Kind, TestServer};
+use std::time::Duration;
+
+fn send(store: &dyn Store, table: TableId) -> Result<Outcome> {
+    let batch = Some(BatchId::new("batch").unwrap());
+    let add = vec![Plan::new(1).chunk(table)];
+    store.commit(vec![Change { batch, add, ..Change::default() }], 1_709_294_400_000)?.remove(0)
+}
+
+/// The first sender's commit waits for a standby that does not come, and the server crashes: its batch is there then, as
+/// nothing says otherwise, but nobody was told so. Who sends it again is told that it is there once the standby has it.
+#[test]
+fn a_batch_that_is_there_already_is_acknowledged_when_a_commit_would_be() {
+    let Some(server) = TestServer::start(Kind::Postgres) else { return };
+    let url = server.database();
+    let first = open(&url).unwrap();
+    let table = first.create_table(&series_table("t"), None).unwrap().id;
+    let second = open(&url).unwrap();
+    let waiting = |count: &str| {
+        let sql = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'atsdb'";
+        while server.ask(&url, sql).trim() != count {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let require_standby = |name: &str| {
+        server.administer(&format!("ALTER SYSTEM SET synchronous_standby_names = '{name}'"));
+        server.administer("SELECT pg_reload_conf()");
+    };
+    // Numbers for pages are drawn in a transaction of their own.
+    first.commit(vec![Change { add: vec![Plan::new(7).chunk(table)], ..Change::default() }], 0).unwrap();
+    require_standby("none_there");
+    let probes = "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    std::thread::scope(|scope| {
+        // The server's processes take notice one after another.
+        let mut is_in_force = false;
+        while !is_in_force {
+            let probing = scope
+                .spawn(|| server.ask(&url, "CREATE TABLE IF NOT EXISTS probe (); INSERT INTO probe DEFAULT VALUES"));
+            while !probing.is_finished() {
+                is_in_force |= server.ask(&url, probes).trim() == "1";
+            }
+        }
+        let sending = scope.spawn(|| send(&*first, table));
+        waiting("1");
+        server.kill();
+        server.resume();
+        // It asks what became of its commit, and may not answer yet either.
+        waiting("1");
+        let again = scope.spawn(|| send(&*second, table));
+        waiting("2");
+        require_standby("");
+        assert_eq!(sending.join().unwrap().unwrap(), Outcome::Committed);
+        assert_eq!(again.join().unwrap().unwrap(), Outcome::Duplicate);
+    });
+}

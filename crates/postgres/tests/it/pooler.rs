@@ -1,0 +1,40 @@
+//! A pooler between.
+
+use crate::support::open;
+use atsdb_core::{Change, Error, ErrorKind, Result, Store, TableId, TimeRange};
+use atsdb_testkit::sample::{Plan, series_table};
+use atsdb_testkit::server::{self, Kind, Pooler};
+
+fn append(store: &dyn Store, table: TableId, seed: u64) -> Result<()> {
+    let add = vec![Plan::new(seed).chunk(table)];
+    store.commit(vec![Change { add, ..Change::default() }], 1_709_294_400_000)?.remove(0).map(drop)
+}
+
+/// Two programs in turn; gives how many chunks there are then.
+fn work(url: &str) -> Result<usize> {
+    let one = open(url)?;
+    let table = one.create_table(&series_table("t"), None)?.id;
+    append(&*one, table, 1)?;
+    let other = open(url)?;
+    append(&*other, table, 2)?;
+    // What this one has prepared and set is gone, where the other has got its session.
+    append(&*one, table, 3)?;
+    Ok(one.snapshot()?.chunks(table, TimeRange::ALL)?.len())
+}
+
+#[test]
+fn a_pooler_that_shares_sessions_among_transactions_is_refused() {
+    let Some(server) = server::shared(Kind::Postgres) else { return };
+    let Some(pooler) = Pooler::start(server, "transaction") else { return };
+    let error: Error = work(&pooler.through(&server.database())).expect_err("its settings are not kept");
+    assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+    assert!(error.to_string().contains("a pooler between gives each transaction another one"), "{error}");
+    assert!(error.hint().unwrap().contains("pool_mode = session"), "{error:?}");
+}
+
+#[test]
+fn a_pooler_that_gives_each_connection_a_session_serves() {
+    let Some(server) = server::shared(Kind::Postgres) else { return };
+    let Some(pooler) = Pooler::start(server, "session") else { return };
+    assert_eq!(work(&pooler.through(&server.database())).unwrap(), 3);
+}

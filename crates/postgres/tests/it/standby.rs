@@ -1,0 +1,106 @@
+//! A primary and a standby that follows it by streaming replication.
+
+use crate::support::{SUBJECT, open};
+use atsdb_core::{Change, ErrorKind, Result, Store, TableId, TimeRange};
+use atsdb_postgres::PostgresStore;
+use atsdb_sqlstore::{OnNotice, ServerOptions};
+use atsdb_testkit::sample::{Plan, series_table};
+use atsdb_testkit::server::{Kind, TestServer};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+fn append(store: &dyn Store, table: TableId, seed: u64) -> Result<()> {
+    let add = vec![Plan::new(seed).chunk(table)];
+    store.commit(vec![Change { add, ..Change::default() }], 1_709_294_400_000)?.remove(0).map(drop)
+}
+
+fn count(store: &dyn Store, table: TableId) -> usize {
+    store.snapshot().unwrap().chunks(table, TimeRange::ALL).unwrap().len()
+}
+
+/// The URL of both: the one of `first` is named first.
+fn both(first: &str, second: &str) -> String {
+    let address = second.rsplit_once('@').unwrap().1.split_once('/').unwrap().0;
+    let (before, database) = first.rsplit_once('/').unwrap();
+    format!("{before},{address}/{database}")
+}
+
+#[test]
+fn a_standby_that_is_named_first_is_neither_written_nor_read_while_there_is_a_primary() {
+    let Some(primary) = TestServer::start(Kind::Postgres) else { return };
+    let at_primary = primary.database();
+    let standby = primary.start_standby();
+    let at_standby = standby.url("tester", "pass%2Fword%401", at_primary.rsplit('/').next().unwrap());
+    let url = both(&at_standby, &at_primary);
+    let store = open(&url).unwrap();
+    let table = store.create_table(&series_table("t"), None).unwrap().id;
+    append(&*store, table, 1).unwrap();
+
+    // Alone it is read by who asks for no more, and by nobody else.
+    while (SUBJECT.open_for_reading)(&at_standby).map_or(0, |store| store.snapshot().unwrap().tables().unwrap().len())
+        == 0
+    {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let is_told = |url: &str| {
+        let (send, told) = mpsc::channel();
+        let send = Mutex::new(send);
+        let on_notice = OnNotice(Arc::new(move |text: &str| drop(send.lock().unwrap().send(text.to_owned()))));
+        let options = ServerOptions { read_only: true, on_notice: Some(on_notice), ..ServerOptions::default() };
+        drop((PostgresStore::open(url, None, &options).unwrap(), options));
+        told.iter().any(|text| text.contains("is a standby"))
+    };
+    assert!(is_told(&at_standby) && !is_told(&url));
+    let error = open(&at_standby).expect_err("it takes no writes");
+    assert_eq!(error.kind(), ErrorKind::ReadOnly, "{error}");
+    assert!(error.to_string().contains("standby") && error.hint().unwrap().contains("primary"), "{error:?}");
+
+    // What the standby has not got yet is read all the same, also by who only reads.
+    standby.administer("SELECT pg_wal_replay_pause()");
+    append(&*store, table, 2).unwrap();
+    assert_eq!(count(&*store, table), 2);
+    let reader = (SUBJECT.open_for_reading)(&url).unwrap();
+    assert_eq!(count(&*reader, table), 2);
+
+    // They switch: who has the store open goes on, and who opens it finds the new primary.
+    standby.administer("SELECT pg_wal_replay_resume()");
+    while standby.ask(&at_standby, "SELECT count(*) FROM atsdb_chunk").trim() != "2" {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    primary.kill();
+    assert_eq!(count(&*reader, table), 2, "without a primary the standby is read");
+    standby.administer("SELECT pg_promote()");
+    append(&*store, table, 3).unwrap();
+    for url in [url, both(&at_primary, &at_standby)] {
+        let opened = open(&url).unwrap();
+        append(&*opened, table, 4).unwrap();
+    }
+    assert_eq!(count(&*reader, table), 5);
+    assert_eq!(store.verify().unwrap(), []);
+}
+
+/// While they switch there may be none for a moment.
+#[test]
+fn a_write_waits_for_the_standby_to_become_the_primary() {
+    let Some(primary) = TestServer::start(Kind::Postgres) else { return };
+    let at_primary = primary.database();
+    let first = open(&at_primary).unwrap();
+    let table = first.create_table(&series_table("t"), None).unwrap().id;
+    let standby = primary.start_standby();
+    let at_standby = standby.url("tester", "pass%2Fword%401", at_primary.rsplit('/').next().unwrap());
+    let store = open(&both(&at_primary, &at_standby)).unwrap();
+    append(&*store, table, 1).unwrap();
+    while standby.ask(&at_standby, "SELECT count(*) FROM atsdb_chunk").trim() != "1" {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    primary.kill();
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| append(&*store, table, 2));
+        // A program that begins now waits, too.
+        let opening = scope.spawn(|| append(&*open(&both(&at_primary, &at_standby)).unwrap(), table, 3));
+        standby.administer("SELECT pg_promote()");
+        writing.join().unwrap().unwrap();
+        opening.join().unwrap().unwrap();
+    });
+    assert_eq!(count(&*store, table), 3);
+}

@@ -1,0 +1,119 @@
+//! Lists of numbers in `x IN (...)`. DataFusion compares all of a list in one type, so that one fraction in it rounds the
+//! integers, and looks floats up by their bits, so that zero is not found under its other sign.
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::InList;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, lit};
+use datafusion::optimizer::AnalyzerRule;
+
+const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
+
+/// What no integer is.
+const NOTHING_WHOLE: f64 = 0.5;
+
+/// Runs before types are made equal.
+#[derive(Debug)]
+pub(crate) struct CompareLists;
+
+impl AnalyzerRule for CompareLists {
+    fn name(&self) -> &str {
+        "compare_lists"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        plan.transform_up_with_subqueries(|plan| {
+            let schema = merge_schema(&plan.inputs());
+            let names = NamePreserver::new(&plan);
+            plan.map_expressions(|expr| {
+                let name = names.save(&expr);
+                let rewritten = expr.transform_up(|expr| rewrite(expr, &schema))?;
+                Ok(rewritten.update_data(|expr| name.restore(expr)))
+            })
+        })
+        .data()
+    }
+}
+
+fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let Expr::InList(list) = expr else { return Ok(Transformed::no(expr)) };
+    let data_type = list.expr.get_type(schema)?;
+    if data_type.is_integer() {
+        return Ok(of_integers(list));
+    }
+    let is_compared_as_float = data_type.is_floating() || list.list.iter().any(|item| float(item).is_some());
+    if is_compared_as_float && list.list.iter().any(is_zero) {
+        let InList { expr, mut list, negated } = list;
+        list.extend([lit(0.0), lit(-0.0)]);
+        return Ok(Transformed::yes(Expr::InList(InList { expr, list, negated })));
+    }
+    Ok(Transformed::no(Expr::InList(list)))
+}
+
+/// A list for integers, in which whole floats are the integers that they are, and others are left out.
+fn of_integers(list: InList) -> Transformed<Expr> {
+    if list.list.iter().all(|item| float(item).is_none()) {
+        return Transformed::no(Expr::InList(list));
+    }
+    let InList { expr, list, negated } = list;
+    let keep = |item: Expr| match float(&item) {
+        None => Some(item),
+        Some(value) => whole(value).map(|value| Expr::Literal(value, None)),
+    };
+    let mut list: Vec<Expr> = list.into_iter().filter_map(keep).collect();
+    if list.is_empty() {
+        list.push(lit(NOTHING_WHOLE));
+    }
+    Transformed::yes(Expr::InList(InList { expr, list, negated }))
+}
+
+/// A float literal.
+fn float(item: &Expr) -> Option<f64> {
+    match item {
+        Expr::Literal(ScalarValue::Float64(value), _) => *value,
+        Expr::Literal(ScalarValue::Float32(value), _) => value.map(f64::from),
+        Expr::Negative(inner) => float(inner).map(std::ops::Neg::neg),
+        _ => None,
+    }
+}
+
+/// A float as an integer, if it is one of 64 bits.
+fn whole(value: f64) -> Option<ScalarValue> {
+    if value.fract() != 0.0 || !(-TWO_TO_63..TWO_TO_63 * 2.0).contains(&value) {
+        return None;
+    }
+    Some(match value < TWO_TO_63 {
+        true => ScalarValue::from(value as i64),
+        false => ScalarValue::from(value as u64),
+    })
+}
+
+fn is_zero(item: &Expr) -> bool {
+    match item {
+        Expr::Negative(inner) => is_zero(inner),
+        Expr::Literal(value, _) => match value.cast_to(&DataType::Float64) {
+            Ok(ScalarValue::Float64(Some(value))) => value == 0.0,
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_float_is_an_integer_where_it_is_one() {
+        assert_eq!(whole(-9_223_372_036_854_775_808.0), Some(ScalarValue::from(i64::MIN)));
+        assert_eq!(whole(-0.0), Some(ScalarValue::from(0_i64)));
+        assert_eq!(whole(9_223_372_036_854_775_808.0), Some(ScalarValue::from(1_u64 << 63)));
+        for value in [2.5, f64::NAN, f64::INFINITY, 1e19 * 2.0, -1e19] {
+            assert_eq!(whole(value), None, "{value}");
+        }
+    }
+}

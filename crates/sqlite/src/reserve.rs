@@ -1,0 +1,162 @@
+//! Room on a full disk: what makes room needs some itself, for the log of its transaction.
+//!
+//! Beside a store that could make room worth the name lies a file of random bytes, `FILE-reserve`. When the disk is full,
+//! dropping, truncating, retention and reclaiming cut the log; if that is not enough, they remove the reserve, do their work,
+//! and make the reserve again with what is left. Writing rows never uses it.
+
+use crate::connection::Writer;
+use crate::error::Attempt;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// A smaller store in one file has no reserve: the disk would be as full without it.
+const STORE_BYTES_MIN: u64 = 4 << 20;
+/// The reserve is this part of the file: what dropping writes grows with the number of chunks.
+const STORE_PART: u64 = 64;
+const BYTES_MIN: u64 = 256 << 10;
+const BYTES_MAX: u64 = 4 << 20;
+
+/// The reserve of a store.
+#[derive(Debug)]
+pub(crate) struct Reserve {
+    path: PathBuf,
+    store: PathBuf,
+    /// Of a split store, whose file says little about its size.
+    pages: Option<PathBuf>,
+}
+
+impl Reserve {
+    /// Of a store's file, and of its folder of page files.
+    pub(crate) fn new(store: &Path, pages: Option<PathBuf>) -> Self {
+        let mut path = store.as_os_str().to_owned();
+        path.push("-reserve");
+        Self { path: PathBuf::from(path), store: store.to_owned(), pages }
+    }
+
+    /// Makes it as long as it should be beside a file of so many bytes, or as the disk allows. Without it nothing is lost but
+    /// what it is for.
+    fn fill(&self, store_bytes: u64) {
+        let _ = self.try_fill(store_bytes);
+    }
+
+    fn try_fill(&self, store_bytes: u64) -> io::Result<()> {
+        let has_pages = |pages: &PathBuf| fs::read_dir(pages).is_ok_and(|mut list| list.next().is_some());
+        let is_worth_it = store_bytes >= STORE_BYTES_MIN || self.pages.as_ref().is_some_and(has_pages);
+        let target = if is_worth_it { (store_bytes / STORE_PART).clamp(BYTES_MIN, BYTES_MAX) } else { 0 };
+        let length = fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
+        if target < length / 2 {
+            self.give_up();
+        } else if length < target {
+            self.append(length, target - length)?;
+        }
+        Ok(())
+    }
+
+    fn append(&self, length: u64, mut left: u64) -> io::Result<()> {
+        let mode = fs::metadata(&self.store)?.mode() & 0o666;
+        let mut file = OpenOptions::new().append(true).create(true).mode(mode).open(&self.path)?;
+        // Zeros would take no room where the file system compresses.
+        let mut state = length;
+        while left > 0 {
+            let bytes: Vec<u8> = (0..512).flat_map(|_| scramble(&mut state).to_le_bytes()).collect();
+            let bytes = &bytes[..bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX))];
+            file.write_all(bytes)?;
+            left -= bytes.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Gives its room to whoever is next; whether there was any.
+    fn give_up(&self) -> bool {
+        fs::metadata(&self.path).is_ok_and(|metadata| metadata.len() > 0) && fs::remove_file(&self.path).is_ok()
+    }
+}
+
+/// Bytes that do not compress (SplitMix64, Steele, Lea and Flood 2014).
+fn scramble(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
+}
+
+impl Writer {
+    /// Does work that makes room, or that such work needs. When the disk is full it is done once more without the log that
+    /// others left, and then with the reserve.
+    pub(crate) fn free<T>(&mut self, mut work: impl FnMut(&mut Self) -> Attempt<T>) -> Attempt<T> {
+        let full = |done: &Attempt<T>| done.as_ref().is_err_and(|failure| failure.is_full());
+        let mut done = work(self);
+        if !full(&done) {
+            return done;
+        }
+        self.keep_log(true);
+        self.cut_log();
+        done = work(self);
+        if full(&done) && self.reserve().give_up() {
+            done = work(self);
+            self.cut_log();
+            self.fill_reserve();
+        }
+        self.keep_log(false);
+        done
+    }
+
+    /// Gives back what the log takes, as far as readers allow: but not if the file had to grow for it, which on a full disk
+    /// would only take what room there is.
+    pub(crate) fn cut_log(&self) {
+        if !self.would_grow() {
+            // The caller has an error to tell already, or is done.
+            let _ = self.checkpoint(true);
+        }
+    }
+
+    /// Whether the log holds pages for which the file has no room yet.
+    pub(crate) fn would_grow(&self) -> bool {
+        let length = fs::metadata(&self.reserve().store).map(|metadata| metadata.len());
+        !matches!((self.file_bytes(), length), (Ok(needed), Ok(length)) if needed <= length)
+    }
+
+    /// Makes the reserve, or makes it again, as long as the disk allows.
+    pub(crate) fn fill_reserve(&self) {
+        if let Ok(file_bytes) = self.file_bytes() {
+            self.reserve().fill(file_bytes);
+        }
+    }
+
+    /// How long the file is once the log is in it.
+    fn file_bytes(&self) -> rusqlite::Result<u64> {
+        let number = |sql: &str| self.connection().query_row(sql, [], |row| row.get::<_, u64>(0));
+        Ok(number("PRAGMA page_count")? * number("PRAGMA page_size")?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reserve_is_made_beside_a_store_that_is_worth_it_and_given_up_once() {
+        let scratch = tempfile::tempdir().unwrap();
+        let store = scratch.path().join("a.db");
+        fs::write(&store, "").unwrap();
+        let reserve = Reserve::new(&store, None);
+        let length = || fs::metadata(scratch.path().join("a.db-reserve")).map_or(0, |metadata| metadata.len());
+        assert!(!reserve.give_up());
+        for (store_bytes, expected) in [
+            (STORE_BYTES_MIN - 1, 0),
+            (STORE_BYTES_MIN, BYTES_MIN),
+            (64 << 20, 1 << 20),
+            (1 << 40, BYTES_MAX),
+            (1 << 30, BYTES_MAX),
+            // A store that has become small keeps none.
+            (1 << 20, 0),
+            (64 << 20, 1 << 20),
+        ] {
+            reserve.fill(store_bytes);
+            assert_eq!(length(), expected, "{store_bytes}");
+        }
+        assert!(reserve.give_up() && length() == 0 && !reserve.give_up());
+    }
+}

@@ -1,0 +1,279 @@
+//! Histories of a store: changes of every kind in a random order, drawn from a seed, and what is visible after each.
+
+use crate::support::NOW_MS;
+use atsdb_core::{BatchId, Change, ChunkEntry, ChunkId, NewChunk, Outcome, Result, Store, TableId, TimeRange};
+use atsdb_sqlite::{Layout, Split, SqliteOptions, SqliteStore};
+use atsdb_testkit::sample::{Plan, Random, amended, amendment, series_table};
+use std::path::{Path, PathBuf};
+
+/// In one file and split, with small chunks in the catalogue.
+pub(crate) const LAYOUTS: [Option<Layout>; 3] = [
+    None,
+    Some(Layout { split: Split::Slice, small_chunk_bytes: 2_000 }),
+    Some(Layout { split: Split::Shards(2), small_chunk_bytes: 2_000 }),
+];
+const TABLES: usize = 3;
+const SLICES: u64 = 3;
+
+/// A chunk, by what it is made from.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Spec {
+    seed: u64,
+    slice: i64,
+    page_bytes: usize,
+    sealed: bool,
+    indexed: bool,
+}
+
+impl Spec {
+    fn draw(random: &mut Random, seed: &mut u64) -> Self {
+        *seed += 1;
+        let page_bytes = [100, 100, 3_000, 9_000][random.below(4) as usize];
+        let slice = random.below(SLICES) as i64 * 86_400;
+        Self { seed: *seed, slice, page_bytes, sealed: random.below(4) == 0, indexed: false }
+    }
+
+    fn chunk(&self, table: TableId) -> NewChunk {
+        let mut chunk = Plan::new(self.seed).in_slice(self.slice).with_pages(3, self.page_bytes).chunk(table);
+        chunk.descriptor.sealed = self.sealed;
+        if self.indexed { amended(&chunk, 1, 700) } else { chunk }
+    }
+}
+
+/// The visible tables, each with its chunks; `None`: it is not there.
+pub(crate) type State = Vec<Option<Vec<Spec>>>;
+
+/// One step of a history.
+#[derive(Debug, Clone)]
+pub(crate) enum Action {
+    CreateTable(usize),
+    DropTable(usize),
+    Change(Box<Changed>),
+    /// A stage that is written and given up, or left open.
+    GiveUp {
+        chunks: Vec<(usize, Spec)>,
+        abandons: bool,
+    },
+    Reclaim,
+    Reopen,
+}
+
+/// One commit: an append, a batch, a stage, a swap as sealing does it, rows that expire, a page of an index.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Changed {
+    batch: Option<String>,
+    staged: bool,
+    add: Vec<(usize, Spec)>,
+    remove: Vec<(usize, Spec)>,
+    amend: Vec<(usize, Spec)>,
+}
+
+pub(crate) fn empty() -> State {
+    vec![None; TABLES]
+}
+
+/// So many steps.
+pub(crate) fn history(seed: u64, count: usize) -> Vec<Action> {
+    let mut random = Random::new(seed);
+    let (mut state, mut next_seed) = (empty(), seed << 32);
+    let mut actions = vec![Action::CreateTable(0), Action::CreateTable(1)];
+    actions.iter().for_each(|action| apply(&mut state, action));
+    while actions.len() < count {
+        let action = draw(&state, &mut random, &mut next_seed);
+        apply(&mut state, &action);
+        actions.push(action);
+    }
+    actions
+}
+
+fn draw(state: &State, random: &mut Random, next_seed: &mut u64) -> Action {
+    let there: Vec<usize> = (0..TABLES).filter(|table| state[*table].is_some()).collect();
+    let Some(&table) = there.get(random.below(there.len().max(1) as u64) as usize) else {
+        return Action::CreateTable(0);
+    };
+    let chunks = state[table].clone().unwrap_or_default();
+    let mut new = |random: &mut Random, count: u64| -> Vec<(usize, Spec)> {
+        (0..count).map(|_| (there[random.below(there.len() as u64) as usize], Spec::draw(random, next_seed))).collect()
+    };
+    let of_slice = |slice: i64| chunks.iter().filter(move |spec| spec.slice == slice);
+    let slice = random.below(SLICES) as i64 * 86_400;
+    let mut change = Changed::default();
+    match random.below(20) {
+        0 => match state.iter().position(Option::is_none) {
+            Some(missing) => return Action::CreateTable(missing),
+            None => return Action::DropTable(table),
+        },
+        1 | 2 => return Action::Reclaim,
+        3 => return Action::Reopen,
+        4..=7 => change.add = new(random, 1),
+        8..=10 => {
+            let count = 1 + random.below(5);
+            change.add = new(random, count);
+            change.batch = Some(format!("batch {}", random.bits()));
+            change.staged = random.below(2) == 0;
+        }
+        11 | 12 => {
+            let count = 1 + random.below(4);
+            change.add = new(random, count);
+            change.staged = true;
+        }
+        13 | 14 => {
+            let count = 1 + random.below(2);
+            return Action::GiveUp { chunks: new(random, count), abandons: random.below(3) > 0 };
+        }
+        15 | 16 => {
+            change.remove = of_slice(slice).map(|spec| (table, spec.clone())).collect();
+            let (_, merged) = new(random, 1).remove(0);
+            change.add = vec![(table, Spec { slice, sealed: true, ..merged })];
+        }
+        17 => change.remove = of_slice(slice).map(|spec| (table, spec.clone())).collect(),
+        18 => change.remove = chunks.iter().step_by(2).map(|spec| (table, spec.clone())).collect(),
+        _ => change.amend = of_slice(slice).filter(|spec| !spec.indexed).map(|spec| (table, spec.clone())).collect(),
+    }
+    Action::Change(Box::new(change))
+}
+
+/// What is visible after a step.
+pub(crate) fn apply(state: &mut State, action: &Action) {
+    match action {
+        Action::CreateTable(table) => state[*table] = Some(Vec::new()),
+        Action::DropTable(table) => state[*table] = None,
+        Action::GiveUp { .. } | Action::Reclaim | Action::Reopen => {}
+        Action::Change(change) => {
+            for (table, spec) in &change.remove {
+                state[*table].as_mut().expect("the table is there").retain(|other| other.seed != spec.seed);
+            }
+            for (table, spec) in &change.amend {
+                let chunks = state[*table].as_mut().expect("the table is there");
+                chunks.iter_mut().filter(|other| other.seed == spec.seed).for_each(|other| other.indexed = true);
+            }
+            for (table, spec) in &change.add {
+                state[*table].as_mut().expect("the table is there").push(spec.clone());
+            }
+        }
+    }
+}
+
+/// A store that a history is done on.
+pub(crate) struct Subject {
+    path: PathBuf,
+    layout: Option<Layout>,
+    pub(crate) store: Option<SqliteStore>,
+}
+
+impl Subject {
+    pub(crate) fn new(path: &Path, layout: Option<Layout>) -> Self {
+        Self { path: path.to_owned(), layout, store: None }
+    }
+
+    /// The store; opened, or made, if need be.
+    pub(crate) fn store(&mut self) -> Result<&SqliteStore> {
+        if self.store.is_none() {
+            let options = SqliteOptions::default();
+            self.store = Some(match self.layout {
+                None => SqliteStore::open(&self.path, &options)?,
+                Some(layout) => SqliteStore::open_split(&self.path, &options, layout)?,
+            });
+        }
+        self.store.as_ref().ok_or_else(|| atsdb_core::Error::internal("it is open"))
+    }
+
+    pub(crate) fn perform(&mut self, action: &Action) -> Result<()> {
+        if let Action::Reopen = action {
+            self.store = None;
+        }
+        let store = self.store()?;
+        match action {
+            Action::Reopen => Ok(()),
+            Action::CreateTable(table) => store.create_table(&series_table(&name(*table)), None).map(|_| ()),
+            Action::DropTable(table) => store.drop_table(id(store, *table)?),
+            Action::Reclaim => {
+                while store.reclaim(1 << 16, NOW_MS)?.more {}
+                Ok(())
+            }
+            Action::GiveUp { chunks, abandons } => {
+                let stage = store.open_stage(NOW_MS)?;
+                store.stage(stage, built(store, chunks)?, NOW_MS)?;
+                if *abandons { store.abandon_stage(stage) } else { Ok(()) }
+            }
+            Action::Change(change) => commit(store, change),
+        }
+    }
+}
+
+fn name(table: usize) -> String {
+    format!("table {table}")
+}
+
+fn id(store: &dyn Store, table: usize) -> Result<TableId> {
+    let tables = store.snapshot()?.tables()?;
+    let found = tables.iter().find(|other| other.definition.name == name(table));
+    found.map(|table| table.id).ok_or_else(|| atsdb_core::Error::not_found("a table of the history"))
+}
+
+fn built(store: &dyn Store, chunks: &[(usize, Spec)]) -> Result<Vec<NewChunk>> {
+    chunks.iter().map(|(table, spec)| Ok(spec.chunk(id(store, *table)?))).collect()
+}
+
+fn number(entries: &[ChunkEntry], chunk: &NewChunk) -> Result<ChunkId> {
+    let found = entries.iter().find(|entry| entry.descriptor_bytes == chunk.descriptor_bytes);
+    found.map(|entry| entry.id).ok_or_else(|| atsdb_core::Error::not_found("a chunk of the history"))
+}
+
+fn commit(store: &dyn Store, changed: &Changed) -> Result<()> {
+    let mut change = Change::default();
+    if let Some(batch) = &changed.batch {
+        change.batch = Some(BatchId::new(batch.clone())?);
+    }
+    change.add = built(store, &changed.add)?;
+    let snapshot = store.snapshot()?;
+    for (table, spec) in &changed.remove {
+        let table = id(store, *table)?;
+        change.remove.push((table, number(&snapshot.chunks(table, TimeRange::ALL)?, &spec.chunk(table))?));
+    }
+    for (table, spec) in &changed.amend {
+        let table = id(store, *table)?;
+        let (from, to) = (spec.chunk(table), Spec { indexed: true, ..spec.clone() }.chunk(table));
+        let number = number(&snapshot.chunks(table, TimeRange::ALL)?, &from)?;
+        change.amend.push(amendment(number, &from, &to));
+    }
+    drop(snapshot);
+    if changed.staged {
+        let stage = store.open_stage(NOW_MS)?;
+        for chunk in std::mem::take(&mut change.add) {
+            store.stage(stage, vec![chunk], NOW_MS)?;
+        }
+        change.stage = Some(stage);
+    }
+    store.commit(vec![change], NOW_MS)?.remove(0).map(|_| ())
+}
+
+/// Sends the batch of a step once more, if it has one: it must have been committed.
+pub(crate) fn resend(store: &dyn Store, action: &Action) {
+    let Action::Change(changed) = action else { return };
+    let Some(batch) = &changed.batch else { return };
+    let change = Change { batch: Some(BatchId::new(batch.clone()).unwrap()), ..Change::default() };
+    let outcome = store.commit(vec![change], NOW_MS).unwrap().remove(0).unwrap();
+    assert_eq!(outcome, Outcome::Duplicate, "{batch}");
+}
+
+/// Whether exactly this is visible, bit for bit.
+pub(crate) fn is_at(store: &dyn Store, state: &State) -> bool {
+    let snapshot = store.snapshot().unwrap();
+    let tables = snapshot.tables().unwrap();
+    if tables.len() != state.iter().flatten().count() {
+        return false;
+    }
+    state.iter().enumerate().all(|(position, chunks)| {
+        let table = tables.iter().find(|table| table.definition.name == name(position));
+        let (Some(chunks), Some(table)) = (chunks, table) else { return chunks.is_none() };
+        let entries = snapshot.chunks(table.id, TimeRange::ALL).unwrap();
+        entries.len() == chunks.len()
+            && chunks.iter().all(|spec| {
+                let chunk = spec.chunk(table.id);
+                let columns: Vec<_> = chunk.descriptor.pages.iter().map(|page| page.column).collect();
+                number(&entries, &chunk)
+                    .is_ok_and(|number| snapshot.read_pages(number, &columns).unwrap() == chunk.pages)
+            })
+    })
+}

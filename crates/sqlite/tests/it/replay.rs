@@ -1,0 +1,172 @@
+//! Power cuts: histories are recorded call by call, and the disk is made again as a power cut at any of its syncs leaves it.
+//! What was acknowledged must be there once, nothing by half, and the store must go on without any repair.
+//!
+//! `ATSDB_TEST_IMAGES` says how many images are looked at, of all layouts together.
+
+use crate::history::{Action, LAYOUTS, State, Subject, apply, empty, history, is_at, resend};
+use crate::support::{NOW_MS, as_other_process, other_process};
+use atsdb_core::{Change, Durability, Store, TimeRange};
+use atsdb_sqlite::{SqliteOptions, SqliteStore};
+use atsdb_testkit::lying_disk::{Disk, Event, Loss, Recorder, read_log};
+use atsdb_testkit::sample::{Plan, Random};
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+const STEPS: usize = 60;
+const IMAGES: u64 = 2_250;
+/// How many are made of one history.
+const IMAGES_OF_ONE: u64 = 250;
+const LOSSES: [Loss; 4] = [Loss::Some, Loss::Everything, Loss::Some, Loss::Later];
+
+/// Where files are only in memory, if there is such a place.
+pub(crate) fn scratch() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
+}
+
+#[test]
+fn a_power_cut_at_any_moment_leaves_a_store_in_one_file_whole() {
+    cut_power_of_many(0);
+}
+
+#[test]
+fn a_power_cut_at_any_moment_leaves_a_store_split_by_slice_whole() {
+    cut_power_of_many(1);
+}
+
+#[test]
+fn a_power_cut_at_any_moment_leaves_a_store_of_shards_whole() {
+    cut_power_of_many(2);
+}
+
+fn cut_power_of_many(layout: usize) {
+    let images = std::env::var("ATSDB_TEST_IMAGES").map_or(IMAGES, |images| images.parse().unwrap());
+    let scratch = scratch();
+    let Some(recorder) = Recorder::build(scratch.path()) else { return };
+    let histories = (images / LAYOUTS.len() as u64).div_ceil(IMAGES_OF_ONE);
+    for seed in 1..=histories {
+        let root = scratch.path().join("root");
+        let log = scratch.path().join("log");
+        fs::create_dir(&root).unwrap();
+        let mut writer =
+            other_process("replay::a_writer_of_a_history", &root.join("a"), (seed * 10) as u32 + layout as u32);
+        recorder.watch(&mut writer, &root, &log, None);
+        assert!(writer.status().unwrap().success());
+        let events = read_log(&log);
+        let recorded = Recorded { events: &events, root: &root, layout, seed, steps: STEPS };
+        recorded.cut_power(IMAGES_OF_ONE, &scratch.path().join("image"), "");
+        fs::remove_dir_all(root).unwrap();
+        fs::remove_file(log).unwrap();
+    }
+}
+
+#[test]
+fn a_writer_of_a_history() {
+    let Some((path, number)) = as_other_process() else { return };
+    let mut subject = Subject::new(&path, LAYOUTS[(number % 10) as usize]);
+    let mut acknowledged = fs::File::create(path.with_extension("ack")).unwrap();
+    for (position, action) in history(number / 10, STEPS).iter().enumerate() {
+        subject.perform(action).unwrap();
+        acknowledged.write_all((position + 1).to_string().as_bytes()).unwrap();
+    }
+}
+
+/// The state after each number of steps.
+pub(crate) fn states(actions: &[Action]) -> Vec<State> {
+    let mut states = vec![empty()];
+    for action in actions {
+        let mut state = states[states.len() - 1].clone();
+        apply(&mut state, action);
+        states.push(state);
+    }
+    states
+}
+
+/// What a history did to the disk.
+pub(crate) struct Recorded<'a> {
+    pub(crate) events: &'a [Event],
+    pub(crate) root: &'a Path,
+    pub(crate) layout: usize,
+    pub(crate) seed: u64,
+    pub(crate) steps: usize,
+}
+
+impl Recorded<'_> {
+    /// Makes so many images, of moments that the seed draws, and checks each.
+    pub(crate) fn cut_power(&self, images: u64, image: &Path, told: &str) {
+        let actions = history(self.seed, self.steps);
+        let states = states(&actions);
+        let mut random = Random::new(self.seed);
+        let is_moment = |event: &Event| {
+            matches!(event, Event::Synced { .. } | Event::SyncFailed { .. } | Event::Mark(_) | Event::Removed { .. })
+        };
+        let moments: Vec<usize> = (0..self.events.len()).filter(|at| is_moment(&self.events[*at])).collect();
+        let mut chosen: Vec<usize> =
+            (0..images).map(|_| moments[random.below(moments.len() as u64) as usize]).collect();
+        chosen.sort_unstable();
+        let (mut disk, mut acknowledged, mut done) = (Disk::new(self.root), 0, 0);
+        for (number, at) in chosen.into_iter().enumerate() {
+            // Just before a sync, or just after anything else.
+            let end = if matches!(self.events[at], Event::Synced { .. }) { at } else { at + 1 };
+            for event in &self.events[done..end.max(done)] {
+                disk.apply(event);
+                if let Event::Mark(step) = event {
+                    acknowledged = step.parse().unwrap();
+                }
+            }
+            done = done.max(end);
+            let loss = LOSSES[number % LOSSES.len()];
+            fs::create_dir(image).unwrap();
+            disk.cut_power(loss, &mut random, image);
+            let checked = || check(&image.join("a"), self.layout, &actions, &states, acknowledged);
+            let is_whole = std::panic::catch_unwind(checked).is_ok();
+            let (layout, seed) = (self.layout, self.seed);
+            assert!(
+                is_whole,
+                "{told} layout {layout}, seed {seed}, event {at}, {loss:?}, after step {acknowledged}, before {:?}",
+                actions.get(acknowledged)
+            );
+            fs::remove_dir_all(image).unwrap();
+        }
+    }
+}
+
+/// Opens an image as a store, and checks all that is promised of it.
+fn check(path: &Path, layout: usize, actions: &[Action], states: &[State], acknowledged: usize) {
+    let options = SqliteOptions { durability: Durability::Off, ..SqliteOptions::default() };
+    let store = match LAYOUTS[layout] {
+        // Before the first acknowledgement there may be none.
+        None => SqliteStore::open(path, &SqliteOptions { create: acknowledged == 0, ..options }),
+        Some(layout) if acknowledged == 0 => SqliteStore::open_split(path, &options, layout),
+        Some(_) => SqliteStore::open(path, &options),
+    };
+    let store = store.unwrap();
+    assert_eq!(store.verify().unwrap(), []);
+    let next = (acknowledged + 1).min(actions.len());
+    let at = [next, acknowledged].into_iter().find(|step| is_at(&store, &states[*step]));
+    let at = at.expect("what is visible is neither what was acknowledged nor the step after it");
+    actions[..acknowledged].iter().rev().take(5).for_each(|action| resend(&store, action));
+    // What was left goes, nothing else does, and the store can be written to, and emptied.
+    while store.reclaim(1 << 20, NOW_MS).unwrap().more {}
+    for table in store.snapshot().unwrap().tables().unwrap() {
+        let add = vec![Plan::new(1).with_pages(3, 3_000).chunk(table.id), Plan::new(2).chunk(table.id)];
+        store.commit(vec![Change { add, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
+        let entries = store.snapshot().unwrap().chunks(table.id, TimeRange::ALL).unwrap();
+        let mut numbers: Vec<_> = entries.iter().map(|entry| entry.id).collect();
+        numbers.sort_unstable();
+        let remove = numbers[numbers.len() - 2..].iter().map(|number| (table.id, *number)).collect();
+        store.commit(vec![Change { remove, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
+    }
+    while store.reclaim(1 << 20, i64::MAX).unwrap().more {}
+    assert!(is_at(&store, &states[at]));
+    assert_eq!(store.verify().unwrap(), []);
+    for table in store.snapshot().unwrap().tables().unwrap() {
+        store.drop_table(table.id).unwrap();
+    }
+    while store.reclaim(1 << 20, i64::MAX).unwrap().more {}
+    assert_eq!(store.verify().unwrap(), []);
+    if let Ok(mut pages) = fs::read_dir(path.join("pages")) {
+        assert!(pages.next().is_none(), "page files are left");
+    }
+}

@@ -1,0 +1,240 @@
+//! A store any call of which fails once, and whose calls are counted: what stands above it must lose nothing acknowledged, and keep no half of what
+//! was not.
+
+use atsdb_core::store::{Finding, Reclaimed, StoreSize};
+use atsdb_core::{
+    Change, ChunkEntry, ChunkId, ColumnId, Durability, Error, ErrorKind, NewChunk, Outcome, Result, Snapshot, StageId,
+    Store, Table, TableDefinition, TableId, TimeRange,
+};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// When the call that fails does so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fails {
+    /// Before it did anything.
+    Before,
+    /// After it was done, as when the word of it is lost on its way.
+    After,
+}
+
+/// Which call fails, and how. Shared by the store and its snapshots.
+#[derive(Debug)]
+pub struct Faults {
+    fails: Fails,
+    /// Calls until the one that fails; below 0, none does.
+    left: AtomicI64,
+    failed: Mutex<Option<&'static str>>,
+    is_armed: AtomicBool,
+    /// How often each method was called.
+    calls: Mutex<BTreeMap<&'static str, u64>>,
+    /// A chunk whose pages cannot be read, and how often that was tried.
+    unreadable: Mutex<Option<(ChunkId, u64)>>,
+}
+
+impl Faults {
+    /// None fails before [`arm`](Self::arm).
+    pub fn new(fails: Fails) -> Arc<Self> {
+        let (left, failed, is_armed) = (AtomicI64::new(-1), Mutex::new(None), AtomicBool::new(false));
+        Arc::new(Self { fails, left, failed, is_armed, calls: Mutex::default(), unreadable: Mutex::default() })
+    }
+
+    /// From now on the call of this number fails, counted from 0.
+    pub fn arm(&self, number: i64) {
+        self.left.store(number, Ordering::SeqCst);
+        self.is_armed.store(true, Ordering::SeqCst);
+    }
+
+    /// The calls in between neither count nor fail.
+    pub fn pause(&self) -> Pause<'_> {
+        Pause { faults: self, was_armed: self.is_armed.swap(false, Ordering::SeqCst) }
+    }
+
+    /// Which method failed, if one did.
+    pub fn failed(&self) -> Option<&'static str> {
+        *lock(&self.failed)
+    }
+
+    /// How often a method was called.
+    pub fn calls(&self, method: &str) -> u64 {
+        lock(&self.calls).get(method).copied().unwrap_or(0)
+    }
+
+    /// From now on the pages of this chunk cannot be read, for a reason that is no damage.
+    pub fn make_unreadable(&self, chunk: ChunkId) {
+        *lock(&self.unreadable) = Some((chunk, 0));
+    }
+
+    /// How often the chunk that cannot be read was to be.
+    pub fn unreadable_reads(&self) -> u64 {
+        lock(&self.unreadable).map_or(0, |(_, reads)| reads)
+    }
+
+    fn read(&self, chunk: ChunkId) -> Result<()> {
+        match lock(&self.unreadable).as_mut().filter(|(unreadable, _)| *unreadable == chunk) {
+            None => Ok(()),
+            Some((_, reads)) => {
+                *reads += 1;
+                Err(Error::new(ErrorKind::Unavailable, format!("chunk {} cannot be read now", chunk.0)))
+            }
+        }
+    }
+
+    fn call<T>(&self, method: &'static str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        *lock(&self.calls).entry(method).or_default() += 1;
+        let fails = self.is_armed.load(Ordering::SeqCst) && self.left.fetch_sub(1, Ordering::SeqCst) == 0;
+        if !fails {
+            return work();
+        }
+        *lock(&self.failed) = Some(method);
+        if self.fails == Fails::After {
+            work()?;
+        }
+        Err(Error::new(ErrorKind::Unavailable, format!("{method} failed, as the test wants it")))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// While it lives, nothing fails.
+pub struct Pause<'a> {
+    faults: &'a Faults,
+    was_armed: bool,
+}
+
+impl Drop for Pause<'_> {
+    fn drop(&mut self) {
+        self.faults.is_armed.store(self.was_armed, Ordering::SeqCst);
+    }
+}
+
+/// The store.
+#[derive(Debug)]
+pub struct FaultyStore {
+    inner: Arc<dyn Store>,
+    faults: Arc<Faults>,
+}
+
+impl FaultyStore {
+    /// One over another.
+    pub fn new(inner: Arc<dyn Store>, faults: &Arc<Faults>) -> Self {
+        Self { inner, faults: Arc::clone(faults) }
+    }
+
+    fn snapshot_of(&self, inner: Box<dyn Snapshot>) -> Box<dyn Snapshot> {
+        Box::new(FaultySnapshot { inner, faults: Arc::clone(&self.faults) })
+    }
+}
+
+struct FaultySnapshot {
+    inner: Box<dyn Snapshot>,
+    faults: Arc<Faults>,
+}
+
+impl Store for FaultyStore {
+    fn url(&self) -> &str {
+        self.inner.url()
+    }
+
+    fn uid(&self) -> [u8; 16] {
+        self.inner.uid()
+    }
+
+    fn durability(&self) -> Durability {
+        self.inner.durability()
+    }
+
+    fn create_table(&self, definition: &TableDefinition, stage: Option<StageId>) -> Result<Table> {
+        self.faults.call("create_table", || self.inner.create_table(definition, stage))
+    }
+
+    fn drop_table(&self, table: TableId) -> Result<()> {
+        self.faults.call("drop_table", || self.inner.drop_table(table))
+    }
+
+    fn map_values(&self, table: TableId, column: ColumnId, capacity: u64, values: &[&[u8]]) -> Result<Vec<u32>> {
+        self.faults.call("map_values", || self.inner.map_values(table, column, capacity, values))
+    }
+
+    fn open_stage(&self, now_ms: i64) -> Result<StageId> {
+        self.faults.call("open_stage", || self.inner.open_stage(now_ms))
+    }
+
+    fn stage(&self, stage: StageId, chunks: Vec<NewChunk>, now_ms: i64) -> Result<()> {
+        self.faults.call("stage", || self.inner.stage(stage, chunks, now_ms))
+    }
+
+    fn stages(&self) -> Result<Vec<StageId>> {
+        self.faults.call("stages", || self.inner.stages())
+    }
+
+    fn stage_snapshot(&self, stage: StageId) -> Result<Box<dyn Snapshot>> {
+        self.faults.call("stage_snapshot", || self.inner.stage_snapshot(stage)).map(|inner| self.snapshot_of(inner))
+    }
+
+    fn unstage(&self, stage: StageId, chunks: &[ChunkId]) -> Result<()> {
+        self.faults.call("unstage", || self.inner.unstage(stage, chunks))
+    }
+
+    fn unstage_table(&self, stage: StageId, table: TableId) -> Result<()> {
+        self.faults.call("unstage_table", || self.inner.unstage_table(stage, table))
+    }
+
+    fn abandon_stage(&self, stage: StageId) -> Result<()> {
+        self.faults.call("abandon_stage", || self.inner.abandon_stage(stage))
+    }
+
+    fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Vec<Result<Outcome>>> {
+        self.faults.call("commit", || self.inner.commit(changes, now_ms))
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
+        self.faults.call("snapshot", || self.inner.snapshot()).map(|inner| self.snapshot_of(inner))
+    }
+
+    fn acquire_lease(&self, name: &str, holder: &str, now_ms: i64, ttl_ms: i64) -> Result<bool> {
+        self.faults.call("acquire_lease", || self.inner.acquire_lease(name, holder, now_ms, ttl_ms))
+    }
+
+    fn release_lease(&self, name: &str, holder: &str) -> Result<()> {
+        self.faults.call("release_lease", || self.inner.release_lease(name, holder))
+    }
+
+    fn reclaim(&self, byte_budget: u64, now_ms: i64) -> Result<Reclaimed> {
+        self.faults.call("reclaim", || self.inner.reclaim(byte_budget, now_ms))
+    }
+
+    fn size(&self) -> Result<StoreSize> {
+        self.faults.call("size", || self.inner.size())
+    }
+
+    fn verify(&self) -> Result<Vec<Finding>> {
+        self.faults.call("verify", || self.inner.verify())
+    }
+}
+
+impl Snapshot for FaultySnapshot {
+    fn tables(&self) -> Result<Vec<Table>> {
+        self.faults.call("Snapshot::tables", || self.inner.tables())
+    }
+
+    fn chunks(&self, table: TableId, range: TimeRange) -> Result<Vec<ChunkEntry>> {
+        self.faults.call("Snapshot::chunks", || self.inner.chunks(table, range))
+    }
+
+    fn newest_chunk(&self) -> Result<ChunkId> {
+        self.faults.call("Snapshot::newest_chunk", || self.inner.newest_chunk())
+    }
+
+    fn mapping(&self, table: TableId, column: ColumnId, first: u32) -> Result<Vec<Vec<u8>>> {
+        self.faults.call("Snapshot::mapping", || self.inner.mapping(table, column, first))
+    }
+
+    fn read_pages(&self, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {
+        self.faults.read(chunk)?;
+        self.faults.call("Snapshot::read_pages", || self.inner.read_pages(chunk, columns))
+    }
+}

@@ -1,0 +1,230 @@
+//! The files below a folder, as a program sees them and as a power cut leaves them.
+
+use super::Event;
+use crate::sample::Random;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+const SECTOR_BYTES: usize = 512;
+
+/// What becomes of changes that were not synced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loss {
+    /// All are there: the program was killed, and the system goes on.
+    Nothing,
+    /// None is there.
+    Everything,
+    /// The first are there, of each file and folder; the last of them in part.
+    Later,
+    /// Any of them are there, and any sectors of each.
+    Some,
+}
+
+/// The files below a folder.
+#[derive(Debug)]
+pub struct Disk {
+    root: PathBuf,
+    files: Vec<File>,
+    inodes: HashMap<u64, usize>,
+    folders: BTreeMap<PathBuf, Folder>,
+}
+
+#[derive(Debug, Default)]
+struct File {
+    durable: Vec<u8>,
+    pending: Vec<Change>,
+}
+
+#[derive(Debug, Clone)]
+enum Change {
+    Write { offset: usize, bytes: Vec<u8> },
+    Truncate(usize),
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Entry {
+    File(usize),
+    Folder,
+}
+
+#[derive(Debug, Default)]
+struct Folder {
+    durable: BTreeMap<String, Entry>,
+    pending: Vec<(String, Option<Entry>)>,
+}
+
+impl Folder {
+    fn find(&self, name: &str) -> Option<Entry> {
+        let pending = self.pending.iter().rev().find(|(other, _)| other == name).map(|(_, entry)| *entry);
+        pending.unwrap_or_else(|| self.durable.get(name).copied())
+    }
+}
+
+impl Disk {
+    /// A disk on which the folder is there, empty.
+    pub fn new(root: &Path) -> Self {
+        let folders = BTreeMap::from([(root.to_owned(), Folder::default())]);
+        Self { root: root.to_owned(), files: Vec::new(), inodes: HashMap::new(), folders }
+    }
+
+    /// Does what the program did.
+    pub fn apply(&mut self, event: &Event) {
+        match event {
+            Event::Created { path, inode } => {
+                self.files.push(File::default());
+                self.inodes.insert(*inode, self.files.len() - 1);
+                self.name(path, Some(Entry::File(self.files.len() - 1)));
+            }
+            Event::Written { inode, offset, bytes } => {
+                let change = Change::Write { offset: *offset as usize, bytes: bytes.clone() };
+                self.file(*inode).pending.push(change);
+            }
+            Event::Truncated { inode, length } => {
+                self.file(*inode).pending.push(Change::Truncate(*length as usize));
+            }
+            Event::Synced { path, inode } => match self.folders.get_mut(path) {
+                Some(folder) => {
+                    for (name, entry) in folder.pending.drain(..) {
+                        set(&mut folder.durable, name, entry);
+                    }
+                }
+                None => {
+                    let file = self.file(*inode);
+                    for change in std::mem::take(&mut file.pending) {
+                        write(&mut file.durable, &change);
+                    }
+                }
+            },
+            Event::Removed { path } => self.name(path, None),
+            Event::FolderMade { path } => {
+                self.name(path, Some(Entry::Folder));
+                self.folders.insert(path.clone(), Folder::default());
+            }
+            Event::Renamed { from, to } => {
+                let entry = self.folders[parent(from)].find(&name_of(from));
+                self.name(to, entry);
+                self.name(from, None);
+            }
+            // What was written before is lost, and no later sync tells. Of the log and the file, SQLite takes it to be tried
+            // again.
+            Event::SyncFailed { path, inode } if path.extension().is_some_and(|ending| ending == "pages") => {
+                self.file(*inode).pending.clear();
+            }
+            Event::SyncFailed { .. } | Event::Mark(_) | Event::Failed { .. } => {}
+        }
+    }
+
+    fn file(&mut self, inode: u64) -> &mut File {
+        let file = self.inodes[&inode];
+        &mut self.files[file]
+    }
+
+    fn name(&mut self, path: &Path, entry: Option<Entry>) {
+        let folder = self.folders.get_mut(parent(path)).expect("the folder is there");
+        folder.pending.push((name_of(path), entry));
+    }
+
+    /// Writes the files as a power cut leaves them into a folder that is there.
+    pub fn cut_power(&self, loss: Loss, random: &mut Random, to: &Path) {
+        self.write_folder(&self.root, loss, random, to);
+    }
+
+    fn write_folder(&self, path: &Path, loss: Loss, random: &mut Random, to: &Path) {
+        let Folder { durable, pending } = &self.folders[path];
+        let mut names = durable.clone();
+        for (name, entry) in pending.iter().take(kept(pending.len(), loss, random)) {
+            set(&mut names, name.clone(), *entry);
+        }
+        for (name, entry) in names {
+            match entry {
+                Entry::File(file) => {
+                    let bytes = self.files[file].after(loss, random);
+                    std::fs::write(to.join(name), bytes).expect("a file can be written");
+                }
+                Entry::Folder => {
+                    let to = to.join(&name);
+                    std::fs::create_dir(&to).expect("a folder can be made");
+                    self.write_folder(&path.join(name), loss, random, &to);
+                }
+            }
+        }
+    }
+}
+
+impl File {
+    fn after(&self, loss: Loss, random: &mut Random) -> Vec<u8> {
+        let mut bytes = self.durable.clone();
+        let kept = if loss == Loss::Some { self.pending.len() } else { kept(self.pending.len(), loss, random) };
+        for (position, change) in self.pending.iter().enumerate().take(kept) {
+            let is_last = position + 1 == kept && kept < self.pending.len();
+            if loss == Loss::Some || (loss == Loss::Later && is_last) {
+                tear(&mut bytes, change, random);
+            } else {
+                write(&mut bytes, change);
+            }
+        }
+        bytes
+    }
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().expect("a path below the root")
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().expect("a name").to_string_lossy().into_owned()
+}
+
+fn set(names: &mut BTreeMap<String, Entry>, name: String, entry: Option<Entry>) {
+    match entry {
+        Some(entry) => names.insert(name, entry),
+        None => names.remove(&name),
+    };
+}
+
+/// How many of so many changes are looked at.
+fn kept(count: usize, loss: Loss, random: &mut Random) -> usize {
+    match loss {
+        Loss::Nothing => count,
+        Loss::Everything => 0,
+        Loss::Later | Loss::Some => random.below(count as u64 + 1) as usize,
+    }
+}
+
+fn write(bytes: &mut Vec<u8>, change: &Change) {
+    match change {
+        Change::Write { offset, bytes: new } => {
+            let end = offset + new.len();
+            bytes.resize(bytes.len().max(end), 0);
+            bytes[*offset..end].copy_from_slice(new);
+        }
+        Change::Truncate(length) => bytes.resize(*length, 0),
+    }
+}
+
+/// Does a change in part: some of its sectors, or its length without any.
+fn tear(bytes: &mut Vec<u8>, change: &Change, random: &mut Random) {
+    let Change::Write { offset, bytes: new } = change else {
+        if random.below(2) == 0 {
+            write(bytes, change);
+        }
+        return;
+    };
+    if random.below(4) == 0 {
+        return;
+    }
+    let (end, chance) = (offset + new.len(), random.below(5));
+    if random.below(2) == 0 {
+        bytes.resize(bytes.len().max(end), 0);
+    }
+    let mut start = *offset;
+    while start < end {
+        let sector_end = (start / SECTOR_BYTES + 1) * SECTOR_BYTES;
+        let sector_end = sector_end.min(end);
+        if random.below(4) < chance {
+            bytes.resize(bytes.len().max(sector_end), 0);
+            bytes[start..sector_end].copy_from_slice(&new[start - offset..sector_end - offset]);
+        }
+        start = sector_end;
+    }
+}

@@ -1,0 +1,83 @@
+//! Waiting, and an end to it: servers that start again or fall silent, clients that vanish.
+
+use super::proxy::{AtCommit, Proxy};
+use super::{Limits, NOW_MS, Subject, append, count};
+use crate::sample::{Plan, series_table};
+use crate::server::{self, TestServer};
+use atsdb_core::ErrorKind;
+use std::sync::mpsc;
+
+/// Who opens a store while its server is away says so and waits.
+pub fn a_server_that_starts_again_is_waited_for_while_a_store_is_opened(subject: Subject) {
+    let Some(server) = TestServer::start(subject.kind) else { return };
+    let url = server.database();
+    let table = subject.opened(&url).create_table(&series_table("t"), None).unwrap().id;
+    server.kill();
+    let (told, waits) = mpsc::channel();
+    std::thread::scope(|scope| {
+        let opening = scope.spawn(|| {
+            let store = (subject.open_with)(&url, Limits { told: Some(told), ..Limits::seconds(60, 60) })?;
+            append(&*store, Plan::new(1).chunk(table)).map(|()| count(&*store, table))
+        });
+        let why = waits.recv().expect("it says that it waits");
+        assert!(why.contains("waiting up to 60 s for the server"), "{why}");
+        server.resume();
+        assert_eq!(opening.join().unwrap().unwrap(), 1);
+    });
+}
+
+/// One that keeps its connections and answers nothing, as behind a network that drops everything: no call hangs.
+pub fn a_server_that_falls_silent_is_given_up(subject: Subject) {
+    let Some(server) = server::shared(subject.kind) else { return };
+    let (proxy, url) = Proxy::to(&server.database());
+    let store = (subject.open_with)(&url, Limits::seconds(1, 1)).unwrap();
+    let table = store.create_table(&series_table("t"), None).unwrap().id;
+    let held = store.snapshot().unwrap();
+    proxy.set(AtCommit::Mute);
+    let errors = [
+        held.tables().err(),
+        append(&*store, Plan::new(1).chunk(table)).err(),
+        store.snapshot().err(),
+        (subject.open_with)(&url, Limits::seconds(1, 1)).err(),
+    ];
+    for error in errors {
+        let error = error.expect("nobody answers");
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    }
+    proxy.set(AtCommit::Pass);
+    let before = count(&*store, table);
+    append(&*store, Plan::new(2).chunk(table)).unwrap();
+    assert_eq!(count(&*store, table), before + 1);
+}
+
+/// Its machine is gone, or it is stopped, while it holds the lock that every change takes: the server ends its transaction
+/// before the others have lost their patience. If it comes back, its change is done, once.
+pub fn a_client_that_vanishes_in_a_transaction_holds_nobody_up_for_long(subject: Subject) {
+    let Some(server) = server::shared(subject.kind) else { return };
+    let direct = server.database();
+    let (proxy, url) = Proxy::to(&direct);
+    let other = (subject.open_with)(&direct, Limits::seconds(20, 60)).unwrap();
+    let vanishing = (subject.open_with)(&url, Limits::seconds(6, 60)).unwrap();
+    let table = other.create_table(&series_table("t"), None).unwrap().id;
+    // Numbers for pages are drawn in a transaction of their own.
+    append(&*vanishing, Plan::new(1).chunk(table)).unwrap();
+    std::thread::scope(|scope| {
+        proxy.set(AtCommit::Freeze);
+        let coming_back = scope.spawn(|| append(&*vanishing, Plan::new(2).chunk(table)));
+        proxy.wait_until_frozen();
+        let done = append(&*other, Plan::new(3).chunk(table));
+        proxy.set(AtCommit::Pass);
+        done.unwrap();
+        coming_back.join().unwrap().unwrap();
+    });
+    assert_eq!(count(&*other, table), 3);
+    // Where it has locked something and changed nothing, too.
+    std::thread::scope(|scope| {
+        proxy.set(AtCommit::FreezeLease);
+        let coming_back = scope.spawn(|| vanishing.acquire_lease("one", "me", NOW_MS, 1_000));
+        proxy.wait_until_frozen();
+        let done = other.acquire_lease("another", "you", NOW_MS, 1_000);
+        proxy.set(AtCommit::Pass);
+        assert!(done.unwrap() && coming_back.join().unwrap().unwrap());
+    });
+}

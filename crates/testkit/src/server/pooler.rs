@@ -1,0 +1,63 @@
+//! PgBouncer for tests, in front of a PostgreSQL. It refuses to run as root, too.
+
+use super::{Kind, PASSWORD, TestServer, USER, find, free_port, own_folder, postgres, spawn_for_good};
+use crate::skipped;
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"];
+const START_MAX: Duration = Duration::from_secs(30);
+
+/// A pooler that runs.
+#[derive(Debug)]
+pub struct Pooler {
+    port: u16,
+    server_port: u16,
+    child: Child,
+    _folder: TempDir,
+}
+
+impl Pooler {
+    /// A pooler of one's own that shares its connections as `pool_mode` says. None, and a word on stderr, where it is not
+    /// installed.
+    pub fn start(server: &TestServer, pool_mode: &str) -> Option<Self> {
+        assert_eq!(server.kind, Kind::Postgres, "it is PostgreSQL's");
+        let Some(program) = find("pgbouncer", &FOLDERS) else {
+            skipped("PgBouncer is not installed; the Debian package pgbouncer has it");
+            return None;
+        };
+        let folder = own_folder().expect("a folder can be made");
+        let (port, server_port) = (free_port(), server.port);
+        let settings = format!(
+            "[databases]\n* = host=127.0.0.1 port={server_port} user={USER} password='{PASSWORD}'\n\
+             [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any\n\
+             pool_mode = {pool_mode}\n"
+        );
+        let file = folder.path().join("pgbouncer.ini");
+        std::fs::write(&file, settings).expect("a file can be written");
+        let mut command = postgres::as_user(&program);
+        command.arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = spawn_for_good(command).expect("PgBouncer runs");
+        let start = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            let ended = child.try_wait().ok().flatten();
+            assert!(ended.is_none() && start.elapsed() < START_MAX, "PgBouncer does not start: {ended:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Some(Self { port, server_port, child, _folder: folder })
+    }
+
+    /// The way of a server's URL through it.
+    pub fn through(&self, url: &str) -> String {
+        url.replace(&format!(":{}/", self.server_port), &format!(":{}/", self.port))
+    }
+}
+
+impl Drop for Pooler {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
