@@ -108,7 +108,7 @@ pub(crate) struct ShellArgs {
     /// Print each statement's time on stderr: Time: 12.345 ms
     #[arg(long)]
     pub(crate) timing: bool,
-    /// Refuse to change the store
+    /// Refuse to change the store, or to write files by COPY
     #[arg(long)]
     pub(crate) read_only: bool,
     #[command(flatten)]
@@ -150,7 +150,7 @@ pub(crate) struct SqlArgs {
     /// Print each statement's time on stderr: Time: 12.345 ms
     #[arg(long)]
     pub(crate) timing: bool,
-    /// Refuse to change the store
+    /// Refuse to change the store, or to write files by COPY
     #[arg(long)]
     pub(crate) read_only: bool,
     #[command(flatten)]

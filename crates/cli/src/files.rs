@@ -11,7 +11,10 @@ use std::path::{Path, PathBuf};
 
 /// Opens whatever file the operating system lets it.
 #[derive(Debug)]
-pub(crate) struct Files;
+pub(crate) struct Files {
+    /// Whether statements may write files, too.
+    pub(crate) may_write: bool,
+}
 
 impl FileReader for Files {
     fn read(&self, request: &FileRequest<'_>, rows: &mut dyn FnMut(RecordBatch) -> Result<()>) -> Result<()> {
@@ -34,13 +37,23 @@ impl FileReader for Files {
 }
 
 impl FileWriter for Files {
-    fn write(&self, path: &str, rows: Answered) -> Result<u64> {
+    fn write(&self, path: &str, may_replace: bool, rows: Answered) -> Result<u64> {
+        if !self.may_write {
+            return Err(Error::new(
+                ErrorKind::Sql,
+                "COPY ... TO writes a file, and nothing is written with --read-only",
+            )
+            .with_hint("use `atsdb export`, or leave --read-only out"));
+        }
         let path = Path::new(path);
         let (format, compression) = format_of(Some(path), None).map_err(|error| {
             Error::new(ErrorKind::Sql, error.message()).with_hint("end it with .csv, .tsv, .json, .jsonl or .parquet")
         })?;
         let schema = rows.schema();
-        let mut out = Destination::file(path, compression)?;
+        let mut out = match may_replace {
+            true => Destination::file(path, compression)?,
+            false => Destination::new_file(path, compression)?,
+        };
         let row_count = write_result(format, &schema, rows, &mut out)?;
         out.complete()?;
         Ok(row_count)

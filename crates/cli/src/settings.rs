@@ -78,7 +78,9 @@ pub(crate) fn open_for(
 }
 
 /// A session over an open store.
-pub(crate) fn session(database: &Database, store: &StoreArgs, query: &QueryArgs) -> Result<Session> {
+///
+/// Where nothing may be changed, its statements write no files either.
+pub(crate) fn session(database: &Database, access: Access, store: &StoreArgs, query: &QueryArgs) -> Result<Session> {
     let memory_bytes = bytes_of("--memory", store.memory.as_deref())?.unwrap_or(MEMORY_BYTES_DEFAULT);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let time_limit = match query.timeout.as_deref() {
@@ -86,7 +88,8 @@ pub(crate) fn session(database: &Database, store: &StoreArgs, query: &QueryArgs)
         Some(text) => Some(parse_duration(text).map_err(|error: Error| error.context("--timeout"))?),
     };
     let options = SessionOptions { memory_bytes, threads, file_access: true, time_limit };
-    Ok(database.session(options)?.with_files(Arc::new(Files)).with_file_writer(Arc::new(Files)))
+    let files = Arc::new(Files { may_write: access != Access::Read });
+    Ok(database.session(options)?.with_files(files.clone()).with_file_writer(files))
 }
 
 fn bytes_of(flag: &str, text: Option<&str>) -> Result<Option<usize>> {

@@ -91,7 +91,8 @@ mod tests {
     use std::time::Instant;
 
     const SOON: Duration = Duration::from_millis(20);
-    const LONG: Duration = Duration::from_secs(60);
+    const LONG: Duration = Duration::from_secs(300);
+    const FOR_EVER: Duration = Duration::from_secs(1 << 32);
 
     /// A thread that reports each of its looks.
     fn reporting(pause: Duration, gather: Duration) -> (Background, Receiver<bool>) {
@@ -106,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_nudge_is_followed_by_a_look_and_no_nudge_is_lost() {
-        let (background, looks) = reporting(LONG, Duration::ZERO);
+        let (background, looks) = reporting(FOR_EVER, Duration::ZERO);
         for _ in 0..100 {
             background.nudge();
             assert!(looks.recv_timeout(LONG).unwrap());
@@ -115,33 +116,35 @@ mod tests {
 
     #[test]
     fn nudges_are_gathered_into_one_look() {
-        let (background, looks) = reporting(LONG, SOON);
+        let (background, looks) = reporting(FOR_EVER, SOON);
+        let begun = Instant::now();
         for _ in 0..1_000 {
             background.nudge();
             std::thread::yield_now();
         }
         assert!(looks.recv_timeout(LONG).unwrap());
         std::thread::sleep(10 * SOON);
-        assert!(looks.try_iter().count() < 100);
+        // However slow the machine is, between two looks lies the time of gathering.
+        let looks = 1 + looks.try_iter().count() as u32;
+        assert!(looks * SOON <= begun.elapsed(), "{looks} looks");
     }
 
     #[test]
     fn without_a_nudge_a_look_follows_the_pause() {
-        let (_background, looks) = reporting(SOON, LONG);
+        let (_background, looks) = reporting(SOON, FOR_EVER);
         assert!(!looks.recv_timeout(LONG).unwrap());
     }
 
     #[test]
     fn the_thread_ends_when_it_is_dropped_whatever_it_waits_for() {
         for nudged in [false, true] {
-            let begun = Instant::now();
-            let (background, looks) = reporting(LONG, LONG);
+            let (background, looks) = reporting(FOR_EVER, FOR_EVER);
             if nudged {
                 background.nudge();
                 std::thread::sleep(SOON);
             }
             drop(background);
-            assert!(looks.recv().is_err() && begun.elapsed() < LONG / 2);
+            assert!(looks.recv().is_err());
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Building: the records of a block become one array for each column of the table.
 
-use crate::cells::{Cells, Gathered, Utf8Slice, Wrong};
+use crate::cell_text::Utf8Slice;
+use crate::cells::Cells;
 use crate::distinct::{Distinct, TextNumbers};
-use crate::null::NullTexts;
+use crate::gathered::{Gathered, Rounded, Wrong};
+use crate::null::{NullCounts, NullTexts};
 use crate::options::{Options, Skipped};
 use crate::place::{Flaw, shown};
 use crate::plan::{Binding, MapRule, Plan, PlanColumn};
@@ -65,7 +67,8 @@ pub(crate) struct Uncounted(Vec<AtomicBool>);
 impl Uncounted {
     /// Those of a plan.
     pub(crate) fn new(plan: &Plan) -> Self {
-        Self(plan.columns.iter().map(|column| AtomicBool::new(column.map_rule == MapRule::Fixed)).collect())
+        let is_counted = |column: &PlanColumn| column.map_rule != MapRule::Fixed || column.may_keep_words;
+        Self(plan.columns.iter().map(|column| AtomicBool::new(!is_counted(column))).collect())
     }
 
     pub(crate) fn has(&self, position: usize) -> bool {
@@ -95,6 +98,10 @@ pub(crate) struct BuiltRows {
     pub(crate) time_bounds: Option<(i64, i64)>,
     /// Distinct texts and values of columns that are counted.
     pub(crate) distinct: Vec<Option<(Distinct, u64)>>,
+    /// What was NULL, or kept though it is usually NULL, in each column.
+    pub(crate) nulls: Vec<NullCounts>,
+    /// Numbers that were rounded, in each column.
+    pub(crate) rounded: Vec<Rounded>,
     /// Records left out.
     pub(crate) skipped: Vec<Skipped>,
 }
@@ -129,6 +136,8 @@ impl Builder<'_> {
         let may_skip = self.options.skip_bad && self.plan.is_definitive;
         let mut arrays = Vec::with_capacity(self.plan.columns.len());
         let mut distinct = Vec::with_capacity(self.plan.columns.len());
+        let mut nulls = Vec::with_capacity(self.plan.columns.len());
+        let mut rounded = Vec::with_capacity(self.plan.columns.len());
         let mut flaws: Vec<Flaw> = Vec::new();
         for (position, column) in self.plan.columns.iter().enumerate() {
             let gathered = self.column(position, column, &read, may_skip).map_err(internal)?;
@@ -136,6 +145,8 @@ impl Builder<'_> {
             flaws.extend(wrong.iter().map(|wrong| self.flaw(&read, column, wrong)));
             arrays.push(gathered.array);
             distinct.push(gathered.distinct);
+            nulls.push(gathered.nulls);
+            rounded.push(gathered.rounded);
         }
         flaws.sort_by_key(|flaw| flaw.row);
         if !may_skip && !flaws.is_empty() {
@@ -159,7 +170,7 @@ impl Builder<'_> {
         };
         let time = self.plan.columns.iter().position(|column| column.is_time);
         let time_bounds = time.and_then(|position| time_bounds(batch.column(position)));
-        Ok(Built::Rows(BuiltRows { batch, time_bounds, distinct, skipped }))
+        Ok(Built::Rows(BuiltRows { batch, time_bounds, distinct, nulls, rounded, skipped }))
     }
 
     fn flaw(&self, read: &ReadBlock, column: &PlanColumn, wrong: &Wrong) -> Flaw {
@@ -215,7 +226,7 @@ impl Builder<'_> {
         let wrong_rows = if is_missing { 0..row_count } else { 0..0 };
         let wrong =
             wrong_rows.map(|row| Wrong { row, field: Field::ABSENT, reason: "is missing".to_owned() }).collect();
-        Ok(Gathered { array, wrong, distinct: None })
+        Ok(Gathered { array, wrong, distinct: None, nulls: NullCounts::default(), rounded: Rounded::default() })
     }
 }
 

@@ -1,17 +1,18 @@
 //! Cells: the fields of one column of a block, read as the column's type into one array.
 
+use crate::cell_text::{
+    Utf8Slice, from_hex, loose_boolean, no_number, not_whole, time_of, time_of_parts, timestamp_array,
+};
 use crate::distinct::{Distinct, TextNumbers, hash, text_array};
-use crate::null::NullTexts;
-use crate::number_text::{any_f64, any_i64, any_u64, boolean, is_odd_float, plain_f64, plain_i64};
+use crate::gathered::{Gathered, Rounded, Values, Wrong};
+use crate::null::{NullCounts, NullField, NullTexts};
+use crate::number_text::{any_f64, any_i64, any_u64, boolean, is_odd_float, is_rounded, plain_f64, plain_i64};
 use crate::plan::{PlanColumn, TimeManner};
 use crate::read::ReadBlock;
 use crate::record::Field;
-use crate::time_text::{DateMemory, count, epoch, parse, usual_form};
-use arrow::array::{
-    ArrayRef, BinaryArray, BooleanArray, Date32Array, PrimitiveArray, TimestampMicrosecondArray,
-    TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
-};
-use arrow::buffer::{BooleanBuffer, NullBuffer};
+use crate::time_text::{DateMemory, count, parse, usual_form};
+use arrow::array::{ArrayRef, BinaryArray, BooleanArray, Date32Array, PrimitiveArray};
+use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{
     ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
     UInt32Type, UInt64Type,
@@ -19,20 +20,6 @@ use arrow::datatypes::{
 use arrow::error::ArrowError;
 use atsdb_core::{ColumnType, TimeUnit};
 use std::sync::Arc;
-
-/// What is wrong with one value: its row, where its text is, and why.
-pub(crate) struct Wrong {
-    pub(crate) row: usize,
-    pub(crate) field: Field,
-    pub(crate) reason: String,
-}
-
-/// Values of one column as they are gathered.
-pub(crate) struct Gathered {
-    pub(crate) array: ArrayRef,
-    pub(crate) wrong: Vec<Wrong>,
-    pub(crate) distinct: Option<(Distinct, u64)>,
-}
 
 /// The fields of one block, to be read as one column.
 pub(crate) struct Cells<'a> {
@@ -46,23 +33,9 @@ pub(crate) struct Cells<'a> {
     pub(crate) all: bool,
 }
 
-/// Values, NULLs and what is wrong.
-struct Values<T> {
-    values: Vec<T>,
-    /// Made with the first NULL.
-    valid: Option<Vec<bool>>,
-    wrong: Vec<Wrong>,
-}
-
-impl<T> Values<T> {
-    fn nulls(valid: Option<Vec<bool>>) -> Option<NullBuffer> {
-        valid.map(|valid| NullBuffer::new(BooleanBuffer::from(valid)))
-    }
-}
-
 impl Cells<'_> {
-    fn done(&self, array: ArrayRef, wrong: Vec<Wrong>) -> Result<Gathered, ArrowError> {
-        Ok(Gathered { array, wrong, distinct: None })
+    fn done(&self, array: ArrayRef, wrong: Vec<Wrong>, nulls: NullCounts) -> Result<Gathered, ArrowError> {
+        Ok(Gathered { array, wrong, distinct: None, nulls, rounded: Rounded::default() })
     }
 
     /// Reads every field; `Err` of `parse` is why it does not fit.
@@ -74,7 +47,7 @@ impl Cells<'_> {
     ) -> Values<T> {
         let text = self.read.text.as_bytes();
         let column = self.read.records.column(position);
-        let mut gathered = Values { values: Vec::with_capacity(column.len()), valid: None, wrong: Vec::new() };
+        let mut gathered = Values::with_capacity(column.len());
         for (row, field) in column.enumerate() {
             let Some(bytes) = self.nulls.value(field, text) else {
                 self.null(&mut gathered, row, field);
@@ -124,6 +97,9 @@ impl Cells<'_> {
         if !self.column.column.nullable && (self.all || gathered.wrong.is_empty()) {
             gathered.wrong.push(self.null_not_allowed(row, field));
         }
+        if let Some(null) = self.nulls.null(field, self.read.text.as_bytes()) {
+            gathered.counts.add(null);
+        }
         gathered.valid.get_or_insert_with(|| vec![true; row]).push(false);
         gathered.values.push(T::default());
     }
@@ -139,7 +115,11 @@ impl Cells<'_> {
                     None => Err("is neither true nor false".to_owned()),
                 });
                 let nulls = Values::<bool>::nulls(gathered.valid);
-                self.done(Arc::new(BooleanArray::new(BooleanBuffer::from(gathered.values), nulls)), gathered.wrong)
+                self.done(
+                    Arc::new(BooleanArray::new(BooleanBuffer::from(gathered.values), nulls)),
+                    gathered.wrong,
+                    gathered.counts,
+                )
             }
             ColumnType::Int64 if !is_counted => self.primitive::<Int64Type>(position, |bytes| {
                 let value = plain_i64(bytes).or_else(|| if is_inferred { None } else { any_i64(bytes) });
@@ -153,16 +133,27 @@ impl Cells<'_> {
             ColumnType::UInt32 if !is_counted => self.unsigned::<UInt32Type>(position, "INT UNSIGNED"),
             ColumnType::UInt64 if !is_counted => self.unsigned::<UInt64Type>(position, "BIGINT UNSIGNED"),
             ColumnType::Float32 => self.primitive::<Float32Type>(position, |bytes| {
-                any_f64(bytes).and_then(|_| bytes.utf8().parse().ok()).ok_or_else(|| "is no number".to_owned())
+                let exact = any_f64(bytes).ok_or_else(|| no_number(bytes, "FLOAT"))?;
+                let value: f32 = bytes.utf8().parse().map_err(|_| no_number(bytes, "FLOAT"))?;
+                let is_lost = value.is_infinite() != exact.is_infinite() || (value == 0.0) != (exact == 0.0);
+                if is_lost { Err("is out of the range of FLOAT".to_owned()) } else { Ok(value) }
             }),
-            ColumnType::Float64 => self.primitive::<Float64Type>(position, |bytes| {
-                let value = if is_inferred { plain_f64(bytes) } else { any_f64(bytes) };
-                value.ok_or_else(|| "is no number".to_owned())
-            }),
+            ColumnType::Float64 => {
+                let mut rounded = Rounded::default();
+                let gathered = self.primitive::<Float64Type>(position, |bytes| {
+                    if is_rounded(bytes) {
+                        rounded.count += 1;
+                        rounded.first.get_or_insert_with(|| bytes.utf8().to_owned());
+                    }
+                    let value = if is_inferred { plain_f64(bytes) } else { any_f64(bytes) };
+                    value.ok_or_else(|| no_number(bytes, "DOUBLE"))
+                })?;
+                Ok(Gathered { rounded, ..gathered })
+            }
             ColumnType::Timestamp(unit) => {
                 let gathered = self.times(position, manner, unit);
                 let nulls = Values::<i64>::nulls(gathered.valid);
-                self.done(timestamp_array(gathered.values, nulls, unit)?, gathered.wrong)
+                self.done(timestamp_array(gathered.values, nulls, unit)?, gathered.wrong, gathered.counts)
             }
             ColumnType::Date => {
                 let gathered = self.gather(position, |bytes| {
@@ -171,7 +162,11 @@ impl Cells<'_> {
                     time.days().filter(|_| is_fit).ok_or_else(|| "has a time of day; the column holds dates".to_owned())
                 });
                 let nulls = Values::<i32>::nulls(gathered.valid);
-                self.done(Arc::new(Date32Array::try_new(gathered.values.into(), nulls)?), gathered.wrong)
+                self.done(
+                    Arc::new(Date32Array::try_new(gathered.values.into(), nulls)?),
+                    gathered.wrong,
+                    gathered.counts,
+                )
             }
             ColumnType::Int64 => self.counted::<Int64Type>(position, manner),
             ColumnType::Int32 => self.counted::<Int32Type>(position, manner),
@@ -189,7 +184,11 @@ impl Cells<'_> {
     ) -> Result<Gathered, ArrowError> {
         let gathered = self.gather(position, parse);
         let nulls = Values::<T::Native>::nulls(gathered.valid);
-        self.done(Arc::new(PrimitiveArray::<T>::try_new(gathered.values.into(), nulls)?), gathered.wrong)
+        self.done(
+            Arc::new(PrimitiveArray::<T>::try_new(gathered.values.into(), nulls)?),
+            gathered.wrong,
+            gathered.counts,
+        )
     }
 
     fn signed<T: ArrowPrimitiveType>(&self, position: usize, name: &str) -> Result<Gathered, ArrowError>
@@ -225,7 +224,7 @@ impl Cells<'_> {
             }));
         }
         let nulls = Values::<i64>::nulls(gathered.valid);
-        self.done(Arc::new(PrimitiveArray::<T>::try_new(values.into(), nulls)?), wrong)
+        self.done(Arc::new(PrimitiveArray::<T>::try_new(values.into(), nulls)?), wrong, gathered.counts)
     }
 
     fn times(&self, position: usize, manner: TimeManner, unit: TimeUnit) -> Values<i64> {
@@ -258,13 +257,13 @@ impl Cells<'_> {
             time_of(&joined, manner, unit, false)
         });
         let nulls = Values::<i64>::nulls(gathered.valid);
-        self.done(timestamp_array(gathered.values, nulls, unit)?, gathered.wrong)
+        self.done(timestamp_array(gathered.values, nulls, unit)?, gathered.wrong, gathered.counts)
     }
 
     /// Like [`gather`](Self::gather), for what walks along other columns: called for NULLs, too.
     fn gather_with(&self, position: usize, parse: &mut dyn FnMut(&[u8]) -> Result<i64, String>) -> Values<i64> {
         let text = self.read.text.as_bytes();
-        let mut gathered = Values { values: Vec::new(), valid: None, wrong: Vec::new() };
+        let mut gathered = Values::with_capacity(0);
         for (row, field) in self.read.records.column(position).enumerate() {
             let bytes = self.nulls.value(field, text);
             let parsed = parse(bytes.unwrap_or(b""));
@@ -291,7 +290,7 @@ impl Cells<'_> {
         };
         const WHAT: [&str; 6] = ["year", "month", "day", "hour", "minute", "second"];
         let text = self.read.text.as_bytes();
-        let mut gathered = Values { values: Vec::new(), valid: None, wrong: Vec::<Wrong>::new() };
+        let mut gathered = Values::with_capacity(self.read.records.count());
         for row in 0..self.read.records.count() {
             let first = row * self.read.records.width;
             let mut numbers = [0, 1, 1, 0, 0, 0];
@@ -323,14 +322,17 @@ impl Cells<'_> {
                 }
             }
         }
-        self.done(timestamp_array(gathered.values, Values::<i64>::nulls(gathered.valid), unit)?, gathered.wrong)
+        let nulls = Values::<i64>::nulls(gathered.valid);
+        self.done(timestamp_array(gathered.values, nulls, unit)?, gathered.wrong, gathered.counts)
     }
 
     fn binary(&self, position: usize) -> Result<Gathered, ArrowError> {
         let text = self.read.text.as_bytes();
         let column = self.read.records.column(position);
+        let mut counts = NullCounts::default();
         let values = column.map(|field| {
-            if self.nulls.is_null_text(field, text) {
+            if let Some(null) = self.nulls.null_text(field, text) {
+                counts.add(null);
                 return None;
             }
             let bytes = field.unescaped(&self.read.text).into_bytes();
@@ -338,7 +340,7 @@ impl Cells<'_> {
             Some(hex.unwrap_or(bytes))
         });
         let array: ArrayRef = Arc::new(values.collect::<BinaryArray>());
-        self.done(array, Vec::new())
+        self.done(array, Vec::new(), counts)
     }
 
     pub(crate) fn texts(&self, position: usize, is_padded: bool, is_counted: bool) -> Result<Gathered, ArrowError> {
@@ -348,7 +350,7 @@ impl Cells<'_> {
         let mut numbers = is_mapped.then(TextNumbers::new);
         let mut indices: Vec<u32> = Vec::with_capacity(if is_mapped { column.len() } else { 0 });
         let (mut offsets, mut bytes) = (vec![0_i32], Vec::new());
-        let mut rest = Values::<()> { values: Vec::new(), valid: None, wrong: Vec::new() };
+        let mut rest = Values::<()>::with_capacity(0);
         let (mut distinct, mut value_count) = (Distinct::default(), 0);
         let mut last: (&[u8], u32) = (b"", u32::MAX);
         for (row, field) in column.enumerate() {
@@ -356,7 +358,11 @@ impl Cells<'_> {
                 let reason = "is the column's first value".to_owned();
                 rest.wrong.push(Wrong { row, field, reason });
             }
-            if self.nulls.is_null_text(field, text) {
+            let null = self.nulls.null_text(field, text);
+            let is_kept = matches!(null, Some(NullField::Text(number)) if self.column.kept_words.has(number));
+            if let Some(null) = null.filter(|_| is_kept) {
+                rest.counts.add(null);
+            } else if null.is_some() {
                 self.null(&mut rest, row, field);
                 if is_mapped {
                     indices.push(0)
@@ -410,7 +416,8 @@ impl Cells<'_> {
             }
             None => Arc::new(text_array(offsets, bytes, nulls)?),
         };
-        Ok(Gathered { array, wrong: rest.wrong, distinct: is_counted.then_some((distinct, value_count)) })
+        let distinct = is_counted.then_some((distinct, value_count));
+        Ok(Gathered { array, wrong: rest.wrong, distinct, nulls: rest.counts, rounded: Rounded::default() })
     }
 }
 
@@ -421,79 +428,5 @@ trait TrimIf {
 impl TrimIf for [u8] {
     fn trim_if(&self, is_padded: bool) -> &[u8] {
         if is_padded { self.trim_ascii() } else { self }
-    }
-}
-
-fn time_of(bytes: &[u8], manner: TimeManner, unit: TimeUnit, is_strict: bool) -> Result<i64, String> {
-    let beyond = || format!("is finer than, or beyond, what a time in {unit} holds");
-    if let Some(time) = parse(bytes, manner.order) {
-        return time.count(unit).ok_or_else(beyond);
-    }
-    if let Some(epoch_unit) = manner.epoch.filter(|_| !is_strict)
-        && let Some((seconds, nanoseconds, _)) = epoch(bytes, epoch_unit)
-    {
-        return count(seconds, nanoseconds, unit).ok_or_else(beyond);
-    }
-    Err(match manner.order {
-        Some(crate::options::DateOrder::DayFirst) => "is no time (days are read before months)".to_owned(),
-        Some(crate::options::DateOrder::MonthFirst) => "is no time (months are read before days)".to_owned(),
-        None => "is no time".to_owned(),
-    })
-}
-
-fn time_of_parts(numbers: [i64; 6], unit: TimeUnit) -> Option<i64> {
-    use atsdb_core::time::{DAY_SECONDS, days_from_civil, days_in_month};
-    let [year, month, day, hour, minute, second] = numbers;
-    let (month, day) = (u32::try_from(month).ok()?, u32::try_from(day).ok()?);
-    let is_date = year.abs() < 300_000 && (1..=12).contains(&month) && day >= 1 && day <= days_in_month(year, month);
-    let is_clock = (0..=24).contains(&hour) && (0..=59).contains(&minute) && (0..=60).contains(&second);
-    let is_after_day = hour == 24 && (minute, second) != (0, 0);
-    if !is_date || !is_clock || is_after_day {
-        return None;
-    }
-    let seconds = days_from_civil(year, month, day) * DAY_SECONDS + hour * 3_600 + minute * 60 + second;
-    count(seconds, 0, unit)
-}
-
-fn loose_boolean(bytes: &[u8]) -> Option<bool> {
-    match bytes {
-        b"1" | b"t" | b"T" => Some(true),
-        b"0" | b"f" | b"F" => Some(false),
-        _ => None,
-    }
-}
-
-fn not_whole(bytes: &[u8], name: &str) -> String {
-    match any_f64(bytes) {
-        Some(value) if value.fract() == 0.0 => format!("is out of the range of {name}"),
-        _ => "is no whole number".to_owned(),
-    }
-}
-
-fn from_hex(text: &[u8]) -> Option<Vec<u8>> {
-    if !text.len().is_multiple_of(2) {
-        return None;
-    }
-    text.chunks(2).map(|pair| u8::from_str_radix(pair.utf8(), 16).ok()).collect()
-}
-/// A column of timestamps of counts.
-fn timestamp_array(counts: Vec<i64>, nulls: Option<NullBuffer>, unit: TimeUnit) -> Result<ArrayRef, ArrowError> {
-    let counts = counts.into();
-    Ok(match unit {
-        TimeUnit::Second => Arc::new(TimestampSecondArray::try_new(counts, nulls)?.with_timezone("UTC")),
-        TimeUnit::Millisecond => Arc::new(TimestampMillisecondArray::try_new(counts, nulls)?.with_timezone("UTC")),
-        TimeUnit::Microsecond => Arc::new(TimestampMicrosecondArray::try_new(counts, nulls)?.with_timezone("UTC")),
-        TimeUnit::Nanosecond => Arc::new(TimestampNanosecondArray::try_new(counts, nulls)?.with_timezone("UTC")),
-    })
-}
-
-/// Fields are cut at ASCII bytes, so that they stay UTF-8.
-pub(crate) trait Utf8Slice {
-    fn utf8(&self) -> &str;
-}
-
-impl Utf8Slice for [u8] {
-    fn utf8(&self) -> &str {
-        std::str::from_utf8(self).unwrap_or("")
     }
 }

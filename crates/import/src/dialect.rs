@@ -22,6 +22,8 @@ pub(crate) struct Dialect {
     pub(crate) names: Vec<String>,
     /// Whether the first record is the header.
     pub(crate) has_header: bool,
+    /// Where the lines of comments before the first record end.
+    pub(crate) comments_end: usize,
     /// Whether blanks around text are padding: they are around names, too.
     pub(crate) is_padded: bool,
 }
@@ -29,6 +31,11 @@ pub(crate) struct Dialect {
 impl Dialect {
     /// The dialect of a text's beginning, which ends with a whole record if it is the whole text.
     pub(crate) fn of(text: &[u8], options: &Options, nulls: &NullTexts) -> Self {
+        let comments_end = if options.names.is_none() { comments_end(text, options.delimiter) } else { 0 };
+        Self { comments_end, ..Self::of_records(&text[comments_end..], options, nulls) }
+    }
+
+    fn of_records(text: &[u8], options: &Options, nulls: &NullTexts) -> Self {
         let separator = options.delimiter.map_or_else(|| separator_of(text), Separator);
         let widths = separator.widths(text, LOOK_RECORDS);
         let first_width = widths.first().copied().unwrap_or(0);
@@ -70,13 +77,43 @@ impl Dialect {
         if unread_last && let Some(last) = names.last_mut() {
             last.clear();
         }
-        Self { separator, names, has_header, is_padded }
+        Self { separator, names, has_header, comments_end: 0, is_padded }
     }
 
     /// Where the records start in the file's first block.
     pub(crate) fn data_start(&self, text: &[u8]) -> usize {
-        if self.has_header { first_record(self.separator, text).1 } else { 0 }
+        let records = text.get(self.comments_end..).unwrap_or(&[]);
+        self.comments_end.min(text.len()) + if self.has_header { first_record(self.separator, records).1 } else { 0 }
     }
+}
+
+/// Where the comments end that a file begins with: lines that begin with `#` and are cut into other fields than the
+/// first line that does not. One that has the same fields is a header or a record that begins so.
+fn comments_end(text: &[u8], delimiter: Option<u8>) -> usize {
+    let is_comment = |line: &[u8]| line.trim_ascii_start().starts_with(b"#");
+    let mut ends = Vec::new();
+    let mut start = 0;
+    while start < text.len() {
+        let end = memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |at| start + at + 1);
+        let line = &text[start..end];
+        if !is_comment(line) && !line.trim_ascii().is_empty() {
+            break;
+        }
+        ends.push((start, end));
+        start = end;
+    }
+    let records = &text[start..];
+    if records.is_empty() {
+        return 0;
+    }
+    let separator = delimiter.map_or_else(|| separator_of(records), Separator);
+    let width = separator.widths(records, 1).first().copied().unwrap_or(0);
+    let is_other = |(start, end): &(usize, usize)| {
+        let line = &text[*start..*end];
+        let own = separator.widths(line, 1).first().copied().unwrap_or(0);
+        own != width || (width == 1 && line.trim_ascii_start().starts_with(b"# "))
+    };
+    ends.iter().take_while(|line| is_other(line)).last().map_or(0, |(_, end)| *end)
 }
 
 fn name_of(field: Field, text: &[u8]) -> String {

@@ -2,7 +2,7 @@
 //! and never weakened by more values, so that what follows from the facts follows from the data alone.
 
 use crate::distinct::{Distinct, hash};
-use crate::null::NullTexts;
+use crate::null::{NullCounts, NullTexts};
 use crate::number_text::{NumberText, boolean, is_odd_float, number};
 use crate::options::DateOrder;
 use crate::record::Field;
@@ -69,6 +69,8 @@ pub(crate) struct Facts {
     pub(crate) zoned_count: u64,
     /// NULLs.
     pub(crate) null_count: u64,
+    /// Which texts made them, quoted ones left out.
+    pub(crate) nulls: NullCounts,
     /// Bits of [`kind`].
     pub(crate) kinds: u16,
     /// Bits of [`orders`].
@@ -96,6 +98,7 @@ impl Facts {
             time_count: 0,
             zoned_count: 0,
             null_count: 0,
+            nulls: NullCounts::default(),
             kinds: 0,
             orders: 0,
             int_bounds: None,
@@ -120,6 +123,9 @@ impl Facts {
         for field in column.clone() {
             let Some(bytes) = nulls.value(field, text) else {
                 self.null_count += 1;
+                if let Some(null) = nulls.null_text(field, text) {
+                    self.nulls.add(null);
+                }
                 continue;
             };
             self.value_count += 1;
@@ -223,6 +229,7 @@ impl Facts {
         self.time_count += other.time_count;
         self.zoned_count += other.zoned_count;
         self.null_count += other.null_count;
+        self.nulls.add_all(&other.nulls);
         self.kinds |= other.kinds;
         self.orders |= other.orders;
         self.int_bounds = widened(self.int_bounds, other.int_bounds);

@@ -210,9 +210,7 @@ impl Reader<'_> {
                 match word {
                     "null" => Field::ABSENT,
                     "true" | "false" => Field::plain(start, self.position),
-                    word if crate::number_text::any_f64(word.as_bytes()).is_some() => {
-                        Field::plain(start, self.position)
-                    }
+                    word if crate::number_text::is_number(word.as_bytes()) => Field::plain(start, self.position),
                     _ => {
                         self.position = start;
                         return Err("expected a value".to_owned());

@@ -9,17 +9,24 @@
 
 mod block;
 mod build;
+mod caught;
+mod cell_text;
 mod cells;
 mod dialect;
 mod distinct;
 mod facts;
+mod foreign;
+mod gathered;
 mod infer;
 mod json;
+mod key;
 mod null;
+mod null_notes;
 mod number_text;
 mod observe;
 mod options;
 mod parquet;
+mod parquet_reader;
 mod pipeline;
 mod place;
 mod plan;
@@ -32,6 +39,7 @@ mod source;
 mod time_choice;
 mod time_text;
 
+pub use key::declare_key;
 pub use options::{DateOrder, Format, Input, Options, Progress, Report, SKIPPED_SHOWN_MAX, Sink, Skipped};
 
 pub use single::SingleColumn;

@@ -1,55 +1,159 @@
 //! Which fields are NULL.
+//!
+//! Some of the texts that mean NULL are words, too: `NA` is a country, `None` a category. A column whose type has no
+//! place for text says what they mean: there they are NULL, and then they are NULL in the whole import. Without such
+//! a column, a text column of repeated words keeps them.
 
+use crate::infer::map_of;
 use crate::record::Field;
 
-/// The texts that mean NULL in every import.
-const USUAL: [&str; 13] =
-    ["NA", "N/A", "n/a", "#N/A", "<NA>", "nil", "NIL", "NULL", "Null", "null", "None", "\\N", "#NULL!"];
+/// How many of [`USUAL`], from the first on, are words.
+pub(crate) const WORDS: usize = 5;
 
-/// The texts that mean NULL in this one.
+/// The texts that mean NULL where the caller names none.
+const USUAL: [&str; 13] =
+    ["NA", "None", "Null", "nil", "NIL", "N/A", "n/a", "#N/A", "<NA>", "NULL", "null", "\\N", "#NULL!"];
+
+/// A set of words: bit n is word n of [`USUAL`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct WordSet(u8);
+
+impl WordSet {
+    pub(crate) fn has(self, number: usize) -> bool {
+        number < WORDS && self.0 >> number & 1 != 0
+    }
+}
+
+/// Why a field is NULL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NullField {
+    /// There is nothing in it.
+    Empty,
+    /// It is this text of the [`NullTexts`].
+    Text(usize),
+}
+
+/// The texts that mean NULL in an import.
 #[derive(Debug, Clone)]
 pub(crate) struct NullTexts {
     texts: Vec<Vec<u8>>,
+    /// How many of them, from the first on, a text column may keep.
+    word_count: usize,
     first_bytes: [bool; 256],
     length_max: usize,
 }
 
 impl NullTexts {
-    /// The usual ones and these.
-    pub(crate) fn new(more: &[String]) -> Self {
-        let more = more.iter().map(|text| text.trim().as_bytes().to_vec());
-        let texts: Vec<Vec<u8>> = USUAL.iter().map(|text| text.as_bytes().to_vec()).chain(more).collect();
+    /// These texts; the usual ones if there are none.
+    pub(crate) fn new(given: &[String]) -> Self {
+        let usual = USUAL.iter().map(|text| text.as_bytes().to_vec());
+        let asked = given.iter().map(|text| text.trim().as_bytes().to_vec()).filter(|text| !text.is_empty());
+        let texts: Vec<Vec<u8>> = if given.is_empty() { usual.collect() } else { asked.collect() };
         let mut first_bytes = [false; 256];
         for text in &texts {
-            if let Some(first) = text.first() {
-                first_bytes[usize::from(*first)] = true;
-            }
+            first_bytes[usize::from(text[0])] = true;
         }
         let length_max = texts.iter().map(Vec::len).max().unwrap_or(0);
-        Self { texts, first_bytes, length_max }
+        Self { texts, word_count: if given.is_empty() { WORDS } else { 0 }, first_bytes, length_max }
     }
 
-    fn has(&self, trimmed: &[u8]) -> bool {
-        match trimmed.first() {
-            None => true,
-            Some(first) => {
-                self.first_bytes[usize::from(*first)]
-                    && trimmed.len() <= self.length_max
-                    && self.texts.iter().any(|text| text == trimmed)
-            }
+    #[inline]
+    fn find(&self, trimmed: &[u8]) -> Option<NullField> {
+        let Some(first) = trimmed.first() else { return Some(NullField::Empty) };
+        if !self.first_bytes[usize::from(*first)] || trimmed.len() > self.length_max {
+            return None;
         }
+        self.texts.iter().position(|text| text == trimmed).map(NullField::Text)
     }
 
     /// The field of a column that is not text, without the blanks around it; `None` is NULL, whether quoted or not.
     #[inline]
     pub(crate) fn value<'a>(&self, field: Field, text: &'a [u8]) -> Option<&'a [u8]> {
         let bytes = field.bytes(text).trim_ascii();
-        if self.has(bytes) { None } else { Some(bytes) }
+        if self.find(bytes).is_some() { None } else { Some(bytes) }
     }
 
-    /// Whether the field of a text column is NULL: quoted ones are what they are.
+    /// Which NULL the field of a column that is not text is.
+    pub(crate) fn null(&self, field: Field, text: &[u8]) -> Option<NullField> {
+        self.find(field.bytes(text).trim_ascii())
+    }
+
+    /// Which NULL the field of a text column is: quoted ones are what they are.
+    #[inline]
+    pub(crate) fn null_text(&self, field: Field, text: &[u8]) -> Option<NullField> {
+        if field.is_quoted() { None } else { self.find(field.bytes(text).trim_ascii()) }
+    }
+
+    /// Whether the field of a text column is NULL where no words are kept.
     #[inline]
     pub(crate) fn is_null_text(&self, field: Field, text: &[u8]) -> bool {
-        !field.is_quoted() && self.has(field.bytes(text).trim_ascii())
+        self.null_text(field, text).is_some()
     }
+
+    /// Whether a text column may keep some of them.
+    pub(crate) fn have_words(&self) -> bool {
+        self.word_count > 0
+    }
+
+    /// The texts, in the order of their numbers.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = String> + '_ {
+        self.texts.iter().map(|text| String::from_utf8_lossy(text).into_owned())
+    }
+}
+
+/// How often each text that means NULL came in a column.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct NullCounts(Vec<u64>);
+
+impl NullCounts {
+    pub(crate) fn add(&mut self, null: NullField) {
+        if let NullField::Text(number) = null {
+            self.grow(number + 1);
+            self.0[number] += 1;
+        }
+    }
+
+    pub(crate) fn add_all(&mut self, other: &Self) {
+        self.grow(other.0.len());
+        self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own += other);
+    }
+
+    fn grow(&mut self, length: usize) {
+        self.0.resize(self.0.len().max(length), 0);
+    }
+
+    pub(crate) fn of(&self, number: usize) -> u64 {
+        self.0.get(number).copied().unwrap_or(0)
+    }
+
+    fn words(&self) -> u8 {
+        (0..WORDS).filter(|word| self.of(*word) > 0).fold(0, |set, word| set | 1 << word)
+    }
+
+    /// How many different ones of a set came, and how often together.
+    pub(crate) fn within(&self, set: WordSet) -> (usize, u64) {
+        let counts = (0..WORDS).filter(|word| set.has(*word)).map(|word| self.of(word));
+        counts.filter(|count| *count > 0).fold((0, 0), |(kinds, sum), count| (kinds + 1, sum + count))
+    }
+}
+
+/// What a column shows of the words.
+#[derive(Debug)]
+pub(crate) struct WordUse<'a> {
+    /// How often they came.
+    pub(crate) counts: &'a NullCounts,
+    /// For a text column that may keep them: its other distinct texts, as far as they were counted, and how many
+    /// values have them. `None` for columns of other types.
+    pub(crate) texts: Option<(Option<usize>, u64)>,
+}
+
+/// The words that each column keeps.
+pub(crate) fn kept_words(columns: &[WordUse<'_>]) -> Vec<WordSet> {
+    let typed = columns.iter().filter(|column| column.texts.is_none());
+    let null = typed.fold(0, |set, column| set | column.counts.words());
+    let free = WordSet(!null & ((1 << WORDS) - 1));
+    let is_repeated = |column: &WordUse<'_>| {
+        column.texts.is_some_and(|(distinct, value_count)| map_of(distinct, value_count).is_some())
+    };
+    columns.iter().map(|column| if is_repeated(column) { free } else { WordSet::default() }).collect()
 }

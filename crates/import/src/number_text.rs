@@ -58,10 +58,18 @@ fn signed(negative: bool, magnitude: u64) -> Option<i64> {
     }
 }
 
+/// Whether a plus stands before so many digits that they are rather a telephone number: the plus says something.
+fn is_telephone(bytes: &[u8]) -> bool {
+    matches!(bytes, [b'+', digits @ ..] if digits.len() >= 7 && digits.iter().all(u8::is_ascii_digit))
+}
+
 /// A whole number as a number is usually written: no leading zeros, no `-0`.
 #[inline]
 pub(crate) fn plain_i64(bytes: &[u8]) -> Option<i64> {
     let (negative, digits) = split_sign(bytes);
+    if is_telephone(bytes) {
+        return None;
+    }
     if digits.first() == Some(&b'0') && (digits.len() > 1 || negative) {
         return None;
     }
@@ -92,7 +100,8 @@ fn whole_digits(digits: &[u8]) -> Option<&[u8]> {
     Some(if zeros == digits.len() { &digits[zeros.saturating_sub(1)..] } else { &digits[zeros..] })
 }
 
-/// A number of 64-bit floating point, rounded to the nearest. Leading zeros are for the caller to look at.
+/// A number of 64-bit floating point, rounded to the nearest; what would become infinite or zero by that is none.
+/// Leading zeros are for the caller to look at.
 #[inline]
 pub(crate) fn any_f64(bytes: &[u8]) -> Option<f64> {
     let (negative, digits) = split_sign(bytes);
@@ -123,7 +132,47 @@ pub(crate) fn any_f64(bytes: &[u8]) -> Option<f64> {
         return None;
     }
     let value = lexical_core::parse::<f64>(digits).ok()?;
+    if value.is_infinite() || (value == 0.0 && !is_zero(digits)) {
+        return None;
+    }
     Some(if negative { -value } else { value })
+}
+
+/// Whether all digits before the exponent are zeros.
+fn is_zero(digits: &[u8]) -> bool {
+    digits.iter().take_while(|byte| !matches!(byte, b'e' | b'E')).all(|byte| matches!(byte, b'0' | b'.'))
+}
+
+/// Whether a text is written as a number is, of whatever size.
+pub(crate) fn is_number(bytes: &[u8]) -> bool {
+    let (_, digits) = split_sign(bytes);
+    let whole = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let rest = &digits[whole..];
+    let fraction = match rest {
+        [b'.', rest @ ..] => 1 + rest.iter().take_while(|byte| byte.is_ascii_digit()).count(),
+        _ => 0,
+    };
+    let rest = &rest[fraction..];
+    whole + fraction.saturating_sub(1) > 0 && (rest.is_empty() || is_exponent(rest)) || any_f64(bytes).is_some()
+}
+
+/// Whether a decimal number has more digits than a double keeps of any number: 17, without zeros at the ends.
+#[inline]
+pub(crate) fn is_rounded(bytes: &[u8]) -> bool {
+    bytes.len() > 17 && has_many_digits(bytes)
+}
+
+fn has_many_digits(bytes: &[u8]) -> bool {
+    let (mut count, mut zeros) = (0_usize, 0_usize);
+    for byte in bytes {
+        match byte {
+            b'0' if count > 0 => zeros += 1,
+            b'1'..=b'9' => (count, zeros) = (count + zeros + 1, 0),
+            b'e' | b'E' => break,
+            _ => {}
+        }
+    }
+    count > 17
 }
 
 const POWERS_OF_TEN: [f64; 23] = [
@@ -148,7 +197,7 @@ fn special(negative: bool, word: &[u8]) -> Option<f64> {
 /// A floating point number as numbers are usually written: no leading zeros.
 #[inline]
 pub(crate) fn plain_f64(bytes: &[u8]) -> Option<f64> {
-    if has_leading_zero(split_sign(bytes).1) { None } else { any_f64(bytes) }
+    if has_leading_zero(split_sign(bytes).1) || is_telephone(bytes) { None } else { any_f64(bytes) }
 }
 
 /// What number a field is, if it is one whose text says no more than its value.
@@ -157,7 +206,7 @@ pub(crate) fn number(bytes: &[u8]) -> Option<NumberText> {
         return Some(NumberText::Int(value));
     }
     let (negative, digits) = split_sign(bytes);
-    if has_leading_zero(digits) {
+    if has_leading_zero(digits) || is_telephone(bytes) {
         return None;
     }
     if digits.len() > 18 && digits.iter().all(u8::is_ascii_digit) {
@@ -195,6 +244,7 @@ mod tests {
             "1e23",
             "9007199254740993.0",
             "1.7976931348623157e308",
+            "0e-400",
             "5e-324",
             "0.00476416302416414",
             "123456789012345678.5",
@@ -208,9 +258,22 @@ mod tests {
         }
         assert_eq!(any_f64(b"-0").map(f64::to_bits), Some((-0.0_f64).to_bits()));
         assert_eq!(any_f64(b"+5.2"), Some(5.2));
-        for text in ["", "-", ".", "1e", "e5", "1.2.3", "0x10", "1_000", "--1", "1 2", "+-1"] {
-            assert_eq!(any_f64(text.as_bytes()), None, "{text}");
+        for text in ["1e400", "-1e400", "1e-400", "0.0001e-400", "-123e999999999"] {
+            assert_eq!((any_f64(text.as_bytes()), is_number(text.as_bytes())), (None, true), "{text}");
         }
+        for text in ["", "-", ".", "1e", "e5", "1.2.3", "0x10", "1_000", "--1", "1 2", "+-1"] {
+            assert_eq!((any_f64(text.as_bytes()), is_number(text.as_bytes())), (None, false), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_plus_before_many_digits_is_no_sign_and_digits_that_get_lost_are_found() {
+        assert_eq!((number(b"+4915112345678"), plain_f64(b"+4915112345678")), (None, None));
+        assert_eq!((number(b"+5"), number(b"+1234567.5").is_some()), (Some(NumberText::Int(5)), true));
+        for text in ["0.12345678901234567", "1.00000000000000000000", "100000000000000000000000", "-1.5e-20"] {
+            assert!(!is_rounded(text.as_bytes()), "{text}");
+        }
+        assert!(is_rounded(b"0.123456789012345678") && is_rounded(b"-123456789.0123456789e5"));
     }
 
     #[test]

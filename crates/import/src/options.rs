@@ -50,9 +50,9 @@ pub struct Options {
     pub map: Vec<(String, Option<MapWidth>)>,
     /// How wide the slices of a table that is created are.
     pub slice: Option<SliceWidth>,
-    /// The key columns of a table that is created.
+    /// The key columns of a table that is created, as [`declare_key`](crate::declare_key) takes them.
     pub key: Vec<String>,
-    /// Texts that mean NULL, besides the usual ones.
+    /// The texts that mean NULL, beside fields with nothing in them; the usual ones if none are given.
     pub null: Vec<String>,
     /// Leave bad records out and count them, instead of refusing the import.
     pub skip_bad: bool,

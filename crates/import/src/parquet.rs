@@ -5,11 +5,11 @@ use crate::build::{arrow_type, schema, time_bounds};
 use crate::distinct::hash;
 use crate::facts::{Facts, kind};
 use crate::infer::{map_of, map_width, slice_width};
+use crate::key::declare_key;
 use crate::options::{Options, Progress, Report, SKIPPED_SHOWN_MAX, Sink, Skipped};
+use crate::parquet_reader::{damaged, read, reader};
 use crate::source::Source;
 use crate::time_choice::{Merged, TimeChoice, choose, unknown_epoch};
-use ::parquet::arrow::ProjectionMask;
-use ::parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, DictionaryArray, StringArray, UInt32Array, new_null_array};
 use arrow::compute::{CastOptions, cast_with_options, filter_record_batch};
 use arrow::datatypes::{DataType, Int64Type, SchemaRef, TimeUnit as ArrowUnit, UInt64Type};
@@ -17,25 +17,6 @@ use arrow::record_batch::RecordBatch;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{ColumnType, Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit};
 use std::sync::Arc;
-
-/// Rows of a batch as read: few enough that wide tables stay small.
-const BATCH_ROWS: usize = 32_768;
-
-fn damaged(source: &Source, error: impl std::fmt::Display) -> Error {
-    Error::invalid(format!("{}: cannot read it as Parquet: {error}", source.name))
-        .with_hint("fetch or write the file again")
-}
-
-fn reader(source: &Source, columns: Option<&[usize]>) -> Result<(SchemaRef, ParquetRecordBatchReader)> {
-    let builder = ParquetRecordBatchReaderBuilder::try_new(source.file()?).map_err(|error| damaged(source, error))?;
-    let schema = Arc::clone(builder.schema());
-    let mask = match columns {
-        Some(columns) => ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied()),
-        None => ProjectionMask::all(),
-    };
-    let reader = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
-    Ok((schema, reader.map_err(|error| damaged(source, error))?))
-}
 
 /// The column type for an Arrow type.
 fn type_of(source: &Source, name: &str, data_type: &DataType) -> Result<ColumnType> {
@@ -136,12 +117,12 @@ fn observe(sources: &[Source], found: &mut [Found]) -> Result<u64> {
         wanted.sort_unstable();
         let positions: Vec<usize> = wanted.iter().map(|(position, _)| *position).collect();
         for batch in reader(source, Some(&positions))?.1 {
-            let batch = batch.map_err(|error| damaged(source, error))?;
+            let batch = batch?;
             row_count += batch.num_rows() as u64;
             for (array, (_, index)) in batch.columns().iter().zip(&wanted) {
                 let column = &mut found[*index];
-                observe_array(array, column.column_type, &mut column.merged.facts)
-                    .map_err(|error| damaged(source, error))?;
+                let mut observed = || observe_array(array, column.column_type, &mut column.merged.facts);
+                read(source, || observed().map_err(|error| damaged(source, error)))?;
             }
         }
     }
@@ -241,8 +222,7 @@ fn created(
         definition = definition.with_time(&found[position].merged.name, TimeUnit::Second)?;
     }
     definition.slice = options.slice.unwrap_or(definition.slice);
-    definition.key =
-        options.key.iter().map(|name| definition.column(name).map(|column| column.id)).collect::<Result<_>>()?;
+    declare_key(&mut definition, &options.key)?;
     definition.check()?;
     Ok(definition)
 }
@@ -367,9 +347,9 @@ impl Pass<'_> {
         for (number, source) in self.sources.iter().enumerate() {
             let mut first_row = 1;
             for batch in reader(source, None)?.1 {
-                let batch = batch.map_err(|error| damaged(source, error))?;
+                let batch = batch?;
                 let row_count = batch.num_rows() as u64;
-                let batch = self.convert(definition, &schema, number, &batch, first_row)?;
+                let batch = read(source, || self.convert(definition, &schema, number, &batch, first_row))?;
                 first_row += row_count;
                 self.report_rows += batch.num_rows() as u64;
                 sink.rows(batch)?;

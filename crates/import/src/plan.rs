@@ -1,6 +1,7 @@
 //! The plan of an import: the table, and where each of its columns comes from in each file.
 
 use crate::infer::{map_of, map_width};
+use crate::null::{NullTexts, WordSet, WordUse, kept_words};
 use crate::observe::{FileFacts, Observed};
 use crate::options::{DateOrder, Options};
 use crate::planner::Planner;
@@ -49,6 +50,10 @@ pub(crate) struct PlanColumn {
     pub(crate) is_known: bool,
     /// What its map follows from.
     pub(crate) map_rule: MapRule,
+    /// Whether it is text that may keep words which are usually NULL.
+    pub(crate) may_keep_words: bool,
+    /// Those that it keeps.
+    pub(crate) kept_words: WordSet,
 }
 
 /// What the map of a column follows from.
@@ -93,15 +98,19 @@ impl Plan {
         name: &str,
         observed: &Observed,
         options: &Options,
+        nulls: &NullTexts,
         existing: Option<&TableDefinition>,
     ) -> Result<Self> {
         let mut notes = Vec::new();
         let merged = merge(&observed.files, options.file_column.is_some(), &mut notes)?;
         let mut planner = Planner { observed, options, merged, notes };
-        let (definition, columns) = match existing {
+        let (definition, mut columns) = match existing {
             Some(definition) => planner.existing(definition)?,
             None => planner.created(name)?,
         };
+        if nulls.have_words() {
+            keep_words(&planner.merged, &mut columns);
+        }
         Ok(Self {
             definition,
             columns,
@@ -109,6 +118,21 @@ impl Plan {
             is_slice_free: existing.is_none() && options.slice.is_none(),
             notes: planner.notes,
         })
+    }
+}
+
+/// Decides which words the text columns keep, as far as was observed.
+fn keep_words(merged: &[Merged], columns: &mut [PlanColumn]) {
+    let of = |merged: &Merged| {
+        let may_keep = |column: &&PlanColumn| column.may_keep_words && same_name(&column.column.name, &merged.name);
+        columns.iter().find(may_keep).map(|_| (merged.facts.distinct.count(), merged.facts.value_count))
+    };
+    let uses: Vec<WordUse<'_>> =
+        merged.iter().map(|merged| WordUse { counts: &merged.facts.nulls, texts: of(merged) }).collect();
+    let kept = kept_words(&uses);
+    for column in columns.iter_mut().filter(|column| column.may_keep_words) {
+        let position = merged.iter().position(|merged| same_name(&merged.name, &column.column.name));
+        column.kept_words = position.map_or(WordSet::default(), |position| kept[position]);
     }
 }
 

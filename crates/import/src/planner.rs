@@ -2,6 +2,8 @@
 
 use crate::facts::kind;
 use crate::infer::{column_type, date_order, is_mixed, map_of, map_width, slice_width, text_unit};
+use crate::key::declare_key;
+use crate::null::WordSet;
 use crate::observe::Observed;
 use crate::options::{DateOrder, Options};
 use crate::plan::{Binding, MapRule, PlanColumn, TimeManner};
@@ -74,6 +76,8 @@ impl Planner<'_> {
                 is_inferred: false,
                 is_known: true,
                 map_rule: MapRule::Fixed,
+                may_keep_words: column.column_type == ColumnType::Text && !is_file_name,
+                kept_words: WordSet::default(),
             });
         }
         match used.iter().position(|used| !used) {
@@ -136,12 +140,10 @@ impl Planner<'_> {
             self.notes.push("a plain table has one slice: --slice is not used".to_owned());
         }
         self.apply_maps(&mut definition, &mut columns)?;
-        definition.key = self
-            .options
-            .key
-            .iter()
-            .map(|name| definition.column(name).map(|column| column.id))
-            .collect::<Result<_>>()?;
+        declare_key(&mut definition, &self.options.key)?;
+        for (plan, declared) in columns.iter_mut().zip(&definition.columns) {
+            plan.column.nullable = declared.nullable;
+        }
         definition.check()?;
         Ok((definition, columns))
     }
@@ -165,6 +167,8 @@ impl Planner<'_> {
             is_inferred: true,
             is_known: true,
             map_rule: MapRule::Fixed,
+            may_keep_words: false,
+            kept_words: WordSet::default(),
         });
     }
 
@@ -178,7 +182,7 @@ impl Planner<'_> {
     fn set_map(&self, definition: &mut TableDefinition, columns: &mut [PlanColumn], position: usize) {
         let facts = &self.merged[position].facts;
         let Some(last) = columns.last_mut().filter(|last| last.column.column_type == ColumnType::Text) else { return };
-        last.map_rule = MapRule::Free;
+        (last.map_rule, last.may_keep_words) = (MapRule::Free, true);
         let seen = if self.observed.is_complete() { facts.value_count } else { facts.value_count * 2 };
         if let Some(width) = map_of(facts.distinct.count(), seen) {
             self.map_last(definition, columns, width);

@@ -3,13 +3,15 @@
 use crate::block::AllBlocks;
 use crate::build::{Builder, Built, BuiltRows, Uncounted, schema};
 use crate::distinct::Distinct;
+use crate::gathered::Rounded;
 use crate::infer::slice_width;
-use crate::null::NullTexts;
+use crate::null::{NullCounts, NullTexts, WordUse, kept_words};
+use crate::null_notes::null_notes;
 use crate::observe::{Observed, everything, sample};
 use crate::options::{Options, Progress, Report, SKIPPED_SHOWN_MAX, Sink, Skipped};
 use crate::pipeline::run_in_order;
-use crate::place::Flaw;
-use crate::plan::Plan;
+use crate::place::{Flaw, shown};
+use crate::plan::{MapRule, Plan};
 use crate::source::Source;
 use atsdb_core::limits::CHUNK_ROWS_MAX;
 use atsdb_core::{Error, MapWidth, Result, TableDefinition};
@@ -30,6 +32,8 @@ struct Tally {
     row_count: u64,
     time_bounds: Option<(i64, i64)>,
     distinct: Vec<Option<(Distinct, u64)>>,
+    nulls: Vec<NullCounts>,
+    rounded: Vec<Rounded>,
     skipped: Vec<Skipped>,
     skipped_count: u64,
 }
@@ -42,6 +46,8 @@ impl Tally {
             self.time_bounds = Some((old_min.min(min), old_max.max(max)));
         }
         self.skip(&rows.skipped);
+        self.nulls.iter_mut().zip(&rows.nulls).for_each(|(all, new)| all.add_all(new));
+        self.rounded.iter_mut().zip(&rows.rounded).for_each(|(all, new)| all.add(new));
         for (position, new) in rows.distinct.iter().enumerate() {
             let Some((new, value_count)) = new else { continue };
             let (all, all_values) = self.distinct[position].get_or_insert_with(Default::default);
@@ -95,7 +101,7 @@ impl Run<'_> {
         if self.options.begin_once && !observed.is_complete() {
             self.plan_of_everything(&mut observed, &nulls)?;
         }
-        let mut plan = match Plan::new(self.name, &observed, self.options, self.existing) {
+        let mut plan = match Plan::new(self.name, &observed, self.options, &nulls, self.existing) {
             Err(_) if !observed.is_complete() => self.plan_of_everything(&mut observed, &nulls)?,
             plan => plan?,
         };
@@ -103,9 +109,9 @@ impl Run<'_> {
             match self.build(&plan, &observed, &nulls, sink)? {
                 Outcome::Misfit(flaw) if plan.is_definitive => return Err(flaw.into_error()),
                 Outcome::Misfit(_) => plan = self.plan_of_everything(&mut observed, &nulls)?,
-                Outcome::Done(tally) => match self.revised(&plan, &tally) {
+                Outcome::Done(tally) => match self.revised(&plan, &tally, &nulls) {
                     Some(revised) => plan = revised,
-                    None => return Ok(self.report(plan, tally)),
+                    None => return Ok(self.report(plan, tally, &nulls)),
                 },
             }
         }
@@ -123,7 +129,7 @@ impl Run<'_> {
             (self.progress)(Progress { bytes_read, bytes_total, row_count: 0 });
         };
         *observed = everything(&self.sources, observed, self.options, nulls, self.threads, &read, &progress)?;
-        Plan::new(self.name, observed, self.options, self.existing)
+        Plan::new(self.name, observed, self.options, nulls, self.existing)
     }
 
     fn build(&self, plan: &Plan, observed: &Observed, nulls: &NullTexts, sink: &mut dyn Sink) -> Result<Outcome> {
@@ -148,6 +154,8 @@ impl Run<'_> {
             row_count: 0,
             time_bounds: None,
             distinct: vec![None; plan.columns.len()],
+            nulls: vec![NullCounts::default(); plan.columns.len()],
+            rounded: vec![Rounded::default(); plan.columns.len()],
             skipped: Vec::new(),
             skipped_count: 0,
         };
@@ -184,12 +192,20 @@ impl Run<'_> {
     }
 
     /// The plan that all rows ask for, where it is another one.
-    fn revised(&self, plan: &Plan, tally: &Tally) -> Option<Plan> {
+    fn revised(&self, plan: &Plan, tally: &Tally, nulls: &NullTexts) -> Option<Plan> {
         let mut revised = plan.clone();
+        let is_kept_anew = nulls.have_words() && !plan.is_definitive && revise_words(&mut revised, tally);
         for (position, counted) in tally.distinct.iter().enumerate() {
-            if let Some((distinct, value_count)) = counted {
-                let map = plan.columns[position].map_rule.map(distinct.count(), *value_count);
-                set_map(&mut revised, position, map);
+            let column = &plan.columns[position];
+            if let Some((distinct, value_count)) = counted
+                && column.map_rule != MapRule::Fixed
+            {
+                // As it is after the words that come or go.
+                let (without, with) = (column.kept_words, revised.columns[position].kept_words);
+                let ((kinds_before, before), (kinds_after, after)) =
+                    (tally.nulls[position].within(without), tally.nulls[position].within(with));
+                let distinct = distinct.count().map(|count| count - kinds_before.min(count) + kinds_after);
+                set_map(&mut revised, position, column.map_rule.map(distinct, value_count - before + after));
             }
         }
         if plan.is_slice_free && plan.definition.time.is_some() {
@@ -197,11 +213,23 @@ impl Run<'_> {
             let span = tally.time_bounds.map_or(0.0, |(min, max)| (max as f64 - min as f64) * scale);
             revised.definition.slice = slice_width(tally.row_count, span);
         }
-        (revised.definition != plan.definition).then_some(revised)
+        (is_kept_anew || revised.definition != plan.definition).then_some(revised)
     }
 
-    fn report(&self, plan: Plan, tally: Tally) -> Report {
+    fn report(&self, plan: Plan, tally: Tally, nulls: &NullTexts) -> Report {
         let mut notes = plan.notes;
+        notes.extend(null_notes(&plan.columns, &tally.nulls, nulls));
+        for (column, rounded) in plan.columns.iter().zip(&tally.rounded) {
+            if let Some(first) = &rounded.first {
+                let (name, values) = (&column.column.name, if rounded.count == 1 { "value" } else { "values" });
+                notes.push(format!(
+                    "column {name}: {} {values} of more than 17 digits rounded to DOUBLE, the first is {}; --map {name} \
+                     keeps all digits, as text",
+                    rounded.count,
+                    shown(first)
+                ));
+            }
+        }
         if tally.row_count == 0 {
             notes.push("there are no rows".to_owned());
         }
@@ -214,6 +242,25 @@ impl Run<'_> {
             notes,
         }
     }
+}
+
+/// Decides which words the text columns keep after all rows were seen. Whether the rows are others by that.
+fn revise_words(plan: &mut Plan, tally: &Tally) -> bool {
+    let columns = plan.columns.iter().zip(&tally.nulls).zip(&tally.distinct);
+    let uses = columns.map(|((column, counts), distinct)| {
+        let (kinds, count) = counts.within(column.kept_words);
+        let others = distinct.as_ref().map_or((None, 0), |(distinct, value_count)| {
+            (distinct.count().map(|distinct| distinct - kinds.min(distinct)), value_count - count)
+        });
+        WordUse { counts, texts: column.may_keep_words.then_some(others) }
+    });
+    let kept = kept_words(&uses.collect::<Vec<_>>());
+    let mut is_other = false;
+    for ((column, kept), counts) in plan.columns.iter_mut().zip(kept).zip(&tally.nulls) {
+        is_other |= counts.within(column.kept_words) != counts.within(kept);
+        column.kept_words = kept;
+    }
+    is_other
 }
 
 fn set_map(plan: &mut Plan, position: usize, map: Option<MapWidth>) {

@@ -31,7 +31,7 @@ pub struct SingleColumn<'a> {
     pub column: &'a Column,
     /// The byte that would stand between values: a line with it is not plain.
     pub delimiter: u8,
-    /// Texts that mean NULL, besides the usual ones.
+    /// The texts that mean NULL; the usual ones if there are none.
     pub null: &'a [String],
     /// The most bytes that the arrays may take together.
     pub bytes_max: u64,

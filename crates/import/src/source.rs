@@ -1,6 +1,7 @@
 //! Sources: files that can be read again from the start, decompressed on the way. What a file is, its first bytes
 //! say; its ending is asked only where they do not.
 
+use crate::foreign::foreign_text;
 use crate::options::{Format, Input};
 use atsdb_core::{Error, ErrorKind, Result};
 use flate2::read::MultiGzDecoder;
@@ -83,7 +84,7 @@ impl Source {
             _ => Compression::None,
         };
         let head = read_head(self.open(&Arc::default())?, 4_096).map_err(|error| self.read_error(error))?;
-        self.refuse_foreign(&head)?;
+        self.refuse_foreign(&head, format.is_none())?;
         self.format = match format {
             Some(format) => format,
             None if head.starts_with(b"PAR1") => Format::Parquet,
@@ -104,7 +105,7 @@ impl Source {
     }
 
     /// Refuses well-known formats that would only make strange columns.
-    fn refuse_foreign(&self, head: &[u8]) -> Result<()> {
+    fn refuse_foreign(&self, head: &[u8], is_format_open: bool) -> Result<()> {
         let (what, hint) = match head {
             [b'P', b'K', 3, 4, ..] if self.has_ending(&["xlsx", "ods"]) => {
                 ("is a spreadsheet".to_owned(), "save it as CSV".to_owned())
@@ -132,7 +133,13 @@ impl Source {
             head if head.starts_with(b"ARROW1") => {
                 ("is an Arrow file".to_owned(), "write it as Parquet first".to_owned())
             }
-            _ => return Ok(()),
+            head => {
+                let is_open = is_format_open && !head.starts_with(b"PAR1");
+                match foreign_text(head, &self.name).filter(|_| is_open) {
+                    Some((what, hint)) => (what.to_owned(), hint),
+                    None => return Ok(()),
+                }
+            }
         };
         Err(Error::usage(format!("{} {what}", self.name)).with_hint(hint))
     }

@@ -17,7 +17,7 @@ pub struct FileRequest<'a> {
     pub delimiter: u8,
     /// Whether the first record is passed over.
     pub has_header: bool,
-    /// Texts that mean NULL, besides the usual ones.
+    /// The texts that mean NULL; the usual ones if there are none.
     pub null: Vec<String>,
 }
 
@@ -32,6 +32,7 @@ pub trait FileReader: fmt::Debug + Send + Sync {
 /// Writes files for a session: whoever runs the program may name them.
 pub trait FileWriter: fmt::Debug + Send + Sync {
     /// Writes all rows into a file, in the format that its ending says, and says how many they were. The file is there
-    /// when all of it is; after an error whatever had its name still has.
-    fn write(&self, path: &str, rows: Rows) -> Result<u64>;
+    /// when all of it is; after an error whatever had its name still has. A file that is there is replaced only with
+    /// `may_replace`.
+    fn write(&self, path: &str, may_replace: bool, rows: Rows) -> Result<u64>;
 }

@@ -141,14 +141,13 @@ fn deepens(token: &Token) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::{Duration, Instant};
 
     fn parsed(text: &str) -> Result<Ast> {
         parse_declaring(text, Place::START, &[])
     }
 
     #[test]
-    fn deep_nesting_is_an_error_within_a_second() {
+    fn deep_nesting_is_an_error() {
         for text in [
             format!("SELECT {}1{}", "(".repeat(100_000), ")".repeat(100_000)),
             format!("SELECT {}1", "- ".repeat(10_000)),
@@ -158,9 +157,7 @@ mod tests {
             format!("SELECT {}1", "SELECT 1 UNION ".repeat(10_000)),
             format!("SELECT 1 FROM {}", vec!["t"; 1_000].join(", ")),
         ] {
-            let start = Instant::now();
             assert_eq!(parsed(&text).unwrap_err().kind(), ErrorKind::Sql);
-            assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
         }
     }
 

@@ -146,7 +146,12 @@ struct Create {
 }
 
 fn open_as(path: &Path, access: Access, create: Create, busy_timeout: Duration) -> Attempt<Opened> {
+    let is_new = create.allowed && !path.exists();
     let connection = connect(path, access, create.allowed, busy_timeout)?;
+    if is_new {
+        // While it is empty. Its log and the log's index take the permissions of the file.
+        make_private(path)?;
+    }
     if schema::is_blank(&connection)? {
         // SQLite takes a file of one byte for an empty one, and would write over it.
         let one_byte = std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 1);
@@ -168,6 +173,16 @@ fn open_as(path: &Path, access: Access, create: Create, busy_timeout: Duration) 
         connection.query_row("SELECT count(*) FROM atsdb_store", [], |_| Ok(()))?;
     }
     Ok(Opened { connection, access, uid, layout })
+}
+
+/// Lets nobody but the owner read and write a file. No handle of it is opened: closing one would drop SQLite's locks.
+fn make_private(path: &Path) -> Attempt<()> {
+    #[cfg(unix)]
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).map_err(|error| {
+        let message = format!("cannot make {} private: {error}", path.display());
+        Error::new(ErrorKind::Unavailable, message).with_source(error)
+    })?;
+    Ok(())
 }
 
 /// Switches the file to a write-ahead log. It is kept by the file; SQLite needs it for itself for that moment, and

@@ -16,6 +16,18 @@ mod store;
 
 pub use store::{Case, OpenStore, cases, store_conformance};
 
+/// The seed of tests that make up their input: `ATSDB_TEST_SEED`, or else 1. It is printed, and shown when a test fails.
+///
+/// # Panics
+///
+/// The variable is no number.
+#[allow(clippy::print_stderr, reason = "whoever sees a failure needs the seed")]
+pub fn seed() -> u64 {
+    let seed = std::env::var("ATSDB_TEST_SEED").map_or(1, |text| text.parse().expect("ATSDB_TEST_SEED is a number"));
+    eprintln!("ATSDB_TEST_SEED={seed}");
+    seed
+}
+
 /// Says that a test, or a part of it, does nothing here.
 #[allow(clippy::print_stderr, reason = "a test that is skipped has to say so")]
 pub fn skipped(why: &str) {

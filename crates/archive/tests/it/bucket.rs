@@ -31,7 +31,7 @@ impl Moto {
         let server = Self { child: command.spawn().unwrap(), port };
         let started = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(started.elapsed() < Duration::from_secs(60), "moto does not start");
+            assert!(started.elapsed() < Duration::from_secs(300), "moto does not start");
             std::thread::sleep(Duration::from_millis(50));
         }
         server.request("PUT /bucket");

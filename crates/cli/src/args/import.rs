@@ -36,7 +36,7 @@ pub(crate) struct ImportArgs {
     /// How wide the slices of a new table are
     #[arg(long, value_name = "hour|day|week|month|year")]
     pub(crate) slice: Option<String>,
-    /// The columns that tell the series of a new table apart
+    /// The key of a new table: with the time, or in a plain table, no two rows have the same; else it sorts the series
     #[arg(long, value_name = "COL,...", value_delimiter = ',')]
     pub(crate) key: Vec<String>,
     /// Where the rows of a new table live: memory keeps them in this program, and a copy in the store
@@ -45,7 +45,7 @@ pub(crate) struct ImportArgs {
     /// An index of a new table over these columns; may be repeated
     #[arg(long, value_name = "COL,...")]
     pub(crate) index: Vec<String>,
-    /// A text that means NULL, besides the usual ones; may be repeated
+    /// The text that means NULL, instead of NA, None, NULL and the like; may be repeated
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) null: Vec<String>,
     /// Leave bad records out, and report them, instead of refusing the import

@@ -45,7 +45,7 @@ fn export_query(
     format: Format,
     open: impl FnOnce() -> Result<Destination>,
 ) -> Result<()> {
-    let session = settings::session(database, &args.store, &args.query_limits)?;
+    let session = settings::session(database, Access::Read, &args.store, &args.query_limits)?;
     let statements = session.statements(query).collect::<Result<Vec<_>>>()?;
     let [statement] = statements.as_slice() else {
         return Err(Error::usage(format!("-q takes one query, and this is {} statements", statements.len()))

@@ -23,7 +23,7 @@ struct Refreshed {
 /// Computes them one after the other, and says what it was.
 pub(super) fn run(args: &RollupArgs) -> Result<()> {
     let database = settings::open(&args.url, Access::Change, &args.store, Some(&args.write))?;
-    let session = settings::session(&database, &args.store, &args.query_limits)?;
+    let session = settings::session(&database, Access::Change, &args.store, &args.query_limits)?;
     let handle = session.interrupt_handle();
     let _watch = Watch::new(move || handle.interrupt());
     let mut refreshed = Vec::new();

@@ -25,7 +25,7 @@ pub(super) fn run(args: SqlArgs) -> Result<()> {
     };
     let database = settings::open(&args.url, access, &args.store, Some(&args.write))?;
     let mut runner = Runner {
-        session: settings::session(&database, &args.store, &args.query_limits)?,
+        session: settings::session(&database, access, &args.store, &args.query_limits)?,
         params: args.param,
         format,
         timing: args.timing,

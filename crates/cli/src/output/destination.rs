@@ -41,6 +41,7 @@ pub(crate) struct Destination {
     encoder: Encoder,
     place: String,
     file: Option<(File, TempPath, PathBuf)>,
+    may_replace: bool,
     is_stdout: bool,
 }
 
@@ -48,7 +49,23 @@ impl Destination {
     /// The standard output.
     pub(crate) fn stdout() -> Self {
         let plain: Plain = BufWriter::with_capacity(BUFFER_BYTES, Box::new(Stdout));
-        Self { encoder: Encoder::None(plain), place: "stdout".to_owned(), file: None, is_stdout: true }
+        Self {
+            encoder: Encoder::None(plain),
+            place: "stdout".to_owned(),
+            file: None,
+            may_replace: true,
+            is_stdout: true,
+        }
+    }
+
+    /// A file that is not there yet, written as by [`file`](Self::file). A symbolic link is not followed, but to what is
+    /// no plain file.
+    pub(crate) fn new_file(path: &Path, compression: Compression) -> Result<Self> {
+        let is_special = path.metadata().is_ok_and(|metadata| !metadata.is_file());
+        if path.symlink_metadata().is_ok() && !is_special {
+            return Err(is_there(path));
+        }
+        Ok(Self { may_replace: is_special, ..Self::file(path, compression)? })
     }
 
     /// A file, written beside its place and renamed when complete. What is no plain file (a pipe, a device) is
@@ -77,7 +94,7 @@ impl Destination {
             Compression::Gzip => Encoder::Gzip(GzEncoder::new(plain, flate2::Compression::default())),
             Compression::Zstd => Encoder::Zstd(zstd::Encoder::new(plain, 3).map_err(refuse)?),
         };
-        Ok(Self { encoder, place, file, is_stdout: false })
+        Ok(Self { encoder, place, file, may_replace: true, is_stdout: false })
     }
 
     /// What messages call it.
@@ -112,7 +129,14 @@ impl Destination {
         plain.flush().map_err(refuse)?;
         if let Some((file, temporary, target)) = self.file {
             file.sync_all().map_err(refuse)?;
-            temporary.persist(&target).map_err(|error| refuse(error.error))?;
+            if self.may_replace {
+                temporary.persist(&target).map_err(|error| refuse(error.error))?;
+            } else {
+                temporary.persist_noclobber(&target).map_err(|error| match error.error.kind() {
+                    io::ErrorKind::AlreadyExists => is_there(&target),
+                    _ => refuse(error.error),
+                })?;
+            }
             crate::interrupt::remove_at_exit(None);
         }
         Ok(())
@@ -157,6 +181,11 @@ impl Write for Stdout {
     fn flush(&mut self) -> io::Result<()> {
         io::stdout().flush().map_err(Self::note)
     }
+}
+
+fn is_there(path: &Path) -> Error {
+    Error::new(ErrorKind::Sql, format!("{} is there already", path.display()))
+        .with_hint("name another file, or replace it: COPY ... TO '...' WITH (OVERWRITE)")
 }
 
 /// The error without the name of the unfinished file, which says nothing to the caller.

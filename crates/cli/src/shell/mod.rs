@@ -43,7 +43,7 @@ pub(crate) fn run(url: Option<&str>, args: &ShellArgs) -> Result<()> {
     let stay = if is_terminal { Stay::Long } else { Stay::Short };
     let database = settings::open_for(stay, url, access, &args.store, Some(&args.write))?;
     let runner = Runner {
-        session: settings::session(&database, &args.store, &args.query_limits)?,
+        session: settings::session(&database, access, &args.store, &args.query_limits)?,
         params: Vec::new(),
         format: args.format,
         timing: args.timing,

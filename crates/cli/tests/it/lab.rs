@@ -38,7 +38,7 @@ fn at_work(case: &Case) -> Child {
     let started = Instant::now();
     let begun = case.path(&format!("scratch/atsdb-lab-{}/run-1/narrow", lab.id()));
     while !begun.exists() {
-        assert!(started.elapsed() < Duration::from_secs(30), "nothing was begun");
+        assert!(started.elapsed() < Duration::from_secs(300), "nothing was begun");
         std::thread::sleep(Duration::from_millis(5));
     }
     lab

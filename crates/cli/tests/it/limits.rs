@@ -1,24 +1,21 @@
 //! What a statement may not do to the program: each ends with a message and an exit code, never with a signal.
 
 use crate::support::Case;
-use std::time::{Duration, Instant};
 
 #[test]
 fn text_nested_thousands_deep_is_refused() {
     let case = Case::new();
     let joins: String = (1..64).map(|join| format!(" JOIN t AS t{join} ON t{join}.a = t0.a")).collect();
-    for (name, sql) in [
-        ("parentheses", format!("SELECT {}1{}", "(".repeat(10_000), ")".repeat(10_000))),
-        ("or", format!("SELECT 1 WHERE 1 = 1{}", " OR 1 = 1".repeat(20_000))),
-        ("not", format!("SELECT {}true", "NOT ".repeat(10_000))),
-        ("case", format!("SELECT {}1", "CASE WHEN ".repeat(10_000))),
-        ("queries", format!("{}SELECT 1{}", "SELECT * FROM (".repeat(10_000), ")".repeat(10_000))),
+    for sql in [
+        format!("SELECT {}1{}", "(".repeat(10_000), ")".repeat(10_000)),
+        format!("SELECT 1 WHERE 1 = 1{}", " OR 1 = 1".repeat(20_000)),
+        format!("SELECT {}true", "NOT ".repeat(10_000)),
+        format!("SELECT {}1", "CASE WHEN ".repeat(10_000)),
+        format!("{}SELECT 1{}", "SELECT * FROM (".repeat(10_000), ")".repeat(10_000)),
     ] {
         case.write("deep.sql", &sql);
-        let start = Instant::now();
         let run = case.run(&["sql", "memory:", "-f", "deep.sql"]);
         run.failed(3, &["hint: "]);
-        assert!(start.elapsed() < Duration::from_secs(2), "{name}: {:?}", start.elapsed());
     }
     let sql = format!("CREATE TABLE t (a INT); INSERT INTO t VALUES (1); SELECT count(*) FROM t AS t0{joins}");
     assert!(case.run(&["sql", "memory:", &sql]).well().text().contains('1'));
@@ -28,9 +25,7 @@ fn text_nested_thousands_deep_is_refused() {
 fn a_query_stops_at_its_time() {
     let case = Case::new();
     let sql = "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b";
-    let start = Instant::now();
     case.run(&["sql", "memory:", sql, "--timeout", "300ms"]).failed(2, &["longer than 300ms", "hint: "]);
-    assert!(start.elapsed() < Duration::from_secs(2));
     case.run(&["sql", "memory:", "SELECT 1", "--timeout", "soon"]).failed(1, &["--timeout", "30s"]);
 }
 

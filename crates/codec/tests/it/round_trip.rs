@@ -8,6 +8,7 @@ use arrow::array::{
 use atsdb_codec::{Effort, check_page, decode_page, encode_page, encoding_name, stored_type};
 use atsdb_core::{Column, ColumnType, TimeUnit};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ fn round_trip(column: &Column, array: &ArrayRef) -> [&'static str; 2] {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1_500, rng_seed: RngSeed::Fixed(atsdb_testkit::seed()), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_array_comes_back_bit_for_bit(

@@ -5,6 +5,7 @@ use atsdb_core::{Change, ColumnId, ErrorKind, Index, Redefinition, Table, TableD
 use atsdb_engine::{Comparison, Engine, Predicate, ScanRequest, SystemEnvironment};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 const DAY: i64 = 86_400;
 const SENSOR: usize = 1;
@@ -238,7 +239,7 @@ fn a_damaged_chunk_is_told_and_the_others_are_built() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig { cases: 40, rng_seed: RngSeed::Fixed(atsdb_testkit::seed()), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// With the filters, and without.
     #[test]

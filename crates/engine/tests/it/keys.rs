@@ -7,6 +7,7 @@ use arrow::datatypes::Int32Type;
 use atsdb_core::{ColumnType, ConflictPolicy, ErrorKind, InMemory, Table, TableDefinition, Unique};
 use atsdb_engine::{Engine, KeyValue, SystemEnvironment};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use std::sync::{Arc, Barrier};
 
 const DAY: i64 = 86_400;
@@ -342,7 +343,7 @@ fn check(keys: &[&[&str]], steps: &[Step]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig { cases: 60, rng_seed: RngSeed::Fixed(atsdb_testkit::seed()), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn rows_are_as_if_they_had_come_one_by_one(steps in prop::collection::vec(any_step(), 1..8)) {

@@ -9,6 +9,7 @@ use arrow::compute::concat_batches;
 use atsdb_core::{ColumnType, MapWidth, Table, TableDefinition, TimeUnit};
 use atsdb_engine::{Engine, ScanRequest};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use std::sync::Arc;
 
 /// A row with one value of each type.
@@ -138,7 +139,7 @@ fn read(engine: &Engine, table: &Table) -> Vec<RecordBatch> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig { cases: 48, rng_seed: RngSeed::Fixed(atsdb_testkit::seed()), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_batch_comes_back_bit_for_bit(

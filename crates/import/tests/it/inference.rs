@@ -46,12 +46,6 @@ fn quoted_text_is_what_it_is() {
 }
 
 #[test]
-fn more_texts_can_mean_null() {
-    let options = Options { null: vec!["-999".to_owned(), "missing".to_owned()], ..Options::default() };
-    assert_eq!(with("a,b\n-999,1\n5,missing\n", &options).texts("a"), ["∅", "5"]);
-}
-
-#[test]
 fn a_column_of_nothing_but_null_is_text() {
     let imported = csv("a,b\n1,\n2,NA\n");
     assert_eq!((imported.columns()[1].as_str(), imported.null_count("b")), ("b text", 2));

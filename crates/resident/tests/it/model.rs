@@ -6,6 +6,7 @@ use atsdb_core::{ConflictPolicy, ErrorKind};
 use atsdb_resident::{Drafts, Residents, TableState};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use std::sync::Arc;
 
 #[derive(Debug, Clone)]
@@ -94,7 +95,7 @@ fn check(state: &TableState, list: &[Row]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 60, rng_seed: RngSeed::Fixed(atsdb_testkit::seed()), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_table_is_what_a_list_would_be(steps in vec(step(), 1..40), with_key in any::<bool>()) {

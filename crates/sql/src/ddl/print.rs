@@ -102,8 +102,9 @@ fn options_of(definition: &TableDefinition) -> Vec<(&'static str, String)> {
             .filter_map(|id| definition.column_by_id(*id))
             .map(|column| list_name(&column.name))
             .collect();
-        // The key of a plain table would forbid equal rows, which `sort` does not.
-        let forbids = definition.time.is_none() && !definition.unique.first().is_some_and(|unique| unique.primary);
+        // A key with the time, or of a plain table, would forbid equal rows, which `sort` does not.
+        let tells_apart = definition.time.is_none_or(|time| definition.key.contains(&time.column));
+        let forbids = tells_apart && !definition.unique.first().is_some_and(|unique| unique.primary);
         options.push((if forbids { "sort" } else { "key" }, names.join(", ")));
     }
     if definition.on_conflict != ConflictPolicy::Error {

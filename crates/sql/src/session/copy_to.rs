@@ -11,6 +11,7 @@ use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
     CopyLegacyCsvOption, CopyLegacyOption, CopyOption, CopySource, CopyTarget, Statement as Ast,
 };
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Which rows go into which file.
@@ -18,6 +19,7 @@ use std::sync::Arc;
 struct CopyTo {
     query: String,
     path: String,
+    may_replace: bool,
 }
 
 impl CopyTo {
@@ -27,7 +29,9 @@ impl CopyTo {
         if !is_copy {
             return Ok(None);
         }
-        let Ast::Copy { source, to: true, target, options, legacy_options, .. } = parse_declaring(text, place, params)?
+        let (text, may_replace) = without_overwrite(text);
+        let Ast::Copy { source, to: true, target, options, legacy_options, .. } =
+            parse_declaring(&text, place, params)?
         else {
             return Ok(None);
         };
@@ -49,7 +53,8 @@ impl CopyTo {
         };
         if !options.iter().all(agrees) || !legacy_options.iter().all(agrees_too) {
             return Err(not_supported("COPY ... TO with options").with_hint(
-                "the file's ending says the format: .csv, .tsv, .json, .jsonl, .parquet; csv has a header",
+                "the file's ending says the format: .csv, .tsv, .json, .jsonl, .parquet; csv has a header; \
+                 WITH (OVERWRITE) replaces a file that is there",
             ));
         }
         let query = match source {
@@ -60,8 +65,28 @@ impl CopyTo {
                 format!("SELECT {columns} FROM {}", quoted(&table_name(&name)?))
             }
         };
-        Ok(Some(Self { query, path: filename }))
+        Ok(Some(Self { query, path: filename, may_replace }))
     }
+}
+
+/// The statement without the option `OVERWRITE`, which the parser does not know, and whether it was there.
+fn without_overwrite(text: &str) -> (Cow<'_, str>, bool) {
+    let body = text.trim_end().trim_end_matches(';').trim_end();
+    let is_asked = |option: &&str| option.trim().eq_ignore_ascii_case("overwrite");
+    let Some((before, options)) = body.strip_suffix(')').and_then(|body| body.rsplit_once('(')) else {
+        return (Cow::Borrowed(text), false);
+    };
+    if !options.split(',').any(|option| is_asked(&option)) {
+        return (Cow::Borrowed(text), false);
+    }
+    let others: Vec<&str> = options.split(',').filter(|option| !is_asked(option)).collect();
+    if !others.is_empty() {
+        return (Cow::Owned(format!("{before}({})", others.join(","))), true);
+    }
+    let before = before.trim_end();
+    let with = before.len().checked_sub(4).and_then(|start| before.get(start..));
+    let is_with = with.is_some_and(|word| word.eq_ignore_ascii_case("with"));
+    (Cow::Owned(before[..before.len() - if is_with { 4 } else { 0 }].to_owned()), true)
 }
 
 impl Session {
@@ -73,11 +98,11 @@ impl Session {
 
     /// `COPY ... TO`; `None` if the statement is another one.
     pub(super) fn copy_to(&self, text: &str, place: Place, params: &[(String, String)]) -> Result<Option<Answer>> {
-        let Some(CopyTo { query, path }) = CopyTo::parse(text, place, params)? else { return Ok(None) };
+        let Some(CopyTo { query, path, may_replace }) = CopyTo::parse(text, place, params)? else { return Ok(None) };
         let Some(writer) = self.file_writer.as_ref().filter(|_| self.options.file_access) else {
             return Err(sql_error("SQL may not write files here").with_hint("use `atsdb export`"));
         };
-        let row_count = writer.write(&path, self.rows_of(&query, Place::START, &[])?)?;
+        let row_count = writer.write(&path, may_replace, self.rows_of(&query, Place::START, &[])?)?;
         Ok(Some(Answer::Done { verb: "COPY", row_count: Some(row_count) }))
     }
 }
@@ -94,6 +119,15 @@ mod tests {
         assert_eq!(query("copy t (b, \"a c\") to 'a.csv' WITH (FORMAT csv, HEADER)"), "SELECT b, \"a c\" FROM t");
         assert_eq!(query("COPY (SELECT 1 AS x) TO 'a.parquet'"), "SELECT 1 AS x");
         assert!(parsed("COPY t FROM 'a.csv'").unwrap().is_none());
+        for (text, may_replace) in [
+            ("COPY t TO 'a(overwrite)'", false),
+            ("COPY t TO 'a.csv' (HEADER)", false),
+            ("COPY t TO 'a.csv' (OVERWRITE);", true),
+            ("COPY t TO 'a.csv' WITH (header, overwrite)", true),
+            ("COPY (SELECT f(overwrite)) TO 'a.csv' with (Overwrite)", true),
+        ] {
+            assert_eq!(parsed(text).unwrap().unwrap().may_replace, may_replace, "{text}");
+        }
         for text in ["COPY t TO 'a.json' CSV", "COPY t TO 'a.csv' (HEADER false)", "COPY t TO STDOUT"] {
             assert!(parsed(text).is_err(), "{text}");
         }

@@ -225,7 +225,7 @@ fn the_background_computes_what_has_ended() {
     rows(other, &insert(&mut Dice(5), 50, 990 * DAY, DAY as u64));
     let started = std::time::Instant::now();
     while rows(session, "SELECT stale FROM atsdb.rollups")[1] != "false" {
-        assert!(started.elapsed().as_secs() < 60, "nobody computed it");
+        assert!(started.elapsed().as_secs() < 300, "nobody computed it");
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     assert_eq!(rows(session, KEPT), rows(other, ASKED));

@@ -5,11 +5,34 @@ use crate::support::{LAYOUTS, NOW_MS, Scratch, as_other_process, create, open, o
 use atsdb_core::{BatchId, Change, Durability, Store, TimeRange};
 use atsdb_testkit::sample::Plan;
 use std::io::Write;
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 /// Of one layout.
 const ROUNDS: u32 = 20;
 const CHUNKS: u64 = 4;
+
+/// The lines of what the writers of a store noted as acknowledged.
+fn acknowledged(path: &Path) -> Vec<u64> {
+    let mut log = path.as_os_str().to_owned();
+    log.push(".acknowledged");
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    text.lines().filter_map(|line| line.parse().ok()).collect()
+}
+
+/// Every other writer gets somewhere before its moment comes, however slow the machine is.
+fn kill_at_some_time(mut writer: Command, path: &Path, round: u32) {
+    let before = acknowledged(path).len();
+    let mut writer = writer.spawn().unwrap();
+    while round % 2 == 1 && acknowledged(path).len() == before {
+        assert!(writer.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::thread::sleep(Duration::from_millis(20 + u64::from(round * 7 % 60)));
+    writer.kill().unwrap();
+    writer.wait().unwrap();
+}
 
 fn chunk_plan(batch: u64, position: u64) -> Plan {
     Plan::new(batch * 100 + position).with_pages(3, 40_000)
@@ -25,15 +48,11 @@ fn kill_writers(layout: usize) {
     let path = scratch.path("a.db");
     let table = create(&open(&path, LAYOUTS[layout], Durability::Full), "t");
     for round in 0..ROUNDS {
-        let mut writer = other_process("crash::a_writer_until_killed", &path, round).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(20 + u64::from(round * 7 % 60)));
-        writer.kill().unwrap();
-        writer.wait().unwrap();
+        kill_at_some_time(other_process("crash::a_writer_until_killed", &path, round), &path, round);
     }
     let store = reopen(&path);
     assert_eq!(store.verify().unwrap(), []);
-    let acknowledged = std::fs::read_to_string(scratch.path("a.db.acknowledged")).unwrap_or_default();
-    let acknowledged: Vec<u64> = acknowledged.lines().filter_map(|line| line.parse().ok()).collect();
+    let acknowledged = acknowledged(&path);
     assert!(acknowledged.len() > 5, "the writers did nothing: {}", acknowledged.len());
     let snapshot = store.snapshot().unwrap();
     let entries = snapshot.chunks(table, TimeRange::ALL).unwrap();
@@ -102,14 +121,10 @@ fn kill_rolling_writers(layout: usize) {
     rolling::begin(&open(&path, LAYOUTS[layout], Durability::Full));
     let mut last = 1;
     for round in 0..ROUNDS {
-        let mut writer = other_process("crash::a_rolling_writer_until_killed", &path, round).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(20 + u64::from(round * 7 % 60)));
-        writer.kill().unwrap();
-        writer.wait().unwrap();
+        kill_at_some_time(other_process("crash::a_rolling_writer_until_killed", &path, round), &path, round);
         let store = reopen(&path);
         let step = rolling::check(&store);
-        let acknowledged = std::fs::read_to_string(scratch.path("a.db.acknowledged")).unwrap_or_default();
-        let acknowledged = acknowledged.lines().filter_map(|line| line.parse().ok()).max().unwrap_or(1);
+        let acknowledged = acknowledged(&path).into_iter().max().unwrap_or(1);
         assert!(step >= last && step >= acknowledged, "step {acknowledged} was acknowledged, {step} is there");
         last = step;
     }

@@ -193,3 +193,18 @@ fn golden_stores_are_well() {
         }
     }
 }
+
+#[test]
+fn a_new_store_is_its_owners_alone_with_its_log() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = Scratch::new();
+    let store = scratch.open("a.db");
+    crate::support::create(&store, "t");
+    let mode = |name: &str| std::fs::metadata(scratch.path(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!(["a.db", "a.db-wal", "a.db-shm"].map(mode), [0o600; 3]);
+    drop(store);
+    // Whoever shares it does so once.
+    std::fs::set_permissions(scratch.path("a.db"), PermissionsExt::from_mode(0o640)).unwrap();
+    drop(scratch.open("a.db"));
+    assert_eq!(mode("a.db"), 0o640);
+}

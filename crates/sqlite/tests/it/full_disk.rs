@@ -34,7 +34,7 @@ impl FullDisk {
         let mut add: Vec<_> = (0..CHUNKS).map(|seed| plan(seed).chunk(dropped)).collect();
         add.push(plan(CHUNKS).chunk(kept));
         for chunk in add {
-            store.commit(vec![Change { add: vec![chunk], ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
+            store.commit(&[Change { add: vec![chunk], ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
         }
         drop(store);
         fill(disk.path());
@@ -83,7 +83,7 @@ fn a_closed_store_on_a_full_disk_is_read() {
             holds(&store, disk.kept, CHUNKS..CHUNKS + 1);
             assert_eq!(store.verify().unwrap(), []);
             let add = vec![plan(99).chunk(disk.kept)];
-            let error = store.commit(vec![Change { add, ..Change::default() }], NOW_MS).unwrap_err();
+            let error = store.commit(&[Change { add, ..Change::default() }], NOW_MS).unwrap_err();
             let expected = if read_only { ErrorKind::ReadOnly } else { ErrorKind::Unavailable };
             assert_eq!(error.kind(), expected, "{error}");
         }
@@ -117,14 +117,14 @@ fn on_a_full_disk_a_table_is_dropped_or_emptied_and_its_room_comes_back() {
     let drop_table: MakeRoom = |store, table| store.drop_table(table).unwrap();
     let truncate: MakeRoom = |store, table| {
         let remove = visible(store, table).iter().map(|entry| (table, entry.id)).collect();
-        store.commit(vec![Change { remove, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
+        store.commit(&[Change { remove, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
     };
     // Retention takes chunks one by one, and begins with the lease.
     let retain: MakeRoom = |store, table| {
         for entry in visible(store, table) {
             assert!(store.acquire_lease("maintenance", "me", NOW_MS, 1_000).unwrap());
             let remove = vec![(table, entry.id)];
-            store.commit(vec![Change { remove, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
+            store.commit(&[Change { remove, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
         }
         store.release_lease("maintenance", "me").unwrap();
     };
@@ -138,7 +138,7 @@ fn on_a_full_disk_a_table_is_dropped_or_emptied_and_its_room_comes_back() {
             assert!(used(&disk.path) < full / 5, "layout {layout}: {} of {full} bytes are left", used(&disk.path));
             holds(&store, disk.kept, CHUNKS..CHUNKS + 1);
             let add = vec![plan(99).chunk(disk.kept)];
-            store.commit(vec![Change { add, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
+            store.commit(&[Change { add, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
             drop(store);
             assert_eq!(reopen(&disk.path).verify().unwrap(), []);
         }

@@ -245,7 +245,7 @@ fn commit(store: &dyn Store, changed: &Changed) -> Result<()> {
         }
         change.stage = Some(stage);
     }
-    store.commit(vec![change], NOW_MS)?.remove(0).map(|_| ())
+    store.commit(&[change], NOW_MS)?.remove(0).map(|_| ())
 }
 
 /// Sends the batch of a step once more, if it has one: it must have been committed.
@@ -253,7 +253,7 @@ pub(crate) fn resend(store: &dyn Store, action: &Action) {
     let Action::Change(changed) = action else { return };
     let Some(batch) = &changed.batch else { return };
     let change = Change { batch: Some(BatchId::new(batch.clone()).unwrap()), ..Change::default() };
-    let outcome = store.commit(vec![change], NOW_MS).unwrap().remove(0).unwrap();
+    let outcome = store.commit(&[change], NOW_MS).unwrap().remove(0).unwrap();
     assert_eq!(outcome, Outcome::Duplicate, "{batch}");
 }
 

@@ -17,7 +17,7 @@ fn fresh(seed: u64, table: TableId) -> NewChunk {
 }
 
 fn add(store: &SqliteStore, chunk: NewChunk) {
-    store.commit(vec![Change { add: vec![chunk], ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
+    store.commit(&[Change { add: vec![chunk], ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
 }
 
 fn in_catalogue(path: &Path, sql: &str) {
@@ -53,7 +53,7 @@ fn a_place_that_garbage_names_is_given_to_no_other_chunk() {
         assert_eq!(store.verify().unwrap(), []);
         let newest = visible(&store, table).into_iter().max_by_key(|entry| entry.id).unwrap();
         let change = Change { remove: vec![(table, newest.id)], ..Change::default() };
-        store.commit(vec![change], NOW_MS).unwrap().remove(0).unwrap();
+        store.commit(&[change], NOW_MS).unwrap().remove(0).unwrap();
         add(&store, fresh(4, table));
         store.drop_table(table).unwrap();
         reclaim_all(&store);
@@ -142,7 +142,7 @@ fn a_batch_that_is_sent_again_waits_for_the_disk() {
         let send = || {
             let (batch, add) = (BatchId::new("b").unwrap(), vec![fresh(1, table)]);
             let change = Change { batch: Some(batch), add, ..Change::default() };
-            store.commit(vec![change], NOW_MS).unwrap().remove(0).unwrap()
+            store.commit(&[change], NOW_MS).unwrap().remove(0).unwrap()
         };
         assert_eq!(send(), Outcome::Committed);
         let before = file_bytes(&log);

@@ -151,12 +151,12 @@ fn check(path: &Path, layout: usize, actions: &[Action], states: &[State], ackno
     while store.reclaim(1 << 20, NOW_MS).unwrap().more {}
     for table in store.snapshot().unwrap().tables().unwrap() {
         let add = vec![Plan::new(1).with_pages(3, 3_000).chunk(table.id), Plan::new(2).chunk(table.id)];
-        store.commit(vec![Change { add, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
+        store.commit(&[Change { add, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
         let entries = store.snapshot().unwrap().chunks(table.id, TimeRange::ALL).unwrap();
         let mut numbers: Vec<_> = entries.iter().map(|entry| entry.id).collect();
         numbers.sort_unstable();
         let remove = numbers[numbers.len() - 2..].iter().map(|number| (table.id, *number)).collect();
-        store.commit(vec![Change { remove, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
+        store.commit(&[Change { remove, ..Change::default() }], NOW_MS).unwrap().remove(0).unwrap();
     }
     while store.reclaim(1 << 20, i64::MAX).unwrap().more {}
     assert!(is_at(&store, &states[at]));

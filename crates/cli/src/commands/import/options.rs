@@ -1,8 +1,8 @@
 //! What the flags of `atsdb import` mean to the importer.
 
 use crate::args::{DateOrderArg, ImportArgs, ImportFormat};
-use atsdb_core::{BatchId, ColumnId, Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit};
-use atsdb_import::{DateOrder, Format, Input, Options};
+use atsdb_core::{BatchId, Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit, Unique};
+use atsdb_import::{DateOrder, Format, Input, Options, declare_key};
 use std::path::Path;
 
 /// The importer's options.
@@ -37,9 +37,10 @@ pub(super) fn unused(options: &Options, definition: &TableDefinition) -> Result<
     if let Some(slice) = options.slice.filter(|slice| *slice != definition.slice) {
         unused.push(format!("--slice {}", slice.name()));
     }
-    let key: Vec<ColumnId> =
-        options.key.iter().map(|name| definition.column(name).map(|column| column.id)).collect::<Result<_>>()?;
-    if !key.is_empty() && key != definition.key {
+    let mut keyed = TableDefinition { key: Vec::new(), unique: Vec::new(), ..definition.clone() };
+    declare_key(&mut keyed, &options.key)?;
+    let has_same = |asked: &Unique| definition.unique.iter().any(|unique| unique.columns == asked.columns);
+    if !options.key.is_empty() && (keyed.key != definition.key || !keyed.unique.iter().all(has_same)) {
         unused.push(format!("--key {}", options.key.join(",")));
     }
     for (name, width) in &options.map {

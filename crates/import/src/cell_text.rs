@@ -1,0 +1,95 @@
+//! One cell: a text read as a value of its column's type, and why it is none.
+
+use crate::number_text::{any_f64, is_number};
+use crate::plan::TimeManner;
+use crate::time_text::{count, epoch, parse};
+use arrow::array::{
+    ArrayRef, TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
+};
+use arrow::buffer::NullBuffer;
+use arrow::error::ArrowError;
+use atsdb_core::TimeUnit;
+use std::sync::Arc;
+
+pub(crate) fn time_of(bytes: &[u8], manner: TimeManner, unit: TimeUnit, is_strict: bool) -> Result<i64, String> {
+    let beyond = || format!("is finer than, or beyond, what a time in {unit} holds");
+    if let Some(time) = parse(bytes, manner.order) {
+        return time.count(unit).ok_or_else(beyond);
+    }
+    if let Some(epoch_unit) = manner.epoch.filter(|_| !is_strict)
+        && let Some((seconds, nanoseconds, _)) = epoch(bytes, epoch_unit)
+    {
+        return count(seconds, nanoseconds, unit).ok_or_else(beyond);
+    }
+    Err(match manner.order {
+        Some(crate::options::DateOrder::DayFirst) => "is no time (days are read before months)".to_owned(),
+        Some(crate::options::DateOrder::MonthFirst) => "is no time (months are read before days)".to_owned(),
+        None => "is no time".to_owned(),
+    })
+}
+
+pub(crate) fn time_of_parts(numbers: [i64; 6], unit: TimeUnit) -> Option<i64> {
+    use atsdb_core::time::{DAY_SECONDS, days_from_civil, days_in_month};
+    let [year, month, day, hour, minute, second] = numbers;
+    let (month, day) = (u32::try_from(month).ok()?, u32::try_from(day).ok()?);
+    let is_date = year.abs() < 300_000 && (1..=12).contains(&month) && day >= 1 && day <= days_in_month(year, month);
+    let is_clock = (0..=24).contains(&hour) && (0..=59).contains(&minute) && (0..=60).contains(&second);
+    let is_after_day = hour == 24 && (minute, second) != (0, 0);
+    if !is_date || !is_clock || is_after_day {
+        return None;
+    }
+    let seconds = days_from_civil(year, month, day) * DAY_SECONDS + hour * 3_600 + minute * 60 + second;
+    count(seconds, 0, unit)
+}
+
+pub(crate) fn loose_boolean(bytes: &[u8]) -> Option<bool> {
+    match bytes {
+        b"1" | b"t" | b"T" => Some(true),
+        b"0" | b"f" | b"F" => Some(false),
+        _ => None,
+    }
+}
+
+pub(crate) fn not_whole(bytes: &[u8], name: &str) -> String {
+    match any_f64(bytes) {
+        Some(value) if value.fract() == 0.0 => format!("is out of the range of {name}"),
+        _ => "is no whole number".to_owned(),
+    }
+}
+
+pub(crate) fn no_number(bytes: &[u8], name: &str) -> String {
+    if is_number(bytes) { format!("is out of the range of {name}") } else { "is no number".to_owned() }
+}
+
+pub(crate) fn from_hex(text: &[u8]) -> Option<Vec<u8>> {
+    if !text.len().is_multiple_of(2) {
+        return None;
+    }
+    text.chunks(2).map(|pair| u8::from_str_radix(pair.utf8(), 16).ok()).collect()
+}
+
+/// A column of timestamps of counts.
+pub(crate) fn timestamp_array(
+    counts: Vec<i64>,
+    nulls: Option<NullBuffer>,
+    unit: TimeUnit,
+) -> Result<ArrayRef, ArrowError> {
+    let counts = counts.into();
+    Ok(match unit {
+        TimeUnit::Second => Arc::new(TimestampSecondArray::try_new(counts, nulls)?.with_timezone("UTC")),
+        TimeUnit::Millisecond => Arc::new(TimestampMillisecondArray::try_new(counts, nulls)?.with_timezone("UTC")),
+        TimeUnit::Microsecond => Arc::new(TimestampMicrosecondArray::try_new(counts, nulls)?.with_timezone("UTC")),
+        TimeUnit::Nanosecond => Arc::new(TimestampNanosecondArray::try_new(counts, nulls)?.with_timezone("UTC")),
+    })
+}
+
+/// Fields are cut at ASCII bytes, so that they stay UTF-8.
+pub(crate) trait Utf8Slice {
+    fn utf8(&self) -> &str;
+}
+
+impl Utf8Slice for [u8] {
+    fn utf8(&self) -> &str {
+        std::str::from_utf8(self).unwrap_or("")
+    }
+}

@@ -1,0 +1,113 @@
+//! Formats that are read by nobody here and would only make strange columns: known by a file's beginning, and refused
+//! with what to do.
+
+/// What a text is, and what to do with it, where it is nothing that can be imported. `name` is the file's.
+pub(crate) fn foreign_text(head: &[u8], name: &str) -> Option<(&'static str, String)> {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    let jq = |program: &str| format!("make a line of each: jq -c '{program}' {name} | atsdb import URL TABLE -");
+    if is_geojson(head) {
+        return Some(("is GeoJSON: one object around all features", jq(".features[] | .properties + .geometry")));
+    }
+    if is_arrays(head) {
+        return Some(("is JSON of arrays, whose values have no names", jq(".[] | {time: .[0], value: .[1]}")));
+    }
+    if is_line_protocol(head) {
+        let hint = "write it as CSV or as JSON objects first: time, tags and fields of a line are the columns";
+        return Some(("is InfluxDB line protocol", hint.to_owned()));
+    }
+    None
+}
+
+/// `{"type": "FeatureCollection"`, wherever it stands in the outermost object.
+fn is_geojson(head: &[u8]) -> bool {
+    let collection = memchr::memmem::find(head, b"\"FeatureCollection\"");
+    let is_type = |at: usize| {
+        let before = head[..at].trim_ascii_end();
+        before.strip_suffix(b":").is_some_and(|before| before.trim_ascii_end().ends_with(b"\"type\""))
+    };
+    head.starts_with(b"{") && collection.is_some_and(is_type)
+}
+
+/// `[[1, 2], ...`, or `[1, "a"]` in each line.
+fn is_arrays(head: &[u8]) -> bool {
+    let Some(inside) = head.strip_prefix(b"[").map(<[u8]>::trim_ascii_start) else { return false };
+    let line = head.split(|byte| *byte == b'\n').next().unwrap_or(head).trim_ascii_end();
+    let is_value = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'"' | b'-' | b'n' | b't' | b'f');
+    inside.starts_with(b"[")
+        || inside.first().is_some_and(is_value) && line.strip_suffix(b",").unwrap_or(line).ends_with(b"]")
+}
+
+/// `measurement,tag=value field=1,other="a" 1700000000`: so are the first lines, as far as they are whole.
+fn is_line_protocol(head: &[u8]) -> bool {
+    let whole = memchr::memrchr(b'\n', head).map_or(head, |end| &head[..end]);
+    let lines = whole.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#")).take(20).peekable();
+    lines.peek().is_some() && lines.all(is_point)
+}
+
+fn is_point(line: &[u8]) -> bool {
+    let Ok(line) = std::str::from_utf8(line) else { return false };
+    let mut parts = cut(line, ' ').into_iter();
+    let (Some(series), Some(fields)) = (parts.next(), parts.next()) else { return false };
+    let is_time = parts.next().is_none_or(|time| time.parse::<i64>().is_ok());
+    let mut tags = cut(series, ',').into_iter();
+    let measurement = tags.next().unwrap_or("");
+    let is_pair = |pair: &str| pair.split_once('=').is_some_and(|(name, value)| !name.is_empty() && !value.is_empty());
+    let is_series = !measurement.is_empty() && !measurement.contains('=') && tags.all(is_pair);
+    is_series && cut(fields, ',').into_iter().all(is_pair) && is_time && parts.next().is_none()
+}
+
+/// Cuts at a character, but not behind a backslash, nor in double quotes.
+fn cut(text: &str, at: char) -> Vec<&str> {
+    let (mut parts, mut start, mut quoted, mut escaped) = (Vec::new(), 0, false, false);
+    for (position, character) in text.char_indices() {
+        match character {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => quoted = !quoted,
+            other if other == at && !quoted => {
+                parts.push(&text[start..position]);
+                start = position + at.len_utf8();
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn what(text: &str) -> Option<&'static str> {
+        foreign_text(text.as_bytes(), "f").map(|(what, _)| what.split_whitespace().nth(1).unwrap_or(""))
+    }
+
+    #[test]
+    fn foreign_formats_are_known_by_their_beginning() {
+        for text in [
+            "weather,location=us\\ midwest temperature=82,note=\"a b, c=d\" 1465839830100400200\n",
+            "# DDL\ncpu usage=0.5\ncpu,host=a usage=0.25 1700000000\nmem,ho",
+        ] {
+            assert_eq!(what(text), Some("InfluxDB"), "{text}");
+        }
+        assert_eq!(what("[[1,2],\n[3,4]]"), Some("JSON"));
+        assert_eq!(what("[1,\"a\"]\n[2,\"b\"]\n"), Some("JSON"));
+        assert_eq!(what("{ \"name\": \"x\",\n \"type\" : \"FeatureCollection\", \"features\": []}"), Some("GeoJSON:"));
+        for text in [
+            "time,v\n1,2\n",
+            "a=b c\n",
+            "name value=x\n1 2\n",
+            "[{\"a\":1}]",
+            "[]",
+            "[a],b\n",
+            "{\"a\":\"FeatureCollection\"}",
+            "",
+            "# only\n",
+            "level=info msg=\"x y\" n=1\n",
+        ] {
+            assert_eq!(what(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The key of a table that is created, as `key` declares it in `CREATE TABLE`.
+
+use atsdb_core::{ColumnId, Result, TableDefinition, Unique};
+
+/// Declares the columns to be the key: with the time among them, or in a plain table, it tells every row from every
+/// other and is the primary key. Else it is the series key, which forbids nothing.
+///
+/// # Errors
+///
+/// `NotFound` for a column that the table has not.
+pub fn declare_key(definition: &mut TableDefinition, names: &[String]) -> Result<()> {
+    let time = definition.time.map(|time| time.column);
+    let mut series: Vec<ColumnId> = Vec::new();
+    let mut is_timed = false;
+    for name in names {
+        let id = definition.column(name)?.id;
+        if Some(id) == time {
+            is_timed = true;
+        } else if !series.contains(&id) {
+            series.push(id);
+        }
+    }
+    if is_timed || (time.is_none() && !series.is_empty()) {
+        let columns: Vec<ColumnId> = series.iter().copied().chain(time.filter(|_| is_timed)).collect();
+        for column in definition.columns.iter_mut().filter(|column| columns.contains(&column.id)) {
+            column.nullable = false;
+        }
+        definition.unique.insert(0, Unique { name: None, columns, primary: true });
+    }
+    definition.key = series;
+    Ok(())
+}

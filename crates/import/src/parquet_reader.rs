@@ -1,0 +1,61 @@
+//! Reading Parquet files, which may be damaged, or made to do harm.
+
+use crate::caught::caught;
+use crate::source::Source;
+use ::parquet::arrow::ProjectionMask;
+use ::parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatch;
+use atsdb_core::{Error, Result};
+use std::sync::Arc;
+
+/// Rows of a batch as read: few enough that wide tables stay small.
+const BATCH_ROWS: usize = 32_768;
+
+/// The error of a file that cannot be read.
+pub(crate) fn damaged(source: &Source, error: impl std::fmt::Display) -> Error {
+    Error::invalid(format!("{}: cannot read it as Parquet: {error}", source.name))
+        .with_hint("fetch or write the file again")
+}
+
+/// What the Parquet reader makes of a file; a panic of it is damage, too.
+pub(crate) fn read<T>(source: &Source, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    caught(work).map_err(|panic| damaged(source, panic))?
+}
+
+/// The batches of a file, up to its end or to what cannot be read.
+pub(crate) struct Batches<'a> {
+    source: &'a Source,
+    reader: Option<ParquetRecordBatchReader>,
+}
+
+impl Iterator for Batches<'_> {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut reader = self.reader.take()?;
+        let next = read(self.source, || Ok(reader.next())).transpose()?;
+        let batch = next.and_then(|batch| batch.map_err(|error| damaged(self.source, error)));
+        if batch.is_ok() {
+            self.reader = Some(reader);
+        }
+        Some(batch)
+    }
+}
+
+/// The schema of a file, and the batches of these of its columns; of all without.
+pub(crate) fn reader<'a>(source: &'a Source, columns: Option<&[usize]>) -> Result<(SchemaRef, Batches<'a>)> {
+    let (schema, reader) = read(source, || open(source, columns))?;
+    Ok((schema, Batches { source, reader: Some(reader) }))
+}
+
+fn open(source: &Source, columns: Option<&[usize]>) -> Result<(SchemaRef, ParquetRecordBatchReader)> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(source.file()?).map_err(|error| damaged(source, error))?;
+    let schema = Arc::clone(builder.schema());
+    let mask = match columns {
+        Some(columns) => ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied()),
+        None => ProjectionMask::all(),
+    };
+    let reader = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
+    Ok((schema, reader.map_err(|error| damaged(source, error))?))
+}

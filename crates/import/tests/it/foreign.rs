@@ -1,0 +1,81 @@
+//! Files that are something else: refused with what to do, or read around what is not data.
+
+use crate::support::{csv, run, text};
+use arrow::array::{ArrayRef, Int64Array, StringArray};
+use arrow::record_batch::RecordBatch;
+use atsdb_core::{ErrorKind, Result};
+use atsdb_import::{Format, Options};
+use std::sync::Arc;
+
+fn imported(name: &str, content: &str) -> Result<Vec<String>> {
+    run(vec![text(name, content)], &Options::default(), None).map(|imported| imported.columns())
+}
+
+#[test]
+fn foreign_formats_are_refused_with_what_to_do() {
+    for (name, content, wanted, hint) in [
+        (
+            "w.influx",
+            "weather,at=a temp=1,note=\"x, y\" 1700000000\nweather,at=b temp=2 1700000001\n",
+            "line protocol",
+            "CSV",
+        ),
+        ("w.csv", "weather,at=a temp=1 1700000000\n", "line protocol", "CSV"),
+        ("a.json", "[[1,2],[3,4]]", "arrays", "jq -c"),
+        ("a.jsonl", "[1,\"x\"]\n[2,\"y\"]\n", "arrays", "jq -c"),
+        (
+            "a.geojson",
+            "{\"type\":\"FeatureCollection\",\n\"features\":[{\"type\":\"Feature\"}]}",
+            "GeoJSON",
+            ".features[]",
+        ),
+    ] {
+        let error = imported(name, content).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+        assert!(error.to_string().contains(name) && error.to_string().contains(wanted), "{error}");
+        assert!(error.hint().is_some_and(|told| told.contains(hint)), "{error:?}");
+    }
+    let asked = Options { format: Some(Format::Csv), ..Options::default() };
+    let columns = run(vec![text("w.csv", "a b=c\nd e=f\n")], &asked, None).unwrap().columns();
+    assert_eq!(columns, ["a b=c text"], "whoever names the format knows better");
+}
+
+#[test]
+fn comments_before_the_header_are_no_records() {
+    let imported = csv("# measured in Berlin, by hand, 2024\n#\n\ntime,v\n2024-01-01,1\n2024-01-02,2\n");
+    assert_eq!((imported.columns(), imported.report.row_count), (vec!["*time date".into(), "v int64".into()], 2));
+    let bare = csv("# a note\n2024-01-01,1.5\n2024-01-02,2.5\n");
+    assert_eq!(bare.report.row_count, 2);
+    let header = csv("#time,v\n2024-01-01,1\n");
+    assert_eq!(header.columns()[1], "v int64");
+    let colours = csv("#ff0000\n#00ff00\n");
+    assert_eq!(colours.report.row_count, 1, "the first is the header: nothing is a comment");
+    let error = crate::support::refused("# a note\ntime,v\n2024-01-01,1\n2024-01-02,2,3\n");
+    assert!(error.to_string().contains("line 4"), "{error}");
+}
+
+/// Whatever a file holds, it is an error that names it, or a table.
+#[test]
+fn a_damaged_parquet_file_is_an_error_and_no_panic() {
+    let columns: [(&str, ArrayRef); 2] = [
+        ("n", Arc::new(Int64Array::from_iter_values(0..50))),
+        ("s", Arc::new(StringArray::from_iter_values((0..50).map(|row| format!("s{}", row % 7))))),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let mut bytes = Vec::new();
+    let mut writer = parquet::arrow::ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let mut refused = 0;
+    for position in 4..bytes.len() - 4 {
+        for change in [0x01, 0x08, 0x40, 0xff] {
+            let mut damaged = bytes.clone();
+            damaged[position] ^= change;
+            if let Err(error) = run(vec![text("hostile.parquet", damaged)], &Options::default(), None) {
+                assert!(error.to_string().contains("hostile.parquet"), "byte {position} ^ {change}: {error}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 100, "{refused}");
+}
