@@ -125,6 +125,6 @@ impl Archive {
             Err(error) if error.kind() == ErrorKind::Corrupt => error.message().to_owned(),
             Err(error) => return Err(error),
         };
-        Ok(Some(Finding { place: MARK.to_owned(), problem }))
+        Ok(Some(Finding::damage(MARK, problem)))
     }
 }

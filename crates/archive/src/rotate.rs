@@ -100,7 +100,7 @@ impl Archive {
 
 impl DamagedBackup {
     fn finding(&self) -> Finding {
-        Finding { place: self.name.clone(), problem: self.problem.clone() }
+        Finding::damage(self.name.clone(), self.problem.clone())
     }
 }
 

@@ -113,6 +113,7 @@ impl Inner {
         let same = descriptor.row_count == entry.row_count
             && descriptor.slice.start == entry.slice_start
             && descriptor.sealed == entry.sealed
+            && descriptor.byte_count() == entry.byte_count
             && (descriptor.time_min, descriptor.time_max) == (entry.time_min, entry.time_max);
         match same {
             true => Ok(descriptor),

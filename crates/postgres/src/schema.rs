@@ -22,6 +22,9 @@ CREATE TABLE atsdb_map (
     table_id BIGINT NOT NULL, column_id BIGINT NOT NULL, id BIGINT NOT NULL, hash BIGINT NOT NULL,
     checksum BIGINT NOT NULL, value BYTEA NOT NULL, PRIMARY KEY (table_id, column_id, id));
 CREATE INDEX atsdb_map_hash ON atsdb_map (table_id, column_id, hash);
+CREATE TABLE atsdb_list (
+    stage BIGINT NOT NULL, table_id BIGINT NOT NULL, column_id BIGINT NOT NULL, entry_count BIGINT NOT NULL,
+    hash BIGINT NOT NULL, PRIMARY KEY (stage, table_id, column_id)) WITH (fillfactor = 25);
 CREATE TABLE atsdb_chunk (
     id BIGINT PRIMARY KEY, stage BIGINT NOT NULL, table_id BIGINT NOT NULL, slice_start BIGINT NOT NULL,
     sealed BIGINT NOT NULL, row_count BIGINT NOT NULL, time_min BIGINT NOT NULL, time_max BIGINT NOT NULL,

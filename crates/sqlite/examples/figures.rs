@@ -51,13 +51,13 @@ fn main() {
 
         let listed = store.create_table(&series_table("listed"), None).unwrap().id;
         let add =
-            (0..10_000).map(|seed| Plan::new(seed).in_slice(seed as i64 * 86_400).with_pages(9, 10).chunk(listed));
+            (0..100_000).map(|seed| Plan::new(seed).in_slice(seed as i64 * 86_400).with_pages(9, 10).chunk(listed));
         store.commit(&[Change { add: add.collect(), ..Change::default() }], NOW_MS).unwrap();
         let start = Instant::now();
         let all = store.snapshot().unwrap().chunks(listed, TimeRange::ALL).unwrap().len();
         let all_time = start.elapsed();
         let start = Instant::now();
-        let one = store.snapshot().unwrap().chunks(listed, TimeRange::from(9_999 * 86_400..)).unwrap().len();
+        let one = store.snapshot().unwrap().chunks(listed, TimeRange::from(99_999 * 86_400..)).unwrap().len();
         println!("{durability}: listing {all} chunks {all_time:?}, {one} of them {:?}", start.elapsed());
 
         let start = Instant::now();

@@ -6,12 +6,15 @@
 
 use crate::connection::WriteTransaction;
 use crate::error::Attempt;
+use crate::list_rows;
 use crate::numbers;
 use crate::schema::COLUMN_BITS;
 use crate::split::Placed;
 use crate::table;
 use atsdb_core::{ChunkId, ColumnId, Error, ErrorKind, NewChunk, Result, StageId, TableId};
-use rusqlite::{Connection, Params, params};
+use atsdb_sqlstore::list::{ChunkKey, ChunkSums, ListChanges, ListKey, ListState};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use std::collections::BTreeMap;
 
 /// The key of a page.
 pub(crate) fn page_key(payload: i64, column: ColumnId) -> i64 {
@@ -43,6 +46,7 @@ pub(crate) fn insert(
     let mut insert_page = transaction.prepare_cached("INSERT INTO atsdb_page (id, bytes) VALUES (?1, ?2)")?;
     table::require(transaction, first.table, stage)?;
     let mut table = first.table;
+    let mut added: BTreeMap<TableId, ChunkSums> = BTreeMap::new();
     for (position, (id, chunk)) in (first_id..).zip(chunks).enumerate() {
         if chunk.table != table {
             table::require(transaction, chunk.table, stage)?;
@@ -50,6 +54,8 @@ pub(crate) fn insert(
         }
         let descriptor = &chunk.descriptor;
         let payload = placed.payload(position);
+        let (slice_start, time_min, time_max) = (descriptor.slice.start, descriptor.time_min, descriptor.time_max);
+        added.entry(table).or_default().add(&ChunkKey { id, slice_start, time_min, time_max });
         insert_chunk.execute(params![
             id,
             chunk.table.0,
@@ -71,36 +77,94 @@ pub(crate) fn insert(
             insert_page.execute(params![page_key(id, page.column), bytes])?;
         }
     }
-    Ok(())
+    let mut changes = ListChanges::default();
+    for (table, sums) in added {
+        changes.add(ListKey::chunks(stage, table), sums.state(table));
+    }
+    list_rows::note(transaction, &changes)
 }
 
 /// Gives the chunks of a stage their numbers, after all others.
 pub(crate) fn publish(connection: &Connection, stage: StageId) -> Attempt<()> {
+    let staged = {
+        let sql = "SELECT table_id, id, slice_start, time_min, time_max FROM atsdb_chunk WHERE stage = ?1 ORDER BY id";
+        let mut statement = connection.prepare_cached(sql)?;
+        let rows = statement.query_map([stage.0], |row| Ok((TableId(row.get(0)?), list_rows::chunk_key(row, 1)?)))?;
+        rows.collect::<rusqlite::Result<Vec<(TableId, ChunkKey)>>>()?
+    };
+    check_stage(connection, stage, &staged)?;
     let columns = "table_id, slice_start, sealed, row_count, time_min, time_max, byte_count, page_count, payload";
-    connection
+    let added = connection
         .prepare_cached(&format!(
             "INSERT INTO atsdb_chunk ({columns}, descriptor)
              SELECT {columns}, descriptor FROM atsdb_chunk WHERE stage = ?1 ORDER BY id"
         ))?
         .execute([stage.0])?;
+    // Within one statement the numbers follow each other.
+    let first_id = connection.last_insert_rowid() - added as i64 + 1;
+    let mut sums: BTreeMap<TableId, ChunkSums> = BTreeMap::new();
+    for ((table, key), id) in staged.iter().zip(first_id..) {
+        sums.entry(*table).or_default().add(&ChunkKey { id, ..*key });
+    }
+    let mut changes = ListChanges::default();
+    for (table, sums) in sums {
+        changes.add(ListKey::chunks(None, table), sums.state(table));
+    }
+    list_rows::note(connection, &changes)?;
     connection.prepare_cached("DELETE FROM atsdb_chunk WHERE stage = ?1")?.execute([stage.0])?;
     Ok(())
 }
 
-/// Takes a visible chunk away; a conflict if it is gone.
-pub(crate) fn remove(connection: &Connection, table: TableId, chunk: ChunkId) -> Attempt<()> {
-    let sql = "INSERT INTO atsdb_garbage SELECT payload, byte_count FROM atsdb_chunk
+/// Refuses a stage whose chunks are not those that were written.
+fn check_stage(connection: &Connection, stage: StageId, staged: &[(TableId, ChunkKey)]) -> Attempt<()> {
+    let mut sums: BTreeMap<TableId, ChunkSums> = BTreeMap::new();
+    for (table, key) in staged {
+        sums.entry(*table).or_default().add(key);
+    }
+    let mut found: BTreeMap<ListKey, ListState> =
+        sums.iter().map(|(table, sums)| (ListKey::chunks(Some(stage), *table), sums.state(*table))).collect();
+    for (key, noted) in list_rows::all(connection, &format!("stage = {} AND table_id <> 0", stage.0))? {
+        key.check(found.remove(&key).unwrap_or_default(), noted)?;
+    }
+    found.into_iter().try_for_each(|(key, state)| Ok(key.check(state, ListState::default())?))
+}
+
+/// Takes a visible chunk away, which is noted later; a conflict if it is gone.
+pub(crate) fn remove(
+    connection: &Connection,
+    table: TableId,
+    chunk: ChunkId,
+    changes: &mut ListChanges,
+) -> Attempt<()> {
+    let sql = "SELECT id, slice_start, time_min, time_max FROM atsdb_chunk
                WHERE id = ?1 AND table_id = ?2 AND stage IS NULL";
-    if connection.prepare_cached(sql)?.execute(params![chunk.0, table.0])? == 0 {
+    let key = |row: &Row<'_>| list_rows::chunk_key(row, 0);
+    let Some(key) = connection.prepare_cached(sql)?.query_row(params![chunk.0, table.0], key).optional()? else {
         let message = format!("chunk {} of table {} was replaced by another writer", chunk.0, table.0);
         return Err(Error::new(ErrorKind::Conflict, message).into());
-    }
+    };
+    let sql = "INSERT INTO atsdb_garbage SELECT payload, byte_count FROM atsdb_chunk WHERE id = ?1";
+    connection.prepare_cached(sql)?.execute([chunk.0])?;
     connection.prepare_cached("DELETE FROM atsdb_chunk WHERE id = ?1")?.execute([chunk.0])?;
+    changes.take(ListKey::chunks(None, table), ChunkSums::of(&key).state(table));
     Ok(())
 }
 
 /// Takes all chunks of a condition on `?1`, `?2`, ... away; says how many.
 pub(crate) fn discard(connection: &Connection, condition: &str, values: impl Params + Copy) -> Attempt<usize> {
+    let mut sums: BTreeMap<(Option<StageId>, TableId), ChunkSums> = BTreeMap::new();
+    let sql = format!("SELECT stage, table_id, id, slice_start, time_min, time_max FROM atsdb_chunk WHERE {condition}");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(values)?;
+    while let Some(row) = rows.next()? {
+        let (stage, table) = (row.get::<_, Option<i64>>(0)?.map(StageId), TableId(row.get(1)?));
+        sums.entry((stage, table)).or_default().add(&list_rows::chunk_key(row, 2)?);
+    }
+    let mut changes = ListChanges::default();
+    for ((stage, table), sums) in sums {
+        changes.take(ListKey::chunks(stage, table), sums.state(table));
+    }
+    list_rows::note(connection, &changes)?;
     let keep = format!("INSERT INTO atsdb_garbage SELECT payload, byte_count FROM atsdb_chunk WHERE {condition}");
     connection.prepare_cached(&keep)?.execute(values)?;
     Ok(connection.prepare_cached(&format!("DELETE FROM atsdb_chunk WHERE {condition}"))?.execute(values)?)

@@ -3,8 +3,9 @@
 use crate::connection::{Sync, WriteTransaction, Writer};
 use crate::error::{Attempt, Failure};
 use crate::split::Placed;
-use crate::{amend, chunk_write, redefine, stage, table};
+use crate::{amend, chunk_write, list_rows, redefine, stage, table};
 use atsdb_core::{BatchId, Change, Error, ErrorKind, Guard, Outcome, Result, StageId};
+use atsdb_sqlstore::list::ListChanges;
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// Whether a table has a chunk above a number. NOT INDEXED leaves the primary key: the newest rows are walked, not all
@@ -78,10 +79,12 @@ fn commit_one(transaction: &WriteTransaction<'_>, change: &Change, placed: &Plac
     change.guards.iter().try_for_each(|guard| require_nothing_new(transaction, guard, change.stage))?;
     change.drop.iter().try_for_each(|table| table::drop(transaction, *table))?;
     redefine::redefine(transaction, &change.redefine)?;
+    let mut taken = ListChanges::default();
     for (table, chunk) in &change.remove {
         table::require(transaction, *table, None)?;
-        chunk_write::remove(transaction, *table, *chunk)?;
+        chunk_write::remove(transaction, *table, *chunk, &mut taken)?;
     }
+    list_rows::note(transaction, &taken)?;
     for (position, amendment) in change.amend.iter().enumerate() {
         amend::amend(transaction, amendment, placed.enlarged(position))?;
     }

@@ -9,9 +9,10 @@ use crate::reserve::Reserve;
 use crate::schema;
 use crate::split::Layout;
 use crate::store::SqliteOptions;
-use atsdb_core::{Durability, Error, ErrorKind, Result};
+use atsdb_core::{ColumnId, Durability, Error, ErrorKind, Result, TableId};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, ffi};
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -285,6 +286,7 @@ pub(crate) struct Writer {
     busy_timeout: Duration,
     synchronous: &'static str,
     checkpoint_pages: i64,
+    sound: HashSet<(TableId, ColumnId)>,
     keeps_log: bool,
     reserve: Reserve,
 }
@@ -309,6 +311,7 @@ impl Writer {
             busy_timeout,
             synchronous: "",
             checkpoint_pages: 0,
+            sound: HashSet::new(),
             keeps_log: false,
         }
     }
@@ -326,6 +329,16 @@ impl Writer {
     /// The write-ahead log.
     pub(crate) fn log_path(&self) -> &Path {
         &self.log_path
+    }
+
+    /// Whether the index of a dictionary's strings was found to lead to all of them.
+    pub(crate) fn is_sound(&self, table: TableId, column: ColumnId) -> bool {
+        self.sound.contains(&(table, column))
+    }
+
+    /// It was.
+    pub(crate) fn set_sound(&mut self, table: TableId, column: ColumnId) {
+        self.sound.insert((table, column));
     }
 
     /// Whether commits leave the log as it is, however long.

@@ -16,6 +16,7 @@ mod commit;
 mod connection;
 mod error;
 mod lease;
+mod list_rows;
 mod log_position;
 mod mapping;
 mod numbers;

@@ -3,8 +3,10 @@
 use crate::checksum;
 use crate::connection::{Sync, Writer};
 use crate::error::Attempt;
+use crate::list_rows;
 use crate::table;
 use atsdb_core::{ColumnId, Error, ErrorKind, TableId};
+use atsdb_sqlstore::list::{ListChanges, ListKey, ListState};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// The indices of the strings; new ones get the next free ones, in order.
@@ -23,11 +25,17 @@ pub(crate) fn map_values(
     if let Some(known) = known.iter().copied().collect::<Option<Vec<u32>>>() {
         return Ok(known);
     }
+    if !writer.is_sound(table, column) {
+        writer.read(|connection| check_values(connection, table, column))?;
+        writer.set_sound(table, column);
+    }
     // The log keeps order: a commit that uses an index takes it to the disk with it.
     writer.transaction(Sync::Later, |connection| {
         table::require_any(connection, table)?;
         let next = "SELECT coalesce(max(id) + 1, 0) FROM atsdb_map WHERE table_id = ?1 AND column_id = ?2";
-        let mut next: u64 = connection.query_row(next, params![table.0, column.0], |row| row.get(0))?;
+        let mut next: u64 = connection.prepare_cached(next)?.query_row(params![table.0, column.0], |row| row.get(0))?;
+        check_end(connection, (table, column), 0, next as usize)?;
+        let (first, mut hashes) = (next, 0);
         let insert = "INSERT INTO atsdb_map (table_id, column_id, id, value, checksum) VALUES (?1, ?2, ?3, ?4, ?5)";
         let mut insert = connection.prepare_cached(insert)?;
         let mut indices = Vec::with_capacity(values.len());
@@ -46,7 +54,11 @@ pub(crate) fn map_values(
             insert.execute(params![table.0, column.0, index, value, checksum])?;
             indices.push(index);
             next += 1;
+            hashes += i128::from(checksum::of_bytes(value));
         }
+        let mut changes = ListChanges::default();
+        changes.add(ListKey::dictionary(table, column), ListState::of_strings((next - first) as i64, hashes));
+        list_rows::note(connection, &changes)?;
         Ok(indices)
     })
 }
@@ -72,6 +84,45 @@ fn damaged(table: TableId, column: ColumnId, index: u32) -> Error {
         .with_hint("run verify to find what is affected, and restore that from a backup")
 }
 
+/// Refuses to look for strings by an index that does not lead to all of them: a string that it hides would get a second
+/// index. Entries that are all there are found only if they stand in order.
+fn check_values(connection: &Connection, table: TableId, column: ColumnId) -> Attempt<()> {
+    let sql = "SELECT table_id, column_id, value FROM atsdb_map INDEXED BY atsdb_map_value
+               WHERE table_id = ?1 AND column_id = ?2 ORDER BY value";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(params![table.0, column.0])?;
+    let (mut count, mut hashes, mut before) = (0, 0, None);
+    let key = ListKey::dictionary(table, column);
+    while let Some(row) = rows.next()? {
+        let value = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+        let owner = (TableId(row.get(0)?), ColumnId(row.get(1)?));
+        if owner != (table, column) || before.as_deref().is_some_and(|before| before >= value) {
+            return Err(Error::corrupt(format!("{key} is damaged: the index of its strings is in disorder"))
+                .with_hint("run verify to find what is affected, and restore that from a backup")
+                .into());
+        }
+        count += 1;
+        hashes += i128::from(checksum::of_bytes(value));
+        let last: &mut Vec<u8> = before.get_or_insert_default();
+        last.clear();
+        last.extend_from_slice(value);
+    }
+    list_rows::check(connection, key, ListState::of_strings(count, hashes))
+}
+
+/// Refuses a dictionary that ends elsewhere than was written, when it was read from an index on. One whose table is gone is
+/// being deleted.
+fn check_end(connection: &Connection, (table, column): (TableId, ColumnId), first: u32, read: usize) -> Attempt<()> {
+    let key = ListKey::dictionary(table, column);
+    let noted = list_rows::noted(connection, key)?;
+    let (first, read) = (i64::from(first), read as i64);
+    let is_behind_end = read == 0 && first > noted.count;
+    if is_behind_end || first + read == noted.count || table::require_any(connection, table).is_err() {
+        return Ok(());
+    }
+    Err(key.damaged(ListState { count: first + read, hash: 0 }, noted).into())
+}
+
 /// The dictionary from an index on.
 pub(crate) fn read(connection: &Connection, table: TableId, column: ColumnId, first: u32) -> Attempt<Vec<Vec<u8>>> {
     let sql = "SELECT id, value, checksum FROM atsdb_map
@@ -90,5 +141,6 @@ pub(crate) fn read(connection: &Connection, table: TableId, column: ColumnId, fi
         }
         values.push(value);
     }
+    check_end(connection, (table, column), first, values.len())?;
     Ok(values)
 }

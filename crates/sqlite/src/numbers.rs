@@ -1,7 +1,7 @@
 //! Numbers of chunks: given in the order of commits, never twice.
 //!
 //! SQLite notes the highest number given in `sqlite_sequence`: one page of the log for each commit, of which a commit of
-//! one row writes but four. So a writer notes some numbers more than it needs, and uses them up as long as the note is its
+//! one row writes but five. So a writer notes some numbers more than it needs, and uses them up as long as the note is its
 //! own: any other writer notes higher ones first, and whoever finds that takes still higher ones. Numbers that nobody
 //! uses are left out.
 

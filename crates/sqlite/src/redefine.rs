@@ -2,10 +2,12 @@
 
 use crate::checksum;
 use crate::error::Attempt;
+use crate::list_rows;
 use crate::table;
 use atsdb_core::name::name_key;
 use atsdb_core::{Error, ErrorKind, Redefinition, TableDefinition, TableId};
-use rusqlite::{Connection, ffi, params};
+use atsdb_sqlstore::list::{ListChanges, ListKey, ListState};
+use rusqlite::{Connection, Row, ffi, params};
 use std::collections::BTreeMap;
 
 /// Gives visible tables their new definitions. Names may be exchanged: what counts is who has which in the end.
@@ -24,23 +26,34 @@ pub(crate) fn redefine(connection: &Connection, redefinitions: &[Redefinition]) 
         last.insert(*table, to);
     }
     // All names are free before the first is taken. None begins with NUL.
+    let (mut changes, mut versions) = (ListChanges::default(), Vec::with_capacity(last.len()));
     for table in last.keys() {
+        let sql = "SELECT id, version, checksum, name_key FROM atsdb_table WHERE id = ?1";
+        let row = |row: &Row<'_>| Ok((row.get::<_, i64>(1)?, table::list_entry(row)?));
+        let (version, before) = connection.prepare_cached(sql)?.query_row([table.0], row)?;
+        changes.take(ListKey::tables(None), before);
+        versions.push(version + 1);
         let sql = "UPDATE atsdb_table SET name_key = char(0) || id WHERE id = ?1";
         connection.prepare_cached(sql)?.execute([table.0])?;
     }
-    last.into_iter().try_for_each(|(table, definition)| write(connection, table, definition))
+    for ((table, definition), version) in last.into_iter().zip(versions) {
+        changes.add(ListKey::tables(None), write(connection, table, version, definition)?);
+    }
+    list_rows::note(connection, &changes)
 }
 
-fn write(connection: &Connection, table: TableId, definition: &TableDefinition) -> Attempt<()> {
+/// Gives what the table is in the list of tables.
+fn write(connection: &Connection, table: TableId, version: i64, definition: &TableDefinition) -> Attempt<ListState> {
     let json = table::json(definition)?;
     let checksum = checksum::of_definition(table, &json);
-    let sql = "UPDATE atsdb_table SET name = ?2, name_key = ?3, definition = ?4, checksum = ?5, version = version + 1
+    let sql = "UPDATE atsdb_table SET name = ?2, name_key = ?3, definition = ?4, checksum = ?5, version = ?6
                WHERE id = ?1";
-    let values = params![table.0, definition.name, name_key(&definition.name), json, checksum];
+    let key = name_key(&definition.name);
+    let values = params![table.0, definition.name, key, json, checksum, version];
     match connection.prepare_cached(sql)?.execute(values) {
         Err(error) if crate::error::primary_code(&error) == Some(ffi::SQLITE_CONSTRAINT) => {
             Err(table::exists(&definition.name).into())
         }
-        other => Ok(other.map(|_| ())?),
+        other => Ok(other.map(|_| ListState::of_table(table, version, checksum, &key))?),
     }
 }

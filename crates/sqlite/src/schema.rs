@@ -18,11 +18,12 @@ pub const APPLICATION_ID: i32 = 0x4154_5344;
 /// How many bits of a page's key are the column's number; the rest is the chunk's payload number.
 pub(crate) const COLUMN_BITS: u32 = 16;
 
-const TABLES: [&str; 9] = [
+const TABLES: [&str; 10] = [
     "atsdb_batch",
     "atsdb_chunk",
     "atsdb_garbage",
     "atsdb_lease",
+    "atsdb_list",
     "atsdb_map",
     "atsdb_page",
     "atsdb_stage",
@@ -54,6 +55,9 @@ CREATE TABLE atsdb_stage (id INTEGER PRIMARY KEY AUTOINCREMENT, touched_ms INTEG
 CREATE TABLE atsdb_garbage (payload INTEGER PRIMARY KEY, byte_count INTEGER NOT NULL) STRICT;
 CREATE TABLE atsdb_lease (name TEXT PRIMARY KEY, holder TEXT NOT NULL, expires_ms INTEGER NOT NULL)
     STRICT, WITHOUT ROWID;
+CREATE TABLE atsdb_list (
+    stage INTEGER NOT NULL, table_id INTEGER NOT NULL, column_id INTEGER NOT NULL, entry_count INTEGER NOT NULL,
+    hash INTEGER NOT NULL, PRIMARY KEY (stage, table_id, column_id)) STRICT, WITHOUT ROWID;
 INSERT INTO atsdb_store VALUES ('uid', randomblob(16)), ('created', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'));
 ";
 

@@ -3,9 +3,11 @@
 use crate::chunk_write::page_key;
 use crate::connection::Readers;
 use crate::error::Attempt;
+use crate::list_rows;
 use crate::split::{PageFiles, Place};
 use crate::{mapping, stage, table};
 use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, Result, Snapshot, StageId, Table, TableId, TimeRange};
+use atsdb_sqlstore::list::{ChunkKey, ChunkSums, ListKey};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -67,7 +69,7 @@ impl Snapshot for SqliteSnapshot {
     }
 
     fn newest_chunk(&self) -> Result<ChunkId> {
-        self.read(|connection| Ok(connection.prepare_cached(NEWEST)?.query_row([], |row| row.get(0).map(ChunkId))?))
+        self.read(newest_chunk)
     }
 
     fn mapping(&self, table: TableId, column: ColumnId, first: u32) -> Result<Vec<Vec<u8>>> {
@@ -88,21 +90,36 @@ impl Snapshot for SqliteSnapshot {
     }
 }
 
-/// The index holds the times, so that a chunk outside the range costs no look at its row.
-const VISIBLE_CHUNKS: &str = "SELECT id, slice_start, sealed, row_count, time_min, time_max, byte_count, descriptor
-    FROM atsdb_chunk INDEXED BY atsdb_chunk_slice
-    WHERE stage IS NULL AND table_id = ?1
-      AND (?2 IS NULL OR time_max >= ?2) AND (?3 IS NULL OR time_min < ?3)
+/// All entries of the index, and the rows of those in the range. The index holds the times: a chunk outside the range costs
+/// no look at its row, but its entry counts in the list.
+const VISIBLE_CHUNKS: &str = "SELECT entry.id, entry.slice_start, entry.time_min, entry.time_max,
+        chunk.id, chunk.slice_start, chunk.time_min, chunk.time_max,
+        chunk.sealed, chunk.row_count, chunk.byte_count, chunk.descriptor
+    FROM atsdb_chunk AS entry INDEXED BY atsdb_chunk_slice
+    LEFT JOIN atsdb_chunk AS chunk NOT INDEXED ON chunk.id = entry.id AND chunk.table_id = ?1 AND chunk.stage IS NULL
+        AND (?2 IS NULL OR entry.time_max >= ?2) AND (?3 IS NULL OR entry.time_min < ?3)
+    WHERE entry.stage IS NULL AND entry.table_id = ?1
+    ORDER BY entry.slice_start, entry.id";
+
+/// The index leads to the rows of a stage, which are all read.
+const STAGED_CHUNKS: &str = "SELECT id, slice_start, time_min, time_max, id, slice_start, time_min, time_max,
+        sealed, row_count, byte_count, descriptor
+    FROM atsdb_chunk INDEXED BY atsdb_chunk_stage
+    WHERE stage = ?4 AND table_id = ?1
     ORDER BY slice_start, id";
 
 /// The primary key is walked from its end.
-const NEWEST: &str = "SELECT coalesce(max(id), 0) FROM atsdb_chunk";
+const NEWEST: &str = "SELECT coalesce(max(id), 0), (SELECT seq FROM sqlite_sequence WHERE name = 'atsdb_chunk')
+    FROM atsdb_chunk";
 
-const STAGED_CHUNKS: &str = "SELECT id, slice_start, sealed, row_count, time_min, time_max, byte_count, descriptor
-    FROM atsdb_chunk INDEXED BY atsdb_chunk_stage
-    WHERE stage = ?4 AND table_id = ?1
-      AND (?2 IS NULL OR time_max >= ?2) AND (?3 IS NULL OR time_min < ?3)
-    ORDER BY slice_start, id";
+fn newest_chunk(connection: &Connection) -> Attempt<ChunkId> {
+    let row = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?));
+    let (newest, given) = connection.prepare_cached(NEWEST)?.query_row([], row)?;
+    if newest > given.unwrap_or(0) {
+        return Err(Error::corrupt(format!("chunk {newest} has a number that was never given")).into());
+    }
+    Ok(ChunkId(newest))
+}
 
 fn chunks(
     connection: &Connection,
@@ -116,28 +133,48 @@ fn chunks(
         Some(stage) => (STAGED_CHUNKS, params![id, start, end, stage.0]),
     };
     let mut statement = connection.prepare_cached(sql)?;
-    let rows = statement.query_map(values, |row| entry(row, table))?;
-    let entries = rows.collect::<rusqlite::Result<Vec<_>>>()?;
-    // A damaged index may lead to a chunk twice, or in another order.
-    if entries.is_sorted_by(|a, b| (a.slice_start, a.id) < (b.slice_start, b.id)) {
+    let mut rows = statement.query(values)?;
+    let (mut sums, mut entries) = (ChunkSums::default(), Vec::new());
+    while let Some(row) = rows.next()? {
+        let key = list_rows::chunk_key(row, 0)?;
+        sums.add(&key);
+        if range.overlaps(key.time_min, key.time_max) {
+            entries.push(entry(row, table, &key)?);
+        }
+    }
+    let list = ListKey::chunks(stage, table);
+    list_rows::check(connection, list, sums.state(table))?;
+    // A damaged index may lead to the chunks in another order.
+    if entries.is_sorted_by(|a: &ChunkEntry, b| (a.slice_start, a.id) < (b.slice_start, b.id)) {
         return Ok(entries);
     }
-    Err(Error::corrupt(format!("the list of chunks of table {} is damaged", table.0))
-        .with_hint("run verify to find what is affected, and restore that from a backup")
-        .into())
+    Err(damaged(&format!("{list} is in disorder")).into())
 }
 
-fn entry(row: &Row<'_>, table: TableId) -> rusqlite::Result<ChunkEntry> {
+fn damaged(problem: &str) -> Error {
+    Error::corrupt(problem).with_hint("run verify to find what is affected, and restore that from a backup")
+}
+
+/// A chunk's row, which must say what its entry in the index does.
+fn entry(row: &Row<'_>, table: TableId, key: &ChunkKey) -> Attempt<ChunkEntry> {
+    let same = row.get::<_, Option<i64>>(4)?.is_some() && list_rows::chunk_key(row, 4)? == *key;
+    if !same {
+        return Err(damaged(&format!(
+            "chunk {} of table {} is damaged: its row and its index disagree",
+            key.id, table.0
+        ))
+        .into());
+    }
     Ok(ChunkEntry {
-        id: ChunkId(row.get(0)?),
+        id: ChunkId(key.id),
         table,
-        slice_start: row.get(1)?,
-        sealed: row.get(2)?,
-        row_count: row.get(3)?,
-        time_min: row.get(4)?,
-        time_max: row.get(5)?,
-        byte_count: row.get(6)?,
-        descriptor_bytes: row.get(7)?,
+        slice_start: key.slice_start,
+        sealed: row.get(8)?,
+        row_count: row.get(9)?,
+        time_min: key.time_min,
+        time_max: key.time_max,
+        byte_count: row.get(10)?,
+        descriptor_bytes: row.get(11)?,
     })
 }
 

@@ -3,10 +3,12 @@
 use crate::chunk_write;
 use crate::connection::WriteTransaction;
 use crate::error::{Attempt, Failure};
+use crate::list_rows;
 use crate::split::Placed;
 use crate::table;
 use atsdb_core::clocks::IdleStages;
 use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, StageId, TableId};
+use atsdb_sqlstore::list::{ListChanges, ListKey};
 use rusqlite::{Connection, OptionalExtension, ffi, params};
 
 /// The row of `atsdb_lease` that says since when idle stages have been seen. It is nobody's lease.
@@ -102,6 +104,8 @@ pub(crate) fn publish(connection: &Connection, stage: StageId) -> Attempt<()> {
     if let Some(id) = connection.prepare_cached(dropped)?.query_row([stage.0], |row| row.get(0)).optional()? {
         return Err(table::missing(TableId(id)).into());
     }
+    let tables = table::state(connection, Some(stage))?;
+    list_rows::check(connection, ListKey::tables(Some(stage)), tables)?;
     let show = connection.prepare_cached("UPDATE atsdb_table SET stage = NULL WHERE stage = ?1")?.execute([stage.0]);
     match show {
         Err(error) if crate::error::primary_code(&error) == Some(ffi::SQLITE_CONSTRAINT) => {
@@ -109,7 +113,11 @@ pub(crate) fn publish(connection: &Connection, stage: StageId) -> Attempt<()> {
         }
         other => other?,
     };
+    let mut changes = ListChanges::default();
+    changes.add(ListKey::tables(None), tables);
+    list_rows::note(connection, &changes)?;
     chunk_write::publish(connection, stage)?;
+    list_rows::forget_stage(connection, stage)?;
     connection.prepare_cached("DELETE FROM atsdb_stage WHERE id = ?1")?.execute([stage.0])?;
     Ok(())
 }
@@ -136,13 +144,12 @@ pub(crate) fn take_chunks(connection: &Connection, stage: StageId, chunks: &[Chu
 /// Takes a table out of a stage, with its chunks; its mappings and pages wait for `reclaim`.
 pub(crate) fn take_table(connection: &Connection, stage: StageId, table: TableId) -> Attempt<()> {
     require(connection, stage)?;
-    let sql = "DELETE FROM atsdb_table WHERE id = ?1 AND stage = ?2";
-    if connection.prepare_cached(sql)?.execute([table.0, stage.0])? == 0 {
+    if !table::delete(connection, table, Some(stage))? {
         let message = format!("there is no table number {} in stage {}", table.0, stage.0);
         return Err(Error::not_found(message).into());
     }
     chunk_write::discard(connection, "stage = ?1 AND table_id = ?2", [stage.0, table.0])?;
-    Ok(())
+    list_rows::forget_table(connection, table)
 }
 
 /// Gives a stage up; what it wrote waits for `reclaim`.
@@ -150,7 +157,11 @@ pub(crate) fn abandon(connection: &Connection, stage: StageId) -> Attempt<()> {
     let gone = connection.prepare_cached("DELETE FROM atsdb_stage WHERE id = ?1")?.execute([stage.0])?;
     if gone > 0 {
         chunk_write::discard(connection, "stage = ?1", [stage.0])?;
+        let sql =
+            "DELETE FROM atsdb_list WHERE stage = 0 AND table_id IN (SELECT id FROM atsdb_table WHERE stage = ?1)";
+        connection.prepare_cached(sql)?.execute([stage.0])?;
         connection.prepare_cached("DELETE FROM atsdb_table WHERE stage = ?1")?.execute([stage.0])?;
+        list_rows::forget_stage(connection, stage)?;
     }
     Ok(())
 }

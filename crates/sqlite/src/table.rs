@@ -3,10 +3,13 @@
 use crate::checksum;
 use crate::chunk_write;
 use crate::error::Attempt;
+use crate::list_rows;
 use crate::stage;
 use atsdb_core::name::name_key;
 use atsdb_core::{BasedOn, DefinitionVersion, Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId};
+use atsdb_sqlstore::list::{ListChanges, ListKey, ListState};
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use std::collections::BTreeSet;
 
 /// Adds a table that was checked; a staged one is seen only by its stage.
 pub(crate) fn create(connection: &Connection, definition: &TableDefinition, stage: Option<StageId>) -> Attempt<Table> {
@@ -15,8 +18,7 @@ pub(crate) fn create(connection: &Connection, definition: &TableDefinition, stag
     }
     let key = name_key(&definition.name);
     // A staged table meets the visible ones when its stage is committed: what has the name now may be gone then.
-    let sql = "SELECT 1 FROM atsdb_table WHERE name_key = ?1 AND stage IS ?2";
-    if connection.prepare_cached(sql)?.exists(params![key, stage.map(|stage| stage.0)])? {
+    if names(connection, stage)?.contains(&key) {
         return Err(exists(&definition.name).into());
     }
     let json = json(definition)?;
@@ -27,10 +29,15 @@ pub(crate) fn create(connection: &Connection, definition: &TableDefinition, stag
         .execute(params![definition.name, key, json, stage.map(|stage| stage.0)])?;
     // The checksum covers the number, which the file has just given.
     let id = TableId(connection.last_insert_rowid());
+    let checksum = checksum::of_definition(id, &json);
     connection
         .prepare_cached("UPDATE atsdb_table SET checksum = ?2 WHERE id = ?1")?
-        .execute(params![id.0, checksum::of_definition(id, &json)])?;
-    Ok(Table::new(id, definition.clone()))
+        .execute(params![id.0, checksum])?;
+    let table = Table::new(id, definition.clone());
+    let mut changes = ListChanges::default();
+    changes.add(ListKey::tables(stage), ListState::of_table(id, table.version.0, checksum, &key));
+    list_rows::note(connection, &changes)?;
+    Ok(table)
 }
 
 /// The definition as stored.
@@ -47,30 +54,77 @@ pub(crate) fn exists(name: &str) -> Error {
 /// Takes a table away. Its mappings and pages wait for `reclaim`; chunks of open stages are left, so that their
 /// commit finds out.
 pub(crate) fn drop(connection: &Connection, table: TableId) -> Attempt<()> {
-    let gone =
-        connection.prepare_cached("DELETE FROM atsdb_table WHERE id = ?1 AND stage IS NULL")?.execute([table.0])?;
-    if gone == 0 {
+    if !delete(connection, table, None)? {
         return Err(missing(table).into());
     }
     chunk_write::discard(connection, "table_id = ?1 AND stage IS NULL", [table.0])?;
-    Ok(())
+    list_rows::forget_table(connection, table)
+}
+
+/// Deletes the row of a visible table, or of one in a stage; says whether it was there.
+pub(crate) fn delete(connection: &Connection, table: TableId, stage: Option<StageId>) -> Attempt<bool> {
+    let values = params![table.0, stage.map(|stage| stage.0)];
+    let sql = "SELECT id, version, checksum, name_key FROM atsdb_table WHERE id = ?1 AND stage IS ?2";
+    let Some(state) = connection.prepare_cached(sql)?.query_row(values, list_entry).optional()? else {
+        return Ok(false);
+    };
+    connection.prepare_cached("DELETE FROM atsdb_table WHERE id = ?1 AND stage IS ?2")?.execute(values)?;
+    let mut changes = ListChanges::default();
+    changes.take(ListKey::tables(stage), state);
+    list_rows::note(connection, &changes)?;
+    Ok(true)
+}
+
+/// What a row with number, version, checksum and name key is in the list of tables.
+pub(crate) fn list_entry(row: &Row<'_>) -> rusqlite::Result<ListState> {
+    let name_key = row.get_ref(3)?.as_str()?;
+    Ok(ListState::of_table(TableId(row.get(0)?), row.get(1)?, row.get(2)?, name_key))
+}
+
+/// What the list of the visible tables is, or of those of a stage.
+pub(crate) fn state(connection: &Connection, stage: Option<StageId>) -> Attempt<ListState> {
+    let sql = "SELECT id, version, checksum, name_key FROM atsdb_table NOT INDEXED WHERE stage IS ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([stage.map(|stage| stage.0)])?;
+    let mut state = ListState::default();
+    while let Some(row) = rows.next()? {
+        state = state.plus(list_entry(row)?);
+    }
+    Ok(state)
+}
+
+/// The names that visible tables are found by, or those of a stage. Read from the rows: what an index hides would be given
+/// to a second table.
+fn names(connection: &Connection, stage: Option<StageId>) -> Attempt<BTreeSet<String>> {
+    let sql = "SELECT id, version, checksum, name_key FROM atsdb_table NOT INDEXED WHERE stage IS ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([stage.map(|stage| stage.0)])?;
+    let (mut names, mut state) = (BTreeSet::new(), ListState::default());
+    while let Some(row) = rows.next()? {
+        state = state.plus(list_entry(row)?);
+        names.insert(row.get(3)?);
+    }
+    list_rows::check(connection, ListKey::tables(stage), state)?;
+    Ok(names)
 }
 
 /// The visible tables, or those of a stage, by number.
 pub(crate) fn list(connection: &Connection, stage: Option<StageId>) -> Attempt<Vec<Table>> {
-    let sql = "SELECT id, version, definition, checksum FROM atsdb_table WHERE stage IS ?1 ORDER BY id";
+    let sql = "SELECT id, version, checksum, name_key, definition FROM atsdb_table WHERE stage IS ?1 ORDER BY id";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([stage.map(|stage| stage.0)])?;
-    let mut tables = Vec::new();
+    let (mut tables, mut state) = (Vec::new(), ListState::default());
     while let Some(row) = rows.next()? {
+        state = state.plus(list_entry(row)?);
         tables.push(table(row)?);
     }
+    list_rows::check(connection, ListKey::tables(stage), state)?;
     Ok(tables)
 }
 
 /// The definition of a visible table.
 pub(crate) fn definition(connection: &Connection, id: TableId) -> Attempt<TableDefinition> {
-    let sql = "SELECT id, version, definition, checksum FROM atsdb_table WHERE id = ?1 AND stage IS NULL";
+    let sql = "SELECT id, version, checksum, name_key, definition FROM atsdb_table WHERE id = ?1 AND stage IS NULL";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([id.0])?;
     let row = rows.next()?.ok_or_else(|| missing(id))?;
@@ -78,8 +132,8 @@ pub(crate) fn definition(connection: &Connection, id: TableId) -> Attempt<TableD
 }
 
 fn table(row: &Row<'_>) -> Attempt<Table> {
-    let (id, version, json): (_, _, String) = (TableId(row.get(0)?), DefinitionVersion(row.get(1)?), row.get(2)?);
-    if row.get::<_, i64>(3)? != checksum::of_definition(id, &json) {
+    let (id, version, json): (_, _, String) = (TableId(row.get(0)?), DefinitionVersion(row.get(1)?), row.get(4)?);
+    if row.get::<_, i64>(2)? != checksum::of_definition(id, &json) {
         return Err(Error::corrupt(format!("the definition of table {} is damaged", id.0)).into());
     }
     // Undamaged, it is what a program wrote: one that knows more than this one.
@@ -87,7 +141,11 @@ fn table(row: &Row<'_>) -> Attempt<Table> {
         Error::new(ErrorKind::NewerFormat, format!("the definition of table {} cannot be read: {error}", id.0))
             .with_hint("upgrade atsdb")
     };
-    Ok(Table { id, version, definition: serde_json::from_str(&json).map_err(newer)? })
+    let definition: TableDefinition = serde_json::from_str(&json).map_err(newer)?;
+    if name_key(&definition.name) != row.get_ref(3)?.as_str().map_err(rusqlite::Error::from)? {
+        return Err(Error::corrupt(format!("the name of table {} is damaged", id.0)).into());
+    }
+    Ok(Table { id, version, definition })
 }
 
 /// Refuses a table that is neither visible nor of this stage.

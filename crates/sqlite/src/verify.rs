@@ -3,12 +3,15 @@
 
 use crate::checksum;
 use crate::error::Failure;
+use crate::list_rows;
 use crate::schema::COLUMN_BITS;
 use crate::split::PLACED;
 use atsdb_core::name::name_key;
 use atsdb_core::store::Finding;
-use atsdb_core::{ColumnId, TableDefinition, TableId};
+use atsdb_core::{ColumnId, StageId, TableDefinition, TableId};
+use atsdb_sqlstore::list::{self, ChunkSums, ListKey, ListState};
 use rusqlite::{Connection, ffi};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What is asked of the tables: each row of an answer is a place and a problem.
@@ -50,6 +53,7 @@ pub(crate) fn verify(connection: &Connection, path: &Path) -> Vec<Finding> {
     note("atsdb_page", &|found| pages(connection, found));
     note("atsdb_table", &|found| definitions(connection, found));
     note("atsdb_map", &|found| strings(connection, found));
+    note("atsdb_list", &|found| lists(connection, found));
     findings
 }
 
@@ -168,6 +172,49 @@ fn strings(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Re
             let place = format!("dictionary of column {column} of table {table}");
             findings.push(finding(place, format!("string {index} is damaged")));
         }
+    }
+    Ok(())
+}
+
+/// Compares what the tables hold with what is noted of each list.
+fn lists(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    let mut noted = list_rows::all(connection, "true")?;
+    let mut found: BTreeMap<ListKey, ListState> = BTreeMap::new();
+    let mut statement = connection.prepare("SELECT id, version, checksum, name_key, stage FROM atsdb_table")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let state = found.entry(ListKey::tables(row.get::<_, Option<i64>>(4)?.map(StageId))).or_default();
+        *state = state.plus(crate::table::list_entry(row)?);
+    }
+    let mut sums: BTreeMap<(Option<StageId>, TableId), ChunkSums> = BTreeMap::new();
+    let mut statement = connection
+        .prepare("SELECT stage, table_id, id, slice_start, time_min, time_max FROM atsdb_chunk NOT INDEXED")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (stage, table) = (row.get::<_, Option<i64>>(0)?.map(StageId), TableId(row.get(1)?));
+        sums.entry((stage, table)).or_default().add(&list_rows::chunk_key(row, 2)?);
+    }
+    found.extend(sums.iter().map(|((stage, table), sums)| (ListKey::chunks(*stage, *table), sums.state(*table))));
+    // Dictionaries of tables that are gone are being deleted.
+    let mut dictionaries: BTreeMap<ListKey, (i64, i128)> = BTreeMap::new();
+    let mut statement = connection.prepare(
+        "SELECT table_id, column_id, value FROM atsdb_map WHERE table_id IN (SELECT id FROM atsdb_table)
+         ORDER BY table_id, column_id, id",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let key = ListKey::dictionary(TableId(row.get(0)?), ColumnId(row.get(1)?));
+        let (count, hashes) = dictionaries.entry(key).or_default();
+        *count += 1;
+        *hashes += i128::from(checksum::of_bytes(row.get_ref(2)?.as_blob()?));
+    }
+    found.extend(dictionaries.into_iter().map(|(key, (count, hashes))| (key, ListState::of_strings(count, hashes))));
+    for (key, state) in found {
+        let noted = noted.remove(&key).unwrap_or_default();
+        findings.extend((state != noted).then(|| finding(key.to_string(), list::problem(state, noted))));
+    }
+    for (key, noted) in noted.into_iter().filter(|(_, noted)| *noted != ListState::default()) {
+        findings.push(finding(key.to_string(), list::problem(ListState::default(), noted)));
     }
     Ok(())
 }

@@ -20,6 +20,15 @@ pub fn of_definition(table: TableId, json: &str) -> i64 {
     checksum(&table.0.to_le_bytes(), json.as_bytes())
 }
 
+/// Of a table in the list of tables: of its number, its definition's version and checksum, and the name that it is found by.
+pub fn of_table(table: TableId, version: i64, definition_checksum: i64, name_key: &str) -> i64 {
+    let mut place = [0; 24];
+    place[..8].copy_from_slice(&table.0.to_le_bytes());
+    place[8..16].copy_from_slice(&version.to_le_bytes());
+    place[16..].copy_from_slice(&definition_checksum.to_le_bytes());
+    checksum(&place, name_key.as_bytes())
+}
+
 fn checksum(place: &[u8], bytes: &[u8]) -> i64 {
     XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(place), bytes).cast_signed()
 }

@@ -6,10 +6,13 @@
 use crate::connection::{Connection, Server, Value};
 use crate::directory::Directory;
 use crate::error::Attempt;
+use crate::list::{ChunkKey, ChunkSums, ListChanges, ListKey, ListState};
+use crate::list_rows;
 use crate::numbers::ChangeLock;
 use crate::pages::{self, Writer};
 use crate::{insert, table};
 use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, Result, StageId, TableId};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// How many rows of chunks one statement inserts: their descriptors have some kilobytes each.
@@ -95,9 +98,12 @@ pub(crate) fn insert(
         directory.place(0, chunk.descriptor.pages.iter().map(|page| page.column).zip(chunk.pages.iter().map(Vec::len)));
         directories.push(directory.to_bytes());
     }
+    let mut added: BTreeMap<TableId, ChunkSums> = BTreeMap::new();
     let mut values: Vec<Value<'_>> = Vec::with_capacity(chunks.len() * 12);
     for (((id, payload), chunk), directory) in (first_id..).zip(payloads.each()).zip(chunks).zip(&directories) {
         let descriptor = &chunk.descriptor;
+        let (slice_start, time_min, time_max) = (descriptor.slice.start, descriptor.time_min, descriptor.time_max);
+        added.entry(chunk.table).or_default().add(&ChunkKey { id, slice_start, time_min, time_max });
         let numbers = [
             id,
             table::stage_number(stage),
@@ -113,7 +119,12 @@ pub(crate) fn insert(
         values.extend(numbers.map(Value::Int));
         values.extend([Value::Bytes(directory), Value::Bytes(&chunk.descriptor_bytes)]);
     }
-    insert::rows(connection, &format!("atsdb_chunk (id, stage, {CARRIED})"), &values, CHUNKS_TOGETHER)
+    insert::rows(connection, &format!("atsdb_chunk (id, stage, {CARRIED})"), &values, CHUNKS_TOGETHER)?;
+    let mut changes = ListChanges::default();
+    for (table, sums) in added {
+        changes.add(ListKey::chunks(stage, table), sums.state(table));
+    }
+    list_rows::note(connection, &changes)
 }
 
 /// The columns of a chunk that stay when it becomes visible.
@@ -122,30 +133,65 @@ const CARRIED: &str =
 
 /// Gives the chunks of a stage their numbers, after all others.
 pub(crate) fn publish(lock: &mut ChangeLock<'_>, stage: StageId) -> Attempt<()> {
-    let row = lock.connection.query_first("SELECT count(*) FROM atsdb_chunk WHERE stage = $1", &[stage.0.into()])?;
-    let count = row.map(|row| row.number::<usize>(0)).transpose()?.unwrap_or(0);
+    let count = check_stage(lock.connection, stage)?;
     let before = lock.draw(count) - 1;
     let sql = format!(
         "INSERT INTO atsdb_chunk (id, stage, {CARRIED})
          SELECT $1 + row_number() OVER (ORDER BY id), 0, {CARRIED} FROM atsdb_chunk WHERE stage = $2"
     );
     lock.connection.execute(&sql, &[before.into(), stage.0.into()])?;
+    let mut changes = ListChanges::default();
+    for (key, state) in list_rows::of_chunks(lock.connection, "id > $1 AND stage = 0", &[before.into()])? {
+        changes.add(key, state);
+    }
+    list_rows::note(lock.connection, &changes)?;
     lock.connection.execute("DELETE FROM atsdb_chunk WHERE stage = $1", &[stage.0.into()])?;
     Ok(())
 }
 
-/// Takes a visible chunk away; a conflict if it is gone.
-pub(crate) fn remove(connection: &mut dyn Connection, table: TableId, chunk: ChunkId) -> Attempt<()> {
-    let values = [chunk.0.into(), table.0.into()];
-    if discard(connection, "id = $1 AND table_id = $2 AND stage = 0", &values)? == 0 {
+/// Refuses a stage whose chunks are not those that were written; says how many they are.
+fn check_stage(connection: &mut dyn Connection, stage: StageId) -> Attempt<usize> {
+    let number = [stage.0.into()];
+    let mut found = list_rows::of_chunks(connection, "stage = $1", &number)?;
+    let count: i64 = found.values().map(|state| state.count).sum();
+    for (key, noted) in list_rows::all(connection, "stage = $1 AND table_id <> 0", &number)? {
+        key.check(found.remove(&key).unwrap_or_default(), noted)?;
+    }
+    for (key, state) in found {
+        key.check(state, ListState::default())?;
+    }
+    Ok(count as usize)
+}
+
+/// Takes a visible chunk away, which is noted later; a conflict if it is gone.
+pub(crate) fn remove(
+    connection: &mut dyn Connection,
+    table: TableId,
+    chunk: ChunkId,
+    changes: &mut ListChanges,
+) -> Attempt<()> {
+    let (condition, values) = ("id = $1 AND table_id = $2 AND stage = 0", [chunk.0.into(), table.0.into()]);
+    let sql = format!("SELECT id, slice_start, time_min, time_max FROM atsdb_chunk WHERE {condition}");
+    let Some(row) = connection.query_first(&sql, &values)? else {
         let message = format!("chunk {} of table {} was replaced by another writer", chunk.0, table.0);
         return Err(Error::new(ErrorKind::Conflict, message).into());
-    }
+    };
+    changes.take(ListKey::chunks(None, table), ChunkSums::of(&list_rows::chunk_key(&row, 0)?).state(table));
+    delete(connection, condition, &values)?;
     Ok(())
 }
 
 /// Takes all chunks of a condition on `$1`, `$2`, ... away; says how many.
 pub(crate) fn discard(connection: &mut dyn Connection, condition: &str, values: &[Value<'_>]) -> Attempt<u64> {
+    let mut changes = ListChanges::default();
+    for (key, state) in list_rows::of_chunks(connection, condition, values)? {
+        changes.take(key, state);
+    }
+    list_rows::note(connection, &changes)?;
+    delete(connection, condition, values)
+}
+
+fn delete(connection: &mut dyn Connection, condition: &str, values: &[Value<'_>]) -> Attempt<u64> {
     let keep = format!(
         "INSERT INTO atsdb_garbage (payload, sealed, byte_count)
          SELECT payload, sealed, byte_count FROM atsdb_chunk WHERE {condition}"

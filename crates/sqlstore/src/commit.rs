@@ -4,8 +4,9 @@
 use crate::chunk_write::{self, Payloads};
 use crate::connection::{Connection, Server, Value};
 use crate::error::{Attempt, Failure};
+use crate::list::ListChanges;
 use crate::numbers::ChangeLock;
-use crate::{amend, redefine, stage, table};
+use crate::{amend, list_rows, redefine, stage, table};
 use atsdb_core::{Change, Error, ErrorKind, Guard, Outcome, Result};
 
 /// Whether a table has a chunk above a number.
@@ -86,14 +87,15 @@ fn commit_one(
     change.guards.iter().try_for_each(|guard| require_nothing_new(lock.connection, guard, change))?;
     change.drop.iter().try_for_each(|table| table::drop(lock.connection, *table))?;
     redefine::redefine(lock.connection, &change.redefine)?;
-    let mut required = None;
+    let (mut required, mut taken) = (None, ListChanges::default());
     for (table, chunk) in &change.remove {
         if required != Some(table) {
             table::require(lock.connection, *table, None)?;
             required = Some(table);
         }
-        chunk_write::remove(lock.connection, *table, *chunk)?;
+        chunk_write::remove(lock.connection, *table, *chunk, &mut taken)?;
     }
+    list_rows::note(lock.connection, &taken)?;
     change.amend.iter().try_for_each(|amendment| amend::amend(lock.connection, server, amendment))?;
     if let Some(stage) = change.stage {
         stage::publish(lock, stage)?;

@@ -8,13 +8,14 @@ use atsdb_core::{Error, ErrorKind};
 pub const FORMAT: i64 = 1;
 
 /// The tables of a store.
-pub const TABLES: [&str; 13] = [
+pub const TABLES: [&str; 14] = [
     "atsdb_batch",
     "atsdb_chunk",
     "atsdb_dropped",
     "atsdb_fresh",
     "atsdb_garbage",
     "atsdb_lease",
+    "atsdb_list",
     "atsdb_map",
     "atsdb_number",
     "atsdb_sealed",

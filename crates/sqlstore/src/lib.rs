@@ -19,6 +19,7 @@ mod directory;
 mod error;
 mod insert;
 mod lease;
+mod list_rows;
 mod mapping;
 mod numbers;
 mod pages;
@@ -36,6 +37,7 @@ mod url;
 mod verify;
 
 pub mod checksum;
+pub mod list;
 
 pub use connection::{Cell, ClusterDialect, Connection, Row, Server, Value, statement_bytes};
 pub use definition::{FORMAT, TABLES, check_format};

@@ -3,10 +3,12 @@
 
 use crate::connection::{Connection, Value};
 use crate::error::Attempt;
+use crate::list::{ListChanges, ListKey, ListState};
 use crate::pool::Pool;
-use crate::{checksum, insert, table};
+use crate::{checksum, insert, list_rows, table};
 use atsdb_core::{ColumnId, Error, ErrorKind, TableId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
 
 /// How many strings one question asks for, or one statement adds.
 const STRINGS_TOGETHER: usize = 128;
@@ -16,9 +18,24 @@ const FEW: u64 = 256;
 
 type Known<'a> = HashMap<&'a [u8], u32>;
 
+/// The dictionaries of which all strings were found to be where they are looked for.
+#[derive(Debug, Default)]
+pub(crate) struct SoundDictionaries(Mutex<HashSet<(TableId, ColumnId)>>);
+
+impl SoundDictionaries {
+    /// Looks at a dictionary once.
+    fn require(&self, pool: &Pool, (table, column): (TableId, ColumnId)) -> Attempt<()> {
+        if !self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&(table, column)) {
+            pool.read(|connection| check_values(connection, (table, column)))?;
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((table, column));
+        }
+        Ok(())
+    }
+}
+
 /// The indices of the strings; new ones get the next free ones, in order.
 pub(crate) fn map_values(
-    pool: &Pool,
+    (pool, sound): (&Pool, &SoundDictionaries),
     (table, column): (TableId, ColumnId),
     capacity: u64,
     values: &[&[u8]],
@@ -34,6 +51,7 @@ pub(crate) fn map_values(
         Ok(count)
     })?;
     if values.iter().any(|value| !known.contains_key(value)) {
+        sound.require(pool, (table, column))?;
         let asked = known;
         let (count, found) = pool.transaction(|connection| {
             let mut known = asked.clone();
@@ -67,11 +85,13 @@ fn add<'a>(
     table::lock(connection, table)?;
     let unknown: Vec<&[u8]> = values.iter().copied().filter(|value| !known.contains_key(value)).collect();
     let mut next = count(connection, (table, column))?;
+    check_end(connection, (table, column), 0, next)?;
     if next > searched {
         // Another writer has added some.
         find(connection, (table, column), next, &unknown, known)?;
     }
-    let mut new: Vec<Value<'_>> = Vec::new();
+    let (mut new, mut hashes): (Vec<Value<'_>>, i128) = (Vec::new(), 0);
+    let first = next;
     for value in unknown {
         if known.contains_key(value) {
             continue;
@@ -80,12 +100,16 @@ fn add<'a>(
         known.insert(value, index);
         next += 1;
         new.extend([table.0, i64::from(column.0), i64::from(index)].map(Value::Int));
+        hashes += i128::from(checksum::of_bytes(value));
         new.push(checksum::of_bytes(value).into());
         new.push(checksum::of_string(table, column, index, value).into());
         new.push(value.into());
     }
     let into = "atsdb_map (table_id, column_id, id, hash, checksum, value)";
     insert::rows(connection, into, &new, STRINGS_TOGETHER)?;
+    let mut changes = ListChanges::default();
+    changes.add(ListKey::dictionary(table, column), ListState::of_strings((next - first) as i64, hashes));
+    list_rows::note(connection, &changes)?;
     Ok(next)
 }
 
@@ -119,11 +143,13 @@ fn find<'a>(
         );
         for mut row in connection.query(&sql, &asked)? {
             let (index, checksum, value) = (row.number::<u32>(0)?, row.int(1)?, row.bytes(2)?);
-            let Some(value) = wanted.get(value.as_slice()) else { continue };
-            if checksum != checksum::of_string(table, column, index, value) {
+            // Also of one that was not asked for: its hash may be that of the string that it was.
+            if checksum != checksum::of_string(table, column, index, &value) {
                 return Err(damaged(table, column, index).into());
             }
-            known.insert(value, index);
+            if let Some(value) = wanted.get(value.as_slice()) {
+                known.insert(value, index);
+            }
         }
     }
     Ok(())
@@ -133,6 +159,38 @@ fn damaged(table: TableId, column: ColumnId, index: u32) -> Error {
     let place = format!("the dictionary of column {} of table {}", column.0, table.0);
     Error::corrupt(format!("{place}: string {index} is damaged"))
         .with_hint("run verify to find what is affected, and restore that from a backup")
+}
+
+/// Refuses to look for strings by hashes that do not lead to all of them: a string that is not found would get a second
+/// index.
+fn check_values(connection: &mut dyn Connection, (table, column): (TableId, ColumnId)) -> Attempt<()> {
+    let sql = "SELECT count(*), concat(coalesce(sum(hash), 0), '') FROM atsdb_map
+               WHERE table_id = $1 AND column_id = $2";
+    let row = connection.query_first(sql, &[table.0.into(), i64::from(column.0).into()])?;
+    let mut row = row.ok_or_else(|| Error::internal("the server gave no count"))?;
+    let found = ListState::of_strings(row.int(0)?, list_rows::long(&mut row, 1)?);
+    list_rows::check(connection, ListKey::dictionary(table, column), found)
+}
+
+/// Refuses a dictionary that ends elsewhere than was written, when it was read from an index on. One whose table is gone is
+/// being deleted.
+fn check_end(
+    connection: &mut dyn Connection,
+    (table, column): (TableId, ColumnId),
+    first: u64,
+    read: u64,
+) -> Attempt<()> {
+    let key = ListKey::dictionary(table, column);
+    let noted = list_rows::noted(connection, key)?;
+    let (first, read) = (first as i64, read as i64);
+    let is_behind_end = read == 0 && first > noted.count;
+    if is_behind_end
+        || first + read == noted.count
+        || !connection.exists("SELECT 1 FROM atsdb_table WHERE id = $1", &[table.0.into()])?
+    {
+        return Ok(());
+    }
+    Err(key.damaged(ListState { count: first + read, hash: 0 }, noted).into())
 }
 
 /// The dictionary from an index on.
@@ -157,5 +215,6 @@ pub(crate) fn read(
         }
         values.push(value);
     }
+    check_end(connection, (table, column), u64::from(first), values.len() as u64)?;
     Ok(values)
 }

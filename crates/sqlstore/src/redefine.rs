@@ -2,7 +2,8 @@
 
 use crate::connection::{Connection, Value};
 use crate::error::Attempt;
-use crate::{checksum, table};
+use crate::list::{ListChanges, ListKey, ListState};
+use crate::{checksum, list_rows, table};
 use atsdb_core::name::name_key;
 use atsdb_core::{Error, ErrorKind, Redefinition, TableDefinition, TableId};
 use std::collections::BTreeMap;
@@ -23,29 +24,45 @@ pub(crate) fn redefine(connection: &mut dyn Connection, redefinitions: &[Redefin
         last.insert(*table, to);
     }
     // All names are free before the first is taken. No name holds a control character.
+    let (mut changes, mut versions) = (ListChanges::default(), Vec::with_capacity(last.len()));
     for table in last.keys() {
+        let sql = "SELECT id, version, checksum, name_key FROM atsdb_table WHERE id = $1";
+        let mut before = connection.query_first(sql, &[table.0.into()])?.ok_or_else(|| table::missing(*table))?;
+        changes.take(ListKey::tables(None), table::list_entry(&mut before, 0)?.1);
+        versions.push(before.int(1)? + 1);
         let free = format!("\u{1}{}", table.0);
         connection
             .execute("UPDATE atsdb_table SET name_key = $1 WHERE id = $2", &[free.as_str().into(), table.0.into()])?;
     }
-    last.into_iter().try_for_each(|(table, definition)| write(connection, table, definition))
+    for ((table, definition), version) in last.into_iter().zip(versions) {
+        changes.add(ListKey::tables(None), write(connection, table, version, definition)?);
+    }
+    list_rows::note(connection, &changes)
 }
 
-fn write(connection: &mut dyn Connection, table: TableId, definition: &TableDefinition) -> Attempt<()> {
+/// Gives what the table is in the list of tables.
+fn write(
+    connection: &mut dyn Connection,
+    table: TableId,
+    version: i64,
+    definition: &TableDefinition,
+) -> Attempt<ListState> {
     let key = name_key(&definition.name);
     if connection.exists("SELECT 1 FROM atsdb_table WHERE stage = 0 AND name_key = $1", &[key.as_str().into()])? {
         return Err(table::exists(&definition.name).into());
     }
     let json = table::json(definition)?;
-    let values: [Value<'_>; 5] = [
+    let checksum = checksum::of_definition(table, &json);
+    let values: [Value<'_>; 6] = [
         definition.name.as_str().into(),
         key.as_str().into(),
         json.as_str().into(),
-        checksum::of_definition(table, &json).into(),
+        checksum.into(),
+        version.into(),
         table.0.into(),
     ];
-    let sql = "UPDATE atsdb_table SET name = $1, name_key = $2, definition = $3, checksum = $4, version = version + 1
-               WHERE id = $5";
+    let sql = "UPDATE atsdb_table SET name = $1, name_key = $2, definition = $3, checksum = $4, version = $5
+               WHERE id = $6";
     connection.execute(sql, &values)?;
-    Ok(())
+    Ok(ListState::of_table(table, version, checksum, &key))
 }

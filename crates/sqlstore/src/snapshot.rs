@@ -1,11 +1,12 @@
 //! Snapshots, of what is visible or of a stage: a connection with a transaction that sees one moment. Writing chunks is in
 //! `chunk_write`.
 
-use crate::connection::{Connection, Row, Value};
+use crate::connection::{Cell, Connection, Row, Value};
 use crate::directory::Directory;
 use crate::error::{Attempt, Failure};
+use crate::list::{ChunkSums, ListKey, ListState};
 use crate::pool::{Pool, Session};
-use crate::{mapping, pages, stage, table};
+use crate::{list_rows, mapping, pages, stage, table};
 use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, Result, Snapshot, StageId, Table, TableId, TimeRange};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -70,8 +71,7 @@ impl Snapshot for ServerSnapshot {
     }
 
     fn newest_chunk(&self) -> Result<ChunkId> {
-        let sql = "SELECT id FROM atsdb_chunk WHERE stage = 0 ORDER BY id DESC LIMIT 1";
-        self.read(|connection| Ok(ChunkId(connection.query_first(sql, &[])?.map_or(Ok(0), |row| row.int(0))?)))
+        self.read(newest_chunk)
     }
 
     fn mapping(&self, table: TableId, column: ColumnId, first: u32) -> Result<Vec<Vec<u8>>> {
@@ -92,11 +92,33 @@ impl Snapshot for ServerSnapshot {
     }
 }
 
-/// The index holds the times, so that a chunk outside the range costs no look at its row.
-const CHUNKS: &str = "SELECT id, slice_start, sealed, row_count, time_min, time_max, byte_count, descriptor
-    FROM atsdb_chunk
-    WHERE stage = $1 AND table_id = $2 AND time_max >= $3 AND time_min <= $4
-    ORDER BY slice_start, id";
+fn newest_chunk(connection: &mut dyn Connection) -> Attempt<ChunkId> {
+    let sql = "SELECT id FROM atsdb_chunk WHERE stage = 0 ORDER BY id DESC LIMIT 1";
+    let newest = connection.query_first(sql, &[])?.map_or(Ok(0), |row| row.int(0))?;
+    Ok(ChunkId(newest))
+}
+
+/// What is noted of the list, and the chunks in one question.
+const CHUNKS: &str =
+    "SELECT noted.entry_count, noted.hash, chunk.id, chunk.slice_start, chunk.time_min, chunk.time_max,
+        chunk.sealed, chunk.row_count, chunk.byte_count, chunk.descriptor
+    FROM atsdb_list noted LEFT JOIN atsdb_chunk chunk ON chunk.stage = $1 AND chunk.table_id = $2
+    WHERE noted.stage = $1 AND noted.table_id = $2 AND noted.column_id = -1";
+
+/// The same of chunks in a range, and sums over all: of the others only an index is read, and nothing is sent.
+fn chunks_between() -> String {
+    format!(
+        "SELECT noted.entry_count, noted.hash, chunk.id, chunk.slice_start, chunk.time_min, chunk.time_max,
+            chunk.sealed, chunk.row_count, chunk.byte_count, chunk.descriptor,
+            every.entry_count, every.ids, every.slice_starts, every.time_mins, every.time_maxes
+        FROM atsdb_list noted
+        CROSS JOIN (SELECT {} FROM atsdb_chunk WHERE stage = $1 AND table_id = $2) every
+        LEFT JOIN atsdb_chunk chunk
+            ON chunk.stage = $1 AND chunk.table_id = $2 AND chunk.time_max >= $3 AND chunk.time_min <= $4
+        WHERE noted.stage = $1 AND noted.table_id = $2 AND noted.column_id = -1",
+        list_rows::SUMS
+    )
+}
 
 fn chunks(
     connection: &mut dyn Connection,
@@ -107,19 +129,43 @@ fn chunks(
     let first = range.start.unwrap_or(i64::MIN);
     let Some(last) = range.end.map_or(Some(i64::MAX), |end| end.checked_sub(1)) else { return Ok(Vec::new()) };
     let values = [table::stage_number(stage), table.0, first, last].map(Value::Int);
-    connection.query(CHUNKS, &values)?.into_iter().map(|row| entry(row, table)).collect()
+    let is_all = range == TimeRange::ALL;
+    let mut rows = match is_all {
+        true => connection.query(CHUNKS, &values[..2])?,
+        false => connection.query(&chunks_between(), &values)?,
+    };
+    let list = ListKey::chunks(stage, table);
+    let Some(row) = rows.first_mut() else {
+        // Nothing was noted yet.
+        let found = list_rows::of_chunks(connection, "stage = $1 AND table_id = $2", &values[..2])?;
+        list.check(found.get(&list).copied().unwrap_or_default(), ListState::default())?;
+        return Ok(Vec::new());
+    };
+    let noted = list_rows::state(row, 0)?;
+    let mut sums = if is_all { ChunkSums::default() } else { list_rows::sums(row, 10)? };
+    let mut entries = Vec::with_capacity(rows.len());
+    for row in rows.into_iter().filter(|row| row.0.get(2) != Some(&Cell::Null)) {
+        if is_all {
+            sums.add(&list_rows::chunk_key(&row, 2)?);
+        }
+        entries.push(entry(row, table)?);
+    }
+    list.check(sums.state(table), noted)?;
+    entries.sort_unstable_by_key(|entry| (entry.slice_start, entry.id));
+    Ok(entries)
 }
 
 fn entry(mut row: Row, table: TableId) -> Attempt<ChunkEntry> {
+    let key = list_rows::chunk_key(&row, 2)?;
     Ok(ChunkEntry {
-        id: ChunkId(row.int(0)?),
+        id: ChunkId(key.id),
         table,
-        slice_start: row.int(1)?,
-        sealed: row.int(2)? != 0,
-        row_count: row.number(3)?,
-        time_min: row.int(4)?,
-        time_max: row.int(5)?,
-        byte_count: row.number(6)?,
-        descriptor_bytes: row.bytes(7)?,
+        slice_start: key.slice_start,
+        sealed: row.int(6)? != 0,
+        row_count: row.number(7)?,
+        time_min: key.time_min,
+        time_max: key.time_max,
+        byte_count: row.number(8)?,
+        descriptor_bytes: row.bytes(9)?,
     })
 }

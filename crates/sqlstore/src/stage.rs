@@ -3,6 +3,8 @@
 use crate::chunk_write::{self, Payloads};
 use crate::connection::{Connection, Server, Value};
 use crate::error::Attempt;
+use crate::list::{ListChanges, ListKey};
+use crate::list_rows;
 use crate::numbers::{self, ChangeLock};
 use crate::table;
 use atsdb_core::clocks::IdleStages;
@@ -133,8 +135,14 @@ pub(crate) fn publish(lock: &mut ChangeLock<'_>, stage: StageId) -> Attempt<()> 
     if let Some(mut row) = lock.connection.query_first(taken, &number)? {
         return Err(table::exists(&row.text(0)?).into());
     }
+    let tables = table::state(lock.connection, Some(stage))?;
+    list_rows::check(lock.connection, ListKey::tables(Some(stage)), tables)?;
     lock.connection.execute("UPDATE atsdb_table SET stage = 0 WHERE stage = $1", &number)?;
+    let mut changes = ListChanges::default();
+    changes.add(ListKey::tables(None), tables);
+    list_rows::note(lock.connection, &changes)?;
     chunk_write::publish(lock, stage)?;
+    list_rows::forget_stage(lock.connection, stage)?;
     lock.connection.execute("DELETE FROM atsdb_stage WHERE id = $1", &number)?;
     Ok(())
 }
@@ -155,13 +163,13 @@ pub(crate) fn take_chunks(connection: &mut dyn Connection, stage: StageId, chunk
 pub(crate) fn take_table(connection: &mut dyn Connection, stage: StageId, table: TableId) -> Attempt<()> {
     lock(connection, stage)?;
     let both = [stage.0.into(), table.0.into()];
-    if connection.execute("DELETE FROM atsdb_table WHERE stage = $1 AND id = $2", &both)? == 0 {
+    if !table::delete(connection, table, Some(stage))? {
         let message = format!("there is no table number {} in stage {}", table.0, stage.0);
         return Err(Error::not_found(message).into());
     }
     table::note_dropped(connection, table)?;
     chunk_write::discard(connection, "stage = $1 AND table_id = $2", &both)?;
-    Ok(())
+    list_rows::forget_table(connection, table)
 }
 
 /// Gives a stage up; what it wrote waits for `reclaim`.
@@ -170,7 +178,11 @@ pub(crate) fn abandon(connection: &mut dyn Connection, stage: StageId) -> Attemp
     if connection.execute("DELETE FROM atsdb_stage WHERE id = $1", &number)? > 0 {
         chunk_write::discard(connection, "stage = $1", &number)?;
         connection.execute("INSERT INTO atsdb_dropped SELECT id FROM atsdb_table WHERE stage = $1", &number)?;
+        let sql =
+            "DELETE FROM atsdb_list WHERE stage = 0 AND table_id IN (SELECT id FROM atsdb_table WHERE stage = $1)";
+        connection.execute(sql, &number)?;
         connection.execute("DELETE FROM atsdb_table WHERE stage = $1", &number)?;
+        list_rows::forget_stage(connection, stage)?;
     }
     Ok(())
 }

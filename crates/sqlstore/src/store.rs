@@ -3,6 +3,7 @@
 use crate::chunk_write::{self, Payloads};
 use crate::connection::{Connection, Server};
 use crate::error::{Attempt, Failure};
+use crate::mapping::SoundDictionaries;
 use crate::numbers::{ChangeLock, PayloadNumbers};
 use crate::pool::Pool;
 use crate::snapshot::ServerSnapshot;
@@ -78,13 +79,20 @@ pub struct ServerStore {
     read_only: bool,
     pool: Arc<Pool>,
     payloads: PayloadNumbers,
+    sound: SoundDictionaries,
 }
 
 impl ServerStore {
     /// The store of a server that was checked.
     pub fn new(server: Box<dyn Server>, uid: [u8; 16], options: &ServerOptions) -> Self {
         let pool = Arc::new(Pool::new(server, uid, options));
-        Self { uid, read_only: options.read_only, pool, payloads: PayloadNumbers::default() }
+        Self {
+            uid,
+            read_only: options.read_only,
+            pool,
+            payloads: PayloadNumbers::default(),
+            sound: SoundDictionaries::default(),
+        }
     }
 
     fn write<T>(&self, work: impl FnOnce() -> Attempt<T>) -> Result<T> {
@@ -162,7 +170,7 @@ impl Store for ServerStore {
     }
 
     fn map_values(&self, table: TableId, column: ColumnId, capacity: u64, values: &[&[u8]]) -> Result<Vec<u32>> {
-        self.write(|| mapping::map_values(&self.pool, (table, column), capacity, values))
+        self.write(|| mapping::map_values((&self.pool, &self.sound), (table, column), capacity, values))
     }
 
     fn open_stage(&self, now_ms: i64) -> Result<StageId> {

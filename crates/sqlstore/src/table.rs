@@ -1,8 +1,9 @@
 //! Tables: creating, dropping, listing, and asking whether one is there.
 
-use crate::connection::{Connection, Row, Value};
+use crate::connection::{Cell, Connection, Row, Value};
 use crate::error::Attempt;
-use crate::{checksum, chunk_write, numbers, stage};
+use crate::list::{ListChanges, ListKey, ListState};
+use crate::{checksum, chunk_write, list_rows, numbers, stage};
 use atsdb_core::name::name_key;
 use atsdb_core::{BasedOn, DefinitionVersion, Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId};
 
@@ -21,28 +22,34 @@ pub(crate) fn create(
     if let Some(stage) = stage {
         stage::lock(connection, stage)?;
     }
-    let (key, stage) = (name_key(&definition.name), stage_number(stage));
+    let key = name_key(&definition.name);
     // A staged table meets the visible ones when its stage is committed: what has the name now may be gone then.
-    let sql = "SELECT 1 FROM atsdb_table WHERE stage = $1 AND name_key = $2";
-    if connection.exists(sql, &[stage.into(), key.as_str().into()])? {
+    let tables = names(connection, stage)?;
+    list_rows::check(connection, ListKey::tables(stage), tables.iter().fold(ListState::default(), sum))?;
+    if tables.iter().any(|(name_key, _)| *name_key == key) {
         return Err(exists(&definition.name).into());
     }
     let json = json(definition)?;
     let id = TableId(numbers::next(connection, "table")?);
+    let checksum = checksum::of_definition(id, &json);
     let values: [Value<'_>; 6] = [
         id.0.into(),
-        stage.into(),
+        stage_number(stage).into(),
         definition.name.as_str().into(),
         key.as_str().into(),
         json.as_str().into(),
-        checksum::of_definition(id, &json).into(),
+        checksum.into(),
     ];
     connection.execute(
         "INSERT INTO atsdb_table (id, version, stage, name, name_key, definition, checksum)
          VALUES ($1, 1, $2, $3, $4, $5, $6)",
         &values,
     )?;
-    Ok(Table::new(id, definition.clone()))
+    let table = Table::new(id, definition.clone());
+    let mut changes = ListChanges::default();
+    changes.add(ListKey::tables(stage), ListState::of_table(id, table.version.0, checksum, &key));
+    list_rows::note(connection, &changes)?;
+    Ok(table)
 }
 
 /// The definition as stored.
@@ -59,12 +66,48 @@ pub(crate) fn exists(name: &str) -> Error {
 /// Takes a table away. Its mappings and pages wait for `reclaim`; chunks of open stages are left, so that their
 /// commit finds out. The caller holds the change lock.
 pub(crate) fn drop(connection: &mut dyn Connection, table: TableId) -> Attempt<()> {
-    if connection.execute("DELETE FROM atsdb_table WHERE id = $1 AND stage = 0", &[table.0.into()])? == 0 {
+    if !delete(connection, table, None)? {
         return Err(missing(table).into());
     }
     note_dropped(connection, table)?;
     chunk_write::discard(connection, "stage = 0 AND table_id = $1", &[table.0.into()])?;
-    Ok(())
+    list_rows::forget_table(connection, table)
+}
+
+/// Deletes the row of a visible table, or of one in a stage; says whether it was there.
+pub(crate) fn delete(connection: &mut dyn Connection, table: TableId, stage: Option<StageId>) -> Attempt<bool> {
+    let values = [table.0.into(), stage_number(stage).into()];
+    let sql = "SELECT id, version, checksum, name_key FROM atsdb_table WHERE id = $1 AND stage = $2";
+    let Some(mut row) = connection.query_first(sql, &values)? else { return Ok(false) };
+    connection.execute("DELETE FROM atsdb_table WHERE id = $1 AND stage = $2", &values)?;
+    let mut changes = ListChanges::default();
+    changes.take(ListKey::tables(stage), list_entry(&mut row, 0)?.1);
+    list_rows::note(connection, &changes)?;
+    Ok(true)
+}
+
+/// The name that a table is found by, and what it is in the list of tables: from number, version,
+/// checksum and name key.
+pub(crate) fn list_entry(row: &mut Row, first: usize) -> Attempt<(String, ListState)> {
+    let name_key = row.text(first + 3)?;
+    let state = ListState::of_table(TableId(row.int(first)?), row.int(first + 1)?, row.int(first + 2)?, &name_key);
+    Ok((name_key, state))
+}
+
+/// The names of the visible tables, or of those of a stage, and what each table is in their list.
+fn names(connection: &mut dyn Connection, stage: Option<StageId>) -> Attempt<Vec<(String, ListState)>> {
+    let sql = "SELECT id, version, checksum, name_key FROM atsdb_table WHERE stage = $1";
+    let rows = connection.query(sql, &[stage_number(stage).into()])?;
+    rows.into_iter().map(|mut row| list_entry(&mut row, 0)).collect()
+}
+
+fn sum(list: ListState, (_, table): &(String, ListState)) -> ListState {
+    list.plus(*table)
+}
+
+/// What the list of the visible tables is, or of those of a stage.
+pub(crate) fn state(connection: &mut dyn Connection, stage: Option<StageId>) -> Attempt<ListState> {
+    Ok(names(connection, stage)?.iter().fold(ListState::default(), sum))
 }
 
 /// Leaves the dictionaries of a table that is gone to `reclaim`.
@@ -75,20 +118,40 @@ pub(crate) fn note_dropped(connection: &mut dyn Connection, table: TableId) -> A
 
 /// The visible tables, or those of a stage, by number.
 pub(crate) fn list(connection: &mut dyn Connection, stage: Option<StageId>) -> Attempt<Vec<Table>> {
-    let sql = "SELECT id, version, checksum, definition FROM atsdb_table WHERE stage = $1 ORDER BY id";
-    connection.query(sql, &[stage_number(stage).into()])?.into_iter().map(table).collect()
+    // One question for both: each statement begins with it.
+    let sql = "SELECT noted.entry_count, noted.hash, one.id, one.version, one.checksum, one.name_key, one.definition
+               FROM atsdb_list noted LEFT JOIN atsdb_table one ON one.stage = $1
+               WHERE noted.stage = $1 AND noted.table_id = 0 AND noted.column_id = -1 ORDER BY one.id";
+    let key = ListKey::tables(stage);
+    let rows = connection.query(sql, &[stage_number(stage).into()])?;
+    let Some(first) = rows.first() else {
+        // Nothing was noted yet.
+        key.check(state(connection, stage)?, ListState::default())?;
+        return Ok(Vec::new());
+    };
+    let (noted, mut found, mut tables) = (list_rows::state(first, 0)?, ListState::default(), Vec::new());
+    for row in rows.into_iter().filter(|row| row.0.get(2) != Some(&Cell::Null)) {
+        let (table, state) = table(row, 2)?;
+        found = found.plus(state);
+        tables.push(table);
+    }
+    key.check(found, noted)?;
+    Ok(tables)
 }
 
 /// The definition of a visible table.
 pub(crate) fn definition(connection: &mut dyn Connection, id: TableId) -> Attempt<TableDefinition> {
-    let sql = "SELECT id, version, checksum, definition FROM atsdb_table WHERE id = $1 AND stage = 0";
+    let sql = "SELECT id, version, checksum, name_key, definition FROM atsdb_table WHERE id = $1 AND stage = 0";
     let row = connection.query_first(sql, &[id.0.into()])?.ok_or_else(|| missing(id))?;
-    Ok(table(row)?.definition)
+    Ok(table(row, 0)?.0.definition)
 }
 
-fn table(mut row: Row) -> Attempt<Table> {
-    let (id, version) = (TableId(row.int(0)?), DefinitionVersion(row.int(1)?));
-    let (checksum, json) = (row.int(2)?, row.text(3)?);
+/// A table, and what it is in the list of tables: from number, version, checksum, name key and definition.
+fn table(mut row: Row, first: usize) -> Attempt<(Table, ListState)> {
+    let (id, version, checksum) =
+        (TableId(row.int(first)?), DefinitionVersion(row.int(first + 1)?), row.int(first + 2)?);
+    let (name_key, state) = list_entry(&mut row, first)?;
+    let json = row.text(first + 4)?;
     if checksum != checksum::of_definition(id, &json) {
         return Err(Error::corrupt(format!("the definition of table {} is damaged", id.0)).into());
     }
@@ -97,7 +160,11 @@ fn table(mut row: Row) -> Attempt<Table> {
         Error::new(ErrorKind::NewerFormat, format!("the definition of table {} cannot be read: {error}", id.0))
             .with_hint("upgrade atsdb")
     };
-    Ok(Table { id, version, definition: serde_json::from_str(&json).map_err(newer)? })
+    let definition: TableDefinition = serde_json::from_str(&json).map_err(newer)?;
+    if self::name_key(&definition.name) != name_key {
+        return Err(Error::corrupt(format!("the name of table {} is damaged", id.0)).into());
+    }
+    Ok((Table { id, version, definition }, state))
 }
 
 /// Refuses a table that is neither visible nor of this stage.

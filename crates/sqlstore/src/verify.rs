@@ -5,10 +5,11 @@ use crate::checksum;
 use crate::connection::{Connection, Server};
 use crate::directory::Directory;
 use crate::error::Attempt;
-use crate::pages;
+use crate::list::{self, ListKey, ListState};
+use crate::{list_rows, pages};
 use atsdb_core::name::name_key;
 use atsdb_core::store::Finding;
-use atsdb_core::{ColumnId, TableDefinition, TableId};
+use atsdb_core::{ColumnId, StageId, TableDefinition, TableId};
 use std::collections::BTreeMap;
 
 /// What is asked of the tables: what each row of an answer names, and the problem.
@@ -85,6 +86,7 @@ pub(crate) fn verify(connection: &mut dyn Connection, server: &dyn Server) -> At
     note(&mut findings, "pages", |found| payloads(connection, server, found))?;
     note(&mut findings, "atsdb_table", |found| definitions(connection, found))?;
     note(&mut findings, "atsdb_map", |found| strings(connection, found))?;
+    note(&mut findings, "atsdb_list", |found| lists(connection, found))?;
     Ok(findings)
 }
 
@@ -209,6 +211,31 @@ fn strings(connection: &mut dyn Connection, findings: &mut Vec<Finding>) -> Atte
                 first = i64::from(index) + 1;
             }
         }
+    }
+    Ok(())
+}
+
+/// Compares what the tables hold with what is noted of each list.
+fn lists(connection: &mut dyn Connection, findings: &mut Vec<Finding>) -> Attempt<()> {
+    let mut noted = list_rows::all(connection, "stage >= 0", &[])?;
+    let mut found = list_rows::of_chunks(connection, "id > 0", &[])?;
+    for mut row in connection.query("SELECT id, version, checksum, name_key, stage FROM atsdb_table", &[])? {
+        let state = found.entry(ListKey::tables(Some(StageId(row.int(4)?)))).or_default();
+        *state = state.plus(crate::table::list_entry(&mut row, 0)?.1);
+    }
+    // Dictionaries of tables that are gone are being deleted.
+    let sql = "SELECT table_id, column_id, count(*), concat(sum(hash), '') FROM atsdb_map
+               WHERE table_id IN (SELECT id FROM atsdb_table) GROUP BY table_id, column_id";
+    for mut row in connection.query(sql, &[])? {
+        let key = ListKey::dictionary(TableId(row.int(0)?), ColumnId(row.number(1)?));
+        found.insert(key, ListState::of_strings(row.int(2)?, list_rows::long(&mut row, 3)?));
+    }
+    for (key, state) in found {
+        let noted = noted.remove(&key).unwrap_or_default();
+        findings.extend((state != noted).then(|| finding(key.to_string(), list::problem(state, noted))));
+    }
+    for (key, noted) in noted.into_iter().filter(|(_, noted)| *noted != ListState::default()) {
+        findings.push(finding(key.to_string(), list::problem(ListState::default(), noted)));
     }
     Ok(())
 }

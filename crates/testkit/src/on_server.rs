@@ -4,6 +4,7 @@
 
 mod addresses;
 mod breaks;
+mod damage;
 mod encryption;
 mod full_disk;
 mod kills;
@@ -15,6 +16,7 @@ mod wire;
 
 pub use addresses::{a_database_that_holds_another_store_is_refused, the_next_address_is_used_when_one_is_gone};
 pub use breaks::{a_commit_whose_answer_is_lost_counts_once, a_connection_that_breaks_is_replaced};
+pub use damage::a_row_that_was_changed_is_reported;
 pub use encryption::an_encrypted_connection_is_private_and_to_the_right_server;
 pub use full_disk::a_full_disk_is_told_and_what_was_acknowledged_stays;
 pub use kills::{a_killed_node_loses_nothing_acknowledged, a_killed_server_loses_nothing_acknowledged};
@@ -107,6 +109,7 @@ macro_rules! on_server_tests {
             an_encrypted_connection_is_private_and_to_the_right_server,
             a_full_disk_is_told_and_what_was_acknowledged_stays,
             a_column_is_read_without_the_others,
+            a_row_that_was_changed_is_reported,
             a_server_that_starts_again_is_waited_for_while_a_store_is_opened,
             a_server_that_falls_silent_is_given_up,
             a_client_that_vanishes_in_a_transaction_holds_nobody_up_for_long,

@@ -181,3 +181,22 @@ fn damage_in_the_source_is_named_and_nothing_is_shown() {
     assert!(error.to_string().contains("table Readings, chunk") && error.to_string().contains("column"), "{error}");
     assert!(target.tables().unwrap().is_empty());
 }
+
+/// A backup that lacks rows must not end well.
+#[test]
+fn a_source_that_lost_a_chunk_is_not_copied_without_it() {
+    for damage in [
+        "DELETE FROM atsdb_chunk WHERE id = (SELECT min(id) FROM atsdb_chunk)",
+        "DELETE FROM atsdb_map WHERE id = (SELECT max(id) FROM atsdb_map)",
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let (source, target) = (crate::support::sqlite(&path), memory());
+        fill(&source);
+        drop(source);
+        assert!(rusqlite::Connection::open(&path).unwrap().execute(damage, []).unwrap() > 0, "{damage}");
+        let error = copy(&crate::support::sqlite(&path), &target).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{damage}: {error}");
+        assert!(target.tables().unwrap().is_empty());
+    }
+}

@@ -41,3 +41,38 @@ fn a_damaged_page_is_named_and_the_others_stay_readable() {
     assert_eq!(error.kind(), ErrorKind::Corrupt);
     assert_eq!(engine.stats(None).unwrap()[0].fresh_chunks, 1, "the other slices are sealed all the same");
 }
+
+/// What one flipped bit may do: SQLite itself does not notice before its own check.
+#[test]
+fn a_chunk_that_an_index_hides_is_missed_by_every_reader() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.db");
+    let build = engine(sqlite(&path), SystemEnvironment);
+    let table = build.create_table(&readings()).unwrap();
+    for day in 0..4_i64 {
+        append(&build, &table, &[row(day * 86_400, "a", "ok", 7)]);
+    }
+    drop(build);
+    let file = rusqlite::Connection::open(&path).unwrap();
+    let sql: String =
+        file.query_row("SELECT sql FROM sqlite_schema WHERE name = 'atsdb_chunk_slice'", [], |row| row.get(0)).unwrap();
+    file.execute_batch(&format!("DROP INDEX atsdb_chunk_slice; {sql} AND id <> 3; PRAGMA writable_schema = ON"))
+        .unwrap();
+    file.execute("UPDATE sqlite_schema SET sql = ?1 WHERE name = 'atsdb_chunk_slice'", [sql]).unwrap();
+    drop(file);
+
+    let engine = engine(sqlite(&path), SystemEnvironment);
+    let snapshot = engine.snapshot().unwrap();
+    let request = ScanRequest { range: TimeRange::from(0..86_400), ..ScanRequest::all(&table) };
+    let errors = [
+        read_all(&engine, &table).unwrap_err(),
+        snapshot.scan(&table, &request).unwrap_err(),
+        engine.recompress(None).unwrap_err(),
+    ];
+    for error in errors {
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        assert!(error.to_string().contains("3 entries, and 4 were written") && error.hint().is_some(), "{error}");
+    }
+    let report = engine.verify(None).unwrap();
+    assert!(report.findings.iter().any(|finding| finding.problem.contains("4 were written")), "{:?}", report.findings);
+}

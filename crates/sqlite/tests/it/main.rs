@@ -6,6 +6,7 @@ mod damage;
 mod disk;
 mod faults;
 mod files;
+mod flips;
 mod full_disk;
 mod history;
 mod log;

@@ -1,0 +1,252 @@
+//! What a store notes of the lists of its catalogue, so that a reader finds out when an entry is missing or is another.
+//!
+//! Pages, descriptors, definitions and strings carry checksums of their own. A list is what none of them covers: which
+//! tables there are, which chunks a table has, which strings a dictionary holds. Of each list its store notes how many
+//! entries it has and a hash over all of them, in the transaction that changes the list; whoever reads the list compares.
+//! The rows that hold these notes are `list_rows`'s, here and in the SQLite store.
+//!
+//! The hash of a list is the sum of its entries' hashes modulo the prime 2^61 - 1. So a change adds what it adds and
+//! takes off what it takes away, in any order, and SQL computes it without overflow. The hash of a chunk's entry is linear
+//! in its fields: a server that knows the sums of the columns need not send each entry. A field that is another changes
+//! such a hash for certain, several changes at once all but for certain.
+
+use crate::checksum;
+use atsdb_core::{ColumnId, Error, StageId, TableId};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Hashes are below this prime: 2^61 - 1.
+pub const MODULUS: i64 = (1 << 61) - 1;
+
+/// The column number of the list of tables, and of lists of chunks.
+const NO_COLUMN: i64 = -1;
+
+/// What the table's number, the chunk's number, the slice's start, and both times are multiplied by. No promise but that
+/// they are random, below the modulus, and never change.
+const FACTORS: [i64; 5] =
+    [0x0a3c_5b1f_92e7_6d85, 0x153f_d2a8_047c_e91b, 0x1c76_08d9_e5b3_2f47, 0x0691_f4ae_3bd8_5c23, 0x1b2d_8e67_5f01_a4c9];
+
+/// Which list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ListKey {
+    /// 0: visible. Else the stage that the entries lie in.
+    pub stage: i64,
+    /// 0: the list of tables. Else the table whose list it is.
+    pub table: i64,
+    /// Of a dictionary the column; else -1.
+    pub column: i64,
+}
+
+impl ListKey {
+    /// The tables that are visible, or lie in a stage.
+    pub fn tables(stage: Option<StageId>) -> Self {
+        Self { stage: number(stage), table: 0, column: NO_COLUMN }
+    }
+
+    /// The chunks of a table that are visible, or lie in a stage.
+    pub fn chunks(stage: Option<StageId>, table: TableId) -> Self {
+        Self { stage: number(stage), table: table.0, column: NO_COLUMN }
+    }
+
+    /// The strings of a mapped column.
+    pub fn dictionary(table: TableId, column: ColumnId) -> Self {
+        Self { stage: 0, table: table.0, column: i64::from(column.0) }
+    }
+
+    /// What a reader is told whose list is not what was noted.
+    pub fn damaged(&self, found: ListState, noted: ListState) -> Error {
+        let problem = problem(found, noted);
+        Error::corrupt(format!("{self} is damaged: {problem}"))
+            .with_hint("run verify to find what is affected, and restore that from a backup")
+    }
+
+    /// Refuses a list that is not what was noted.
+    pub fn check(&self, found: ListState, noted: ListState) -> Result<(), Error> {
+        if found == noted { Ok(()) } else { Err(self.damaged(found, noted)) }
+    }
+}
+
+fn number(stage: Option<StageId>) -> i64 {
+    stage.map_or(0, |stage| stage.0)
+}
+
+impl fmt::Display for ListKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.table, self.column) {
+            (0, _) => f.write_str("the list of tables")?,
+            (table, NO_COLUMN) => write!(f, "the list of chunks of table {table}")?,
+            (table, column) => write!(f, "the dictionary of column {column} of table {table}")?,
+        }
+        if self.stage == 0 { Ok(()) } else { write!(f, " in stage {}", self.stage) }
+    }
+}
+
+/// How a list differs from what was noted of it.
+pub fn problem(found: ListState, noted: ListState) -> String {
+    if found.count == noted.count {
+        return format!("of its {} entries some are not those that were written", found.count);
+    }
+    format!("it has {} entries, and {} were written", found.count, noted.count)
+}
+
+/// How many entries a list has, and the sum of their hashes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ListState {
+    /// How many; below 0 in what a change takes away.
+    pub count: i64,
+    /// From 0 to below [`MODULUS`].
+    pub hash: i64,
+}
+
+impl ListState {
+    /// One table. The name key is the name that it is found by.
+    pub fn of_table(table: TableId, version: i64, definition_checksum: i64, name_key: &str) -> Self {
+        Self { count: 1, hash: residue(checksum::of_table(table, version, definition_checksum, name_key).into()) }
+    }
+
+    /// Strings of a dictionary: how many, and the sum of the hashes by which they are found.
+    pub fn of_strings(count: i64, hashes: i128) -> Self {
+        Self { count, hash: residue(hashes) }
+    }
+
+    /// Both lists together.
+    pub fn plus(self, other: Self) -> Self {
+        Self { count: self.count + other.count, hash: residue(i128::from(self.hash) + i128::from(other.hash)) }
+    }
+
+    /// This list without the entries of the other.
+    pub fn minus(self, other: Self) -> Self {
+        Self { count: self.count - other.count, hash: residue(i128::from(self.hash) - i128::from(other.hash)) }
+    }
+}
+
+fn residue(number: i128) -> i64 {
+    number.rem_euclid(MODULUS.into()) as i64
+}
+
+/// The fields by which a chunk is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkKey {
+    /// Its number.
+    pub id: i64,
+    /// The first time of its slice.
+    pub slice_start: i64,
+    /// Its earliest time.
+    pub time_min: i64,
+    /// Its latest time.
+    pub time_max: i64,
+}
+
+/// Chunks of one table: how many, and the sums of their fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ChunkSums {
+    /// How many.
+    pub count: i64,
+    /// Of the fields of [`ChunkKey`], in their order.
+    pub sums: [i128; 4],
+}
+
+impl ChunkSums {
+    /// One chunk.
+    pub fn of(key: &ChunkKey) -> Self {
+        let mut sums = Self::default();
+        sums.add(key);
+        sums
+    }
+
+    /// Adds a chunk.
+    pub fn add(&mut self, key: &ChunkKey) {
+        self.count += 1;
+        for (sum, field) in self.sums.iter_mut().zip([key.id, key.slice_start, key.time_min, key.time_max]) {
+            *sum += i128::from(field);
+        }
+    }
+
+    /// What these chunks are in the list of their table.
+    pub fn state(&self, table: TableId) -> ListState {
+        let owner = i128::from(table.0) * i128::from(self.count);
+        let fields = std::iter::once(owner).chain(self.sums);
+        let hash = fields
+            .zip(FACTORS)
+            .fold(0, |hash, (sum, factor)| i128::from(residue(hash + i128::from(residue(sum)) * i128::from(factor))));
+        ListState { count: self.count, hash: residue(hash) }
+    }
+}
+
+/// What a transaction does to lists, gathered before it is noted.
+#[derive(Debug, Default)]
+pub struct ListChanges(BTreeMap<ListKey, ListState>);
+
+impl ListChanges {
+    /// Entries that a list gets.
+    pub fn add(&mut self, key: ListKey, entries: ListState) {
+        let state = self.0.entry(key).or_default();
+        *state = state.plus(entries);
+    }
+
+    /// Entries that a list loses.
+    pub fn take(&mut self, key: ListKey, entries: ListState) {
+        let state = self.0.entry(key).or_default();
+        *state = state.minus(entries);
+    }
+
+    /// Each list that becomes another, and by what.
+    pub fn each(&self) -> impl Iterator<Item = (ListKey, ListState)> {
+        self.0.iter().map(|(key, state)| (*key, *state)).filter(|(_, state)| *state != ListState::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: ChunkKey = ChunkKey { id: 7, slice_start: -86_400, time_min: i64::MIN, time_max: i64::MAX };
+
+    #[test]
+    fn what_is_added_and_taken_away_leaves_nothing() {
+        let (key, table) = (ListKey::chunks(None, TableId(3)), TableId(3));
+        let other = ChunkKey { id: 8, ..KEY };
+        let mut changes = ListChanges::default();
+        changes.add(key, ChunkSums::of(&KEY).state(table));
+        changes.add(key, ChunkSums::of(&other).state(table));
+        let mut both = ChunkSums::of(&other);
+        both.add(&KEY);
+        assert_eq!(changes.each().collect::<Vec<_>>(), [(key, both.state(table))]);
+        changes.take(key, both.state(table));
+        assert_eq!(changes.each().count(), 0);
+    }
+
+    #[test]
+    fn each_bit_of_an_entry_changes_the_hash() {
+        let state = |key: &ChunkKey, table: i64| ChunkSums::of(key).state(TableId(table));
+        let (whole, mut seen) = (state(&KEY, 3), std::collections::BTreeSet::new());
+        for bit in 0..64 {
+            let flip = 1_i64.wrapping_shl(bit);
+            let flipped = [
+                state(&KEY, 3 ^ flip),
+                state(&ChunkKey { id: KEY.id ^ flip, ..KEY }, 3),
+                state(&ChunkKey { slice_start: KEY.slice_start ^ flip, ..KEY }, 3),
+                state(&ChunkKey { time_min: KEY.time_min ^ flip, ..KEY }, 3),
+                state(&ChunkKey { time_max: KEY.time_max ^ flip, ..KEY }, 3),
+            ];
+            for other in flipped {
+                assert!((0..MODULUS).contains(&other.hash) && other != whole, "bit {bit}");
+                seen.insert(other.hash);
+            }
+        }
+        assert_eq!(seen.len(), 5 * 64);
+    }
+
+    #[test]
+    fn a_list_is_named_by_what_it_is_of() {
+        let stage = Some(StageId(9));
+        for (key, name) in [
+            (ListKey::tables(None), "the list of tables"),
+            (ListKey::chunks(None, TableId(3)), "the list of chunks of table 3"),
+            (ListKey::chunks(stage, TableId(3)), "the list of chunks of table 3 in stage 9"),
+            (ListKey::dictionary(TableId(3), ColumnId(1)), "the dictionary of column 1 of table 3"),
+        ] {
+            assert_eq!(key.to_string(), name);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The rows of `atsdb_list`: what is noted of each list of the catalogue. What lists there are, and their hashes, is
+//! [`list`](crate::list)'s. Whoever changes a list holds the lock under which that list changes, so that its row has no
+//! other writer.
+
+use crate::connection::{Connection, Row, Value};
+use crate::error::Attempt;
+use crate::list::{ChunkKey, ChunkSums, ListChanges, ListKey, ListState, MODULUS};
+use atsdb_core::{Error, StageId, TableId};
+use std::collections::BTreeMap;
+
+/// How many chunks, and the sums of their fields, as text: they have more than 64 bits.
+pub(crate) const SUMS: &str = "count(*) AS entry_count, concat(coalesce(sum(id), 0), '') AS ids,
+    concat(coalesce(sum(slice_start), 0), '') AS slice_starts, concat(coalesce(sum(time_min), 0), '') AS time_mins,
+    concat(coalesce(sum(time_max), 0), '') AS time_maxes";
+
+/// Notes what a transaction does to lists. Of a list without a row nothing was noted yet.
+pub(crate) fn note(connection: &mut dyn Connection, changes: &ListChanges) -> Attempt<()> {
+    let change = format!(
+        "UPDATE atsdb_list SET entry_count = entry_count + $1, hash = (hash + $2) % {MODULUS}
+         WHERE stage = $3 AND table_id = $4 AND column_id = $5"
+    );
+    let insert = "INSERT INTO atsdb_list (entry_count, hash, stage, table_id, column_id) VALUES ($1, $2, $3, $4, $5)";
+    for (key, state) in changes.each() {
+        let values = [state.count, state.hash, key.stage, key.table, key.column].map(Value::Int);
+        if connection.execute(&change, &values)? == 0 {
+            connection.execute(insert, &values)?;
+        }
+    }
+    Ok(())
+}
+
+/// What is noted of a list; of one without a row, that it is empty.
+pub(crate) fn noted(connection: &mut dyn Connection, key: ListKey) -> Attempt<ListState> {
+    let sql = "SELECT entry_count, hash FROM atsdb_list WHERE stage = $1 AND table_id = $2 AND column_id = $3";
+    let row = connection.query_first(sql, &[key.stage, key.table, key.column].map(Value::Int))?;
+    row.map_or(Ok(ListState::default()), |row| state(&row, 0))
+}
+
+/// Refuses a list that is not what was noted.
+pub(crate) fn check(connection: &mut dyn Connection, key: ListKey, found: ListState) -> Attempt<()> {
+    Ok(key.check(found, noted(connection, key)?)?)
+}
+
+/// The number of entries and the hash, from a column of a row on.
+pub(crate) fn state(row: &Row, first: usize) -> Attempt<ListState> {
+    Ok(ListState { count: row.int(first)?, hash: row.int(first + 1)? })
+}
+
+/// Forgets the lists of a table that is gone; what stages hold for it goes with them.
+pub(crate) fn forget_table(connection: &mut dyn Connection, table: TableId) -> Attempt<()> {
+    connection.execute("DELETE FROM atsdb_list WHERE stage = 0 AND table_id = $1", &[table.0.into()])?;
+    Ok(())
+}
+
+/// Forgets the lists of a stage that ends.
+pub(crate) fn forget_stage(connection: &mut dyn Connection, stage: StageId) -> Attempt<()> {
+    connection.execute("DELETE FROM atsdb_list WHERE stage = $1", &[stage.0.into()])?;
+    Ok(())
+}
+
+/// What is noted of all lists for which a condition on `$1`, `$2`, ... holds.
+pub(crate) fn all(
+    connection: &mut dyn Connection,
+    condition: &str,
+    values: &[Value<'_>],
+) -> Attempt<BTreeMap<ListKey, ListState>> {
+    let sql = format!("SELECT stage, table_id, column_id, entry_count, hash FROM atsdb_list WHERE {condition}");
+    let rows = connection.query(&sql, values)?;
+    let entry = |row: &Row| {
+        let key = ListKey { stage: row.int(0)?, table: row.int(1)?, column: row.int(2)? };
+        Ok((key, state(row, 3)?))
+    };
+    rows.iter().map(entry).collect()
+}
+
+/// What the chunks of a condition on `$1`, `$2`, ... are in their lists; the server adds them up.
+pub(crate) fn of_chunks(
+    connection: &mut dyn Connection,
+    condition: &str,
+    values: &[Value<'_>],
+) -> Attempt<BTreeMap<ListKey, ListState>> {
+    let sql = format!("SELECT stage, table_id, {SUMS} FROM atsdb_chunk WHERE {condition} GROUP BY stage, table_id");
+    let rows = connection.query(&sql, values)?;
+    let entry = |mut row: Row| {
+        let key = ListKey::chunks(Some(StageId(row.int(0)?)), TableId(row.int(1)?));
+        Ok((key, sums(&mut row, 2)?.state(TableId(key.table))))
+    };
+    rows.into_iter().map(entry).collect()
+}
+
+/// The number of chunks and the sums of their fields, from a column of a row on.
+pub(crate) fn sums(row: &mut Row, first: usize) -> Attempt<ChunkSums> {
+    let mut sums = ChunkSums { count: row.int(first)?, sums: [0; 4] };
+    for (position, sum) in sums.sums.iter_mut().enumerate() {
+        *sum = long(row, first + 1 + position)?;
+    }
+    Ok(sums)
+}
+
+/// A number that the server gives as text.
+pub(crate) fn long(row: &mut Row, column: usize) -> Attempt<i128> {
+    let text = row.text(column)?;
+    let not_a_number = |_| Error::corrupt(format!("column {column} of the store's answer is no number: {text}"));
+    Ok(text.parse().map_err(not_a_number)?)
+}
+
+/// The fields by which a chunk is found, from a column of a row on.
+pub(crate) fn chunk_key(row: &Row, first: usize) -> Attempt<ChunkKey> {
+    let [id, slice_start, time_min, time_max] = [0, 1, 2, 3].map(|field| row.int(first + field));
+    Ok(ChunkKey { id: id?, slice_start: slice_start?, time_min: time_min?, time_max: time_max? })
+}
