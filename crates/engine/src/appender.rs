@@ -3,12 +3,13 @@
 //! What was added since the last flush becomes visible together, or is dropped together. Owned here: that what failed is
 //! not forgotten before a flush has reported it. That a single row is whole is [`RowBuffer`]'s to keep.
 
-use crate::batch::{Batch, map_numbers};
+use crate::batch::Batch;
 use crate::definitions::carry;
 use crate::engine::Engine;
 use crate::interner::Interner;
 use crate::record::Record;
 use crate::row_buffer::RowBuffer;
+use crate::table_writer::map_numbers;
 use arrow::array::RecordBatch;
 use arrow::buffer::NullBuffer;
 use atsdb_core::{BatchId, Column, Error, Outcome, Result, Table};

@@ -5,21 +5,17 @@
 
 use crate::change::Changes;
 use crate::coerce::{Rows, coerce, coerce_column};
-use crate::definitions::{changed_meanwhile, takes_rows_of};
 use crate::encode::encode_fresh;
 use crate::engine::{Engine, Shared};
-use crate::interner::Interner;
 use crate::keys::KeyedTables;
 use crate::overlay::OwnChunk;
 use crate::savepoint::Mark;
-use crate::slice_buffer::{ChunkRows, SliceBuffer, internal};
-use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, RecordBatch};
-use arrow::buffer::{NullBuffer, ScalarBuffer};
-use arrow::datatypes::{Schema, SchemaRef, UInt8Type, UInt16Type, UInt32Type};
-use atsdb_codec::stored_type;
+use crate::slice_buffer::{ChunkRows, internal};
+use crate::table_writer::TableWriter;
+use arrow::array::{ArrayRef, RecordBatch};
 use atsdb_core::{
-    BatchId, Change, Column, ConflictPolicy, DefinitionVersion, Error, ErrorKind, MapWidth, NewChunk, Outcome, Result,
-    StageId, Table, TableDefinition, TableId,
+    BatchId, Change, ConflictPolicy, Error, ErrorKind, NewChunk, Outcome, Result, StageId, Table, TableDefinition,
+    TableId,
 };
 use atsdb_resident::Drafts;
 use std::collections::BTreeMap;
@@ -35,9 +31,6 @@ const WAITING_BYTES_MAX: usize = 48 << 20;
 const INLINE_ROWS_MAX: usize = 4_096;
 /// How often a commit follows definitions that change while it is under way.
 const ATTEMPTS_MAX: usize = 20;
-/// An interner with more bytes starts anew.
-const INTERNER_BYTES_MAX: usize = 32 << 20;
-
 /// Rows that become visible together. Dropped without [`commit`](Self::commit), nothing of it stays but strings
 /// in dictionaries.
 pub struct Batch {
@@ -61,16 +54,6 @@ pub struct Batch {
     pub(crate) row_count: u64,
     /// Whether an error has left half of some work in the batch: it can then be dropped, or returned to a mark.
     pub(crate) is_half_done: bool,
-}
-
-/// The rows of one table that wait.
-pub(crate) struct TableWriter {
-    table: TableId,
-    version: DefinitionVersion,
-    definition: Arc<TableDefinition>,
-    schema: SchemaRef,
-    interners: Vec<Option<Interner>>,
-    slices: SliceBuffer,
 }
 
 impl Batch {
@@ -174,14 +157,6 @@ impl Batch {
     /// Rows added so far.
     pub fn row_count(&self) -> u64 {
         self.row_count
-    }
-
-    /// Adds columns in stored form under the newest definition that the appender knows.
-    pub(crate) fn push_appended(&mut self, table: &Table, columns: Vec<ArrayRef>, row_count: usize) -> Result<()> {
-        if self.changes.present_version(table.id).is_some_and(|present| present < table.version) {
-            self.move_writer(table)?;
-        }
-        self.push_stored(table, columns, row_count)
     }
 
     /// Adds columns in stored form.
@@ -303,85 +278,6 @@ impl Batch {
         Err(Error::new(ErrorKind::Conflict, "the definitions of its tables change all the time").with_hint("try again"))
     }
 
-    /// The definition under which rows go on their way, if it is not the one in the caller's hand: that of what the batch
-    /// looked at, or else the newest that was seen.
-    fn present(&mut self, table: &Table) -> Result<Option<Table>> {
-        let present = self.changes.present_version(table.id);
-        if let Some(base) = self.changes.looked_at() {
-            let is_own = present == Some(table.version) || self.changes.has_created(table.id);
-            return match is_own {
-                true => Ok(None),
-                false => Ok(self.changes.tables(base).into_iter().find(|own| own.id == table.id)),
-            };
-        }
-        match self.engine.shared.definitions.newer_than(table) {
-            Some(newer) => {
-                self.move_writer(&newer)?;
-                Ok(Some(Table::clone(&newer)))
-            }
-            None if present.is_some_and(|present| present < table.version) => self.move_writer(table).map(|()| None),
-            None => Ok(None),
-        }
-    }
-
-    /// Looks whether a table has a newer definition by now, for a batch that has only appended.
-    fn look_for_newer(&mut self, table: &Table) -> Result<Option<Table>> {
-        if self.changes.has_looked() {
-            return Ok(None);
-        }
-        let newer = self.engine.snapshot()?.table_by_id(table.id).filter(|now| now.version > table.version).cloned();
-        if let Some(newer) = &newer {
-            self.move_writer(newer)?;
-        }
-        Ok(newer)
-    }
-
-    /// Rows of a table that come from now on keep to a newer definition; those that came before stay if they are right
-    /// under it.
-    fn move_writer(&mut self, newer: &Table) -> Result<()> {
-        if self.changes.looked_at().is_some() || self.changes.present_version(newer.id) == Some(newer.version) {
-            return Ok(());
-        }
-        if self.drafts.has(newer.id) {
-            return Err(changed_meanwhile(&newer.definition));
-        }
-        if let Some(writer) = self.writers.get_mut(&newer.id).filter(|writer| writer.version != newer.version) {
-            let definition = Arc::clone(&writer.definition);
-            let waiting = writer.slices.drain()?;
-            self.writers.remove(&newer.id);
-            if self.keyed.has_waiting(newer.id) || !takes_rows_of(&newer.definition, &definition) {
-                return Err(changed_meanwhile(&definition));
-            }
-            for chunk in waiting {
-                self.encode(newer.id, &definition, chunk)?;
-            }
-        }
-        self.changes.move_definition(newer.id, newer.version);
-        Ok(())
-    }
-
-    /// Names the present definitions in a change that only adds rows, if those that it was made under have changed and
-    /// its rows are right under them as they are. Says whether it is worth another attempt.
-    fn follow_definitions(&self, change: &mut Change) -> Result<bool> {
-        let snapshot = self.engine.snapshot()?;
-        let mut has_changed = false;
-        for based_on in &mut change.based_on {
-            let Some(writer) = self.writers.get(&based_on.table) else { return Ok(false) };
-            let Some(now) = snapshot.table_by_id(based_on.table) else {
-                return Err(Error::not_found(format!("table {} was dropped", writer.definition.name)));
-            };
-            if now.version == based_on.version {
-                continue;
-            }
-            if !takes_rows_of(&now.definition, &writer.definition) {
-                return Err(changed_meanwhile(&writer.definition));
-            }
-            based_on.version = now.version;
-            has_changed = true;
-        }
-        Ok(has_changed)
-    }
-
     /// The writer of a table. What it writes is based on the table's definition.
     fn writer(&mut self, table: &Table) -> Result<&mut TableWriter> {
         self.changes.name_definition(table)?;
@@ -457,7 +353,7 @@ impl Batch {
         chunks.into_iter().try_for_each(|(table, definition, chunk)| self.encode(table, &definition, chunk))
     }
 
-    fn encode(&mut self, table: TableId, definition: &Arc<TableDefinition>, chunk: ChunkRows) -> Result<()> {
+    pub(crate) fn encode(&mut self, table: TableId, definition: &Arc<TableDefinition>, chunk: ChunkRows) -> Result<()> {
         if chunk.rows.num_rows() <= INLINE_ROWS_MAX {
             let uid = self.engine.shared.environment.chunk_uid()?;
             let encoded = encode_fresh(table, definition, uid, &chunk)?;
@@ -537,145 +433,4 @@ fn encode_and_stage(
         None => Ok(Some(encoded)),
         Some(stage) => shared.store.stage(stage, vec![encoded], shared.environment.now_ms()).map(|()| None),
     }
-}
-
-impl TableWriter {
-    fn new(table: &Table) -> Self {
-        let definition = Arc::new(table.definition.clone());
-        let field = |column: &Column| arrow::datatypes::Field::new(&column.name, stored_type(column), column.nullable);
-        let schema = Arc::new(Schema::new(definition.columns.iter().map(field).collect::<Vec<_>>()));
-        let interners = definition.columns.iter().map(|_| None).collect();
-        Self { table: table.id, version: table.version, definition, schema, interners, slices: SliceBuffer::default() }
-    }
-
-    /// Logical arrays to stored ones: mapped strings to indices.
-    fn map_strings(&mut self, shared: &Shared, columns: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
-        columns.into_iter().enumerate().map(|(position, array)| self.map_column(shared, position, array)).collect()
-    }
-
-    fn map_column(&mut self, shared: &Shared, position: usize, array: ArrayRef) -> Result<ArrayRef> {
-        let definition = Arc::clone(&self.definition);
-        let column = &definition.columns[position];
-        let Some(width) = column.map else { return Ok(array) };
-        let interner = self.interners[position].get_or_insert_with(Interner::new);
-        let (numbers, nulls) = intern_array(interner, &array)?;
-        map_numbers(shared, self.table, &definition, column, width, interner, &numbers, nulls)
-    }
-}
-
-/// The local numbers of a string or dictionary array.
-fn intern_array(interner: &mut Interner, array: &ArrayRef) -> Result<(Vec<u32>, Option<NullBuffer>)> {
-    if let Some(strings) = array.as_string_opt::<i32>() {
-        let numbers = strings.iter().map(|text| text.map_or(0, |text| interner.intern(text.as_bytes()))).collect();
-        return Ok((numbers, strings.nulls().cloned()));
-    }
-    let Some(dictionary) = array.as_any_dictionary_opt() else {
-        return Err(Error::internal(format!("{} for a mapped column", array.data_type())));
-    };
-    let nulls = array.logical_nulls();
-    let strings = dictionary.values().as_string::<i32>();
-    if strings.is_empty() {
-        // Every row is NULL.
-        return Ok((vec![0; array.len()], nulls));
-    }
-    let keys = dictionary.normalized_keys();
-    // Only the strings that rows use go into the dictionary.
-    let mut number_of = vec![None; strings.len()];
-    let number = |(row, key): (usize, &usize)| {
-        if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
-            return 0;
-        }
-        *number_of[*key].get_or_insert_with(|| interner.intern(strings.value(*key).as_bytes()))
-    };
-    let numbers = keys.iter().enumerate().map(number).collect();
-    Ok((numbers, nulls))
-}
-
-/// Local numbers to the store's indices, as an array of the column's stored type.
-#[allow(clippy::too_many_arguments, reason = "the parts of one column on its way in, each named")]
-pub(crate) fn map_numbers(
-    shared: &Shared,
-    table: TableId,
-    definition: &TableDefinition,
-    column: &Column,
-    width: MapWidth,
-    interner: &mut Interner,
-    numbers: &[u32],
-    nulls: Option<NullBuffer>,
-) -> Result<ArrayRef> {
-    let unresolved = interner.unresolved();
-    if !unresolved.is_empty() {
-        let dictionary = shared.dictionaries.get(table, column.id);
-        let store = shared.store.as_ref();
-        let resolved = dictionary
-            .check_room(store, &unresolved)
-            .map_err(|error| explain_large(error, definition, column))
-            .and_then(|()| {
-                let resolved = dictionary.indices(store, width, &unresolved);
-                resolved.map_err(|error| explain_full(error, definition, column, width))
-            });
-        match resolved {
-            Ok(resolved) => interner.resolve(&resolved),
-            Err(error) => {
-                // Strings that got no index must not be asked for again with those of other rows.
-                *interner = Interner::new();
-                return Err(error);
-            }
-        }
-    }
-    let array = match width {
-        MapWidth::U8 => gather::<UInt8Type>(definition, interner.indices(), numbers, nulls),
-        MapWidth::U16 => gather::<UInt16Type>(definition, interner.indices(), numbers, nulls),
-        MapWidth::U32 => gather::<UInt32Type>(definition, interner.indices(), numbers, nulls),
-    };
-    if interner.byte_count() > INTERNER_BYTES_MAX {
-        *interner = Interner::new();
-    }
-    array
-}
-
-fn gather<T: ArrowPrimitiveType>(
-    definition: &TableDefinition,
-    indices: &[u32],
-    numbers: &[u32],
-    nulls: Option<NullBuffer>,
-) -> Result<ArrayRef>
-where
-    T::Native: TryFrom<u32>,
-{
-    // Only a column that was made wider meanwhile has larger indices.
-    let narrow = |index: &u32| T::Native::try_from(*index).map_err(|_| changed_meanwhile(definition));
-    let narrowed: Vec<T::Native> = indices.iter().map(narrow).collect::<Result<_>>()?;
-    // The place of a NULL holds number 0, which may stand for no string.
-    let values: Vec<T::Native> =
-        numbers.iter().map(|number| narrowed.get(*number as usize).copied().unwrap_or_default()).collect();
-    Ok(Arc::new(PrimitiveArray::<T>::try_new(ScalarBuffer::from(values), nulls).map_err(internal)?))
-}
-
-fn explain_large(error: Error, definition: &TableDefinition, column: &Column) -> Error {
-    let (table, name) = (&definition.name, &column.name);
-    match error.kind() {
-        ErrorKind::Limit => error
-            .context(format_args!("table {table}: the dictionary of column {name} is full"))
-            .with_hint(format!("declare {name} as plain TEXT, without map")),
-        _ => error.context(format_args!("table {table}, column {name}")),
-    }
-}
-
-fn explain_full(error: Error, definition: &TableDefinition, column: &Column, width: MapWidth) -> Error {
-    if error.kind() != ErrorKind::Limit {
-        return error.context(format_args!("table {}, column {}", definition.name, column.name));
-    }
-    let wider = match width {
-        MapWidth::U8 => format!("declare it wider: map = '{}:u16'", column.name),
-        MapWidth::U16 => format!("declare it wider: map = '{}:u32'", column.name),
-        MapWidth::U32 => format!("declare {} as plain TEXT, without map", column.name),
-    };
-    let message = format!(
-        "table {}: the dictionary of column {} is full: {width} takes {} different strings",
-        definition.name,
-        column.name,
-        width.capacity()
-    );
-    Error::new(ErrorKind::Limit, message).with_hint(wider)
 }

@@ -275,8 +275,9 @@ impl Batch {
     /// Removes all rows of a table, without reading them, and says how many there were. After an error the batch cannot
     /// be committed.
     pub fn truncate(&mut self, table: &Table) -> Result<u64> {
-        self.check_writable(table)?;
-        let done = self.remove_all(table);
+        let table = self.own_table(table)?;
+        self.check_writable(&table)?;
+        let done = self.remove_all(&table);
         self.note_half_done(done)
     }
 
@@ -298,8 +299,9 @@ impl Batch {
     /// committed.
     pub fn drop_table(&mut self, table: &Table) -> Result<()> {
         self.settle()?;
-        self.leave_rollups(table)?;
-        let done = self.remove_table(table);
+        let table = self.own_table(table)?;
+        self.leave_rollups(&table)?;
+        let done = self.remove_table(&table);
         self.note_half_done(done)
     }
 
@@ -345,6 +347,12 @@ impl Batch {
         let change = Redefinition { table: table.id, from: from.definition.clone(), to: to.clone() };
         self.changes.redefined.insert(table.id, change);
         Ok(Table { id: table.id, version: from.version.next(), definition: to })
+    }
+
+    /// A table as the batch has it, whatever its definition was when it was looked up: for what is done to a table whole.
+    fn own_table(&mut self, table: &Table) -> Result<Table> {
+        let own = self.tables()?.into_iter().find(|own| own.id == table.id);
+        own.ok_or_else(|| Error::not_found(format!("table {} was dropped", table.definition.name)))
     }
 
     /// The store when the batch first looked.

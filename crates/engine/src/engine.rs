@@ -17,12 +17,15 @@ use crate::resident::half_of_memory;
 use crate::snapshot::ReadSnapshot;
 use crate::workers::Workers;
 use atsdb_core::name::{same_name, unknown_name};
-use atsdb_core::{BatchId, Change, Outcome, Result, Store, Table, TableDefinition, TableId};
+use atsdb_core::{BatchId, Change, ErrorKind, Outcome, Result, Store, Table, TableDefinition, TableId};
 use atsdb_pagecache::PageCache;
 use atsdb_resident::{Residents, Seed};
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
+
+/// How often a table is dropped that changes meanwhile.
+const DROP_ATTEMPTS_MAX: usize = 20;
 
 /// How an engine works.
 pub struct EngineOptions {
@@ -190,11 +193,22 @@ impl Engine {
 
     /// Drops a table with all its rows, and gives back what it occupied.
     pub fn drop_table(&self, table: &Table) -> Result<()> {
-        let mut batch = self.batch(None);
-        batch.drop_table(table)?;
-        batch.commit()?;
+        self.drop_in_attempts(table)?;
         self.give_back();
         Ok(())
+    }
+
+    /// Drops a table, again when its definition changes meanwhile.
+    fn drop_in_attempts(&self, table: &Table) -> Result<()> {
+        let mut attempt = 1;
+        loop {
+            let mut batch = self.batch(None);
+            batch.drop_table(table)?;
+            match batch.commit() {
+                Err(error) if error.kind() == ErrorKind::Conflict && attempt < DROP_ATTEMPTS_MAX => attempt += 1,
+                done => return done.map(drop),
+            }
+        }
     }
 
     /// Gives back what nothing uses any more, for work that is done whether or not that succeeds: what cannot be given

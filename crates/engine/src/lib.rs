@@ -23,6 +23,7 @@ mod dictionary;
 mod encode;
 pub mod engine;
 pub mod environment;
+mod follow;
 mod holds;
 mod interner;
 mod keys;
@@ -53,7 +54,8 @@ mod slice_buffer;
 pub mod snapshot;
 mod sort;
 pub mod stats;
-pub mod verify;
+pub mod table_writer;
+mod verify;
 mod workers;
 
 pub use appender::Appender;

@@ -1,4 +1,4 @@
-//! Connections to the file: how it is opened, one connection that writes, a pool of those that read.
+//! Connections to the file: how it is opened, and the one that writes. Those that read are in `readers`.
 //!
 //! The file is only ever opened through SQLite: closing a plain file handle of it would drop the locks that this
 //! process holds on it (POSIX locks belong to the process, not to the handle).
@@ -15,7 +15,6 @@ use std::cell::Cell;
 use std::collections::HashSet;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The first SQLite without the fault that could corrupt a write-ahead log when it was reset.
@@ -34,9 +33,6 @@ const LOG_WAIT_MAX: Duration = Duration::from_secs(5);
 /// After how many transactions its length is looked at.
 const TRANSACTIONS_PER_LOOK: u32 = 8;
 const WRITER_CACHE_KIB: i64 = 16 << 10;
-const READER_CACHE_KIB: i64 = 4 << 10;
-/// Idle reading connections that are kept.
-const READERS_KEPT_MAX: usize = 8;
 
 /// How the file can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -219,7 +215,12 @@ fn use_log(connection: &Connection, path: &Path, busy_timeout: Duration) -> Atte
     }
 }
 
-fn connect(path: &Path, access: Access, create: bool, busy_timeout: Duration) -> rusqlite::Result<Connection> {
+pub(crate) fn connect(
+    path: &Path,
+    access: Access,
+    create: bool,
+    busy_timeout: Duration,
+) -> rusqlite::Result<Connection> {
     let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
     flags |= match access {
         // A lock that keeps others out is only to be had of a file that is open for writing.
@@ -472,54 +473,6 @@ impl Drop for WriteTransaction<'_> {
         // SQLite may have rolled back by itself. Should it fail, the next transaction cannot begin, and says so.
         if !self.is_autocommit() {
             let _ = self.execute_batch("ROLLBACK");
-        }
-    }
-}
-
-/// The connections that read. Each is used by one snapshot at a time.
-#[derive(Debug)]
-pub(crate) struct Readers {
-    path: PathBuf,
-    access: Access,
-    busy_timeout: Duration,
-    idle: Mutex<Vec<Connection>>,
-}
-
-impl Readers {
-    pub(crate) fn new(path: &Path, access: Access, busy_timeout: Duration) -> Self {
-        Self { path: path.to_owned(), access, busy_timeout, idle: Mutex::new(Vec::new()) }
-    }
-
-    /// The store's file.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// A connection with a read transaction that has begun.
-    pub(crate) fn take(&self) -> rusqlite::Result<Connection> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let connection = match idle {
-            Some(connection) => connection,
-            None => {
-                // Opened for writing where possible, though never used so: the log's files may have to be made.
-                let connection = connect(&self.path, self.access, false, self.busy_timeout)?;
-                connection.execute_batch("PRAGMA query_only = ON")?;
-                connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
-                connection
-            }
-        };
-        // BEGIN alone takes no snapshot; the first read does.
-        connection.prepare_cached("BEGIN")?.execute([])?;
-        connection.prepare_cached("SELECT 1 FROM atsdb_store LIMIT 1")?.query_row([], |_| Ok(()))?;
-        Ok(connection)
-    }
-
-    /// Ends the read transaction and keeps the connection for the next.
-    pub(crate) fn give_back(&self, connection: Connection) {
-        let ended = connection.prepare_cached("ROLLBACK").and_then(|mut statement| statement.execute([]));
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if ended.is_ok() && idle.len() < READERS_KEPT_MAX {
-            idle.push(connection);
         }
     }
 }

@@ -20,6 +20,7 @@ mod list_rows;
 mod log_position;
 mod mapping;
 mod numbers;
+mod readers;
 mod reclaim;
 mod redefine;
 mod reserve;

@@ -1,9 +1,9 @@
 //! Snapshots, of what is visible or of a stage: a reading connection with an open read transaction. Writing chunks is in `chunk_write`.
 
 use crate::chunk_write::page_key;
-use crate::connection::Readers;
 use crate::error::Attempt;
 use crate::list_rows;
+use crate::readers::Readers;
 use crate::split::{PageFiles, Place};
 use crate::{mapping, stage, table};
 use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, Result, Snapshot, StageId, Table, TableId, TimeRange};

@@ -1,7 +1,8 @@
 //! The store itself: who may do what, and which module does it.
 
-use crate::connection::{Readers, Sync, WriteTransaction, Writer, open};
+use crate::connection::{Sync, WriteTransaction, Writer, open};
 use crate::error::{Attempt, Failure};
+use crate::readers::Readers;
 use crate::reserve::Reserve;
 use crate::snapshot::SqliteSnapshot;
 use crate::split::{self, Folder, Layout, PageFiles, Placed, folder};

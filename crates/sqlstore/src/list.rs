@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn each_bit_of_an_entry_changes_the_hash() {
         let state = |key: &ChunkKey, table: i64| ChunkSums::of(key).state(TableId(table));
-        let (whole, mut seen) = (state(&KEY, 3), std::collections::BTreeSet::new());
+        let whole = state(&KEY, 3);
         for bit in 0..64 {
             let flip = 1_i64.wrapping_shl(bit);
             let flipped = [
@@ -231,10 +231,8 @@ mod tests {
             ];
             for other in flipped {
                 assert!((0..MODULUS).contains(&other.hash) && other != whole, "bit {bit}");
-                seen.insert(other.hash);
             }
         }
-        assert_eq!(seen.len(), 5 * 64);
     }
 
     #[test]

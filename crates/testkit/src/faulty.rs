@@ -1,5 +1,5 @@
-//! A store any call of which fails once, and whose calls are counted: what stands above it must lose nothing acknowledged, and keep no half of what
-//! was not.
+//! A store any call of which fails once, or before any call of which somebody else does something; its calls are counted.
+//! What stands above it must lose nothing acknowledged, and keep no half of what was not.
 
 use atsdb_core::store::{Finding, Reclaimed, StoreSize};
 use atsdb_core::{
@@ -7,6 +7,7 @@ use atsdb_core::{
     Store, Table, TableDefinition, TableId, TimeRange,
 };
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -19,6 +20,15 @@ pub enum Fails {
     After,
 }
 
+/// What somebody else does before a call.
+struct Act(Box<dyn FnOnce() + Send>);
+
+impl fmt::Debug for Act {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Act")
+    }
+}
+
 /// Which call fails, and how. Shared by the store and its snapshots.
 #[derive(Debug)]
 pub struct Faults {
@@ -27,6 +37,8 @@ pub struct Faults {
     left: AtomicI64,
     failed: Mutex<Option<&'static str>>,
     is_armed: AtomicBool,
+    /// What happens before the call instead of a failure.
+    act: Mutex<Option<Act>>,
     /// How often each method was called.
     calls: Mutex<BTreeMap<&'static str, u64>>,
     /// A chunk whose pages cannot be read, and how often that was tried.
@@ -37,7 +49,14 @@ impl Faults {
     /// None fails before [`arm`](Self::arm).
     pub fn new(fails: Fails) -> Arc<Self> {
         let (left, failed, is_armed) = (AtomicI64::new(-1), Mutex::new(None), AtomicBool::new(false));
-        Arc::new(Self { fails, left, failed, is_armed, calls: Mutex::default(), unreadable: Mutex::default() })
+        let (act, calls, unreadable) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Arc::new(Self { fails, left, failed, is_armed, act, calls, unreadable })
+    }
+
+    /// Before the call of this number, counted from 0, somebody else does something; then the call is made as usual.
+    pub fn intervene(&self, number: i64, act: impl FnOnce() + Send + 'static) {
+        *lock(&self.act) = Some(Act(Box::new(act)));
+        self.arm(number);
     }
 
     /// From now on the call of this number fails, counted from 0.
@@ -85,6 +104,11 @@ impl Faults {
         *lock(&self.calls).entry(method).or_default() += 1;
         let fails = self.is_armed.load(Ordering::SeqCst) && self.left.fetch_sub(1, Ordering::SeqCst) == 0;
         if !fails {
+            return work();
+        }
+        let act = lock(&self.act).take();
+        if let Some(Act(act)) = act {
+            act();
             return work();
         }
         *lock(&self.failed) = Some(method);

@@ -180,7 +180,7 @@ fn a_store_whose_structures_are_damaged_is_not_backed_up_without_a_word() {
     back_up(&source, &archive, Some(1)).unwrap();
     let whole = hashes(&source);
     drop(source);
-    lose_index_entries(&path);
+    misnumber(&path);
 
     let source = sqlite(&path);
     for options in [CopyOptions { verify: true, ..CopyOptions::default() }, CopyOptions::default()] {
@@ -197,6 +197,20 @@ fn a_store_whose_structures_are_damaged_is_not_backed_up_without_a_word() {
     assert!(error.hint().unwrap().contains("--no-verify"), "{error:?}");
     // The backup before stays.
     assert_restores(&archive, &Which::Latest, &whole);
+
+    // Chunks that an index hides are missed whatever the options.
+    drop(source);
+    lose_index_entries(&path);
+    let source = sqlite(&path);
+    assert_eq!(source.cut(&everything()).err().unwrap().kind(), ErrorKind::Corrupt);
+    assert_eq!(back_up(&source, &archive, Some(1)).unwrap_err().kind(), ErrorKind::Corrupt);
+    assert_restores(&archive, &Which::Latest, &whole);
+}
+
+/// Makes the numbers of tables be given again: no row is hidden by it.
+fn misnumber(path: &Path) {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    connection.execute("UPDATE sqlite_sequence SET seq = 0 WHERE name = 'atsdb_table'", []).unwrap();
 }
 
 /// Leaves an index of the chunks without some of their entries.

@@ -143,7 +143,7 @@ fn read_cache_file(bytes: &[u8]) {
 
 /// The archive that an earlier version wrote, which is kept for ever.
 fn archive() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/archive1")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/archive2")
 }
 
 fn manifests() -> Vec<Vec<u8>> {
@@ -168,7 +168,7 @@ fn read_manifest(bytes: &[u8]) {
         std::fs::remove_file(old).expect("the old one");
     }
     // Under the name that the bytes ask for.
-    let name = format!("backups/20261121T120107099Z-01070707-{:016x}.json", XxHash3_64::oneshot(bytes));
+    let name = format!("backups/000001-20261122T081019929Z-01070707-{:016x}.json", XxHash3_64::oneshot(bytes));
     std::fs::write(folder.path().join(name), bytes).expect("a manifest");
     read_archive(folder.path());
 }

@@ -1,0 +1,59 @@
+//! A pool of connections that read.
+
+use crate::connection::{Access, connect};
+use rusqlite::Connection;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+const READER_CACHE_KIB: i64 = 4 << 10;
+/// Idle reading connections that are kept.
+const READERS_KEPT_MAX: usize = 8;
+
+/// The connections that read. Each is used by one snapshot at a time.
+#[derive(Debug)]
+pub(crate) struct Readers {
+    path: PathBuf,
+    access: Access,
+    busy_timeout: Duration,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Readers {
+    pub(crate) fn new(path: &Path, access: Access, busy_timeout: Duration) -> Self {
+        Self { path: path.to_owned(), access, busy_timeout, idle: Mutex::new(Vec::new()) }
+    }
+
+    /// The store's file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A connection with a read transaction that has begun.
+    pub(crate) fn take(&self) -> rusqlite::Result<Connection> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => {
+                // Opened for writing where possible, though never used so: the log's files may have to be made.
+                let connection = connect(&self.path, self.access, false, self.busy_timeout)?;
+                connection.execute_batch("PRAGMA query_only = ON")?;
+                connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
+                connection
+            }
+        };
+        // BEGIN alone takes no snapshot; the first read does.
+        connection.prepare_cached("BEGIN")?.execute([])?;
+        connection.prepare_cached("SELECT 1 FROM atsdb_store LIMIT 1")?.query_row([], |_| Ok(()))?;
+        Ok(connection)
+    }
+
+    /// Ends the read transaction and keeps the connection for the next.
+    pub(crate) fn give_back(&self, connection: Connection) {
+        let ended = connection.prepare_cached("ROLLBACK").and_then(|mut statement| statement.execute([]));
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if ended.is_ok() && idle.len() < READERS_KEPT_MAX {
+            idle.push(connection);
+        }
+    }
+}
