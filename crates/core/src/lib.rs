@@ -20,6 +20,7 @@ pub mod rollup;
 pub mod schema;
 pub mod slice;
 pub mod store;
+pub mod table;
 pub mod time;
 pub mod value;
 
@@ -30,12 +31,12 @@ pub use origin::Origin;
 pub use retention::Retention;
 pub use rollup::{Rollup, RollupState};
 pub use schema::{
-    Column, ColumnId, ConflictPolicy, DefinitionVersion, InMemory, Index, Table, TableDefinition, TableId, TimeColumn,
-    Unique, View,
+    Column, ColumnId, ConflictPolicy, InMemory, Index, TableDefinition, TableId, TimeColumn, Unique, View,
 };
 pub use slice::{Slice, SliceWidth};
 pub use store::{
     Amendment, BasedOn, BatchId, Change, Durability, Guard, Outcome, Redefinition, Snapshot, StageId, Store,
 };
+pub use table::{DefinitionVersion, Table};
 pub use time::{TimeRange, TimeUnit};
 pub use value::Value;

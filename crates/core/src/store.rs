@@ -6,7 +6,8 @@
 use crate::chunk::{ChunkDescriptor, ChunkEntry, ChunkId, NewChunk};
 use crate::error::{Error, Result};
 use crate::limits::BATCH_ID_BYTES_MAX;
-use crate::schema::{ColumnId, DefinitionVersion, Table, TableDefinition, TableId};
+use crate::schema::{ColumnId, TableDefinition, TableId};
+use crate::table::{DefinitionVersion, Table};
 use crate::time::TimeRange;
 use std::fmt;
 
