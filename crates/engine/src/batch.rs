@@ -267,7 +267,7 @@ impl Batch {
                 }
                 Err(refused) => refused,
             };
-            change = refused.change;
+            change = *refused.change;
             let is_conflict = refused.error.kind() == ErrorKind::Conflict;
             if !is_conflict || !only_appends || !self.follow_definitions(&mut change)? {
                 self.stage = stage;

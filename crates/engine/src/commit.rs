@@ -25,7 +25,7 @@ struct Line {
 /// A change that was not done, as it was given, and why.
 pub(crate) struct Refused {
     pub(crate) error: Error,
-    pub(crate) change: Change,
+    pub(crate) change: Box<Change>,
 }
 
 impl Refused {
@@ -82,7 +82,7 @@ impl Committer {
         }
         drop(line);
         let lost = || Error::internal("a change was lost in the line of commits");
-        own.unwrap_or_else(|| Err(Refused { error: lost(), change: Change::default() }))
+        own.unwrap_or_else(|| Err(Refused { error: lost(), change: Box::default() }))
     }
 
     fn lock(&self) -> MutexGuard<'_, Line> {
@@ -108,6 +108,8 @@ fn commit_all(store: &dyn Store, changes: Vec<Change>, now_ms: i64) -> Vec<Resul
         Ok(_) => changes.iter().map(|_| Err(Error::internal("the store answered for other changes"))).collect(),
         Err(error) => changes.iter().map(|_| Err(error.duplicate())).collect(),
     };
-    let refused = |(result, change): (Result<Outcome>, Change)| result.map_err(|error| Refused { error, change });
+    let refused = |(result, change): (Result<Outcome>, Change)| {
+        result.map_err(|error| Refused { error, change: Box::new(change) })
+    };
     results.into_iter().zip(changes).map(refused).collect()
 }

@@ -111,7 +111,7 @@ impl Shared {
     /// Commits a change of tables that are there, or that it creates. It names the definitions that it was made under.
     pub(crate) fn commit(&self, change: Change, created: &[Table]) -> Result<Outcome, Refused> {
         if let Err(error) = check_based_on(&change, created) {
-            return Err(Refused { error, change });
+            return Err(Refused { error, change: Box::new(change) });
         }
         self.committer.commit(self.store.as_ref(), change, self.environment.now_ms())
     }

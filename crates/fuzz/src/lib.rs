@@ -20,7 +20,7 @@ pub struct Target {
     /// The inputs that are mutated: well-formed ones.
     corpus: fn() -> Vec<Vec<u8>>,
     /// Makes checksums right again after a mutation, so that what they guard is reached.
-    reseal: fn(&mut Vec<u8>),
+    reseal: fn(&mut [u8]),
     /// Reads one input. It panics where a promise is broken.
     read: fn(&[u8]),
 }

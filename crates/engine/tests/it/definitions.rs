@@ -112,8 +112,13 @@ impl Record for Pushed {
     }
 }
 
+/// Work on a table that was looked up before; gives the rows that it acknowledged.
+type Work = fn(&Engine, &Table) -> Result<Vec<Found>>;
+/// What somebody else does meanwhile.
+type Act = fn(&Engine);
+
 /// What is done with a table that was looked up before. What is acknowledged are rows of times from 50 on.
-const WORK: [(&str, fn(&Engine, &Table) -> Result<Vec<Found>>); 6] = [
+const WORK: [(&str, Work); 6] = [
     ("append", |engine, table| {
         let mut batch = engine.batch(None);
         batch.append(table, &batch_of(&[row(50, "x", "wide280", 1)]))?;
@@ -151,7 +156,7 @@ const WORK: [(&str, fn(&Engine, &Table) -> Result<Vec<Found>>); 6] = [
     }),
 ];
 
-const ACTS: [(&str, fn(&Engine)); 4] =
+const ACTS: [(&str, Act); 4] =
     [("widen", widen), ("add a column", add_column), ("create a rollup", create_rollup), ("drop", drop_readings)];
 
 #[test]
@@ -170,7 +175,7 @@ fn a_definition_may_change_between_any_two_calls() {
 }
 
 /// Whether somebody else acted: false if the work made fewer calls.
-fn intervene(place: &str, work: fn(&Engine, &Table) -> Result<Vec<Found>>, act: fn(&Engine), call: i64) -> bool {
+fn intervene(place: &str, work: Work, act: Act, call: i64) -> bool {
     let inner: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
     let other = engine(Arc::clone(&inner), SystemEnvironment);
     let faults = Faults::new(Fails::Before);
@@ -234,7 +239,7 @@ fn intervene(place: &str, work: fn(&Engine, &Table) -> Result<Vec<Found>>, act: 
 }
 
 /// What an act adds by itself.
-fn others_rows(act: fn(&Engine)) -> Vec<Found> {
+fn others_rows(act: Act) -> Vec<Found> {
     let engine = engine(Arc::new(MemoryStore::new([8; 16])), SystemEnvironment);
     engine.create_table(&readings()).unwrap();
     act(&engine);

@@ -72,7 +72,7 @@ fn pages() -> Vec<Vec<u8>> {
 }
 
 /// The checksum that the bytes should have, as `docs/format/page.md` says.
-fn reseal_page(page: &mut Vec<u8>) {
+fn reseal_page(page: &mut [u8]) {
     if page.len() < 20 {
         return;
     }
@@ -109,7 +109,7 @@ fn descriptors() -> Vec<Vec<u8>> {
     plans.map(|plan| encode_descriptor(&plan.chunk(TableId(1)).descriptor)).to_vec()
 }
 
-fn reseal_descriptor(bytes: &mut Vec<u8>) {
+fn reseal_descriptor(bytes: &mut [u8]) {
     if bytes.len() >= 9 {
         let checksum = XxHash3_64::oneshot(&bytes[9..]);
         bytes[1..9].copy_from_slice(&checksum.to_le_bytes());

@@ -154,7 +154,7 @@ impl Session {
             let described = self.worker()?.plan(move |state| describe_rollup(&query, &source, state, &snapshot));
             let described = described.map_err(|error| needed(error.message().to_owned()))?;
             let id = |definition: &TableDefinition, name: &str| definition.column(name).ok().map(|column| column.id);
-            if let Some(other) = described.reads.iter().find(|name| id(definition, name) != id(&to, name)) {
+            if let Some(other) = described.reads.iter().find(|name| id(definition, name) != id(to, name)) {
                 return Err(needed(format!("{other} would be another column")));
             }
             let now = definition_of(name, &described.schema)?;

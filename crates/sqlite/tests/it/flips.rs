@@ -44,11 +44,14 @@ fn described(descriptor: &ChunkDescriptor) -> Vec<u8> {
     bytes
 }
 
+/// A chunk's number, its slice, its times and its descriptor.
+type ChunkFields = (ChunkId, i64, i64, i64, Vec<u8>);
+
 /// What is read of a store.
 #[derive(Debug, PartialEq)]
 struct Answers {
     tables: Vec<Table>,
-    chunks: Vec<Vec<(ChunkId, i64, i64, i64, Vec<u8>)>>,
+    chunks: Vec<Vec<ChunkFields>>,
     in_range: Vec<ChunkId>,
     strings: Vec<Vec<u8>>,
     last_strings: Vec<Vec<u8>>,
@@ -72,7 +75,7 @@ fn ask(path: &Path, of: &[TableId]) -> Result<Answers> {
     })
 }
 
-fn chunks(snapshot: &dyn Snapshot, table: TableId) -> Result<Vec<(ChunkId, i64, i64, i64, Vec<u8>)>> {
+fn chunks(snapshot: &dyn Snapshot, table: TableId) -> Result<Vec<ChunkFields>> {
     let mut chunks = Vec::new();
     for entry in snapshot.chunks(table, TimeRange::ALL)? {
         let bytes = entry.descriptor_bytes.as_slice();
