@@ -1,7 +1,7 @@
 //! Many rows, many flushes: what a program that measures holds on to.
 //!
 //! What was added since the last flush becomes visible together, or is dropped together. Owned here: that what failed is
-//! not forgotten before a flush has reported it. That a single row is whole is [`RowBuffer`]'s to keep.
+//! not forgotten before a flush has reported it. That a single row is whole is `RowBuffer`'s to keep.
 
 use crate::batch::Batch;
 use crate::definitions::carry;
