@@ -1,18 +1,24 @@
 //! Nothing acts on a definition that has changed: whatever happens to a table between any two calls of the store, what
 //! was acknowledged is there as it was given, and nothing else is.
 
-use crate::support::{append, batch_of, engine, engines, readings, row};
+use crate::support::{append, batch_of, engines, readings, row};
 use arrow::array::{Array, ArrayRef, AsArray, Int32Array, RecordBatch, StringArray};
 use arrow::datatypes::{Int32Type, Int64Type, TimestampSecondType};
 use atsdb_core::{
     ChunkId, ColumnType, Error, ErrorKind, InMemory, MapWidth, Result, Rollup, RollupState, SliceWidth, Store, Table,
     TableDefinition,
 };
-use atsdb_engine::{ColumnSpec, Engine, Field, Record, RowReader, RowWriter, ScanRequest, SystemEnvironment};
+use atsdb_engine::{ColumnSpec, Engine, EngineOptions, Field, Record, RowReader, RowWriter, ScanRequest};
 use atsdb_memory::MemoryStore;
 use atsdb_testkit::faulty::{Fails, Faults, FaultyStore};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// An engine without threads of its own: only the test's calls come to the store.
+fn quiet(store: Arc<dyn Store>) -> Engine {
+    let options = EngineOptions { maintenance: false, preload_bytes: 0, ..EngineOptions::default() };
+    Engine::new(store, options).unwrap()
+}
 
 /// Time, status, count, and the column that may come.
 type Found = (i64, Option<String>, Option<i32>, Option<i32>);
@@ -177,9 +183,9 @@ fn a_definition_may_change_between_any_two_calls() {
 /// Whether somebody else acted: false if the work made fewer calls.
 fn intervene(place: &str, work: Work, act: Act, call: i64) -> bool {
     let inner: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
-    let other = engine(Arc::clone(&inner), SystemEnvironment);
+    let other = quiet(Arc::clone(&inner));
     let faults = Faults::new(Fails::Before);
-    let own = engine(Arc::new(FaultyStore::new(inner, &faults)), SystemEnvironment);
+    let own = quiet(Arc::new(FaultyStore::new(inner, &faults)));
     // Two tables, so that something is done with another one before.
     let first = other.create_table(&TableDefinition { name: "another".into(), ..readings() }).unwrap();
     let table = other.create_table(&readings()).unwrap();
@@ -232,18 +238,50 @@ fn intervene(place: &str, work: Work, act: Act, call: i64) -> bool {
         && has_acted
     {
         let stale = snapshot.stale_times(rollup.definition.rollup.as_ref().unwrap()).unwrap();
-        let late = |(first, last): &(i64, i64)| *first <= 3 && 3 <= *last;
-        assert!(stale.iter().any(late), "{place}: the rollup does not know of the late row: {stale:?}");
+        let is_stale = |time: i64| stale.iter().any(|(first, last)| *first <= time && time <= *last);
+        assert!(is_stale(3), "{place}: the rollup does not know of the late row: {stale:?}");
+        // It was computed when the rows were still there.
+        assert!(!is_truncated || (is_stale(0) && is_stale(1)), "{place}: nor that rows were taken away: {stale:?}");
     }
     has_acted
 }
 
 /// What an act adds by itself.
 fn others_rows(act: Act) -> Vec<Found> {
-    let engine = engine(Arc::new(MemoryStore::new([8; 16])), SystemEnvironment);
+    let engine = quiet(Arc::new(MemoryStore::new([8; 16])));
     engine.create_table(&readings()).unwrap();
     act(&engine);
     if engine.table("readings").is_ok() { rows_of(&engine) } else { Vec::new() }
+}
+
+#[test]
+fn no_null_comes_in_after_a_column_was_declared_not_null() {
+    for call in 0.. {
+        let inner: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
+        let other = quiet(Arc::clone(&inner));
+        let faults = Faults::new(Fails::Before);
+        let own = quiet(Arc::new(FaultyStore::new(inner, &faults)));
+        let table = other.create_table(&readings()).unwrap();
+        let (acting, has_acted) = (other.clone(), Arc::new(AtomicBool::new(false)));
+        let noted = Arc::clone(&has_acted);
+        faults.intervene(call, move || {
+            let table = acting.table("readings").unwrap();
+            let mut to = table.definition.clone();
+            to.columns[3].nullable = false;
+            redefine(&acting, &table, to);
+            noted.store(true, Ordering::SeqCst);
+        });
+        let mut batch = own.batch(None);
+        let done = batch.append(&table, &batch_of(&[(5, None, None, None)])).and_then(|()| batch.commit());
+        if !has_acted.load(Ordering::SeqCst) {
+            done.unwrap();
+            assert!(call > 0, "the store was never asked");
+            return;
+        }
+        let kind = done.expect_err("a NULL where none is allowed any more").kind();
+        assert!(matches!(kind, ErrorKind::Conflict | ErrorKind::InvalidValue), "before call {call}: {kind:?}");
+        assert!(rows_of(&other).is_empty());
+    }
 }
 
 #[test]
@@ -330,6 +368,31 @@ fn an_older_definition_takes_no_column_of_a_table_in_memory_away() {
         }
         found.sort();
         assert_eq!(found, [(1, None), (2, Some("ada".to_owned())), (3, None)]);
+    }
+}
+
+#[test]
+fn a_commit_that_comes_while_a_snapshot_is_taken_shows_whole_or_not_at_all() {
+    for call in 0..4 {
+        let faults = Faults::new(Fails::Before);
+        let store = FaultyStore::new(Arc::new(MemoryStore::new([7; 16])), &faults);
+        let engine = quiet(Arc::new(store));
+        let memory = engine.create_table(&in_memory()).unwrap();
+        let stored = TableDefinition { memory: None, name: "s".into(), ..in_memory() };
+        let stored = engine.create_table(&stored).unwrap();
+        let commit = |engine: &Engine, stored: &Table, memory: &Table| {
+            let mut batch = engine.batch(None);
+            batch.append(stored, &ids(&[1])).unwrap();
+            batch.append(memory, &ids(&[1])).unwrap();
+            batch.commit().unwrap();
+        };
+        commit(&engine, &stored, &memory);
+        let (acting, into) = (engine.clone(), (stored.clone(), memory.clone()));
+        faults.intervene(call, move || commit(&acting, &into.0, &into.1));
+        let snapshot = engine.snapshot().unwrap();
+        let _pause = faults.pause();
+        let rows = snapshot.scan(&stored, &ScanRequest::all(&stored)).unwrap().row_count_exact().unwrap();
+        assert_eq!(snapshot.resident(&memory).unwrap().row_count() as u64, rows, "before call {call}");
     }
 }
 
