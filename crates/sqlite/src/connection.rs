@@ -3,7 +3,8 @@
 //! The file is only ever opened through SQLite: closing a plain file handle of it would drop the locks that this
 //! process holds on it (POSIX locks belong to the process, not to the handle).
 
-use crate::error::{Attempt, Failure, primary_code};
+use crate::create;
+use crate::error::{Attempt, Failure, extended_code, primary_code};
 use crate::numbers::Numbers;
 use crate::reserve::Reserve;
 use crate::schema;
@@ -76,8 +77,13 @@ pub(crate) fn open(path: &Path, options: &SqliteOptions, layout: Option<Layout>)
     let access = if options.read_only { Access::Read } else { Access::Write };
     let create = Create { allowed: options.create && !options.read_only, layout };
     let not_created = Create { allowed: false, layout };
-    open_as(path, access, create, options.busy_timeout)
+    make_if_missing(path, create, options.durability)
+        .and_then(|()| open_as(path, access, create, options.busy_timeout))
         .or_else(|failure| match failure {
+            Failure::Sqlite(error) if needs_rollback(&error) => {
+                roll_back(path, options.busy_timeout)?;
+                open_as(path, access, not_created, options.busy_timeout)
+            }
             failure if failure.is_full() && !is_empty(path) => {
                 let alone = if access.writes() { Access::WriteAlone } else { Access::ReadAlone };
                 open_as(path, alone, not_created, options.busy_timeout)
@@ -154,6 +160,25 @@ fn is_empty(path: &Path) -> bool {
 struct Create {
     allowed: bool,
     layout: Option<Layout>,
+}
+
+fn make_if_missing(path: &Path, create: Create, durability: Durability) -> Attempt<()> {
+    if create.allowed && !path.exists() {
+        create::create(path, create.layout, durability)?;
+    }
+    Ok(())
+}
+
+/// Whether a writer ended in the middle of a transaction that was not in a write-ahead log. A connection that only reads cannot
+/// undo it.
+fn needs_rollback(error: &rusqlite::Error) -> bool {
+    extended_code(error) == Some(ffi::SQLITE_READONLY_ROLLBACK)
+}
+
+/// Undoes that transaction.
+fn roll_back(path: &Path, busy_timeout: Duration) -> Attempt<()> {
+    schema::is_blank(&connect(path, Access::Write, false, busy_timeout)?)?;
+    Ok(())
 }
 
 fn open_as(path: &Path, access: Access, create: Create, busy_timeout: Duration) -> Attempt<Opened> {

@@ -14,6 +14,7 @@ mod amend;
 mod chunk_write;
 mod commit;
 mod connection;
+mod create;
 mod error;
 mod lease;
 mod list_rows;

@@ -3,9 +3,9 @@
 use crate::split::Layout;
 use crate::store::SqliteOptions;
 use atsdb_core::{Error, ErrorKind, Result};
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 const CATALOGUE: &str = "atsdb.db";
@@ -28,17 +28,10 @@ impl Folder {
         self.path.join(PAGES)
     }
 
-    /// Makes the folder and an empty catalogue. Several processes may do so at once.
+    /// Makes the folder. Several processes may do so at once.
     fn create(&self) -> Result<()> {
-        let made = || -> io::Result<()> {
-            DirBuilder::new().recursive(true).mode(0o700).create(&self.path)?;
-            let catalogue = OpenOptions::new().write(true).create_new(true).mode(0o600).open(self.catalogue());
-            match catalogue {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-                _ => Ok(()),
-            }
-        };
-        made().map_err(|error| unavailable("create the store", &self.path, error))
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.path);
+        made.map_err(|error| unavailable("create the store", &self.path, error))
     }
 
     /// Makes the folder of the page files where it is not there yet. With `durable` the names of both folders are on disk

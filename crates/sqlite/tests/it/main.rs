@@ -2,6 +2,7 @@
 
 mod conformance;
 mod crash;
+mod creation;
 mod damage;
 mod disk;
 mod faults;

@@ -105,6 +105,10 @@ impl Disk {
                 self.name(to, entry);
                 self.name(from, None);
             }
+            Event::Linked { from, to } => {
+                let entry = self.folders[parent(from)].find(&name_of(from));
+                self.name(to, entry);
+            }
             // What was written before is lost, and no later sync tells. Of the log and the file, SQLite takes it to be tried
             // again.
             Event::SyncFailed { path, inode } if path.extension().is_some_and(|ending| ending == "pages") => {

@@ -4,8 +4,8 @@
  *   ATSDB_DISK_ROOT   the folder
  *   ATSDB_DISK_LOG    the file that the records go to
  *   ATSDB_DISK_FAIL   KINDS:FIRST:COUNT:ERRNO: of the calls of these kinds, those from FIRST (1 is the first) on fail, COUNT of
- *                     them. Kinds: o open, w write, t truncate, s sync, u unlink, m mkdir, r read. With errno 0 the process is
- *                     killed instead.
+ *                     them. Kinds: o open, w write, t truncate, s sync, u unlink, m mkdir, l link, r read. With errno 0 the
+ *                     process is killed instead.
  *
  * A record is: kind (1 byte), 3 bytes of nothing, length of the path (u32), inode (u64), offset (u64), length of the data
  * (u64), path, data; in the machine's byte order. Writes to a file whose name ends in .ack are marks of the program's own.
@@ -224,6 +224,22 @@ int rename(const char *from, const char *to) {
     if (!done && is_watched(from)) record('R', from, 0, 0, to, strlen(to));
     pthread_mutex_unlock(&mutex);
     return done;
+}
+
+int link(const char *from, const char *to) {
+    REAL(link);
+    if (!is_watched(to)) return real(from, to);
+    pthread_mutex_lock(&mutex);
+    int done = fails('l', to) ? -1 : real(from, to);
+    if (!done) record('L', from, 0, 0, to, strlen(to));
+    pthread_mutex_unlock(&mutex);
+    return done;
+}
+
+int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags) {
+    if (is_watched(to)) return link(from, to);
+    REAL(linkat);
+    return real(from_folder, from, to_folder, to, flags);
 }
 
 #define READ(name, declared, passed)                                      \

@@ -9,7 +9,8 @@ const SOURCE: &str = include_str!("recorder.c");
 #[derive(Debug)]
 pub struct Recorder(PathBuf);
 
-/// Calls that fail. Kinds are letters: `o` open, `w` write, `t` truncate, `s` sync, `u` unlink, `m` mkdir, `r` read.
+/// Calls that fail. Kinds are letters: `o` open, `w` write, `t` truncate, `s` sync, `u` unlink, `m` mkdir,
+/// `l` link, `r` read.
 #[derive(Debug, Clone, Copy)]
 pub struct Fault {
     /// The kinds of calls that are counted, and may fail.
@@ -65,6 +66,8 @@ pub enum Event {
     FolderMade { path: PathBuf },
     /// A file got another name.
     Renamed { from: PathBuf, to: PathBuf },
+    /// A file got one more name.
+    Linked { from: PathBuf, to: PathBuf },
     /// The program wrote this to a file whose name ends in `.ack`.
     Mark(String),
     /// A call was let fail.
@@ -101,6 +104,7 @@ fn next(rest: &mut &[u8]) -> Option<Event> {
         b'U' => Event::Removed { path },
         b'M' => Event::FolderMade { path },
         b'R' => Event::Renamed { from: path, to: PathBuf::from(text()) },
+        b'L' => Event::Linked { from: path, to: PathBuf::from(text()) },
         b'A' => Event::Mark(text()),
         b'F' => Event::Failed { path, kind: char::from(offset as u8) },
         other => panic!("a record of an unknown kind: {other}"),
