@@ -65,7 +65,7 @@ pub use typed::{TableOptions, TypedAppender, TypedTable};
 
 /// What a [`Record`] is written with and read from.
 pub mod record {
-    pub use atsdb_engine::record::{ColumnSpec, Field, RowReader, RowWriter};
+    pub use atsdb_engine::{ColumnSpec, Field, RowReader, RowWriter};
 }
 
 /// The rows that a lookup found.

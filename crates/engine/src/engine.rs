@@ -1,29 +1,42 @@
 //! The engine: a store with what works on it, shared by everybody in the process.
 
-use crate::appender::Appender;
-use crate::background::Background;
 use crate::batch::Batch;
-use crate::cache::{CacheStats, ColumnCache};
-use crate::commit::{Committer, Refused, check_based_on};
-use crate::definitions::Definitions;
-use crate::dictionary::Dictionaries;
-use crate::environment::{Environment, SystemEnvironment};
-use crate::holds::Holds;
-use crate::keys::Turns;
-use crate::maintenance::{self, Chore};
-use crate::preload::Preloaded;
-use crate::preload_thread;
-use crate::resident::half_of_memory;
-use crate::snapshot::ReadSnapshot;
-use crate::workers::Workers;
-use atsdb_core::name::{same_name, unknown_name};
-use atsdb_core::{BatchId, Change, ErrorKind, Outcome, Result, Store, Table, TableDefinition, TableId};
+use crate::batch::appender::Appender;
+use crate::copy;
+use crate::copy::cut::{Cut, Selection};
+use crate::copy::options::{CopyOptions, CopyReport};
+use crate::inspect::caches::{self, CacheFigures};
+use crate::inspect::content_hash::ContentHash;
+use crate::inspect::stats::{SliceStats, TableStats};
+use crate::inspect::verify::{self, VerifyReport};
+use crate::read::snapshot::{ReadSnapshot, find_table};
+use crate::shared::Shared;
+use crate::shared::cache::{CacheStats, ColumnCache};
+use crate::shared::commit::Committer;
+use crate::shared::definitions::Definitions;
+use crate::shared::dictionary::Dictionaries;
+use crate::shared::environment::{Environment, SystemEnvironment};
+use crate::shared::handle::Handle;
+use crate::shared::hold::Hold;
+use crate::shared::holds::Holds;
+use crate::shared::preload::{PreloadStats, Preloaded};
+use crate::shared::turns::Turns;
+use crate::shared::workers::Workers;
+use crate::upkeep::build_index::{self, BuildReport};
+use crate::upkeep::maintenance::{self, MoreWork};
+use crate::upkeep::preloading;
+use crate::upkeep::resident_save;
+use crate::upkeep::retain::{self, RetainReport};
+use crate::upkeep::seal::{self, SealReport};
+use atsdb_core::{BatchId, ErrorKind, Index, Result, Store, Table, TableDefinition};
 use atsdb_pagecache::PageCache;
 use atsdb_resident::{Residents, Seed};
 use std::fmt;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, OnceLock};
 
+/// What is assumed where the operating system does not say how much memory there is.
+const MEMORY_BYTES_ASSUMED: usize = 4 << 30;
 /// How often a table is dropped that changes meanwhile.
 const DROP_ATTEMPTS_MAX: usize = 20;
 
@@ -71,66 +84,25 @@ impl fmt::Debug for EngineOptions {
     }
 }
 
-/// A store and what works on it. Cloning it is cheap; all clones are the same engine.
+/// Work of the layer above that the thread does while it holds the lease: whoever sees a store without that layer leaves
+/// it to those who have it.
+pub trait Chore: Send + Sync {
+    /// One look at everything; whether another should follow soon. `go_on` says between two steps whether the lease is
+    /// still held and the engine in use.
+    fn look(&self, engine: &Engine, go_on: &dyn Fn() -> bool) -> Result<bool>;
+}
+
+/// A store and what works on it. Cloning it is cheap; all clones are the same engine. The background threads end when the last
+/// clone, batch and appender is dropped.
 #[derive(Clone)]
 pub struct Engine {
-    pub(crate) shared: Arc<Shared>,
-    /// Ends the background thread when the last clone goes.
-    maintenance: Option<Arc<Background>>,
-    /// The same for the thread that preloads.
-    preloader: Option<Arc<Background>>,
-}
-
-/// What all clones, and the threads that work for them, share.
-pub(crate) struct Shared {
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) environment: Arc<dyn Environment>,
-    pub(crate) workers: Workers,
-    pub(crate) committer: Committer,
-    pub(crate) definitions: Definitions,
-    pub(crate) dictionaries: Dictionaries,
-    pub(crate) cache: ColumnCache,
-    pub(crate) page_cache: Option<Arc<PageCache>>,
-    pub(crate) preloaded: Preloaded,
-    /// Numbers that were given to chunks in batches' memory.
-    pub(crate) own_chunks: AtomicI64,
-    /// Whose turn it is to commit rows with keys.
-    pub(crate) turns: Turns,
-    /// What the background thread does for the layer above.
-    pub(crate) chore: OnceLock<Arc<dyn Chore>>,
-    /// Tables whose rows live in this process.
-    pub(crate) residents: Residents,
-    pub(crate) resident_bytes: usize,
-    /// Transactions whose chunks are not to be sealed.
-    pub(crate) holds: Holds,
-    /// The name under which leases are held.
-    pub(crate) holder: String,
-}
-
-impl Shared {
-    /// Commits a change of tables that are there, or that it creates. It names the definitions that it was made under.
-    pub(crate) fn commit(&self, change: Change, created: &[Table]) -> Result<Outcome, Refused> {
-        if let Err(error) = check_based_on(&change, created) {
-            return Err(Refused { error, change: Box::new(change) });
-        }
-        self.committer.commit(self.store.as_ref(), change, self.environment.now_ms())
-    }
-
-    /// Forgets what is known of a table that was dropped.
-    pub(crate) fn forget(&self, table: TableId) {
-        self.definitions.forget(table);
-        self.dictionaries.forget(table);
-    }
-
-    /// A number for a chunk in a batch's memory: below zero, never used again.
-    pub(crate) fn next_own_chunk(&self) -> i64 {
-        self.own_chunks.fetch_sub(1, Ordering::Relaxed) - 1
-    }
+    handle: Handle,
+    chore: Arc<OnceLock<Arc<dyn Chore>>>,
 }
 
 impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Engine").field("store", &self.shared.store.url()).finish_non_exhaustive()
+        f.debug_struct("Engine").field("store", &self.shared().store.url()).finish_non_exhaustive()
     }
 }
 
@@ -152,31 +124,38 @@ impl Engine {
             preloaded: Preloaded::new(options.preload_bytes),
             own_chunks: AtomicI64::new(0),
             turns: Turns::default(),
-            chore: OnceLock::new(),
             residents: Residents::new(seed, threads),
             resident_bytes: options.resident_bytes,
             holds: Holds::default(),
             holder,
+            maintenance: Arc::default(),
+            preloading: Arc::default(),
         });
-        let maintenance = if options.maintenance { Some(Arc::new(maintenance::start(&shared)?)) } else { None };
-        let preloader = if options.preload_bytes > 0 { Some(Arc::new(preload_thread::start(&shared)?)) } else { None };
-        Ok(Self { shared, maintenance, preloader })
+        let chore = Arc::<OnceLock<Arc<dyn Chore>>>::default();
+        let mut threads = Vec::with_capacity(2);
+        if options.maintenance {
+            threads.push(maintenance::start(&shared, more_work(&chore))?);
+        }
+        if options.preload_bytes > 0 {
+            threads.push(preloading::start(&shared)?);
+        }
+        Ok(Self { handle: Handle::new(shared, threads), chore })
     }
 
-    /// An engine without a background thread, for work that the thread itself does.
-    pub(crate) fn of(shared: &Arc<Shared>) -> Self {
-        Self { shared: Arc::clone(shared), maintenance: None, preloader: None }
+    /// What the engine's clones, batches and snapshots share.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.handle.shared
     }
 
     /// The store.
     pub fn store(&self) -> &Arc<dyn Store> {
-        &self.shared.store
+        &self.shared().store
     }
 
     /// The tables there are, by number.
     pub fn tables(&self) -> Result<Vec<Table>> {
-        let mut tables = self.shared.store.snapshot()?.tables()?;
-        self.shared.definitions.note(&tables);
+        let mut tables = self.shared().store.snapshot()?.tables()?;
+        self.shared().definitions.note(&tables);
         tables.retain(|table| table.definition.logs.is_none());
         Ok(tables)
     }
@@ -188,13 +167,13 @@ impl Engine {
 
     /// Creates a table.
     pub fn create_table(&self, definition: &TableDefinition) -> Result<Table> {
-        self.shared.store.create_table(definition, None)
+        self.shared().store.create_table(definition, None)
     }
 
     /// Drops a table with all its rows, and gives back what it occupied.
     pub fn drop_table(&self, table: &Table) -> Result<()> {
         self.drop_in_attempts(table)?;
-        self.give_back();
+        self.shared().give_back();
         Ok(())
     }
 
@@ -211,69 +190,136 @@ impl Engine {
         }
     }
 
-    /// Gives back what nothing uses any more, for work that is done whether or not that succeeds: what cannot be given
-    /// back now, the background thread tries again.
-    pub(crate) fn give_back(&self) {
-        let _ = self.reclaim();
-        self.nudge_maintenance();
-    }
-
     /// A batch: rows of any number of tables that become visible together. With an id, sent twice, it counts once.
     pub fn batch(&self, id: Option<BatchId>) -> Batch {
-        Batch::new(self.clone(), id)
+        Batch::new(self.handle.clone(), id)
     }
 
     /// An appender to one table.
     pub fn appender(&self, table: &Table) -> Appender {
-        Appender::new(self, table)
+        Appender::new(&self.handle, table)
     }
 
     /// The present state, for reading.
     pub fn snapshot(&self) -> Result<ReadSnapshot> {
-        ReadSnapshot::take(self)
+        ReadSnapshot::take(self.shared())
     }
 
     /// How the cache of decoded columns does.
     pub fn cache_stats(&self) -> CacheStats {
-        self.shared.cache.stats()
+        self.shared().cache.stats()
     }
 
     /// How the cache of pages on this machine does; `None` where the store has none.
     pub fn page_cache(&self) -> Option<&PageCache> {
-        self.shared.page_cache.as_deref()
-    }
-
-    /// Tells the thread that preloads when tables declare something else than it knows.
-    pub(crate) fn preload_news(&self, tables: &[Table]) {
-        if let Some(preloader) = &self.preloader
-            && self.shared.preloaded.is_news(tables)
-        {
-            preloader.nudge();
-        }
+        self.shared().page_cache.as_deref()
     }
 
     /// Gives the background thread work of the layer above, done with each look; the first that is given stays.
     pub fn set_chore(&self, chore: Arc<dyn Chore>) {
-        let _ = self.shared.chore.set(chore);
+        let _ = self.chore.set(chore);
     }
 
     /// Milliseconds since the Unix epoch, by the engine's clock.
     pub fn now_ms(&self) -> i64 {
-        self.shared.environment.now_ms()
+        self.shared().environment.now_ms()
     }
 
-    /// Tells the background thread that there may be something to do.
-    pub(crate) fn nudge_maintenance(&self) {
-        if let Some(maintenance) = &self.maintenance {
-            maintenance.nudge();
-        }
+    /// Keeps sealing in the background away, for a transaction that begins.
+    pub fn hold(&self) -> Hold {
+        Hold::new(self.shared())
+    }
+
+    /// Seals every slice of one table, or of all, that has fresh chunks, and gives the space back. Chunks of another
+    /// slice width than the table's are cut anew before. A damaged slice is left as it is, and reported when the others are
+    /// sealed.
+    pub fn recompress(&self, table: Option<&Table>) -> Result<SealReport> {
+        seal::recompress(self.shared(), table)
+    }
+
+    /// Drops the expired slices of one table or of all, and gives their space back.
+    pub fn retain(&self, table: Option<&Table>) -> Result<RetainReport> {
+        retain::retain(self.shared(), table)
+    }
+
+    /// Gives every chunk of the table that has no page of the index one. The index is in the table's definition already,
+    /// so that chunks that come meanwhile bring theirs. What another process builds, or an earlier call that did not
+    /// come to its end built, is not built again. A table or an index that is gone is
+    /// [`NotFound`](ErrorKind::NotFound). Damaged chunks are left without, and reported when the others have theirs.
+    pub fn build_index(&self, table: &Table, index: &Index) -> Result<BuildReport> {
+        build_index::build_index(self.shared(), table, index)
+    }
+
+    /// Saves the rows of tables in memory, all of them or none: they take the place of those that were saved before,
+    /// and every process that uses a table for the first time begins with them. Of a table that this process has not
+    /// used nothing is to be saved. Says how many rows were saved.
+    pub fn save_resident(&self, tables: &[Table]) -> Result<u64> {
+        resident_save::save_resident(&self.handle, tables)
+    }
+
+    /// Loads what tables declare by `preload`, now, and says how much that is. The thread does the same by itself.
+    pub fn preload(&self) -> Result<PreloadStats> {
+        preloading::preload(self.shared())?;
+        Ok(self.preload_stats())
+    }
+
+    /// How preloading does.
+    pub fn preload_stats(&self) -> PreloadStats {
+        self.shared().preloaded.stats()
+    }
+
+    /// All caches that the store has here, in the order in which a read asks them. Hits and misses are this process's; of
+    /// pages, those of all processes that ever read the store here.
+    pub fn caches(&self) -> Vec<CacheFigures> {
+        caches::caches(self.shared())
+    }
+
+    /// Figures of one table, or of all.
+    pub fn stats(&self, table: Option<&Table>) -> Result<Vec<TableStats>> {
+        self.snapshot()?.stats(table)
+    }
+
+    /// Figures of a table's slices, earliest first.
+    pub fn slices(&self, table: &Table) -> Result<Vec<SliceStats>> {
+        self.snapshot()?.slices(table)
+    }
+
+    /// The content hashes of one table, or of all, by name.
+    pub fn content_hashes(&self, table: Option<&Table>) -> Result<Vec<ContentHash>> {
+        self.snapshot()?.content_hashes(table)
+    }
+
+    /// Checks the store's structures, and every page of one table or of all. Damage is found, not an error.
+    pub fn verify(&self, table: Option<&Table>) -> Result<VerifyReport> {
+        verify::verify(self.shared(), table)
+    }
+
+    /// What a copy of the store would hold now.
+    pub fn cut(&self, selection: &Selection) -> Result<Cut> {
+        Cut::of(&self.snapshot()?, selection)
+    }
+
+    /// Makes the store hold what a cut does. What the process keeps of tables that went is forgotten.
+    pub fn copy_from(&self, cut: &Cut, options: &CopyOptions) -> Result<CopyReport> {
+        copy::copy_from(self.shared(), cut, options)
     }
 }
 
-/// The table of a name among some, or an error with the nearest name.
-pub(crate) fn find_table<'a>(tables: &'a [Table], name: &str) -> Result<&'a Table> {
-    tables
-        .iter()
-        .find(|table| same_name(&table.definition.name, name))
-        .ok_or_else(|| unknown_name("table", name, tables.iter().map(|table| table.definition.name.as_str())))
+/// The chore, if there is one by then, as the maintenance thread calls it. The thread keeps no engine alive.
+fn more_work(chore: &Arc<OnceLock<Arc<dyn Chore>>>) -> MoreWork {
+    let chore = Arc::clone(chore);
+    Box::new(move |shared, go_on| {
+        let Some(work) = chore.get() else { return Ok(false) };
+        work.look(&Engine { handle: Handle::without_threads(shared), chore: Arc::clone(&chore) }, go_on)
+    })
+}
+
+/// Half of the machine's memory.
+fn half_of_memory() -> usize {
+    let told = std::fs::read_to_string("/proc/meminfo").ok();
+    let kibibytes = told.as_deref().and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+        line.split_whitespace().next()?.parse::<usize>().ok()
+    });
+    kibibytes.map_or(MEMORY_BYTES_ASSUMED, |kibibytes| kibibytes << 10) / 2
 }

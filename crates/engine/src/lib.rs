@@ -1,86 +1,56 @@
-//! What is done with chunks, over any [`Store`](atsdb_core::Store): append, map, read, seal, retain, verify.
+//! What is done with chunks, over any [`Store`](atsdb_core::Store): append, map, read, seal, retain, copy, verify.
 //!
-//! Owned here: how rows become chunks ([`batch`], [`appender`], [`record`]), how chunks become rows ([`snapshot`],
-//! [`scan`]), and what happens by itself ([`maintenance`], [`seal`], [`retain`]). Not owned: bytes of pages
-//! (`codec`), where they lie (`sqlite`, `memory`), SQL (`sql`).
+//! Rooms, from the top; each imports only rooms below it:
+//!
+//! | room | what it owns |
+//! |---|---|
+//! | `engine` | the facade: an [`Engine`] and its options |
+//! | `inspect` | what a store holds and occupies, whether it is whole |
+//! | `copy` | moving tables from one store to another without decoding them |
+//! | `upkeep` | sealing, retention, new slice widths, building indexes, preloading, the background thread |
+//! | `batch` | rows on their way in: batches, appenders, keys, savepoints, rollups |
+//! | `read` | snapshots, scans, pruning, rewriting one chunk |
+//! | `shared` | the store with its caches, dictionaries, clock and workers |
+//! | `chunk` | the rows of one chunk: converting, sorting, encoding |
+//!
+//! Not owned: bytes of pages (`codec`), where they lie (`sqlite`, `memory` and the stores on servers), SQL (`sql`).
 
-pub mod appender;
-mod background;
 pub mod batch;
-pub mod build_index;
-mod cache;
-mod caches;
-mod catalogue;
-mod change;
-pub mod change_log;
-mod coerce;
-mod column_buffer;
-mod commit;
-pub mod content_hash;
+mod chunk;
 pub mod copy;
-mod definitions;
-mod dictionary;
-mod encode;
 pub mod engine;
-pub mod environment;
-mod follow;
-mod holds;
-mod interner;
-mod keys;
-pub mod latest;
-pub mod maintenance;
-mod membership;
-mod missing;
-mod overlay;
-mod pages;
-pub mod predicate;
-mod preload;
-mod preload_thread;
-pub mod record;
-mod resident;
-mod resident_save;
-pub mod reslice;
-pub mod retain;
-pub mod rewrite;
-pub mod rollup;
-mod row_buffer;
-mod savepoint;
-pub mod scan;
-pub mod seal;
-mod seal_group;
-mod sealing_failures;
-mod series_key;
-mod slice_buffer;
-pub mod snapshot;
-mod sort;
-pub mod stats;
-pub mod table_writer;
-mod verify;
-mod workers;
+mod inspect;
+mod read;
+mod shared;
+mod upkeep;
 
-pub use appender::Appender;
 pub use atsdb_core::Value;
 pub use atsdb_pagecache::{OnWarning, PageCache, PageCacheOptions, PageCacheStats};
 pub use batch::Batch;
-pub use build_index::BuildReport;
-pub use cache::CacheStats;
-pub use caches::CacheFigures;
-pub use content_hash::ContentHash;
+pub use batch::appender::Appender;
+pub use batch::keys::holders::{HeldRows, Holders};
+pub use batch::keys::index::KeyIndex;
+pub use batch::keys::key::KeyValue;
+pub use batch::record::{ColumnSpec, Field, Record, RowReader, RowWriter};
+pub use chunk::times;
 pub use copy::cut::{Cut, CutTable, Moment, Piece, Selection};
-pub use copy::{CopyOptions, CopyProgress, CopyReport, Watcher};
-pub use engine::{Engine, EngineOptions};
-pub use environment::{Environment, SystemEnvironment};
-pub use holds::Hold;
-pub use keys::{HeldRows, Holders, KeyIndex, KeyValue};
-pub use latest::Latest;
-pub use maintenance::Chore;
-pub use predicate::{Comparison, Predicate};
-pub use preload::PreloadStats;
-pub use record::{ColumnSpec, Field, Record, RowReader, RowWriter};
-pub use retain::RetainReport;
-pub use rewrite::Rewrite;
-pub use scan::{Scan, ScanChunk, ScanRequest, is_exact};
-pub use seal::SealReport;
-pub use snapshot::ReadSnapshot;
-pub use stats::{ColumnStats, IndexStats, SliceStats, TableStats};
-pub use verify::VerifyReport;
+pub use copy::options::{CopyOptions, CopyProgress, CopyReport, Watcher};
+pub use engine::{Chore, Engine, EngineOptions};
+pub use inspect::caches::CacheFigures;
+pub use inspect::content_hash::ContentHash;
+pub use inspect::stats::{ColumnStats, IndexStats, SliceStats, TableStats};
+pub use inspect::verify::VerifyReport;
+pub use read::condition::is_exact;
+pub use read::latest::Latest;
+pub use read::predicate::{Comparison, Predicate};
+pub use read::rewrite::Rewrite;
+pub use read::scan::{Scan, ScanRequest};
+pub use read::scan_chunk::ScanChunk;
+pub use read::snapshot::ReadSnapshot;
+pub use shared::cache::CacheStats;
+pub use shared::environment::{Environment, SystemEnvironment};
+pub use shared::hold::Hold;
+pub use shared::preload::PreloadStats;
+pub use upkeep::build_index::BuildReport;
+pub use upkeep::retain::RetainReport;
+pub use upkeep::seal::SealReport;

@@ -3,12 +3,12 @@
 //! Tables come out of the stage first, then they get what refers to other tables, in the same call of
 //! [`Store::commit`](atsdb_core::Store::commit): nobody sees them in between.
 
-use super::CopyReport;
-use super::cut::Cut;
-use super::plan::{Fate, Plan};
-use super::stage::{Filled, Staged};
-use crate::change_log::log_definition;
-use crate::environment::Environment;
+use crate::chunk::change_log::log_definition;
+use crate::copy::cut::Cut;
+use crate::copy::options::CopyReport;
+use crate::copy::plan::{Fate, Plan};
+use crate::copy::stage::{Filled, Staged};
+use crate::shared::environment::Environment;
 use atsdb_core::{
     BasedOn, Change, ChunkId, DefinitionVersion, Error, ErrorKind, Guard, Origin, Redefinition, Result, Store, Table,
     TableDefinition, TableId, TimeRange,
@@ -158,7 +158,7 @@ fn settle_rollups(store: &dyn Store, finals: &[Table], environment: &dyn Environ
     for table in finals {
         let Some(rollup) = &table.definition.rollup else { continue };
         let Some(source) = tables.iter().find(|other| other.id == rollup.source) else { continue };
-        let is_as_copied = super::origin::is_unchanged_copy(after.as_ref(), source)?;
+        let is_as_copied = crate::shared::origin::is_unchanged_copy(after.as_ref(), source)?;
         let log = source.definition.change_log;
         let has_news = log.map(|log| after.chunks(log, TimeRange::ALL)).transpose()?.is_some_and(|log| !log.is_empty());
         if is_as_copied && !has_news {

@@ -3,8 +3,8 @@
 //! Tables are listed as they will be in the copy: without change logs and origins, which belong to one store. A rollup
 //! comes with its rows and with all the times that are stale of it at that moment, so that nothing of the log is needed.
 
-use super::origin::hexadecimal;
-use crate::snapshot::ReadSnapshot;
+use crate::read::snapshot::ReadSnapshot;
+use crate::shared::origin::hexadecimal;
 use arrow::compute::kernels::cast_utils::string_to_timestamp_nanos;
 use atsdb_codec::decode_descriptor;
 use atsdb_core::name::{same_name, unknown_name};
@@ -292,7 +292,7 @@ impl Cut {
     }
 
     pub(super) fn new_uid(&self) -> Result<ChunkUid> {
-        use crate::environment::{Environment, SystemEnvironment};
+        use crate::shared::environment::{Environment, SystemEnvironment};
         match &self.snapshot {
             CutSnapshot::Engine(snapshot) => snapshot.inner.shared.environment.chunk_uid(),
             CutSnapshot::Other(_) => SystemEnvironment.chunk_uid(),

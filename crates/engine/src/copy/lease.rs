@@ -2,7 +2,7 @@
 //!
 //! A thread holds it, so that a slow network does not lose it; whoever was killed loses it after some seconds.
 
-use crate::environment::Environment;
+use crate::shared::environment::Environment;
 use atsdb_core::{Error, ErrorKind, Result, Store};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,7 @@ pub(super) struct Lease {
 
 impl Lease {
     pub(super) fn take(store: &Arc<dyn Store>, environment: &dyn Environment) -> Result<Self> {
-        let holder = super::origin::hexadecimal(environment.random()?);
+        let holder = crate::shared::origin::hexadecimal(environment.random()?);
         let started = Instant::now();
         while !store.acquire_lease(NAME, &holder, environment.now_ms(), TTL_MS)? {
             if started.elapsed() > WAIT {

@@ -7,123 +7,55 @@
 //! its stage again and goes on where it was.
 //!
 //! Each part has a file: [`cut`] what is copied, [`read`] its chunks, `plan` what becomes of the target's tables, `stage`
-//! what is written before the commit, `commit` the commit, `lease` that one copy works on a target at a time, `origin` how
-//! a table remembers where it came from. Backups in a directory or a bucket read a cut as well; where their objects lie
-//! is `archive`'s.
+//! what is written before the commit, `commit` the commit, `lease` that one copy works on a target at a time. How a table
+//! remembers where it came from is `shared::origin`'s. Backups in a directory or a bucket read a cut as well; where their
+//! objects lie is `archive`'s.
 
 mod commit;
 pub mod cut;
 mod lease;
-pub(crate) mod origin;
+pub mod options;
 mod plan;
 pub mod read;
 mod stage;
 
-use crate::engine::Engine;
-use crate::environment::Environment;
+use crate::copy::cut::Cut;
+use crate::copy::options::{CopyOptions, CopyReport};
+use crate::read::snapshot::ReadSnapshot;
+use crate::shared::Shared;
+use crate::shared::environment::Environment;
 use atsdb_core::{Error, ErrorKind, Result, Store, Table};
-use cut::{Cut, Selection};
-use std::fmt;
 use std::sync::Arc;
 
-/// What is called again and again while a copy is under way; its error ends the copy.
-pub type Watcher = Arc<dyn Fn(&CopyProgress) -> Result<()> + Send + Sync>;
-
-/// How a copy is made.
-#[derive(Clone, Default)]
-pub struct CopyOptions {
-    /// What is copied.
-    pub selection: Selection,
-    /// Whether tables of the target that have the names of copied ones, or that were changed since they were copied, are
-    /// replaced.
-    pub overwrite: bool,
-    /// Whether the target may have tables of its own, which stay.
-    pub allow_non_empty: bool,
-    /// Whether the source's structures are checked before, and everything that was written is read back and checked before
-    /// it becomes visible. Pages are checked as they are read in any case.
-    pub verify: bool,
-    /// Who is told how far it is.
-    pub watcher: Option<Watcher>,
-}
-
-impl fmt::Debug for CopyOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { selection, overwrite, allow_non_empty, verify, .. } = self;
-        let mut shown = f.debug_struct("CopyOptions");
-        shown.field("selection", selection).field("overwrite", overwrite);
-        shown.field("allow_non_empty", allow_non_empty).field("verify", verify).finish_non_exhaustive()
+/// Makes the store hold what a cut does. What the process keeps of tables that went is forgotten.
+pub(crate) fn copy_from(shared: &Arc<Shared>, cut: &Cut, options: &CopyOptions) -> Result<CopyReport> {
+    let tables = || Ok(ReadSnapshot::take(shared)?.tables().to_vec());
+    let before: Vec<Table> = tables()?;
+    refuse_used_tables(shared, cut, &before, options)?;
+    let report = copy_cut(cut, &shared.store, shared.environment.as_ref(), options)?;
+    let after: Vec<Table> = tables()?;
+    for table in before.iter().filter(|old| after.iter().all(|new| new.id != old.id)) {
+        shared.residents.drop_table(table.id);
+        shared.dictionaries.forget(table.id);
     }
+    // At their next use their rows are those that came.
+    let copied = after.iter().filter(|table| table.definition.is_in_memory() && is_copy(cut, table));
+    copied.for_each(|table| shared.residents.forget(table.id));
+    shared.give_back();
+    Ok(report)
 }
 
-/// How far a copy is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CopyProgress {
-    /// Bytes of pages moved.
-    pub bytes: u64,
-    /// Of how many, as far as is known before.
-    pub bytes_total: u64,
-    /// Rows moved.
-    pub rows: u64,
-}
-
-/// What a copy did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CopyReport {
-    /// Tables, views and rollups that were copied.
-    pub tables: u64,
-    /// Chunks moved.
-    pub chunks: u64,
-    /// Rows in them.
-    pub rows: u64,
-    /// Bytes of their pages.
-    pub bytes: u64,
-    /// Chunks that the target had already.
-    pub chunks_kept: u64,
-    /// Of these, chunks that an interrupted copy had left there.
-    pub chunks_resumed: u64,
-    /// Chunks of the target that went.
-    pub chunks_removed: u64,
-    /// Tables of the target that went.
-    pub tables_dropped: u64,
-}
-
-impl Engine {
-    /// What a copy of the store would hold now.
-    pub fn cut(&self, selection: &Selection) -> Result<Cut> {
-        Cut::of(&self.snapshot()?, selection)
-    }
-
-    /// Makes the store hold what a cut does. What the process keeps of tables that went is forgotten.
-    pub fn copy_from(&self, cut: &Cut, options: &CopyOptions) -> Result<CopyReport> {
-        let before = self.tables()?;
-        self.refuse_used_tables(cut, &before, options)?;
-        let report = copy_cut(cut, self.store(), self.shared.environment.as_ref(), options)?;
-        let after = self.tables()?;
-        for table in before.iter().filter(|old| after.iter().all(|new| new.id != old.id)) {
-            self.shared.residents.drop_table(table.id);
-            self.shared.dictionaries.forget(table.id);
-        }
-        // At their next use their rows are those that came.
-        let copied = after.iter().filter(|table| table.definition.is_in_memory() && is_copy(cut, table));
-        copied.for_each(|table| self.shared.residents.forget(table.id));
-        self.give_back();
-        Ok(report)
-    }
-
-    /// Rows of a table in memory that the process uses are not all in its chunks, so that no fingerprint tells of them.
-    fn refuse_used_tables(&self, cut: &Cut, tables: &[Table], options: &CopyOptions) -> Result<()> {
-        let used = self.shared.residents.snapshot();
-        let is_used = |table: &&Table| is_copy(cut, table) && used.get(table.id).is_some();
-        match tables.iter().find(is_used).filter(|_| !options.overwrite) {
-            None => Ok(()),
-            Some(table) => {
-                let name = &table.definition.name;
-                Err(Error::new(
-                    ErrorKind::Exists,
-                    format!("table {name} is in use, with rows in this process's memory"),
-                )
-                .with_hint("--overwrite takes them away; or copy when it is not in use"))
-            }
+/// Rows of a table in memory that the process uses are not all in its chunks, so that no fingerprint tells of them.
+fn refuse_used_tables(shared: &Shared, cut: &Cut, tables: &[Table], options: &CopyOptions) -> Result<()> {
+    let used = shared.residents.snapshot();
+    let is_used = |table: &&Table| is_copy(cut, table) && used.get(table.id).is_some();
+    match tables.iter().find(is_used).filter(|_| !options.overwrite) {
+        None => Ok(()),
+        Some(table) => {
+            let name = &table.definition.name;
+            let message = format!("table {name} is in use, with rows in this process's memory");
+            let hint = "--overwrite takes them away; or copy when it is not in use";
+            Err(Error::new(ErrorKind::Exists, message).with_hint(hint))
         }
     }
 }

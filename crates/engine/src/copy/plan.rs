@@ -1,8 +1,8 @@
 //! What becomes of the target's tables: which are made, which brought up to date, which go; and what is refused.
 
-use super::CopyOptions;
-use super::cut::{Cut, CutTable};
-use super::origin::is_unchanged_copy;
+use crate::copy::cut::{Cut, CutTable};
+use crate::copy::options::CopyOptions;
+use crate::shared::origin::is_unchanged_copy;
 use atsdb_core::name::same_name;
 use atsdb_core::{ChunkId, Column, Error, ErrorKind, Result, Snapshot, Store, Table, TableId};
 

@@ -1,9 +1,9 @@
 //! The chunks of a cut, checked as they are read.
 
-use super::cut::{Cut, CutSnapshot, CutTable, Piece};
-use crate::encode::{encode_fresh, new_chunk};
-use crate::membership::index_columns;
-use crate::slice_buffer::{SliceBuffer, internal, times_from};
+use crate::chunk::encode::{encode_fresh, new_chunk};
+use crate::chunk::index_columns::index_columns;
+use crate::chunk::slice_buffer::{SliceBuffer, internal, times_from};
+use crate::copy::cut::{Cut, CutSnapshot, CutTable, Piece};
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::{filter, max, min};
 use arrow::datatypes::{Field, Schema};

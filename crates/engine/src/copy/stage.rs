@@ -3,13 +3,13 @@
 //! An interrupted copy leaves its stage behind; the next one of the same source finds it by what lies in it, takes what it
 //! still needs and gives the rest up.
 
-use super::cut::{Cut, CutTable, Piece};
-use super::lease::Lease;
-use super::origin::fingerprint;
-use super::plan::{Fate, Plan};
-use super::read::check_pages;
-use super::{CopyOptions, CopyProgress, CopyReport};
-use crate::environment::Environment;
+use crate::copy::cut::{Cut, CutTable, Piece};
+use crate::copy::lease::Lease;
+use crate::copy::options::{CopyOptions, CopyProgress, CopyReport};
+use crate::copy::plan::{Fate, Plan};
+use crate::copy::read::check_pages;
+use crate::shared::environment::Environment;
+use crate::shared::origin::fingerprint;
 use atsdb_codec::decode_descriptor;
 use atsdb_core::{
     Amendment, ChunkEntry, ChunkId, ChunkUid, Column, ColumnId, Error, ErrorKind, NewChunk, Origin, Result, Snapshot,

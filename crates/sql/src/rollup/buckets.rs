@@ -1,8 +1,8 @@
 //! The buckets of a rollup, as times of its source: whole ones around times that are stale.
 
 use crate::functions::cut::Cut;
-use atsdb_engine::change_log::joined;
-use atsdb_engine::rollup::Times;
+use atsdb_engine::times::Times;
+use atsdb_engine::times::joined;
 
 /// How a rollup cuts the times of its source.
 pub(crate) struct Bucketing {

@@ -9,8 +9,8 @@ use crate::rollup::Focus;
 use crate::runtime::{Interrupt, Query, Worker};
 use crate::script::Place;
 use atsdb_core::{ErrorKind, Result, Rollup, RollupState, Table, TableId};
-use atsdb_engine::change_log::{joined, without};
-use atsdb_engine::rollup::Times;
+use atsdb_engine::times::Times;
+use atsdb_engine::times::{joined, without};
 use atsdb_engine::{Engine, ReadSnapshot};
 use std::sync::Arc;
 

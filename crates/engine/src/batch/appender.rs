@@ -1,0 +1,175 @@
+//! Many rows, many flushes: what a program that measures holds on to.
+//!
+//! What was added since the last flush becomes visible together, or is dropped together. Owned here: that what failed is
+//! not forgotten before a flush has reported it. That a single row is whole is `RowBuffer`'s to keep.
+
+use crate::batch::Batch;
+use crate::batch::interner::Interner;
+use crate::batch::record::Record;
+use crate::batch::row_buffer::RowBuffer;
+use crate::batch::table_writer::map_numbers;
+use crate::read::snapshot::ReadSnapshot;
+use crate::shared::Shared;
+use crate::shared::definitions::carry;
+use crate::shared::handle::Handle;
+use arrow::array::RecordBatch;
+use arrow::buffer::NullBuffer;
+use atsdb_core::{BatchId, Column, Error, Outcome, Result, Table};
+use std::sync::Arc;
+
+/// Appends to one table. Rows are buffered; [`flush`](Self::flush) acknowledges them, all or none since the last
+/// one. Dropped without it, what was not flushed is gone.
+///
+/// A row that does not fit is refused by itself: the others stay. If rows that were taken cannot be kept (the store is
+/// busy, the disk is full, a dictionary has no room), all since the last flush are dropped, and nothing more is taken until
+/// a flush has reported it. After a flush, also after one that failed, the appender is empty and goes on: whoever wants the
+/// dropped rows stored adds them again.
+pub struct Appender {
+    handle: Handle,
+    /// The table as the rows are: their columns are its.
+    shape: Table,
+    /// The table as it is now, as far as this process knows.
+    table: Table,
+    batch: Batch,
+    rows: RowBuffer,
+    /// Why rows since the last flush were dropped.
+    failure: Option<Error>,
+}
+
+impl Appender {
+    pub(crate) fn new(handle: &Handle, table: &Table) -> Self {
+        let rows = RowBuffer::new(&table.definition);
+        let (shape, table) = (table.clone(), table.clone());
+        let (handle, batch) = (handle.clone(), Batch::new(handle.clone(), None));
+        Self { handle, shape, table, batch, rows, failure: None }
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// Adds rows from Arrow; as [`Batch::append`]. Rows that do not fit the table are refused together.
+    pub fn append(&mut self, rows: &RecordBatch) -> Result<()> {
+        self.check_whole()?;
+        self.cut()?;
+        match self.batch.append(&self.table, rows) {
+            Err(error) if self.batch.is_half_done => self.drop_all_if_failed(Err(error)),
+            done => done,
+        }
+    }
+
+    /// Adds a row to a series table; `time` counts the time column's own unit (days, for a date).
+    #[inline]
+    pub fn push<R: Record>(&mut self, time: i64, record: &R) -> Result<()> {
+        if !self.rows.has_time() {
+            return Err(self.refuse("is a plain table; push_plain adds to it"));
+        }
+        self.push_row(Some(time), record)
+    }
+
+    /// Adds a row to a plain table.
+    pub fn push_plain<R: Record>(&mut self, record: &R) -> Result<()> {
+        if self.rows.has_time() {
+            return Err(self.refuse("is a series table; push adds to it, with a time"));
+        }
+        self.push_row(None, record)
+    }
+
+    #[inline]
+    fn push_row<R: Record>(&mut self, time: Option<i64>, record: &R) -> Result<()> {
+        self.check_whole()?;
+        self.rows.push(time, record).map_err(|error| self.in_table(error))?;
+        if self.rows.is_full() { self.cut() } else { Ok(()) }
+    }
+
+    /// Makes what was added since the last flush visible and durable, all or none. After an error none of it is
+    /// stored, and the appender is empty.
+    pub fn flush(&mut self) -> Result<()> {
+        self.flush_batch(None).map(|_| ())
+    }
+
+    /// The same as a batch with an id: sent twice, it counts once.
+    pub fn flush_as(&mut self, id: BatchId) -> Result<Outcome> {
+        self.flush_batch(Some(id))
+    }
+
+    fn flush_batch(&mut self, id: Option<BatchId>) -> Result<Outcome> {
+        let cut = self.check_whole().and_then(|()| self.cut());
+        self.failure = None;
+        let mut batch = std::mem::replace(&mut self.batch, Batch::new(self.handle.clone(), None));
+        cut?;
+        batch.name(id);
+        batch.commit()
+    }
+
+    /// Hands the buffered rows to the batch.
+    fn cut(&mut self) -> Result<()> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        let Self { handle, shape, table, batch, rows, .. } = self;
+        if let Some(newer) = handle.shared.definitions.newer_than(table) {
+            *table = Table::clone(&newer);
+        }
+        let map = |column: &Column, interner: &mut Interner, numbers: &[u32], nulls: Option<NullBuffer>| {
+            let Some(width) = column.map else { return Err(Error::internal("numbers of a column without a map")) };
+            let mut attempt = |table: &Table, nulls| {
+                let width = table.definition.column_by_id(column.id).and_then(|now| now.map).unwrap_or(width);
+                map_numbers(&handle.shared, table.id, &shape.definition, column, width, interner, numbers, nulls)
+            };
+            match attempt(table, nulls.clone()) {
+                // What does not fit may fit by now.
+                Err(error) => match newer_table(&handle.shared, table)? {
+                    Some(newer) => {
+                        *table = newer;
+                        attempt(table, nulls)
+                    }
+                    None => Err(error),
+                },
+                mapped => mapped,
+            }
+        };
+        let taken = rows.take(&shape.definition, map);
+        let done = taken.and_then(|(columns, row_count)| {
+            let columns = carry(&shape.definition, table, columns, row_count)?;
+            batch.push_appended(table, columns, row_count)
+        });
+        self.drop_all_if_failed(done)
+    }
+
+    /// After a failure everything since the last flush goes, so that no part of it is ever stored.
+    fn drop_all_if_failed(&mut self, done: Result<()>) -> Result<()> {
+        if let Err(error) = &done {
+            self.rows = RowBuffer::new(&self.shape.definition);
+            self.batch = Batch::new(self.handle.clone(), None);
+            self.failure = Some(error.duplicate());
+        }
+        done
+    }
+
+    /// Whether all since the last flush is still there.
+    #[inline]
+    fn check_whole(&self) -> Result<()> {
+        match &self.failure {
+            None => Ok(()),
+            Some(failure) => Err(failure.duplicate()),
+        }
+    }
+
+    #[cold]
+    fn in_table(&self, error: Error) -> Error {
+        error.context(format_args!("table {}", self.table.definition.name))
+    }
+
+    #[cold]
+    fn refuse(&self, why: &str) -> Error {
+        Error::usage(format!("table {} {why}", self.table.definition.name))
+    }
+}
+
+/// The table as it is now, if its definition has changed.
+fn newer_table(shared: &Arc<Shared>, table: &Table) -> Result<Option<Table>> {
+    let now = ReadSnapshot::take(shared)?.table_by_id(table.id).cloned();
+    Ok(now.filter(|now| now.version > table.version))
+}

@@ -1,0 +1,213 @@
+//! The values of one column of rows that come one by one.
+
+use crate::batch::interner::Interner;
+use arrow::array::{
+    ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, StringArray, TimestampMicrosecondArray,
+    TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
+};
+use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow::datatypes::*;
+use atsdb_core::{Column, ColumnType, Error, Result, TimeUnit};
+use std::sync::Arc;
+
+/// The values of one column: typed, with NULLs marked as they come.
+pub(crate) struct ColumnBuffer {
+    pub(crate) values: Values,
+    /// Which are not NULL; empty while all are not.
+    valid: Vec<bool>,
+}
+
+/// Typed values.
+pub(crate) enum Values {
+    Bool(Vec<bool>),
+    Int8(Vec<i8>),
+    Int16(Vec<i16>),
+    Int32(Vec<i32>),
+    Int64(Vec<i64>),
+    UInt8(Vec<u8>),
+    UInt16(Vec<u16>),
+    UInt32(Vec<u32>),
+    UInt64(Vec<u64>),
+    Float32(Vec<f32>),
+    Float64(Vec<f64>),
+    /// Text and binary.
+    Bytes {
+        ends: Vec<i32>,
+        bytes: Vec<u8>,
+    },
+    /// A mapped column: local numbers of an interner.
+    Mapped {
+        interner: Interner,
+        numbers: Vec<u32>,
+    },
+}
+
+impl ColumnBuffer {
+    pub(crate) fn new(column: &Column) -> Self {
+        let values = match (column.column_type, column.map) {
+            (_, Some(_)) => Values::Mapped { interner: Interner::new(), numbers: Vec::new() },
+            (ColumnType::Bool, _) => Values::Bool(Vec::new()),
+            (ColumnType::Int8, _) => Values::Int8(Vec::new()),
+            (ColumnType::Int16, _) => Values::Int16(Vec::new()),
+            (ColumnType::Int32 | ColumnType::Date, _) => Values::Int32(Vec::new()),
+            (ColumnType::Int64 | ColumnType::Timestamp(_), _) => Values::Int64(Vec::new()),
+            (ColumnType::UInt8, _) => Values::UInt8(Vec::new()),
+            (ColumnType::UInt16, _) => Values::UInt16(Vec::new()),
+            (ColumnType::UInt32, _) => Values::UInt32(Vec::new()),
+            (ColumnType::UInt64, _) => Values::UInt64(Vec::new()),
+            (ColumnType::Float32, _) => Values::Float32(Vec::new()),
+            (ColumnType::Float64, _) => Values::Float64(Vec::new()),
+            (ColumnType::Text | ColumnType::Binary, _) => Values::Bytes { ends: vec![0], bytes: Vec::new() },
+        };
+        Self { values, valid: Vec::new() }
+    }
+
+    /// Marks the value just pushed as there. Free while no NULL has come.
+    #[inline]
+    pub(crate) fn mark_valid(&mut self) {
+        if !self.valid.is_empty() {
+            self.valid.push(true);
+        }
+    }
+
+    /// Adds a NULL.
+    pub(crate) fn push_null(&mut self) {
+        let before = self.len();
+        match &mut self.values {
+            Values::Bool(values) => values.push(false),
+            Values::Int8(values) => values.push(0),
+            Values::Int16(values) => values.push(0),
+            Values::Int32(values) => values.push(0),
+            Values::Int64(values) => values.push(0),
+            Values::UInt8(values) => values.push(0),
+            Values::UInt16(values) => values.push(0),
+            Values::UInt32(values) => values.push(0),
+            Values::UInt64(values) => values.push(0),
+            Values::Float32(values) => values.push(0.0),
+            Values::Float64(values) => values.push(0.0),
+            Values::Bytes { ends, .. } => ends.push(ends[ends.len() - 1]),
+            Values::Mapped { numbers, .. } => numbers.push(0),
+        }
+        if self.valid.is_empty() {
+            self.valid.resize(before, true);
+        }
+        self.valid.push(false);
+    }
+
+    /// How many values.
+    pub(crate) fn len(&self) -> usize {
+        match &self.values {
+            Values::Bool(values) => values.len(),
+            Values::Int8(values) => values.len(),
+            Values::Int16(values) => values.len(),
+            Values::Int32(values) => values.len(),
+            Values::Int64(values) => values.len(),
+            Values::UInt8(values) => values.len(),
+            Values::UInt16(values) => values.len(),
+            Values::UInt32(values) => values.len(),
+            Values::UInt64(values) => values.len(),
+            Values::Float32(values) => values.len(),
+            Values::Float64(values) => values.len(),
+            Values::Bytes { ends, .. } => ends.len() - 1,
+            Values::Mapped { numbers, .. } => numbers.len(),
+        }
+    }
+
+    /// Drops the values after the first `length`, and the strings that only these used: of a row that was not finished.
+    pub(crate) fn truncate(&mut self, length: usize) {
+        match &mut self.values {
+            Values::Bool(values) => values.truncate(length),
+            Values::Int8(values) => values.truncate(length),
+            Values::Int16(values) => values.truncate(length),
+            Values::Int32(values) => values.truncate(length),
+            Values::Int64(values) => values.truncate(length),
+            Values::UInt8(values) => values.truncate(length),
+            Values::UInt16(values) => values.truncate(length),
+            Values::UInt32(values) => values.truncate(length),
+            Values::UInt64(values) => values.truncate(length),
+            Values::Float32(values) => values.truncate(length),
+            Values::Float64(values) => values.truncate(length),
+            Values::Bytes { ends, bytes } => {
+                ends.truncate(length + 1);
+                bytes.truncate(ends[ends.len() - 1] as usize);
+            }
+            Values::Mapped { interner, numbers } => {
+                let dropped = numbers.get(length..).unwrap_or_default().iter().max();
+                let is_new = dropped.is_some_and(|number| *number as usize >= interner.indices().len());
+                numbers.truncate(length);
+                if is_new {
+                    let valid = self.valid.iter().copied().chain(std::iter::repeat(true));
+                    let used =
+                        numbers.iter().zip(valid).filter(|(_, valid)| *valid).map(|(number, _)| *number as usize + 1);
+                    interner.truncate(used.max().unwrap_or(0));
+                }
+            }
+        }
+        self.valid.truncate(length);
+    }
+
+    /// The values as an array of the column's stored type; the buffer is empty then. Not for a mapped column, which
+    /// [`take_numbers`](Self::take_numbers) gives.
+    pub(crate) fn take_array(&mut self, column: &Column) -> Result<ArrayRef> {
+        fn primitive<T: ArrowPrimitiveType>(values: &mut Vec<T::Native>, nulls: Option<NullBuffer>) -> ArrayRef {
+            let capacity = values.len();
+            let taken = std::mem::replace(values, Vec::with_capacity(capacity));
+            Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(taken), nulls))
+        }
+        let nulls = self.take_nulls();
+        let array: ArrayRef = match (&mut self.values, column.column_type) {
+            (Values::Bool(values), _) => Arc::new(BooleanArray::new(std::mem::take(values).into(), nulls)),
+            (Values::Int8(values), _) => primitive::<Int8Type>(values, nulls),
+            (Values::Int16(values), _) => primitive::<Int16Type>(values, nulls),
+            (Values::Int32(values), ColumnType::Date) => primitive::<Date32Type>(values, nulls),
+            (Values::Int32(values), _) => primitive::<Int32Type>(values, nulls),
+            (Values::Int64(values), ColumnType::Timestamp(unit)) => timestamps(std::mem::take(values), unit, nulls),
+            (Values::Int64(values), _) => primitive::<Int64Type>(values, nulls),
+            (Values::UInt8(values), _) => primitive::<UInt8Type>(values, nulls),
+            (Values::UInt16(values), _) => primitive::<UInt16Type>(values, nulls),
+            (Values::UInt32(values), _) => primitive::<UInt32Type>(values, nulls),
+            (Values::UInt64(values), _) => primitive::<UInt64Type>(values, nulls),
+            (Values::Float32(values), _) => primitive::<Float32Type>(values, nulls),
+            (Values::Float64(values), _) => primitive::<Float64Type>(values, nulls),
+            (Values::Bytes { ends, bytes }, column_type) => {
+                let offsets = OffsetBuffer::new(ScalarBuffer::from(std::mem::replace(ends, vec![0])));
+                let bytes = Buffer::from_vec(std::mem::take(bytes));
+                let malformed = |error| Error::invalid(format!("column {}: no UTF-8", column.name)).with_source(error);
+                match column_type {
+                    ColumnType::Text => Arc::new(StringArray::try_new(offsets, bytes, nulls).map_err(malformed)?),
+                    _ => Arc::new(BinaryArray::try_new(offsets, bytes, nulls).map_err(malformed)?),
+                }
+            }
+            (Values::Mapped { .. }, _) => return Err(Error::internal("a mapped column has numbers, no values")),
+        };
+        Ok(array)
+    }
+
+    /// The local numbers of a mapped column and which are NULL; its interner stays.
+    pub(crate) fn take_numbers(&mut self) -> (Vec<u32>, Option<NullBuffer>) {
+        let nulls = self.take_nulls();
+        let numbers = match &mut self.values {
+            Values::Mapped { numbers, .. } => {
+                let capacity = numbers.len();
+                std::mem::replace(numbers, Vec::with_capacity(capacity))
+            }
+            _ => Vec::new(),
+        };
+        (numbers, nulls)
+    }
+
+    fn take_nulls(&mut self) -> Option<NullBuffer> {
+        let valid = std::mem::take(&mut self.valid);
+        (!valid.is_empty()).then(|| NullBuffer::from(valid))
+    }
+}
+
+fn timestamps(values: Vec<i64>, unit: TimeUnit, nulls: Option<NullBuffer>) -> ArrayRef {
+    let values = ScalarBuffer::from(values);
+    match unit {
+        TimeUnit::Second => Arc::new(TimestampSecondArray::new(values, nulls).with_timezone("UTC")),
+        TimeUnit::Millisecond => Arc::new(TimestampMillisecondArray::new(values, nulls).with_timezone("UTC")),
+        TimeUnit::Microsecond => Arc::new(TimestampMicrosecondArray::new(values, nulls).with_timezone("UTC")),
+        TimeUnit::Nanosecond => Arc::new(TimestampNanosecondArray::new(values, nulls).with_timezone("UTC")),
+    }
+}

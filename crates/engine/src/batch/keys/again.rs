@@ -1,0 +1,78 @@
+//! A last look before the commit: what others have added since the batch first looked, most of it by sealing, has none
+//! of the batch's keys. Then the guard moves up, and the commit is refused only for what comes in this very moment.
+
+use crate::batch::Batch;
+use crate::batch::keys::groups::Groups;
+use crate::batch::keys::key::{Key, KeyColumns};
+use crate::batch::keys::scope::may_meet;
+use crate::chunk::missing::column_statistics;
+use crate::read::scan::{Scan, ScanRequest};
+use crate::read::scan_chunk::ScanChunk;
+use crate::read::snapshot::ReadSnapshot;
+use atsdb_core::{ChunkId, ColumnStatistics, Error, ErrorKind, Guard, Result, Table, TimeRange};
+use std::collections::BTreeSet;
+
+impl Batch {
+    /// Looks at what is newer than the guards.
+    pub(crate) fn look_again(&mut self) -> Result<()> {
+        let guards = self.changes.guards().to_vec();
+        if guards.is_empty() {
+            return Ok(());
+        }
+        let fresh = ReadSnapshot::take(&self.handle.shared)?;
+        let newest = fresh.inner.store.newest_chunk()?;
+        if guards.iter().all(|guard| guard.newest >= newest) {
+            return Ok(());
+        }
+        let (own, base) = (self.snapshot()?, self.base()?);
+        for guard in &guards {
+            // A table that goes with the commit, or went meanwhile, is not compared: the commit tells.
+            let table = own.tables().iter().find(|table| table.id == guard.table).cloned();
+            if let Some(table) = table
+                && fresh.tables().iter().any(|visible| visible.id == table.id)
+            {
+                compare(&table, guard, &fresh, &own, &base)?;
+            }
+        }
+        self.changes.move_guards(newest);
+        Ok(())
+    }
+}
+
+/// Refuses what has a key in one of the batch's own chunks and in one that is newer than the guard.
+fn compare(table: &Table, guard: &Guard, fresh: &ReadSnapshot, own: &ReadSnapshot, base: &ReadSnapshot) -> Result<()> {
+    let keys = Key::all_of(&table.definition)?;
+    let (fresh, own) = (scan(fresh, table)?, scan(own, table)?);
+    let known = base.inner.store.chunks(table.id, TimeRange::ALL)?;
+    let known: BTreeSet<ChunkId> = known.into_iter().map(|entry| entry.id).collect();
+    let added = |chunk: &ScanChunk| chunk.entry.id > guard.newest;
+    let is_own = |chunk: &ScanChunk| !known.contains(&chunk.entry.id);
+    for (new_at, new) in fresh.chunks().iter().enumerate().filter(|(_, chunk)| added(chunk)) {
+        for (own_at, mine) in own.chunks().iter().enumerate().filter(|(_, chunk)| is_own(chunk)) {
+            for key in &keys {
+                let (a, b) = (statistics(table, key, new), statistics(table, key, mine));
+                if !may_meet((new.entry.row_count, &a), (mine.entry.row_count, &b)) {
+                    continue;
+                }
+                let mine: KeyColumns = own.read_stored(own_at, &key.positions)?;
+                let groups = Groups::of(&[mine])?;
+                if groups.find(&fresh.read_stored(new_at, &key.positions)?)?.iter().any(Option::is_some) {
+                    let message =
+                        format!("another writer has added rows of the same key to table {}", table.definition.name);
+                    return Err(Error::new(ErrorKind::Conflict, message));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn scan(snapshot: &ReadSnapshot, table: &Table) -> Result<Scan> {
+    let (range, predicates) = (TimeRange::ALL, Vec::new());
+    snapshot.scan(table, &ScanRequest { columns: Vec::new(), range, predicates, use_cache: true })
+}
+
+fn statistics(table: &Table, key: &Key, chunk: &ScanChunk) -> Vec<ColumnStatistics> {
+    let columns = key.positions.iter().map(|position| &table.definition.columns[*position]);
+    columns.map(|column| column_statistics(&chunk.descriptor, column)).collect()
+}

@@ -1,0 +1,104 @@
+//! Rows told apart by their key: rows of the same key are one group, and the rows of a chunk find theirs.
+
+use crate::chunk::slice_buffer::internal;
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::{DataType, Float32Type, Float64Type};
+use arrow::row::{Row, RowConverter, Rows, SortField};
+use atsdb_core::Result;
+use hashbrown::{DefaultHashBuilder, HashTable};
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+/// The groups of some rows by one key.
+pub(crate) struct Groups {
+    converter: RowConverter,
+    hasher: DefaultHashBuilder,
+    rows: Rows,
+    table: HashTable<u32>,
+    /// For each row the number of its group; `None` where the key has a NULL, and is the same as no other.
+    of_row: Vec<Option<u32>>,
+    /// For each group its first row.
+    first: Vec<u32>,
+}
+
+impl Groups {
+    /// Of rows that come as the key's columns of some batches.
+    pub(crate) fn of(batches: &[Vec<ArrayRef>]) -> Result<Self> {
+        let types = batches.first().into_iter().flatten();
+        let fields = types.map(|array| SortField::new(array.data_type().clone())).collect();
+        let converter = RowConverter::new(fields).map_err(internal)?;
+        let mut rows = converter.empty_rows(0, 0);
+        let mut has_null = Vec::new();
+        for columns in batches {
+            converter.append(&mut rows, &normal(columns)).map_err(internal)?;
+            has_null.extend(nulls_of(columns));
+        }
+        let (hasher, table) = (DefaultHashBuilder::default(), HashTable::with_capacity(has_null.len()));
+        let mut groups = Self { converter, hasher, rows, table, of_row: Vec::new(), first: Vec::new() };
+        for (row, has_null) in has_null.into_iter().enumerate() {
+            let group = if has_null { None } else { Some(groups.add(row)) };
+            groups.of_row.push(group);
+        }
+        Ok(groups)
+    }
+
+    fn add(&mut self, row: usize) -> u32 {
+        let Self { hasher, rows, table, first, .. } = self;
+        let key = rows.row(row);
+        let hash = hasher.hash_one(key.as_ref());
+        if let Some(group) = table.find(hash, |group| rows.row(first[*group as usize] as usize) == key) {
+            return *group;
+        }
+        let group = first.len() as u32;
+        first.push(row as u32);
+        table.insert_unique(hash, group, |group| hasher.hash_one(rows.row(first[*group as usize] as usize).as_ref()));
+        group
+    }
+
+    /// The group of a row.
+    pub(crate) fn group(&self, row: usize) -> Option<u32> {
+        self.of_row[row]
+    }
+
+    /// How many groups there are.
+    pub(crate) fn count(&self) -> usize {
+        self.first.len()
+    }
+
+    /// For each of some other rows the group that has its key.
+    pub(crate) fn find(&self, columns: &[ArrayRef]) -> Result<Vec<Option<u32>>> {
+        let rows = self.converter.convert_columns(&normal(columns)).map_err(internal)?;
+        let find = |(row, has_null): (Row<'_>, bool)| {
+            let same = |group: &u32| self.rows.row(self.first[*group as usize] as usize).as_ref() == row.as_ref();
+            if has_null { None } else { self.table.find(self.hasher.hash_one(row.as_ref()), same).copied() }
+        };
+        Ok(rows.iter().zip(nulls_of(columns)).map(find).collect())
+    }
+}
+
+/// For each row whether a column of it is NULL.
+fn nulls_of(columns: &[ArrayRef]) -> Vec<bool> {
+    let mut any = vec![false; columns.first().map_or(0, |array| array.len())];
+    for nulls in columns.iter().filter_map(|array| array.nulls()) {
+        any.iter_mut().enumerate().for_each(|(row, any)| *any |= nulls.is_null(row));
+    }
+    any
+}
+
+/// The columns such that values that are equal in SQL have the same bits: there 0.0 and -0.0 are, and all NaNs.
+fn normal(columns: &[ArrayRef]) -> Vec<ArrayRef> {
+    let normal = |array: &ArrayRef| -> ArrayRef {
+        match array.data_type() {
+            DataType::Float32 => {
+                let one = |value: f32| if value.is_nan() { f32::NAN } else { value + 0.0 };
+                Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(one))
+            }
+            DataType::Float64 => {
+                let one = |value: f64| if value.is_nan() { f64::NAN } else { value + 0.0 };
+                Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(one))
+            }
+            _ => ArrayRef::clone(array),
+        }
+    };
+    columns.iter().map(normal).collect()
+}

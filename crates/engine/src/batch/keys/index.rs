@@ -1,0 +1,176 @@
+//! The keys of one table as one batch sees them, asked row by row: what many small statements need, each of which wants
+//! to know at once whether its row's key is there.
+//!
+//! It holds the keys of the rows it was told of, and those of the chunks in which a row's key could lie by their
+//! statistics ([`unread`](super::unread)): each is read when a row first needs it. Rows that come in order read none.
+
+use crate::batch::Batch;
+use crate::batch::keys::key::{Key, KeyValue};
+use crate::batch::keys::key_set::{KeyRow, KeySet};
+use crate::batch::keys::unread::Unread;
+use crate::read::scan::{Scan, ScanRequest};
+use crate::read::snapshot::ReadSnapshot;
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::*;
+use atsdb_core::{Error, Result, Table, TimeRange};
+
+/// More keys than this are not kept: an index of so many is [full](KeyIndex::is_full).
+const KEYS_MAX: usize = 4 << 20;
+/// And so are keys of more bytes.
+const KEY_BYTES_MAX: usize = 128 << 20;
+
+/// Which keys a batch's view of a table has.
+pub struct KeyIndex {
+    table: Table,
+    scan: Scan,
+    keys: Vec<IndexedKey>,
+}
+
+struct IndexedKey {
+    key: Key,
+    known: KeySet,
+    unread: Unread,
+    /// The row that is asked for.
+    row: KeyRow,
+}
+
+impl KeyIndex {
+    fn new(table: &Table, snapshot: &ReadSnapshot) -> Result<Self> {
+        let definition = &table.definition;
+        let keys = Key::all_of(definition)?;
+        let mut columns: Vec<usize> = keys.iter().flat_map(|key| key.positions.iter().copied()).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        let request = ScanRequest { columns, range: TimeRange::ALL, predicates: Vec::new(), use_cache: true };
+        let scan = snapshot.scan(table, &request)?;
+        let indexed = |key: Key| {
+            let unread = Unread::new(definition, &key, scan.chunks());
+            IndexedKey { known: KeySet::default(), unread, row: KeyRow::default(), key }
+        };
+        let keys = keys.into_iter().map(indexed).collect();
+        Ok(Self { table: table.clone(), scan, keys })
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// Takes a row in, whose value in a column, by the column's position in the table, the function gives. False, and
+    /// nothing is taken in, if a row has one of its keys already.
+    pub fn add<'a>(&mut self, value: impl Fn(usize) -> KeyValue<'a>) -> Result<bool> {
+        for at in 0..self.keys.len() {
+            let IndexedKey { key, row, .. } = &mut self.keys[at];
+            row.clear();
+            key.positions.iter().for_each(|position| row.push(value(*position)));
+            if row.has_null() {
+                continue;
+            }
+            while let Some(chunk) = self.keys[at].next_chunk(&value) {
+                self.read(chunk)?;
+            }
+            let IndexedKey { known, row, .. } = &mut self.keys[at];
+            if known.contains(row) {
+                return Ok(false);
+            }
+        }
+        self.keys.iter_mut().filter(|key| !key.row.has_null()).for_each(|key| key.known.insert(&key.row));
+        Ok(true)
+    }
+
+    /// Whether it holds so much that it should be given up for a new one.
+    pub fn is_full(&self) -> bool {
+        self.keys.iter().any(|key| key.known.len() > KEYS_MAX || key.known.byte_count() > KEY_BYTES_MAX)
+    }
+
+    /// Takes the keys of a chunk in.
+    fn read(&mut self, chunk: usize) -> Result<()> {
+        for IndexedKey { key, known, unread, .. } in &mut self.keys {
+            unread.remove(chunk);
+            let columns = self.scan.read_stored(chunk, &key.positions)?;
+            let texts: Vec<_> =
+                key.positions.iter().map(|position| self.scan.dictionaries[*position].as_deref()).collect();
+            let mut row = KeyRow::default();
+            for number in 0..columns.first().map_or(0, |array| array.len()) {
+                row.clear();
+                for (array, texts) in columns.iter().zip(&texts) {
+                    row.push(stored_value(array, *texts, number)?);
+                }
+                if !row.has_null() && !known.contains(&row) {
+                    known.insert(&row);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl IndexedKey {
+    /// A chunk that has to be read before anything is known of the row.
+    fn next_chunk<'a>(&self, value: &impl Fn(usize) -> KeyValue<'a>) -> Option<usize> {
+        self.unread.find(|column| value(self.key.positions[column]))
+    }
+}
+
+impl Batch {
+    /// An index of the keys of a table as this batch sees it. Rows that wait become chunks first. It stays right as
+    /// long as rows come into the table by [`append_indexed`](Self::append_indexed) alone.
+    pub fn key_index(&mut self, table: &Table) -> Result<KeyIndex> {
+        let snapshot = self.snapshot()?;
+        KeyIndex::new(table, &snapshot)
+    }
+
+    /// Adds rows that the index has taken in: they are not compared again. The commit fails with
+    /// [`ErrorKind::Conflict`](atsdb_core::ErrorKind::Conflict) if another adds a row of the same key meanwhile.
+    pub fn append_indexed(&mut self, index: &KeyIndex, rows: &arrow::array::RecordBatch) -> Result<()> {
+        self.append_settled(&index.table, rows)
+    }
+}
+
+/// A value in stored form; `texts` are the strings of a mapped column.
+fn stored_value<'a>(
+    array: &'a ArrayRef,
+    texts: Option<&'a arrow::array::StringArray>,
+    row: usize,
+) -> Result<KeyValue<'a>> {
+    if array.is_null(row) {
+        return Ok(KeyValue::Null);
+    }
+    if let Some(texts) = texts {
+        let index = match array.data_type() {
+            DataType::UInt8 => array.as_primitive::<UInt8Type>().value(row) as usize,
+            DataType::UInt16 => array.as_primitive::<UInt16Type>().value(row) as usize,
+            _ => array.as_primitive::<UInt32Type>().value(row) as usize,
+        };
+        return match index < texts.len() {
+            true => Ok(KeyValue::Bytes(texts.value(index).as_bytes())),
+            false => Err(Error::corrupt(format!("a row has string {index} of {}", texts.len()))),
+        };
+    }
+    use arrow::datatypes::TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+    Ok(match array.data_type() {
+        DataType::Boolean => KeyValue::Int(array.as_boolean().value(row).into()),
+        DataType::Int8 => KeyValue::Int(array.as_primitive::<Int8Type>().value(row).into()),
+        DataType::Int16 => KeyValue::Int(array.as_primitive::<Int16Type>().value(row).into()),
+        DataType::Int32 => KeyValue::Int(array.as_primitive::<Int32Type>().value(row).into()),
+        DataType::Int64 => KeyValue::Int(array.as_primitive::<Int64Type>().value(row)),
+        DataType::UInt8 => KeyValue::UInt(array.as_primitive::<UInt8Type>().value(row).into()),
+        DataType::UInt16 => KeyValue::UInt(array.as_primitive::<UInt16Type>().value(row).into()),
+        DataType::UInt32 => KeyValue::UInt(array.as_primitive::<UInt32Type>().value(row).into()),
+        DataType::UInt64 => KeyValue::UInt(array.as_primitive::<UInt64Type>().value(row)),
+        DataType::Date32 => KeyValue::Int(array.as_primitive::<Date32Type>().value(row).into()),
+        DataType::Timestamp(Second, _) => KeyValue::Int(array.as_primitive::<TimestampSecondType>().value(row)),
+        DataType::Timestamp(Millisecond, _) => {
+            KeyValue::Int(array.as_primitive::<TimestampMillisecondType>().value(row))
+        }
+        DataType::Timestamp(Microsecond, _) => {
+            KeyValue::Int(array.as_primitive::<TimestampMicrosecondType>().value(row))
+        }
+        DataType::Timestamp(Nanosecond, _) => KeyValue::Int(array.as_primitive::<TimestampNanosecondType>().value(row)),
+        DataType::Float32 => KeyValue::Float(array.as_primitive::<Float32Type>().value(row).into()),
+        DataType::Float64 => KeyValue::Float(array.as_primitive::<Float64Type>().value(row)),
+        DataType::Utf8 => KeyValue::Bytes(array.as_string::<i32>().value(row).as_bytes()),
+        DataType::Binary => KeyValue::Bytes(array.as_binary::<i32>().value(row)),
+        other => return Err(Error::internal(format!("{other} in a key"))),
+    })
+}

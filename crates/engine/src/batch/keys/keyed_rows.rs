@@ -1,0 +1,225 @@
+//! The rows of one table with keys, before they are settled.
+
+use crate::batch::keys::clock::SeriesClock;
+use crate::batch::keys::groups::Groups;
+use crate::batch::keys::key::{Key, KeyColumns};
+use crate::batch::keys::probe::Candidates;
+use crate::batch::keys::resolve::resolve;
+use crate::batch::keys::scope::Scope;
+use crate::chunk::slice_buffer::{filter_rows, internal};
+use crate::read::rewrite::Rewrite;
+use crate::read::snapshot::ReadSnapshot;
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
+use arrow::datatypes::DataType;
+use arrow::util::display::array_value_to_string;
+use atsdb_core::{
+    ChunkId, Column, ConflictPolicy, Error, ErrorKind, NewChunk, Result, Table, TableDefinition, TableId, TimeRange,
+};
+
+/// The rows of one table with keys, on their way.
+#[derive(Debug)]
+pub(crate) struct KeyedRows {
+    keys: Vec<Key>,
+    clocks: Vec<SeriesClock>,
+    /// Whether the clocks saw all of the batch's rows grow, those that wait included.
+    grows: bool,
+    waiting: Waiting,
+}
+
+/// Rows that are not settled yet.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Waiting {
+    pub(crate) policy: ConflictPolicy,
+    pub(crate) rows: Vec<RecordBatch>,
+    pub(crate) byte_count: usize,
+}
+
+/// What settling decided.
+#[derive(Default)]
+pub(crate) struct Settled {
+    /// The rows that go on.
+    pub(crate) rows: Vec<RecordBatch>,
+    /// Chunks of the snapshot that go, with what comes instead.
+    pub(crate) replaced: Vec<(ChunkId, Option<NewChunk>)>,
+    /// How many of the rows that waited do not go on because their key is there already.
+    pub(crate) kept_out: u64,
+}
+
+impl KeyedRows {
+    pub(crate) fn new(definition: &TableDefinition) -> Result<Self> {
+        let keys = Key::all_of(definition)?;
+        let clocks = keys.iter().map(|key| SeriesClock::new(key.growing(definition))).collect();
+        Ok(Self { keys, clocks, grows: true, waiting: Waiting::default() })
+    }
+
+    /// The policy of the rows that wait, if any do.
+    pub(crate) fn policy(&self) -> Option<ConflictPolicy> {
+        (!self.waiting.rows.is_empty()).then_some(self.waiting.policy)
+    }
+
+    /// Bytes of the rows that wait.
+    pub(crate) fn byte_count(&self) -> usize {
+        self.waiting.byte_count
+    }
+
+    /// Adds rows in stored form, under one policy with those that wait.
+    pub(crate) fn push(&mut self, rows: RecordBatch, policy: ConflictPolicy) {
+        if rows.num_rows() == 0 {
+            return;
+        }
+        for (key, clock) in self.keys.iter().zip(&mut self.clocks) {
+            self.grows &= clock.advance(&key.columns(&rows));
+        }
+        self.waiting.policy = policy;
+        self.waiting.byte_count += rows.get_array_memory_size();
+        self.waiting.rows.push(rows);
+    }
+
+    /// What waits; nothing does then.
+    pub(crate) fn take(&mut self) -> (Waiting, bool) {
+        (std::mem::take(&mut self.waiting), std::mem::replace(&mut self.grows, true))
+    }
+
+    /// A copy of what waits, for the table of this number.
+    pub(crate) fn held(&self, table: TableId) -> Option<(TableId, Waiting, bool)> {
+        Some((table, self.waiting.clone(), self.grows))
+    }
+
+    /// Lets rows wait again that were taken out.
+    pub(crate) fn put_back(&mut self, waiting: Waiting, grows: bool) {
+        (self.waiting, self.grows) = (waiting, grows);
+    }
+
+    /// Settles rows that were taken out. `grows` says that they differ from each other and from all rows of the batch.
+    /// The snapshot has the batch's own earlier rows, unless they grow.
+    pub(crate) fn settle(
+        &self,
+        table: &Table,
+        waiting: &Waiting,
+        grows: bool,
+        snapshot: &ReadSnapshot,
+    ) -> Result<Settled> {
+        let columns: Vec<Vec<KeyColumns>> =
+            self.keys.iter().map(|key| waiting.rows.iter().map(|rows| key.columns(rows)).collect()).collect();
+        let candidates = |scope: &dyn Fn(&Key) -> Scope| {
+            let widened = |(key, batches): (&Key, &Vec<KeyColumns>)| {
+                let mut scope = scope(key);
+                batches.iter().for_each(|columns| scope.widen(columns));
+                scope
+            };
+            let scopes: Vec<Scope> = self.keys.iter().zip(&columns).map(widened).collect();
+            let range = self.range(&table.definition, &scopes);
+            Candidates::of(snapshot, table, &self.keys, &scopes, range)
+        };
+        let all_rows = || Ok(Settled { rows: waiting.rows.clone(), ..Settled::default() });
+        // Rows that come in order lie past all others, which the column that grows tells alone.
+        let by_growth = |key: &Key| Scope::of_one(key.growing(&table.definition).unwrap_or(0), key.positions.len());
+        if grows && candidates(&by_growth)?.is_empty() {
+            return all_rows();
+        }
+        let candidates = candidates(&|key| Scope::new(key.positions.len()))?;
+        if grows && candidates.is_empty() {
+            return all_rows();
+        }
+        let groups = columns.iter().map(|batches| Groups::of(batches)).collect::<Result<Vec<_>>>()?;
+        let found = candidates.probe(snapshot, table, &self.keys, &groups, waiting.policy)?;
+        let row_count = waiting.rows.iter().map(RecordBatch::num_rows).sum();
+        let stays = resolve(row_count, &groups, &found.stored, waiting.policy).map_err(|duplicate| {
+            let key = &self.keys[duplicate.key];
+            duplicate_key(table, key, &waiting.rows, duplicate.row, snapshot)
+        })?;
+        let kept_out = match waiting.policy {
+            ConflictPolicy::Keep => stays.iter().filter(|stays| !**stays).count() as u64,
+            _ => 0,
+        };
+        let replaced = match (waiting.policy, found.hits) {
+            (ConflictPolicy::Replace, Some((scan, hits))) => {
+                let without = |(position, rows): (usize, Vec<u32>)| {
+                    let chunk = &scan.chunks()[position].entry;
+                    let mut keep = vec![true; chunk.row_count as usize];
+                    rows.into_iter().for_each(|row| keep[row as usize] = false);
+                    let rewrite = Rewrite { keep: Some(BooleanArray::from(keep)), set: Vec::new() };
+                    Ok((chunk.id, scan.rewrite(position, &rewrite)?))
+                };
+                hits.into_iter().map(without).collect::<Result<_>>()?
+            }
+            _ => Vec::new(),
+        };
+        Ok(Settled { rows: staying(&waiting.rows, &stays)?, replaced, kept_out })
+    }
+
+    /// The times in which rows of the same keys can lie.
+    fn range(&self, definition: &TableDefinition, scopes: &[Scope]) -> TimeRange {
+        let mut ends: Option<(i64, i64)> = None;
+        for (key, scope) in self.keys.iter().zip(scopes) {
+            let Some((first, last)) = key.time.and_then(|time| scope.integers(time)) else { return TimeRange::ALL };
+            ends = Some(ends.map_or((first, last), |(start, end)| (start.min(first), end.max(last))));
+        }
+        let scaled = |time: i64| time.checked_mul(definition.time_scale());
+        match ends {
+            Some((first, last)) => {
+                TimeRange { start: scaled(first), end: scaled(last).and_then(|last| last.checked_add(1)) }
+            }
+            None => TimeRange::ALL,
+        }
+    }
+}
+
+fn staying(batches: &[RecordBatch], stays: &[bool]) -> Result<Vec<RecordBatch>> {
+    let mut rows = Vec::new();
+    let mut start = 0;
+    for batch in batches {
+        let mask = &stays[start..start + batch.num_rows()];
+        start += batch.num_rows();
+        match mask.iter().filter(|stays| **stays).count() {
+            0 => {}
+            count if count == mask.len() => rows.push(batch.clone()),
+            _ => rows.push(filter_rows(batch, &BooleanArray::from(mask.to_vec()))?),
+        }
+    }
+    Ok(rows)
+}
+
+/// The error for a row whose key is there already; `row` counts through all batches.
+fn duplicate_key(table: &Table, key: &Key, batches: &[RecordBatch], row: usize, snapshot: &ReadSnapshot) -> Error {
+    let mut row = row;
+    let mut batches = batches.iter();
+    let batch = batches.find(|batch| {
+        let here = row < batch.num_rows();
+        row -= if here { 0 } else { batch.num_rows() };
+        here
+    });
+    let columns = || key.positions.iter().map(|position| &table.definition.columns[*position]);
+    let names: Vec<&str> = columns().map(|column| column.name.as_str()).collect();
+    let value = |(column, position): (&Column, &usize)| match batch {
+        Some(batch) => value_text(table, column, batch.column(*position), row, snapshot),
+        None => Ok("?".to_owned()),
+    };
+    let values: Result<Vec<String>> = columns().zip(&key.positions).map(value).collect();
+    match values {
+        Ok(values) => {
+            let (name, names, values) = (&table.definition.name, names.join(", "), values.join(", "));
+            let message = format!("table {name}, key ({names}): ({values}) is there already");
+            Error::new(ErrorKind::DuplicateKey, message)
+        }
+        Err(error) => error,
+    }
+}
+
+fn value_text(table: &Table, column: &Column, array: &ArrayRef, row: usize, snapshot: &ReadSnapshot) -> Result<String> {
+    if column.map.is_none() {
+        return array_value_to_string(array, row).map_err(internal);
+    }
+    let index = match array.data_type() {
+        DataType::UInt8 => array.as_primitive::<arrow::datatypes::UInt8Type>().value(row) as usize,
+        DataType::UInt16 => array.as_primitive::<arrow::datatypes::UInt16Type>().value(row) as usize,
+        _ => array.as_primitive::<arrow::datatypes::UInt32Type>().value(row) as usize,
+    };
+    let dictionary = snapshot.inner.shared.dictionaries.get(table.id, column.id);
+    // The row's string may have come after the snapshot was taken.
+    let strings = match dictionary.strings(snapshot.inner.store.as_ref(), index + 1) {
+        Ok(strings) if strings.len() > index => strings,
+        _ => dictionary.strings(snapshot.inner.shared.store.snapshot()?.as_ref(), index + 1)?,
+    };
+    Ok(if index < strings.len() { strings.value(index).to_owned() } else { format!("string {index}") })
+}

@@ -1,0 +1,47 @@
+//! The rows of a batch's tables with keys.
+
+use crate::batch::keys::keyed_rows::KeyedRows;
+use atsdb_core::{Table, TableId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// The rows of a batch's tables with keys.
+#[derive(Default)]
+pub(crate) struct KeyedTables {
+    pub(crate) tables: BTreeMap<TableId, (Table, KeyedRows)>,
+    /// Tables in which the batch has chunks with rows that the clocks have not seen.
+    pub(crate) rewritten: BTreeSet<TableId>,
+    pub(crate) kept_out: Arc<AtomicU64>,
+    /// Of these, rows of tables in memory.
+    pub(crate) kept_out_in_memory: u64,
+}
+
+impl KeyedTables {
+    /// Forgets the rows that wait in a table, and what is known of the others.
+    pub(crate) fn forget(&mut self, table: TableId) {
+        self.tables.remove(&table);
+        self.note_rewritten(table);
+    }
+
+    /// Forgets all rows that wait, and what is known of those that were settled.
+    pub(crate) fn forget_all(&mut self) {
+        let tables: Vec<TableId> = self.tables.keys().copied().collect();
+        tables.into_iter().for_each(|table| self.forget(table));
+    }
+
+    /// Notes that the batch changes chunks of a table.
+    pub(crate) fn note_rewritten(&mut self, table: TableId) {
+        self.rewritten.insert(table);
+    }
+
+    /// Whether rows of a table wait.
+    pub(crate) fn has_waiting(&self, table: TableId) -> bool {
+        self.tables.get(&table).is_some_and(|(_, rows)| rows.policy().is_some())
+    }
+
+    /// The tables in which rows wait.
+    pub(crate) fn waiting(&self) -> Vec<TableId> {
+        self.tables.iter().filter(|(_, (_, rows))| rows.policy().is_some()).map(|(table, _)| *table).collect()
+    }
+}

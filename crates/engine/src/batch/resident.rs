@@ -1,0 +1,93 @@
+//! What a batch does to tables whose rows live in the process. How they are kept is `resident`'s.
+
+use crate::batch::Batch;
+use crate::chunk::slice_buffer::internal;
+use crate::read::resident::types_of;
+use crate::read::snapshot::ReadSnapshot;
+use crate::shared::definitions::changed_meanwhile;
+use crate::shared::preload::of_its_own;
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use atsdb_codec::arrow_schema;
+use atsdb_core::limits::CHUNK_ROWS_MAX;
+use atsdb_core::{Error, Result, Table, TableDefinition, TimeRange};
+use atsdb_resident::{Draft, TableState};
+use std::sync::Arc;
+
+impl Batch {
+    /// Takes rows of a table in memory away, by part and number in it, and adds others. If the table is no longer the
+    /// one in which the rows were found, that is [`ErrorKind::Conflict`](atsdb_core::ErrorKind::Conflict).
+    pub fn change_resident(
+        &mut self,
+        table: &Table,
+        found_in: &TableState,
+        gone: impl IntoIterator<Item = (u32, u32)>,
+        rows: Vec<(Vec<ArrayRef>, usize)>,
+    ) -> Result<()> {
+        self.draft(table)?.change(found_in, gone, rows)
+    }
+
+    /// What becomes of a table in memory. It begins as it was when the batch first looked.
+    pub(crate) fn draft(&mut self, table: &Table) -> Result<&mut Draft> {
+        self.changes.name_definition(table)?;
+        let looked_at = self.changes.looked_at().cloned();
+        let is_created = self.changes.has_created(table.id);
+        let shared = &self.handle.shared;
+        let residents = match &looked_at {
+            Some(base) => base.inner.residents.clone(),
+            None => shared.residents.snapshot(),
+        };
+        let bytes_max = shared.resident_bytes_of(&residents, table);
+        self.drafts.table(table.id, bytes_max, || match residents.get(table.id) {
+            Some(state) if *state.definition() == table.definition => Ok(state),
+            _ if is_created => Ok(shared.residents.empty(&table.definition, types_of(&table.definition))),
+            _ => match looked_at {
+                None => ReadSnapshot::take(shared)?.resident(table),
+                Some(base) => {
+                    let own = base.table_by_id(table.id).ok_or_else(|| changed_meanwhile(&table.definition))?;
+                    let state = base.resident(own)?;
+                    match *state.definition() == table.definition {
+                        true => Ok(state),
+                        // The batch itself has redefined the table.
+                        false => Ok(Arc::new(state.redefined(&table.definition, types_of(&table.definition))?)),
+                    }
+                }
+            },
+        })
+    }
+
+    /// Rows that were not used yet keep to the definition that the table has when they are.
+    pub(crate) fn redefine_resident(&mut self, table: &Table, to: &TableDefinition) -> Result<()> {
+        let is_used = || self.handle.shared.residents.snapshot().get(table.id).is_some();
+        match table.definition.is_in_memory() && (self.drafts.has(table.id) || is_used()) {
+            true => self.draft(table)?.redefine(to, types_of(to)),
+            false => Ok(()),
+        }
+    }
+
+    /// Puts rows in the place of those that are saved of a table in memory, with the commit. The rows may be another
+    /// store's, if its table is defined alike. Says how many there are.
+    pub fn save_resident(&mut self, table: &Table, state: &TableState) -> Result<u64> {
+        if !table.definition.is_in_memory() || state.definition().columns != table.definition.columns {
+            let message = format!("the rows are not those of table {}, which is in memory", table.definition.name);
+            return Err(Error::internal(message));
+        }
+        let snapshot = self.snapshot()?;
+        for entry in snapshot.inner.store.chunks(table.id, TimeRange::ALL)? {
+            self.remove_chunk(table.id, entry.id)?;
+        }
+        let columns: Vec<usize> = (0..table.definition.columns.len()).collect();
+        let schema = arrow_schema(&table.definition);
+        for (part, rows) in state.stretches(CHUNK_ROWS_MAX) {
+            let (columns, numbers) = state.read(part, rows, &columns)?;
+            let options = RecordBatchOptions::new().with_row_count(Some(numbers.len()));
+            let columns = match numbers.len() {
+                CHUNK_ROWS_MAX => columns,
+                // Rows that wait for their chunk to fill do not keep all others.
+                _ => columns.iter().map(of_its_own).collect(),
+            };
+            let rows = RecordBatch::try_new_with_options(Arc::clone(&schema), columns, &options).map_err(internal)?;
+            self.push_rows(table, rows)?;
+        }
+        Ok(state.row_count() as u64)
+    }
+}

@@ -1,0 +1,155 @@
+//! Rollups: putting computed rows in the place of stale ones.
+//!
+//! The state of a rollup changes in the commit that changes its rows, and only if nobody else has changed it, so that of two
+//! that compute a rollup at once one begins anew. Not owned: which times are stale ([`read::rollup`](crate::read::rollup));
+//! the query, its buckets, and when to compute (`sql`).
+
+use crate::batch::Batch;
+use crate::chunk::change_log::log_definition;
+use crate::chunk::slice_buffer::times_from;
+use crate::chunk::times::Times;
+use crate::read::rewrite::Rewrite;
+use crate::read::rollup::is_rollup_of;
+use crate::read::scan::ScanRequest;
+use arrow::array::{BooleanArray, RecordBatch};
+use atsdb_core::{ChunkId, Error, ErrorKind, Result, RollupState, Table, TableDefinition, TableId, TimeRange};
+
+impl Batch {
+    /// Creates a rollup, empty and stale. Its definition has the query; where it stands is put in here.
+    pub fn create_rollup(&mut self, source: &Table, mut definition: TableDefinition) -> Result<Table> {
+        let base = self.base()?;
+        let newest = base.newest_chunk()?;
+        let Some(rollup) = &mut definition.rollup else {
+            return Err(Error::internal(format!("{} is no rollup", definition.name)));
+        };
+        rollup.state = RollupState::new(newest);
+        let rollup = self.create_table(&definition)?;
+        let mut changed = source.definition.clone();
+        if changed.change_log.is_none() {
+            changed.change_log = Some(self.create_table(&log_definition(source.id))?.id);
+        }
+        // Also with the log there: that it stays is part of the commit.
+        self.redefine(source, changed)?;
+        Ok(rollup)
+    }
+
+    /// Puts rows in the place of those that a rollup has for some times, which are whole buckets, joined and in order.
+    /// The batch's snapshot is what the rows are computed from; its state then is `state`.
+    pub fn refresh_rollup(
+        &mut self,
+        table: &Table,
+        times: &[Times],
+        rows: impl IntoIterator<Item = Result<RecordBatch>>,
+        state: RollupState,
+    ) -> Result<u64> {
+        self.changes.refreshed = Some(table.id);
+        self.remove_times(table, times)?;
+        let mut row_count = 0;
+        for rows in rows {
+            let rows = rows?;
+            row_count += rows.num_rows() as u64;
+            self.append(table, &rows)?;
+        }
+        let mut definition = table.definition.clone();
+        if let Some(rollup) = &mut definition.rollup {
+            self.trim_log(rollup.source, table.id, state.accounted)?;
+            rollup.state = state;
+        }
+        self.redefine(table, definition)?;
+        Ok(row_count)
+    }
+
+    /// Takes the rows of some times, in order, out of a rollup. A chunk may have rows of several of them.
+    fn remove_times(&mut self, table: &Table, times: &[Times]) -> Result<()> {
+        let (Some(first), Some(last)) = (times.first(), times.last()) else { return Ok(()) };
+        let range = TimeRange { start: Some(first.0), end: last.1.checked_add(1) };
+        let base = self.base()?;
+        let column = table.definition.time_column().map(|time| table.definition.position(&time.name));
+        let columns = vec![column.transpose()?.ok_or_else(|| Error::internal("a rollup without time"))?];
+        let request = ScanRequest { columns: columns.clone(), range, predicates: Vec::new(), use_cache: true };
+        let scan = base.scan(table, &request)?;
+        let goes = |time: i64| {
+            let next = times.partition_point(|(_, last)| *last < time);
+            times.get(next).is_some_and(|(first, _)| *first <= time)
+        };
+        for (position, chunk) in scan.chunks().iter().enumerate() {
+            let entry = &chunk.entry;
+            if times.iter().any(|(first, last)| *first <= entry.time_min && entry.time_max <= *last) {
+                self.replace(table, entry.id, None)?;
+                continue;
+            }
+            let stored = scan.read_stored(position, &columns)?;
+            let stamps = times_from(&table.definition, &stored[0])?;
+            let keep: BooleanArray = stamps.values().iter().map(|time| Some(!goes(*time))).collect();
+            if keep.true_count() < stamps.len() {
+                let successor = scan.rewrite(position, &Rewrite { keep: Some(keep), set: Vec::new() })?;
+                self.replace(table, entry.id, successor)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Chunks of the log that all rollups of the table account for go.
+    fn trim_log(&mut self, source: TableId, refreshed: TableId, accounted: ChunkId) -> Result<()> {
+        let base = self.base()?;
+        let Some(source) = base.tables().iter().find(|table| table.id == source) else { return Ok(()) };
+        let Some(log) = base.log_of(source) else { return Ok(()) };
+        let others = base.rollups_of(source.id).filter(|table| table.id != refreshed);
+        let others = others.filter_map(|table| table.definition.rollup.as_ref().map(|rollup| rollup.state.accounted));
+        let accounted = others.fold(accounted, ChunkId::min);
+        let entries = base.inner.store.chunks(log.id, TimeRange::ALL)?;
+        let mut done = entries.iter().filter(|entry| entry.id <= accounted);
+        done.try_for_each(|entry| self.remove_chunk(log.id, entry.id))
+    }
+
+    /// Refuses to change what only the refresh of a rollup changes.
+    pub(crate) fn check_writable(&self, table: &Table) -> Result<()> {
+        match &table.definition.rollup {
+            Some(rollup) if self.changes.refreshed != Some(table.id) => {
+                let message =
+                    format!("{} is a rollup: its rows are computed from {}", table.definition.name, rollup.table);
+                Err(Error::new(ErrorKind::Sql, message).with_hint(format!("change the rows of {}", rollup.table)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What has to go with a table: the log of one that has rollups, and of one whose last rollup goes.
+    pub(crate) fn leave_rollups(&mut self, table: &Table) -> Result<()> {
+        let source = table.definition.rollup.as_ref().map(|rollup| rollup.source);
+        if source.is_none() && table.definition.change_log.is_none() {
+            return Ok(());
+        }
+        let base = self.base()?;
+        let tables = self.changes.tables(&base);
+        let of_it = source.unwrap_or(table.id);
+        let other = tables.iter().find(|other| other.id != table.id && is_rollup_of(other, of_it));
+        let holder = tables.iter().find(|other| other.id == of_it);
+        match (source, other, holder) {
+            (None, Some(rollup), _) => {
+                let (name, rollup) = (&table.definition.name, &rollup.definition.name);
+                Err(Error::new(ErrorKind::Sql, format!("rollup {rollup} summarises table {name}"))
+                    .with_hint(format!("DROP ROLLUP {rollup} first, or DROP TABLE {name} CASCADE")))
+            }
+            (Some(_), other, Some(holder)) => {
+                let (mut changed, log) = (holder.definition.clone(), holder.definition.change_log);
+                if other.is_none() {
+                    changed.change_log = None;
+                    self.drop_log(log);
+                }
+                self.redefine(&holder.clone(), changed).map(drop)
+            }
+            (None, None, _) => {
+                self.drop_log(table.definition.change_log);
+                Ok(())
+            }
+            (Some(_), _, None) => Ok(()),
+        }
+    }
+
+    fn drop_log(&mut self, log: Option<TableId>) {
+        if let Some(log) = log.filter(|log| !self.changes.dropped().contains(log)) {
+            self.changes.note_dropped(log);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! One table in a batch: its rows that wait, under one definition, and its strings on their way into dictionaries.
+
+use crate::batch::interner::Interner;
+use crate::chunk::slice_buffer::{SliceBuffer, internal};
+use crate::shared::Shared;
+use crate::shared::definitions::changed_meanwhile;
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
+use arrow::buffer::{NullBuffer, ScalarBuffer};
+use arrow::datatypes::{Schema, SchemaRef, UInt8Type, UInt16Type, UInt32Type};
+use atsdb_codec::stored_type;
+use atsdb_core::{Column, DefinitionVersion, Error, ErrorKind, MapWidth, Result, Table, TableDefinition, TableId};
+use std::sync::Arc;
+
+/// An interner with more bytes starts anew.
+const INTERNER_BYTES_MAX: usize = 32 << 20;
+
+/// The rows of one table that wait.
+pub(crate) struct TableWriter {
+    pub(crate) table: TableId,
+    pub(crate) version: DefinitionVersion,
+    pub(crate) definition: Arc<TableDefinition>,
+    pub(crate) schema: SchemaRef,
+    interners: Vec<Option<Interner>>,
+    pub(crate) slices: SliceBuffer,
+}
+
+impl TableWriter {
+    pub(crate) fn new(table: &Table) -> Self {
+        let definition = Arc::new(table.definition.clone());
+        let field = |column: &Column| arrow::datatypes::Field::new(&column.name, stored_type(column), column.nullable);
+        let schema = Arc::new(Schema::new(definition.columns.iter().map(field).collect::<Vec<_>>()));
+        let interners = definition.columns.iter().map(|_| None).collect();
+        Self { table: table.id, version: table.version, definition, schema, interners, slices: SliceBuffer::default() }
+    }
+
+    /// Logical arrays to stored ones: mapped strings to indices.
+    pub(crate) fn map_strings(&mut self, shared: &Shared, columns: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
+        columns.into_iter().enumerate().map(|(position, array)| self.map_column(shared, position, array)).collect()
+    }
+
+    pub(crate) fn map_column(&mut self, shared: &Shared, position: usize, array: ArrayRef) -> Result<ArrayRef> {
+        let definition = Arc::clone(&self.definition);
+        let column = &definition.columns[position];
+        let Some(width) = column.map else { return Ok(array) };
+        let interner = self.interners[position].get_or_insert_with(Interner::new);
+        let (numbers, nulls) = intern_array(interner, &array)?;
+        map_numbers(shared, self.table, &definition, column, width, interner, &numbers, nulls)
+    }
+}
+
+/// The local numbers of a string or dictionary array.
+fn intern_array(interner: &mut Interner, array: &ArrayRef) -> Result<(Vec<u32>, Option<NullBuffer>)> {
+    if let Some(strings) = array.as_string_opt::<i32>() {
+        let numbers = strings.iter().map(|text| text.map_or(0, |text| interner.intern(text.as_bytes()))).collect();
+        return Ok((numbers, strings.nulls().cloned()));
+    }
+    let Some(dictionary) = array.as_any_dictionary_opt() else {
+        return Err(Error::internal(format!("{} for a mapped column", array.data_type())));
+    };
+    let nulls = array.logical_nulls();
+    let strings = dictionary.values().as_string::<i32>();
+    if strings.is_empty() {
+        // Every row is NULL.
+        return Ok((vec![0; array.len()], nulls));
+    }
+    let keys = dictionary.normalized_keys();
+    // Only the strings that rows use go into the dictionary.
+    let mut number_of = vec![None; strings.len()];
+    let number = |(row, key): (usize, &usize)| {
+        if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+            return 0;
+        }
+        *number_of[*key].get_or_insert_with(|| interner.intern(strings.value(*key).as_bytes()))
+    };
+    let numbers = keys.iter().enumerate().map(number).collect();
+    Ok((numbers, nulls))
+}
+
+/// Local numbers to the store's indices, as an array of the column's stored type.
+#[allow(clippy::too_many_arguments, reason = "the parts of one column on its way in, each named")]
+pub(crate) fn map_numbers(
+    shared: &Shared,
+    table: TableId,
+    definition: &TableDefinition,
+    column: &Column,
+    width: MapWidth,
+    interner: &mut Interner,
+    numbers: &[u32],
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    let unresolved = interner.unresolved();
+    if !unresolved.is_empty() {
+        let dictionary = shared.dictionaries.get(table, column.id);
+        let store = shared.store.as_ref();
+        let resolved = dictionary
+            .check_room(store, &unresolved)
+            .map_err(|error| explain_large(error, definition, column))
+            .and_then(|()| {
+                let resolved = dictionary.indices(store, width, &unresolved);
+                resolved.map_err(|error| explain_full(error, definition, column, width))
+            });
+        match resolved {
+            Ok(resolved) => interner.resolve(&resolved),
+            Err(error) => {
+                // Strings that got no index must not be asked for again with those of other rows.
+                *interner = Interner::new();
+                return Err(error);
+            }
+        }
+    }
+    let array = match width {
+        MapWidth::U8 => gather::<UInt8Type>(definition, interner.indices(), numbers, nulls),
+        MapWidth::U16 => gather::<UInt16Type>(definition, interner.indices(), numbers, nulls),
+        MapWidth::U32 => gather::<UInt32Type>(definition, interner.indices(), numbers, nulls),
+    };
+    if interner.byte_count() > INTERNER_BYTES_MAX {
+        *interner = Interner::new();
+    }
+    array
+}
+
+fn gather<T: ArrowPrimitiveType>(
+    definition: &TableDefinition,
+    indices: &[u32],
+    numbers: &[u32],
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef>
+where
+    T::Native: TryFrom<u32>,
+{
+    // Only a column that was made wider meanwhile has larger indices.
+    let narrow = |index: &u32| T::Native::try_from(*index).map_err(|_| changed_meanwhile(definition));
+    let narrowed: Vec<T::Native> = indices.iter().map(narrow).collect::<Result<_>>()?;
+    // The place of a NULL holds number 0, which may stand for no string.
+    let values: Vec<T::Native> =
+        numbers.iter().map(|number| narrowed.get(*number as usize).copied().unwrap_or_default()).collect();
+    Ok(Arc::new(PrimitiveArray::<T>::try_new(ScalarBuffer::from(values), nulls).map_err(internal)?))
+}
+
+fn explain_large(error: Error, definition: &TableDefinition, column: &Column) -> Error {
+    let (table, name) = (&definition.name, &column.name);
+    match error.kind() {
+        ErrorKind::Limit => error
+            .context(format_args!("table {table}: the dictionary of column {name} is full"))
+            .with_hint(format!("declare {name} as plain TEXT, without map")),
+        _ => error.context(format_args!("table {table}, column {name}")),
+    }
+}
+
+fn explain_full(error: Error, definition: &TableDefinition, column: &Column, width: MapWidth) -> Error {
+    if error.kind() != ErrorKind::Limit {
+        return error.context(format_args!("table {}, column {}", definition.name, column.name));
+    }
+    let wider = match width {
+        MapWidth::U8 => format!("declare it wider: map = '{}:u16'", column.name),
+        MapWidth::U16 => format!("declare it wider: map = '{}:u32'", column.name),
+        MapWidth::U32 => format!("declare {} as plain TEXT, without map", column.name),
+    };
+    let message = format!(
+        "table {}: the dictionary of column {} is full: {width} takes {} different strings",
+        definition.name,
+        column.name,
+        width.capacity()
+    );
+    Error::new(ErrorKind::Limit, message).with_hint(wider)
+}

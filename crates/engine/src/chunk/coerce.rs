@@ -1,0 +1,181 @@
+//! A caller's batch brought into a table's columns: order, types, NULLs. Lossless or refused, with the place.
+
+use crate::chunk::slice_buffer::internal;
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Datum, RecordBatch, new_null_array};
+use arrow::compute::kernels::cmp::distinct;
+use arrow::compute::{CastOptions, cast_with_options};
+use arrow::datatypes::DataType;
+use atsdb_codec::logical_type;
+use atsdb_core::limits::VALUE_BYTES_MAX;
+use atsdb_core::name::{same_name, unknown_name};
+use atsdb_core::{Column, Error, ErrorKind, Result, TableDefinition};
+
+/// The arrays of a batch in the order of the table's columns, each of its column's logical type; a mapped column
+/// may also be plain text, or a dictionary with other keys.
+pub(crate) fn coerce(definition: &TableDefinition, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
+    refuse_unknown_columns(definition, batch)?;
+    let schema = batch.schema();
+    let find = |column: &Column, position: usize| {
+        let stands_there = schema.fields().get(position).is_some_and(|field| same_name(field.name(), &column.name));
+        if stands_there {
+            return Some(position);
+        }
+        schema.fields().iter().position(|field| same_name(field.name(), &column.name))
+    };
+    let array_of = |(position, column): (usize, &Column)| match find(column, position) {
+        Some(found) => coerce_column(definition, column, batch.column(found), Rows::Numbered),
+        None if column.nullable => Ok(new_null_array(&logical_type(column), batch.num_rows())),
+        None => Err(Error::invalid(format!("table {}: column {} is missing", definition.name, column.name))
+            .with_hint("it takes no NULL, so that every batch must bring it")),
+    };
+    definition.columns.iter().enumerate().map(array_of).collect()
+}
+
+fn refuse_unknown_columns(definition: &TableDefinition, batch: &RecordBatch) -> Result<()> {
+    let names = || definition.columns.iter().map(|column| column.name.as_str());
+    for (position, field) in batch.schema().fields().iter().enumerate() {
+        let known = match definition.columns.get(position) {
+            Some(column) if same_name(&column.name, field.name()) => true,
+            _ => names().any(|name| same_name(name, field.name())),
+        };
+        if !known {
+            let error = unknown_name("column", field.name(), names());
+            return Err(error.context(format_args!("table {}", definition.name)));
+        }
+    }
+    Ok(())
+}
+
+/// Whether an error says which row it is, counted from the first of the batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rows {
+    Numbered,
+    /// In an order that nobody knows.
+    Unnumbered,
+}
+
+impl Rows {
+    fn name(self, row: usize) -> String {
+        match self {
+            Self::Numbered => format!("row {}: ", row + 1),
+            Self::Unnumbered => String::new(),
+        }
+    }
+}
+
+/// An array of a column's logical type; of a mapped column it may also be plain text.
+pub(crate) fn coerce_column(
+    definition: &TableDefinition,
+    column: &Column,
+    array: &ArrayRef,
+    rows: Rows,
+) -> Result<ArrayRef> {
+    let place = |error: Error| error.context(format_args!("table {}, column {}", definition.name, column.name));
+    if !column.nullable
+        && let Some(row) = first_null(array.as_ref())
+    {
+        let what = if definition.time_column() == Some(column) { "the time" } else { "a value" };
+        return Err(place(Error::invalid(format!("{}{what} is NULL", rows.name(row)))));
+    }
+    let wanted = logical_type(column);
+    let array = match (array.data_type(), &wanted) {
+        (found, wanted) if found == wanted => array.clone(),
+        (DataType::Utf8, DataType::Dictionary(..)) => array.clone(),
+        (DataType::Dictionary(_, value), DataType::Dictionary(..)) if **value == DataType::Utf8 => array.clone(),
+        // Anything else that becomes mapped becomes plain text first.
+        (_, DataType::Dictionary(..)) => convert(array, &DataType::Utf8, rows).map_err(place)?,
+        (_, wanted) => convert(array, wanted, rows).map_err(place)?,
+    };
+    refuse_long_values(array.as_ref(), rows).map_err(place)?;
+    Ok(array)
+}
+
+/// The first NULL, also where a dictionary's value is what is NULL.
+fn first_null(array: &dyn Array) -> Option<usize> {
+    if array.logical_null_count() == 0 {
+        return None;
+    }
+    array.logical_nulls().and_then(|nulls| (0..nulls.len()).find(|row| nulls.is_null(*row)))
+}
+
+/// Another type with the same values, or an error that names the first row that would change.
+fn convert(array: &ArrayRef, wanted: &DataType, rows: Rows) -> Result<ArrayRef> {
+    let found = array.data_type().clone();
+    let options = CastOptions { safe: true, ..Default::default() };
+    let refuse = |row: usize| {
+        let value = arrow::util::display::array_value_to_string(array, row).unwrap_or_else(|_| "the value".into());
+        Error::invalid(format!("{}{value} does not fit {wanted}", rows.name(row)))
+    };
+    let converted = cast_with_options(array, wanted, &options).map_err(|error| {
+        Error::new(ErrorKind::InvalidValue, format!("{found} values do not become {wanted}")).with_source(error)
+    })?;
+    let lost = |row: usize| converted.is_null(row) && !array.is_null(row);
+    if converted.null_count() > array.logical_null_count()
+        && let Some(row) = (0..array.len()).find(|row| lost(*row))
+    {
+        return Err(refuse(row));
+    }
+    let is_text = |kind: &DataType| matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+    if is_text(&found) || is_text(wanted) || matches!(found, DataType::Dictionary(..)) {
+        return Ok(converted);
+    }
+    let back = cast_with_options(&converted, &found, &options).map_err(internal)?;
+    let changed = distinct(&back as &dyn Datum, array as &dyn Datum).map_err(internal)?;
+    match first_true(&changed) {
+        Some(row) => Err(refuse(row)),
+        None => Ok(converted),
+    }
+}
+
+fn first_true(mask: &BooleanArray) -> Option<usize> {
+    mask.values().set_indices().next()
+}
+
+fn refuse_long_values(array: &dyn Array, rows: Rows) -> Result<()> {
+    let offsets = match array.data_type() {
+        DataType::Utf8 => array.as_string::<i32>().value_offsets(),
+        DataType::Binary => array.as_binary::<i32>().value_offsets(),
+        _ => return Ok(()),
+    };
+    let total = (offsets[offsets.len() - 1] - offsets[0]) as usize;
+    if total <= VALUE_BYTES_MAX {
+        return Ok(());
+    }
+    match offsets.windows(2).position(|pair| (pair[1] - pair[0]) as usize > VALUE_BYTES_MAX) {
+        Some(row) => {
+            let message = format!("{}a value of more than {} MiB", rows.name(row), VALUE_BYTES_MAX >> 20);
+            Err(Error::new(ErrorKind::Limit, message))
+        }
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::{Float64Array, Int32Array, Int64Array, StringArray, TimestampMicrosecondArray};
+    use arrow::datatypes::TimeUnit as ArrowUnit;
+    use std::sync::Arc;
+
+    #[test]
+    fn what_would_change_is_refused_with_its_row() {
+        let floats: ArrayRef = Arc::new(Float64Array::from(vec![1.0, 2.5]));
+        let message = convert(&floats, &DataType::Int64, Rows::Numbered).unwrap_err().to_string();
+        assert!(message.contains("row 2") && message.contains("2.5"), "{message}");
+        let wide: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None, Some(1 << 40)]));
+        assert!(convert(&wide, &DataType::Int32, Rows::Numbered).unwrap_err().to_string().contains("row 3"));
+        let unrepresentable: ArrayRef = Arc::new(Int64Array::from(vec![(1 << 53) + 1]));
+        assert!(convert(&unrepresentable, &DataType::Float64, Rows::Numbered).is_err());
+        let fine: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![1_500_001]));
+        assert!(convert(&fine, &DataType::Timestamp(ArrowUnit::Millisecond, None), Rows::Numbered).is_err());
+    }
+
+    #[test]
+    fn what_stays_the_same_is_converted() {
+        let narrow: ArrayRef = Arc::new(Int32Array::from(vec![Some(7), None]));
+        let wide = convert(&narrow, &DataType::Int64, Rows::Numbered).unwrap();
+        assert_eq!(wide.as_ref(), &Int64Array::from(vec![Some(7), None]));
+        let text: ArrayRef = Arc::new(StringArray::from(vec!["12", "x"]));
+        assert!(convert(&text, &DataType::Int64, Rows::Numbered).unwrap_err().to_string().contains("row 2: x"));
+    }
+}

@@ -1,0 +1,49 @@
+//! Rows of one chunk to its pages and descriptor.
+
+use crate::chunk::index_columns::index_columns;
+use crate::chunk::slice_buffer::ChunkRows;
+use arrow::array::ArrayRef;
+use atsdb_codec::{Effort, encode_descriptor, encode_membership, encode_page};
+use atsdb_core::{ChunkDescriptor, ChunkUid, NewChunk, Result, TableDefinition, TableId};
+
+/// Encodes rows that an append brought.
+pub(crate) fn encode_fresh(
+    table: TableId,
+    definition: &TableDefinition,
+    uid: ChunkUid,
+    chunk: &ChunkRows,
+) -> Result<NewChunk> {
+    let mut pages = Vec::with_capacity(definition.columns.len());
+    let mut descriptors = Vec::with_capacity(definition.columns.len());
+    for (column, array) in definition.columns.iter().zip(chunk.rows.columns()) {
+        let page = encode_page(uid, column, array, Effort::Fresh)?;
+        pages.push(page.bytes);
+        descriptors.push(page.descriptor);
+    }
+    for index in definition.filtered_indexes() {
+        let columns = index_columns(definition, index, |position| Ok(ArrayRef::clone(chunk.rows.column(position))))?;
+        let page = encode_membership(uid, index.id, &columns)?;
+        pages.push(page.bytes);
+        descriptors.push(page.descriptor);
+    }
+    let descriptor = ChunkDescriptor {
+        uid,
+        row_count: chunk.rows.num_rows() as u32,
+        sealed: false,
+        slice: chunk.slice,
+        time_min: chunk.time_min,
+        time_max: chunk.time_max,
+        pages: descriptors,
+    };
+    Ok(new_chunk(table, descriptor, pages))
+}
+
+/// A chunk from its descriptor and pages, both brought into the order of column numbers.
+pub(crate) fn new_chunk(table: TableId, mut descriptor: ChunkDescriptor, pages: Vec<Vec<u8>>) -> NewChunk {
+    let mut both: Vec<_> = std::mem::take(&mut descriptor.pages).into_iter().zip(pages).collect();
+    both.sort_by_key(|(page, _)| page.column);
+    let (descriptors, pages) = both.into_iter().unzip();
+    descriptor.pages = descriptors;
+    let descriptor_bytes = encode_descriptor(&descriptor);
+    NewChunk { table, descriptor, descriptor_bytes, pages }
+}

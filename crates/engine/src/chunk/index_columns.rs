@@ -1,0 +1,21 @@
+//! Which columns an index is over.
+
+use arrow::array::ArrayRef;
+use atsdb_core::{Error, Index, Result, TableDefinition};
+
+/// The columns of an index, by position in the definition, each read by `read`.
+pub(crate) fn index_columns(
+    definition: &TableDefinition,
+    index: &Index,
+    mut read: impl FnMut(usize) -> Result<ArrayRef>,
+) -> Result<Vec<ArrayRef>> {
+    index_positions(definition, index)?.into_iter().map(&mut read).collect()
+}
+
+/// The columns of an index, by position in the definition.
+pub(crate) fn index_positions(definition: &TableDefinition, index: &Index) -> Result<Vec<usize>> {
+    let position = |id| definition.columns.iter().position(|column| column.id == id);
+    let positions = index.columns.iter().map(|id| position(*id)).collect::<Option<Vec<usize>>>();
+    let message = || format!("table {}: index {} is over a column that is gone", definition.name, index.name);
+    positions.ok_or_else(|| Error::internal(message()))
+}

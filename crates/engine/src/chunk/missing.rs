@@ -1,0 +1,78 @@
+//! What a chunk has in a column that it has no page of, as it is older than the column; and single values in a
+//! column's stored form.
+
+use crate::chunk::slice_buffer::internal;
+use arrow::array::{
+    Array, ArrayRef, BinaryArray, BooleanArray, Float32Array, Float64Array, Int64Array, StringArray, UInt32Array,
+    UInt64Array, new_null_array,
+};
+use arrow::compute::{cast, take};
+use arrow::datatypes::DataType;
+use atsdb_codec::{Effort, encode_page, stored_type};
+use atsdb_core::{ChunkDescriptor, ChunkUid, Column, ColumnStatistics, Error, Result, Table, Value};
+use std::sync::Arc;
+
+/// The rows of a chunk that is older than the column, in stored form.
+pub(crate) fn missing_array(table: &Table, column: &Column, row_count: usize) -> Result<ArrayRef> {
+    let Some(value) = &column.missing else { return Ok(new_null_array(&stored_type(column), row_count)) };
+    let one = missing_scalar(column, value).ok_or_else(|| {
+        let place = format!("table {}, column {}", table.definition.name, column.name);
+        Error::internal(format!("{place}: {value:?} of older rows is no value of the column"))
+    })?;
+    take(&one, &UInt32Array::from(vec![0; row_count]), None).map_err(internal)
+}
+
+/// The statistics of a column in a chunk, whether or not it has a page of it.
+pub(crate) fn column_statistics(descriptor: &ChunkDescriptor, column: &Column) -> ColumnStatistics {
+    if let Some(page) = descriptor.page(column.id) {
+        return page.statistics.clone();
+    }
+    let Some(value) = &column.missing else {
+        return ColumnStatistics { null_count: descriptor.row_count, min: None, max: None };
+    };
+    // Those of a page of one such row; nothing is known where there can be none.
+    let page =
+        missing_scalar(column, value).and_then(|one| encode_page(ChunkUid([0; 16]), column, &one, Effort::Fresh).ok());
+    page.map(|page| page.descriptor.statistics).unwrap_or_default()
+}
+
+fn missing_scalar(column: &Column, value: &Value) -> Option<ArrayRef> {
+    match value {
+        // As an INSERT of the same number would round it.
+        Value::Float(value) if stored_type(column) == DataType::Float32 => {
+            Some(Arc::new(Float32Array::from(vec![*value as f32])))
+        }
+        value => scalar_of(column, value),
+    }
+}
+
+/// A value as an array of one, of the column's stored type; `None` when it does not fit exactly.
+pub(crate) fn scalar_of(column: &Column, value: &Value) -> Option<ArrayRef> {
+    let array: ArrayRef = match value {
+        Value::Int(value) => Arc::new(Int64Array::from(vec![*value])),
+        Value::UInt(value) => Arc::new(UInt64Array::from(vec![*value])),
+        Value::Float(value) if stored_type(column) == DataType::Float32 => {
+            let narrow = *value as f32;
+            (f64::from(narrow).to_bits() == value.to_bits()).then(|| Arc::new(Float32Array::from(vec![narrow])))?
+        }
+        Value::Float(value) => Arc::new(Float64Array::from(vec![*value])),
+        Value::Bool(value) => Arc::new(BooleanArray::from(vec![*value])),
+        Value::Text(value) => Arc::new(StringArray::from(vec![value.as_str()])),
+        Value::Bytes(value) => Arc::new(BinaryArray::from(vec![value.as_slice()])),
+    };
+    let wanted = stored_type(column);
+    let same_kind = match array.data_type() {
+        DataType::Int64 | DataType::UInt64 => wanted.is_integer() || wanted.is_temporal(),
+        found => *found == wanted,
+    };
+    if !same_kind {
+        return None;
+    }
+    let (array, wanted) = match wanted {
+        // Days go by way of their own width.
+        DataType::Date32 => (cast(&array, &DataType::Int32).ok()?, wanted),
+        _ => (array, wanted),
+    };
+    let array = cast(&array, &wanted).ok()?;
+    (array.null_count() == 0).then_some(array)
+}

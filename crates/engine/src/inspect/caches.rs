@@ -1,0 +1,56 @@
+//! What this process and this machine keep of a store, as figures.
+
+use crate::read::snapshot::ReadSnapshot;
+use crate::shared::Shared;
+use std::path::PathBuf;
+
+/// One cache.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CacheFigures {
+    /// `preload`, `columns` or `pages`, in the order they are asked.
+    pub name: &'static str,
+    /// Where it lies; `None` is the memory of this process.
+    pub folder: Option<PathBuf>,
+    /// What was found: columns of chunks, or pages.
+    pub hits: u64,
+    /// What was not; `None` for what is asked of the next one uncounted.
+    pub misses: Option<u64>,
+    /// Bytes held.
+    pub bytes: u64,
+    /// The most bytes held.
+    pub bytes_max: u64,
+}
+
+impl CacheFigures {
+    /// Hits per lookup, 0 to 1; `None` before the first.
+    pub fn hit_rate(&self) -> Option<f64> {
+        let lookups = self.hits + self.misses?;
+        (lookups > 0).then(|| self.hits as f64 / lookups as f64)
+    }
+}
+
+impl ReadSnapshot {
+    /// The caches of the snapshot's engine.
+    pub fn caches(&self) -> Vec<CacheFigures> {
+        caches(&self.inner.shared)
+    }
+}
+
+pub(crate) fn caches(shared: &Shared) -> Vec<CacheFigures> {
+    let (preload, columns) = (shared.preloaded.stats(), shared.cache.stats());
+    let in_memory =
+        |name, hits, misses, bytes, bytes_max| CacheFigures { name, folder: None, hits, misses, bytes, bytes_max };
+    let mut caches = vec![
+        in_memory("preload", preload.hits, None, preload.bytes, preload.bytes_max),
+        in_memory("columns", columns.hits, Some(columns.misses), columns.bytes, columns.bytes_max),
+    ];
+    caches.extend(shared.page_cache.as_ref().map(|cache| cache.stats()).map(|pages| CacheFigures {
+        name: "pages",
+        folder: Some(pages.folder),
+        hits: pages.hits_ever,
+        misses: Some(pages.misses_ever),
+        bytes: pages.bytes,
+        bytes_max: pages.bytes_max,
+    }));
+    caches
+}

@@ -1,0 +1,161 @@
+//! Content hash: what a table holds, in one number that any store gives for the same rows.
+//!
+//! It depends neither on the order of rows nor on how they lie in chunks, whether they are sealed, nor which index a
+//! string has in a dictionary. Each row is hashed over its values in the order of the columns; the sum of the rows' hashes
+//! and their count are hashed with the columns' names and types. Of a rollup only what is closed counts: all else is
+//! computed from its table, sooner or later.
+
+use crate::chunk::slice_buffer::internal;
+use crate::read::scan::ScanRequest;
+use crate::read::snapshot::ReadSnapshot;
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, UInt64Type};
+use atsdb_core::{Error, Result, Table, TimeRange};
+use twox_hash::XxHash3_64;
+
+/// Rows of a table in memory that are read at once.
+const RESIDENT_ROWS: usize = 131_072;
+
+/// What one table holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContentHash {
+    /// Its name.
+    pub table: String,
+    /// How many rows were hashed.
+    pub rows: u64,
+    /// The hash.
+    pub hash: u64,
+}
+
+impl ReadSnapshot {
+    /// The content hashes of one table, or of all, by name.
+    pub fn content_hashes(&self, table: Option<&Table>) -> Result<Vec<ContentHash>> {
+        let wanted = self.tables().iter().filter(|other| table.is_none_or(|table| table.id == other.id));
+        let mut hashes = wanted.map(|table| content_hash(self, table)).collect::<Result<Vec<_>>>()?;
+        hashes.sort_by_key(|hash| hash.table.to_lowercase());
+        Ok(hashes)
+    }
+}
+
+impl ContentHash {
+    /// One hash over several tables.
+    pub fn of_all(hashes: &[Self]) -> u64 {
+        hashes.iter().fold(0, |state, table| {
+            let state = XxHash3_64::oneshot_with_seed(state, table.table.to_lowercase().as_bytes());
+            XxHash3_64::oneshot_with_seed(state, &table.hash.to_le_bytes())
+        })
+    }
+}
+
+fn content_hash(snapshot: &ReadSnapshot, table: &Table) -> Result<ContentHash> {
+    let definition = &table.definition;
+    let mut sum = RowSum::default();
+    if definition.is_in_memory() {
+        let state = snapshot.resident(table)?;
+        let positions: Vec<usize> = (0..definition.columns.len()).collect();
+        for (part, rows) in state.stretches(RESIDENT_ROWS) {
+            let (columns, numbers) = state.read(part, rows, &positions)?;
+            sum.add(&columns, numbers.len())?;
+        }
+    } else if definition.view.is_none() {
+        let range = match &definition.rollup {
+            Some(rollup) => TimeRange { start: None, end: Some(rollup.state.closed_before.unwrap_or(i64::MIN)) },
+            None => TimeRange::ALL,
+        };
+        let request = ScanRequest { range, ..ScanRequest::all(table) };
+        let scan = snapshot.scan(table, &request)?;
+        for position in 0..scan.chunks().len() {
+            if let Some(rows) = scan.read(position)? {
+                sum.add(rows.columns(), rows.num_rows())?;
+            }
+        }
+    }
+    let mut state = XxHash3_64::oneshot(definition.view.as_ref().map_or("", |view| &view.query).as_bytes());
+    for column in &definition.columns {
+        state = XxHash3_64::oneshot_with_seed(state, column.name.to_lowercase().as_bytes());
+        state = XxHash3_64::oneshot_with_seed(state, column.column_type.to_string().as_bytes());
+    }
+    state = XxHash3_64::oneshot_with_seed(state, &sum.row_count.to_le_bytes());
+    let hash = XxHash3_64::oneshot_with_seed(state, &sum.sum.to_le_bytes());
+    Ok(ContentHash { table: definition.name.clone(), rows: sum.row_count, hash })
+}
+
+/// The sum of the hashes of rows.
+#[derive(Default)]
+struct RowSum {
+    row_count: u64,
+    sum: u128,
+}
+
+impl RowSum {
+    /// Adds rows, given as columns of logical types.
+    fn add(&mut self, columns: &[ArrayRef], row_count: usize) -> Result<()> {
+        let mut states = vec![0_u64; row_count];
+        for array in columns {
+            hash_column(&mut states, array)?;
+        }
+        self.row_count += row_count as u64;
+        self.sum = states.into_iter().fold(self.sum, |sum, hash| sum.wrapping_add(hash.into()));
+        Ok(())
+    }
+}
+
+/// Goes on with each row's hash by its value: of a NULL one byte 0 under the hash so far as seed, of a value
+/// its bytes under that seed and one: integers,
+/// booleans, dates and times as 8 bytes, floating point numbers as their 4 or 8, text and bytes as they are.
+fn hash_column(states: &mut [u64], array: &ArrayRef) -> Result<()> {
+    let converted = |to: &DataType| cast(array, to).map_err(internal);
+    match array.data_type() {
+        DataType::Utf8 => {
+            let array = array.as_string::<i32>();
+            mix(states, array, |row| array.value(row).as_bytes());
+        }
+        DataType::Binary => {
+            let array = array.as_binary::<i32>();
+            mix(states, array, |row| array.value(row));
+        }
+        DataType::Dictionary(..) => {
+            let keys = array.as_any_dictionary();
+            let values = keys.values().as_string_opt::<i32>().ok_or_else(|| unexpected(array))?;
+            let numbers = if values.is_empty() { Vec::new() } else { keys.normalized_keys() };
+            mix(states, array.as_ref(), |row| values.value(numbers[row]).as_bytes());
+        }
+        DataType::Float32 => {
+            let array = array.as_primitive::<Float32Type>();
+            mix(states, array, |row| array.value(row).to_bits().to_le_bytes());
+        }
+        DataType::Float64 => {
+            let array = array.as_primitive::<Float64Type>();
+            mix(states, array, |row| array.value(row).to_bits().to_le_bytes());
+        }
+        DataType::UInt64 => {
+            let array = array.as_primitive::<UInt64Type>();
+            mix(states, array, |row| array.value(row).to_le_bytes());
+        }
+        DataType::Date32 => {
+            let days = cast(&converted(&DataType::Int32)?, &DataType::Int64).map_err(internal)?;
+            let days = days.as_primitive::<Int64Type>();
+            mix(states, days, |row| days.value(row).to_le_bytes());
+        }
+        _ => {
+            let numbers = converted(&DataType::Int64)?;
+            let numbers = numbers.as_primitive::<Int64Type>();
+            mix(states, numbers, |row| numbers.value(row).to_le_bytes());
+        }
+    }
+    Ok(())
+}
+
+fn unexpected(array: &ArrayRef) -> Error {
+    Error::internal(format!("{} for a column", array.data_type()))
+}
+
+fn mix<V: AsRef<[u8]>>(states: &mut [u64], array: &dyn Array, value: impl Fn(usize) -> V) {
+    for (row, state) in states.iter_mut().enumerate() {
+        *state = match array.is_null(row) {
+            true => XxHash3_64::oneshot_with_seed(*state, &[0]),
+            false => XxHash3_64::oneshot_with_seed(state.wrapping_add(1), value(row).as_ref()),
+        };
+    }
+}

@@ -1,0 +1,202 @@
+//! Verify: reads everything, and says what is damaged and where. What cannot be looked at, as something is short (file
+//! handles, memory, a server), is no damage: it is reported as what it is, and ends the check.
+
+use crate::chunk::index_columns::index_positions;
+use crate::chunk::missing::{column_statistics, missing_array};
+use crate::chunk::slice_buffer::times_from;
+use crate::read::snapshot::ReadSnapshot;
+use crate::shared::Shared;
+use arrow::array::{Array, AsArray};
+use arrow::compute::{max, min};
+use arrow::datatypes::DataType;
+use atsdb_codec::tuple_hashes;
+use atsdb_core::store::Finding;
+use atsdb_core::{Bound, ChunkDescriptor, ChunkEntry, Error, ErrorKind, Index, Result, Table, TimeRange};
+use std::sync::Arc;
+
+/// What was looked at, and what was found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct VerifyReport {
+    /// Tables looked at.
+    pub tables: u64,
+    /// Chunks looked at.
+    pub chunks: u64,
+    /// Pages read, checked and decoded.
+    pub pages: u64,
+    /// Rows in the chunks that are whole.
+    pub rows: u64,
+    /// What is damaged, or could not be looked at; empty is well.
+    pub findings: Vec<Finding>,
+}
+
+/// Checks the store's structures, and every page of one table or of all. Damage is found, not an error.
+pub(crate) fn verify(shared: &Arc<Shared>, table: Option<&Table>) -> Result<VerifyReport> {
+    let mut report = VerifyReport { findings: shared.store.verify()?, ..Default::default() };
+    if report.is_cut_short() {
+        return Ok(report);
+    }
+    let snapshot = match ReadSnapshot::take_past_caches(shared) {
+        // Structures that say nothing of it are no reason to call the store whole.
+        Err(error) if error.kind() == ErrorKind::Corrupt => {
+            report.add("tables", &error);
+            return Ok(report);
+        }
+        taken => taken?,
+    };
+    let all = snapshot.tables().iter().chain(&snapshot.inner.logs);
+    let wanted = all.filter(|other| table.is_none_or(|table| table.id == other.id));
+    for table in wanted {
+        report.tables += 1;
+        match snapshot.inner.store.chunks(table.id, TimeRange::ALL) {
+            Ok(entries) => {
+                for entry in &entries {
+                    verify_chunk(&snapshot, table, entry, &mut report);
+                    if report.is_cut_short() {
+                        return Ok(report);
+                    }
+                }
+            }
+            Err(error) => report.add(&format!("table {}", table.definition.name), &error),
+        }
+        verify_dictionaries(&snapshot, table, &mut report);
+        if report.is_cut_short() {
+            return Ok(report);
+        }
+    }
+    Ok(report)
+}
+
+impl VerifyReport {
+    /// Whether something could not be looked at, and so neither was what comes after it.
+    pub fn is_cut_short(&self) -> bool {
+        Finding::is_cut_short(&self.findings)
+    }
+
+    fn add(&mut self, place: &str, error: &Error) {
+        let problem = error
+            .message()
+            .strip_prefix(place)
+            .map_or(error.message(), |rest| rest.trim_start_matches([':', ',', ' ']));
+        self.findings.push(Finding::of_error(place, problem, error));
+    }
+}
+
+fn verify_chunk(snapshot: &ReadSnapshot, table: &Table, entry: &ChunkEntry, report: &mut VerifyReport) {
+    report.chunks += 1;
+    let place = format!("table {}, chunk {}", table.definition.name, entry.id.0);
+    let descriptor = match snapshot.inner.descriptor(table, entry) {
+        Ok(descriptor) => descriptor,
+        Err(error) => return report.add(&place, &error),
+    };
+    let before = report.findings.len();
+    for column in table.definition.columns.iter().filter(|column| descriptor.page(column.id).is_some()) {
+        report.pages += 1;
+        let place = format!("{place}, column {}", column.name);
+        let arrays = snapshot.inner.columns(table, entry, &descriptor, &[column], false);
+        let array = match arrays.map(|mut arrays| arrays.pop().flatten()) {
+            Ok(Some(array)) => array,
+            Ok(None) => continue,
+            Err(error) => {
+                report.add(&place, &error);
+                if report.is_cut_short() {
+                    return;
+                }
+                continue;
+            }
+        };
+        let statistics = descriptor.page(column.id).map_or(0, |page| page.statistics.null_count);
+        if array.null_count() != statistics as usize {
+            report.add(&place, &Error::corrupt("its NULLs are not as many as its descriptor says"));
+        }
+        if table.definition.time_column() == Some(column)
+            && let Ok(times) = times_from(&table.definition, &array)
+            && (min(&times), max(&times)) != (Some(entry.time_min), Some(entry.time_max))
+        {
+            report.add(&place, &Error::corrupt("its times are not those its descriptor says"));
+        }
+    }
+    for index in &table.definition.indexes {
+        match verify_filter(snapshot, table, entry, &descriptor, index) {
+            Ok(pages) => report.pages += pages,
+            Err(error) => {
+                report.pages += 1;
+                report.add(&format!("{place}, index {}", index.name), &error);
+            }
+        }
+    }
+    if report.findings.len() == before {
+        report.rows += u64::from(entry.row_count);
+    }
+}
+
+/// The filter of an index has every row; how many pages were looked at.
+fn verify_filter(
+    snapshot: &ReadSnapshot,
+    table: &Table,
+    entry: &ChunkEntry,
+    descriptor: &ChunkDescriptor,
+    index: &Index,
+) -> Result<u64> {
+    let Some(filter) = snapshot.inner.filter(table, entry, descriptor, index, false)? else { return Ok(0) };
+    let definition = &table.definition;
+    let columns: Vec<_> =
+        index_positions(definition, index)?.into_iter().map(|position| &definition.columns[position]).collect();
+    // Damaged columns have been reported.
+    let arrays = match snapshot.inner.columns(table, entry, descriptor, &columns, false) {
+        Ok(arrays) => arrays,
+        Err(error) if error.kind().is_shortage() => return Err(error),
+        Err(_) => return Ok(1),
+    };
+    let filled = arrays.into_iter().zip(columns).map(|(array, column)| match array {
+        Some(array) => Ok(array),
+        None => missing_array(table, column, entry.row_count as usize),
+    });
+    match tuple_hashes(&filled.collect::<Result<Vec<_>>>()?)?.iter().all(|hash| filter.may_contain(hash)) {
+        true => Ok(1),
+        false => Err(Error::corrupt("its filter denies a row that is there")),
+    }
+}
+
+/// Every index that a chunk uses has a string, and every string is text.
+fn verify_dictionaries(snapshot: &ReadSnapshot, table: &Table, report: &mut VerifyReport) {
+    for column in table.definition.columns.iter().filter(|column| column.map.is_some()) {
+        let place = format!("table {}, dictionary of {}", table.definition.name, column.name);
+        match snapshot.inner.store.mapping(table.id, column.id, 0) {
+            Ok(strings) => {
+                for (index, _) in strings.iter().enumerate().filter(|(_, text)| std::str::from_utf8(text).is_err()) {
+                    report.add(&place, &Error::corrupt(format!("string {index} is no UTF-8")));
+                }
+                if let Err(error) = verify_indices(snapshot, table, column, strings.len()) {
+                    report.add(&place, &error);
+                }
+            }
+            Err(error) => report.add(&place, &error),
+        }
+    }
+}
+
+fn verify_indices(snapshot: &ReadSnapshot, table: &Table, column: &atsdb_core::Column, count: usize) -> Result<()> {
+    for entry in snapshot.inner.store.chunks(table.id, TimeRange::ALL)? {
+        // What is damaged has been reported with its chunk.
+        let Ok(descriptor) = snapshot.inner.descriptor(table, &entry) else { continue };
+        let arrays = match snapshot.inner.columns(table, &entry, &descriptor, &[column], false) {
+            Ok(arrays) => arrays,
+            Err(error) if error.kind().is_shortage() => return Err(error),
+            Err(_) => continue,
+        };
+        let largest = match (arrays.into_iter().next().flatten(), column_statistics(&descriptor, column).max) {
+            (Some(array), _) => {
+                let indices =
+                    arrow::compute::cast(&array, &DataType::UInt64).map_err(crate::chunk::slice_buffer::internal)?;
+                max(indices.as_primitive::<arrow::datatypes::UInt64Type>())
+            }
+            (None, Some(Bound::UInt(index))) => Some(index),
+            (None, _) => None,
+        };
+        if let Some(largest) = largest.filter(|largest| *largest >= count as u64) {
+            let message = format!("chunk {} uses index {largest} of {count}", entry.id.0);
+            return Err(Error::corrupt(message));
+        }
+    }
+    Ok(())
+}

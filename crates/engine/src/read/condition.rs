@@ -1,0 +1,130 @@
+//! Predicates made ready for stored columns, and the rows of a chunk that they select.
+
+use crate::chunk::missing::{column_statistics, scalar_of};
+use crate::chunk::slice_buffer::{filter_rows, internal};
+use crate::read::predicate::{Comparison, Predicate, text_matches};
+use crate::read::scan_chunk::ScanChunk;
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, BooleanBufferBuilder, RecordBatch, Scalar, StringArray};
+use arrow::compute::kernels::cmp;
+use arrow::compute::{and, is_not_null, is_null, or, prep_null_mask_filter, take};
+use atsdb_core::{Bound, Column, Result, TableDefinition, Value};
+
+/// A predicate made ready for stored columns.
+pub(crate) struct Condition {
+    pub(crate) predicate: Predicate,
+    /// For a mapped column: for each index whether its string matches.
+    pub(crate) matching: Option<BooleanArray>,
+}
+
+/// Rows of a chunk.
+pub(crate) enum Selection {
+    All,
+    /// Rows that stand together, as in a sealed chunk: first, how many.
+    Run(usize, usize),
+    /// Without NULLs.
+    Mask(BooleanArray),
+}
+
+impl Selection {
+    pub(crate) fn of(mask: BooleanArray) -> Self {
+        // Where it is unknown whether a row matches it does not.
+        let mask = if mask.null_count() > 0 { prep_null_mask_filter(&mask) } else { mask };
+        let mut runs = mask.values().set_slices();
+        match (runs.next(), runs.next()) {
+            (Some((start, end)), None) if end - start == mask.len() => Self::All,
+            (Some((start, end)), None) => Self::Run(start, end - start),
+            _ => Self::Mask(mask),
+        }
+    }
+
+    pub(crate) fn holds(&self, row: usize) -> bool {
+        match self {
+            Self::All => true,
+            Self::Run(start, length) => (*start..start + length).contains(&row),
+            Self::Mask(mask) => mask.is_valid(row) && mask.value(row),
+        }
+    }
+
+    pub(crate) fn apply(&self, rows: RecordBatch) -> Result<RecordBatch> {
+        match self {
+            Self::All => Ok(rows),
+            Self::Run(start, length) => Ok(rows.slice(*start, *length)),
+            Self::Mask(mask) => filter_rows(&rows, mask),
+        }
+    }
+}
+
+impl Condition {
+    pub(crate) fn can_match(&self, definition: &TableDefinition, chunk: &ScanChunk) -> bool {
+        let statistics = column_statistics(&chunk.descriptor, &definition.columns[self.predicate.column]);
+        let Some(matching) = &self.matching else {
+            return self.predicate.can_match(&statistics, chunk.entry.row_count);
+        };
+        match (self.predicate.operator, &statistics.min, &statistics.max) {
+            (Comparison::IsNull, ..) => statistics.null_count > 0,
+            (_, Some(Bound::UInt(min)), Some(Bound::UInt(max))) => {
+                let (first, last) = (*min as usize, (*max as usize).min(matching.len().saturating_sub(1)));
+                first <= last && matching.slice(first, last - first + 1).has_true()
+            }
+            _ => statistics.null_count < chunk.entry.row_count,
+        }
+    }
+
+    /// For each row whether it matches; `None` when that is not cheaply told.
+    pub(crate) fn evaluate(&self, column: &Column, array: &ArrayRef) -> Result<Option<BooleanArray>> {
+        match self.predicate.operator {
+            Comparison::IsNull => return is_null(array).map(Some).map_err(internal),
+            Comparison::IsNotNull => return is_not_null(array).map(Some).map_err(internal),
+            _ => {}
+        }
+        if let Some(matching) = &self.matching {
+            let matches = take(matching, array, None).map_err(internal)?;
+            return Ok(Some(matches.as_boolean().clone()));
+        }
+        let mut all: Option<BooleanArray> = None;
+        for value in self.predicate.values.iter().flat_map(|value| with_both_zeros(value, self.predicate.operator)) {
+            let Some(scalar) = scalar_of(column, &value) else { return Ok(None) };
+            let scalar = Scalar::new(scalar);
+            let matches = match self.predicate.operator {
+                Comparison::NotEqual => cmp::neq(array, &scalar),
+                Comparison::Less => cmp::lt(array, &scalar),
+                Comparison::LessOrEqual => cmp::lt_eq(array, &scalar),
+                Comparison::Greater => cmp::gt(array, &scalar),
+                Comparison::GreaterOrEqual => cmp::gt_eq(array, &scalar),
+                _ => cmp::eq(array, &scalar),
+            };
+            let matches = matches.map_err(internal)?;
+            all = Some(match (all, self.predicate.operator) {
+                (None, _) => matches,
+                (Some(all), Comparison::NotEqual) => and(&all, &matches).map_err(internal)?,
+                (Some(all), _) => or(&all, &matches).map_err(internal)?,
+            });
+        }
+        Ok(all)
+    }
+}
+
+/// In SQL 0.0 and -0.0 are equal, while arrow puts -0.0 before 0.0: with which of them an array is compared.
+fn with_both_zeros(value: &Value, operator: Comparison) -> Vec<Value> {
+    match (value, operator) {
+        (Value::Float(0.0), Comparison::Less | Comparison::GreaterOrEqual) => vec![Value::Float(-0.0)],
+        (Value::Float(0.0), Comparison::LessOrEqual | Comparison::Greater) => vec![Value::Float(0.0)],
+        (Value::Float(0.0), _) => vec![Value::Float(0.0), Value::Float(-0.0)],
+        _ => vec![value.clone()],
+    }
+}
+
+/// Whether a read leaves out every row for which a predicate does not hold: then nobody needs to filter again.
+pub fn is_exact(predicate: &Predicate, column: &Column) -> bool {
+    match predicate.operator {
+        Comparison::IsNull | Comparison::IsNotNull => true,
+        _ if column.map.is_some() => predicate.values.iter().all(|value| matches!(value, Value::Text(_))),
+        _ => !predicate.values.is_empty() && predicate.values.iter().all(|value| scalar_of(column, value).is_some()),
+    }
+}
+
+pub(crate) fn matching_strings(strings: &StringArray, predicate: &Predicate) -> BooleanArray {
+    let mut matching = BooleanBufferBuilder::new(strings.len());
+    strings.iter().for_each(|text| matching.append(text.is_some_and(|text| text_matches(text, predicate))));
+    BooleanArray::new(matching.finish(), None)
+}

@@ -1,0 +1,16 @@
+//! Reading: a snapshot, the chunks that a question needs, and their rows.
+
+pub(crate) mod catalogue;
+pub(crate) mod change_log;
+pub(crate) mod condition;
+pub(crate) mod index_pruning;
+pub(crate) mod latest;
+pub(crate) mod pages;
+pub(crate) mod predicate;
+pub(crate) mod resident;
+pub(crate) mod rewrite;
+pub(crate) mod rollup;
+pub(crate) mod scan;
+pub(crate) mod scan_chunk;
+pub(crate) mod snapshot;
+pub(crate) mod strings;

@@ -1,0 +1,324 @@
+//! A planned read of one table: chunks that can match, each read on its own, by any thread.
+
+use crate::chunk::missing::{column_statistics, missing_array};
+use crate::chunk::slice_buffer::{internal, times_from};
+use crate::read::condition::{Condition, Selection, matching_strings};
+use crate::read::index_pruning::IndexPruning;
+use crate::read::predicate::Predicate;
+use crate::read::scan_chunk::ScanChunk;
+use crate::read::snapshot::{Inner, ReadSnapshot};
+use crate::read::strings::{load_dictionary, with_strings};
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
+use arrow::compute::and;
+use arrow::datatypes::{Field, Schema, SchemaRef, UInt8Type, UInt16Type, UInt32Type};
+use atsdb_codec::{logical_type, stored_type};
+use atsdb_core::{Bound, ChunkEntry, Column, Error, MapWidth, Result, Table, TableDefinition, TimeRange};
+use std::fmt;
+use std::sync::Arc;
+
+/// What to read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScanRequest {
+    /// Which columns, by position in the table's definition, in the order wanted.
+    pub columns: Vec<usize>,
+    /// Only rows of these times, in the table's unit.
+    pub range: TimeRange,
+    /// Rows that make one of these false or unknown may be left out. All must hold.
+    pub predicates: Vec<Predicate>,
+    /// Whether decoded columns are taken from, and put into, the cache. A read of everything, once, does better
+    /// without.
+    pub use_cache: bool,
+}
+
+impl ScanRequest {
+    /// Every row and column of a table, past the cache.
+    pub fn all(table: &Table) -> Self {
+        let columns = (0..table.definition.columns.len()).collect();
+        Self { columns, range: TimeRange::ALL, predicates: Vec::new(), use_cache: false }
+    }
+}
+
+/// A planned read. It holds its snapshot.
+pub struct Scan {
+    pub(crate) snapshot: Arc<Inner>,
+    pub(crate) table: Table,
+    request: ScanRequest,
+    schema: SchemaRef,
+    chunks: Vec<ScanChunk>,
+    chunk_count_total: usize,
+    index_pruned: Vec<(String, usize)>,
+    pub(crate) dictionaries: Vec<Option<Arc<StringArray>>>,
+    pub(crate) conditions: Vec<Condition>,
+}
+
+impl fmt::Debug for Scan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = format!("{} of {}", self.chunks.len(), self.chunk_count_total);
+        f.debug_struct("Scan").field("table", &self.table.definition.name).field("chunks", &counts).finish()
+    }
+}
+
+impl ReadSnapshot {
+    /// Plans a read: which chunks, which columns. The table is one of the snapshot's: a definition that was looked up
+    /// earlier and has changed is [`Conflict`](atsdb_core::ErrorKind::Conflict).
+    pub fn scan(&self, table: &Table, request: &ScanRequest) -> Result<Scan> {
+        self.require(table)?;
+        match table.definition.is_in_memory() {
+            true => {
+                Err(Error::usage(format!("table {} is in memory: no chunks of it are read", table.definition.name))
+                    .with_hint("read it by SQL, or by ReadSnapshot::resident"))
+            }
+            false => Scan::plan(self, table, request),
+        }
+    }
+}
+
+impl Scan {
+    pub(crate) fn plan(snapshot: &ReadSnapshot, table: &Table, request: &ScanRequest) -> Result<Self> {
+        let inner = &snapshot.inner;
+        let definition = &table.definition;
+        let asked = request.columns.iter().copied().chain(request.predicates.iter().map(|predicate| predicate.column));
+        if let Some(position) = asked.clone().find(|position| *position >= definition.columns.len()) {
+            return Err(Error::usage(format!("table {} has no column {position}", definition.name)));
+        }
+        let entries = inner.store.chunks(table.id, TimeRange::ALL)?;
+        let chunk_count_total = entries.len();
+        let describe =
+            |entry: ChunkEntry| inner.descriptor(table, &entry).map(|descriptor| ScanChunk { entry, descriptor });
+        let in_range = |entry: &ChunkEntry| match definition.time {
+            Some(_) => request.range.overlaps(entry.time_min, entry.time_max),
+            None => true,
+        };
+        let chunks: Vec<ScanChunk> = entries.into_iter().filter(in_range).map(describe).collect::<Result<_>>()?;
+        let mut dictionaries = vec![None; definition.columns.len()];
+        for position in asked {
+            if dictionaries[position].is_none() && definition.columns[position].map.is_some() {
+                dictionaries[position] = Some(load_dictionary(inner, table, &definition.columns[position], &chunks)?);
+            }
+        }
+        let condition = |predicate: &Predicate| Condition {
+            predicate: predicate.clone(),
+            matching: dictionaries[predicate.column].as_deref().map(|strings| matching_strings(strings, predicate)),
+        };
+        let conditions: Vec<Condition> = request.predicates.iter().map(condition).collect();
+        let can_match = |chunk: &ScanChunk| conditions.iter().all(|condition| condition.can_match(definition, chunk));
+        let mut chunks: Vec<ScanChunk> = chunks.into_iter().filter(can_match).collect();
+        let pruning = IndexPruning::of(definition, &conditions, request.range)?;
+        let index_pruned = pruning.apply(inner, table, &mut chunks, request.use_cache)?;
+        let schema = schema_of(definition, &request.columns);
+        let (table, request) = (table.clone(), request.clone());
+        Ok(Self {
+            snapshot: Arc::clone(inner),
+            table,
+            request,
+            schema,
+            chunks,
+            chunk_count_total,
+            index_pruned,
+            dictionaries,
+            conditions,
+        })
+    }
+
+    /// The columns asked for, with their logical types.
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// The chunks that are left after pruning, by slice.
+    pub fn chunks(&self) -> &[ScanChunk] {
+        &self.chunks
+    }
+
+    /// How many chunks the table has.
+    pub fn chunk_count_total(&self) -> usize {
+        self.chunk_count_total
+    }
+
+    /// The number of rows, when it is known without reading: no predicate, no chunk cut by the range.
+    pub fn row_count_exact(&self) -> Option<u64> {
+        let whole = |chunk: &ScanChunk| !self.is_cut_by_range(&chunk.entry);
+        let exact = self.conditions.is_empty() && self.chunks.iter().all(whole);
+        exact.then(|| self.row_count_max())
+    }
+
+    /// No more rows than this can come.
+    pub fn row_count_max(&self) -> u64 {
+        self.chunks.iter().map(|chunk| u64::from(chunk.entry.row_count)).sum()
+    }
+
+    /// The exact smallest and largest value of a column (by position in the definition) over the scan's chunks, and
+    /// how many values are NULL. `None` when that is not known without reading.
+    pub fn column_bounds(&self, position: usize) -> Option<(Option<Bound>, Option<Bound>, u64)> {
+        self.row_count_exact()?;
+        let column = self.table.definition.columns.get(position)?;
+        if column.map.is_some() {
+            return None;
+        }
+        let (mut min, mut max, mut null_count): (Option<Bound>, Option<Bound>, u64) = (None, None, 0);
+        for chunk in &self.chunks {
+            let statistics = column_statistics(&chunk.descriptor, column);
+            null_count += u64::from(statistics.null_count);
+            if statistics.null_count == chunk.entry.row_count {
+                continue;
+            }
+            let (Some(chunk_min), Some(chunk_max)) = (statistics.min, statistics.max) else { return None };
+            min = Some(min.map_or(Some(chunk_min.clone()), |min| smaller(min, chunk_min))?);
+            max = Some(max.map_or(Some(chunk_max.clone()), |max| larger(max, chunk_max))?);
+        }
+        Some((min, max, null_count))
+    }
+
+    /// How many chunks the filters of indexes ruled out, of those that were left: for each index that was asked, its
+    /// name and how many.
+    pub fn index_pruned(&self) -> &[(String, usize)] {
+        &self.index_pruned
+    }
+
+    /// The rows of one chunk that can match: exactly those in the time range for which the predicates hold that are
+    /// [exact](is_exact), and of the others as far as is cheap. `None` when there are none.
+    pub fn read(&self, position: usize) -> Result<Option<RecordBatch>> {
+        let chunk = self.chunk(position)?;
+        match self.select(chunk)? {
+            Some(selection) => self.read_selected(chunk, &selection).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The rows that [`read`](Self::read) gives, and for each its number in the chunk, from 0.
+    pub fn read_numbered(&self, position: usize) -> Result<Option<(RecordBatch, UInt32Array)>> {
+        let chunk = self.chunk(position)?;
+        let Some(selection) = self.select(chunk)? else { return Ok(None) };
+        let numbers = match &selection {
+            Selection::All => (0..chunk.entry.row_count).collect(),
+            Selection::Run(start, length) => (*start as u32..(start + length) as u32).collect(),
+            Selection::Mask(mask) => mask.values().set_indices_u32().collect(),
+        };
+        Ok(Some((self.read_selected(chunk, &selection)?, UInt32Array::new(numbers, None))))
+    }
+
+    /// Columns of a whole chunk in stored form, by position in the table's definition: what a
+    /// [`Rewrite`](crate::Rewrite) is made of.
+    pub fn read_stored(&self, position: usize, columns: &[usize]) -> Result<Vec<ArrayRef>> {
+        let definition = &self.table.definition;
+        if let Some(position) = columns.iter().find(|position| **position >= definition.columns.len()) {
+            return Err(Error::usage(format!("table {} has no column {position}", definition.name)));
+        }
+        let columns: Vec<&Column> = columns.iter().map(|position| &definition.columns[*position]).collect();
+        self.load(self.chunk(position)?, &columns)
+    }
+
+    pub(crate) fn chunk(&self, position: usize) -> Result<&ScanChunk> {
+        self.chunks.get(position).ok_or_else(|| Error::usage(format!("the scan has no chunk {position}")))
+    }
+
+    pub(crate) fn read_selected(&self, chunk: &ScanChunk, selection: &Selection) -> Result<RecordBatch> {
+        let row_count = chunk.entry.row_count as usize;
+        let definition = &self.table.definition;
+        let columns: Vec<&Column> =
+            self.request.columns.iter().map(|position| &definition.columns[*position]).collect();
+        let stored = self.load(chunk, &columns)?;
+        let options = RecordBatchOptions::new().with_row_count(Some(row_count));
+        let fields = columns.iter().map(|column| Field::new(&column.name, stored_type(column), column.nullable));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let rows = RecordBatch::try_new_with_options(schema, stored, &options).map_err(internal)?;
+        let rows = selection.apply(rows)?;
+        let logical = rows.columns().iter().zip(&columns).zip(&self.request.columns);
+        let arrays = logical
+            .map(|((array, column), position)| self.to_logical(array, column, self.dictionaries[*position].as_ref()))
+            .collect::<Result<Vec<_>>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
+        RecordBatch::try_new_with_options(self.schema(), arrays, &options).map_err(internal)
+    }
+
+    /// The chunks' rows, one batch for each chunk that has any.
+    pub fn batches(self) -> impl Iterator<Item = Result<RecordBatch>> {
+        (0..self.chunks.len()).filter_map(move |position| self.read(position).transpose())
+    }
+
+    fn is_cut_by_range(&self, entry: &ChunkEntry) -> bool {
+        self.table.definition.time.is_some() && !self.request.range.covers(entry.time_min, entry.time_max)
+    }
+
+    pub(crate) fn load(&self, chunk: &ScanChunk, columns: &[&Column]) -> Result<Vec<ArrayRef>> {
+        let ScanChunk { entry, descriptor } = chunk;
+        let arrays = self.snapshot.columns(&self.table, entry, descriptor, columns, self.request.use_cache)?;
+        let fill = |(array, column): (Option<ArrayRef>, &&Column)| match array {
+            Some(array) => Ok(array),
+            None => missing_array(&self.table, column, entry.row_count as usize),
+        };
+        arrays.into_iter().zip(columns).map(fill).collect()
+    }
+
+    /// Which rows of a chunk can match; `None` when none can.
+    pub(crate) fn select(&self, chunk: &ScanChunk) -> Result<Option<Selection>> {
+        let definition = &self.table.definition;
+        let mut mask: Option<BooleanArray> = None;
+        let mut narrow = |more: BooleanArray| -> Result<bool> {
+            let all = match mask.take() {
+                Some(mask) => and(&mask, &more).map_err(internal)?,
+                None => more,
+            };
+            let any = all.has_true();
+            mask = Some(all);
+            Ok(any)
+        };
+        if self.is_cut_by_range(&chunk.entry)
+            && let Some(column) = definition.time_column()
+        {
+            let times = times_from(definition, &self.load(chunk, &[column])?[0])?;
+            let inside = BooleanArray::from_unary(&times, |time| self.request.range.contains(time));
+            if !narrow(inside)? {
+                return Ok(None);
+            }
+        }
+        for condition in &self.conditions {
+            let column = &definition.columns[condition.predicate.column];
+            if let Some(matches) = condition.evaluate(column, &self.load(chunk, &[column])?[0])?
+                && !narrow(matches)?
+            {
+                return Ok(None);
+            }
+        }
+        Ok(Some(mask.map_or(Selection::All, Selection::of)))
+    }
+
+    fn to_logical(&self, array: &ArrayRef, column: &Column, dictionary: Option<&Arc<StringArray>>) -> Result<ArrayRef> {
+        let (Some(width), Some(strings)) = (column.map, dictionary) else { return Ok(ArrayRef::clone(array)) };
+        let build = match width {
+            MapWidth::U8 => with_strings::<UInt8Type>,
+            MapWidth::U16 => with_strings::<UInt16Type>,
+            MapWidth::U32 => with_strings::<UInt32Type>,
+        };
+        build(array, strings).map_err(|error| {
+            error.context(format_args!("table {}, column {}", self.table.definition.name, column.name))
+        })
+    }
+}
+
+/// The schema of some columns of a table, logical types.
+pub(crate) fn schema_of(definition: &TableDefinition, columns: &[usize]) -> SchemaRef {
+    let field = |position: &usize| {
+        let column = &definition.columns[*position];
+        Field::new(&column.name, logical_type(column), column.nullable)
+    };
+    Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
+}
+
+fn smaller(a: Bound, b: Bound) -> Option<Bound> {
+    is_below(&a, &b).map(|below| if below { a } else { b })
+}
+
+fn larger(a: Bound, b: Bound) -> Option<Bound> {
+    is_below(&a, &b).map(|below| if below { b } else { a })
+}
+
+/// Whether an exact bound is below another of its kind. Of text only parts are known.
+fn is_below(a: &Bound, b: &Bound) -> Option<bool> {
+    match (a, b) {
+        (Bound::Int(a), Bound::Int(b)) => Some(a < b),
+        (Bound::UInt(a), Bound::UInt(b)) => Some(a < b),
+        (Bound::Float(a), Bound::Float(b)) => Some(a < b),
+        _ => None,
+    }
+}

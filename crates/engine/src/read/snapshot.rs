@@ -1,0 +1,159 @@
+//! A store at one moment, for reading rows.
+
+use crate::shared::Shared;
+use crate::shared::definitions::changed_meanwhile;
+use arrow::array::ArrayRef;
+use atsdb_codec::{decode_descriptor, decode_page, stored_type};
+use atsdb_core::name::{same_name, unknown_name};
+use atsdb_core::{
+    BasedOn, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, Column, ColumnId, Error, Result, Snapshot, Table, TableId,
+};
+use atsdb_resident::ResidentSnapshot;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+/// A consistent view of all tables. Cloning it is cheap. Later changes do not show in it.
+#[derive(Clone)]
+pub struct ReadSnapshot {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) store: Box<dyn Snapshot>,
+    pub(crate) tables: Vec<Table>,
+    /// The change logs, which are tables too, but shown to nobody.
+    pub(crate) logs: Vec<Table>,
+    /// Chunks that are the batch's whose state this is, and lie in its stage.
+    pub(crate) staged: BTreeSet<ChunkId>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) residents: ResidentSnapshot,
+    /// Whether pages are the store's own, whatever this machine has of them.
+    pub(crate) past_caches: bool,
+}
+
+impl fmt::Debug for ReadSnapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadSnapshot").field("tables", &self.inner.tables.len()).finish_non_exhaustive()
+    }
+}
+
+impl ReadSnapshot {
+    /// The present state.
+    pub(crate) fn take(shared: &Arc<Shared>) -> Result<Self> {
+        Self::take_with(shared, false)
+    }
+
+    /// One that reads pages from the store, whatever this machine has of them.
+    pub(crate) fn take_past_caches(shared: &Arc<Shared>) -> Result<Self> {
+        Self::take_with(shared, true)
+    }
+
+    fn take_with(shared: &Arc<Shared>, past_caches: bool) -> Result<Self> {
+        let shared = Arc::clone(shared);
+        // One moment of both: a transaction over stored tables and tables in memory shows whole or not at all.
+        let (store, residents) = shared.residents.beside(|| shared.store.snapshot())?;
+        let (logs, tables): (Vec<Table>, Vec<Table>) =
+            store.tables()?.into_iter().partition(|table| table.definition.logs.is_some());
+        shared.note_tables(&tables);
+        let staged = BTreeSet::new();
+        Ok(Self { inner: Arc::new(Inner { store, tables, logs, staged, shared, residents, past_caches }) })
+    }
+
+    /// The tables, by number.
+    pub fn tables(&self) -> &[Table] {
+        &self.inner.tables
+    }
+
+    /// The table of a name, compared without case.
+    pub fn table(&self, name: &str) -> Result<&Table> {
+        find_table(&self.inner.tables, name)
+    }
+
+    /// The table of a number, as the snapshot has it.
+    pub fn table_by_id(&self, id: TableId) -> Option<&Table> {
+        self.inner.tables.iter().chain(&self.inner.logs).find(|table| table.id == id)
+    }
+
+    /// The definitions that a change of a table's chunks relies on: its own, which also says whether there is a log that
+    /// must tell of the change, and the log's.
+    pub(crate) fn based_on(&self, table: &Table) -> Vec<BasedOn> {
+        let tables = std::iter::once(table).chain(self.log_of(table));
+        tables.map(|table| BasedOn { table: table.id, version: table.version }).collect()
+    }
+
+    /// Refuses a table whose definition is not the snapshot's: positions and types of columns may be others.
+    pub(crate) fn require(&self, table: &Table) -> Result<()> {
+        match self.table_by_id(table.id) {
+            Some(own) if own.version == table.version => Ok(()),
+            Some(_) => Err(changed_meanwhile(&table.definition)),
+            None => Err(Error::not_found(format!("table {} is gone", table.definition.name))),
+        }
+    }
+}
+
+impl Inner {
+    /// A chunk's descriptor, checked against what the store says of it.
+    pub(crate) fn descriptor(&self, table: &Table, entry: &ChunkEntry) -> Result<ChunkDescriptor> {
+        let place = || format!("table {}, chunk {}", table.definition.name, entry.id.0);
+        let descriptor = decode_descriptor(&entry.descriptor_bytes).map_err(|error| error.context(place()))?;
+        let same = descriptor.row_count == entry.row_count
+            && descriptor.slice.start == entry.slice_start
+            && descriptor.sealed == entry.sealed
+            && descriptor.byte_count() == entry.byte_count
+            && (descriptor.time_min, descriptor.time_max) == (entry.time_min, entry.time_max);
+        match same {
+            true => Ok(descriptor),
+            false => Err(Error::corrupt("the store's list and the chunk's descriptor disagree").context(place())),
+        }
+    }
+
+    /// What this process has of a column, or of an index's filter.
+    pub(crate) fn in_memory(&self, chunk: ChunkUid, id: ColumnId, use_cache: bool) -> Option<ArrayRef> {
+        let preloaded = if self.past_caches { None } else { self.shared.preloaded.get(chunk, id) };
+        preloaded.or_else(|| if use_cache { self.shared.cache.get(chunk, id) } else { None })
+    }
+
+    /// Columns of a chunk in stored form, in the order asked. A column that the chunk does not have is `None`.
+    pub(crate) fn columns(
+        &self,
+        table: &Table,
+        entry: &ChunkEntry,
+        descriptor: &ChunkDescriptor,
+        columns: &[&Column],
+        use_cache: bool,
+    ) -> Result<Vec<Option<ArrayRef>>> {
+        let cached = |column: &&Column| {
+            // A wider column's may be there from before it became wider.
+            self.in_memory(descriptor.uid, column.id, use_cache)
+                .filter(|array| *array.data_type() == stored_type(column))
+        };
+        let mut arrays: Vec<Option<ArrayRef>> = columns.iter().map(cached).collect();
+        let wanted = |position: &usize| arrays[*position].is_none() && descriptor.page(columns[*position].id).is_some();
+        let missing: Vec<usize> = (0..columns.len()).filter(wanted).collect();
+        if missing.is_empty() {
+            return Ok(arrays);
+        }
+        let ids: Vec<_> = missing.iter().map(|position| columns[*position].id).collect();
+        let place = || format!("table {}, chunk {}", table.definition.name, entry.id.0);
+        let pages = self.pages(table, entry, descriptor, &ids).map_err(|error| error.context(place()))?;
+        for (position, page) in missing.into_iter().zip(pages) {
+            let column = columns[position];
+            let array = decode_page(descriptor.uid, column, entry.row_count as usize, &page)
+                .map_err(|error| error.context(format_args!("{}, column {}", place(), column.name)))?;
+            if use_cache {
+                self.shared.cache.put(descriptor.uid, column.id, &array);
+            }
+            arrays[position] = Some(array);
+        }
+        Ok(arrays)
+    }
+}
+
+/// The table of a name among some, or an error with the nearest name.
+pub(crate) fn find_table<'a>(tables: &'a [Table], name: &str) -> Result<&'a Table> {
+    tables
+        .iter()
+        .find(|table| same_name(&table.definition.name, name))
+        .ok_or_else(|| unknown_name("table", name, tables.iter().map(|table| table.definition.name.as_str())))
+}

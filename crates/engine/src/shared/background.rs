@@ -1,0 +1,149 @@
+//! A thread of the engine's own that looks after something again and again, and ends with the engine.
+
+use atsdb_core::{Error, ErrorKind, Result};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+/// The thread. Dropping it ends the thread, at the next time that it asks.
+pub(crate) struct Background {
+    nudges: Arc<Nudges>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Background {
+    /// Starts a thread that runs until its nudges are over.
+    pub(crate) fn start(name: &str, nudges: Arc<Nudges>, run: impl FnOnce(&Nudges) + Send + 'static) -> Result<Self> {
+        let own = Arc::clone(&nudges);
+        let thread = Builder::new().name(name.to_owned()).spawn(move || run(&own)).map_err(|error| {
+            Error::new(ErrorKind::Unavailable, "the operating system gave no thread").with_source(error)
+        })?;
+        Ok(Self { nudges, thread: Some(thread) })
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.nudges.lock().over = true;
+        self.nudges.changed.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // A panic in the thread has been reported by the hook.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The messages to the thread. Without a thread they have no effect.
+#[derive(Default)]
+pub(crate) struct Nudges {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    nudged: bool,
+    over: bool,
+}
+
+impl Nudges {
+    /// Has the thread look soon. Only the first nudge since its last look wakes it, so that a commit does not wait for it.
+    pub(crate) fn nudge(&self) {
+        if !std::mem::replace(&mut self.lock().nudged, true) {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Waits for the next look: for the pause, or for a nudge and then for what else comes within `gather`. Whether there
+    /// was a nudge; `None` when the thread is to end.
+    pub(crate) fn wait(&self, pause: Duration, gather: Duration) -> Option<bool> {
+        let mut state = self.wait_while(self.lock(), pause, |state| !state.over && !state.nudged);
+        if state.nudged {
+            state = self.wait_while(state, gather, |state| !state.over);
+        }
+        (!state.over).then(|| std::mem::take(&mut state.nudged))
+    }
+
+    /// Whether the thread is to end.
+    pub(crate) fn are_over(&self) -> bool {
+        self.lock().over
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait_while<'a>(
+        &self,
+        state: MutexGuard<'a, State>,
+        most: Duration,
+        goes_on: impl FnMut(&mut State) -> bool,
+    ) -> MutexGuard<'a, State> {
+        self.changed.wait_timeout_while(state, most, goes_on).unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::{Receiver, channel};
+    use std::time::Instant;
+
+    const SOON: Duration = Duration::from_millis(20);
+    const LONG: Duration = Duration::from_secs(300);
+    const FOR_EVER: Duration = Duration::from_secs(1 << 32);
+
+    /// A thread that reports each of its looks.
+    fn reporting(pause: Duration, gather: Duration) -> (Background, Receiver<bool>) {
+        let (sender, receiver) = channel();
+        let run = move |nudges: &Nudges| {
+            while let Some(nudged) = nudges.wait(pause, gather) {
+                let _ = sender.send(nudged);
+            }
+        };
+        (Background::start("test", Arc::default(), run).unwrap(), receiver)
+    }
+
+    #[test]
+    fn a_nudge_is_followed_by_a_look_and_no_nudge_is_lost() {
+        let (background, looks) = reporting(FOR_EVER, Duration::ZERO);
+        for _ in 0..100 {
+            background.nudges.nudge();
+            assert!(looks.recv_timeout(LONG).unwrap());
+        }
+    }
+
+    #[test]
+    fn nudges_are_gathered_into_one_look() {
+        let (background, looks) = reporting(FOR_EVER, SOON);
+        let begun = Instant::now();
+        for _ in 0..1_000 {
+            background.nudges.nudge();
+            std::thread::yield_now();
+        }
+        assert!(looks.recv_timeout(LONG).unwrap());
+        std::thread::sleep(10 * SOON);
+        // However slow the machine is, between two looks lies the time of gathering.
+        let looks = 1 + looks.try_iter().count() as u32;
+        assert!(looks * SOON <= begun.elapsed(), "{looks} looks");
+    }
+
+    #[test]
+    fn without_a_nudge_a_look_follows_the_pause() {
+        let (_background, looks) = reporting(SOON, FOR_EVER);
+        assert!(!looks.recv_timeout(LONG).unwrap());
+    }
+
+    #[test]
+    fn the_thread_ends_when_it_is_dropped_whatever_it_waits_for() {
+        for nudged in [false, true] {
+            let (background, looks) = reporting(FOR_EVER, FOR_EVER);
+            if nudged {
+                background.nudges.nudge();
+                std::thread::sleep(SOON);
+            }
+            drop(background);
+            assert!(looks.recv().is_err());
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! The dictionaries of mapped columns in this process: string to index for writers, index to string for readers.
+//!
+//! Only what the store has committed is in here, and the store never changes an index, so that nothing here is
+//! ever wrong; it may only be behind, and is then extended.
+
+use arrow::array::{Array, StringArray};
+use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+use atsdb_core::limits::DICTIONARY_BYTES_MAX;
+use atsdb_core::{ColumnId, Error, ErrorKind, MapWidth, Result, Snapshot, Store, TableId};
+use hashbrown::{DefaultHashBuilder, HashTable};
+use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+/// A process adds so many bytes of strings before it asks the store how many there are of all processes.
+const UNCHECKED_BYTES_MAX: u64 = 16 << 20;
+
+/// All dictionaries of one engine.
+#[derive(Default)]
+pub(crate) struct Dictionaries {
+    by_column: Mutex<HashMap<(TableId, ColumnId), Arc<Dictionary>>>,
+}
+
+impl Dictionaries {
+    pub(crate) fn get(&self, table: TableId, column: ColumnId) -> Arc<Dictionary> {
+        let mut by_column = self.by_column.lock().unwrap_or_else(PoisonError::into_inner);
+        let dictionary = by_column.entry((table, column)).or_insert_with(|| Arc::new(Dictionary::new(table, column)));
+        Arc::clone(dictionary)
+    }
+
+    pub(crate) fn forget(&self, table: TableId) {
+        let mut by_column = self.by_column.lock().unwrap_or_else(PoisonError::into_inner);
+        by_column.retain(|(of, _), _| *of != table);
+    }
+}
+
+/// The dictionary of one mapped column.
+pub(crate) struct Dictionary {
+    table: TableId,
+    column: ColumnId,
+    /// The strings that are known to be the first ones of the store's, in order of index.
+    strings: RwLock<Arc<StringArray>>,
+    /// String to index, for the strings that writers here have asked for.
+    written: RwLock<Written>,
+    /// Up to so many bytes of them there is room, without a look.
+    checked_bytes: AtomicU64,
+}
+
+#[derive(Default)]
+struct Written {
+    hasher: DefaultHashBuilder,
+    table: HashTable<(Box<[u8]>, u32)>,
+    byte_count: u64,
+}
+
+impl Dictionary {
+    fn new(table: TableId, column: ColumnId) -> Self {
+        Self {
+            table,
+            column,
+            strings: RwLock::new(Arc::new(StringArray::from(Vec::<&str>::new()))),
+            written: RwLock::default(),
+            checked_bytes: AtomicU64::new(0),
+        }
+    }
+
+    /// Refuses strings for which there is no room: with them the dictionary would have more bytes than readers can hold.
+    pub(crate) fn check_room(&self, store: &dyn Store, strings: &[&[u8]]) -> Result<()> {
+        self.check_bytes(store, strings, (UNCHECKED_BYTES_MAX, DICTIONARY_BYTES_MAX))
+    }
+
+    fn check_bytes(&self, store: &dyn Store, strings: &[&[u8]], (unchecked_max, bytes_max): (u64, u64)) -> Result<()> {
+        let length = |string: &&[u8]| string.len() as u64;
+        let checked = self.checked_bytes.load(Ordering::Relaxed).max(unchecked_max);
+        let mut new: HashSet<&[u8]> = HashSet::new();
+        let written_bytes = {
+            let written = self.written.read().unwrap_or_else(PoisonError::into_inner);
+            if written.byte_count + strings.iter().map(length).sum::<u64>() <= checked {
+                return Ok(());
+            }
+            new.extend(strings.iter().filter(|string| written.find(string).is_none()));
+            written.byte_count
+        };
+        let stored = match self.extended(store.snapshot()?.as_ref()) {
+            Ok(strings) => strings,
+            // Its table is not visible yet: nobody else adds to it.
+            Err(error) if error.kind() == ErrorKind::NotFound => Arc::new(StringArray::from(Vec::<&str>::new())),
+            Err(error) => return Err(error),
+        };
+        // Those that other processes have added take no more room.
+        for string in stored.iter().flatten() {
+            new.remove(string.as_bytes());
+        }
+        let new_bytes = new.iter().map(length).sum::<u64>();
+        let stored_bytes = stored.value_data().len() as u64;
+        let byte_count = stored_bytes.max(written_bytes) + new_bytes;
+        if byte_count > bytes_max {
+            let message = format!("its strings would have {byte_count} bytes together; the most is {bytes_max}");
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        self.checked_bytes.store(written_bytes + new_bytes + unchecked_max, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The store's indices of these strings; new ones are committed to the store first.
+    pub(crate) fn indices(&self, store: &dyn Store, width: MapWidth, strings: &[&[u8]]) -> Result<Vec<u32>> {
+        let mut indices = vec![0; strings.len()];
+        let mut missing = Vec::new();
+        {
+            let written = self.written.read().unwrap_or_else(PoisonError::into_inner);
+            for (position, string) in strings.iter().enumerate() {
+                match written.find(string) {
+                    Some(index) => indices[position] = index,
+                    None => missing.push(position),
+                }
+            }
+        }
+        if missing.is_empty() {
+            return Ok(indices);
+        }
+        let values: Vec<&[u8]> = missing.iter().map(|position| strings[*position]).collect();
+        let added = store.map_values(self.table, self.column, width.capacity(), &values)?;
+        if added.len() != missing.len() {
+            return Err(Error::internal("the store gave indices for other strings"));
+        }
+        let mut written = self.written.write().unwrap_or_else(PoisonError::into_inner);
+        for (position, index) in missing.into_iter().zip(added) {
+            indices[position] = index;
+            written.add(strings[position], index);
+        }
+        Ok(indices)
+    }
+
+    /// The strings by index, at least the first `count` of them.
+    pub(crate) fn strings(&self, snapshot: &dyn Snapshot, count: usize) -> Result<Arc<StringArray>> {
+        let known = Arc::clone(&self.strings.read().unwrap_or_else(PoisonError::into_inner));
+        if known.len() >= count {
+            return Ok(known);
+        }
+        let extended = self.extended(snapshot)?;
+        if extended.len() < count {
+            let message = format!("it holds {} strings where a chunk uses {count}", extended.len());
+            return Err(Error::corrupt(message).context(self.place()));
+        }
+        Ok(extended)
+    }
+
+    fn place(&self) -> String {
+        format!("dictionary of table {} column {}", self.table.0, self.column.0)
+    }
+
+    /// The strings that are known, and those that the snapshot has beyond them.
+    fn extended(&self, snapshot: &dyn Snapshot) -> Result<Arc<StringArray>> {
+        let known = Arc::clone(&self.strings.read().unwrap_or_else(PoisonError::into_inner));
+        let first = u32::try_from(known.len()).map_err(|_| Error::internal(self.place()))?;
+        let more = snapshot.mapping(self.table, self.column, first)?;
+        let extended = Arc::new(extend(&known, &more).map_err(|error| error.context(self.place()))?);
+        let mut strings = self.strings.write().unwrap_or_else(PoisonError::into_inner);
+        if strings.len() < extended.len() {
+            *strings = Arc::clone(&extended);
+        }
+        Ok(extended)
+    }
+}
+
+impl Written {
+    fn find(&self, string: &[u8]) -> Option<u32> {
+        let hash = self.hasher.hash_one(string);
+        self.table.find(hash, |(known, _)| **known == *string).map(|(_, index)| *index)
+    }
+
+    fn add(&mut self, string: &[u8], index: u32) {
+        if self.find(string).is_none() {
+            let hash = self.hasher.hash_one(string);
+            let Self { hasher, table, byte_count } = self;
+            *byte_count += string.len() as u64;
+            table.insert_unique(hash, (string.into(), index), |(known, _)| hasher.hash_one(&**known));
+        }
+    }
+}
+
+fn extend(known: &StringArray, more: &[Vec<u8>]) -> Result<StringArray> {
+    let too_long = || Error::new(ErrorKind::Limit, "it holds more than 2 GiB of strings");
+    let mut bytes = known.value_data().to_vec();
+    let mut offsets = known.value_offsets().to_vec();
+    for string in more {
+        bytes.extend_from_slice(string);
+        offsets.push(i32::try_from(bytes.len()).map_err(|_| too_long())?);
+    }
+    let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+    StringArray::try_new(offsets, Buffer::from_vec(bytes), None)
+        .map_err(|error| Error::corrupt("it holds bytes that are no UTF-8").with_source(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atsdb_core::{ColumnType, TableDefinition};
+    use atsdb_memory::MemoryStore;
+
+    #[test]
+    fn strings_beyond_what_readers_can_hold_are_refused_whoever_added_the_others() {
+        let store = MemoryStore::new([7; 16]);
+        let definition = TableDefinition::new("t").with_column("s", ColumnType::Text, Some(MapWidth::U32));
+        let table = store.create_table(&definition, None).unwrap();
+        let column = table.definition.columns[0].id;
+        // Two processes; each may add 20 bytes without a look, and all together 100.
+        let processes = [Dictionary::new(table.id, column), Dictionary::new(table.id, column)];
+        let add = |process: &Dictionary, string: &str| {
+            process.check_bytes(&store, &[string.as_bytes()], (20, 100))?;
+            process.indices(&store, MapWidth::U32, &[string.as_bytes()]).map(drop)
+        };
+        let mut added = Vec::new();
+        for n in 0..20 {
+            let string = format!("string {n:03}");
+            match add(&processes[n % 2], &string) {
+                Ok(()) => added.push(string),
+                Err(error) => assert_eq!(error.kind(), ErrorKind::Limit, "{error}"),
+            }
+        }
+        let bytes: usize = added.iter().map(String::len).sum();
+        assert!((80..=120).contains(&bytes), "{bytes} bytes");
+        for string in &added {
+            processes.iter().for_each(|process| add(process, string).unwrap());
+        }
+        assert_eq!(add(&processes[0], &"x".repeat(101)).unwrap_err().kind(), ErrorKind::Limit);
+        let snapshot = store.snapshot().unwrap();
+        assert_eq!(processes[0].strings(snapshot.as_ref(), added.len()).unwrap().len(), added.len());
+    }
+}

@@ -1,0 +1,24 @@
+//! A handle on a store that is in use: what is shared, and the threads that work for it.
+
+use crate::shared::Shared;
+use crate::shared::background::Background;
+use std::sync::Arc;
+
+/// Keeps the background threads running as long as a clone of it lives.
+#[derive(Clone)]
+pub(crate) struct Handle {
+    pub(crate) shared: Arc<Shared>,
+    /// Only held: the threads end when the last handle that has them goes.
+    _threads: Arc<[Background]>,
+}
+
+impl Handle {
+    pub(crate) fn new(shared: Arc<Shared>, threads: impl IntoIterator<Item = Background>) -> Self {
+        Self { shared, _threads: threads.into_iter().collect() }
+    }
+
+    /// A handle that keeps no thread running, for work that a background thread itself does.
+    pub(crate) fn without_threads(shared: &Arc<Shared>) -> Self {
+        Self::new(Arc::clone(shared), [])
+    }
+}

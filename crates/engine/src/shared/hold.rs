@@ -1,0 +1,69 @@
+//! A transaction's hold on sealing ([`holds`](crate::shared::holds)).
+
+use crate::shared::Shared;
+use crate::shared::holds::LEASE;
+use atsdb_core::Result;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long other processes are kept away after the latest change of a transaction, in milliseconds.
+const LEASE_MS: i64 = 600_000;
+/// How long a transaction waits for another process that seals.
+const WAIT_MAX: Duration = Duration::from_secs(5);
+const WAIT_STEP: Duration = Duration::from_millis(20);
+
+/// Keeps sealing away until it is dropped.
+pub struct Hold {
+    shared: Arc<Shared>,
+    number: u64,
+    is_leased: AtomicBool,
+}
+
+impl Hold {
+    /// Keeps sealing in the background away, for a transaction that begins.
+    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
+        let mut state = shared.holds.lock();
+        let number = state.next;
+        state.next += 1;
+        state.since.push((number, Instant::now()));
+        drop(state);
+        Self { shared: Arc::clone(shared), number, is_leased: AtomicBool::new(false) }
+    }
+
+    /// Keeps other processes away, too. Waits for one that is at work; not for long, as a conflict is no loss.
+    pub fn lease(&self) -> Result<()> {
+        let shared = &self.shared;
+        let until = Instant::now() + WAIT_MAX;
+        loop {
+            let now_ms = shared.environment.now_ms();
+            if shared.store.acquire_lease(LEASE, &shared.holder, now_ms, LEASE_MS)? {
+                break;
+            }
+            if Instant::now() >= until {
+                return Ok(());
+            }
+            std::thread::sleep(WAIT_STEP);
+        }
+        if !self.is_leased.swap(true, Ordering::Relaxed) {
+            shared.holds.lock().leased += 1;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let mut state = self.shared.holds.lock();
+        state.since.retain(|(number, _)| *number != self.number);
+        let is_last = self.is_leased.load(Ordering::Relaxed) && {
+            state.leased = state.leased.saturating_sub(1);
+            state.leased == 0
+        };
+        drop(state);
+        if is_last {
+            // What stays runs out by itself.
+            let _ = self.shared.store.release_lease(LEASE, &self.shared.holder);
+        }
+    }
+}

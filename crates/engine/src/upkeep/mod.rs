@@ -1,0 +1,12 @@
+//! Upkeep: what is done with chunks that are there. They are sealed, cut anew, given indexes, dropped when they expire, and
+//! loaded ahead.
+
+pub(crate) mod build_index;
+pub(crate) mod maintenance;
+pub(crate) mod preloading;
+pub(crate) mod resident_save;
+pub(crate) mod reslice;
+pub(crate) mod retain;
+pub(crate) mod seal;
+mod seal_group;
+mod sealing_failures;

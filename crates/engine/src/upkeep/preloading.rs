@@ -1,0 +1,108 @@
+//! The thread that preloads: at opening, and whenever tables, or the chunks of their last hours, have changed.
+
+use crate::read::snapshot::ReadSnapshot;
+use crate::shared::Shared;
+use crate::shared::background::{Background, Nudges};
+use crate::shared::preload::{Columns, in_ms};
+use arrow::array::ArrayRef;
+use atsdb_core::{ChunkId, Column, ColumnId, Index, Result, Table, TimeRange};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+/// The pause between two looks for new chunks, where a table is preloaded: what other processes append.
+const PAUSE: Duration = Duration::from_secs(1);
+/// The pause between two looks at everything: for what others dropped or declared.
+const LONG_PAUSE: Duration = Duration::from_secs(30);
+
+/// Starts the thread. It ends between two chunks; a nudge says that tables declare something else.
+pub(crate) fn start(shared: &Arc<Shared>) -> Result<Background> {
+    let (weak, nudges) = (Arc::downgrade(shared), Arc::clone(&shared.preloading));
+    Background::start("atsdb-preload", nudges, move |nudges| run(&weak, nudges))
+}
+
+fn run(shared: &Weak<Shared>, nudges: &Nudges) {
+    let mut last: Option<(ChunkId, Instant)> = None;
+    loop {
+        let Some(shared) = shared.upgrade() else { return };
+        // What fails now is tried again at the next look; whoever reads gets the error itself.
+        let seen = look(&shared, last, &|| !nudges.are_over()).unwrap_or(None);
+        last = seen.or(last);
+        let pause = if shared.preloaded.stats().tables > 0 { PAUSE } else { LONG_PAUSE };
+        drop(shared);
+        match nudges.wait(pause, Duration::ZERO) {
+            None => return,
+            Some(true) => last = None,
+            Some(false) => {}
+        }
+    }
+}
+
+/// Loads what tables declare by `preload`, now.
+pub(crate) fn preload(shared: &Arc<Shared>) -> Result<()> {
+    look(shared, None, &|| true).map(drop)
+}
+
+/// Loads what is missing; gives the newest chunk it knows of, and when. Nothing is done when no chunk is newer than at the
+/// last look, and that was not long ago.
+fn look(
+    shared: &Arc<Shared>,
+    last: Option<(ChunkId, Instant)>,
+    go_on: &dyn Fn() -> bool,
+) -> Result<Option<(ChunkId, Instant)>> {
+    let preloaded = &shared.preloaded;
+    let begun = Instant::now();
+    preloaded.begin_look();
+    let snapshot = ReadSnapshot::take(shared)?;
+    let newest = snapshot.inner.store.newest_chunk()?;
+    if let Some((known, since)) = last
+        && known == newest
+        && since.elapsed() < LONG_PAUSE
+    {
+        return Ok(None);
+    }
+    let tables = || snapshot.tables().iter();
+    let declared = tables().filter_map(|table| Some((table.id, table.definition.preload?))).collect();
+    let mut wanted = Vec::new();
+    for table in tables() {
+        let Some(from) = shared.preloaded_from(&table.definition) else { continue };
+        let range = TimeRange { start: Some(from), end: None };
+        for entry in snapshot.inner.store.chunks(table.id, range)? {
+            let descriptor = snapshot.inner.descriptor(table, &entry)?;
+            wanted.push((in_ms(&table.definition, entry.time_max), table, entry, descriptor));
+        }
+    }
+    // The latest first: they are asked for most, and stay when there is no room for all.
+    wanted.sort_by_key(|(time_max_ms, ..)| std::cmp::Reverse(*time_max_ms));
+    preloaded.keep_only(&wanted.iter().map(|(.., descriptor)| descriptor.uid).collect(), declared);
+    let mut is_cut = false;
+    for (time_max_ms, table, entry, descriptor) in &wanted {
+        if !go_on() {
+            return Ok(None);
+        }
+        let held = preloaded.columns_of(descriptor.uid);
+        let is_missing = |id: ColumnId| descriptor.page(id).is_some() && !held.contains(&id);
+        let columns: Vec<&Column> = table.definition.columns.iter().filter(|column| is_missing(column.id)).collect();
+        let arrays = snapshot.inner.columns(table, entry, descriptor, &columns, false)?;
+        let mut loaded: Columns = Vec::with_capacity(arrays.len());
+        loaded.extend(columns.iter().zip(arrays).filter_map(|(column, array)| Some((column.id, array?))));
+        for index in table.definition.indexes.iter().filter(|index| is_missing(index.id)) {
+            loaded.extend(filter_of(&snapshot, table, (entry, descriptor), index)?);
+        }
+        if !loaded.is_empty() && !preloaded.put(descriptor.uid, *time_max_ms, loaded) {
+            is_cut = true;
+            break;
+        }
+    }
+    preloaded.end_look(is_cut);
+    Ok(Some((newest, begun)))
+}
+
+fn filter_of(
+    snapshot: &ReadSnapshot,
+    table: &Table,
+    (entry, descriptor): (&atsdb_core::ChunkEntry, &atsdb_core::ChunkDescriptor),
+    index: &Index,
+) -> Result<Option<(ColumnId, ArrayRef)>> {
+    let filter = snapshot.inner.filter(table, entry, descriptor, index, false)?;
+    Ok(filter.map(|filter| (index.id, Arc::new(filter.words().clone()) as ArrayRef)))
+}
