@@ -5,10 +5,11 @@
 //! a backup is there whole or not at all. What is written comes from a [`Cut`](atsdb_engine::Cut), and what is restored
 //! becomes one again, so that backing up and restoring are copying. The format is in `docs/format/archive.md`.
 //!
-//! Each part has a file: [`manifest`] what a backup is, `listing` which there are and which is meant, `object` the bytes of the other objects, `write` a backup's making,
-//! `read` its reading, `rotate` what goes with old backups, `verify` what is damaged. `objects` is where they lie:
-//! `folder` or `bucket`.
+//! Each part has a file: `archive` the place, [`manifest`] what a backup is, `listing` which there are and which is meant,
+//! `object` the bytes of the other objects, `write` a backup's making, `read` its reading, `rotate` what goes with old
+//! backups, `verify` what is damaged. `objects` is where they lie: `folder` or `bucket`.
 
+mod archive;
 mod bucket;
 mod folder;
 mod listing;
@@ -21,110 +22,8 @@ mod rotate;
 mod verify;
 mod write;
 
+pub use archive::{Archive, is_archive};
 pub use listing::{Backups, DamagedBackup};
 pub use manifest::{Manifest, Which};
 pub use verify::ArchiveReport;
 pub use write::BackupReport;
-
-use atsdb_core::store::Finding;
-use atsdb_core::{Error, ErrorKind, Result};
-use objects::Objects;
-use std::path::Path;
-use std::sync::Arc;
-
-/// What says that a folder is an archive.
-const MARK: &str = "atsdb-archive";
-/// What the mark holds.
-const MARK_TEXT: &[u8] = b"backups of atsdb stores, format 2; see docs/format/archive.md\n";
-
-/// A place with backups.
-#[derive(Clone, Debug)]
-pub struct Archive {
-    objects: Arc<dyn Objects>,
-}
-
-/// What says that a folder is a split store.
-const SPLIT_STORE: &str = "atsdb.db";
-
-/// Whether a place can only be an archive: `s3://...`, `dir:...`, or a directory that is there and no split store.
-pub fn is_archive(place: &str) -> bool {
-    let path = Path::new(place);
-    let is_folder = path.is_dir() && !path.join(SPLIT_STORE).exists();
-    place.starts_with("s3://") || place.starts_with("dir:") || is_folder
-}
-
-impl Archive {
-    /// The archive at a place: `s3://BUCKET/PREFIX`, with credentials from the usual environment (`AWS_ACCESS_KEY_ID`,
-    /// `AWS_SECRET_ACCESS_KEY`, `AWS_REGION`, `AWS_ENDPOINT_URL`, ...), or a directory. Nothing is created yet.
-    pub fn open(place: &str) -> Result<Self> {
-        let objects: Arc<dyn Objects> = match place.strip_prefix("s3://") {
-            Some(rest) => Arc::new(bucket::Bucket::open(rest)?),
-            None => Arc::new(folder::Folder::open(Path::new(place.strip_prefix("dir:").unwrap_or(place)))?),
-        };
-        Ok(Self { objects })
-    }
-
-    /// Where it is, without secrets.
-    pub fn place(&self) -> &str {
-        self.objects.place()
-    }
-
-    /// Its backups, in the order in which they were made. One that is damaged is listed as damaged.
-    pub fn backups(&self) -> Result<Backups> {
-        listing::read(self.objects.as_ref())
-    }
-
-    /// The backup that is meant: [`Backups::choose`].
-    pub fn backup(&self, which: &Which) -> Result<Manifest> {
-        self.backups()?.choose(which).cloned()
-    }
-
-    /// Makes sure that there is an archive, or nothing yet that could be mistaken for one.
-    fn mark(&self) -> Result<()> {
-        match self.objects.get(MARK) {
-            Ok(_) => Ok(()),
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                match self.objects.is_empty()? || self.has_backups()? {
-                    true => self.objects.put(MARK, MARK_TEXT.to_vec()),
-                    false => {
-                        Err(Error::new(ErrorKind::NotAStore, format!("{} is not empty, and no archive", self.place()))
-                            .with_hint("name an empty directory or prefix"))
-                    }
-                }
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Refuses a place where no backup ever was.
-    ///
-    /// Errors: `NotFound`, and what reading there may say.
-    pub fn require(&self) -> Result<()> {
-        match self.objects.get(MARK) {
-            Ok(_) => Ok(()),
-            Err(error) if error.kind() == ErrorKind::NotFound && !self.has_backups()? => {
-                Err(Error::not_found(format!("there is no backup in {}", self.place())))
-            }
-            Err(error) if [ErrorKind::NotFound, ErrorKind::Corrupt].contains(&error.kind()) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Whether there are manifests, by their names.
-    fn has_backups(&self) -> Result<bool> {
-        let names = manifest::names(self.objects.as_ref())?;
-        Ok(names.iter().any(|name| manifest::id_in(name).is_some_and(|id| manifest::NameParts::of_id(id).is_some())))
-    }
-
-    /// What is wrong with the mark. Nothing needs it but who asks whether this is an archive.
-    fn check_mark(&self) -> Result<Option<Finding>> {
-        let problem = match self.objects.get(MARK) {
-            Ok(bytes) if bytes == MARK_TEXT => return Ok(None),
-            Ok(_) => "is not what marks an archive of this format".to_owned(),
-            Err(error) if error.kind() == ErrorKind::NotFound => "is missing".to_owned(),
-            Err(error) if error.kind() == ErrorKind::Corrupt => error.message().to_owned(),
-            Err(error) => return Err(error),
-        };
-        Ok(Some(Finding::damage(MARK, problem)))
-    }
-}

@@ -219,7 +219,7 @@ impl Manifest {
 
     /// Refuses what no backup is.
     fn check(&self) -> Result<()> {
-        if crate::write::uid_of(&self.source).is_none() {
+        if uid_of(&self.source).is_none() {
             return Err(damaged("it names no source"));
         }
         if self.id != Self::new_id(self.number, self.taken_ms, &self.source) {
@@ -309,6 +309,14 @@ pub(crate) fn next_number(objects: &dyn Objects) -> Result<u64> {
     let names = names(objects)?;
     let numbers = names.iter().filter_map(|name| NameParts::of_id(id_in(name)?)).map(|parts| parts.number);
     Ok(numbers.max().unwrap_or(0) + 1)
+}
+
+/// 128 bits from their 32 digits.
+pub(crate) fn uid_of(hexadecimal: &str) -> Option<[u8; 16]> {
+    if hexadecimal.len() != 32 || !hexadecimal.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    u128::from_str_radix(hexadecimal, 16).ok().map(u128::to_be_bytes)
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
 //! Reading a backup: a snapshot like a store's, whose pages lie in objects.
 
-use crate::Archive;
-use crate::manifest::{DictionaryEntry, Manifest, ObjectEntry, TableEntry};
+use crate::archive::Archive;
+use crate::manifest::{DictionaryEntry, Manifest, ObjectEntry, TableEntry, uid_of};
 use crate::object::{
     STRINGS_PER_OBJECT, chunk_length, chunk_name, decode_chunk, decode_list, decode_strings, hash_name,
 };
 use crate::objects::Objects;
-use crate::write::uid_of;
 use atsdb_codec::decode_descriptor;
 use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, ErrorKind, Result, Snapshot, Table, TableId, TimeRange};
 use atsdb_engine::{Cut, Selection};

@@ -3,7 +3,7 @@
 //! What a damaged manifest or list needs is not known, so nothing that it may need is deleted. A damaged backup goes when
 //! it would if it were whole: when as many newer backups of its store are there as are kept.
 
-use crate::Archive;
+use crate::archive::Archive;
 use crate::listing::{self, Backups, DamagedBackup};
 use crate::manifest::Manifest;
 use crate::object::chunk_name;

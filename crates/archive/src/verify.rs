@@ -1,7 +1,7 @@
 //! Verify: reads every object that a backup needs, and says what is damaged or missing. What restoring a backup would
 //! refuse is found here too: both build the same cut.
 
-use crate::Archive;
+use crate::archive::Archive;
 use crate::listing::Backups;
 use crate::manifest::{Manifest, TableEntry};
 use crate::object::chunk_name;

@@ -1,6 +1,6 @@
 //! Making a backup: chunks that the archive lacks, dictionaries, lists, and last of all the manifest.
 
-use crate::Archive;
+use crate::archive::Archive;
 use crate::manifest::{self, DictionaryEntry, Manifest, ObjectEntry, TableEntry};
 use crate::object::{
     STRINGS_PER_OBJECT, chunk_length, chunk_name, encode_chunk, encode_list, encode_strings, hash_name,
@@ -291,12 +291,4 @@ impl Writing<'_> {
             dictionaries,
         })
     }
-}
-
-/// 128 bits from their 32 digits.
-pub(crate) fn uid_of(hexadecimal: &str) -> Option<[u8; 16]> {
-    if hexadecimal.len() != 32 || !hexadecimal.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        return None;
-    }
-    u128::from_str_radix(hexadecimal, 16).ok().map(u128::to_be_bytes)
 }

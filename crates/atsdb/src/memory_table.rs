@@ -1,6 +1,6 @@
 //! Tables in memory without SQL: lookups by their hash indexes, many at a time.
 
-use crate::Database;
+use crate::database::Database;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::Schema;
 use atsdb_codec::{arrow_schema, logical_type};

@@ -10,7 +10,8 @@
 //! after the exception before it, and the bits of each. The integers, as numbers.
 
 use crate::encoding::Effort;
-use crate::number::{Number, read_numbers, write_numbers};
+use crate::number::Number;
+use crate::plain_numbers::{read_numbers, write_numbers};
 use crate::wire::{Decoded, Reader, write_varint};
 use atsdb_core::Result;
 

@@ -164,3 +164,9 @@ fn plain_range_bits<T: Number>(values: &[T]) -> u32 {
 fn delta_range_bits<T: Number>(values: &[T]) -> u32 {
     width(values.windows(2).fold(0, |all, pair| all | distance(pair[0].order_key(), pair[1].order_key())))
 }
+
+impl From<pco::errors::PcoError> for Damage {
+    fn from(error: pco::errors::PcoError) -> Self {
+        Self(format!("pcodec: {error}"))
+    }
+}

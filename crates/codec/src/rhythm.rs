@@ -12,8 +12,9 @@
 //! whatever was taken for a step.
 
 use crate::encoding::Effort;
-use crate::number::{Number, read_number, read_numbers, write_number, write_numbers};
+use crate::number::{Number, read_number, write_number};
 use crate::pco_form::greatest_common_divisor;
+use crate::plain_numbers::{read_numbers, write_numbers};
 use crate::wire::{Decoded, Reader, write_varint};
 use atsdb_core::Result;
 

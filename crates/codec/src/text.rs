@@ -6,7 +6,7 @@
 
 use crate::block::{read_block, write_block};
 use crate::encoding::{Effort, Encoding};
-use crate::number::{read_numbers, write_numbers};
+use crate::plain_numbers::{read_numbers, write_numbers};
 use crate::wire::{Damage, Decoded, Reader, write_varint};
 use arrow::buffer::NullBuffer;
 use atsdb_core::limits::{CHUNK_TEXT_BYTES_MAX, VALUE_BYTES_MAX};

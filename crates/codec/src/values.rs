@@ -2,7 +2,8 @@
 
 use crate::boolean::{decode_booleans, encode_booleans, present_booleans, spread_booleans};
 use crate::encoding::{Effort, Encoding};
-use crate::number::{Number, decode_numbers, encode_numbers, present_numbers, spread_numbers};
+use crate::number::Number;
+use crate::numbers::{decode_numbers, encode_numbers, present_numbers, spread_numbers};
 use crate::statistics::{Bounds, boolean_bounds, bytes_bounds, number_bounds};
 use crate::text::{Values, decode_text, encode_text};
 use crate::wire::{Damage, Decoded, Reader};

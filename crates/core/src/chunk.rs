@@ -1,6 +1,6 @@
 //! Chunks: what a store keeps beside the pages, so that readers can pass over them.
 
-use crate::schema::{ColumnId, TableId};
+use crate::id::{ColumnId, TableId};
 use crate::slice::Slice;
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,7 +1,8 @@
 //! Indexes that are added to a definition, and the names they get.
 
+use crate::id::ColumnId;
 use crate::limits::NAME_BYTES_MAX;
-use crate::schema::{ColumnId, Index, TableDefinition};
+use crate::schema::{Index, TableDefinition};
 
 impl TableDefinition {
     /// Adds an index. Without a name it gets one of its table's and columns' names.

@@ -11,6 +11,7 @@ pub mod chunk;
 pub mod clocks;
 pub mod column_type;
 pub mod error;
+pub mod id;
 mod index;
 pub mod limits;
 pub mod name;
@@ -27,12 +28,11 @@ pub mod value;
 pub use chunk::{Bound, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, ColumnStatistics, NewChunk, PageDescriptor};
 pub use column_type::{ColumnType, MapWidth};
 pub use error::{Error, ErrorKind, Result};
+pub use id::{ColumnId, TableId};
 pub use origin::Origin;
 pub use retention::Retention;
 pub use rollup::{Rollup, RollupState};
-pub use schema::{
-    Column, ColumnId, ConflictPolicy, InMemory, Index, TableDefinition, TableId, TimeColumn, Unique, View,
-};
+pub use schema::{Column, ConflictPolicy, InMemory, Index, TableDefinition, TimeColumn, Unique, View};
 pub use slice::{Slice, SliceWidth};
 pub use store::{
     Amendment, BasedOn, BatchId, Change, Durability, Guard, Outcome, Redefinition, Snapshot, StageId, Store,

@@ -2,7 +2,7 @@
 //!
 //! Owned here: the noun. What counts as a change since the copy, and what a further copy makes of it, is `engine`'s.
 
-use crate::schema::TableId;
+use crate::id::TableId;
 use crate::time::TimeRange;
 use serde::{Deserialize, Serialize};
 

@@ -4,7 +4,7 @@
 //! is `engine`'s, the query is `sql`'s.
 
 use crate::chunk::ChunkId;
-use crate::schema::TableId;
+use crate::id::TableId;
 use serde::{Deserialize, Serialize};
 
 /// What a rollup's rows are computed from, and how far that is.

@@ -2,6 +2,7 @@
 
 use crate::column_type::{ColumnType, MapWidth};
 use crate::error::{Error, ErrorKind, Result};
+use crate::id::{ColumnId, TableId};
 use crate::limits::{COLUMNS_MAX, INDEX_ID_MIN};
 use crate::name::{check_name, name_key, same_name, unknown_name};
 use crate::origin::Origin;
@@ -12,14 +13,6 @@ use crate::time::{DAY_SECONDS, TimeUnit};
 use crate::value::Value;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
-
-/// A table's number in its store; never used again, also after DROP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct TableId(pub i64);
-
-/// A column's number in its table; never used again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct ColumnId(pub u16);
 
 /// One column of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

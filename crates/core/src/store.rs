@@ -5,8 +5,9 @@
 
 use crate::chunk::{ChunkDescriptor, ChunkEntry, ChunkId, NewChunk};
 use crate::error::{Error, Result};
+use crate::id::{ColumnId, TableId};
 use crate::limits::BATCH_ID_BYTES_MAX;
-use crate::schema::{ColumnId, TableDefinition, TableId};
+use crate::schema::TableDefinition;
 use crate::table::{DefinitionVersion, Table};
 use crate::time::TimeRange;
 use std::fmt;

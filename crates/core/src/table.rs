@@ -1,6 +1,7 @@
 //! A table of a store: its number, its definition, and which one that is.
 
-use crate::schema::{TableDefinition, TableId};
+use crate::id::TableId;
+use crate::schema::TableDefinition;
 
 /// Which of a table's definitions: 1 for the first, one more with each change. Whoever does something to a table under
 /// a definition names its version, and the store refuses what was done under an earlier one.

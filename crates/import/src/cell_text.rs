@@ -1,7 +1,7 @@
 //! One cell: a text read as a value of its column's type, and why it is none.
 
 use crate::number_text::{any_f64, is_number};
-use crate::plan::TimeManner;
+use crate::plan_column::TimeManner;
 use crate::time_text::{count, epoch, parse};
 use arrow::array::{
     ArrayRef, TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,

@@ -7,7 +7,7 @@ use crate::distinct::{Distinct, TextNumbers, hash, text_array};
 use crate::gathered::{Gathered, Rounded, Values, Wrong};
 use crate::null::{NullCounts, NullField, NullTexts};
 use crate::number_text::{any_f64, any_i64, any_u64, boolean, is_odd_float, is_rounded, plain_f64, plain_i64};
-use crate::plan::{PlanColumn, TimeManner};
+use crate::plan_column::{PlanColumn, TimeManner};
 use crate::read::ReadBlock;
 use crate::record::Field;
 use crate::time_text::{DateMemory, count, parse, usual_form};

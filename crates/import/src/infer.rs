@@ -1,8 +1,8 @@
-//! Inference: from the facts of a column to its type, from counts to map and slice widths. Only rules, no files.
+//! Inference: from the facts of a column to its type, from counts to slice widths. Only rules, no files.
 
 use crate::facts::{Facts, kind, orders};
 use crate::options::DateOrder;
-use atsdb_core::{ColumnType, MapWidth, SliceWidth, TimeUnit};
+use atsdb_core::{ColumnType, SliceWidth, TimeUnit};
 
 /// The type that holds every value, and what to tell a person when that is text for a few values' sake.
 pub(crate) fn column_type(facts: &Facts) -> (ColumnType, Option<String>) {
@@ -68,21 +68,6 @@ pub(crate) fn date_order(seen: u8) -> Result<Option<DateOrder>, ()> {
         (false, false) if seen & orders::EITHER == 0 => Ok(None),
         _ => Err(()),
     }
-}
-
-/// The width of a mapped column's index, with room for ten times the texts and more.
-pub(crate) fn map_width(distinct: usize) -> MapWidth {
-    match distinct {
-        0..=16 => MapWidth::U8,
-        17..=10_000 => MapWidth::U16,
-        _ => MapWidth::U32,
-    }
-}
-
-/// The map of a text column by its own values: texts that come four times and more on average.
-pub(crate) fn map_of(distinct: Option<usize>, value_count: u64) -> Option<MapWidth> {
-    let distinct = distinct.filter(|distinct| *distinct > 0 && *distinct as u64 * 4 <= value_count)?;
-    Some(map_width(distinct))
 }
 
 /// Rows of a slice that are worth one: below, a wider slice is taken.

@@ -4,7 +4,7 @@
 //! place for text says what they mean: there they are NULL, and then they are NULL in the whole import. Without such
 //! a column, a text column of repeated words keeps them.
 
-use crate::infer::map_of;
+use crate::map_choice::map_of;
 use crate::record::Field;
 
 /// How many of [`USUAL`], from the first on, are words.

@@ -2,7 +2,7 @@
 
 use crate::null::{NullCounts, NullTexts};
 use crate::place::shown;
-use crate::plan::PlanColumn;
+use crate::plan_column::PlanColumn;
 
 /// The most columns that a note names.
 const COLUMNS_SHOWN: usize = 4;

@@ -4,8 +4,9 @@
 use crate::build::{arrow_type, schema, time_bounds};
 use crate::distinct::hash;
 use crate::facts::{Facts, kind};
-use crate::infer::{map_of, map_width, slice_width};
+use crate::infer::slice_width;
 use crate::key::declare_key;
+use crate::map_choice::{map_of, map_width};
 use crate::options::{Options, Progress, Report, SKIPPED_SHOWN_MAX, Sink, Skipped};
 use crate::parquet_reader::{damaged, read, reader};
 use crate::source::Source;

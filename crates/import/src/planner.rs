@@ -1,12 +1,13 @@
 //! The planner: binds each column of the table to the files, and settles how their times are read.
 
 use crate::facts::kind;
-use crate::infer::{column_type, date_order, is_mixed, map_of, map_width, slice_width, text_unit};
+use crate::infer::{column_type, date_order, is_mixed, slice_width, text_unit};
 use crate::key::declare_key;
+use crate::map_choice::{map_of, map_width};
 use crate::null::WordSet;
 use crate::observe::Observed;
 use crate::options::{DateOrder, Options};
-use crate::plan::{Binding, MapRule, PlanColumn, TimeManner};
+use crate::plan_column::{Binding, MapRule, PlanColumn, TimeManner};
 use crate::time_choice::{Merged, TimeChoice, asked, choose, unknown_epoch};
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Column, ColumnId, ColumnType, Error, MapWidth, Result, TableDefinition, TimeUnit};

@@ -58,7 +58,7 @@ impl Field {
     pub(crate) fn unescaped(self, text: &str) -> String {
         let raw = &text[self.start()..self.end()];
         if self.end & LOW != 0 {
-            crate::json::unescape(raw)
+            crate::json_text::unescape(raw)
         } else if self.end & HIGH != 0 {
             raw.replace("\"\"", "\"")
         } else {

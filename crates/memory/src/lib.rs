@@ -8,6 +8,7 @@ mod chunk_write;
 mod commit;
 mod lease;
 mod mapping;
+mod open_stage;
 mod reclaim;
 mod redefine;
 mod size;

@@ -1,6 +1,7 @@
 //! Stages: chunks and tables that wait for their commit.
 
 use crate::chunk_write;
+use crate::open_stage::{missing, require};
 use crate::redefine::Definitions;
 use crate::state::{Stage, State, StoredChunk, View};
 use crate::table::{self, Gone};
@@ -21,16 +22,6 @@ pub(crate) fn open(state: &mut State, now_ms: i64) -> StageId {
 /// Forgets what a clock saw that is ahead of one that writes to stages.
 fn note_clock(state: &mut State, now_ms: i64) {
     state.idle_since_ms = state.idle_since_ms.filter(|since_ms| *since_ms <= now_ms);
-}
-
-/// A stage that is open.
-pub(crate) fn require(state: &mut State, stage: StageId) -> Result<&mut Stage> {
-    state.stages.get_mut(&stage).ok_or_else(|| missing(stage))
-}
-
-fn missing(stage: StageId) -> Error {
-    Error::not_found(format!("stage {} is not open; it was committed, abandoned or idle for too long", stage.0))
-        .with_hint("write the batch again")
 }
 
 /// Writes chunks into a stage.

@@ -1,6 +1,6 @@
 //! Tables: creating, dropping, and asking whether one is there.
 
-use crate::stage;
+use crate::open_stage;
 use crate::state::{State, StoredTable};
 use atsdb_core::name::same_name;
 use atsdb_core::{DefinitionVersion, Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId};
@@ -16,7 +16,7 @@ pub(crate) type Gone = BTreeSet<TableId>;
 /// committed: what has the name now may be gone then.
 pub(crate) fn create(state: &mut State, definition: &TableDefinition, stage: Option<StageId>) -> Result<Table> {
     match stage {
-        Some(stage) => refuse_name(&stage::require(state, stage)?.tables, &definition.name)?,
+        Some(stage) => refuse_name(&open_stage::require(state, stage)?.tables, &definition.name)?,
         None => refuse_name(&state.view.tables, &definition.name)?,
     }
     state.table_last += 1;
@@ -28,7 +28,7 @@ pub(crate) fn create(state: &mut State, definition: &TableDefinition, stage: Opt
         dictionaries: Arc::default(),
     });
     match stage {
-        Some(stage) => stage::require(state, stage)?.tables.insert(id, stored),
+        Some(stage) => open_stage::require(state, stage)?.tables.insert(id, stored),
         None => state.view_mut().tables.insert(id, stored),
     };
     Ok(Table::new(id, definition.clone()))

@@ -17,6 +17,7 @@ mod warn;
 mod writer;
 
 pub use file::{PageFile, Place};
+pub use warn::OnWarning;
 
 use crate::folder::StoreFolder;
 use crate::warn::{Kind, Warnings};
@@ -25,9 +26,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Who is told, in sentences, of what the cache cannot do. No reader ever gets an error of it.
-pub type OnWarning = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Where the cache lies, and how large it becomes.
 #[derive(Clone)]

@@ -1,7 +1,10 @@
 //! Warnings: once of each kind, however often it happens.
 
-use crate::OnWarning;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Who is told, in sentences, of what the cache cannot do. No reader ever gets an error of it.
+pub type OnWarning = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What can go wrong.
 #[derive(Debug, Clone, Copy)]

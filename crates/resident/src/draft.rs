@@ -1,6 +1,6 @@
 //! What a batch does to tables in memory, until its commit: each table as it was, and as it is to be.
 
-use crate::internal;
+use crate::error::internal;
 use crate::joined::joined;
 use crate::part::{PART_ROWS_MAX, PART_TEXT_BYTES_MAX, byte_count_of, text_bytes_of};
 use crate::registry::{ResidentSnapshot, Residents};

@@ -1,6 +1,6 @@
 //! Arrays one behind the other as one, copied by several threads: what a load gathered becomes one column.
 
-use crate::internal;
+use crate::error::internal;
 use crate::parallel::by_threads;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, StringArray};
 use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};

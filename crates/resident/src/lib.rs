@@ -11,8 +11,10 @@ mod build;
 mod chains;
 mod dead;
 mod draft;
+mod error;
 mod hash;
 mod index;
+mod index_spec;
 mod joined;
 mod keys;
 mod parallel;
@@ -24,13 +26,7 @@ mod state;
 pub use draft::{Draft, Drafts};
 pub use hash::Seed;
 pub use index::{HashIndex, Matches};
+pub use index_spec::IndexSpec;
 pub use keys::Keys;
 pub use registry::{ResidentSnapshot, Residents};
-pub use state::{Found, IndexSpec, TableState};
-
-use arrow::error::ArrowError;
-use atsdb_core::Error;
-
-fn internal(error: ArrowError) -> Error {
-    Error::internal(error.to_string())
-}
+pub use state::{Found, TableState};

@@ -2,8 +2,8 @@
 
 use crate::hash::Seed;
 use crate::index::HashIndex;
+use crate::index_spec::IndexSpec;
 use crate::keys::Keys;
-use crate::state::IndexSpec;
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::DataType;
 use atsdb_core::Result;

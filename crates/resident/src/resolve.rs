@@ -1,7 +1,8 @@
 //! Which of some new rows come into a table with keys, and which of its rows go for them.
 
+use crate::index_spec::IndexSpec;
 use crate::part::Part;
-use crate::state::{IndexSpec, TableState};
+use crate::state::TableState;
 use arrow::array::{ArrayRef, BooleanArray};
 use arrow::util::display::array_value_to_string;
 use atsdb_core::{ConflictPolicy, Error, ErrorKind, Result};
@@ -88,7 +89,7 @@ pub(crate) fn resolve(state: &TableState, part: &Part, policy: ConflictPolicy) -
 fn duplicate_key(state: &TableState, part: &Part, spec: &IndexSpec, row: usize) -> Result<Error> {
     let definition = state.definition();
     let names: Vec<&str> = spec.positions.iter().map(|at| definition.columns[*at].name.as_str()).collect();
-    let text = |at: &usize| array_value_to_string(&part.columns[*at], row).map_err(crate::internal);
+    let text = |at: &usize| array_value_to_string(&part.columns[*at], row).map_err(crate::error::internal);
     let values: Vec<String> = spec.positions.iter().map(text).collect::<Result<_>>()?;
     let (name, names, values) = (&definition.name, names.join(", "), values.join(", "));
     let message = format!("table {name}, key ({names}): ({values}) is there already");

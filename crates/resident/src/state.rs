@@ -1,16 +1,17 @@
 //! A table at one moment: its parts, and which of their rows are gone.
 
 use crate::dead::{DeadRows, PAGE_ROWS};
+use crate::error::internal;
 use crate::hash::Seed;
 use crate::index::Matches;
-use crate::internal;
+use crate::index_spec::IndexSpec;
 use crate::joined::joined;
 use crate::keys::Keys;
 use crate::part::{PART_ROWS_MAX, PART_TEXT_BYTES_MAX, Part, byte_count_of, text_bytes_of};
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array, new_empty_array, new_null_array};
 use arrow::compute::{cast, filter, interleave, take};
 use arrow::datatypes::DataType;
-use atsdb_core::{ColumnId, Error, Result, TableDefinition, Value};
+use atsdb_core::{Error, Result, TableDefinition, Value};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,50 +19,6 @@ use std::sync::Arc;
 const MERGED_TIMES: usize = 2;
 /// Rows of a part that may be gone before it is made anew, whatever its size.
 const DEAD_ROWS_MIN: usize = 1_024;
-
-/// One index of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IndexSpec {
-    /// Its name; a key without one is named by its columns.
-    pub name: String,
-    /// Where its columns stand in the table.
-    pub positions: Vec<usize>,
-    /// Whether no two rows may have the same values in them.
-    pub is_key: bool,
-}
-
-impl IndexSpec {
-    /// The indexes of a table: its keys, then what was declared besides. Of those over the same columns the first.
-    pub fn all_of(definition: &TableDefinition) -> Vec<Self> {
-        let positions = |ids: &[ColumnId]| -> Vec<usize> {
-            let position = |id: &ColumnId| definition.columns.iter().position(|column| column.id == *id);
-            ids.iter().filter_map(position).collect()
-        };
-        let named = |name: Option<&String>, positions: &[usize]| match name {
-            Some(name) => name.clone(),
-            None => {
-                let names: Vec<&str> = positions.iter().map(|at| definition.columns[*at].name.as_str()).collect();
-                names.join(", ")
-            }
-        };
-        let keys = definition.unique.iter().map(|unique| {
-            let positions = positions(&unique.columns);
-            Self { name: named(unique.name.as_ref(), &positions), positions, is_key: true }
-        });
-        let indexes = definition.indexes.iter().map(|index| {
-            let positions = positions(&index.columns);
-            Self { name: index.name.clone(), positions, is_key: false }
-        });
-        let mut all: Vec<Self> = Vec::new();
-        for spec in keys.chain(indexes) {
-            let same = |other: &Self| other.positions == spec.positions;
-            if !spec.positions.is_empty() && !all.iter().any(same) {
-                all.push(spec);
-            }
-        }
-        all
-    }
-}
 
 /// What a table's rows are kept by.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,6 +3,7 @@
 
 use crate::chunk_write::{self, Payloads};
 use crate::connection::{Connection, Server, Value};
+use crate::drop_table::drop_table;
 use crate::error::{Attempt, Failure};
 use crate::list::ListChanges;
 use crate::numbers::ChangeLock;
@@ -85,7 +86,7 @@ fn commit_one(
     change.amend.iter().try_for_each(amend::check)?;
     change.based_on.iter().try_for_each(|based_on| table::require_version(lock.connection, based_on, change.stage))?;
     change.guards.iter().try_for_each(|guard| require_nothing_new(lock.connection, guard, change))?;
-    change.drop.iter().try_for_each(|table| table::drop(lock.connection, *table))?;
+    change.drop.iter().try_for_each(|table| drop_table(lock.connection, *table))?;
     redefine::redefine(lock.connection, &change.redefine)?;
     let (mut required, mut taken) = (None, ListChanges::default());
     for (table, chunk) in &change.remove {

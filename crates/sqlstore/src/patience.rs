@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+/// How long a reader waits for a server that is away.
+pub(crate) const READER_PATIENCE_MAX: Duration = Duration::from_secs(10);
 /// Between two tries.
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 const PAUSE_MAX: Duration = Duration::from_millis(500);

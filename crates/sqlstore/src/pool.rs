@@ -9,9 +9,9 @@
 
 use crate::connection::{Connection, Server, Value};
 use crate::error::{Attempt, Failure, unknown_outcome};
-use crate::patience::Patience;
+use crate::options::ServerOptions;
+use crate::patience::{Patience, READER_PATIENCE_MAX};
 use crate::reach::{Wanted, conflict_with_noting, reach, reach_writer, require_noted, require_store};
-use crate::store::ServerOptions;
 use atsdb_core::{Error, ErrorKind};
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,8 +19,6 @@ use std::time::Duration;
 
 /// Idle connections that are kept.
 const KEPT_MAX: usize = 8;
-/// How long a reader waits for a server that is away.
-pub(crate) const READER_PATIENCE_MAX: Duration = Duration::from_secs(10);
 
 /// The connections of a store.
 #[derive(Debug)]

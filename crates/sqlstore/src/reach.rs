@@ -8,9 +8,9 @@
 
 use crate::connection::{ClusterDialect, Connection, Server, Value};
 use crate::error::{Attempt, Failure};
-use crate::patience::Patience;
-use crate::pool::READER_PATIENCE_MAX;
-use crate::store::{OnNotice, ServerOptions};
+use crate::options::{OnNotice, ServerOptions};
+use crate::patience::{Patience, READER_PATIENCE_MAX};
+
 use atsdb_core::{Error, ErrorKind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 

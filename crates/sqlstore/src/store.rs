@@ -2,9 +2,11 @@
 
 use crate::chunk_write::{self, Payloads};
 use crate::connection::{Connection, Server};
+use crate::drop_table::drop_table;
 use crate::error::{Attempt, Failure};
 use crate::mapping::SoundDictionaries;
 use crate::numbers::{ChangeLock, PayloadNumbers};
+use crate::options::ServerOptions;
 use crate::pool::Pool;
 use crate::snapshot::ServerSnapshot;
 use crate::{commit, lease, mapping, reclaim, size, stage, table, verify};
@@ -15,49 +17,6 @@ use atsdb_core::{
 };
 use std::sync::Arc;
 use std::time::Duration;
-
-/// How a store on a server is opened.
-#[derive(Debug, Clone)]
-pub struct ServerOptions {
-    /// What an acknowledged commit has to survive. A server that promises less is warned about.
-    pub durability: Durability,
-    /// Whether a database without a store gets one.
-    pub create: bool,
-    /// Whether writing is refused.
-    pub read_only: bool,
-    /// How long a writer waits for other writers, or for a server that is away.
-    pub busy_timeout: Duration,
-    /// How long an answer may take beyond that: a connection without one is given up.
-    pub answer_timeout: Duration,
-    /// Who is told, while the store is opened, that the server is waited for, or that a standby answers.
-    pub on_notice: Option<OnNotice>,
-}
-
-/// Is told, in a sentence, what goes on.
-#[derive(Clone)]
-pub struct OnNotice(pub Arc<dyn Fn(&str) + Send + Sync>);
-
-impl std::fmt::Debug for OnNotice {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("OnNotice")
-    }
-}
-
-/// No transaction that changes something may be silent for longer.
-const SILENCE_IN_TRANSACTION_MAX: Duration = Duration::from_secs(30);
-
-impl ServerOptions {
-    /// After how much silence of a client that changes something the server undoes its transaction, so that others get on:
-    /// half of their patience, half a minute at most.
-    pub fn silence_max(&self) -> Duration {
-        (self.busy_timeout / 2).clamp(Duration::from_secs(1), SILENCE_IN_TRANSACTION_MAX)
-    }
-
-    /// How long any answer may take, that of a lock that is waited for included.
-    pub fn answer_max(&self) -> Duration {
-        self.busy_timeout.saturating_add(self.answer_timeout)
-    }
-}
 
 impl Default for ServerOptions {
     fn default() -> Self {
@@ -159,14 +118,17 @@ impl Store for ServerStore {
     fn create_table(&self, definition: &TableDefinition, stage: Option<StageId>) -> Result<Table> {
         definition.check()?;
         match stage {
-            Some(_) => self.transaction(|connection| table::create(connection, definition, stage)),
+            Some(staged) => self.transaction(|connection| {
+                stage::lock(connection, staged)?;
+                table::create(connection, definition, stage)
+            }),
             None => self
                 .transaction(|connection| locked(connection, |connection| table::create(connection, definition, None))),
         }
     }
 
     fn drop_table(&self, table: TableId) -> Result<()> {
-        self.transaction(|connection| locked(connection, |connection| table::drop(connection, table)))
+        self.transaction(|connection| locked(connection, |connection| drop_table(connection, table)))
     }
 
     fn map_values(&self, table: TableId, column: ColumnId, capacity: u64, values: &[&[u8]]) -> Result<Vec<u32>> {

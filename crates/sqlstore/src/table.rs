@@ -3,7 +3,7 @@
 use crate::connection::{Cell, Connection, Row, Value};
 use crate::error::Attempt;
 use crate::list::{ListChanges, ListKey, ListState};
-use crate::{checksum, chunk_write, list_rows, numbers, stage};
+use crate::{checksum, list_rows, numbers};
 use atsdb_core::name::name_key;
 use atsdb_core::{BasedOn, DefinitionVersion, Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId};
 
@@ -19,9 +19,6 @@ pub(crate) fn create(
     definition: &TableDefinition,
     stage: Option<StageId>,
 ) -> Attempt<Table> {
-    if let Some(stage) = stage {
-        stage::lock(connection, stage)?;
-    }
     let key = name_key(&definition.name);
     // A staged table meets the visible ones when its stage is committed: what has the name now may be gone then.
     let tables = names(connection, stage)?;
@@ -61,17 +58,6 @@ pub(crate) fn json(definition: &TableDefinition) -> Result<String> {
 /// A table of that name is there already.
 pub(crate) fn exists(name: &str) -> Error {
     Error::new(ErrorKind::Exists, format!("there is a table {name} already"))
-}
-
-/// Takes a table away. Its mappings and pages wait for `reclaim`; chunks of open stages are left, so that their
-/// commit finds out. The caller holds the change lock.
-pub(crate) fn drop(connection: &mut dyn Connection, table: TableId) -> Attempt<()> {
-    if !delete(connection, table, None)? {
-        return Err(missing(table).into());
-    }
-    note_dropped(connection, table)?;
-    chunk_write::discard(connection, "stage = 0 AND table_id = $1", &[table.0.into()])?;
-    list_rows::forget_table(connection, table)
 }
 
 /// Deletes the row of a visible table, or of one in a stage; says whether it was there.

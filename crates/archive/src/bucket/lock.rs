@@ -5,7 +5,7 @@
 //! back. It is never deleted, as no condition can be put on that. What a holder does between two renewals is done on
 //! trust, so the trust is short, and before anything is deleted the lock is asked for again.
 
-use super::Bucket;
+use super::client::Bucket;
 use crate::objects::{Lock, Objects};
 use atsdb_core::{Error, ErrorKind, Result};
 use atsdb_engine::{Environment, SystemEnvironment};

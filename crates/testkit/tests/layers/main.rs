@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates with modules that import each other in a circle. A ratchet: the list may only shrink.
-const WITH_CYCLES: [&str; 15] = [
+const WITH_CYCLES: [&str; 6] = [
     "archive",
     "atsdb",
     "cli",

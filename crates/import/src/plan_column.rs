@@ -1,0 +1,74 @@
+//! The columns of a plan: where the values of each come from, and what becomes of them.
+
+use crate::map_choice::{map_of, map_width};
+use crate::null::WordSet;
+use crate::options::DateOrder;
+use atsdb_core::{Column, MapWidth, TimeUnit};
+
+/// How the times of one column of one file are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct TimeManner {
+    /// For dates with the year last.
+    pub(crate) order: Option<DateOrder>,
+    /// What numbers count; `None` refuses them.
+    pub(crate) epoch: Option<TimeUnit>,
+}
+
+/// Where a column comes from in one file; positions are those of fields.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Binding {
+    /// Not there: NULL.
+    Missing,
+    /// A field.
+    Field(usize, TimeManner),
+    /// The file's name.
+    FileName,
+    /// A date and a time of day.
+    DateClock(usize, usize, TimeManner),
+    /// Year, month, day, and so on.
+    Parts(Vec<usize>),
+}
+
+/// One column of the table.
+#[derive(Debug, Clone)]
+pub(crate) struct PlanColumn {
+    /// What it is.
+    pub(crate) column: Column,
+    /// One for each file.
+    pub(crate) bindings: Vec<Binding>,
+    /// Whether it is the time.
+    pub(crate) is_time: bool,
+    /// What an integer time column counts.
+    pub(crate) count_unit: TimeUnit,
+    /// Whether its type was inferred: then each value must be of the type by itself, as text like `007` is not.
+    pub(crate) is_inferred: bool,
+    /// Whether a value was seen at all; if not, the first one changes the plan.
+    pub(crate) is_known: bool,
+    /// What its map follows from.
+    pub(crate) map_rule: MapRule,
+    /// Whether it is text that may keep words which are usually NULL.
+    pub(crate) may_keep_words: bool,
+    /// Those that it keeps.
+    pub(crate) kept_words: WordSet,
+}
+
+/// What the map of a column follows from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MapRule {
+    /// It is given.
+    Fixed,
+    /// Its values: whether there is one, and its width.
+    Free,
+    /// The caller wants one; its values say how wide.
+    Asked,
+}
+
+impl MapRule {
+    /// The map of a column with so many distinct texts among its values; `Fixed` is not asked.
+    pub(crate) fn map(self, distinct: Option<usize>, value_count: u64) -> Option<MapWidth> {
+        match self {
+            Self::Asked => Some(map_width(distinct.unwrap_or(usize::MAX).max(17))),
+            Self::Free | Self::Fixed => map_of(distinct, value_count),
+        }
+    }
+}
