@@ -8,23 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates with modules that import each other in a circle. A ratchet: the list may only shrink.
-const WITH_CYCLES: [&str; 6] = [
-    "archive",
-    "atsdb",
-    "cli",
-    "codec",
-    "core",
-    "fuzz",
-    "import",
-    "lab",
-    "memory",
-    "pagecache",
-    "resident",
-    "sql",
-    "sqlite",
-    "sqlstore",
-    "testkit",
-];
+const WITH_CYCLES: [&str; 6] = ["cli", "fuzz", "lab", "sql", "sqlite", "testkit"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
