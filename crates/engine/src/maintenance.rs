@@ -6,9 +6,9 @@ use crate::engine::{Engine, Shared};
 use crate::holds::LEASE;
 use crate::reslice::reslice;
 use crate::retain::retain_tables;
-use crate::seal::{Order, reclaim_step, seal_slice};
+use crate::seal::{Order, Sealer, reclaim_step};
 use crate::sealing_failures::{SealingFailures, SliceKey};
-use atsdb_core::{ChunkEntry, ChunkId, Result, Table, TimeRange};
+use atsdb_core::{ChunkEntry, ChunkId, Result, Table, TableId, TimeRange};
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -100,12 +100,18 @@ impl Caretaker {
     fn seal_due(&mut self, engine: &Engine, nudges: &Nudges) -> Result<bool> {
         let shared = &engine.shared;
         let (mut failed, mut failures) = (Ok(()), 0);
+        let mut sealers: Option<(TableId, Sealer<'_>)> = None;
         for (key, newest) in self.due_slices(engine)? {
             if shared.holds.are_there() || !self.has_lease(shared)? || nudges.are_over() {
                 return Ok(true);
             }
             let (table, slice_start) = key;
-            let sealed = seal_slice(engine, table, slice_start, Order::ByItself, |entry| entry.id <= newest);
+            let sealer = match sealers.take().filter(|(of, _)| *of == table) {
+                Some((_, sealer)) => sealer,
+                None => Sealer::new(engine, table, Order::ByItself),
+            };
+            let (_, sealer) = sealers.insert((table, sealer));
+            let sealed = sealer.seal(slice_start, |entry| entry.id <= newest);
             self.seen.remove(&key);
             match sealed {
                 Ok(_) => {

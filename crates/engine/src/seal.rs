@@ -23,6 +23,7 @@ use atsdb_core::{
     Change, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, Column, ErrorKind, Index, NewChunk, Result, Slice, Table,
     TableDefinition, TableId, TimeRange,
 };
+use std::collections::HashMap;
 use std::sync::Mutex;
 
 /// How often a slice that changes meanwhile is sealed for somebody who waits for it.
@@ -36,6 +37,10 @@ pub(crate) enum Order {
     /// Nobody: it keeps out of the way of open transactions.
     ByItself,
 }
+
+/// A listing of a table's chunks serves until slices of so many bytes have been sealed: the snapshot that goes with it keeps
+/// the store from forgetting what is gone.
+const LISTED_BYTES_MAX: u64 = 64 << 20;
 
 /// With fewer rows no series key is looked for.
 const KEY_ROWS_MIN: usize = 256;
@@ -91,8 +96,9 @@ impl Engine {
                 .map(|entry| entry.slice_start)
                 .collect();
             slices.dedup();
+            let mut sealer = Sealer::new(self, table, Order::Asked);
             for slice_start in slices {
-                match self.seal_in_attempts(table, slice_start) {
+                match seal_in_attempts(&mut sealer, slice_start) {
                     Ok(slice_report) => report.add(&slice_report),
                     // Damage stays local: the other slices are sealed all the same.
                     Err(error) if error.kind() == ErrorKind::Corrupt => damage = damage.or(Some(error)),
@@ -107,26 +113,26 @@ impl Engine {
         }
     }
 
-    /// Seals a slice; again under the present definition, and with the chunks that are there, when they changed meanwhile.
-    fn seal_in_attempts(&self, table: TableId, slice_start: i64) -> Result<SealReport> {
-        let mut report = SealReport::default();
-        for _ in 0..ATTEMPTS_MAX {
-            let attempt = seal_slice(self, table, slice_start, Order::Asked, |_| true)?;
-            report = SealReport { conflicts: 0, ..report };
-            report.add(&attempt);
-            if attempt.conflicts == 0 {
-                break;
-            }
-        }
-        report.slices = report.slices.min(1);
-        Ok(report)
-    }
-
     /// Gives back what nothing uses any more.
     pub(crate) fn reclaim(&self) -> Result<()> {
         while reclaim_step(&self.shared)? {}
         Ok(())
     }
+}
+
+/// Seals a slice; again under the present definition, and with the chunks that are there, when they changed meanwhile.
+fn seal_in_attempts(sealer: &mut Sealer<'_>, slice_start: i64) -> Result<SealReport> {
+    let mut report = SealReport::default();
+    for _ in 0..ATTEMPTS_MAX {
+        let attempt = sealer.seal(slice_start, |_| true)?;
+        report = SealReport { conflicts: 0, ..report };
+        report.add(&attempt);
+        if attempt.conflicts == 0 {
+            break;
+        }
+    }
+    report.slices = report.slices.min(1);
+    Ok(report)
 }
 
 /// One step of giving space back; whether there is more.
@@ -135,19 +141,68 @@ pub(crate) fn reclaim_step(shared: &Shared) -> Result<bool> {
     Ok(shared.store.reclaim(STEP_BYTES, shared.environment.now_ms())?.more)
 }
 
-/// Seals a slice. `wanted` picks the fresh chunks that take part; sealed ones join where that pays.
-pub(crate) fn seal_slice(
-    engine: &Engine,
+/// Seals slices of one table, one after the other. The table's chunks are listed once for many small slices: listing them for
+/// each would take as long as slices times chunks.
+pub(crate) struct Sealer<'a> {
+    engine: &'a Engine,
     table: TableId,
-    slice_start: i64,
     order: Order,
+    listing: Option<Listing>,
+}
+
+/// A table's chunks at one moment, by slice.
+struct Listing {
+    snapshot: ReadSnapshot,
+    /// Its definition is of the same moment as its chunks.
+    table: Table,
+    slices: HashMap<i64, Vec<ChunkEntry>>,
+    /// Bytes of chunks that have been sealed since.
+    sealed_bytes: u64,
+}
+
+impl Listing {
+    fn take(engine: &Engine, table: TableId) -> Result<Option<Self>> {
+        let snapshot = engine.snapshot()?;
+        let Some(table) = snapshot.table_by_id(table).cloned() else { return Ok(None) };
+        let mut slices: HashMap<i64, Vec<ChunkEntry>> = HashMap::new();
+        for entry in snapshot.inner.store.chunks(table.id, TimeRange::ALL)? {
+            slices.entry(entry.slice_start).or_default().push(entry);
+        }
+        Ok(Some(Self { snapshot, table, slices, sealed_bytes: 0 }))
+    }
+}
+
+impl<'a> Sealer<'a> {
+    pub(crate) fn new(engine: &'a Engine, table: TableId, order: Order) -> Self {
+        Self { engine, table, order, listing: None }
+    }
+
+    /// Seals a slice. `wanted` picks the fresh chunks that take part; sealed ones join where that pays.
+    pub(crate) fn seal(&mut self, slice_start: i64, wanted: impl Fn(&ChunkEntry) -> bool) -> Result<SealReport> {
+        let listing = match self.listing.take() {
+            Some(listing) => Some(listing),
+            None => Listing::take(self.engine, self.table)?,
+        };
+        let Some(mut listing) = listing else { return Ok(SealReport::default()) };
+        let entries = listing.slices.remove(&slice_start).unwrap_or_default();
+        let report = seal_entries(self.engine, &listing.snapshot, &listing.table, entries, wanted, self.order)?;
+        listing.sealed_bytes += report.bytes_before;
+        // Where somebody else has been at it the next slice is looked at anew.
+        if report.conflicts == 0 && listing.sealed_bytes < LISTED_BYTES_MAX {
+            self.listing = Some(listing);
+        }
+        Ok(report)
+    }
+}
+
+fn seal_entries(
+    engine: &Engine,
+    snapshot: &ReadSnapshot,
+    table: &Table,
+    entries: Vec<ChunkEntry>,
     wanted: impl Fn(&ChunkEntry) -> bool,
+    order: Order,
 ) -> Result<SealReport> {
-    let snapshot = engine.snapshot()?;
-    // Its definition is of the same moment as its chunks.
-    let Some(table) = snapshot.table_by_id(table) else { return Ok(SealReport::default()) };
-    let entries: Vec<ChunkEntry> = snapshot.inner.store.chunks(table.id, TimeRange::ALL)?;
-    let entries: Vec<ChunkEntry> = entries.into_iter().filter(|entry| entry.slice_start == slice_start).collect();
     let (sealed, fresh): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.sealed);
     let fresh: Vec<ChunkEntry> = fresh.into_iter().filter(wanted).collect();
     let rows = |entries: &[ChunkEntry]| entries.iter().map(|entry| u64::from(entry.row_count)).sum::<u64>();
@@ -170,7 +225,7 @@ pub(crate) fn seal_slice(
         if group.entries.iter().all(|entry| entry.sealed) {
             continue;
         }
-        match seal_group(engine, &snapshot, table, &group, order) {
+        match seal_group(engine, snapshot, table, &group, order) {
             Ok(group_report) => report.add(&group_report),
             // Somebody else changed the slice, or dropped the table, meanwhile.
             Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => report.conflicts += 1,
