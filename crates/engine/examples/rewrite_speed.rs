@@ -58,7 +58,7 @@ fn main() {
         let request = ScanRequest { predicates, use_cache: true, ..ScanRequest::all(&table) };
         timed(&format!("ask it, {round}"), rows, || {
             let scan = engine.snapshot().expect("a snapshot").scan(&table, &request).expect("a scan");
-            println!("  {} of {} chunks", scan.chunks().len(), scan.chunk_count_total());
+            println!("  {} of {} chunks", scan.chunks().len(), scan.chunk_count_total().unwrap());
         });
     }
     timed("update, indexed", rows, || update(&engine, &table));

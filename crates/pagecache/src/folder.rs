@@ -13,26 +13,30 @@ const PREFIX: &str = "pages-";
 /// A folder in which so many names are taken is not used.
 const TRIES_MAX: u32 = 1_000;
 
-/// The folder of one store's pages.
+/// The folder of one store's pages. It is made when the first page is kept: a store that is only opened leaves nothing.
 #[derive(Debug)]
 pub(crate) struct StoreFolder {
     root: PathBuf,
     path: PathBuf,
+    /// What a file of this user is like.
+    owner: fs::Metadata,
 }
 
 impl StoreFolder {
-    /// Makes the folders where they are missing. Others than the user must not be able to write there: a page that
-    /// passes its check would be believed. Until that is known nothing is written through a name that they may have made
-    /// lead elsewhere.
+    /// Makes the folder of all stores where it is missing. Others than the user must not be able to write there: a page
+    /// that passes its check would be believed. Until that is known nothing is written through a name that they may have
+    /// made lead elsewhere.
     pub(crate) fn open(root: &Path, url: &str, uid: [u8; 16]) -> Result<Self> {
         let name = |seed: u64| XxHash3_64::oneshot_with_seed(seed, &[&uid, url.as_bytes()].concat());
         let path = root.join(format!("{PREFIX}{:016x}{:016x}", name(1), name(2)));
         make(root)?;
         let owner = probe(root)?;
         check_private(root, &owner)?;
-        make(&path)?;
-        check_private(&path, &owner)?;
-        Ok(Self { root: root.to_owned(), path })
+        match check_private(&path, &owner) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            checked => checked?,
+        }
+        Ok(Self { root: root.to_owned(), path, owner })
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -52,10 +56,13 @@ impl StoreFolder {
         format!("the page cache in {}", self.root.display())
     }
 
-    /// Makes the store's folder again, where somebody has deleted it.
-    pub(crate) fn make_again(&self) -> Result<()> {
-        make(&self.root)?;
-        make(&self.path)
+    /// Makes the store's folder, at its first page and where it has been deleted since.
+    pub(crate) fn make(&self) -> Result<()> {
+        for folder in [&self.root, &self.path] {
+            make(folder)?;
+            check_private(folder, &self.owner)?;
+        }
+        Ok(())
     }
 }
 

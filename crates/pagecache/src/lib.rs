@@ -168,7 +168,7 @@ impl PageCache {
             hits_ever,
             misses_ever,
             damaged: count(&self.damaged),
-            bytes: room::look(self.folder.root()).iter().map(|kept| kept.bytes).sum(),
+            bytes: room::look(self.folder.root()).bytes(),
             bytes_max: self.bytes_max,
         }
     }
@@ -187,7 +187,7 @@ impl PageCache {
         }
     }
 
-    /// The folder of this store's pages.
+    /// The folder of this store's pages; made when the first one is kept.
     pub fn store_folder(&self) -> &Path {
         self.folder.path()
     }
@@ -196,6 +196,8 @@ impl PageCache {
 impl Drop for PageCache {
     fn drop(&mut self) {
         if self.hits.load(Ordering::Relaxed) + self.misses.load(Ordering::Relaxed) > 0 {
+            // The counts' folder is made with the first page.
+            self.flush();
             self.count();
         }
     }

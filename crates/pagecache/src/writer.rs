@@ -3,14 +3,14 @@
 
 use crate::file::{PageFile, Place, write};
 use crate::folder::StoreFolder;
-use crate::room::{look, make_room};
+use crate::room::{forget_unused, look, make_room};
 use crate::warn::{Kind, Warnings};
 use std::io::{ErrorKind, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// What may wait to be written.
 const QUEUE_BYTES_MAX: u64 = 32 << 20;
@@ -134,10 +134,9 @@ impl Work {
             return;
         }
         if self.unseen.saturating_add(byte_count(pages)) > self.look_every {
-            let kept = look(self.folder.root());
-            let bytes: u64 = kept.iter().map(|kept| kept.bytes).sum();
+            let kept = forget_unused(self.folder.root(), look(self.folder.root()), SystemTime::now());
             // There must be room for what is written until the next look, here and in some other processes.
-            if bytes > self.bytes_max - self.bytes_max / 8 {
+            if kept.bytes() > self.bytes_max - self.bytes_max / 8 {
                 make_room(self.folder.root(), kept, self.bytes_max - self.bytes_max / 4);
             }
             self.unseen = 0;
@@ -159,7 +158,7 @@ impl Work {
     fn write(&self, path: &std::path::Path, pages: &[(Place, Vec<u8>)]) -> Result<u64> {
         match write(path, pages) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                self.folder.make_again()?;
+                self.folder.make()?;
                 write(path, pages)
             }
             done => done,

@@ -41,6 +41,7 @@ pub(crate) struct AtsdbScan {
     /// Where rows tell their places.
     numbers: Option<RowNumbers>,
     running_filters: Vec<Arc<dyn PhysicalExpr>>,
+    /// What decides which rows are read, for a plan that is shown.
     description: String,
     statistics: Arc<Statistics>,
     properties: Arc<PlanProperties>,
@@ -63,7 +64,7 @@ impl AtsdbScan {
             Boundedness::Bounded,
         );
         Self {
-            description: describe(&scan, table, &request, &schema, limit),
+            description: describe(&scan, table, &request, limit),
             statistics: Arc::new(statistics_of(&scan, table, &request, limit)),
             order: (0..scan.chunks().len()).collect(),
             table: table.clone(),
@@ -132,7 +133,12 @@ impl AtsdbScan {
 
 impl DisplayAs for AtsdbScan {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "AtsdbScan: {}", self.description)
+        let (name, read) = (&self.table.definition.name, self.scan.chunks().len());
+        let columns: Vec<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
+        // The others are counted for whoever looks at the plan; running it needs no list of them.
+        let total = self.scan.chunk_count_total().map_or_else(|_| "?".to_owned(), |total| total.to_string());
+        let columns = columns.join(", ");
+        write!(f, "AtsdbScan: table={name}, columns=[{columns}], chunks={read} of {total}{}", self.description)
     }
 }
 
@@ -333,16 +339,10 @@ fn columns_of(rows: RecordBatch) -> (Vec<ArrayRef>, usize) {
     (rows.columns().to_vec(), rows.num_rows())
 }
 
-fn describe(scan: &Scan, table: &Table, request: &ScanRequest, schema: &SchemaRef, limit: Option<usize>) -> String {
+/// What follows table, columns and chunks in a plan that is shown.
+fn describe(scan: &Scan, table: &Table, request: &ScanRequest, limit: Option<usize>) -> String {
     let definition = &table.definition;
-    let columns: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-    let mut text = format!(
-        "table={}, columns=[{}], chunks={} of {}",
-        definition.name,
-        columns.join(", "),
-        scan.chunks().len(),
-        scan.chunk_count_total()
-    );
+    let mut text = String::new();
     if let (Some(column), TimeRange { start, end }) = (definition.time_column(), request.range) {
         let show = |time: i64| match column.column_type {
             ColumnType::Timestamp(unit) => format_time(time, unit),

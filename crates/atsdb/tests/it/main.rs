@@ -7,6 +7,7 @@ mod damage;
 mod derive;
 mod full_disk;
 mod golden;
+mod large;
 mod memory_tables;
 mod page_cache;
 mod preload;

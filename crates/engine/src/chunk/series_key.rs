@@ -12,6 +12,8 @@ use atsdb_core::{ChunkUid, Column, Result};
 
 /// Rows looked at for each order.
 const SAMPLE_ROWS: usize = 65_536;
+/// So many columns are tried at most: each is tried by encoding a sample of all columns.
+const CANDIDATES_MAX: usize = 8;
 /// A further key column must save this share of the bytes.
 const GAIN_MIN: f64 = 0.02;
 
@@ -22,7 +24,7 @@ pub(crate) fn choose_key<'a>(
     times: &Int64Array,
     read: &dyn Fn(&Column) -> Result<ArrayRef>,
 ) -> Result<Vec<&'a Column>> {
-    let mut candidates: Vec<&Column> = columns.iter().filter(|column| column.map.is_some()).collect();
+    let mut candidates = candidates(columns, times, read)?;
     let mut key: Vec<&Column> = Vec::new();
     let mut best = f64::INFINITY;
     while !candidates.is_empty() {
@@ -50,6 +52,30 @@ pub(crate) fn choose_key<'a>(
     Ok(key)
 }
 
+/// The columns to try. Of very many, those in whose order the most neighbours become the same: a sensor's name changes with
+/// each row that comes and has few values, a status hardly changes, and of a remark each value comes once.
+fn candidates<'a>(
+    columns: &'a [Column],
+    times: &Int64Array,
+    read: &dyn Fn(&Column) -> Result<ArrayRef>,
+) -> Result<Vec<&'a Column>> {
+    let mapped: Vec<&Column> = columns.iter().filter(|column| column.map.is_some()).collect();
+    if mapped.len() <= CANDIDATES_MAX {
+        return Ok(mapped);
+    }
+    let gain = |column: &Column| -> Result<usize> {
+        let values = [read(column)?];
+        let keys = SortKeys::new(&values, times)?;
+        Ok(keys.change_count().saturating_sub(keys.distinct_count()))
+    };
+    let gains = mapped.iter().map(|column| gain(column)).collect::<Result<Vec<_>>>()?;
+    let mut positions: Vec<usize> = (0..mapped.len()).collect();
+    positions.sort_by_key(|position| (std::cmp::Reverse(gains[*position]), *position));
+    positions.truncate(CANDIDATES_MAX);
+    positions.sort_unstable();
+    Ok(positions.into_iter().map(|position| mapped[position]).collect())
+}
+
 fn sample_of(key: &[&Column], times: &Int64Array, read: &dyn Fn(&Column) -> Result<ArrayRef>) -> Result<UInt32Array> {
     let keys = key.iter().map(|column| read(column)).collect::<Result<Vec<_>>>()?;
     Ok(UInt32Array::from(SortKeys::new(&keys, times)?.middle(SAMPLE_ROWS)))
@@ -70,4 +96,37 @@ fn sizes_of(
         }
     }
     Ok(sizes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::UInt32Array;
+    use atsdb_core::{ColumnType, MapWidth, TableDefinition};
+    use std::sync::Arc;
+
+    /// What is tried is bounded, however many mapped columns there are, and the series are found among them.
+    #[test]
+    fn of_very_many_mapped_columns_those_that_tell_series_apart_are_tried() {
+        const ROWS: i64 = 2_000;
+        let definition = (0..300).fold(TableDefinition::new("t"), |definition, number| {
+            definition.with_column(format!("c{number}"), ColumnType::Text, Some(MapWidth::U32))
+        });
+        let columns = &definition.columns;
+        let times = Int64Array::from_iter_values(0..ROWS);
+        let read = |column: &Column| -> Result<ArrayRef> {
+            let value = |row: i64| match column.name.as_str() {
+                "c251" => row % 40,
+                "c7" => row % 40 / 8,
+                name if name.len() % 2 == 0 => row / 500,
+                _ => row,
+            };
+            Ok(Arc::new(UInt32Array::from_iter_values((0..ROWS).map(|row| value(row) as u32))))
+        };
+        let tried: Vec<&str> =
+            candidates(columns, &times, &read).unwrap().iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(tried.len(), CANDIDATES_MAX);
+        assert!(tried.contains(&"c251") && tried.contains(&"c7"), "{tried:?}");
+        assert_eq!(candidates(&columns[..5], &times, &read).unwrap().len(), 5);
+    }
 }

@@ -6,7 +6,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type, UInt64Type};
 use atsdb_core::{Error, Result};
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// What rows are ordered by.
 pub(crate) struct SortKeys<'a> {
@@ -46,6 +46,17 @@ impl<'a> SortKeys<'a> {
         let mut rows: Vec<u32> = (0..self.row_count()).collect();
         rows.sort_unstable_by(|a, b| self.compare(*a, *b));
         Some(rows)
+    }
+
+    /// How often a row has other keys than the one before, as they came.
+    pub(crate) fn change_count(&self) -> usize {
+        let differ = |row: &u32| self.codes.iter().any(|codes| codes[*row as usize] != codes[*row as usize - 1]);
+        (1..self.row_count()).filter(differ).count()
+    }
+
+    /// How many different values the first key has.
+    pub(crate) fn distinct_count(&self) -> usize {
+        self.codes.first().map_or(0, |codes| codes.iter().collect::<HashSet<_>>().len())
     }
 
     /// The `length` row numbers that stand in the middle of the order, in order, without sorting the others.

@@ -45,7 +45,8 @@ pub struct Scan {
     request: ScanRequest,
     schema: SchemaRef,
     chunks: Vec<ScanChunk>,
-    chunk_count_total: usize,
+    /// Known where all of them were listed.
+    chunk_count_total: Option<usize>,
     index_pruned: Vec<(String, usize)>,
     pub(crate) dictionaries: Vec<Option<Arc<StringArray>>>,
     pub(crate) conditions: Vec<Condition>,
@@ -53,8 +54,8 @@ pub struct Scan {
 
 impl fmt::Debug for Scan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counts = format!("{} of {}", self.chunks.len(), self.chunk_count_total);
-        f.debug_struct("Scan").field("table", &self.table.definition.name).field("chunks", &counts).finish()
+        let (name, count) = (&self.table.definition.name, self.chunks.len());
+        f.debug_struct("Scan").field("table", name).field("chunks", &count).finish_non_exhaustive()
     }
 }
 
@@ -81,15 +82,12 @@ impl Scan {
         if let Some(position) = asked.clone().find(|position| *position >= definition.columns.len()) {
             return Err(Error::usage(format!("table {} has no column {position}", definition.name)));
         }
-        let entries = inner.store.chunks(table.id, TimeRange::ALL)?;
-        let chunk_count_total = entries.len();
+        let range = if definition.time.is_some() { request.range } else { TimeRange::ALL };
+        let entries = inner.store.chunks(table.id, range)?;
+        let chunk_count_total = (range == TimeRange::ALL).then_some(entries.len());
         let describe =
             |entry: ChunkEntry| inner.descriptor(table, &entry).map(|descriptor| ScanChunk { entry, descriptor });
-        let in_range = |entry: &ChunkEntry| match definition.time {
-            Some(_) => request.range.overlaps(entry.time_min, entry.time_max),
-            None => true,
-        };
-        let chunks: Vec<ScanChunk> = entries.into_iter().filter(in_range).map(describe).collect::<Result<_>>()?;
+        let chunks: Vec<ScanChunk> = entries.into_iter().map(describe).collect::<Result<_>>()?;
         let mut dictionaries = vec![None; definition.columns.len()];
         for position in asked {
             if dictionaries[position].is_none() && definition.columns[position].map.is_some() {
@@ -130,9 +128,12 @@ impl Scan {
         &self.chunks
     }
 
-    /// How many chunks the table has.
-    pub fn chunk_count_total(&self) -> usize {
-        self.chunk_count_total
+    /// How many chunks the table has. Lists them where the scan is of a part of the time.
+    pub fn chunk_count_total(&self) -> Result<usize> {
+        match self.chunk_count_total {
+            Some(count) => Ok(count),
+            None => Ok(self.snapshot.store.chunks(self.table.id, TimeRange::ALL)?.len()),
+        }
     }
 
     /// The number of rows, when it is known without reading: no predicate, no chunk cut by the range.

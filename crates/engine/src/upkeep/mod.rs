@@ -3,6 +3,7 @@
 
 pub(crate) mod build_index;
 pub(crate) mod maintenance;
+mod merge;
 pub(crate) mod preloading;
 pub(crate) mod resident_save;
 pub(crate) mod reslice;

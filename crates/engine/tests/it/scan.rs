@@ -20,7 +20,8 @@ fn a_time_range_gives_exactly_its_rows() {
             for range in ranges.map(|(start, end)| TimeRange::from(start..end)) {
                 let request = ScanRequest { range, ..ScanRequest::all(&table) };
                 let scan = engine.snapshot().unwrap().scan(&table, &request).unwrap();
-                assert!(scan.chunks().len() < scan.chunk_count_total() || range.contains(0) && range.contains(199_000));
+                let total = scan.chunk_count_total().unwrap();
+                assert!(scan.chunks().len() < total || range.contains(0) && range.contains(199_000));
                 let mut found = rows_of(scan.batches()).unwrap();
                 found.sort();
                 let inside: Vec<_> = rows.iter().filter(|row| range.contains(row.0)).cloned().collect();

@@ -61,9 +61,15 @@ fn files_of_others_stay_and_stores_that_are_empty_go() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("letter.txt"), vec![1; 5 << 20]).unwrap();
     let (gone, _) = try_open(folder.path(), BYTES_MAX, UID);
-    let gone = gone.unwrap().store_folder().to_owned();
+    let gone = gone.unwrap();
+    keep(&gone, 1, &places(&[10]));
+    gone.flush();
+    let oldest = gone.store_folder().to_owned();
+    set_used(&oldest.join(file(1).to_string()), 1_000);
     let (cache, _) = try_open(folder.path(), BYTES_MAX, [8; 16]);
     let cache = cache.unwrap();
+    keep(&cache, 0, &places(&[40_000]));
+    cache.flush();
     let foreign = cache.store_folder().join("notes");
     std::fs::write(&foreign, vec![1; 5 << 20]).unwrap();
     for number in 0..200 {
@@ -71,6 +77,60 @@ fn files_of_others_stay_and_stores_that_are_empty_go() {
     }
     cache.flush();
     assert!(foreign.exists() && folder.path().join("letter.txt").exists());
-    assert!(!gone.exists());
+    assert!(!oldest.exists());
     assert_eq!(found(&cache, 199, &places(&[40_000])), [true]);
+}
+
+#[test]
+fn a_store_that_is_only_opened_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cache, _) = open(folder.path(), BYTES_MAX);
+    assert_eq!(found(&cache, 1, &places(&[10])), [false]);
+    cache.stats();
+    drop(cache);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// Stores that are gone, as a test's are, must not keep their room for ever.
+#[test]
+fn what_nobody_has_used_for_a_month_goes_by_itself() {
+    const DAY: u64 = 24 * 3_600;
+    let folder = tempfile::tempdir().unwrap();
+    let mut folders = Vec::new();
+    for (number, days) in [31, 29, 31].into_iter().enumerate() {
+        let (cache, _) = try_open(folder.path(), BYTES_MAX, [number as u8; 16]);
+        let cache = cache.unwrap();
+        keep(&cache, 1, &places(&[10]));
+        cache.flush();
+        found(&cache, 1, &places(&[10]));
+        let path = cache.store_folder().to_owned();
+        drop(cache);
+        for name in [file(1).to_string(), "counts".into()] {
+            set_used(&path.join(name), days * DAY);
+        }
+        folders.push(path);
+    }
+    // What is not the cache's own stays, however old.
+    std::fs::write(folders[2].join("notes"), "mine").unwrap();
+    let (cache, _) = open(folder.path(), BYTES_MAX);
+    keep(&cache, 1, &places(&[10]));
+    cache.flush();
+    let is_there = |number: usize| folders[number].join(file(1).to_string()).exists();
+    assert_eq!([0, 1, 2].map(is_there), [false, true, false]);
+    assert!(!folders[0].exists() && folders[2].join("notes").exists());
+}
+
+/// A folder and its counts take two blocks however little is kept: many stores with a page each are bounded as well.
+#[test]
+fn the_folders_of_very_many_stores_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes_max = 256 << 10;
+    for number in 0..200 {
+        let (cache, _) = try_open(folder.path(), bytes_max, [number; 16]);
+        let cache = cache.unwrap();
+        keep(&cache, 1, &places(&[10]));
+        cache.flush();
+        found(&cache, 1, &places(&[10]));
+    }
+    assert!(std::fs::read_dir(folder.path()).unwrap().count() <= 256 / 8);
 }

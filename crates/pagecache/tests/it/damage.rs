@@ -135,6 +135,7 @@ fn what_others_have_put_into_the_folder_is_not_written_through() {
     let precious = outside.path().join("precious");
     std::fs::write(&precious, "precious").unwrap();
     let (cache, _) = open(folder.path(), BYTES_MAX);
+    keep(&cache, 1, &places(&[10]));
     let store_folder = cache.store_folder().to_owned();
     drop(cache);
     let pid = std::process::id();

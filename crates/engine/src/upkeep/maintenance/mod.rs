@@ -7,9 +7,9 @@ use crate::shared::background::{Background, Nudges};
 use crate::shared::holds::{LEASE, Order};
 use crate::upkeep::reslice::reslice;
 use crate::upkeep::retain::retain_tables;
-use crate::upkeep::seal::seal_slice;
+use crate::upkeep::seal::Sealer;
 use crate::upkeep::sealing_failures::{SealingFailures, SliceKey};
-use atsdb_core::{ChunkEntry, ChunkId, Result, Table, TimeRange};
+use atsdb_core::{ChunkEntry, ChunkId, Result, Table, TableId, TimeRange};
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -97,12 +97,18 @@ impl Caretaker {
     /// Seals the slices that are due; whether some are left, as a transaction is open or the thread is to end.
     fn seal_due(&mut self, shared: &Arc<Shared>, nudges: &Nudges) -> Result<bool> {
         let (mut failed, mut failures) = (Ok(()), 0);
+        let mut sealers: Option<(TableId, Sealer<'_>)> = None;
         for (key, newest) in self.due_slices(shared)? {
             if shared.holds.are_there() || !self.has_lease(shared)? || nudges.are_over() {
                 return Ok(true);
             }
             let (table, slice_start) = key;
-            let sealed = seal_slice(shared, table, slice_start, Order::ByItself, |entry| entry.id <= newest);
+            let sealer = match sealers.take().filter(|(of, _)| *of == table) {
+                Some((_, sealer)) => sealer,
+                None => Sealer::new(shared, table, Order::ByItself),
+            };
+            let (_, sealer) = sealers.insert((table, sealer));
+            let sealed = sealer.seal(slice_start, |entry| entry.id <= newest);
             self.seen.remove(&key);
             match sealed {
                 Ok(_) => {

@@ -1,0 +1,42 @@
+//! `make soak SECONDS=7200 SEED=1`: hours of mixed load on one SQLite store, from several processes, some of which are
+//! killed at random moments and started again. At the end everything that was acknowledged must be there once, and memory,
+//! open files, files on the disk and latencies must be what they were an hour before.
+//!
+//! Owned here: the driver, which starts this program again for each worker ([`driver`]), the workers ([`workers`]), what is
+//! measured ([`sample`]), compared ([`trend`]), checked ([`check`]) and drawn ([`plot`]). Not owned: what single operations
+//! must do, which the tests of each crate say.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
+
+mod check;
+mod driver;
+mod journal;
+mod plot;
+mod sample;
+mod store;
+mod trend;
+mod workers;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const USE: &str = "use: atsdb-soak [SECONDS [SEED [FOLDER]]] | atsdb-soak --compare FOLDER";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if let ["--worker", name, folder, begun_ms, seed] = words.as_slice()
+        && let (Ok(begun_ms), Ok(seed)) = (begun_ms.parse(), seed.parse())
+    {
+        return workers::run(name, folder.as_ref(), begun_ms, seed);
+    }
+    if let ["--compare", folder] = words.as_slice() {
+        return driver::compare(folder.as_ref());
+    }
+    let number = |position: usize, default: u64| words.get(position).map_or(Some(default), |text| text.parse().ok());
+    let (Some(seconds), Some(seed)) = (number(0, 7_200), number(1, std::process::id().into())) else {
+        eprintln!("{USE}");
+        return ExitCode::from(1);
+    };
+    let folder = words.get(2).map_or_else(|| PathBuf::from("target/soak"), PathBuf::from);
+    driver::run(&folder, seconds, seed)
+}

@@ -1,0 +1,78 @@
+//! What must be flat: medians of the last third of a run beside those of the second. The first is for warming up.
+
+use crate::sample::Sample;
+
+/// How much more the last third may show: a factor, and besides so many units.
+struct Allowed {
+    factor: f64,
+    units: f64,
+}
+
+/// By the first word of a figure's name; what is not here is only drawn.
+fn allowed(name: &str) -> Option<Allowed> {
+    let (factor, units) = match name.split(' ').next()? {
+        "memory" => (1.2, 8.0),
+        "files" => (1.0, 3.0),
+        "disk" => (1.3, 16.0),
+        "rows" => (1.3, 10_000.0),
+        // Other programs have the machine, too.
+        "p50" => (3.0, 5.0),
+        "p99" => (4.0, 50.0),
+        _ => return None,
+    };
+    Some(Allowed { factor, units })
+}
+
+/// A figure's medians.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Trend {
+    pub(crate) name: String,
+    pub(crate) before: f64,
+    pub(crate) after: f64,
+    pub(crate) is_flat: bool,
+}
+
+/// Of each figure that must be flat.
+pub(crate) fn trends(samples: &[Sample]) -> Vec<Trend> {
+    let third = samples.len() / 3;
+    let names = samples.first().into_iter().flat_map(|sample| sample.0.keys());
+    let trend = |name: &String| {
+        let Allowed { factor, units } = allowed(name)?;
+        let median_of = |samples: &[Sample]| median(samples.iter().filter_map(|sample| sample.0.get(name)).copied());
+        let (before, after) = (median_of(&samples[third..2 * third])?, median_of(&samples[2 * third..])?);
+        Some(Trend { name: name.clone(), before, after, is_flat: after <= before * factor + units })
+    };
+    names.filter_map(trend).collect()
+}
+
+/// The middle one of those that are numbers.
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.filter(|value| !value.is_nan()).collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples(value: impl Fn(usize) -> f64) -> Vec<Sample> {
+        let sample = |number| {
+            let mut sample = Sample::default();
+            sample.put("disk store", value(number));
+            sample.put("load", number as f64);
+            sample
+        };
+        (0..300).map(sample).collect()
+    }
+
+    #[test]
+    fn what_grows_is_not_flat_and_peaks_do_not_count() {
+        let is_flat = |value: &dyn Fn(usize) -> f64| trends(&samples(value)).iter().all(|trend| trend.is_flat);
+        assert!(is_flat(&|_| 100.0));
+        assert!(is_flat(&|number| if number % 5 == 0 { 9_000.0 } else { 100.0 }));
+        assert!(is_flat(&|number| number.min(100) as f64));
+        assert!(!is_flat(&|number| number as f64));
+        assert_eq!(trends(&samples(|_| 1.0)).len(), 1, "load need not be flat");
+    }
+}
