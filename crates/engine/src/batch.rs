@@ -35,7 +35,9 @@ const ATTEMPTS_MAX: usize = 20;
 /// in dictionaries.
 pub struct Batch {
     pub(crate) engine: Engine,
-    id: Option<BatchId>,
+    pub(crate) id: Option<BatchId>,
+    /// Whether a batch of this id was found to be committed: then this one does nothing.
+    pub(crate) was_sent: bool,
     pub(crate) writers: BTreeMap<TableId, TableWriter>,
     pub(crate) stage: Option<StageId>,
     /// Encoded chunks that are not written ahead.
@@ -62,6 +64,7 @@ impl Batch {
         Self {
             engine,
             id,
+            was_sent: false,
             writers: BTreeMap::new(),
             stage: None,
             own: Vec::new(),
@@ -96,6 +99,14 @@ impl Batch {
 
     /// The same with another policy than the table's for rows whose key is there already.
     pub fn append_with(&mut self, table: &Table, rows: &RecordBatch, policy: ConflictPolicy) -> Result<()> {
+        if self.was_sent {
+            return Ok(());
+        }
+        let done = self.append_present(table, rows, policy);
+        self.unless_sent(done)
+    }
+
+    fn append_present(&mut self, table: &Table, rows: &RecordBatch, policy: ConflictPolicy) -> Result<()> {
         let newer = self.present(table)?;
         let table = newer.as_ref().unwrap_or(table);
         let was_half_done = self.is_half_done;
@@ -171,7 +182,11 @@ impl Batch {
         row_count: usize,
         policy: ConflictPolicy,
     ) -> Result<()> {
+        if self.was_sent {
+            return Ok(());
+        }
         let done = self.push_mapped(table, columns, row_count, policy);
+        let done = self.unless_sent(done);
         self.note_half_done(done)
     }
 
@@ -226,7 +241,18 @@ impl Batch {
 
     /// Makes everything visible, in one step. With [`Outcome::Duplicate`] a batch of the same id had been
     /// committed before, and this one is dropped. After an error nothing is stored.
-    pub fn commit(mut self) -> Result<Outcome> {
+    pub fn commit(self) -> Result<Outcome> {
+        if self.was_sent {
+            return Ok(Outcome::Duplicate);
+        }
+        let (shared, id) = (Arc::clone(&self.engine.shared), self.id.clone());
+        match self.commit_unsent() {
+            Err(error) if shared.was_sent(id.as_ref(), &error) => Ok(Outcome::Duplicate),
+            done => done,
+        }
+    }
+
+    fn commit_unsent(mut self) -> Result<Outcome> {
         if self.is_half_done {
             return Err(Error::usage("the batch had failed: nothing of it is stored").with_hint("begin a new one"));
         }

@@ -9,7 +9,7 @@ use crate::seal::Order;
 use atsdb_core::{Error, ErrorKind, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The lease of whoever seals by itself.
 pub(crate) const LEASE: &str = "maintenance";
@@ -29,8 +29,8 @@ pub(crate) struct Holds {
 
 #[derive(Debug, Default)]
 struct State {
-    /// When each hold began, by its number.
-    since: Vec<(u64, Instant)>,
+    /// At which uptime each hold began, by its number.
+    since: Vec<(u64, Duration)>,
     next: u64,
     /// How many of them keep other processes away.
     leased: usize,
@@ -50,8 +50,8 @@ pub(crate) struct Sealing<'a> {
 
 impl Holds {
     /// Whether something is held.
-    pub(crate) fn are_there(&self) -> bool {
-        self.lock().is_held()
+    pub(crate) fn are_there(&self, uptime: Duration) -> bool {
+        self.lock().is_held(uptime)
     }
 
     /// Whether the lease is somebody's here who still needs it.
@@ -60,11 +60,11 @@ impl Holds {
     }
 
     /// For the commit of what was sealed by itself: a conflict if something is held.
-    pub(crate) fn pass(&self, order: Order) -> Result<Option<Sealing<'_>>> {
+    pub(crate) fn pass(&self, order: Order, uptime: Duration) -> Result<Option<Sealing<'_>>> {
         let state = self.lock();
         match order {
             Order::Asked => Ok(None),
-            Order::ByItself if state.is_held() => Err(Error::new(ErrorKind::Conflict, "a transaction is open")),
+            Order::ByItself if state.is_held(uptime) => Err(Error::new(ErrorKind::Conflict, "a transaction is open")),
             Order::ByItself => Ok(Some(Sealing { _state: state })),
         }
     }
@@ -75,8 +75,8 @@ impl Holds {
 }
 
 impl State {
-    fn is_held(&self) -> bool {
-        self.since.iter().any(|(_, since)| since.elapsed() < HOLD_MAX)
+    fn is_held(&self, uptime: Duration) -> bool {
+        self.since.iter().any(|(_, since)| uptime.saturating_sub(*since) < HOLD_MAX)
     }
 }
 
@@ -87,7 +87,7 @@ impl Engine {
         let mut state = self.shared.holds.lock();
         let number = state.next;
         state.next += 1;
-        state.since.push((number, Instant::now()));
+        state.since.push((number, shared.environment.uptime()));
         drop(state);
         Hold { shared, number, is_leased: AtomicBool::new(false) }
     }
@@ -97,16 +97,16 @@ impl Hold {
     /// Keeps other processes away, too. Waits for one that is at work; not for long, as a conflict is no loss.
     pub fn lease(&self) -> Result<()> {
         let shared = &self.shared;
-        let until = Instant::now() + WAIT_MAX;
+        let until = shared.environment.uptime() + WAIT_MAX;
         loop {
             let now_ms = shared.environment.now_ms();
             if shared.store.acquire_lease(LEASE, &shared.holder, now_ms, LEASE_MS)? {
                 break;
             }
-            if Instant::now() >= until {
+            if shared.environment.uptime() >= until {
                 return Ok(());
             }
-            std::thread::sleep(WAIT_STEP);
+            shared.environment.wait(WAIT_STEP);
         }
         if !self.is_leased.swap(true, Ordering::Relaxed) {
             shared.holds.lock().leased += 1;

@@ -41,8 +41,9 @@ pub(crate) fn start(shared: &Arc<Shared>) -> Result<Background> {
     Background::start("atsdb-maintenance", move |nudges| caretaker.run(nudges))
 }
 
-/// What the thread remembers between two looks.
-struct Caretaker {
+/// The thread's work, one look at a time: for who has switched the thread off and decides when it is done. It is also what
+/// the thread remembers between two looks.
+pub struct Caretaker {
     shared: Weak<Shared>,
     /// The newest chunk of each slice with fresh chunks, at the last look.
     seen: HashMap<SliceKey, ChunkId>,
@@ -51,6 +52,19 @@ struct Caretaker {
 }
 
 impl Caretaker {
+    /// One that looks after an engine, which may end before it.
+    pub fn of(engine: &Engine) -> Self {
+        Self::new(&engine.shared)
+    }
+
+    /// One look at everything; whether another should follow soon.
+    pub fn look_once(&mut self) -> Result<bool> {
+        match self.shared.upgrade() {
+            Some(shared) => self.look(&Engine::of(&shared), &Nudges::default()),
+            None => Ok(false),
+        }
+    }
+
     fn new(shared: &Arc<Shared>) -> Self {
         Self { shared: Arc::downgrade(shared), seen: HashMap::new(), failures: SealingFailures::default() }
     }
@@ -101,7 +115,7 @@ impl Caretaker {
         let shared = &engine.shared;
         let (mut failed, mut failures) = (Ok(()), 0);
         for (key, newest) in self.due_slices(engine)? {
-            if shared.holds.are_there() || !self.has_lease(shared)? || nudges.are_over() {
+            if shared.holds.are_there(shared.environment.uptime()) || !self.has_lease(shared)? || nudges.are_over() {
                 return Ok(true);
             }
             let (table, slice_start) = key;

@@ -204,7 +204,7 @@ fn seal_group(
     let remove: Vec<(_, ChunkId)> = group.entries.iter().map(|entry| (table.id, entry.id)).collect();
     let add = new.into_iter().chain(news_of_sealing(snapshot, table, &group.entries)?).collect();
     let change = Change { add, remove, based_on: snapshot.based_on(table), ..Default::default() };
-    let _sealing = shared.holds.pass(order)?;
+    let _sealing = shared.holds.pass(order, shared.environment.uptime())?;
     shared.commit(change, &[]).map_err(Refused::into_error)?;
     Ok(report)
 }
@@ -303,11 +303,12 @@ impl<'a> Merge<'a> {
             }
         };
         let encoded: Vec<Result<Vec<EncodedColumn>>> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..shared.workers.thread_count()).map(|_| scope.spawn(work)).collect();
+            let others: Vec<_> = (1..shared.workers.thread_count()).map(|_| scope.spawn(work)).collect();
+            let own = work();
             let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
                 thread.join().unwrap_or_else(|_| Err(atsdb_core::Error::internal("sealing a column panicked")))
             };
-            threads.into_iter().map(join).collect()
+            std::iter::once(own).chain(others.into_iter().map(join)).collect()
         });
         let mut columns: Vec<EncodedColumn> = Vec::new();
         for part in encoded {

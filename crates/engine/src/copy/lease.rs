@@ -29,13 +29,13 @@ pub(super) struct Lease {
 impl Lease {
     pub(super) fn take(store: &Arc<dyn Store>, environment: &dyn Environment) -> Result<Self> {
         let holder = super::origin::hexadecimal(environment.random()?);
-        let started = Instant::now();
+        let started = environment.uptime();
         while !store.acquire_lease(NAME, &holder, environment.now_ms(), TTL_MS)? {
-            if started.elapsed() > WAIT {
+            if environment.uptime().saturating_sub(started) > WAIT {
                 return Err(Error::new(ErrorKind::Busy, format!("something else is being copied to {}", store.url()))
                     .with_hint("try again when it is done"));
             }
-            std::thread::sleep(WAIT_STEP);
+            environment.wait(WAIT_STEP);
         }
         let is_lost = Arc::new(AtomicBool::new(false));
         let (stop, stopped) = channel::<()>();
