@@ -10,7 +10,7 @@ endif
 BUILT := $(or $(CARGO_TARGET_DIR),target)
 ATSDB := $(BUILT)/release/atsdb
 
-.PHONY: help setup servers build demo test fuzz format lint doc unit clean
+.PHONY: help setup servers build demo test fuzz simulate format lint doc unit clean
 
 help: ## what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -32,6 +32,9 @@ test: setup servers format lint unit doc ## everything that CI checks
 
 fuzz: setup ## mutated inputs for what reads bytes: make fuzz TARGET=csv SECONDS=600 SEED=1; without TARGET it lists them
 	$(CARGO) run --release -p atsdb-fuzz -- $(TARGET) $(or $(SECONDS),60) $(SEED)
+
+simulate: setup ## histories with faults, compared with a model: make simulate SECONDS=600 STORE=sqlite SEED=1
+	$(CARGO) run --release -p atsdb-simulator -- $(or $(STORE),all) $(if $(COUNT),count $(COUNT),seconds $(or $(SECONDS),60)) $(SEED)
 
 format:
 	$(CARGO) fmt --all --check

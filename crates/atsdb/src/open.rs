@@ -182,8 +182,15 @@ impl OpenOptions {
         };
         let maintenance = self.maintenance && !self.read_only;
         let Self { cache_bytes, preload_bytes, resident_bytes, .. } = *self;
-        let options =
-            EngineOptions { cache_bytes, page_cache, preload_bytes, resident_bytes, maintenance, environment };
+        let options = EngineOptions {
+            cache_bytes,
+            page_cache,
+            preload_bytes,
+            resident_bytes,
+            maintenance,
+            environment,
+            ..EngineOptions::default()
+        };
         Ok(Database::new(Engine::new(store, options)?, warnings))
     }
 }

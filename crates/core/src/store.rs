@@ -264,7 +264,7 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// Makes changes visible, together and together durable, each all or nothing on its own: a change that cannot be done
     /// leaves the others. A later one finds what an earlier one did. A table that is gone is [`NotFound`](crate::ErrorKind::NotFound), a name that is taken
-    /// [`Exists`](crate::ErrorKind::Exists); a chunk to remove or amend, a definition, its version or a guard that is no longer as
+    /// [`Exists`](crate::ErrorKind::Exists); a batch that was committed before is a duplicate whatever else its change says; a chunk to remove or amend, a definition, its version or a guard that is no longer as
     /// the change says is [`Conflict`](crate::ErrorKind::Conflict). Within a change conditions are looked at first, then
     /// tables are dropped, definitions changed, chunks removed and amended, and what is new comes last. The outer error means that none
     /// was done.

@@ -23,7 +23,7 @@ use crate::shared::preload::{PreloadStats, Preloaded};
 use crate::shared::turns::Turns;
 use crate::shared::workers::Workers;
 use crate::upkeep::build_index::{self, BuildReport};
-use crate::upkeep::maintenance::{self, MoreWork};
+use crate::upkeep::maintenance::{self, Caretaker, MoreWork};
 use crate::upkeep::preloading;
 use crate::upkeep::resident_save;
 use crate::upkeep::retain::{self, RetainReport};
@@ -52,6 +52,8 @@ pub struct EngineOptions {
     pub resident_bytes: usize,
     /// Whether slices are sealed, expired ones dropped and space given back by a thread in the background.
     pub maintenance: bool,
+    /// How many threads encode and decode chunks. With 1, what is small and all of sealing is done by the calling thread.
+    pub threads: usize,
     /// The clock and the source of random bits.
     pub environment: Arc<dyn Environment>,
 }
@@ -66,6 +68,7 @@ impl Default for EngineOptions {
             preload_bytes: 256 << 20,
             resident_bytes: half_of_memory(),
             maintenance: true,
+            threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             environment: Arc::new(SystemEnvironment),
         }
     }
@@ -73,13 +76,14 @@ impl Default for EngineOptions {
 
 impl fmt::Debug for EngineOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { cache_bytes, page_cache, preload_bytes, resident_bytes, maintenance, .. } = self;
+        let Self { cache_bytes, page_cache, preload_bytes, resident_bytes, maintenance, threads, .. } = self;
         let mut shown = f.debug_struct("EngineOptions");
         shown.field("cache_bytes", cache_bytes).field("page_cache", page_cache);
         shown
             .field("preload_bytes", preload_bytes)
             .field("resident_bytes", resident_bytes)
             .field("maintenance", maintenance)
+            .field("threads", threads)
             .finish()
     }
 }
@@ -110,12 +114,12 @@ impl Engine {
     /// An engine over a store.
     pub fn new(store: Arc<dyn Store>, options: EngineOptions) -> Result<Self> {
         let seed = Seed::new(options.environment.hash_seed()?);
-        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = options.threads.max(1);
         let holder = options.environment.random()?.iter().map(|byte| format!("{byte:02x}")).collect();
         let shared = Arc::new(Shared {
             store,
             environment: options.environment,
-            workers: Workers::new(),
+            workers: Workers::new(threads),
             committer: Committer::default(),
             definitions: Definitions::default(),
             dictionaries: Dictionaries::default(),
@@ -218,6 +222,11 @@ impl Engine {
     /// Gives the background thread work of the layer above, done with each look; the first that is given stays.
     pub fn set_chore(&self, chore: Arc<dyn Chore>) {
         let _ = self.chore.set(chore);
+    }
+
+    /// The work of the background thread, for a caller that has switched the thread off and decides when it is done.
+    pub fn caretaker(&self) -> Caretaker {
+        Caretaker::new(self.shared(), more_work(&self.chore))
     }
 
     /// Milliseconds since the Unix epoch, by the engine's clock.

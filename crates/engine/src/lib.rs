@@ -52,5 +52,6 @@ pub use shared::environment::{Environment, SystemEnvironment};
 pub use shared::hold::Hold;
 pub use shared::preload::PreloadStats;
 pub use upkeep::build_index::BuildReport;
+pub use upkeep::maintenance::Caretaker;
 pub use upkeep::retain::RetainReport;
 pub use upkeep::seal::SealReport;

@@ -20,7 +20,7 @@ pub enum Fails {
     After,
 }
 
-/// What somebody else does before a call.
+/// What happens before a call, or after it.
 struct Act(Box<dyn FnOnce() + Send>);
 
 impl fmt::Debug for Act {
@@ -32,12 +32,14 @@ impl fmt::Debug for Act {
 /// Which call fails, and how. Shared by the store and its snapshots.
 #[derive(Debug)]
 pub struct Faults {
-    fails: Fails,
+    fails: Mutex<Fails>,
     /// Calls until the one that fails; below 0, none does.
     left: AtomicI64,
     failed: Mutex<Option<&'static str>>,
     is_armed: AtomicBool,
-    /// What happens before the call instead of a failure.
+    /// Whether the store can be reached no more.
+    is_severed: AtomicBool,
+    /// What happens instead of a failure, before the call or after it.
     act: Mutex<Option<Act>>,
     /// How often each method was called.
     calls: Mutex<BTreeMap<&'static str, u64>>,
@@ -50,13 +52,43 @@ impl Faults {
     pub fn new(fails: Fails) -> Arc<Self> {
         let (left, failed, is_armed) = (AtomicI64::new(-1), Mutex::new(None), AtomicBool::new(false));
         let (act, calls, unreadable) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Arc::new(Self { fails, left, failed, is_armed, act, calls, unreadable })
+        let (fails, is_severed) = (Mutex::new(fails), AtomicBool::new(false));
+        Arc::new(Self { fails, left, failed, is_armed, is_severed, act, calls, unreadable })
     }
 
     /// Before the call of this number, counted from 0, somebody else does something; then the call is made as usual.
     pub fn intervene(&self, number: i64, act: impl FnOnce() + Send + 'static) {
         *lock(&self.act) = Some(Act(Box::new(act)));
         self.arm(number);
+    }
+
+    /// The same, when it is done as `when` says: an act after the call finds its work done.
+    pub fn act(&self, number: i64, when: Fails, act: impl FnOnce() + Send + 'static) {
+        *lock(&self.fails) = when;
+        self.intervene(number, act);
+    }
+
+    /// From now on the call of this number fails as given, counted from 0.
+    pub fn fail(&self, number: i64, fails: Fails) {
+        *lock(&self.fails) = fails;
+        self.arm(number);
+    }
+
+    /// Nothing fails from now on, and nobody acts.
+    pub fn disarm(&self) {
+        self.is_armed.store(false, Ordering::SeqCst);
+        *lock(&self.act) = None;
+        *lock(&self.failed) = None;
+    }
+
+    /// From now on no call reaches the store: the process that made them is gone.
+    pub fn sever(&self) {
+        self.is_severed.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the store can be reached no more.
+    pub fn is_severed(&self) -> bool {
+        self.is_severed.load(Ordering::SeqCst)
     }
 
     /// From now on the call of this number fails, counted from 0.
@@ -101,18 +133,26 @@ impl Faults {
     }
 
     fn call<T>(&self, method: &'static str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        if self.is_severed() {
+            return Err(Error::new(ErrorKind::Unavailable, format!("{method}: the process is gone")));
+        }
         *lock(&self.calls).entry(method).or_default() += 1;
         let fails = self.is_armed.load(Ordering::SeqCst) && self.left.fetch_sub(1, Ordering::SeqCst) == 0;
         if !fails {
             return work();
         }
-        let act = lock(&self.act).take();
+        let (act, fails) = (lock(&self.act).take(), *lock(&self.fails));
         if let Some(Act(act)) = act {
+            if fails == Fails::Before {
+                act();
+                return work();
+            }
+            let done = work();
             act();
-            return work();
+            return done;
         }
         *lock(&self.failed) = Some(method);
-        if self.fails == Fails::After {
+        if fails == Fails::After {
             work()?;
         }
         Err(Error::new(ErrorKind::Unavailable, format!("{method} failed, as the test wants it")))

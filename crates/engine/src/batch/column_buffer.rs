@@ -13,6 +13,7 @@ use std::sync::Arc;
 /// The values of one column: typed, with NULLs marked as they come.
 pub(crate) struct ColumnBuffer {
     pub(crate) values: Values,
+    pub(crate) takes_null: bool,
     /// Which are not NULL; empty while all are not.
     valid: Vec<bool>,
 }
@@ -59,7 +60,7 @@ impl ColumnBuffer {
             (ColumnType::Float64, _) => Values::Float64(Vec::new()),
             (ColumnType::Text | ColumnType::Binary, _) => Values::Bytes { ends: vec![0], bytes: Vec::new() },
         };
-        Self { values, valid: Vec::new() }
+        Self { values, takes_null: column.nullable, valid: Vec::new() }
     }
 
     /// Marks the value just pushed as there. Free while no NULL has come.

@@ -54,6 +54,8 @@ const ATTEMPTS_MAX: usize = 20;
 pub struct Batch {
     pub(crate) handle: Handle,
     id: Option<BatchId>,
+    /// Whether a batch of this id was found to be committed: then this one does nothing.
+    pub(crate) was_sent: bool,
     pub(crate) writers: BTreeMap<TableId, TableWriter>,
     pub(crate) stage: Option<StageId>,
     /// Encoded chunks that are not written ahead.
@@ -80,6 +82,7 @@ impl Batch {
         Self {
             handle,
             id,
+            was_sent: false,
             writers: BTreeMap::new(),
             stage: None,
             own: Vec::new(),
@@ -114,6 +117,14 @@ impl Batch {
 
     /// The same with another policy than the table's for rows whose key is there already.
     pub fn append_with(&mut self, table: &Table, rows: &RecordBatch, policy: ConflictPolicy) -> Result<()> {
+        if self.was_sent {
+            return Ok(());
+        }
+        let done = self.append_present(table, rows, policy);
+        self.unless_sent(done)
+    }
+
+    fn append_present(&mut self, table: &Table, rows: &RecordBatch, policy: ConflictPolicy) -> Result<()> {
         let newer = self.present(table)?;
         let table = newer.as_ref().unwrap_or(table);
         let was_half_done = self.is_half_done;
@@ -189,7 +200,11 @@ impl Batch {
         row_count: usize,
         policy: ConflictPolicy,
     ) -> Result<()> {
+        if self.was_sent {
+            return Ok(());
+        }
         let done = self.push_mapped(table, columns, row_count, policy);
+        let done = self.unless_sent(done);
         self.note_half_done(done)
     }
 
@@ -244,7 +259,18 @@ impl Batch {
 
     /// Makes everything visible, in one step. With [`Outcome::Duplicate`] a batch of the same id had been
     /// committed before, and this one is dropped. After an error nothing is stored.
-    pub fn commit(mut self) -> Result<Outcome> {
+    pub fn commit(self) -> Result<Outcome> {
+        if self.was_sent {
+            return Ok(Outcome::Duplicate);
+        }
+        let (shared, id) = (Arc::clone(&self.handle.shared), self.id.clone());
+        match self.commit_unsent() {
+            Err(error) if shared.was_sent(id.as_ref(), &error) => Ok(Outcome::Duplicate),
+            done => done,
+        }
+    }
+
+    fn commit_unsent(mut self) -> Result<Outcome> {
         if self.is_half_done {
             return Err(Error::usage("the batch had failed: nothing of it is stored").with_hint("begin a new one"));
         }
@@ -258,6 +284,18 @@ impl Batch {
         let shared = Arc::clone(&self.handle.shared);
         self.count_kept_out(drafts.settle()?);
         drafts.commit(&shared.residents, || self.commit_in_turn(), |outcome| *outcome == Outcome::Committed)
+    }
+
+    /// Ignores that rows were refused if the batch was committed before, and from then on all further rows.
+    pub(crate) fn unless_sent(&mut self, done: Result<()>) -> Result<()> {
+        let shared = Arc::clone(&self.handle.shared);
+        match done {
+            Err(error) if shared.was_sent(self.id.as_ref(), &error) => {
+                self.was_sent = true;
+                Ok(())
+            }
+            done => done,
+        }
     }
 
     /// One attempt to commit.

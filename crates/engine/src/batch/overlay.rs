@@ -85,7 +85,16 @@ impl Snapshot for Overlay {
             return stage.snapshot.mapping(table, column, first);
         }
         // The batch may use strings that came into the dictionary after the base was taken.
-        self.store.snapshot()?.mapping(table, column, first)
+        let present = self.store.snapshot()?;
+        let strings = present.mapping(table, column, first)?;
+        if !strings.is_empty() || present.tables()?.iter().any(|present| present.id == table) {
+            return Ok(strings);
+        }
+        // Somebody else has dropped the table, and its dictionary with it.
+        match self.own.iter().any(|own| own.chunk.table == table) {
+            true => Err(Error::not_found(format!("table number {} was dropped by another writer", table.0))),
+            false => self.base.inner.store.mapping(table, column, first),
+        }
     }
 
     fn read_pages(&self, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {

@@ -59,7 +59,11 @@ impl RowWriter<'_> {
     #[inline]
     pub fn put_null(&mut self, position: usize) {
         match self.column(position) {
-            Some(column) => column.push_null(),
+            Some(column) if column.takes_null => column.push_null(),
+            Some(_) => {
+                let message = format!("the record's field {} is NULL, and its column takes none", position + 1);
+                self.error.get_or_insert(Error::invalid(message));
+            }
             None => self.refuse(position, "NULL"),
         }
     }

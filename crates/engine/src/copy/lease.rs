@@ -3,6 +3,7 @@
 //! A thread holds it, so that a slow network does not lose it; whoever was killed loses it after some seconds.
 
 use crate::shared::environment::Environment;
+use crate::shared::origin::hexadecimal;
 use atsdb_core::{Error, ErrorKind, Result, Store};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,14 +29,14 @@ pub(super) struct Lease {
 
 impl Lease {
     pub(super) fn take(store: &Arc<dyn Store>, environment: &dyn Environment) -> Result<Self> {
-        let holder = crate::shared::origin::hexadecimal(environment.random()?);
-        let started = Instant::now();
+        let holder = hexadecimal(environment.random()?);
+        let started = environment.uptime();
         while !store.acquire_lease(NAME, &holder, environment.now_ms(), TTL_MS)? {
-            if started.elapsed() > WAIT {
+            if environment.uptime().saturating_sub(started) > WAIT {
                 return Err(Error::new(ErrorKind::Busy, format!("something else is being copied to {}", store.url()))
                     .with_hint("try again when it is done"));
             }
-            std::thread::sleep(WAIT_STEP);
+            environment.wait(WAIT_STEP);
         }
         let is_lost = Arc::new(AtomicBool::new(false));
         let (stop, stopped) = channel::<()>();

@@ -1,7 +1,8 @@
-//! The world outside: the clock and the source of random bits. Injected, so that tests own both.
+//! The world outside: clocks, waiting and the source of random bits. Injected, so that tests own them.
 
 use atsdb_core::{ChunkUid, Error, ErrorKind, Result};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The clock and the source of random bits.
 pub trait Environment: Send + Sync {
@@ -14,6 +15,17 @@ pub trait Environment: Send + Sync {
     /// Secret bits that hashes in memory depend on; no answer does.
     fn hash_seed(&self) -> Result<[u8; 16]> {
         SystemEnvironment.random()
+    }
+
+    /// The time since some moment, by a clock that nobody sets: for how long something has lasted.
+    fn uptime(&self) -> Duration {
+        static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
+        BEGUN.elapsed()
+    }
+
+    /// Waits, before something is tried again.
+    fn wait(&self, duration: Duration) {
+        std::thread::sleep(duration);
     }
 
     /// A new chunk's name.

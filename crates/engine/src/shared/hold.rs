@@ -5,7 +5,7 @@ use crate::shared::holds::LEASE;
 use atsdb_core::Result;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long other processes are kept away after the latest change of a transaction, in milliseconds.
 const LEASE_MS: i64 = 600_000;
@@ -26,7 +26,7 @@ impl Hold {
         let mut state = shared.holds.lock();
         let number = state.next;
         state.next += 1;
-        state.since.push((number, Instant::now()));
+        state.since.push((number, shared.environment.uptime()));
         drop(state);
         Self { shared: Arc::clone(shared), number, is_leased: AtomicBool::new(false) }
     }
@@ -34,16 +34,16 @@ impl Hold {
     /// Keeps other processes away, too. Waits for one that is at work; not for long, as a conflict is no loss.
     pub fn lease(&self) -> Result<()> {
         let shared = &self.shared;
-        let until = Instant::now() + WAIT_MAX;
+        let until = shared.environment.uptime() + WAIT_MAX;
         loop {
             let now_ms = shared.environment.now_ms();
             if shared.store.acquire_lease(LEASE, &shared.holder, now_ms, LEASE_MS)? {
                 break;
             }
-            if Instant::now() >= until {
+            if shared.environment.uptime() >= until {
                 return Ok(());
             }
-            std::thread::sleep(WAIT_STEP);
+            shared.environment.wait(WAIT_STEP);
         }
         if !self.is_leased.swap(true, Ordering::Relaxed) {
             shared.holds.lock().leased += 1;

@@ -6,7 +6,7 @@
 
 use atsdb_core::{Error, ErrorKind, Result};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The lease of whoever seals by itself.
 pub(crate) const LEASE: &str = "maintenance";
@@ -30,8 +30,8 @@ pub(crate) struct Holds {
 
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    /// When each hold began, by its number.
-    pub(crate) since: Vec<(u64, Instant)>,
+    /// At which uptime each hold began, by its number.
+    pub(crate) since: Vec<(u64, Duration)>,
     pub(crate) next: u64,
     /// How many of them keep other processes away.
     pub(crate) leased: usize,
@@ -44,8 +44,8 @@ pub(crate) struct Sealing<'a> {
 
 impl Holds {
     /// Whether something is held.
-    pub(crate) fn are_there(&self) -> bool {
-        self.lock().is_held()
+    pub(crate) fn are_there(&self, uptime: Duration) -> bool {
+        self.lock().is_held(uptime)
     }
 
     /// Whether the lease is somebody's here who still needs it.
@@ -54,11 +54,11 @@ impl Holds {
     }
 
     /// For the commit of what was sealed by itself: a conflict if something is held.
-    pub(crate) fn pass(&self, order: Order) -> Result<Option<Sealing<'_>>> {
+    pub(crate) fn pass(&self, order: Order, uptime: Duration) -> Result<Option<Sealing<'_>>> {
         let state = self.lock();
         match order {
             Order::Asked => Ok(None),
-            Order::ByItself if state.is_held() => Err(Error::new(ErrorKind::Conflict, "a transaction is open")),
+            Order::ByItself if state.is_held(uptime) => Err(Error::new(ErrorKind::Conflict, "a transaction is open")),
             Order::ByItself => Ok(Some(Sealing { _state: state })),
         }
     }
@@ -69,7 +69,7 @@ impl Holds {
 }
 
 impl State {
-    fn is_held(&self) -> bool {
-        self.since.iter().any(|(_, since)| since.elapsed() < HOLD_MAX)
+    fn is_held(&self, uptime: Duration) -> bool {
+        self.since.iter().any(|(_, since)| uptime.saturating_sub(*since) < HOLD_MAX)
     }
 }

@@ -15,6 +15,7 @@ pub(crate) mod holds;
 pub(crate) mod origin;
 pub(crate) mod preload;
 mod preload_chunk;
+mod sent;
 pub(crate) mod turns;
 pub(crate) mod workers;
 

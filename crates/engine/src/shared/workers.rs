@@ -14,9 +14,8 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// As many threads as the machine has cores.
-    pub(crate) fn new() -> Self {
-        let thread_count = thread::available_parallelism().map_or(1, usize::from);
+    /// So many threads, none of them started yet.
+    pub(crate) fn new(thread_count: usize) -> Self {
         Self { thread_count, sender: OnceLock::new() }
     }
 

@@ -198,11 +198,12 @@ fn build_pages<'a>(
         Ok(built)
     };
     let parts: Vec<Result<Vec<Built<'a>>>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..thread_count.min(step.len())).map(|_| scope.spawn(work)).collect();
+        let others: Vec<_> = (1..thread_count.min(step.len())).map(|_| scope.spawn(work)).collect();
+        let own = work();
         let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
             thread.join().unwrap_or_else(|_| Err(Error::internal("building an index panicked")))
         };
-        threads.into_iter().map(join).collect()
+        std::iter::once(own).chain(others.into_iter().map(join)).collect()
     });
     let parts = parts.into_iter().collect::<Result<Vec<_>>>()?;
     Ok(parts.into_iter().flatten().collect())

@@ -116,11 +116,12 @@ impl<'a> Merge<'a> {
             }
         };
         let encoded: Vec<Result<Vec<EncodedColumn>>> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..shared.workers.thread_count()).map(|_| scope.spawn(work)).collect();
+            let others: Vec<_> = (1..shared.workers.thread_count()).map(|_| scope.spawn(work)).collect();
+            let own = work();
             let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
                 thread.join().unwrap_or_else(|_| Err(atsdb_core::Error::internal("sealing a column panicked")))
             };
-            threads.into_iter().map(join).collect()
+            std::iter::once(own).chain(others.into_iter().map(join)).collect()
         });
         let mut columns: Vec<EncodedColumn> = Vec::new();
         for part in encoded {

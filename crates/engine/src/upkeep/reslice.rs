@@ -62,7 +62,7 @@ fn reslice_chunk(
     let add = pieces.iter().map(encode).collect::<Result<Vec<NewChunk>>>()?;
     let based_on = snapshot.based_on(table);
     let change = Change { add, remove: vec![(table.id, entry.id)], based_on, ..Change::default() };
-    let _sealing = shared.holds.pass(order)?;
+    let _sealing = shared.holds.pass(order, shared.environment.uptime())?;
     shared.commit(change, &[]).map_err(Refused::into_error)?;
     Ok(())
 }

@@ -221,7 +221,7 @@ fn seal_group(
     let remove: Vec<(_, ChunkId)> = group.entries.iter().map(|entry| (table.id, entry.id)).collect();
     let add = new.into_iter().chain(news_of_sealing(snapshot, table, &group.entries)?).collect();
     let change = Change { add, remove, based_on: snapshot.based_on(table), ..Default::default() };
-    let _sealing = shared.holds.pass(order)?;
+    let _sealing = shared.holds.pass(order, shared.environment.uptime())?;
     shared.commit(change, &[]).map_err(Refused::into_error)?;
     Ok(report)
 }

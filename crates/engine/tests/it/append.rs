@@ -50,6 +50,26 @@ fn rows_pushed_one_by_one_come_back_over_chunk_and_slice_borders() {
 }
 
 #[test]
+fn a_row_with_a_null_that_its_column_does_not_take_is_refused_by_itself() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let mut definition = readings();
+        definition.columns[2].nullable = false;
+        let table = engine.create_table(&definition).unwrap();
+        let mut appender = engine.appender(&table);
+        let reading =
+            |status: Option<&str>| Reading { sensor: "a".into(), status: status.map(str::to_owned), count: 7 };
+        appender.push(1, &reading(Some("ok"))).unwrap();
+        let error = appender.push(2, &reading(None)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidValue);
+        assert_eq!(error.to_string(), "table readings: the record's field 2 is NULL, and its column takes none");
+        appender.push(3, &reading(Some("ok"))).unwrap();
+        appender.flush().unwrap();
+        assert_eq!(read_all(&engine, &table).unwrap(), [row(1, "a", "ok", 7), row(3, "a", "ok", 7)]);
+    }
+}
+
+#[test]
 fn a_batch_with_an_id_counts_once() {
     let (_folder, engines) = engines();
     for engine in engines {

@@ -397,6 +397,33 @@ fn a_commit_that_comes_while_a_snapshot_is_taken_shows_whole_or_not_at_all() {
 }
 
 #[test]
+fn a_transaction_reads_what_it_began_with_also_when_another_process_has_dropped_the_table() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
+    let (own, other) = (quiet(Arc::clone(&store)), quiet(store));
+    let table = other.create_table(&readings()).unwrap();
+    let another = other.create_table(&TableDefinition { name: "another".into(), ..readings() }).unwrap();
+    append(&other, &table, &[row(1, "a", "ok", 1)]);
+    let read = |batch: &mut atsdb_engine::Batch| -> Result<usize> {
+        let snapshot = batch.snapshot()?;
+        let scan = snapshot.scan(snapshot.table("readings")?, &ScanRequest::all(&table))?;
+        scan.batches().map(|rows| rows.map(|rows| rows.num_rows())).sum()
+    };
+    let (mut reads, mut appends) = (own.batch(None), own.batch(None));
+    for batch in [&mut reads, &mut appends] {
+        batch.snapshot().unwrap();
+    }
+    // Something of its own, so that it does not read the store alone.
+    reads.append(&another, &batch_of(&[row(1, "a", "ok", 1)])).unwrap();
+    appends.append(&table, &batch_of(&[row(2, "b", "ok", 1)])).unwrap();
+    other.drop_table(&table).unwrap();
+    // Strings that came into a dictionary later are gone with it: that is no damage.
+    assert_eq!(read(&mut appends).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(appends.commit().unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(read(&mut reads).unwrap(), 1);
+    reads.commit().unwrap();
+}
+
+#[test]
 fn a_snapshot_is_one_moment_of_stored_tables_and_tables_in_memory() {
     const BATCHES: i64 = 500;
     let (_folder, engines) = engines();

@@ -4,7 +4,9 @@ use crate::support::{self, Row, batch_of, engines, read_all, row, sorted};
 use arrow::array::{ArrayRef, AsArray, Float64Array, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::Int32Type;
-use atsdb_core::{ColumnType, ConflictPolicy, ErrorKind, InMemory, Table, TableDefinition, Unique};
+use atsdb_core::{
+    BatchId, ColumnType, ConflictPolicy, ErrorKind, InMemory, MapWidth, Outcome, Table, TableDefinition, Unique,
+};
 use atsdb_engine::{Engine, KeyValue, SystemEnvironment};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -43,6 +45,36 @@ fn a_second_row_of_the_same_key_is_refused_with_its_place() {
         let within = again(&[row(7, "c", "ok", 1), row(7, "c", "ok", 1)]);
         assert_eq!(within.kind(), ErrorKind::DuplicateKey);
         assert_eq!(read_all(&engine, &table).unwrap().len(), 2, "nothing of a refused batch is stored");
+    }
+}
+
+#[test]
+fn a_batch_that_is_sent_again_is_a_duplicate_although_its_keys_are_there() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let mut in_memory = keyed(&[&["sensor", "time"]]);
+        in_memory.name = "in_memory".into();
+        in_memory.memory = Some(InMemory::default());
+        in_memory.columns.iter_mut().for_each(|column| column.map = None::<MapWidth>);
+        for definition in [keyed(&[&["sensor", "time"]]), in_memory] {
+            let table = engine.create_table(&definition).unwrap();
+            let send = |id: &str| {
+                let mut batch = engine.batch(Some(BatchId::new(format!("{id} {}", definition.name)).unwrap()));
+                batch.append(&table, &batch_of(&[row(1, "a", "ok", 1)]))?;
+                batch.append(&table, &batch_of(&[row(2, "a", "ok", 1)]))?;
+                batch.commit()
+            };
+            assert_eq!(send("first").unwrap(), Outcome::Committed);
+            assert_eq!(send("first").unwrap(), Outcome::Duplicate);
+            assert_eq!(send("second").unwrap_err().kind(), ErrorKind::DuplicateKey);
+            assert_eq!(
+                send("second").unwrap_err().kind(),
+                ErrorKind::DuplicateKey,
+                "what is refused is not remembered"
+            );
+            engine.drop_table(&table).unwrap();
+            assert_eq!(send("first").unwrap(), Outcome::Duplicate);
+        }
     }
 }
 

@@ -38,8 +38,9 @@ pub(crate) fn start(shared: &Arc<Shared>, more_work: MoreWork) -> Result<Backgro
     Background::start("atsdb-maintenance", nudges, move |nudges| caretaker.run(nudges))
 }
 
-/// What the thread remembers between two looks.
-struct Caretaker {
+/// The thread's work, one look at a time: for who has switched the thread off and decides when it is done. It is also what
+/// the thread remembers between two looks.
+pub struct Caretaker {
     shared: Weak<Shared>,
     more_work: MoreWork,
     /// The newest chunk of each slice with fresh chunks, at the last look.
@@ -49,7 +50,15 @@ struct Caretaker {
 }
 
 impl Caretaker {
-    fn new(shared: &Arc<Shared>, more_work: MoreWork) -> Self {
+    /// One look at everything; whether another should follow soon.
+    pub fn look_once(&mut self) -> Result<bool> {
+        match self.shared.upgrade() {
+            Some(shared) => self.look(&shared, &Nudges::default()),
+            None => Ok(false),
+        }
+    }
+
+    pub(crate) fn new(shared: &Arc<Shared>, more_work: MoreWork) -> Self {
         let shared = Arc::downgrade(shared);
         Self { shared, more_work, seen: HashMap::new(), failures: SealingFailures::default() }
     }
@@ -99,7 +108,7 @@ impl Caretaker {
         let (mut failed, mut failures) = (Ok(()), 0);
         let mut sealers: Option<(TableId, Sealer<'_>)> = None;
         for (key, newest) in self.due_slices(shared)? {
-            if shared.holds.are_there() || !self.has_lease(shared)? || nudges.are_over() {
+            if shared.holds.are_there(shared.environment.uptime()) || !self.has_lease(shared)? || nudges.are_over() {
                 return Ok(true);
             }
             let (table, slice_start) = key;

@@ -1,0 +1,200 @@
+//! Histories from seeds.
+
+use crate::action::{
+    Action, Alteration, Cells, PROCESSES, Policy, Rows, SESSIONS, Shape, Step, TABLE_NAMES, Trouble, TroubleKind,
+};
+use atsdb_testkit::sample::Random;
+
+/// The most steps of a history, after those that make its tables.
+const STEPS_MAX: u64 = 30;
+/// Sessions of this number and above have no transactions: they act while others stall.
+const VISITORS: usize = 6;
+
+/// The history of a seed.
+pub fn history(seed: u64) -> Vec<Step> {
+    let mut generator = Generator { random: Random::new(seed), batches: Vec::new() };
+    // Few tables, so that those who work meet.
+    let tables = 1 + generator.below(2) as usize;
+    let mut steps: Vec<Step> =
+        (0..tables).map(|table| Step { action: generator.create(table), trouble: None }).collect();
+    // What goes wrong, in a thousandth of the steps: mostly something, sometimes nothing.
+    let trouble = [0, 150, 400][generator.below(3) as usize];
+    for _ in 0..8 + generator.below(STEPS_MAX - 8) {
+        let action = generator.action();
+        let trouble = (generator.below(1_000) < trouble).then(|| generator.trouble(&action));
+        steps.push(Step { action, trouble });
+    }
+    steps
+}
+
+struct Generator {
+    random: Random,
+    /// Batches with names, which may come again.
+    batches: Vec<Action>,
+}
+
+impl Generator {
+    fn below(&mut self, end: u64) -> u64 {
+        self.random.below(end)
+    }
+
+    fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len() as u64) as usize]
+    }
+
+    fn session(&mut self) -> usize {
+        self.below(SESSIONS as u64) as usize
+    }
+
+    fn process(&mut self) -> usize {
+        self.below(PROCESSES as u64) as usize
+    }
+
+    /// Mostly one of the first two.
+    fn table(&mut self) -> usize {
+        match self.below(8) {
+            0 => self.below(TABLE_NAMES.len() as u64) as usize,
+            other => (other % 2) as usize,
+        }
+    }
+
+    fn cells(&mut self) -> Cells {
+        let number = |random: &mut Random, end: u64| (random.below(6) > 0).then(|| random.below(end) as i64);
+        let random = &mut self.random;
+        // A sensor that is NULL is refused by tables with keys.
+        let sensor = (random.below(40) > 0).then(|| random.below(4) as i64);
+        let time = match random.below(4) {
+            0 => random.below(96) as i64,
+            _ => 60 + random.below(8) as i64,
+        };
+        Cells { time, sensor, note: number(random, 3), count: number(random, 8), extra: number(random, 3) }
+    }
+
+    fn rows(&mut self) -> Vec<Cells> {
+        let count = 1 + self.below(5);
+        (0..count).map(|_| self.cells()).collect()
+    }
+
+    fn meant(&mut self) -> Rows {
+        match self.below(6) {
+            0 => Rows::All,
+            1 => Rows::Before(60 + self.below(8) as i64),
+            2 => Rows::Sensor(self.below(4) as i64),
+            3 => Rows::NoNote,
+            _ => Rows::Count(self.below(8) as i64),
+        }
+    }
+
+    fn policy(&mut self) -> Policy {
+        self.one_of(&[Policy::Error, Policy::Replace, Policy::Keep])
+    }
+
+    fn create(&mut self, table: usize) -> Action {
+        let session = self.session();
+        let shape = self.one_of(&[Shape::Plain, Shape::Counted, Shape::Series, Shape::Keyed, Shape::Expiring]);
+        Action::Create { session, table, shape, policy: self.policy() }
+    }
+
+    fn alteration(&mut self) -> Alteration {
+        match self.below(9) {
+            0 | 1 => Alteration::AddColumn((self.below(2) == 0).then(|| self.below(3) as i64)),
+            2 => Alteration::DropColumn,
+            3 => Alteration::RenameNote,
+            4 => Alteration::Rename(self.table()),
+            5 => Alteration::Widen,
+            6 => Alteration::Retain(self.below(3) as u32),
+            _ => Alteration::Slice,
+        }
+    }
+
+    fn append(&mut self, session: usize) -> Action {
+        if !self.batches.is_empty() && self.below(8) == 0 {
+            let mut again = self.batches[self.random.below(self.batches.len() as u64) as usize].clone();
+            if let Action::Append { session: of, .. } = &mut again {
+                *of = session;
+            }
+            return again;
+        }
+        let policy = if self.below(3) == 0 { Some(self.policy()) } else { None };
+        let (table, rows) = (self.table(), self.rows());
+        if self.below(6) > 0 || self.batches.len() > 200 {
+            return Action::Append { session, table, policy, batch: None, rows };
+        }
+        let batch = Some(self.batches.len() as u8);
+        let append = Action::Append { session, table, policy, batch, rows };
+        self.batches.push(append.clone());
+        append
+    }
+
+    /// What any session may do, in a transaction or by itself.
+    fn statement(&mut self, session: usize) -> Action {
+        let table = self.table();
+        match self.below(26) {
+            0..=9 => self.append(session),
+            10..=12 => Action::Delete { session, table, rows: self.meant() },
+            13..=16 => {
+                let note = (self.below(4) > 0).then(|| self.below(3) as i64);
+                Action::Update { session, table, rows: self.meant(), note }
+            }
+            17 => Action::Truncate { session, table },
+            18 | 19 => Action::Read { session, table },
+            20 | 21 => match self.create(table) {
+                Action::Create { table, shape, policy, .. } => Action::Create { session, table, shape, policy },
+                other => other,
+            },
+            22 => Action::Drop { session, table },
+            _ => Action::Alter { session, table, alteration: self.alteration() },
+        }
+    }
+
+    fn action(&mut self) -> Action {
+        let (session, process) = (self.session(), self.process());
+        let mark = self.below(2) as u8;
+        match self.below(100) {
+            0..=47 => self.statement(session),
+            48..=55 => Action::Begin { session },
+            56..=62 => Action::Commit { session },
+            63 => Action::Rollback { session },
+            64..=66 => Action::Mark { session, mark },
+            67..=68 => Action::ReturnTo { session, mark },
+            69 => Action::ReleaseMark { session, mark },
+            70..=71 => Action::OpenAppender { session, table: self.table() },
+            72..=75 => Action::Push { session, rows: self.rows() },
+            76..=78 => Action::Flush { session },
+            79..=81 => Action::Index { process, table: self.table() },
+            82..=85 => Action::Seal { process },
+            86..=88 => Action::Look { process },
+            89 => Action::Retain { process },
+            90..=92 => Action::Hold { process },
+            93 => Action::Copy { process },
+            94..=97 => Action::Tick { hours: 1 + self.below(12) as i64 },
+            _ => Action::Crash { process },
+        }
+    }
+
+    fn trouble(&mut self, action: &Action) -> Trouble {
+        let end = if self.below(2) == 0 { 5 } else { 20 };
+        let call = self.below(end) as i64;
+        let kind = match self.below(8) {
+            0 => TroubleKind::Fails,
+            1 => TroubleKind::AnswerLost,
+            2 => TroubleKind::CrashBefore,
+            3 => TroubleKind::CrashAfter,
+            _ => {
+                let other = (action.process() + 1 + self.below(PROCESSES as u64 - 1) as usize) % PROCESSES;
+                TroubleKind::Stall(Box::new(self.visit(other)))
+            }
+        };
+        Trouble { call, kind }
+    }
+
+    /// What a process does while another stalls.
+    fn visit(&mut self, process: usize) -> Action {
+        match self.below(10) {
+            0..=6 => self.statement(VISITORS + process),
+            7 => Action::Index { process, table: self.table() },
+            8 => Action::Seal { process },
+            _ => Action::Look { process },
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Cuts a history that fails down to the steps that it needs.
+
+use crate::action::{Action, Step};
+use crate::run::run_history;
+use crate::world::StoreKind;
+
+/// How often a shorter history is tried.
+const ATTEMPTS_MAX: usize = 2_000;
+
+/// A history without the steps, troubles and rows that are not needed for the same failure, and how it fails.
+pub fn minimised(store: StoreKind, steps: Vec<Step>, message: String) -> (Vec<Step>, String) {
+    let (mut steps, mut message, mut attempts) = (steps, message, 0);
+    let wanted = kind_of(&message);
+    let mut try_one = |candidate: Vec<Step>, steps: &mut Vec<Step>, message: &mut String| -> bool {
+        attempts += 1;
+        if attempts > ATTEMPTS_MAX {
+            return false;
+        }
+        match run_history(store, &candidate) {
+            Err(other) if kind_of(&other) == wanted => {
+                (*steps, *message) = (candidate, other);
+                true
+            }
+            _ => false,
+        }
+    };
+    loop {
+        let before = steps.clone();
+        let mut length = steps.len().max(1);
+        while length > 0 {
+            let mut at = 0;
+            while at < steps.len() {
+                let mut candidate = steps.clone();
+                candidate.drain(at..(at + length).min(steps.len()));
+                if !try_one(candidate, &mut steps, &mut message) {
+                    at += length;
+                }
+            }
+            length /= 2;
+        }
+        for at in 0..steps.len() {
+            for candidate in simpler(&steps[at]) {
+                let mut changed = steps.clone();
+                changed[at] = candidate;
+                if try_one(changed, &mut steps, &mut message) {
+                    break;
+                }
+            }
+        }
+        if steps == before {
+            return (steps, message);
+        }
+    }
+}
+
+/// What tells failures apart: the words before the details.
+fn kind_of(message: &str) -> String {
+    let words = message.split_once(": ").map_or(message, |(_, rest)| rest);
+    let words: Vec<&str> = words.split_whitespace().take(8).collect();
+    words.join(" ").chars().filter(|character| !character.is_ascii_digit()).collect()
+}
+
+/// A step with less in it.
+fn simpler(step: &Step) -> Vec<Step> {
+    let mut simpler = Vec::new();
+    if step.trouble.is_some() {
+        simpler.push(Step { trouble: None, ..step.clone() });
+    }
+    if let Action::Append { rows, .. } | Action::Push { rows, .. } = &step.action {
+        for at in 0..rows.len() {
+            let mut step = step.clone();
+            if let Action::Append { rows, .. } | Action::Push { rows, .. } = &mut step.action
+                && rows.len() > 1
+            {
+                rows.remove(at);
+                simpler.push(step);
+            }
+        }
+    }
+    simpler
+}

@@ -1,0 +1,196 @@
+//! Definitions as histories make them, and rows in them: the same functions serve the model and the world.
+
+use crate::action::{Alteration, Cells, Policy, Shape, TABLE_NAMES};
+use arrow::array::{Array, ArrayRef, AsArray, Int32Array, RecordBatch, StringArray, TimestampSecondArray};
+use arrow::datatypes::{DataType, Int32Type, Int64Type};
+use atsdb_core::{
+    Column, ColumnType, ConflictPolicy, MapWidth, Retention, SliceWidth, TableDefinition, TimeUnit, Unique, Value,
+};
+use std::sync::Arc;
+
+/// The beginning of time: 2024-03-04, a Monday.
+pub(crate) const BEGINNING: i64 = 1_709_510_400;
+/// What a step of a time is, in seconds.
+const STEP: i64 = 1_800;
+
+/// What a column holds: told by the first letter of its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Time,
+    Sensor,
+    Note,
+    Count,
+    Extra,
+}
+
+pub(crate) fn kind(column: &Column) -> Kind {
+    match column.name.as_bytes().first() {
+        Some(b't') => Kind::Time,
+        Some(b's') => Kind::Sensor,
+        Some(b'n') => Kind::Note,
+        Some(b'c') => Kind::Count,
+        _ => Kind::Extra,
+    }
+}
+
+/// A row's value in a column. Of a time it is its seconds.
+pub(crate) fn value(cells: &Cells, column: &Column) -> Option<i64> {
+    match kind(column) {
+        Kind::Time => Some(seconds(cells.time)),
+        Kind::Sensor => cells.sensor,
+        Kind::Note => cells.note,
+        Kind::Count => cells.count,
+        Kind::Extra => cells.extra,
+    }
+}
+
+pub(crate) fn seconds(steps: i64) -> i64 {
+    BEGINNING + steps * STEP
+}
+
+pub(crate) fn policy_of(policy: Policy) -> ConflictPolicy {
+    match policy {
+        Policy::Error => ConflictPolicy::Error,
+        Policy::Replace => ConflictPolicy::Replace,
+        Policy::Keep => ConflictPolicy::Keep,
+    }
+}
+
+/// The definition of a new table.
+pub(crate) fn definition(table: usize, shape: Shape, policy: Policy) -> TableDefinition {
+    let mut definition = TableDefinition::new(TABLE_NAMES[table % TABLE_NAMES.len()]);
+    let is_series = !matches!(shape, Shape::Plain | Shape::Counted);
+    if is_series {
+        definition = definition.with_column("time", ColumnType::Timestamp(TimeUnit::Second), None);
+    }
+    definition = definition
+        .with_column("sensor", ColumnType::Text, Some(MapWidth::U8))
+        .with_column("note", ColumnType::Text, None)
+        .with_column("count", ColumnType::Int32, None);
+    if is_series {
+        definition = definition.with_time("time", TimeUnit::Second).expect("a timestamp can be the time");
+        definition.slice = SliceWidth::Hour;
+    }
+    let key = match shape {
+        Shape::Plain | Shape::Series => None,
+        Shape::Counted => Some(vec!["count"]),
+        Shape::Keyed | Shape::Expiring => Some(vec!["sensor", "time"]),
+    };
+    if let Some(key) = key {
+        let columns = key.iter().map(|name| definition.column(name).expect("a column").id).collect();
+        definition.unique = vec![Unique { name: None, columns, primary: is_series }];
+        definition.on_conflict = policy_of(policy);
+        if is_series {
+            definition.columns[1].nullable = false;
+        }
+    }
+    if shape == Shape::Expiring {
+        definition.retention = Some(Retention { count: 2, unit: SliceWidth::Day });
+    }
+    definition
+}
+
+/// The definition after an alteration; `None` where it means nothing.
+pub(crate) fn altered(from: &TableDefinition, alteration: Alteration) -> Option<TableDefinition> {
+    let mut to = from.clone();
+    match alteration {
+        Alteration::AddColumn(missing) => {
+            let id = from.next_column_id();
+            if from.columns.len() >= 6 {
+                return None;
+            }
+            to = to.with_column(format!("x{}", id.0), ColumnType::Int32, None);
+            to.columns.last_mut()?.missing = missing.map(Value::Int);
+        }
+        Alteration::DropColumn => {
+            let last = from.columns.last().filter(|column| kind(column) == Kind::Extra)?;
+            if from.indexes.iter().any(|index| index.columns.contains(&last.id)) {
+                return None;
+            }
+            to.columns.pop();
+        }
+        Alteration::RenameNote => {
+            let note = to.columns.iter_mut().find(|column| kind(column) == Kind::Note)?;
+            note.name = if note.name == "note" { "named".into() } else { "note".into() };
+        }
+        Alteration::Rename(name) => to.name = TABLE_NAMES[name % TABLE_NAMES.len()].into(),
+        Alteration::Widen => {
+            let sensor = to.columns.iter_mut().find(|column| kind(column) == Kind::Sensor)?;
+            sensor.map = match sensor.map {
+                Some(MapWidth::U8) => Some(MapWidth::U16),
+                _ => Some(MapWidth::U32),
+            };
+        }
+        Alteration::Slice => {
+            to.time?;
+            to.slice = if from.slice == SliceWidth::Hour { SliceWidth::Day } else { SliceWidth::Hour };
+        }
+        Alteration::Retain(days) => {
+            to.time?;
+            to.retention = (days > 0).then_some(Retention { count: days, unit: SliceWidth::Day });
+        }
+    }
+    (to != *from).then_some(to)
+}
+
+/// The definition with an index over the counts, or without it if it is there.
+pub(crate) fn indexed(from: &TableDefinition) -> TableDefinition {
+    let mut to = from.clone();
+    match to.indexes.is_empty() {
+        true => {
+            let count = to.columns.iter().find(|column| kind(column) == Kind::Count).expect("each table counts").id;
+            to.add_index(None, vec![count]);
+        }
+        false => to.indexes.clear(),
+    }
+    to
+}
+
+/// Values of one column, as rows come in.
+pub(crate) fn array(column: &Column, values: &[Option<i64>]) -> ArrayRef {
+    match kind(column) {
+        Kind::Time => Arc::new(TimestampSecondArray::from(values.to_vec()).with_timezone("UTC")),
+        Kind::Sensor | Kind::Note => Arc::new(values.iter().map(|value| value.map(text)).collect::<StringArray>()),
+        Kind::Count | Kind::Extra => {
+            Arc::new(values.iter().map(|value| value.map(|value| value as i32)).collect::<Int32Array>())
+        }
+    }
+}
+
+/// A number as text: long enough to differ from the number.
+pub(crate) fn text(number: i64) -> String {
+    format!("n{number}")
+}
+
+/// Rows as a batch of a table.
+pub(crate) fn batch_of(definition: &TableDefinition, rows: &[Cells]) -> RecordBatch {
+    let columns = definition.columns.iter().map(|column| {
+        let values: Vec<Option<i64>> = rows.iter().map(|row| value(row, column)).collect();
+        (column.name.clone(), array(column, &values), true)
+    });
+    RecordBatch::try_from_iter_with_nullable(columns).expect("columns of one length")
+}
+
+/// Values that were read, by row.
+pub(crate) fn rows_of(batch: &RecordBatch) -> Vec<Vec<Option<i64>>> {
+    let columns: Vec<Vec<Option<i64>>> = batch.columns().iter().map(numbers).collect();
+    (0..batch.num_rows()).map(|row| columns.iter().map(|column| column[row]).collect()).collect()
+}
+
+fn numbers(array: &ArrayRef) -> Vec<Option<i64>> {
+    match array.data_type() {
+        DataType::Int32 => array.as_primitive::<Int32Type>().iter().map(|value| value.map(i64::from)).collect(),
+        DataType::Timestamp(..) => {
+            let cast = arrow::compute::cast(array, &DataType::Int64).expect("a time is a number");
+            cast.as_primitive::<Int64Type>().iter().collect()
+        }
+        _ => {
+            let cast = arrow::compute::cast(array, &DataType::Utf8).expect("text");
+            let cast = cast.as_string::<i32>();
+            // What is no text of ours is no number, and equal to none.
+            let number =
+                |row: usize| cast.value(row).strip_prefix('n').and_then(|rest| rest.parse().ok()).unwrap_or(-1);
+            (0..cast.len()).map(|row| cast.is_valid(row).then(|| number(row))).collect()
+        }
+    }
+}
