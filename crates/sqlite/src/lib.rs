@@ -32,6 +32,7 @@ mod stage;
 mod store;
 mod table;
 mod verify;
+mod writer;
 
 pub use schema::{APPLICATION_ID, FORMAT, FORMAT_SPLIT};
 pub use split::{Layout, Split};

@@ -1,9 +1,9 @@
 //! How far SQLite's checkpoints have come: by it is known that no read transaction is older than a commit, in whatever
 //! process, and that the commit is on disk.
 
-use crate::connection::{Sync, Writer};
 use crate::error::{Attempt, primary_code};
 use crate::split::unavailable;
+use crate::writer::{Sync, Writer};
 use rusqlite::ffi;
 use std::fs::File;
 use std::io;

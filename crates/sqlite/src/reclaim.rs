@@ -1,10 +1,10 @@
 //! Reclaiming: deleting what nobody can see any more, and making the file shorter. Page files are `split::reclaim`'s.
 
-use crate::connection::{Sync, WriteTransaction, Writer};
 use crate::error::Attempt;
 use crate::schema::COLUMN_BITS;
 use crate::split::PLACED;
 use crate::stage;
+use crate::writer::{Sync, WriteTransaction, Writer};
 use atsdb_core::limits::BATCH_MEMORY_MS;
 use atsdb_core::store::Reclaimed;
 use rusqlite::{Connection, OptionalExtension, params};
