@@ -169,9 +169,11 @@ fn open_as(path: &Path, access: Access, create: Create, busy_timeout: Duration) 
     Ok(Opened { connection, access, uid, layout })
 }
 
-/// Sets what holds for the connection that writes.
+/// Sets what holds for the connection that writes. The writer carries the log into the file by itself: SQLite would keep to
+/// itself that it failed.
 pub(crate) fn prepare_to_write(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT)?;
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)
 }
 

@@ -50,6 +50,11 @@ impl Failure {
         matches!(self, Self::Sqlite(error) if is_of_disk(error))
     }
 
+    /// Whether a sync failed.
+    pub(crate) fn is_of_sync(&self) -> bool {
+        matches!(self, Self::Sqlite(error) if extended_code(error) == Some(ffi::SQLITE_IOERR_FSYNC))
+    }
+
     /// The error for the caller; `path` is the store's file.
     pub(crate) fn at(self, path: &Path) -> Error {
         match self {

@@ -138,8 +138,8 @@ impl SqliteStore {
         let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
         writer.renew()?;
         let done = work(&mut writer);
-        if done.as_ref().is_err_and(Failure::is_of_disk) {
-            writer.fail();
+        if let Err(failure) = &done {
+            writer.note_failure(failure);
         }
         done
     }
@@ -320,7 +320,12 @@ impl Store for SqliteStore {
 impl Drop for SqliteStore {
     fn drop(&mut self) {
         if let Some(writer) = &self.writer {
-            writer.lock().unwrap_or_else(PoisonError::into_inner).fill_reserve();
+            let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+            writer.fill_reserve();
+            writer.settle();
+            if let Some(files) = &self.files {
+                files.settle();
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The connection that writes.
 
 use crate::connection::{Access, connect, log_path, prepare_to_write};
-use crate::error::{Attempt, Failure, is_of_disk, primary_code};
+use crate::error::{Attempt, Failure, primary_code};
 use crate::numbers::Numbers;
 use crate::reserve::Reserve;
 use atsdb_core::{ColumnId, Durability, Error, ErrorKind, TableId};
@@ -45,7 +45,12 @@ pub(crate) struct Writer {
     connection: Connection,
     path: PathBuf,
     access: Access,
+    /// Whether the disk has failed the connection.
     is_failed: Cell<bool>,
+    /// Whether a sync failed, so that the log may have a hole on disk.
+    pub(crate) has_hole: Cell<bool>,
+    /// Whether the log holds commits that wait for a later sync.
+    pub(crate) is_unsynced: bool,
     log_path: PathBuf,
     log_bytes_tried: u64,
     transactions_since_look: u32,
@@ -74,6 +79,8 @@ impl Writer {
             path: path.to_owned(),
             access,
             is_failed: Cell::new(false),
+            has_hole: Cell::new(false),
+            is_unsynced: false,
             reserve,
             log_path,
             log_bytes_tried: 0,
@@ -82,15 +89,20 @@ impl Writer {
             durability,
             busy_timeout,
             synchronous: "",
-            checkpoint_pages: -1,
+            checkpoint_pages: 0,
             sound: HashSet::new(),
             keeps_log: false,
         }
     }
 
-    /// Notes that the disk failed the connection.
-    pub(crate) fn fail(&self) {
-        self.is_failed.set(true);
+    /// Notes what a failure means for what comes next.
+    pub(crate) fn note_failure(&self, failure: &Failure) {
+        if failure.is_of_disk() {
+            self.is_failed.set(true);
+        }
+        if failure.is_of_sync() {
+            self.has_hole.set(true);
+        }
     }
 
     /// Opens the connection anew if the disk has failed it: nothing that it may have kept of that is used again.
@@ -111,7 +123,7 @@ impl Writer {
         connection.query_row("SELECT count(*) FROM atsdb_store", [], |_| Ok(()))?;
         self.connection = connection;
         self.numbers.take();
-        (self.synchronous, self.checkpoint_pages) = ("", -1);
+        self.synchronous = "";
         self.is_failed.set(false);
         Ok(())
     }
@@ -129,6 +141,11 @@ impl Writer {
     /// The write-ahead log.
     pub(crate) fn log_path(&self) -> &Path {
         &self.log_path
+    }
+
+    /// What an acknowledged commit survives.
+    pub(crate) fn durability(&self) -> Durability {
+        self.durability
     }
 
     /// Whether the index of a dictionary's strings was found to lead to all of them.
@@ -157,15 +174,10 @@ impl Writer {
             self.connection.pragma_update(None, "synchronous", synchronous)?;
             self.synchronous = synchronous;
         }
-        let checkpoint_pages = match sync {
-            _ if self.keeps_log => 0,
+        self.checkpoint_pages = match sync {
             Sync::Now => CHECKPOINT_PAGES,
             Sync::Later => CHECKPOINT_PAGES_STAGING,
         };
-        if self.checkpoint_pages != checkpoint_pages {
-            self.connection.pragma_update(None, "wal_autocheckpoint", checkpoint_pages)?;
-            self.checkpoint_pages = checkpoint_pages;
-        }
         Ok(())
     }
 
@@ -185,11 +197,13 @@ impl Writer {
 
     fn try_transaction<T>(&mut self, sync: Sync, work: impl FnOnce(&WriteTransaction<'_>) -> Attempt<T>) -> Attempt<T> {
         self.use_sync(sync)?;
+        self.mend_log()?;
         self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         let transaction = WriteTransaction { connection: &self.connection, numbers: &self.numbers, committed: false };
         let done = work(&transaction)?;
         transaction.commit()?;
-        self.bound_log();
+        self.is_unsynced = self.durability != Durability::Full || sync == Sync::Later;
+        self.after_commit();
         Ok(done)
     }
 
@@ -200,12 +214,13 @@ impl Writer {
     }
 
     /// Carries the log into the file as far as readers allow, and cuts it if none needs it. Waits for nobody.
-    pub(crate) fn checkpoint(&self, cut: bool) -> rusqlite::Result<()> {
+    pub(crate) fn checkpoint(&self, cut: bool) -> Attempt<()> {
         let mode = if cut { "TRUNCATE" } else { "PASSIVE" };
         self.checkpoint_within(mode, Duration::ZERO)
     }
 
-    fn checkpoint_within(&self, mode: &str, wait: Duration) -> rusqlite::Result<()> {
+    fn checkpoint_within(&self, mode: &str, wait: Duration) -> Attempt<()> {
+        self.mend_log()?;
         self.connection.busy_timeout(wait)?;
         // That it could not finish is told by a row, or by SQLITE_BUSY; neither is a failure here.
         let done = self.connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |_| Ok(()));
@@ -213,14 +228,26 @@ impl Writer {
         match done {
             Err(error) if primary_code(&error) == Some(ffi::SQLITE_BUSY) => Ok(()),
             Err(error) => {
+                let failure = Failure::Sqlite(error);
                 // Some callers are done, and have nobody to tell.
-                if is_of_disk(&error) {
-                    self.fail();
-                }
-                Err(error)
+                self.note_failure(&failure);
+                Err(failure)
             }
             Ok(()) => Ok(()),
         }
+    }
+
+    /// What follows each commit, which is done whatever becomes of this.
+    pub(crate) fn after_commit(&mut self) {
+        if !self.keeps_log && self.log_frames().is_ok_and(|frames| frames >= self.checkpoint_pages) {
+            let _ = self.checkpoint(false);
+        }
+        self.bound_log();
+    }
+
+    /// How many frames of the log count.
+    pub(crate) fn log_frames(&self) -> rusqlite::Result<i64> {
+        self.connection.prepare_cached("PRAGMA wal_checkpoint(NOOP)")?.query_row([], |row| row.get(1))
     }
 
     /// Looks at what lies beside the file now and then. Keeps the log from growing without end under readers that overlap:

@@ -5,10 +5,11 @@
 
 use crate::history::{LAYOUTS, State, Subject, history, try_is_at};
 use crate::replay::{Recorded, scratch, states};
-use crate::support::{as_other_process, other_process};
-use atsdb_core::{Error, ErrorKind, Store};
+use crate::support::{NOW_MS, as_other_process, other_process, reopen, visible};
+use atsdb_core::{Change, Error, ErrorKind, Result, Store};
 use atsdb_sqlite::{SqliteOptions, SqliteStore};
-use atsdb_testkit::lying_disk::{Event, Fault, Recorder, read_log};
+use atsdb_testkit::lying_disk::{Disk, Event, Fault, Loss, Recorder, read_log};
+use atsdb_testkit::sample::{Plan, Random, series_table};
 use std::fs;
 use std::io::Write;
 
@@ -24,7 +25,7 @@ const ENOSPC: i32 = 28;
 
 /// What fails, and about how many such calls a history has.
 const KINDS: [(&str, i32, u64); 9] = [
-    ("s", EIO, 120),
+    ("s", EIO, 60),
     ("w", EIO, 600),
     ("w", ENOSPC, 600),
     ("o", EMFILE, 60),
@@ -57,7 +58,9 @@ fn a_call_that_fails_is_told_and_nothing_is_lost() {
             let events = read_log(&log);
             let is_met = events.iter().any(|event| matches!(event, Event::Failed { .. }));
             let recorded = Recorded { events: &events, root: &root, layout, seed: u64::from(seed), steps: STEPS };
-            recorded.cut_power(2, &scratch.path().join("image"), &case);
+            // What a sync did not make durable, a later one does not either: many moments show that.
+            let images = if kinds == "s" { 8 } else { 2 };
+            recorded.cut_power(images, &scratch.path().join("image"), &case);
             fs::remove_dir_all(root).unwrap();
             fs::remove_file(log).unwrap();
             met += u64::from(is_met);
@@ -101,6 +104,68 @@ fn a_store_is_opened_until_it_opens() {
         || rusqlite::Connection::open(&path)?.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0));
     assert_eq!(mode().or_else(|_| mode()).unwrap(), "wal");
     drop(store);
+}
+
+/// Who opens the store next does not know of the sync that failed, and appends to the same files.
+#[test]
+fn what_a_failed_sync_did_not_make_durable_is_so_before_anything_is_acknowledged() {
+    let scratch = scratch();
+    let Some(recorder) = Recorder::build(scratch.path()) else { return };
+    for (layout, first) in (0..LAYOUTS.len()).flat_map(|layout| (1..20).map(move |first| (layout, first))) {
+        let (root, log) = (scratch.path().join("root"), scratch.path().join("log"));
+        let image = scratch.path().join("image");
+        fs::create_dir(&root).unwrap();
+        fs::create_dir(&image).unwrap();
+        let fault = Fault { kinds: "s", first, count: 1, error: EIO };
+        let mut writer = other_process(
+            "faults::chunks_are_added_and_after_an_error_the_store_is_reopened",
+            &root.join("a"),
+            layout as u32,
+        );
+        recorder.watch(&mut writer, &root, &log, Some(fault));
+        assert!(writer.status().unwrap().success(), "{fault:?}");
+        let mut disk = Disk::new(&root);
+        let events = read_log(&log);
+        let end = events.iter().rposition(|event| matches!(event, Event::Mark(_))).unwrap();
+        events[..end].iter().for_each(|event| disk.apply(event));
+        disk.cut_power(Loss::Everything, &mut Random::new(1), &image);
+        let store = reopen(&image.join("a"));
+        assert_eq!(store.verify().unwrap(), [], "layout {layout}, {fault:?}");
+        let table = store.snapshot().unwrap().tables().unwrap()[0].id;
+        assert_eq!(visible(&store, table).len(), 4, "layout {layout}, {fault:?}");
+        drop(store);
+        for folder in [root, image] {
+            fs::remove_dir_all(folder).unwrap();
+        }
+        fs::remove_file(log).unwrap();
+    }
+}
+
+#[test]
+fn chunks_are_added_and_after_an_error_the_store_is_reopened() {
+    let Some((path, layout)) = as_other_process() else { return };
+    let mut subject = Subject::new(&path, LAYOUTS[layout as usize]);
+    let mut tries = 0;
+    let mut until_done = |work: &mut dyn FnMut(&mut Subject) -> Result<()>| {
+        while let Err(error) = work(&mut subject) {
+            require_told(&error, &mut tries);
+            subject.store = None;
+        }
+    };
+    until_done(&mut |subject| subject.store()?.create_table(&series_table("t"), None).map(|_| ()));
+    for seed in 0..4 {
+        until_done(&mut |subject| {
+            let store = subject.store()?;
+            let mut chunk = Plan::new(seed).with_pages(3, 9_000).chunk(store.snapshot()?.tables()?[0].id);
+            chunk.descriptor.sealed = false;
+            // What is given up waits for a later sync.
+            let stage = store.open_stage(NOW_MS)?;
+            store.stage(stage, vec![chunk.clone()], NOW_MS)?;
+            store.abandon_stage(stage)?;
+            store.commit(&[Change { add: vec![chunk], ..Change::default() }], NOW_MS)?.remove(0).map(|_| ())
+        });
+    }
+    fs::write(path.with_extension("ack"), "1").unwrap();
 }
 
 #[test]
