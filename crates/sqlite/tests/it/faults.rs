@@ -18,13 +18,18 @@ const FAULTS: u64 = 6;
 const TRIES_MAX: usize = 4;
 
 /// The system's numbers of errors.
+const EINTR: i32 = 4;
 const EIO: i32 = 5;
+const ENOMEM: i32 = 12;
 const ENODEV: i32 = 19;
 const EMFILE: i32 = 24;
 const ENOSPC: i32 = 28;
+const ENOLCK: i32 = 37;
+/// No error: half of what was asked is done.
+const HALF: i32 = -1;
 
 /// What fails, and about how many such calls a history has.
-const KINDS: [(&str, i32, u64); 9] = [
+const KINDS: [(&str, i32, u64); 15] = [
     ("s", EIO, 60),
     ("w", EIO, 600),
     ("w", ENOSPC, 600),
@@ -34,6 +39,12 @@ const KINDS: [(&str, i32, u64); 9] = [
     ("u", EIO, 6),
     ("r", EIO, 450),
     ("r", ENODEV, 450),
+    ("l", ENOLCK, 350),
+    ("p", ENOMEM, 6),
+    ("i", EIO, 80),
+    ("w", EINTR, 600),
+    ("w", HALF, 600),
+    ("r", HALF, 450),
 ];
 
 #[test]
