@@ -4,13 +4,13 @@
 //! written. They differ for a staged chunk: it gets its number when it becomes visible, and its pages stay where
 //! they are. In a split store the payload number of a larger chunk is the place of its pages in a page file.
 
-use crate::connection::WriteTransaction;
 use crate::error::Attempt;
 use crate::list_rows;
 use crate::numbers;
 use crate::schema::COLUMN_BITS;
 use crate::split::Placed;
 use crate::table;
+use crate::writer::WriteTransaction;
 use atsdb_core::{ChunkId, ColumnId, Error, ErrorKind, NewChunk, Result, StageId, TableId};
 use atsdb_sqlstore::list::{ChunkKey, ChunkSums, ListChanges, ListKey, ListState};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};

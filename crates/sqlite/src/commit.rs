@@ -1,8 +1,8 @@
 //! Committing changes: many in one transaction, each in its own savepoint. One alone needs none: the transaction is its.
 
-use crate::connection::{Sync, WriteTransaction, Writer};
 use crate::error::{Attempt, Failure};
 use crate::split::Placed;
+use crate::writer::{Sync, WriteTransaction, Writer};
 use crate::{amend, chunk_write, list_rows, redefine, stage, table};
 use atsdb_core::{BatchId, Change, Error, ErrorKind, Guard, Outcome, Result, StageId};
 use atsdb_sqlstore::list::ListChanges;

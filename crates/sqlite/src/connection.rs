@@ -1,38 +1,22 @@
-//! Connections to the file: how it is opened, and the one that writes. Those that read are in `readers`.
+//! Connections to the file: how it is opened. The one that writes is in `writer`, those that read are in `readers`.
 //!
 //! The file is only ever opened through SQLite: closing a plain file handle of it would drop the locks that this
 //! process holds on it (POSIX locks belong to the process, not to the handle).
 
 use crate::create;
 use crate::error::{Attempt, Failure, extended_code, primary_code};
-use crate::numbers::Numbers;
-use crate::reserve::Reserve;
 use crate::schema;
 use crate::split::Layout;
 use crate::store::SqliteOptions;
-use atsdb_core::{ColumnId, Durability, Error, ErrorKind, Result, TableId};
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, ffi};
-use std::cell::Cell;
-use std::collections::HashSet;
-use std::ops::Deref;
+use atsdb_core::{Durability, Error, ErrorKind, Result};
+use rusqlite::{Connection, OpenFlags, ffi};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The first SQLite without the fault that could corrupt a write-ahead log when it was reset.
 const SQLITE_VERSION_MIN: i32 = 3_051_003;
-/// After how many pages of log a commit carries them into the file: 16 MiB.
-const CHECKPOINT_PAGES: i64 = 4_096;
-/// The same while a stage is written: 64 MiB, as each checkpoint waits for the disk twice.
-const CHECKPOINT_PAGES_STAGING: i64 = 16_384;
 /// To what the log is cut when it starts over.
 const LOG_BYTES_KEPT: i64 = 64 << 20;
-/// A longer log means that readers overlap so that it never starts over; then a writer waits for them a little.
-const LOG_BYTES_MAX: u64 = 256 << 20;
-/// How long it waits, for each `LOG_BYTES_MAX` that the log is long, and at most.
-const LOG_WAIT: Duration = Duration::from_millis(500);
-const LOG_WAIT_MAX: Duration = Duration::from_secs(5);
-/// After how many transactions its length is looked at.
-const TRANSACTIONS_PER_LOOK: u32 = 8;
 const WRITER_CACHE_KIB: i64 = 16 << 10;
 
 /// How the file can be used.
@@ -203,12 +187,19 @@ fn open_as(path: &Path, access: Access, create: Create, busy_timeout: Duration) 
     let access = if access.writes() && connection.is_readonly("main")? { Access::Read } else { access };
     if access.writes() {
         use_log(&connection, path, busy_timeout)?;
-        connection.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT)?;
-        connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
+        prepare_to_write(&connection)?;
         // A read now finds out whether the log's own files can be made.
         connection.query_row("SELECT count(*) FROM atsdb_store", [], |_| Ok(()))?;
     }
     Ok(Opened { connection, access, uid, layout })
+}
+
+/// Sets what holds for the connection that writes. The writer carries the log into the file by itself: SQLite would keep to
+/// itself that it failed.
+pub(crate) fn prepare_to_write(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT)?;
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)
 }
 
 /// Lets nobody but the owner read and write a file. No handle of it is opened: closing one would drop SQLite's locks.
@@ -226,7 +217,7 @@ fn make_private(path: &Path) -> Attempt<()> {
 fn use_log(connection: &Connection, path: &Path, busy_timeout: Duration) -> Attempt<()> {
     let start = Instant::now();
     loop {
-        match connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0)) {
+        match set_log_mode(connection) {
             Ok(mode) if mode == "wal" => return Ok(()),
             Ok(mode) => {
                 let message = format!("the file system of {} allows no write-ahead log ({mode})", path.display());
@@ -238,6 +229,18 @@ fn use_log(connection: &Connection, path: &Path, busy_timeout: Duration) -> Atte
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// Asks for a write-ahead log; gives the mode that the connection uses now. The mode is answered before it is committed:
+/// only the end of the statement tells whether it was.
+fn set_log_mode(connection: &Connection) -> rusqlite::Result<String> {
+    let mut statement = connection.prepare("PRAGMA journal_mode = WAL")?;
+    let mut rows = statement.query([])?;
+    let mut mode = String::new();
+    while let Some(row) = rows.next()? {
+        mode = row.get(0)?;
+    }
+    Ok(mode)
 }
 
 pub(crate) fn connect(
@@ -279,225 +282,8 @@ fn immutable_uri(path: &Path) -> String {
     uri + "?immutable=1"
 }
 
-fn log_path(path: &Path) -> PathBuf {
+pub(crate) fn log_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-wal");
     PathBuf::from(name)
-}
-
-/// How soon a transaction must be on disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sync {
-    /// When it returns, as far as the store's durability goes.
-    Now,
-    /// With the next one that is.
-    ///
-    /// In SQLite's log, `synchronous = NORMAL` leaves out only the fsync of the log at commit (`sqlite3WalFrames`
-    /// syncs if `WAL_SYNC_FLAGS`). A later commit with FULL syncs the log file as a whole, these frames with it. If a
-    /// checkpoint comes between, it syncs the log before and the database after it copied them
-    /// (`walCheckpoint`, `CKPT_SYNC_FLAGS`, which NORMAL sets too), and only then does the log start over. So
-    /// whatever a FULL commit makes visible is on disk when it returns.
-    Later,
-}
-
-/// The connection that writes.
-#[derive(Debug)]
-pub(crate) struct Writer {
-    connection: Connection,
-    log_path: PathBuf,
-    log_bytes_tried: u64,
-    transactions_since_look: u32,
-    numbers: Cell<Option<Numbers>>,
-    durability: Durability,
-    busy_timeout: Duration,
-    synchronous: &'static str,
-    checkpoint_pages: i64,
-    sound: HashSet<(TableId, ColumnId)>,
-    keeps_log: bool,
-    reserve: Reserve,
-}
-
-impl Writer {
-    pub(crate) fn new(
-        connection: Connection,
-        path: &Path,
-        reserve: Reserve,
-        durability: Durability,
-        busy_timeout: Duration,
-    ) -> Self {
-        let log_path = log_path(path);
-        Self {
-            connection,
-            reserve,
-            log_path,
-            log_bytes_tried: 0,
-            transactions_since_look: 0,
-            numbers: Cell::default(),
-            durability,
-            busy_timeout,
-            synchronous: "",
-            checkpoint_pages: 0,
-            sound: HashSet::new(),
-            keeps_log: false,
-        }
-    }
-
-    /// The connection, for what needs no transaction.
-    pub(crate) fn connection(&self) -> &Connection {
-        &self.connection
-    }
-
-    /// What is kept for a full disk.
-    pub(crate) fn reserve(&self) -> &Reserve {
-        &self.reserve
-    }
-
-    /// The write-ahead log.
-    pub(crate) fn log_path(&self) -> &Path {
-        &self.log_path
-    }
-
-    /// Whether the index of a dictionary's strings was found to lead to all of them.
-    pub(crate) fn is_sound(&self, table: TableId, column: ColumnId) -> bool {
-        self.sound.contains(&(table, column))
-    }
-
-    /// It was.
-    pub(crate) fn set_sound(&mut self, table: TableId, column: ColumnId) {
-        self.sound.insert((table, column));
-    }
-
-    /// Whether commits leave the log as it is, however long.
-    pub(crate) fn keep_log(&mut self, keeps: bool) {
-        self.keeps_log = keeps;
-    }
-
-    /// Chooses when the next transactions reach the disk.
-    pub(crate) fn use_sync(&mut self, sync: Sync) -> rusqlite::Result<()> {
-        let synchronous = match (self.durability, sync) {
-            (Durability::Off, _) => "OFF",
-            (Durability::Normal, _) | (Durability::Full, Sync::Later) => "NORMAL",
-            (Durability::Full, Sync::Now) => "FULL",
-        };
-        if self.synchronous != synchronous {
-            self.connection.pragma_update(None, "synchronous", synchronous)?;
-            self.synchronous = synchronous;
-        }
-        let checkpoint_pages = match sync {
-            _ if self.keeps_log => 0,
-            Sync::Now => CHECKPOINT_PAGES,
-            Sync::Later => CHECKPOINT_PAGES_STAGING,
-        };
-        if self.checkpoint_pages != checkpoint_pages {
-            self.connection.pragma_update(None, "wal_autocheckpoint", checkpoint_pages)?;
-            self.checkpoint_pages = checkpoint_pages;
-        }
-        Ok(())
-    }
-
-    /// Runs the work in one write transaction: all of it, or nothing after an error. On a full disk, what it wrote to the
-    /// log is given back.
-    pub(crate) fn transaction<T>(
-        &mut self,
-        sync: Sync,
-        work: impl FnOnce(&WriteTransaction<'_>) -> Attempt<T>,
-    ) -> Attempt<T> {
-        let done = self.try_transaction(sync, work);
-        if done.as_ref().is_err_and(Failure::is_full) {
-            self.cut_log();
-        }
-        done
-    }
-
-    fn try_transaction<T>(&mut self, sync: Sync, work: impl FnOnce(&WriteTransaction<'_>) -> Attempt<T>) -> Attempt<T> {
-        self.use_sync(sync)?;
-        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        let transaction = WriteTransaction { connection: &self.connection, numbers: &self.numbers, committed: false };
-        let done = work(&transaction)?;
-        transaction.commit()?;
-        self.bound_log();
-        Ok(done)
-    }
-
-    /// Runs the work in one read transaction.
-    pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Attempt<T>) -> Attempt<T> {
-        let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)?;
-        work(&transaction)
-    }
-
-    /// Carries the log into the file as far as readers allow, and cuts it if none needs it. Waits for nobody.
-    pub(crate) fn checkpoint(&self, cut: bool) -> rusqlite::Result<()> {
-        let mode = if cut { "TRUNCATE" } else { "PASSIVE" };
-        self.checkpoint_within(mode, Duration::ZERO)
-    }
-
-    fn checkpoint_within(&self, mode: &str, wait: Duration) -> rusqlite::Result<()> {
-        self.connection.busy_timeout(wait)?;
-        // That it could not finish is told by a row, or by SQLITE_BUSY; neither is a failure here.
-        let done = self.connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |_| Ok(()));
-        self.connection.busy_timeout(self.busy_timeout)?;
-        match done {
-            Err(error) if primary_code(&error) == Some(ffi::SQLITE_BUSY) => Ok(()),
-            other => other,
-        }
-    }
-
-    /// Looks at what lies beside the file now and then. Keeps the log from growing without end under readers that overlap: SQLite's own checkpoints never find the
-    /// moment without any of them, so once in a while a writer waits until the oldest are gone. A reader that stays for
-    /// minutes holds the log whatever is done: the next try comes only when it has grown by half.
-    fn bound_log(&mut self) {
-        self.transactions_since_look += 1;
-        if self.transactions_since_look < TRANSACTIONS_PER_LOOK {
-            return;
-        }
-        self.transactions_since_look = 0;
-        self.fill_reserve();
-        let length = std::fs::metadata(&self.log_path).map_or(0, |metadata| metadata.len());
-        if length <= LOG_BYTES_MAX {
-            self.log_bytes_tried = 0;
-        } else if length >= self.log_bytes_tried + self.log_bytes_tried / 2 {
-            self.log_bytes_tried = length;
-            // The commit is done whatever becomes of this; the next one tries again.
-            let excess = u32::try_from(length / LOG_BYTES_MAX).unwrap_or(u32::MAX);
-            let _ = self.checkpoint_within("TRUNCATE", LOG_WAIT.saturating_mul(excess).min(LOG_WAIT_MAX));
-        }
-    }
-}
-
-/// A write transaction that has begun. What is not committed is rolled back when it goes, also by a panic.
-#[derive(Debug)]
-pub(crate) struct WriteTransaction<'a> {
-    connection: &'a Connection,
-    /// The writer's; forgotten by whoever rolls back.
-    pub(crate) numbers: &'a Cell<Option<Numbers>>,
-    committed: bool,
-}
-
-impl Deref for WriteTransaction<'_> {
-    type Target = Connection;
-
-    fn deref(&self) -> &Connection {
-        self.connection
-    }
-}
-
-impl WriteTransaction<'_> {
-    fn commit(mut self) -> rusqlite::Result<()> {
-        self.prepare_cached("COMMIT")?.execute([])?;
-        self.committed = true;
-        Ok(())
-    }
-}
-
-impl Drop for WriteTransaction<'_> {
-    fn drop(&mut self) {
-        if self.committed {
-            return;
-        }
-        self.numbers.take();
-        // SQLite may have rolled back by itself. Should it fail, the next transaction cannot begin, and says so.
-        if !self.is_autocommit() {
-            let _ = self.execute_batch("ROLLBACK");
-        }
-    }
 }

@@ -45,6 +45,16 @@ impl Failure {
         }
     }
 
+    /// Whether the disk failed a connection, in another way than by being full.
+    pub(crate) fn is_of_disk(&self) -> bool {
+        matches!(self, Self::Sqlite(error) if is_of_disk(error))
+    }
+
+    /// Whether a sync failed.
+    pub(crate) fn is_of_sync(&self) -> bool {
+        matches!(self, Self::Sqlite(error) if extended_code(error) == Some(ffi::SQLITE_IOERR_FSYNC))
+    }
+
     /// The error for the caller; `path` is the store's file.
     pub(crate) fn at(self, path: &Path) -> Error {
         match self {
@@ -58,6 +68,23 @@ impl Failure {
 /// Whether SQLite found no room, for the file, its log or the index of its log.
 fn is_full(error: &rusqlite::Error) -> bool {
     primary_code(error) == Some(ffi::SQLITE_FULL) || extended_code(error) == Some(ffi::SQLITE_IOERR_SHMSIZE)
+}
+
+/// Whether SQLite was failed by the disk, in another way than by its being full. SQLite calls it damage, too, when the
+/// system cannot read a file (`unixRead` turns EIO into SQLITE_IOERR_CORRUPTFS, and that becomes SQLITE_CORRUPT).
+pub(crate) fn is_of_disk(error: &rusqlite::Error) -> bool {
+    let code = primary_code(error);
+    !is_full(error)
+        && matches!(
+            code,
+            Some(
+                ffi::SQLITE_IOERR
+                    | ffi::SQLITE_CORRUPT
+                    | ffi::SQLITE_NOTADB
+                    | ffi::SQLITE_CANTOPEN
+                    | ffi::SQLITE_PROTOCOL
+            )
+        )
 }
 
 /// The extended result code, where SQLite gave one.
@@ -91,9 +118,15 @@ pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
 fn translate(error: rusqlite::Error, path: &Path) -> Error {
     let place = path.display();
     if is_damage(&error) {
-        return Error::corrupt(format!("the store {place} is damaged: {error}"))
-            .with_hint("run verify to find what is affected, and restore that from a backup")
-            .with_source(error);
+        let (message, hint) = if primary_code(&error) == Some(ffi::SQLITE_CORRUPT) {
+            let hint = "look for read errors in the system's log; run verify to find what is affected, and restore that \
+                        from a backup";
+            (format!("the store {place} is damaged, or the disk could not read it: {error}"), hint)
+        } else {
+            let hint = "run verify to find what is affected, and restore that from a backup";
+            (format!("the store {place} is damaged: {error}"), hint)
+        };
+        return Error::corrupt(message).with_hint(hint).with_source(error);
     }
     let translated = match primary_code(&error) {
         Some(ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED) => {

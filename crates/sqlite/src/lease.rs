@@ -1,7 +1,7 @@
 //! Leases: who does the maintenance.
 
-use crate::connection::{Sync, Writer};
 use crate::error::Attempt;
+use crate::writer::{Sync, Writer};
 use atsdb_core::clocks::{lease_end, lease_end_max};
 use rusqlite::{Connection, OptionalExtension, params};
 

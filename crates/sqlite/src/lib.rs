@@ -19,6 +19,7 @@ mod error;
 mod lease;
 mod list_rows;
 mod log_position;
+mod log_sync;
 mod mapping;
 mod numbers;
 mod readers;
@@ -33,6 +34,8 @@ mod stage;
 mod store;
 mod table;
 mod verify;
+mod write_again;
+mod writer;
 
 pub use schema::{APPLICATION_ID, FORMAT, FORMAT_SPLIT};
 pub use split::{Layout, Split};

@@ -1,9 +1,9 @@
 //! How far SQLite's checkpoints have come: by it is known that no read transaction is older than a commit, in whatever
 //! process, and that the commit is on disk.
 
-use crate::connection::{Sync, Writer};
 use crate::error::{Attempt, primary_code};
 use crate::split::unavailable;
+use crate::writer::{Sync, Writer};
 use rusqlite::ffi;
 use std::fs::File;
 use std::io;
@@ -43,6 +43,7 @@ impl Writer {
     /// Carries the log into the file as far as readers allow, and says how far that is. Waits for nobody.
     pub(crate) fn checkpoint_position(&mut self) -> Attempt<LogPosition> {
         self.use_sync(Sync::Later)?;
+        self.mend_log()?;
         let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
         let done = self.connection().query_row("PRAGMA wal_checkpoint(PASSIVE)", [], row);
         let (busy, frames, carried): (bool, i64, i64) = match done {

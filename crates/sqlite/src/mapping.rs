@@ -1,10 +1,10 @@
 //! The dictionaries of mapped columns: strings to indices, and back.
 
 use crate::checksum;
-use crate::connection::{Sync, Writer};
 use crate::error::Attempt;
 use crate::list_rows;
 use crate::table;
+use crate::writer::{Sync, Writer};
 use atsdb_core::{ColumnId, Error, ErrorKind, TableId};
 use atsdb_sqlstore::list::{ListChanges, ListKey, ListState};
 use rusqlite::{Connection, OptionalExtension, params};

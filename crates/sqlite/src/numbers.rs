@@ -5,8 +5,8 @@
 //! own: any other writer notes higher ones first, and whoever finds that takes still higher ones. Numbers that nobody
 //! uses are left out.
 
-use crate::connection::WriteTransaction;
 use crate::error::Attempt;
+use crate::writer::WriteTransaction;
 use rusqlite::{OptionalExtension, params};
 
 /// How many numbers are noted together.

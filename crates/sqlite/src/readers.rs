@@ -48,8 +48,11 @@ impl Readers {
         Ok(connection)
     }
 
-    /// Ends the read transaction and keeps the connection for the next.
-    pub(crate) fn give_back(&self, connection: Connection) {
+    /// Ends the read transaction and keeps the connection for the next; but not one that the disk has failed.
+    pub(crate) fn give_back(&self, connection: Connection, is_failed: bool) {
+        if is_failed {
+            return;
+        }
         let ended = connection.prepare_cached("ROLLBACK").and_then(|mut statement| statement.execute([]));
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if ended.is_ok() && idle.len() < READERS_KEPT_MAX {

@@ -1,10 +1,10 @@
 //! Reclaiming: deleting what nobody can see any more, and making the file shorter. Page files are `split::reclaim`'s.
 
-use crate::connection::{Sync, WriteTransaction, Writer};
 use crate::error::Attempt;
 use crate::schema::COLUMN_BITS;
 use crate::split::PLACED;
 use crate::stage;
+use crate::writer::{Sync, WriteTransaction, Writer};
 use atsdb_core::limits::BATCH_MEMORY_MS;
 use atsdb_core::store::Reclaimed;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -152,6 +152,7 @@ fn free_pages(connection: &Connection) -> Attempt<i64> {
 /// Moves pages from the file's end into its holes and cuts it there. Gives the bytes it became shorter by.
 fn shorten(writer: &mut Writer, byte_budget: u64) -> Attempt<u64> {
     writer.use_sync(Sync::Later)?;
+    writer.mend_log()?;
     let connection = writer.connection();
     let page_bytes: u64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
     let count = |name: &str| connection.query_row(name, [], |row| row.get::<_, u64>(0));
@@ -161,6 +162,10 @@ fn shorten(writer: &mut Writer, byte_budget: u64) -> Attempt<u64> {
     let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({limit})"))?;
     let mut rows = statement.query([])?;
     while rows.next()?.is_some() {}
+    drop(rows);
+    drop(statement);
     let after = count("PRAGMA page_count")?;
+    writer.is_unsynced = true;
+    writer.after_commit();
     Ok(before.saturating_sub(after) * page_bytes)
 }

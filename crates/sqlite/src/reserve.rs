@@ -4,8 +4,8 @@
 //! dropping, truncating, retention and reclaiming cut the log; if that is not enough, they remove the reserve, do their work,
 //! and make the reserve again with what is left. Writing rows never uses it.
 
-use crate::connection::Writer;
 use crate::error::Attempt;
+use crate::writer::Writer;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};

@@ -10,6 +10,7 @@ use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, Result, Snapshot, StageId
 use atsdb_sqlstore::list::{ChunkKey, ChunkSums, ListKey};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The store at the moment the read transaction began. SQLite keeps the pages it sees, whatever is written, removed
@@ -17,6 +18,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct SqliteSnapshot {
     // Taken out only by drop.
     connection: Mutex<Option<Connection>>,
+    /// Whether the disk has failed it.
+    is_failed: AtomicBool,
     readers: Arc<Readers>,
     files: Option<Arc<PageFiles>>,
     stage: Option<StageId>,
@@ -30,7 +33,8 @@ impl SqliteSnapshot {
         files: Option<Arc<PageFiles>>,
         stage: Option<StageId>,
     ) -> Result<Self> {
-        let snapshot = Self { connection: Mutex::new(Some(connection)), readers, files, stage };
+        let snapshot =
+            Self { connection: Mutex::new(Some(connection)), is_failed: AtomicBool::new(false), readers, files, stage };
         if let Some(stage) = stage {
             snapshot.read(|connection| stage::require(connection, stage))?;
         }
@@ -40,7 +44,10 @@ impl SqliteSnapshot {
     fn read<T>(&self, work: impl FnOnce(&Connection) -> Attempt<T>) -> Result<T> {
         let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let connection = connection.as_ref().ok_or_else(|| Error::internal("the snapshot is closed"))?;
-        work(connection).map_err(|failure| failure.at(self.readers.path()))
+        work(connection).map_err(|failure| {
+            self.is_failed.fetch_or(failure.is_of_disk(), Ordering::Relaxed);
+            failure.at(self.readers.path())
+        })
     }
 }
 
@@ -48,7 +55,7 @@ impl Drop for SqliteSnapshot {
     fn drop(&mut self) {
         let connection = self.connection.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(connection) = connection {
-            self.readers.give_back(connection);
+            self.readers.give_back(connection, *self.is_failed.get_mut());
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Stages: chunks and tables that wait for their commit.
 
 use crate::chunk_write;
-use crate::connection::WriteTransaction;
 use crate::error::{Attempt, Failure};
 use crate::list_rows;
 use crate::split::Placed;
 use crate::table;
+use crate::writer::WriteTransaction;
 use atsdb_core::clocks::IdleStages;
 use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, StageId, TableId};
 use atsdb_sqlstore::list::{ListChanges, ListKey};

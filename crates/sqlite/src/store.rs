@@ -1,11 +1,12 @@
 //! The store itself: who may do what, and which module does it.
 
-use crate::connection::{Sync, WriteTransaction, Writer, open};
+use crate::connection::open;
 use crate::error::{Attempt, Failure};
 use crate::readers::Readers;
 use crate::reserve::Reserve;
 use crate::snapshot::SqliteSnapshot;
 use crate::split::{self, Folder, Layout, PageFiles, Placed, folder};
+use crate::writer::{Sync, WriteTransaction, Writer};
 use crate::{chunk_write, commit, lease, mapping, reclaim, size, stage, table, verify};
 use atsdb_core::store::{Finding, Reclaimed, StoreSize};
 use atsdb_core::{
@@ -98,7 +99,7 @@ impl SqliteStore {
         let reserve = Reserve::new(&file, files.as_ref().map(|files| files.folder().to_owned()));
         let writer = opened.access.writes().then(|| {
             let (durability, busy_timeout) = (options.durability, options.busy_timeout);
-            Mutex::new(Writer::new(opened.connection, &file, reserve, durability, busy_timeout))
+            Mutex::new(Writer::new(opened.connection, &file, opened.access, reserve, durability, busy_timeout))
         });
         let url = match &files {
             None => format!("sqlite:{}", path.display()),
@@ -135,7 +136,12 @@ impl SqliteStore {
         })?;
         // A panic while it was held left no transaction: it is rolled back when unwinding.
         let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
-        work(&mut writer)
+        writer.renew()?;
+        let done = work(&mut writer);
+        if let Err(failure) = &done {
+            writer.note_failure(failure);
+        }
+        done
     }
 
     /// The same for work that makes room, or that such work needs: on a full disk it may use the reserve.
@@ -161,7 +167,7 @@ impl SqliteStore {
     pub(crate) fn try_read<T>(&self, work: impl FnOnce(&Connection) -> Attempt<T>) -> Attempt<T> {
         let connection = self.readers.take()?;
         let done = work(&connection);
-        self.readers.give_back(connection);
+        self.readers.give_back(connection, done.as_ref().is_err_and(Failure::is_of_disk));
         done
     }
 
@@ -314,7 +320,12 @@ impl Store for SqliteStore {
 impl Drop for SqliteStore {
     fn drop(&mut self) {
         if let Some(writer) = &self.writer {
-            writer.lock().unwrap_or_else(PoisonError::into_inner).fill_reserve();
+            let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+            writer.fill_reserve();
+            writer.settle();
+            if let Some(files) = &self.files {
+                files.settle();
+            }
         }
     }
 }

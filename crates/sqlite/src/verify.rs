@@ -77,12 +77,17 @@ fn told_by_sqlite(line: &str) -> Finding {
     Finding { is_damage: !code.is_some_and(is_short), ..finding("SQLite", line) }
 }
 
+/// Whether a line says more than that all is well, or of which file the next ones speak.
+fn is_of_a_page(line: &str) -> bool {
+    line != "ok" && line != "*** in database main ***"
+}
+
 fn integrity(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
     let mut statement = connection.prepare("PRAGMA integrity_check(100)")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let text: String = row.get(0)?;
-        findings.extend(text.lines().filter(|line| *line != "ok").map(told_by_sqlite));
+        findings.extend(text.lines().filter(|line| is_of_a_page(line)).map(told_by_sqlite));
     }
     Ok(())
 }
@@ -233,6 +238,7 @@ mod tests {
         for line in ["Tree 2 page 5: unable to get the page. error code=11", "error code=8458", "Page 7: never used"] {
             assert!(is_damage(line), "{line}");
         }
+        assert!(!is_of_a_page("*** in database main ***") && !is_of_a_page("ok") && is_of_a_page("Page 7: never used"));
     }
 
     #[test]

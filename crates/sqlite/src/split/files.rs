@@ -12,6 +12,7 @@ use crate::split::folder::unavailable;
 use crate::split::placing::Needed;
 use crate::split::reclaim::Reclaimer;
 use crate::split::{Folder, Layout, Place};
+use crate::write_again::write_again;
 use atsdb_core::{ColumnId, Durability, Error, ErrorKind, Result};
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -40,7 +41,8 @@ pub(crate) struct PageFiles {
     pub(crate) reclaimer: Mutex<Reclaimer>,
     reading: Mutex<Recent<File>>,
     writing: Mutex<Recent<Handle>>,
-    /// Files of which a sync failed: what was written before may be lost, whatever a later one says.
+    /// Files of which a sync failed: what was written before may be lost, whatever a later one says. Nothing is written to
+    /// them before they were written once more.
     failed: Mutex<BTreeSet<i64>>,
 }
 
@@ -253,6 +255,26 @@ impl PageFiles {
         Ok(())
     }
 
+    /// Writes a file that nobody else writes to once more, if a sync of it failed; whether it may be written to.
+    fn mend(&self, handle: &Handle) -> bool {
+        let is_failed = || lock(&self.failed).contains(&handle.number);
+        if is_failed() && write_again(&handle.file, u64::MAX).is_ok() {
+            lock(&self.failed).remove(&handle.number);
+        }
+        !is_failed()
+    }
+
+    /// What precedes closing: whoever opens the store next does not know of syncs that failed.
+    pub(crate) fn settle(&self) {
+        let failed = lock(&self.failed).clone();
+        for handle in failed.into_iter().filter_map(|number| self.writer(number, false).ok()) {
+            // There is nobody to tell.
+            if let Ok(Some(held)) = Held::take(&handle) {
+                self.mend(held.handle());
+            }
+        }
+    }
+
     /// Takes a file for writing, if nobody else has it. `needed` asks the catalogue how much of it chunks need, if it is
     /// still one of the store's: it can only go while nobody holds it.
     pub(crate) fn claim(
@@ -260,9 +282,6 @@ impl PageFiles {
         handle: &Arc<Handle>,
         needed: impl FnOnce() -> Attempt<Option<Needed>>,
     ) -> Attempt<Claim> {
-        if lock(&self.failed).contains(&handle.number) {
-            return Ok(Claim::Useless);
-        }
         let Some(mut held) = Held::take(handle).map_err(|error| self.write_failure(handle.number, error))? else {
             return Ok(Claim::Busy);
         };
@@ -272,6 +291,9 @@ impl PageFiles {
             self.forget(handle.number);
             return Ok(Claim::Useless);
         };
+        if !self.mend(handle) {
+            return Ok(Claim::Useless);
+        }
         let prepared = || -> std::result::Result<u64, Unreadable> {
             let length = handle.file.metadata()?.len();
             // Behind the end of a file that was cut nothing may follow: it would lie in what is lost.

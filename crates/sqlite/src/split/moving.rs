@@ -1,10 +1,10 @@
 //! Moving the chunks that are left in a page file that is mostly garbage, so that the file can go.
 
-use crate::connection::Sync;
 use crate::error::Attempt;
 use crate::split::placing::{Group, Placing};
 use crate::split::{PageFiles, Place, fault, file};
 use crate::store::SqliteStore;
+use crate::writer::Sync;
 use atsdb_core::ColumnId;
 use rusqlite::params;
 use std::collections::BTreeSet;

@@ -1,12 +1,12 @@
 //! Writing pages before the catalogue refers to them: into which files, and what is left when the commit is refused.
 
-use crate::connection::Sync;
 use crate::error::{Attempt, Failure, primary_code};
 use crate::split::fault;
 use crate::split::file;
 use crate::split::files::{Claim, Held, PageFiles};
 use crate::split::{BLOCK_HEAD_BYTES, BLOCK_PAGE_BYTES, Place, Split, file_of};
 use crate::store::SqliteStore;
+use crate::writer::Sync;
 use crate::{amend, chunk_write, stage as staging};
 use atsdb_core::{
     Amendment, Change, ChunkId, ColumnId, Durability, Error, ErrorKind, NewChunk, Outcome, Result, StageId,

@@ -9,7 +9,6 @@
 //! passed what took the file out, nobody can see a chunk in it any more. The same checkpoint made that commit durable, so
 //! that a power cut cannot bring chunks back whose file is gone.
 
-use crate::connection::Sync;
 use crate::error::Attempt;
 use crate::log_position::LogPosition;
 use crate::split::file::Unreadable;
@@ -17,6 +16,7 @@ use crate::split::files::{Handle, Held, PageFiles};
 use crate::split::placing::is_listed;
 use crate::split::{FILE_HEAD_BYTES, PLACED, Place, fault, file, file_of, moving};
 use crate::store::SqliteStore;
+use crate::writer::Sync;
 use atsdb_core::Result;
 use atsdb_core::store::Reclaimed;
 use rusqlite::{Connection, params};

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 
 /// What changes files, and reading, with which a call begins and ends. Errno 0 kills.
-const KINDS: &str = "owtsumlr";
+const KINDS: &str = "owtsumnr";
 
 fn read_only(path: &Path) -> atsdb_core::Result<SqliteStore> {
     SqliteStore::open(path, &SqliteOptions { read_only: true, ..SqliteOptions::default() })

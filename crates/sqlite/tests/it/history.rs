@@ -259,21 +259,35 @@ pub(crate) fn resend(store: &dyn Store, action: &Action) {
 
 /// Whether exactly this is visible, bit for bit.
 pub(crate) fn is_at(store: &dyn Store, state: &State) -> bool {
-    let snapshot = store.snapshot().unwrap();
-    let tables = snapshot.tables().unwrap();
+    try_is_at(store, state).unwrap()
+}
+
+/// The same where reading may fail.
+pub(crate) fn try_is_at(store: &dyn Store, state: &State) -> Result<bool> {
+    let snapshot = store.snapshot()?;
+    let tables = snapshot.tables()?;
     if tables.len() != state.iter().flatten().count() {
-        return false;
+        return Ok(false);
     }
-    state.iter().enumerate().all(|(position, chunks)| {
+    for (position, chunks) in state.iter().enumerate() {
         let table = tables.iter().find(|table| table.definition.name == name(position));
-        let (Some(chunks), Some(table)) = (chunks, table) else { return chunks.is_none() };
-        let entries = snapshot.chunks(table.id, TimeRange::ALL).unwrap();
-        entries.len() == chunks.len()
-            && chunks.iter().all(|spec| {
-                let chunk = spec.chunk(table.id);
-                let columns: Vec<_> = chunk.descriptor.pages.iter().map(|page| page.column).collect();
-                number(&entries, &chunk)
-                    .is_ok_and(|number| snapshot.read_pages(number, &columns).unwrap() == chunk.pages)
-            })
-    })
+        let (chunks, table) = match (chunks, table) {
+            (Some(chunks), Some(table)) => (chunks, table),
+            (None, None) => continue,
+            _ => return Ok(false),
+        };
+        let entries = snapshot.chunks(table.id, TimeRange::ALL)?;
+        if entries.len() != chunks.len() {
+            return Ok(false);
+        }
+        for spec in chunks {
+            let chunk = spec.chunk(table.id);
+            let columns: Vec<_> = chunk.descriptor.pages.iter().map(|page| page.column).collect();
+            let Ok(number) = number(&entries, &chunk) else { return Ok(false) };
+            if snapshot.read_pages(number, &columns)? != chunk.pages {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
 }

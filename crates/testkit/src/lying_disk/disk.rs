@@ -109,12 +109,14 @@ impl Disk {
                 let entry = self.folders[parent(from)].find(&name_of(from));
                 self.name(to, entry);
             }
-            // What was written before is lost, and no later sync tells. Of the log and the file, SQLite takes it to be tried
-            // again.
-            Event::SyncFailed { path, inode } if path.extension().is_some_and(|ending| ending == "pages") => {
-                self.file(*inode).pending.clear();
+            // What was written before is lost, and no later sync tells: Linux takes it for written once it has told of the
+            // failure. Names are tried again.
+            Event::SyncFailed { path, inode } => {
+                if !self.folders.contains_key(path) {
+                    self.file(*inode).pending.clear();
+                }
             }
-            Event::SyncFailed { .. } | Event::Mark(_) | Event::Failed { .. } => {}
+            Event::Mark(_) | Event::Failed { .. } => {}
         }
     }
 

@@ -3,7 +3,8 @@
 //!
 //! What is assumed of a disk and its file system, and so not tested: what was synced is there, a write touches no byte
 //! outside of it, and the names in one folder come to the disk in the order in which they were changed. All else may happen to
-//! what was not synced: it is lost, in any order, and in sectors of 512 bytes.
+//! what was not synced: it is lost, in any order, and in sectors of 512 bytes. What a failed sync did not make durable, a
+//! later one does not either, unless it is written once more.
 
 mod disk;
 mod recorder;

@@ -4,8 +4,8 @@
  *   ATSDB_DISK_ROOT   the folder
  *   ATSDB_DISK_LOG    the file that the records go to
  *   ATSDB_DISK_FAIL   KINDS:FIRST:COUNT:ERRNO: of the calls of these kinds, those from FIRST (1 is the first) on fail, COUNT of
- *                     them. Kinds: o open, w write, t truncate, s sync, u unlink, m mkdir, l link, r read. With errno 0 the
- *                     process is killed instead.
+ *                     them. Kinds: o open, w write, t truncate, s sync, u unlink, m mkdir, n link, r read, l lock, p mmap, i fstat.
+ *                     With errno 0 the process is killed instead; with errno -1 reads and writes do half of what is asked, and say so.
  *
  * A record is: kind (1 byte), 3 bytes of nothing, length of the path (u32), inode (u64), offset (u64), length of the data
  * (u64), path, data; in the machine's byte order. Writes to a file whose name ends in .ack are marks of the program's own.
@@ -23,6 +23,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -79,7 +81,8 @@ static void record(char kind, const char *path, uint64_t inode, uint64_t offset,
 
 static uint64_t inode_of(int file) {
     struct stat found;
-    return fstat(file, &found) ? 0 : found.st_ino;
+    REAL(fstat);
+    return real(file, &found) ? 0 : found.st_ino;
 }
 
 static int is_mark(const char *path) {
@@ -94,7 +97,7 @@ static int fails(char kind, const char *path) {
     if (calls < fail_first || calls >= fail_first + fail_count) return 0;
     record('F', path, 0, kind, NULL, 0);
     if (!fail_error) raise(SIGKILL);
-    errno = fail_error;
+    if (fail_error > 0) errno = fail_error;
     return 1;
 }
 
@@ -160,7 +163,8 @@ static ssize_t written(int file, const void *bytes, size_t length, off_t offset,
         record('W', path, inode_of(file), at, bytes, done);
         if (!has_offset && !failed) lseek(file, at + done, SEEK_SET);
     }
-    if (failed) done = -1, errno = error;
+    if (failed && fail_error > 0) done = -1, errno = error;
+    else if (failed && !has_offset && done > 0) lseek(file, at + done, SEEK_SET);
     pthread_mutex_unlock(&mutex);
     return done;
 }
@@ -230,7 +234,7 @@ int link(const char *from, const char *to) {
     REAL(link);
     if (!is_watched(to)) return real(from, to);
     pthread_mutex_lock(&mutex);
-    int done = fails('l', to) ? -1 : real(from, to);
+    int done = fails('n', to) ? -1 : real(from, to);
     if (!done) record('L', from, 0, 0, to, strlen(to));
     pthread_mutex_unlock(&mutex);
     return done;
@@ -242,16 +246,64 @@ int linkat(int from_folder, const char *from, int to_folder, const char *to, int
     return real(from_folder, from, to_folder, to, flags);
 }
 
-#define READ(name, declared, passed)                                      \
-    ssize_t name declared {                                               \
-        REAL(name);                                                       \
-        const char *path = watched(file);                                 \
-        if (!path) return real passed;                                    \
-        pthread_mutex_lock(&mutex);                                       \
-        ssize_t done = fails('r', path) ? -1 : real passed;               \
-        pthread_mutex_unlock(&mutex);                                     \
-        return done;                                                      \
+/* The half of a read that is short. */
+static size_t some(size_t length) { return fail_error < 0 ? (length + 1) / 2 : length; }
+
+#define FAILING(type, name, kind, declared, passed, short_passed)                          \
+    type name declared {                                                                   \
+        REAL(name);                                                                        \
+        const char *path = watched(file);                                                  \
+        if (!path) return real passed;                                                     \
+        pthread_mutex_lock(&mutex);                                                        \
+        int failed = fails(kind, path);                                                    \
+        type done = !failed ? real passed : fail_error < 0 ? real short_passed : (type)-1; \
+        pthread_mutex_unlock(&mutex);                                                      \
+        return done;                                                                       \
     }
-READ(read, (int file, void *bytes, size_t length), (file, bytes, length))
-READ(pread, (int file, void *bytes, size_t length, off_t offset), (file, bytes, length, offset))
-READ(pread64, (int file, void *bytes, size_t length, off64_t offset), (file, bytes, length, offset))
+#define READ(name, declared, passed, short_passed) FAILING(ssize_t, name, 'r', declared, passed, short_passed)
+READ(read, (int file, void *bytes, size_t length), (file, bytes, length), (file, bytes, some(length)))
+READ(pread, (int file, void *bytes, size_t length, off_t offset), (file, bytes, length, offset),
+     (file, bytes, some(length), offset))
+READ(pread64, (int file, void *bytes, size_t length, off64_t offset), (file, bytes, length, offset),
+     (file, bytes, some(length), offset))
+
+#define ALL(type, name, kind, declared, passed) FAILING(type, name, kind, declared, passed, passed)
+ALL(int, fstat, 'i', (int file, struct stat *found), (file, found))
+ALL(int, fstat64, 'i', (int file, struct stat64 *found), (file, found))
+ALL(void *, mmap, 'p', (void *at, size_t length, int access, int flags, int file, off_t offset),
+    (at, length, access, flags, file, offset))
+ALL(void *, mmap64, 'p', (void *at, size_t length, int access, int flags, int file, off64_t offset),
+    (at, length, access, flags, file, offset))
+
+/* To take a lock can fail; to give one back cannot. */
+int flock(int file, int operation) {
+    REAL(flock);
+    const char *path = watched(file);
+    if (!path || operation & LOCK_UN) return real(file, operation);
+    pthread_mutex_lock(&mutex);
+    int done = fails('l', path) ? -1 : real(file, operation);
+    pthread_mutex_unlock(&mutex);
+    return done;
+}
+
+static int controlled(int file, int command, void *argument, int (*real)(int, int, ...)) {
+    const char *path = watched(file);
+    int takes = (command == F_SETLK || command == F_SETLKW) && ((struct flock *)argument)->l_type != F_UNLCK;
+    if (!path || !takes) return real(file, command, argument);
+    pthread_mutex_lock(&mutex);
+    int done = fails('l', path) ? -1 : real(file, command, argument);
+    pthread_mutex_unlock(&mutex);
+    return done;
+}
+
+#define CONTROL(name)                                     \
+    int name(int file, int command, ...) {                \
+        va_list rest;                                     \
+        va_start(rest, command);                          \
+        void *argument = va_arg(rest, void *);            \
+        va_end(rest);                                     \
+        REAL(name);                                       \
+        return controlled(file, command, argument, real); \
+    }
+CONTROL(fcntl)
+CONTROL(fcntl64)

@@ -9,8 +9,8 @@ const SOURCE: &str = include_str!("recorder.c");
 #[derive(Debug)]
 pub struct Recorder(PathBuf);
 
-/// Calls that fail. Kinds are letters: `o` open, `w` write, `t` truncate, `s` sync, `u` unlink, `m` mkdir,
-/// `l` link, `r` read.
+/// Calls that fail. Kinds are letters: `o` open, `w` write, `t` truncate, `s` sync, `u` unlink, `m` mkdir, `n` link, `r` read,
+/// `l` lock, `p` mmap, `i` fstat.
 #[derive(Debug, Clone, Copy)]
 pub struct Fault {
     /// The kinds of calls that are counted, and may fail.
@@ -19,7 +19,7 @@ pub struct Fault {
     pub first: u64,
     /// How many fail.
     pub count: u64,
-    /// The system's number of the error; 0 kills the process instead.
+    /// The system's number of the error; 0 kills the process instead; -1 lets reads and writes do half of what is asked.
     pub error: i32,
 }
 
