@@ -7,6 +7,7 @@
 //! (`sqlite`, `memory`), what is done with them (`engine`).
 
 pub mod byte_size;
+pub mod checksum;
 pub mod chunk;
 pub mod clocks;
 pub mod column_type;
@@ -14,6 +15,7 @@ pub mod error;
 pub mod id;
 mod index;
 pub mod limits;
+pub mod list;
 pub mod name;
 pub mod origin;
 pub mod retention;

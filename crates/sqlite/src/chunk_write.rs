@@ -11,8 +11,8 @@ use crate::schema::COLUMN_BITS;
 use crate::split::Placed;
 use crate::table;
 use crate::writer::WriteTransaction;
+use atsdb_core::list::{ChunkKey, ChunkSums, ListChanges, ListKey, ListState};
 use atsdb_core::{ChunkId, ColumnId, Error, ErrorKind, NewChunk, Result, StageId, TableId};
-use atsdb_sqlstore::list::{ChunkKey, ChunkSums, ListChanges, ListKey, ListState};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::collections::BTreeMap;
 

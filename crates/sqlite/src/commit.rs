@@ -4,8 +4,8 @@ use crate::error::{Attempt, Failure};
 use crate::split::Placed;
 use crate::writer::{Sync, WriteTransaction, Writer};
 use crate::{amend, chunk_write, list_rows, redefine, stage, table};
+use atsdb_core::list::ListChanges;
 use atsdb_core::{BatchId, Change, Error, ErrorKind, Guard, Outcome, Result, StageId};
-use atsdb_sqlstore::list::ListChanges;
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// Whether a table has a chunk above a number. NOT INDEXED leaves the primary key: the newest rows are walked, not all

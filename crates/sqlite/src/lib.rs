@@ -8,8 +8,6 @@
 //! `BEGIN IMMEDIATE`, so that a writer waits for other processes before it has read anything, and never has to
 //! start over.
 
-use atsdb_sqlstore::checksum;
-
 mod amend;
 mod chunk_write;
 mod commit;

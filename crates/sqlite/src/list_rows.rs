@@ -1,9 +1,9 @@
 //! The rows of `atsdb_list`: what is noted of each list of the catalogue. What lists there are, and their hashes, is
-//! [`atsdb_sqlstore::list`]'s.
+//! [`atsdb_core::list`]'s.
 
 use crate::error::Attempt;
+use atsdb_core::list::{ChunkKey, ListChanges, ListKey, ListState, MODULUS};
 use atsdb_core::{StageId, TableId};
-use atsdb_sqlstore::list::{ChunkKey, ListChanges, ListKey, ListState, MODULUS};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::collections::BTreeMap;
 

@@ -1,12 +1,12 @@
 //! The dictionaries of mapped columns: strings to indices, and back.
 
-use crate::checksum;
 use crate::error::Attempt;
 use crate::list_rows;
 use crate::table;
 use crate::writer::{Sync, Writer};
+use atsdb_core::checksum;
+use atsdb_core::list::{ListChanges, ListKey, ListState};
 use atsdb_core::{ColumnId, Error, ErrorKind, TableId};
-use atsdb_sqlstore::list::{ListChanges, ListKey, ListState};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// The indices of the strings; new ones get the next free ones, in order.

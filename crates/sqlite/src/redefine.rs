@@ -1,12 +1,12 @@
 //! Changing the definitions of tables.
 
-use crate::checksum;
 use crate::error::Attempt;
 use crate::list_rows;
 use crate::table;
+use atsdb_core::checksum;
+use atsdb_core::list::{ListChanges, ListKey, ListState};
 use atsdb_core::name::name_key;
 use atsdb_core::{Error, ErrorKind, Redefinition, TableDefinition, TableId};
-use atsdb_sqlstore::list::{ListChanges, ListKey, ListState};
 use rusqlite::{Connection, Row, ffi, params};
 use std::collections::BTreeMap;
 

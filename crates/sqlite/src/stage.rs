@@ -7,8 +7,8 @@ use crate::split::Placed;
 use crate::table;
 use crate::writer::WriteTransaction;
 use atsdb_core::clocks::IdleStages;
+use atsdb_core::list::{ListChanges, ListKey};
 use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, StageId, TableId};
-use atsdb_sqlstore::list::{ListChanges, ListKey};
 use rusqlite::{Connection, OptionalExtension, ffi, params};
 
 /// The row of `atsdb_lease` that says since when idle stages have been seen. It is nobody's lease.

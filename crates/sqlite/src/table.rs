@@ -1,13 +1,13 @@
 //! Tables: creating, dropping, listing, and asking whether one is there.
 
-use crate::checksum;
 use crate::chunk_write;
 use crate::error::Attempt;
 use crate::list_rows;
 use crate::stage;
+use atsdb_core::checksum;
+use atsdb_core::list::{ListChanges, ListKey, ListState};
 use atsdb_core::name::name_key;
 use atsdb_core::{BasedOn, DefinitionVersion, Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId};
-use atsdb_sqlstore::list::{ListChanges, ListKey, ListState};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::collections::BTreeSet;
 

@@ -1,15 +1,15 @@
 //! Looking for damage: SQLite's own check, then what its tables say about each other. What cannot be looked at, as
 //! something is short, is no damage, and ends the check.
 
-use crate::checksum;
 use crate::error::Failure;
 use crate::list_rows;
 use crate::schema::COLUMN_BITS;
 use crate::split::PLACED;
+use atsdb_core::checksum;
+use atsdb_core::list::{self, ChunkSums, ListKey, ListState};
 use atsdb_core::name::name_key;
 use atsdb_core::store::Finding;
 use atsdb_core::{ColumnId, StageId, TableDefinition, TableId};
-use atsdb_sqlstore::list::{self, ChunkSums, ListKey, ListState};
 use rusqlite::{Connection, ffi};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -6,11 +6,11 @@
 use crate::connection::{Connection, Server, Value};
 use crate::directory::Directory;
 use crate::error::Attempt;
-use crate::list::{ChunkKey, ChunkSums, ListChanges, ListKey, ListState};
 use crate::list_rows;
 use crate::numbers::ChangeLock;
 use crate::pages::{self, Writer};
 use crate::{insert, table};
+use atsdb_core::list::{ChunkKey, ChunkSums, ListChanges, ListKey, ListState};
 use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, Result, StageId, TableId};
 use std::collections::BTreeMap;
 use std::ops::Range;

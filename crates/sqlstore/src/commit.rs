@@ -5,9 +5,9 @@ use crate::chunk_write::{self, Payloads};
 use crate::connection::{Connection, Server, Value};
 use crate::drop_table::drop_table;
 use crate::error::{Attempt, Failure};
-use crate::list::ListChanges;
 use crate::numbers::ChangeLock;
 use crate::{amend, list_rows, redefine, stage, table};
+use atsdb_core::list::ListChanges;
 use atsdb_core::{Change, Error, ErrorKind, Guard, Outcome, Result};
 
 /// Whether a table has a chunk above a number.

@@ -38,9 +38,6 @@ mod table;
 mod url;
 mod verify;
 
-pub mod checksum;
-pub mod list;
-
 pub use connection::{Cell, ClusterDialect, Connection, Row, Server, Value, statement_bytes};
 pub use definition::{FORMAT, TABLES, check_format};
 pub use error::{Attempt, Failure, statement_too_large};

@@ -1,10 +1,10 @@
 //! The rows of `atsdb_list`: what is noted of each list of the catalogue. What lists there are, and their hashes, is
-//! [`list`](crate::list)'s. Whoever changes a list holds the lock under which that list changes, so that its row has no
+//! [`list`](atsdb_core::list)'s. Whoever changes a list holds the lock under which that list changes, so that its row has no
 //! other writer.
 
 use crate::connection::{Connection, Row, Value};
 use crate::error::Attempt;
-use crate::list::{ChunkKey, ChunkSums, ListChanges, ListKey, ListState, MODULUS};
+use atsdb_core::list::{ChunkKey, ChunkSums, ListChanges, ListKey, ListState, MODULUS};
 use atsdb_core::{Error, StageId, TableId};
 use std::collections::BTreeMap;
 

@@ -3,9 +3,10 @@
 
 use crate::connection::{Connection, Value};
 use crate::error::Attempt;
-use crate::list::{ListChanges, ListKey, ListState};
 use crate::pool::Pool;
-use crate::{checksum, insert, list_rows, table};
+use crate::{insert, list_rows, table};
+use atsdb_core::checksum;
+use atsdb_core::list::{ListChanges, ListKey, ListState};
 use atsdb_core::{ColumnId, Error, ErrorKind, TableId};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};

@@ -2,8 +2,9 @@
 
 use crate::connection::{Connection, Value};
 use crate::error::Attempt;
-use crate::list::{ListChanges, ListKey, ListState};
-use crate::{checksum, list_rows, table};
+use crate::{list_rows, table};
+use atsdb_core::checksum;
+use atsdb_core::list::{ListChanges, ListKey, ListState};
 use atsdb_core::name::name_key;
 use atsdb_core::{Error, ErrorKind, Redefinition, TableDefinition, TableId};
 use std::collections::BTreeMap;

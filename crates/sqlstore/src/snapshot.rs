@@ -4,9 +4,9 @@
 use crate::connection::{Cell, Connection, Row, Value};
 use crate::directory::Directory;
 use crate::error::{Attempt, Failure};
-use crate::list::{ChunkSums, ListKey, ListState};
 use crate::pool::{Pool, Session};
 use crate::{list_rows, mapping, pages, stage, table};
+use atsdb_core::list::{ChunkSums, ListKey, ListState};
 use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, Result, Snapshot, StageId, Table, TableId, TimeRange};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

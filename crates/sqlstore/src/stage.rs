@@ -3,11 +3,11 @@
 use crate::chunk_write::{self, Payloads};
 use crate::connection::{Connection, Server, Value};
 use crate::error::Attempt;
-use crate::list::{ListChanges, ListKey};
 use crate::list_rows;
 use crate::numbers::{self, ChangeLock};
 use crate::table;
 use atsdb_core::clocks::IdleStages;
+use atsdb_core::list::{ListChanges, ListKey};
 use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, StageId, TableId};
 
 /// The row of `atsdb_lease` that says since when idle stages have been seen. It is nobody's lease.

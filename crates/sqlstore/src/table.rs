@@ -2,8 +2,9 @@
 
 use crate::connection::{Cell, Connection, Row, Value};
 use crate::error::Attempt;
-use crate::list::{ListChanges, ListKey, ListState};
-use crate::{checksum, list_rows, numbers};
+use crate::{list_rows, numbers};
+use atsdb_core::checksum;
+use atsdb_core::list::{ListChanges, ListKey, ListState};
 use atsdb_core::name::name_key;
 use atsdb_core::{BasedOn, DefinitionVersion, Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId};
 

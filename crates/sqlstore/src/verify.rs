@@ -1,12 +1,12 @@
 //! Looking for damage: the server's own check, then what the tables say about each other. What cannot be looked at, as
 //! something is short, is no damage, and ends the check.
 
-use crate::checksum;
 use crate::connection::{Connection, Server};
 use crate::directory::Directory;
 use crate::error::Attempt;
-use crate::list::{self, ListKey, ListState};
 use crate::{list_rows, pages};
+use atsdb_core::checksum;
+use atsdb_core::list::{self, ListKey, ListState};
 use atsdb_core::name::name_key;
 use atsdb_core::store::Finding;
 use atsdb_core::{ColumnId, StageId, TableDefinition, TableId};

@@ -4,12 +4,12 @@
 //! A run flips one bit of every eighth byte, from a seed; `ATSDB_EVERY_BIT=1` flips all bits, which takes long.
 
 use crate::support::{NOW_MS, Scratch, append, create, open};
+use atsdb_core::checksum;
 use atsdb_core::{
     Change, ChunkDescriptor, ChunkId, ColumnId, Durability, Error, ErrorKind, NewChunk, Result, Snapshot, Store, Table,
     TableId, TimeRange,
 };
 use atsdb_sqlite::{Layout, Split, SqliteOptions, SqliteStore};
-use atsdb_sqlstore::checksum;
 use atsdb_testkit::sample::{Plan, Random};
 use std::fs::{File, OpenOptions};
 use std::ops::Range;

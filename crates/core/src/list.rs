@@ -11,7 +11,9 @@
 //! such a hash for certain, several changes at once all but for certain.
 
 use crate::checksum;
-use atsdb_core::{ColumnId, Error, StageId, TableId};
+use crate::error::Error;
+use crate::id::{ColumnId, TableId};
+use crate::store::StageId;
 use std::collections::BTreeMap;
 use std::fmt;
 

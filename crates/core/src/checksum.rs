@@ -3,7 +3,7 @@
 //! XXH3-64, which finds accidents, not forgers; seeded with where the bytes belong, so that a row in another place fails
 //! like a damaged one.
 
-use atsdb_core::{ColumnId, TableId};
+use crate::id::{ColumnId, TableId};
 use twox_hash::XxHash3_64;
 
 /// Of a string of a dictionary.
