@@ -6,10 +6,10 @@ use crate::identifiers::SharedSpellings;
 use crate::pushdown::{Pushdown, is_exact, predicates};
 use crate::scan::AtsdbScan;
 use async_trait::async_trait;
-use atsdb_codec::arrow_schema;
+use atsdb_codec::{arrow_schema, stored_type};
 use atsdb_core::{Table, TableDefinition, TimeRange};
 use atsdb_engine::{ReadSnapshot, ScanRequest};
-use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
@@ -22,6 +22,8 @@ pub(crate) struct SnapshotTable {
     snapshot: ReadSnapshot,
     table: Table,
     schema: SchemaRef,
+    /// The mapped columns whose indices follow the declared columns, by position in the table.
+    indices: Vec<usize>,
     /// Whether its rows tell their places.
     is_numbered: bool,
     /// The mapped column of whose every value only the latest rows are wanted, by position.
@@ -40,6 +42,7 @@ impl SnapshotTable {
             snapshot,
             table: table.clone(),
             schema: Arc::new(Schema::new(fields)),
+            indices: Vec::new(),
             latest_by: None,
             is_numbered: false,
             within: TimeRange::ALL,
@@ -69,8 +72,36 @@ impl SnapshotTable {
         self.definition().time_column()?;
         self.definition().columns.get(column)?.map?;
         let (snapshot, table, schema) = (self.snapshot.clone(), self.table.clone(), Arc::clone(&self.schema));
-        let (may, within) = (self.latest_by.is_none() && !self.is_numbered, self.within);
-        may.then_some(Self { snapshot, table, schema, is_numbered: false, latest_by: Some(column), within })
+        let may = self.latest_by.is_none() && !self.is_numbered && self.indices.is_empty();
+        let (within, latest_by) = (self.within, Some(column));
+        may.then_some(Self { snapshot, table, schema, indices: Vec::new(), is_numbered: false, latest_by, within })
+    }
+
+    /// The same with one more column, the last: the indices of a mapped column. `None` if the column is not mapped, or the
+    /// rows are not those of an ordinary scan.
+    pub(crate) fn with_index(&self, column: usize) -> Option<Self> {
+        let declared = self.definition().columns.get(column)?;
+        declared.map?;
+        let name = format!("index of {}", self.schema.field(column).name());
+        if self.is_numbered || self.latest_by.is_some() || self.schema.index_of(&name).is_ok() {
+            return None;
+        }
+        let field = Field::new(name, stored_type(declared), declared.nullable);
+        let fields: Vec<_> = self.schema.fields().iter().cloned().chain([Arc::new(field)]).collect();
+        Some(Self {
+            snapshot: self.snapshot.clone(),
+            table: self.table.clone(),
+            schema: Arc::new(Schema::new(fields)),
+            indices: self.indices.iter().copied().chain([column]).collect(),
+            is_numbered: false,
+            latest_by: None,
+            within: self.within,
+        })
+    }
+
+    /// The snapshot and the table in it.
+    pub(crate) fn source(&self) -> (&ReadSnapshot, &Table) {
+        (&self.snapshot, &self.table)
     }
 }
 
@@ -106,9 +137,15 @@ impl TableProvider for SnapshotTable {
         let mut columns = projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect());
         let schema = Arc::new(self.schema.project(&columns)?);
         let numbers = RowNumbers::take(&mut columns, definition.columns.len());
+        let as_indices: Vec<bool> = columns.iter().map(|column| *column >= definition.columns.len()).collect();
+        columns.iter_mut().for_each(|column| {
+            if let Some(index) = column.checked_sub(definition.columns.len()) {
+                *column = self.indices[index];
+            }
+        });
         let range = range.intersect(&self.within);
         let request = ScanRequest { columns, range, predicates, use_cache: true };
-        let scan = self.snapshot.scan(&self.table, &request);
+        let scan = self.snapshot.scan(&self.table, &request).and_then(|scan| scan.with_indices(as_indices));
         let scan = scan.map_err(|error| DataFusionError::External(Box::new(error)))?;
         // A limit that a filter above has yet to apply must not stop the scan early.
         let limit = limit.filter(|_| filters.iter().all(|filter| is_exact(filter, definition)));

@@ -15,6 +15,7 @@ use crate::extension::StepPlanner;
 use crate::functions::Extract;
 use crate::gapfill;
 use crate::given::{Given, Over};
+use crate::group_by_index::GroupByIndex;
 use crate::guard::{Guard, LOOK_EVERY};
 use crate::headings::Headings;
 use crate::identifiers::SharedSpellings;
@@ -148,6 +149,7 @@ impl Worker {
         logical.rules.insert(0, Arc::new(asof::JoinAsOf));
         logical.rules.push(Arc::new(PlainValues));
         logical.rules.push(Arc::new(LatestRows));
+        logical.rules.push(Arc::new(GroupByIndex));
         let mut optimizer = PhysicalOptimizer::new();
         optimizer.rules.insert(0, Arc::new(LatestFirst));
         optimizer.rules.insert(0, Arc::new(JoinByIndex));

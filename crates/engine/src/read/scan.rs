@@ -10,9 +10,9 @@ use crate::read::snapshot::{Inner, ReadSnapshot};
 use crate::read::strings::{load_dictionary, with_strings};
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
 use arrow::compute::and;
-use arrow::datatypes::{Field, Schema, SchemaRef, UInt8Type, UInt16Type, UInt32Type};
+use arrow::datatypes::{Field, Schema, SchemaRef};
 use atsdb_codec::{logical_type, stored_type};
-use atsdb_core::{Bound, ChunkEntry, Column, Error, MapWidth, Result, Table, TableDefinition, TimeRange};
+use atsdb_core::{Bound, ChunkEntry, Column, Error, Result, Table, TableDefinition, TimeRange};
 use std::fmt;
 use std::sync::Arc;
 
@@ -43,6 +43,8 @@ pub struct Scan {
     pub(crate) snapshot: Arc<Inner>,
     pub(crate) table: Table,
     request: ScanRequest,
+    /// Of each column asked for whether it comes as indices.
+    as_indices: Vec<bool>,
     schema: SchemaRef,
     chunks: Vec<ScanChunk>,
     /// Known where all of them were listed.
@@ -103,12 +105,14 @@ impl Scan {
         let mut chunks: Vec<ScanChunk> = chunks.into_iter().filter(can_match).collect();
         let pruning = IndexPruning::of(definition, &conditions, request.range)?;
         let index_pruned = pruning.apply(inner, table, &mut chunks, request.use_cache)?;
+        let as_indices = vec![false; request.columns.len()];
         let schema = schema_of(definition, &request.columns);
         let (table, request) = (table.clone(), request.clone());
         Ok(Self {
             snapshot: Arc::clone(inner),
             table,
             request,
+            as_indices,
             schema,
             chunks,
             chunk_count_total,
@@ -116,6 +120,29 @@ impl Scan {
             dictionaries,
             conditions,
         })
+    }
+
+    /// The same read, of which some of the columns asked for come as indices into their dictionaries instead of strings:
+    /// unsigned integers, equal where the strings are. [`ReadSnapshot::strings`] gives the strings. `as_indices` has a flag
+    /// for each column asked for; those that are set must be of mapped columns.
+    pub fn with_indices(self, as_indices: Vec<bool>) -> Result<Self> {
+        let definition = &self.table.definition;
+        let fields = self.schema.fields().iter().zip(&self.request.columns).zip(&as_indices);
+        let field = |((field, position), as_index): ((&Arc<Field>, &usize), &bool)| {
+            let column = &definition.columns[*position];
+            match (as_index, column.map) {
+                (false, _) => Ok(Arc::clone(field)),
+                (true, Some(_)) => Ok(Arc::new(field.as_ref().clone().with_data_type(stored_type(column)))),
+                (true, None) => {
+                    Err(Error::usage(format!("column {} of table {} is not mapped", column.name, definition.name)))
+                }
+            }
+        };
+        let fields = fields.map(field).collect::<Result<Vec<_>>>()?;
+        if fields.len() != self.request.columns.len() {
+            return Err(Error::usage("there is not a flag for each column of the scan"));
+        }
+        Ok(Self { schema: Arc::new(Schema::new(fields)), as_indices, ..self })
     }
 
     /// The columns asked for, with their logical types.
@@ -224,10 +251,11 @@ impl Scan {
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let rows = RecordBatch::try_new_with_options(schema, stored, &options).map_err(internal)?;
         let rows = selection.apply(rows)?;
-        let logical = rows.columns().iter().zip(&columns).zip(&self.request.columns);
-        let arrays = logical
-            .map(|((array, column), position)| self.to_logical(array, column, self.dictionaries[*position].as_ref()))
-            .collect::<Result<Vec<_>>>()?;
+        let to_logical = |(at, array): (usize, &ArrayRef)| match self.as_indices[at] {
+            true => Ok(ArrayRef::clone(array)),
+            false => self.to_logical(array, columns[at], self.dictionaries[self.request.columns[at]].as_ref()),
+        };
+        let arrays = rows.columns().iter().enumerate().map(to_logical).collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
         RecordBatch::try_new_with_options(self.schema(), arrays, &options).map_err(internal)
     }
@@ -286,12 +314,7 @@ impl Scan {
 
     fn to_logical(&self, array: &ArrayRef, column: &Column, dictionary: Option<&Arc<StringArray>>) -> Result<ArrayRef> {
         let (Some(width), Some(strings)) = (column.map, dictionary) else { return Ok(ArrayRef::clone(array)) };
-        let build = match width {
-            MapWidth::U8 => with_strings::<UInt8Type>,
-            MapWidth::U16 => with_strings::<UInt16Type>,
-            MapWidth::U32 => with_strings::<UInt32Type>,
-        };
-        build(array, strings).map_err(|error| {
+        with_strings(width, array, strings).map_err(|error| {
             error.context(format_args!("table {}, column {}", self.table.definition.name, column.name))
         })
     }

@@ -3,11 +3,12 @@
 use crate::chunk::missing::column_statistics;
 use crate::chunk::slice_buffer::internal;
 use crate::read::scan_chunk::ScanChunk;
-use crate::read::snapshot::Inner;
+use crate::read::snapshot::{Inner, ReadSnapshot};
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, DictionaryArray, StringArray, UInt32Array};
-use arrow::compute::take;
-use arrow::datatypes::ArrowDictionaryKeyType;
-use atsdb_core::{Bound, Column, Error, Result, Table};
+use arrow::compute::{cast, max, take};
+use arrow::datatypes::{ArrowDictionaryKeyType, DataType, UInt8Type, UInt16Type, UInt32Type};
+use atsdb_codec::stored_type;
+use atsdb_core::{Bound, Column, Error, MapWidth, Result, Table};
 use std::sync::Arc;
 
 /// The strings of a mapped column, at least those that the chunks use.
@@ -22,14 +23,42 @@ pub(crate) fn load_dictionary(
         _ => None,
     };
     let count = chunks.iter().filter_map(largest).max().map_or(0, |max| max.saturating_add(1));
+    first_strings(snapshot, table, column, count)
+}
+
+/// The strings of a mapped column, `count` of them at least.
+fn first_strings(snapshot: &Inner, table: &Table, column: &Column, count: usize) -> Result<Arc<StringArray>> {
     let dictionary = snapshot.shared.dictionaries.get(table.id, column.id);
     let strings = dictionary.strings(snapshot.store.as_ref(), count);
     strings.map_err(|error| error.context(format_args!("table {}, column {}", table.definition.name, column.name)))
 }
 
+impl ReadSnapshot {
+    /// The strings of indices that a scan [gave](crate::Scan::with_indices) for a mapped column, in the column's logical
+    /// type.
+    pub fn strings(&self, table: &Table, column: &Column, indices: &ArrayRef) -> Result<ArrayRef> {
+        let not_mapped = || Error::usage(format!("column {} of {} is not mapped", column.name, table.definition.name));
+        let width = column.map.ok_or_else(not_mapped)?;
+        if *indices.data_type() != stored_type(column) {
+            return Err(Error::internal(format!("indices of column {} are {}", column.name, indices.data_type())));
+        }
+        let largest = cast(indices, &DataType::UInt32).map_err(internal)?;
+        let count = max(largest.as_primitive::<UInt32Type>()).map_or(0, |largest| largest as usize + 1);
+        with_strings(width, indices, &first_strings(&self.inner, table, column, count)?)
+    }
+}
+
 /// Indices and their strings as a dictionary array. Where the rows use few of many strings, only those go along,
 /// so that work on the strings costs no more than work on the rows.
-pub(crate) fn with_strings<K: ArrowDictionaryKeyType + ArrowPrimitiveType>(
+pub(crate) fn with_strings(width: MapWidth, indices: &ArrayRef, strings: &Arc<StringArray>) -> Result<ArrayRef> {
+    match width {
+        MapWidth::U8 => with_strings_by::<UInt8Type>(indices, strings),
+        MapWidth::U16 => with_strings_by::<UInt16Type>(indices, strings),
+        MapWidth::U32 => with_strings_by::<UInt32Type>(indices, strings),
+    }
+}
+
+fn with_strings_by<K: ArrowDictionaryKeyType + ArrowPrimitiveType>(
     indices: &ArrayRef,
     strings: &Arc<StringArray>,
 ) -> Result<ArrayRef> {

@@ -13,6 +13,7 @@ mod indexes;
 mod inserting;
 mod keys;
 mod limits;
+mod mapped_groups;
 mod parameters;
 mod render;
 mod rollups;

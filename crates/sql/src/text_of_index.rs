@@ -1,0 +1,71 @@
+//! The strings of a mapped column's indices, as a function: the way back for plans that work on indices.
+
+use atsdb_codec::logical_type;
+use atsdb_core::{Column, Table};
+use atsdb_engine::ReadSnapshot;
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::common::{DataFusionError, Result};
+use datafusion::logical_expr::{
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// The function, for one column of one snapshot. It cannot be called by name.
+#[derive(Debug)]
+pub(crate) struct TextOfIndex {
+    snapshot: ReadSnapshot,
+    table: Table,
+    column: Column,
+    signature: Signature,
+}
+
+impl TextOfIndex {
+    pub(crate) fn new(snapshot: &ReadSnapshot, table: &Table, column: &Column) -> Self {
+        let signature = Signature::any(1, Volatility::Stable);
+        Self { snapshot: snapshot.clone(), table: table.clone(), column: column.clone(), signature }
+    }
+}
+
+impl PartialEq for TextOfIndex {
+    fn eq(&self, other: &Self) -> bool {
+        // A plan is over one snapshot.
+        (self.table.id, self.table.version, self.column.id) == (other.table.id, other.table.version, other.column.id)
+    }
+}
+
+impl Eq for TextOfIndex {}
+
+impl Hash for TextOfIndex {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.table.id, self.column.id).hash(state);
+    }
+}
+
+impl ScalarUDFImpl for TextOfIndex {
+    fn name(&self) -> &str {
+        "text_of_index"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(logical_type(&self.column))
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        let is_nullable = args.arg_fields.iter().any(|field| field.is_nullable());
+        Ok(Arc::new(Field::new(self.name(), logical_type(&self.column), is_nullable)))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
+        let [indices] = arrays.as_slice() else {
+            return Err(DataFusionError::Internal("text_of_index takes one argument".to_owned()));
+        };
+        let strings = self.snapshot.strings(&self.table, &self.column, indices);
+        strings.map(ColumnarValue::Array).map_err(|error| DataFusionError::External(Box::new(error)))
+    }
+}
