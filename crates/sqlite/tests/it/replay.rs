@@ -1,5 +1,6 @@
-//! Power cuts: histories are recorded call by call, and the disk is made again as a power cut at any of its syncs leaves it.
-//! What was acknowledged must be there once, nothing by half, and the store must go on without any repair.
+//! Power cuts and kills: histories are recorded call by call, and the disk is made again as a power cut at any of its syncs
+//! leaves it, or as the end of the process at any of its calls does. What was acknowledged must be there once, nothing by
+//! half, and the store must go on without any repair.
 //!
 //! `ATSDB_TEST_IMAGES` says how many images are looked at, of all layouts together.
 
@@ -17,7 +18,8 @@ const STEPS: usize = 60;
 const IMAGES: u64 = 2_250;
 /// How many are made of one history.
 const IMAGES_OF_ONE: u64 = 250;
-const LOSSES: [Loss; 4] = [Loss::Some, Loss::Everything, Loss::Some, Loss::Later];
+/// Where nothing is lost, the process alone was killed.
+const LOSSES: [Loss; 5] = [Loss::Some, Loss::Everything, Loss::Some, Loss::Later, Loss::Nothing];
 
 /// Where files are only in memory, if there is such a place.
 pub(crate) fn scratch() -> tempfile::TempDir {
@@ -127,11 +129,18 @@ impl Recorded<'_> {
             matches!(event, Event::Synced { .. } | Event::SyncFailed { .. } | Event::Mark(_) | Event::Removed { .. })
         };
         let moments: Vec<usize> = (0..self.events.len()).filter(|at| is_moment(&self.events[*at])).collect();
-        let mut chosen: Vec<usize> =
-            (0..images).map(|_| moments[random.below(moments.len() as u64) as usize]).collect();
-        chosen.sort_unstable();
+        // A process may be killed at any of its calls.
+        let calls: Vec<usize> = (0..self.events.len()).collect();
+        let mut chosen: Vec<(usize, Loss)> = (0..images as usize)
+            .map(|number| {
+                let loss = LOSSES[number % LOSSES.len()];
+                let among = if loss == Loss::Nothing { &calls } else { &moments };
+                (among[random.below(among.len() as u64) as usize], loss)
+            })
+            .collect();
+        chosen.sort_unstable_by_key(|(at, _)| *at);
         let (mut disk, mut acknowledged, mut done) = (Disk::new(self.root), 0, 0);
-        for (number, at) in chosen.into_iter().enumerate() {
+        for (at, loss) in chosen {
             // Just before a sync, or just after anything else.
             let end = if matches!(self.events[at], Event::Synced { .. }) { at } else { at + 1 };
             for event in &self.events[done..end.max(done)] {
@@ -141,10 +150,9 @@ impl Recorded<'_> {
                 }
             }
             done = done.max(end);
-            let loss = LOSSES[number % LOSSES.len()];
             fs::create_dir(image).unwrap();
             disk.cut_power(loss, &mut random, image);
-            let checked = || self.check(&image.join("a"), &actions, &states, acknowledged);
+            let checked = || self.check(&image.join("a"), loss, &actions, &states, acknowledged);
             let is_whole = std::panic::catch_unwind(checked).is_ok();
             let (layout, seed) = (self.layout, self.seed);
             assert!(
@@ -157,7 +165,7 @@ impl Recorded<'_> {
     }
 
     /// Opens an image as a store, and checks all that is promised of it.
-    fn check(&self, path: &Path, actions: &[Action], states: &[State], acknowledged: usize) {
+    fn check(&self, path: &Path, loss: Loss, actions: &[Action], states: &[State], acknowledged: usize) {
         let options = SqliteOptions { durability: Durability::Off, ..SqliteOptions::default() };
         let store = match LAYOUTS[self.layout] {
             // Before the first acknowledgement there may be none.
@@ -168,11 +176,11 @@ impl Recorded<'_> {
         let store = store.unwrap();
         assert_eq!(store.verify().unwrap(), []);
         let next = (acknowledged + 1).min(actions.len());
-        let oldest = if self.durability == Durability::Full { acknowledged } else { 0 };
+        let is_kept = self.durability == Durability::Full || loss == Loss::Nothing;
+        let oldest = if is_kept { acknowledged } else { 0 };
         let at = (oldest..=next).rev().find(|step| is_at(&store, &states[*step]));
         let at = at.expect("what is visible is neither what was acknowledged nor the step after it");
-        let kept = if self.durability == Durability::Full { acknowledged } else { 0 };
-        actions[..kept].iter().rev().take(5).for_each(|action| resend(&store, action));
+        actions[..oldest].iter().rev().take(5).for_each(|action| resend(&store, action));
         // What was left goes, nothing else does, and the store can be written to, and emptied.
         while store.reclaim(1 << 20, NOW_MS).unwrap().more {}
         for table in store.snapshot().unwrap().tables().unwrap() {
