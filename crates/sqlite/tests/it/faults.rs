@@ -6,7 +6,7 @@
 use crate::history::{LAYOUTS, State, Subject, history, try_is_at};
 use crate::replay::{Recorded, scratch, states};
 use crate::support::{NOW_MS, as_other_process, other_process, reopen, visible};
-use atsdb_core::{Change, Error, ErrorKind, Result, Store};
+use atsdb_core::{Change, Durability, Error, ErrorKind, Result, Store};
 use atsdb_sqlite::{SqliteOptions, SqliteStore};
 use atsdb_testkit::lying_disk::{Disk, Event, Fault, Loss, Recorder, read_log};
 use atsdb_testkit::sample::{Plan, Random, series_table};
@@ -27,6 +27,9 @@ const ENOSPC: i32 = 28;
 const ENOLCK: i32 = 37;
 /// No error: half of what was asked is done.
 const HALF: i32 = -1;
+
+/// What is added to a layout's number where commits do not wait for the disk.
+const UNSYNCED: u64 = 5;
 
 /// What fails, and about how many such calls a history has.
 const KINDS: [(&str, i32, u64); 15] = [
@@ -55,20 +58,23 @@ fn a_call_that_fails_is_told_and_nothing_is_lost() {
     let histories = std::env::var("ATSDB_TEST_HISTORIES").map_or(1, |histories| histories.parse().unwrap());
     let mut met = 0;
     let cases = (1..=histories).flat_map(|seed| (0..LAYOUTS.len()).map(move |layout| (seed, layout)));
-    for ((seed, layout), (kinds, error, calls)) in cases.flat_map(|case| KINDS.map(|kind| (case, kind))) {
+    let cases = cases.flat_map(|case| KINDS.map(|kind| (case, kind, Durability::Full)));
+    let unsynced = (0..LAYOUTS.len()).map(|layout| ((1, layout), KINDS[0], Durability::Normal));
+    for ((seed, layout), (kinds, error, calls), durability) in cases.chain(unsynced) {
         let step = calls.div_ceil(faults) as usize;
         for first in (1 + layout as u64..).step_by(step).take(faults as usize) {
             let (root, log) = (scratch.path().join("root"), scratch.path().join("log"));
             fs::create_dir(&root).unwrap();
             let fault = Fault { kinds, first, count: 1, error };
-            let case = format!("seed {seed}, layout {layout}, {fault:?}");
-            let mut writer =
-                other_process("faults::a_writer_that_meets_faults", &root.join("a"), seed * 10 + layout as u32);
+            let case = format!("seed {seed}, layout {layout}, {durability:?}, {fault:?}");
+            let number = layout as u32 + if durability == Durability::Full { 0 } else { UNSYNCED as u32 };
+            let mut writer = other_process("faults::a_writer_that_meets_faults", &root.join("a"), seed * 10 + number);
             recorder.watch(&mut writer, &root, &log, Some(fault));
             assert!(writer.status().unwrap().success(), "{case}");
             let events = read_log(&log);
             let is_met = events.iter().any(|event| matches!(event, Event::Failed { .. }));
-            let recorded = Recorded { events: &events, root: &root, layout, seed: u64::from(seed), steps: STEPS };
+            let seed = u64::from(seed);
+            let recorded = Recorded { events: &events, root: &root, layout, seed, steps: STEPS, durability };
             // What a sync did not make durable, a later one does not either: many moments show that.
             let images = if kinds == "s" { 8 } else { 2 };
             recorded.cut_power(images, &scratch.path().join("image"), &case);
@@ -184,7 +190,9 @@ fn a_writer_that_meets_faults() {
     let Some((path, number)) = as_other_process() else { return };
     let actions = history(number / 10, STEPS);
     let states = states(&actions);
-    let mut subject = Subject::new(&path, LAYOUTS[(number % 10) as usize]);
+    let durability = if number % 10 < UNSYNCED { Durability::Full } else { Durability::Normal };
+    let layout = LAYOUTS[(number % 10 % UNSYNCED) as usize];
+    let mut subject = Subject::new(&path, layout).with_durability(durability);
     let mut acknowledged = fs::File::create(path.with_extension("ack")).unwrap();
     for (position, action) in actions.iter().enumerate() {
         let mut tries = 0;

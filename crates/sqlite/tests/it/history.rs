@@ -1,7 +1,9 @@
 //! Histories of a store: changes of every kind in a random order, drawn from a seed, and what is visible after each.
 
 use crate::support::NOW_MS;
-use atsdb_core::{BatchId, Change, ChunkEntry, ChunkId, NewChunk, Outcome, Result, Store, TableId, TimeRange};
+use atsdb_core::{
+    BatchId, Change, ChunkEntry, ChunkId, Durability, NewChunk, Outcome, Result, Store, TableId, TimeRange,
+};
 use atsdb_sqlite::{Layout, Split, SqliteOptions, SqliteStore};
 use atsdb_testkit::sample::{Plan, Random, amended, amendment, series_table};
 use std::path::{Path, PathBuf};
@@ -158,18 +160,23 @@ pub(crate) fn apply(state: &mut State, action: &Action) {
 pub(crate) struct Subject {
     path: PathBuf,
     layout: Option<Layout>,
+    durability: Durability,
     pub(crate) store: Option<SqliteStore>,
 }
 
 impl Subject {
     pub(crate) fn new(path: &Path, layout: Option<Layout>) -> Self {
-        Self { path: path.to_owned(), layout, store: None }
+        Self { path: path.to_owned(), layout, durability: Durability::Full, store: None }
+    }
+
+    pub(crate) fn with_durability(self, durability: Durability) -> Self {
+        Self { durability, ..self }
     }
 
     /// The store; opened, or made, if need be.
     pub(crate) fn store(&mut self) -> Result<&SqliteStore> {
         if self.store.is_none() {
-            let options = SqliteOptions::default();
+            let options = SqliteOptions { durability: self.durability, ..SqliteOptions::default() };
             self.store = Some(match self.layout {
                 None => SqliteStore::open(&self.path, &options)?,
                 Some(layout) => SqliteStore::open_split(&self.path, &options, layout)?,

@@ -31,6 +31,8 @@ pub struct Disk {
 
 #[derive(Debug, Default)]
 struct File {
+    /// As the program sees it.
+    cached: Vec<u8>,
     durable: Vec<u8>,
     pending: Vec<Change>,
 }
@@ -77,10 +79,10 @@ impl Disk {
             }
             Event::Written { inode, offset, bytes } => {
                 let change = Change::Write { offset: *offset as usize, bytes: bytes.clone() };
-                self.file(*inode).pending.push(change);
+                self.file(*inode).change(change);
             }
             Event::Truncated { inode, length } => {
-                self.file(*inode).pending.push(Change::Truncate(*length as usize));
+                self.file(*inode).change(Change::Truncate(*length as usize));
             }
             Event::Synced { path, inode } => match self.folders.get_mut(path) {
                 Some(folder) => {
@@ -109,8 +111,8 @@ impl Disk {
                 let entry = self.folders[parent(from)].find(&name_of(from));
                 self.name(to, entry);
             }
-            // What was written before is lost, and no later sync tells: Linux takes it for written once it has told of the
-            // failure. Names are tried again.
+            // What was written before is lost with the power, and no later sync tells: Linux takes it for written once it
+            // has told of the failure. Names are tried again.
             Event::SyncFailed { path, inode } => {
                 if !self.folders.contains_key(path) {
                     self.file(*inode).pending.clear();
@@ -158,7 +160,15 @@ impl Disk {
 }
 
 impl File {
+    fn change(&mut self, change: Change) {
+        write(&mut self.cached, &change);
+        self.pending.push(change);
+    }
+
     fn after(&self, loss: Loss, random: &mut Random) -> Vec<u8> {
+        if loss == Loss::Nothing {
+            return self.cached.clone();
+        }
         let mut bytes = self.durable.clone();
         let kept = if loss == Loss::Some { self.pending.len() } else { kept(self.pending.len(), loss, random) };
         for (position, change) in self.pending.iter().enumerate().take(kept) {
