@@ -2,10 +2,11 @@
 //! same, else refused.
 
 use crate::error::not_supported;
+use crate::meaning::{complete_windows, count_rows, merge_columns};
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, GroupByWithModifier, Query, Select, SelectFlavor, SelectItem, Statement, TableFactor, VisitMut,
-    VisitorMut, WildcardAdditionalOptions,
+    BinaryOperator, Expr, GroupByExpr, GroupByWithModifier, Query, Select, SelectFlavor, SelectItem, SetExpr,
+    Statement, TableFactor, VisitMut, VisitorMut, WildcardAdditionalOptions,
 };
 use std::ops::ControlFlow;
 
@@ -33,7 +34,24 @@ impl VisitorMut for Clauses {
         if settings.is_some() || format_clause.is_some() {
             return refuse("SETTINGS or FORMAT in a query", "leave it out");
         }
-        ControlFlow::Continue(())
+        let Query { body, order_by, .. } = query;
+        if let SetExpr::Select(select) = body.as_mut() {
+            // What is done here is not done again when the visitor comes to the SELECT.
+            complete_windows(select, order_by.as_mut())?;
+            return merge_columns(select, order_by.as_mut());
+        }
+        match count_rows(query) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        match expr {
+            // PostgreSQL's power, MySQL's exclusive or.
+            Expr::BinaryOp { op: BinaryOperator::BitwiseXor, .. } => refuse("a ^ b", "write power(a, b)"),
+            _ => ControlFlow::Continue(()),
+        }
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
@@ -62,6 +80,8 @@ impl VisitorMut for Clauses {
                 return refuse("* ILIKE", "name the columns");
             }
         }
+        complete_windows(select, None)?;
+        merge_columns(select, None)?;
         settle_groups(&mut select.group_by)
     }
 

@@ -26,6 +26,7 @@ use crate::interrupt::interrupted;
 use crate::latest_first::LatestFirst;
 use crate::latest_rows::LatestRows;
 use crate::long_literals::batch_rows;
+use crate::meaning::{LengthArithmetic, Lengths, PostgresCasts, UnknownMembers};
 use crate::overflow::{CheckIntegers, check_sums};
 use crate::parse::parse_over;
 use crate::plain_results::plain_results;
@@ -38,6 +39,7 @@ use crate::session::SessionOptions;
 use crate::similar_to::SimilarTo;
 use crate::stoppable::Stoppable;
 use crate::threads::{no_thread, start_runtime};
+use crate::unambiguous_filters::keep_filters_unambiguous;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use atsdb_core::{Error, Result, Table};
@@ -141,16 +143,20 @@ impl Worker {
         analyzer.rules.insert(0, Arc::new(SimilarTo));
         analyzer.rules.insert(0, Arc::new(CompareLists));
         analyzer.rules.insert(0, Arc::new(CompareTimes));
+        analyzer.rules.insert(0, Arc::new(Lengths));
+        analyzer.rules.insert(0, Arc::new(UnknownMembers));
         analyzer.rules.insert(0, Arc::new(asof::JoinAsOf));
         analyzer.rules.push(Arc::new(CheckIntegers));
         analyzer.rules.push(Arc::new(gapfill::FillGaps));
         analyzer.rules.push(Arc::new(ExactCasts));
+        analyzer.rules.push(Arc::new(PostgresCasts));
         let mut logical = Optimizer::new();
         logical.rules.insert(0, Arc::new(asof::JoinAsOf));
         logical.rules.push(Arc::new(PlainValues));
         logical.rules.push(Arc::new(LatestRows));
         logical.rules.push(Arc::new(GroupByIndex));
         let mut optimizer = PhysicalOptimizer::new();
+        keep_filters_unambiguous(&mut optimizer);
         optimizer.rules.insert(0, Arc::new(LatestFirst));
         optimizer.rules.insert(0, Arc::new(JoinByIndex));
         optimizer.rules.push(Arc::new(Stoppable));
@@ -162,7 +168,9 @@ impl Worker {
             .with_analyzer_rules(analyzer.rules)
             .with_optimizer_rules(logical.rules)
             .with_physical_optimizer_rules(optimizer.rules);
-        state.expr_planners().get_or_insert_default().insert(0, Arc::new(Extract));
+        let planners = state.expr_planners().get_or_insert_default();
+        planners.insert(0, Arc::new(Extract));
+        planners.insert(0, Arc::new(LengthArithmetic));
         let context = SessionContext::new_with_state(state.build());
         context.register_udf(asof::mark());
         gapfill::functions().into_iter().for_each(|function| context.register_udf(function.as_ref().clone()));

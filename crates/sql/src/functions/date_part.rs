@@ -1,4 +1,5 @@
-//! `extract(epoch FROM interval)` with its fraction, as PostgreSQL counts it; all else is DataFusion's `date_part`.
+//! `extract(epoch FROM interval)`, `second` and `millisecond` with their fraction, as PostgreSQL counts them; all else is
+//! DataFusion's `date_part`.
 
 use super::arguments::{per_second, text_of};
 use datafusion::arrow::array::{ArrayRef, AsArray, Float64Array, PrimitiveArray};
@@ -53,7 +54,13 @@ impl ScalarUDFImpl for DatePart {
     }
 
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        self.inner.return_field_from_args(args)
+        let part = args.scalar_arguments.first().copied().flatten();
+        let has_fraction = part.and_then(nanoseconds_in).is_some();
+        let field = self.inner.return_field_from_args(args)?;
+        match has_fraction {
+            true => Ok(Arc::new(field.as_ref().clone().with_data_type(DataType::Float64))),
+            false => Ok(field),
+        }
     }
 
     fn preimage(&self, args: &[Expr], literal: &Expr, info: &SimplifyContext) -> Result<PreimageResult> {
@@ -64,7 +71,24 @@ impl ScalarUDFImpl for DatePart {
         self.inner.documentation()
     }
 
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+    fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if let Some(ColumnarValue::Scalar(part)) = args.args.first()
+            && let Some(nanoseconds) = nanoseconds_in(part)
+        {
+            args.args[0] = ColumnarValue::Scalar(ScalarValue::from("nanosecond"));
+            let counts = self.inner.invoke_with_args(args)?.cast_to(&DataType::Float64, None)?;
+            return match counts {
+                ColumnarValue::Scalar(ScalarValue::Float64(count)) => {
+                    Ok(ColumnarValue::Scalar(ScalarValue::Float64(count.map(|count| count / nanoseconds))))
+                }
+                ColumnarValue::Array(counts) => {
+                    let counts = counts.as_primitive::<Float64Type>();
+                    let parts = counts.unary::<_, Float64Type>(|count| count / nanoseconds);
+                    Ok(ColumnarValue::Array(Arc::new(parts)))
+                }
+                other => Ok(other),
+            };
+        }
         if let [ColumnarValue::Scalar(part), value] = args.args.as_slice()
             && text_of(part).is_some_and(|part| part.trim_matches(['"', '\'']).eq_ignore_ascii_case("epoch"))
         {
@@ -82,6 +106,15 @@ impl ScalarUDFImpl for DatePart {
             }
         }
         self.inner.invoke_with_args(args)
+    }
+}
+
+/// What a part with a fraction counts, in nanoseconds; `None` for other parts.
+fn nanoseconds_in(part: &ScalarValue) -> Option<f64> {
+    match text_of(part)?.trim_matches(['"', '\'']).to_ascii_lowercase().as_str() {
+        "second" | "seconds" | "sec" | "secs" | "s" => Some(1e9),
+        "millisecond" | "milliseconds" | "msec" | "msecs" | "ms" => Some(1e6),
+        _ => None,
     }
 }
 

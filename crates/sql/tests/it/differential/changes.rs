@@ -1,70 +1,86 @@
 //! Statements that change rows: what they set stays small, so that nothing overflows however often they run.
 
-use super::choice::Choice;
-use super::expressions::{Scope, Type, condition, expression, literal};
-use super::queries::TABLES;
-use Type::{Float, Int, Text};
+use super::generator::Generator;
+use super::schema::Column;
+use super::types::{Type, value};
+use Type::{Int, Text};
 
-/// `INSERT`, `UPDATE` or `DELETE`.
-pub(crate) fn change(choice: &mut Choice) -> String {
-    match choice.below(6) {
-        0 | 1 => insert(choice),
-        2 => delete(choice),
-        _ => update(choice),
-    }
-}
-
-fn insert(choice: &mut Choice) -> String {
-    let rows: Vec<String> = (0..1 + choice.below(4))
-        .map(|_| format!("({}, {}, {})", 86_400 * choice.below(4), literal(choice, Int), literal(choice, Text)))
-        .collect();
-    format!("INSERT INTO a (at, k, s) VALUES {}", rows.join(", "))
-}
-
-/// Few rows: the tables are to last for a run.
-fn delete(choice: &mut Choice) -> String {
-    let (table, columns) = TABLES[choice.below(2)];
-    let scope = Scope::of(columns, "l");
-    let few = match table {
-        "a" if choice.percent(30) => format!("l.at BETWEEN {0} AND {0} + 9999", choice.below(4 * 86_400)),
-        _ => format!("l.k = {}", choice.below(8)),
-    };
-    match choice.below(3) {
-        0 => format!("DELETE FROM {table} AS l WHERE {few}"),
-        1 => format!("DELETE FROM {table} AS l WHERE {few} AND {}", condition(choice, &scope, 2)),
-        _ => format!("DELETE FROM {table} AS l WHERE {few} AND l.k IN (SELECT k FROM c)"),
-    }
-}
-
-fn update(choice: &mut Choice) -> String {
-    let (table, columns) = TABLES[choice.below(2)];
-    let scope = Scope::of(columns, "l");
-    let (number, float) = if table == "a" { ("x", "f") } else { ("y", "g") };
-    let mut set = vec![match choice.below(5) {
-        0 => format!("{number} = ({}) % 100", expression(choice, &scope, Int, 2)),
-        1 => format!(
-            "{float} = CASE WHEN {} THEN {} ELSE l.{float} END",
-            condition(choice, &scope, 1),
-            literal(choice, Float)
-        ),
-        2 => format!("{number} = l.k, k = {}", choice.below(8)),
-        3 => format!("s = {}", literal(choice, Text)),
-        _ => format!("{number} = (SELECT count(*) FROM c WHERE c.k = l.k)"),
-    }];
-    if table == "a" {
-        match choice.below(4) {
-            0 => set.push(format!("m = {}", choice.of(&["'red'", "'blue'", "l.m", "NULL"]))),
-            1 => set.push(format!("at = {}", choice.of(&["l.at + 3600", "86400", "abs(l.at - 50000)"]))),
-            _ => {}
+impl Generator {
+    /// `INSERT`, `UPDATE` or `DELETE`.
+    pub(crate) fn change(&mut self) -> String {
+        match self.below(6) {
+            0 | 1 => self.insert(),
+            2 => self.delete(),
+            _ => self.update(),
         }
     }
-    let set = set.join(", ");
-    match choice.below(4) {
-        0 => format!("UPDATE {table} AS l SET {set}"),
-        1 if !set.contains("SELECT") => format!(
-            "UPDATE {table} AS l SET {set} FROM (SELECT k AS rk, count(*) AS n FROM b GROUP BY k) AS r WHERE r.rk = l.k AND r.n > {}",
-            choice.below(5)
-        ),
-        _ => format!("UPDATE {table} AS l SET {set} WHERE {}", condition(choice, &scope, 2)),
+
+    fn insert(&mut self) -> String {
+        let table = self.schema.table(self.choice.of(&["a", "b"])).clone();
+        let count = 1 + self.below(4);
+        let cell = |choice: &mut _, column: &Column| match column.name.as_str() {
+            "m" => "'red'".to_owned(),
+            _ => match value(choice, column.ty) {
+                // As both understand it in a list of values.
+                bytes if column.ty == Type::Bytea => format!("decode('{}, 'hex')", bytes.trim_start_matches("'\\x")),
+                value => value,
+            },
+        };
+        let rows: Vec<Vec<String>> =
+            (0..count).map(|_| table.columns.iter().map(|column| cell(&mut self.choice, column)).collect()).collect();
+        table.insert(&rows)
+    }
+
+    /// Few rows: the tables are to last for a run.
+    fn delete(&mut self) -> String {
+        let table = self.of(&["a", "b"]);
+        let scope = self.scope(table, "l");
+        let few = format!("l.k = {}", self.below(8));
+        match self.below(3) {
+            0 => format!("DELETE FROM {table} AS l WHERE {few}"),
+            1 => format!("DELETE FROM {table} AS l WHERE {few} AND {}", self.condition(&scope, 2)),
+            _ => format!("DELETE FROM {table} AS l WHERE {few} AND l.k IN (SELECT k FROM c)"),
+        }
+    }
+
+    fn update(&mut self) -> String {
+        let table = self.of(&["a", "b"]);
+        let scope = self.scope(table, "l");
+        let columns: Vec<Column> =
+            self.schema.table(table).columns.iter().filter(|column| column.name != "at").cloned().collect();
+        let column = &columns[self.below(columns.len())];
+        let new = match (column.ty, column.name.as_str()) {
+            (Int, "k") => self.below(8).to_string(),
+            (Int, _) if self.percent(20) => "(SELECT count(*) FROM c WHERE c.k = l.k)".to_owned(),
+            (Int, _) => format!("({}) % 100", self.expression(&scope, Int, 2)),
+            (Text, "m") => self.of(&["'red'", "'blue'", "l.m", "NULL"]).to_owned(),
+            (Text, _) => format!("substr({}, 1, 8)", self.expression(&scope, Text, 1)),
+            (ty, name) => match self.percent(50) {
+                true => self.literal(ty),
+                false => {
+                    let condition = self.condition(&scope, 1);
+                    format!("CASE WHEN {condition} THEN {} ELSE l.{name} END", self.literal(ty))
+                }
+            },
+        };
+        let mut set = format!("{} = {new}", column.name);
+        if table == "a" && self.percent(25) {
+            match self.schema.table("a").columns[0].ty {
+                Int => set.push_str(&format!(", at = {}", self.of(&["l.at + 3600", "86400", "abs(l.at - 50000)"]))),
+                ty => {
+                    let plain = self.literal(ty);
+                    let moved = self.of(&["l.at + INTERVAL '1 hour'", "l.at - INTERVAL '1 day'"]);
+                    set.push_str(&format!(", at = {}", if plain.contains("NULL") { moved.to_owned() } else { plain }));
+                }
+            }
+        }
+        match self.below(4) {
+            0 => format!("UPDATE {table} AS l SET {set}"),
+            1 if !set.contains("SELECT") => {
+                let groups = "(SELECT k AS rk, count(*) AS n FROM b GROUP BY k) AS r";
+                format!("UPDATE {table} AS l SET {set} FROM {groups} WHERE r.rk = l.k AND r.n > {}", self.below(5))
+            }
+            _ => format!("UPDATE {table} AS l SET {set} WHERE {}", self.condition(&scope, 2)),
+        }
     }
 }

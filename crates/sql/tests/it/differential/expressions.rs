@@ -1,133 +1,201 @@
 //! Expressions over the columns that are in scope, by type.
 
-use super::choice::Choice;
+use super::generator::{Generator, Scope};
+use super::types::Type;
+use Type::{Bool, Bytea, Date, Float, Int, Interval, Numeric, Text, Timestamp, TimestampTz};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Type {
-    Int,
-    Float,
-    Text,
-}
-
-/// The columns that may be named, as they are written.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Scope(pub(crate) Vec<(String, Type)>);
-
-impl Scope {
-    pub(crate) fn of(columns: &[(&str, Type)], table: &str) -> Self {
-        Self(columns.iter().map(|(name, ty)| (format!("{table}.{name}"), *ty)).collect())
+impl Generator {
+    /// An expression of a type, `depth` levels deep at most.
+    pub(crate) fn expression(&mut self, scope: &Scope, ty: Type, depth: usize) -> String {
+        if depth == 0 || self.percent(35) {
+            let column = self.column(scope, ty);
+            return match column.filter(|_| self.percent(75)) {
+                Some(column) => column,
+                None => self.literal(ty),
+            };
+        }
+        let depth = depth - 1;
+        if self.percent(20) && ty != Interval {
+            return self.conditional(scope, ty, depth);
+        }
+        match ty {
+            Bool => format!("({})", self.condition(scope, depth)),
+            Int => self.integer(scope, depth),
+            Float => self.float(scope, depth),
+            Numeric => self.numeric(scope, depth),
+            Text => self.text(scope, depth),
+            Bytea => self.bytes(scope, depth),
+            Date => self.date(scope, depth),
+            Timestamp | TimestampTz => self.time(scope, ty, depth),
+            Interval => self.interval(scope, depth),
+        }
     }
 
-    pub(crate) fn and(&self, other: &Self) -> Self {
-        Self(self.0.iter().chain(&other.0).cloned().collect())
-    }
-
-    pub(crate) fn column(&self, choice: &mut Choice, ty: Type) -> Option<String> {
-        let fitting: Vec<&str> =
-            self.0.iter().filter(|(_, other)| *other == ty).map(|(name, _)| name.as_str()).collect();
-        if fitting.is_empty() { None } else { Some(choice.of(&fitting).to_owned()) }
-    }
-}
-
-pub(crate) fn any_type(choice: &mut Choice) -> Type {
-    [Type::Int, Type::Int, Type::Float, Type::Text][choice.below(4)]
-}
-
-pub(crate) fn literal(choice: &mut Choice, ty: Type) -> String {
-    if choice.percent(4) {
-        let name = ["BIGINT", "DOUBLE", "TEXT"][ty as usize];
-        return format!("CAST(NULL AS {name})");
-    }
-    match ty {
-        Type::Int => (choice.below(41) as i64 - 20).to_string(),
-        Type::Float => format!("{:.2}", (choice.below(81) as f64 - 40.0) / 4.0),
-        Type::Text => format!("'{}'", choice.of(&["", "a", "b", "ab", "Ab", "kitchen", "x y", "日本", "o''k", "%"])),
-    }
-}
-
-/// An expression of a type, `depth` levels deep at most.
-pub(crate) fn expression(choice: &mut Choice, scope: &Scope, ty: Type, depth: usize) -> String {
-    if depth == 0 || choice.percent(35) {
-        return match scope.column(choice, ty).filter(|_| choice.percent(75)) {
-            Some(column) => column,
-            None => literal(choice, ty),
-        };
-    }
-    let depth = depth - 1;
-    if choice.percent(20) {
-        let condition = condition(choice, scope, depth);
-        let (then, otherwise) = (expression(choice, scope, ty, depth), expression(choice, scope, ty, depth));
-        return match choice.below(3) {
+    fn conditional(&mut self, scope: &Scope, ty: Type, depth: usize) -> String {
+        let condition = self.condition(scope, depth);
+        let (then, otherwise) = (self.expression(scope, ty, depth), self.expression(scope, ty, depth));
+        match self.below(if self.is_for_postgres() { 7 } else { 3 }) {
             0 => format!("CASE WHEN {condition} THEN {then} END"),
             1 => format!("coalesce({then}, {otherwise})"),
-            _ => format!("CASE WHEN {condition} THEN {then} ELSE {otherwise} END"),
-        };
-    }
-    let inner = |choice: &mut Choice, ty| expression(choice, scope, ty, depth);
-    match ty {
-        Type::Int => {
-            let left = inner(choice, Type::Int);
-            match choice.below(8) {
-                0 | 1 => format!("({left} + {})", inner(choice, Type::Int)),
-                2 => format!("({left} - {})", inner(choice, Type::Int)),
-                3 => format!("({left} * {})", 2 + choice.below(3)),
-                4 => format!("({left} / {})", 1 + choice.below(7)),
-                5 => format!("({left} % {})", 1 + choice.below(7)),
-                6 => format!("length({})", inner(choice, Type::Text)),
-                _ => format!("abs({left})"),
-            }
-        }
-        Type::Float => {
-            let left = inner(choice, Type::Float);
-            match choice.below(4) {
-                0 => format!("({left} + {})", inner(choice, Type::Float)),
-                1 => format!("({left} - {})", inner(choice, Type::Float)),
-                2 => format!("({left} * {}.5)", choice.below(3)),
-                _ => format!("({left} + {})", inner(choice, Type::Int)),
-            }
-        }
-        Type::Text => {
-            let text = inner(choice, Type::Text);
-            match choice.below(6) {
-                0 => format!("({text} || {})", inner(choice, Type::Text)),
-                1 => format!("upper({text})"),
-                2 => format!("substr({text}, {}, {})", 1 + choice.below(3), choice.below(4)),
-                3 => format!("replace({text}, 'a', {})", choice.of(&["''", "'bb'"])),
-                4 => format!("trim({text})"),
-                _ => format!("nullif({text}, {})", literal(choice, Type::Text)),
-            }
+            2 => format!("CASE WHEN {condition} THEN {then} ELSE {otherwise} END"),
+            3 if ty != Bool => format!("greatest({then}, {otherwise})"),
+            4 if ty != Bool => format!("least({then}, {otherwise})"),
+            5 => format!("nullif({then}, {otherwise})"),
+            _ => format!("CASE {then} WHEN {otherwise} THEN {} ELSE {otherwise} END", self.literal(ty)),
         }
     }
-}
 
-/// A condition.
-pub(crate) fn condition(choice: &mut Choice, scope: &Scope, depth: usize) -> String {
-    if depth > 0 && choice.percent(40) {
-        let left = condition(choice, scope, depth - 1);
-        return match choice.below(5) {
-            0 | 1 => format!("({left} AND {})", condition(choice, scope, depth - 1)),
-            2 | 3 => format!("({left} OR {})", condition(choice, scope, depth - 1)),
-            _ => format!("NOT ({left})"),
-        };
+    fn integer(&mut self, scope: &Scope, depth: usize) -> String {
+        let left = self.expression(scope, Int, depth);
+        match self.below(if self.is_for_postgres() { 22 } else { 8 }) {
+            0 | 1 => format!("({left} + {})", self.expression(scope, Int, depth)),
+            2 => format!("({left} - {})", self.expression(scope, Int, depth)),
+            3 => format!("({left} * {})", 2 + self.below(3)),
+            4 => format!("({left} / {})", 1 + self.below(7)),
+            5 => format!("({left} % {})", 1 + self.below(7)),
+            6 => format!("length({})", self.expression(scope, Text, depth)),
+            7 => format!("abs({left})"),
+            8 => format!("(- {left})"),
+            9 => {
+                format!("CAST({} AS {})", self.expression(scope, Float, depth), self.of(&["INT", "BIGINT", "SMALLINT"]))
+            }
+            10 => format!("CAST({} AS INT)", self.expression(scope, Bool, depth)),
+            11 => format!("CAST({} AS BIGINT)", self.expression(scope, Numeric, depth)),
+            12 => format!("CAST({} AS INT)", self.of(&["'12'", "' 7 '", "'-3'"])),
+            13 => format!("strpos({}, {})", self.expression(scope, Text, depth), self.literal(Text)),
+            14 => format!("({} - {})", self.expression(scope, Date, depth), self.expression(scope, Date, depth)),
+            15 => {
+                let part = self.of(&[
+                    "year", "month", "day", "hour", "minute", "dow", "doy", "isodow", "week", "quarter", "isoyear",
+                ]);
+                let time = self.expression(scope, Timestamp, depth);
+                format!("CAST(extract({part} FROM {time}) AS INT)")
+            }
+            16 => format!("({left} {} {})", self.of(&["&", "|"]), self.expression(scope, Int, depth)),
+            17 => format!("gcd({left}, {})", 1 + self.below(7)),
+            18 => format!("octet_length({})", self.expression(scope, Text, depth)),
+            19 => format!("CAST(CAST({left} AS TEXT) AS BIGINT)"),
+            20 => format!("position({} IN {})", self.literal(Text), self.expression(scope, Text, depth)),
+            _ => format!("({} {} {})", self.below(20), self.of(&["<<", ">>"]), self.below(4)),
+        }
     }
-    let ty = any_type(choice);
-    let depth = depth.saturating_sub(1);
-    let left = expression(choice, scope, ty, depth);
-    let not = if choice.percent(30) { "NOT " } else { "" };
-    match choice.below(9) {
-        0 => format!("{left} {not}BETWEEN {} AND {}", literal(choice, ty), literal(choice, ty)),
-        1 => {
-            let items: Vec<String> = (0..1 + choice.below(5)).map(|_| literal(choice, ty)).collect();
-            format!("{left} {not}IN ({})", items.join(", "))
+
+    fn float(&mut self, scope: &Scope, depth: usize) -> String {
+        let left = self.expression(scope, Float, depth);
+        match self.below(if self.is_for_postgres() { 16 } else { 4 }) {
+            0 => format!("({left} + {})", self.expression(scope, Float, depth)),
+            1 => format!("({left} - {})", self.expression(scope, Float, depth)),
+            2 => format!("({left} * {}.5)", self.below(3)),
+            3 => format!("({left} + {})", self.expression(scope, Int, depth)),
+            4 => format!("abs({left})"),
+            5 => format!("floor({left})"),
+            6 => format!("ceil({left})"),
+            7 => format!("round({left})"),
+            8 => format!("trunc({left})"),
+            9 => format!("({left} / {})", self.of(&["2", "4", "0.5"])),
+            10 => format!("power({left}, 2)"),
+            11 => format!("sqrt(abs({left}))"),
+            12 => format!("CAST({} AS DOUBLE PRECISION)", self.expression(scope, Int, depth)),
+            13 => format!("CAST(extract(epoch FROM {}) AS DOUBLE PRECISION)", self.expression(scope, Timestamp, depth)),
+            14 => {
+                format!("CAST(extract(second FROM {}) AS DOUBLE PRECISION)", self.expression(scope, Timestamp, depth))
+            }
+            _ => format!("CAST(extract(epoch FROM {}) AS DOUBLE PRECISION)", self.expression(scope, Interval, depth)),
         }
-        2 => format!("{left} IS {not}NULL"),
-        3 if ty == Type::Text => {
-            format!("{left} {not}LIKE '{}'", choice.of(&["a%", "%b", "%i_c%", "_", "%", "", "k%n", "A%", "日%"]))
+    }
+
+    fn numeric(&mut self, scope: &Scope, depth: usize) -> String {
+        let left = self.expression(scope, Numeric, depth);
+        match self.below(7) {
+            0 => format!("({left} + {})", self.expression(scope, Numeric, depth)),
+            1 => format!("({left} - {})", self.expression(scope, Numeric, depth)),
+            2 => format!("({left} * {})", 1 + self.below(3)),
+            3 => format!("abs({left})"),
+            4 => format!("({left} + {})", self.expression(scope, Int, depth)),
+            5 => format!("round({left})"),
+            _ => format!("CAST({} AS DECIMAL(20, 2))", self.expression(scope, Int, depth)),
         }
-        4 => format!("{left} IS {not}DISTINCT FROM {}", expression(choice, scope, ty, depth)),
-        _ => {
-            let operator = choice.of(&["=", "<>", "<", "<=", ">", ">="]);
-            format!("{left} {operator} {}", expression(choice, scope, ty, depth))
+    }
+
+    fn text(&mut self, scope: &Scope, depth: usize) -> String {
+        let text = self.expression(scope, Text, depth);
+        match self.below(if self.is_for_postgres() { 27 } else { 6 }) {
+            0 => format!("({text} || {})", self.expression(scope, Text, depth)),
+            1 => format!("upper({text})"),
+            2 => format!("substr({text}, {}, {})", 1 + self.below(3), self.below(4)),
+            3 => format!("replace({text}, 'a', {})", self.of(&["''", "'bb'"])),
+            4 => format!("trim({text})"),
+            5 => format!("nullif({text}, {})", self.literal(Text)),
+            6 => format!("lower({text})"),
+            7 => format!("left({text}, {})", self.below(5) as i64 - 2),
+            8 => format!("right({text}, {})", self.below(5) as i64 - 2),
+            9 => format!("reverse({text})"),
+            10 => format!("repeat({text}, {})", self.below(3)),
+            11 => format!("lpad({text}, {}, 'xy')", self.below(6)),
+            12 => format!("rpad({text}, {}, '-')", self.below(6)),
+            13 => format!("split_part({text}, {}, {})", self.of(&["' '", "'a'", "'_'"]), 1 + self.below(3)),
+            14 => format!("initcap({text})"),
+            15 => format!("translate({text}, 'ab', {})", self.of(&["'x'", "'xyz'", "''"])),
+            16 => format!("concat({text}, {})", self.expression(scope, Text, depth)),
+            17 => format!("concat_ws('-', {text}, {})", self.expression(scope, Text, depth)),
+            18 => format!("CAST({} AS TEXT)", self.expression(scope, Int, depth)),
+            19 => format!("CAST({} AS TEXT)", self.expression(scope, Bool, depth)),
+            20 => format!("CAST({} AS TEXT)", self.expression(scope, Float, depth)),
+            21 => format!("CAST({} AS TEXT)", self.expression(scope, Date, depth)),
+            22 => format!("CAST({} AS TEXT)", self.expression(scope, Timestamp, depth)),
+            23 => {
+                let pattern =
+                    self.of(&["YYYY-MM-DD", "HH24:MI:SS", "DD.MM.YY", "FMDay, FMMonth", "YYYY-MM-DD HH24:MI:SS.US"]);
+                format!("to_char({}, '{pattern}')", self.expression(scope, Timestamp, depth))
+            }
+            24 => format!("substring({text} FROM {} FOR {})", self.below(4) as i64 - 1, self.below(4)),
+            25 => format!("regexp_replace({text}, {}, 'z')", self.of(&["'a'", "'[ab]+'", "'^.'"])),
+            _ => format!("btrim({text}, {})", self.of(&["'a'", "'ab'", "' '"])),
+        }
+    }
+
+    fn bytes(&mut self, scope: &Scope, depth: usize) -> String {
+        let bytes = self.expression(scope, Bytea, depth);
+        match self.below(3) {
+            0 => format!("coalesce({bytes}, {})", self.expression(scope, Bytea, depth)),
+            1 => format!("decode(encode({bytes}, 'hex'), 'hex')"),
+            _ => format!("nullif({bytes}, {})", self.literal(Bytea)),
+        }
+    }
+
+    fn date(&mut self, scope: &Scope, depth: usize) -> String {
+        match self.below(4) {
+            0 => format!("CAST({} AS DATE)", self.expression(scope, Timestamp, depth)),
+            1 => format!("({} + {})", self.expression(scope, Date, depth), self.below(5)),
+            2 => format!("({} - {})", self.expression(scope, Date, depth), self.below(5)),
+            _ => format!("CAST({} AS DATE)", self.expression(scope, TimestampTz, depth)),
+        }
+    }
+
+    fn time(&mut self, scope: &Scope, ty: Type, depth: usize) -> String {
+        let time = self.expression(scope, ty, depth);
+        match self.below(7) {
+            0 | 1 => format!("({time} + {})", self.expression(scope, Interval, 0)),
+            2 => format!("({time} - {})", self.expression(scope, Interval, depth)),
+            3 | 4 => {
+                let unit = self.of(&["hour", "day", "week", "month", "year", "minute", "quarter"]);
+                format!("date_trunc('{unit}', {time})")
+            }
+            5 => format!("CAST({} AS {})", self.expression(scope, Date, depth), super::types::name_of(ty)),
+            _ if ty == Timestamp => {
+                format!("({} {} {})", self.expression(scope, Date, depth), self.of(&["+", "-"]), self.literal(Interval))
+            }
+            _ => time,
+        }
+    }
+
+    fn interval(&mut self, scope: &Scope, depth: usize) -> String {
+        match self.below(4) {
+            0 | 1 => {
+                format!("({} - {})", self.expression(scope, Timestamp, depth), self.expression(scope, Timestamp, depth))
+            }
+            2 => format!("({} + {})", self.literal(Interval), self.literal(Interval)),
+            _ => format!("({} * {})", self.literal(Interval), 1 + self.below(3)),
         }
     }
 }

@@ -1,0 +1,80 @@
+//! Conditions.
+
+use super::generator::{Generator, Scope};
+use super::types::Type;
+use Type::{Bool, Bytea, Date, Int, Interval, Text, Timestamp, TimestampTz};
+
+impl Generator {
+    /// A condition over the columns in scope.
+    pub(crate) fn condition(&mut self, scope: &Scope, depth: usize) -> String {
+        if depth > 0 && self.percent(40) {
+            let left = self.condition(scope, depth - 1);
+            return match self.below(5) {
+                0 | 1 => format!("({left} AND {})", self.condition(scope, depth - 1)),
+                2 | 3 => format!("({left} OR {})", self.condition(scope, depth - 1)),
+                _ => format!("NOT ({left})"),
+            };
+        }
+        // Conditions that chunks may be passed over for: a column beside a literal.
+        if self.percent(25) && !scope.0.is_empty() {
+            let (column, ty) = scope.0[self.below(scope.0.len())].clone();
+            return self.predicate(scope, &column, ty, 0);
+        }
+        let mut ty = self.any_type();
+        if self.is_for_postgres() && self.percent(8) {
+            ty = Interval;
+        }
+        let depth = depth.saturating_sub(1);
+        let left = self.expression(scope, ty, depth);
+        self.predicate(scope, &left, ty, depth)
+    }
+
+    fn predicate(&mut self, scope: &Scope, left: &str, ty: Type, depth: usize) -> String {
+        let not = if self.percent(30) { "NOT " } else { "" };
+        match self.below(if self.is_for_postgres() { 13 } else { 9 }) {
+            0 => format!("{left} {not}BETWEEN {} AND {}", self.literal(ty), self.literal(ty)),
+            1 => {
+                let count = 1 + self.below(5);
+                let items: Vec<String> = (0..count).map(|_| self.literal(ty)).collect();
+                format!("{left} {not}IN ({})", items.join(", "))
+            }
+            2 => format!("{left} IS {not}NULL"),
+            3 if ty == Text => {
+                let pattern = self.of(&["a%", "%b", "%i_c%", "_", "%", "", "k%n", "A%", "日%"]);
+                format!("{left} {not}LIKE '{pattern}'")
+            }
+            4 => format!("{left} IS {not}DISTINCT FROM {}", self.expression(scope, ty, depth)),
+            9 if ty == Bool => format!("{left} IS {not}{}", self.of(&["TRUE", "FALSE", "UNKNOWN"])),
+            10 if ty == Bool => left.to_owned(),
+            9 if ty == Text => {
+                let pattern = self.of(&["A%", "%B", "k_T%", "o''%"]);
+                format!("{left} {not}ILIKE '{pattern}'")
+            }
+            10 if ty == Text => {
+                format!("{left} {} {}", self.of(&["~", "!~", "~*"]), self.of(&["'^a'", "'b$'", "'[a-c]'"]))
+            }
+            11 if ty == Text => format!("starts_with({left}, {})", self.of(&["'a'", "''", "'ki'"])),
+            9 | 10 if matches!(ty, Timestamp | TimestampTz | Date) => {
+                let other = [Timestamp, TimestampTz, Date][self.below(3)];
+                format!("{left} {} {}", self.of(&["<", ">=", "="]), self.expression(scope, other, depth))
+            }
+            11 if ty == Int => {
+                format!("{left} {} {}", self.of(&["<", ">=", "="]), self.expression(scope, Type::Float, depth))
+            }
+            12 if !matches!(ty, Interval | Bytea) && self.percent(3) => {
+                let (int, text) = (self.expression(scope, Int, 0), self.expression(scope, Text, 0));
+                format!(
+                    "{left} = {} AND ({int}, {text}) {} ({}, {})",
+                    self.literal(ty),
+                    self.of(&["=", "<>"]),
+                    self.literal(Int),
+                    self.literal(Text)
+                )
+            }
+            _ => {
+                let operator = self.of(&["=", "<>", "<", "<=", ">", ">="]);
+                format!("{left} {operator} {}", self.expression(scope, ty, depth))
+            }
+        }
+    }
+}

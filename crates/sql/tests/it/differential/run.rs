@@ -1,0 +1,213 @@
+//! One run: tables are made and filled on all sides, and the statements of a seed follow.
+
+use super::generator::Generator;
+use super::keys;
+use super::queries::{Query, Step};
+use super::reduce::{Case, reduced};
+use super::report::Report;
+use super::sides::atsdb::Atsdb;
+use super::sides::oracle::{self, Oracle};
+use super::sides::{Answer, Failure, Row, is_same};
+use super::types::{Dialect, Type};
+
+/// Statements of one seed.
+pub(crate) const STEPS: usize = 100;
+
+/// How many layouts a query runs on besides the first: one after the other has its turn.
+const OTHERS: usize = 3;
+
+/// All sides of a dialect. Those on servers live as long as this does.
+pub(crate) struct Sides {
+    pub(crate) dialect: Dialect,
+    pub(crate) oracle: Box<dyn Oracle>,
+    pub(crate) atsdb: Vec<Atsdb>,
+}
+
+impl Sides {
+    /// None where the oracle is not installed.
+    pub(crate) fn new(dialect: Dialect) -> Option<Self> {
+        Some(Self { dialect, oracle: oracle::oracle(dialect)?, atsdb: Atsdb::all() })
+    }
+
+    pub(crate) fn run(&mut self, seed: u64, report: &mut Report) {
+        let mut generator = Generator::new(seed, self.dialect);
+        self.fill(&generator, seed);
+        let mut done = Vec::new();
+        for step in 0..STEPS {
+            let turn = seed as usize * STEPS + step;
+            let failed = match generator.next_step() {
+                Step::Query(query) => self.compare(&query, turn, report),
+                Step::Changes(statements) => {
+                    let failed = self.change(&generator, &statements, report);
+                    done.push(statements);
+                    failed
+                }
+            };
+            let Some(Difference { query, layout, what }) = failed else { continue };
+            let case = Case { schema: generator.schema.clone(), changes: done.clone(), query };
+            let text = match report.has_time_to_reduce() {
+                true => reduced(case, self, layout),
+                false => case.query.sql,
+            };
+            report.failures.push(format!("ATSDB_TEST_SEED={seed}, step {step}: {what}\n{text}"));
+            // What made it smaller left other tables.
+            self.fill(&generator, seed);
+            for statements in &done {
+                let _ = oracle::change(self.oracle.as_mut(), statements);
+                self.atsdb.iter().for_each(|side| drop(side.change(statements)));
+            }
+            if what.starts_with("change") {
+                return;
+            }
+        }
+    }
+
+    fn fill(&mut self, generator: &Generator, seed: u64) {
+        let schema = &generator.schema;
+        oracle::fill(self.oracle.as_mut(), schema).unwrap_or_else(|failure| panic!("seed {seed}: {failure:?}"));
+        for side in &self.atsdb {
+            let filled = side.fill(schema, self.dialect);
+            filled.unwrap_or_else(|failure| panic!("seed {seed}, {}: {failure:?}", side.layout.name));
+        }
+    }
+
+    /// Compares the oracle with the first layout, and that with some others.
+    fn compare(&mut self, query: &Query, turn: usize, report: &mut Report) -> Option<Difference> {
+        report.queries += 1;
+        let wanted = self.oracle.query(&query.sql, &query.types);
+        if let Err(Failure::Refused(why)) = &wanted {
+            report.oracle_refused.count(why, &query.sql);
+        }
+        let first = self.atsdb[0].query(&query.sql, &query.types);
+        report.compared += 1;
+        match &first {
+            Err(Failure::Refused(why)) => report.refused.count(why, &query.sql),
+            Ok(rows) => report.rows += rows.len(),
+            Err(_) => {}
+        }
+        if differs(&wanted, &first, query.is_ordered) {
+            return Some(Difference::new(query.clone(), 0, &wanted, &first, "the oracle"));
+        }
+        let others = self.atsdb.len() - 1;
+        for at in (0..OTHERS).map(|at| 1 + (turn * OTHERS + at) % others) {
+            let other = self.atsdb[at].query(&query.sql, &query.types);
+            report.compared += 1;
+            if differs(&first, &other, query.is_ordered) {
+                return Some(Difference::new(query.clone(), at, &first, &other, "the first layout"));
+            }
+        }
+        let (without, condition) = query.partition.as_ref()?;
+        let (whole, parts) = self.parts(turn % self.atsdb.len(), without, condition, &query.types)?;
+        report.partitions += 1;
+        if is_same(&whole, &parts, false) {
+            return None;
+        }
+        let at = turn % self.atsdb.len();
+        // Which of the parts it is shows beside the oracle, and can then be made smaller.
+        for part in ["{p}", "NOT ({p})", "({p}) IS NULL"] {
+            let sql = format!("{without} WHERE {}", part.replace("{p}", condition));
+            let (wanted, found) = (self.oracle.query(&sql, &query.types), self.atsdb[at].query(&sql, &query.types));
+            if differs(&wanted, &found, false) {
+                return Some(Difference::new(Query::new(sql, query.types.clone()), at, &wanted, &found, "the oracle"));
+            }
+        }
+        let (whole, parts) = (Ok(whole), Ok(parts));
+        Some(Difference::new(query.clone(), at, &whole, &parts, "the rows without a condition, to those of all three"))
+    }
+
+    /// All rows, and those of `WHERE p`, `NOT p` and `p IS NULL` together, if all of them are answered.
+    fn parts(&self, at: usize, without: &str, condition: &str, types: &[Type]) -> Option<(Vec<Row>, Vec<Row>)> {
+        let ask = |condition: &str| self.atsdb[at].query(&format!("{without}{condition}"), types).ok();
+        let whole = ask("")?;
+        let mut parts = ask(&format!(" WHERE {condition}"))?;
+        parts.extend(ask(&format!(" WHERE NOT ({condition})"))?);
+        parts.extend(ask(&format!(" WHERE ({condition}) IS NULL"))?);
+        Some((whole, parts))
+    }
+
+    /// Changes the tables of all sides, and compares what they hold then.
+    fn change(&mut self, generator: &Generator, statements: &[String], report: &mut Report) -> Option<Difference> {
+        report.changes += 1;
+        let wanted = oracle::change(self.oracle.as_mut(), statements);
+        let is_refused = |outcome: &Result<(), Failure>| matches!(outcome, Err(Failure::Refused(_)));
+        for (at, side) in self.atsdb.iter().enumerate() {
+            let found = side.change(statements);
+            if wanted.is_ok() != found.is_ok() || matches!(found, Err(Failure::Internal(_))) {
+                let sql = statements.join("; ");
+                if let Err(Failure::Refused(why)) = &found {
+                    report.refused.count(why, &sql);
+                }
+                if is_refused(&wanted) {
+                    report.oracle_refused.count("a change", &sql);
+                }
+                let what = format!("change on {}: {found:?} instead of {wanted:?}: {sql}", side.layout.name);
+                return Some(Difference { query: Query::default(), layout: at, what });
+            }
+        }
+        let wholes = generator
+            .schema
+            .tables
+            .iter()
+            .map(|table| (table.whole(), table.columns.iter().map(|column| column.ty).collect::<Vec<Type>>()));
+        for (sql, types) in wholes.chain([(keys::WHOLE.to_owned(), vec![Type::Int, Type::Text, Type::Int])]) {
+            let wanted = self.oracle.query(&sql, &types);
+            for (at, side) in self.atsdb.iter().enumerate() {
+                let found = side.query(&sql, &types);
+                if differs(&wanted, &found, false) {
+                    let query = Query::new(sql, types);
+                    let mut difference = Difference::new(query, at, &wanted, &found, "the oracle");
+                    difference.what = format!("change {}, {}", statements.join("; "), difference.what);
+                    return Some(difference);
+                }
+            }
+        }
+        None
+    }
+}
+
+struct Difference {
+    query: Query,
+    /// The place of the layout that answered otherwise.
+    layout: usize,
+    what: String,
+}
+
+impl Difference {
+    fn new(query: Query, layout: usize, wanted: &Answer, found: &Answer, whose: &str) -> Self {
+        let what = format!(
+            "layout {layout} answers otherwise than {whose}: {}\nwanted: {}\nfound:  {}",
+            query.sql,
+            shown(wanted, found),
+            shown(found, wanted)
+        );
+        Self { query, layout, what }
+    }
+}
+
+/// Whether an answer is another one. What either side refuses is no answer; an error is, and what must never happen
+/// differs from everything.
+pub(crate) fn differs(wanted: &Answer, found: &Answer, is_ordered: bool) -> bool {
+    match (wanted, found) {
+        (_, Err(Failure::Internal(_))) => true,
+        (Err(Failure::Refused(_) | Failure::Internal(_)), _) | (_, Err(Failure::Refused(_))) => false,
+        (Err(Failure::Value(_)), Err(Failure::Value(_))) => false,
+        (Err(Failure::Value(_)), Ok(_)) | (Ok(_), Err(Failure::Value(_))) => true,
+        (Ok(wanted), Ok(found)) => !is_same(wanted, found, is_ordered),
+    }
+}
+
+/// How many rows there are, and those that are not on the other side.
+pub(crate) fn shown(answer: &Answer, other: &Answer) -> String {
+    let rows = match answer {
+        Err(failure) => return format!("{failure:?}"),
+        Ok(rows) => rows,
+    };
+    let none = Vec::new();
+    let others = other.as_ref().unwrap_or(&none);
+    let text = |row: &Row| row.iter().map(|cell| cell.shown()).collect::<Vec<_>>().join(" | ");
+    let own: Vec<String> = rows.iter().filter(|row| !others.contains(row)).take(4).map(text).collect();
+    match own.is_empty() {
+        true => format!("{} rows, all on the other side too; first {:?}", rows.len(), rows.first().map(text)),
+        false => format!("{} rows, among them only here: {}", rows.len(), own.join(" // ")),
+    }
+}

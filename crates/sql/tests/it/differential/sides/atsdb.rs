@@ -1,0 +1,191 @@
+//! atsdb, with the rows in one layout.
+
+use super::layout::{LAYOUTS, Layout, ON_MARIADB, Variant, Where};
+use super::{Answer, Cell, Failure};
+use crate::differential::keys::DECLARATION;
+use crate::differential::schema::Schema;
+use crate::differential::types::{Dialect, Type};
+use crate::stores::{State, server_session, session};
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Date32Type, Float64Type, TimeUnit, TimestampMicrosecondType};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use atsdb_core::{Error, ErrorKind};
+use atsdb_sql::{Answer as SessionAnswer, Session};
+use datafusion::sql::sqlparser::ast::{Statement, TableFactor, VisitMut, VisitorMut};
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+use std::ops::ControlFlow;
+use tempfile::TempDir;
+
+pub(crate) struct Atsdb {
+    pub(crate) layout: Layout,
+    session: Session,
+    _directory: Option<TempDir>,
+}
+
+impl Atsdb {
+    /// A store of the layout, if its server is installed.
+    pub(crate) fn new(layout: Layout) -> Option<Self> {
+        let (session, directory) = match layout.place {
+            Where::Store(name) => {
+                let (session, directory) = session(name);
+                (session, Some(directory))
+            }
+            Where::Server(kind) => (server_session(kind)?, None),
+        };
+        Some(Self { layout, session, _directory: directory })
+    }
+
+    /// One of each layout.
+    pub(crate) fn all() -> Vec<Self> {
+        LAYOUTS.iter().chain([&ON_MARIADB]).filter_map(|layout| Self::new(*layout)).collect()
+    }
+
+    /// Makes the tables and fills them; what was there before is gone.
+    pub(crate) fn fill(&self, schema: &Schema, dialect: Dialect) -> Result<(), Failure> {
+        self.execute("ROLLBACK").ok();
+        for table in schema.tables.iter().map(|table| table.name).chain(["k"]) {
+            self.execute(&format!("DROP TABLE IF EXISTS {table}"))?;
+        }
+        let in_memory = if self.layout.variant == Variant::InMemory { " WITH (engine = 'memory')" } else { "" };
+        self.execute(&format!("{DECLARATION}{in_memory}"))?;
+        let mut step = 0;
+        for statement in self.layout.statements(schema, dialect) {
+            match statement {
+                Some(sql) => self.execute(&sql)?,
+                None => {
+                    if self.layout.state == State::Sealed || (self.layout.state == State::HalfSealed && step % 2 == 0) {
+                        self.session.engine().recompress(None).map_err(|error| failure(&error))?;
+                    }
+                    step += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn execute(&self, sql: &str) -> Result<(), Failure> {
+        self.answer(sql, &[]).map(drop)
+    }
+
+    /// Executes statements one after the other; if one fails, what the transaction did is taken back.
+    pub(crate) fn change(&self, statements: &[String]) -> Result<(), Failure> {
+        for sql in statements {
+            if let Err(failure) = self.execute(sql) {
+                if statements.len() > 1 {
+                    let _ = self.execute("ROLLBACK");
+                }
+                return Err(failure);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn query(&self, sql: &str, types: &[Type]) -> Answer {
+        match self.layout.variant {
+            Variant::NoPushdown => self.answer(&without_pushdown(sql), types),
+            _ => self.answer(sql, types),
+        }
+    }
+
+    fn answer(&self, sql: &str, types: &[Type]) -> Answer {
+        let failed = |error: Error| failure(&error);
+        let statement = self.session.statements(sql).next().unwrap().map_err(failed)?;
+        let SessionAnswer::Rows(rows) = self.session.execute(&statement, &[]).map_err(failed)? else {
+            return Ok(Vec::new());
+        };
+        let mut found = Vec::new();
+        for batch in rows {
+            let batch = batch.map_err(failed)?;
+            let columns: Vec<Vec<Cell>> =
+                batch.columns().iter().zip(types).map(|(array, ty)| cells(array, *ty)).collect();
+            found.extend((0..batch.num_rows()).map(|row| columns.iter().map(|column| column[row].clone()).collect()));
+        }
+        Ok(found)
+    }
+}
+
+fn failure(error: &Error) -> Failure {
+    let text = error.to_string();
+    match error.kind() {
+        ErrorKind::InvalidValue | ErrorKind::DuplicateKey => Failure::Value(text),
+        ErrorKind::Sql | ErrorKind::Limit | ErrorKind::Resources => Failure::Refused(text),
+        _ => Failure::Internal(text),
+    }
+}
+
+fn cells(array: &ArrayRef, ty: Type) -> Vec<Cell> {
+    let of = |to: DataType, cell: &dyn Fn(&ArrayRef, usize) -> Cell| -> Vec<Cell> {
+        let array = cast(array, &to).unwrap();
+        (0..array.len()).map(|row| if array.is_null(row) { Cell::Null } else { cell(&array, row) }).collect()
+    };
+    match (ty, array.data_type()) {
+        (_, DataType::Null) => vec![Cell::Null; array.len()],
+        (Type::Float | Type::Numeric, plain) if plain.is_numeric() => {
+            of(DataType::Float64, &|array, row| Cell::Float(array.as_primitive::<Float64Type>().value(row) + 0.0))
+        }
+        (Type::Timestamp | Type::TimestampTz, DataType::Timestamp(..)) => {
+            of(DataType::Timestamp(TimeUnit::Microsecond, None), &|array, row| {
+                let time = array.as_primitive::<TimestampMicrosecondType>().value_as_datetime(row).unwrap();
+                let text = time.format("%Y-%m-%d %H:%M:%S%.6f").to_string();
+                let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+                let fraction = fraction.trim_end_matches('0');
+                let point = if fraction.is_empty() { "" } else { "." };
+                Cell::Text(format!("{whole}{point}{fraction}"))
+            })
+        }
+        (Type::Date, DataType::Date32) => of(DataType::Date32, &|array, row| {
+            Cell::Text(array.as_primitive::<Date32Type>().value_as_date(row).unwrap().to_string())
+        }),
+        (Type::Bytea, DataType::Binary | DataType::LargeBinary | DataType::BinaryView) => {
+            of(DataType::Binary, &|array, row| {
+                let bytes = array.as_binary::<i32>().value(row);
+                Cell::Text(bytes.iter().fold("\\x".to_owned(), |text, byte| format!("{text}{byte:02x}")))
+            })
+        }
+        _ => {
+            let options = FormatOptions::default();
+            let formatter = ArrayFormatter::try_new(array.as_ref(), &options).unwrap();
+            let cell = |row| match array.is_null(row) {
+                true => Cell::Null,
+                false => Cell::of_number(&formatter.value(row).to_string(), ty),
+            };
+            (0..array.len()).map(cell).collect()
+        }
+    }
+}
+
+/// The same query with each table behind a LIMIT, which no condition passes.
+fn without_pushdown(sql: &str) -> String {
+    let Ok(mut statements) = Parser::parse_sql(&PostgreSqlDialect {}, sql) else { return sql.to_owned() };
+    let _ = statements[0].visit(&mut Hide);
+    statements[0].to_string()
+}
+
+struct Hide;
+
+impl VisitorMut for Hide {
+    type Break = ();
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        if let TableFactor::Table { name, alias, .. } = factor
+            && ["a", "b", "c", "k"].contains(&name.to_string().as_str())
+        {
+            let alias = alias.as_ref().map_or(name.to_string(), |alias| alias.name.to_string());
+            let hidden = format!("SELECT * FROM (SELECT * FROM {name} LIMIT 1000000) AS {alias}");
+            if let Ok(parsed) = Parser::parse_sql(&PostgreSqlDialect {}, &hidden)
+                && let Some(hidden) = only_factor(parsed)
+            {
+                *factor = hidden;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn only_factor(statements: Vec<Statement>) -> Option<TableFactor> {
+    let Some(Statement::Query(query)) = statements.into_iter().next() else { return None };
+    let select = query.body.as_select()?;
+    Some(select.from.first()?.relation.clone())
+}

@@ -1,0 +1,184 @@
+//! How the rows of the same tables may lie in a store, and how queries may come to them.
+
+use crate::differential::schema::{History, Schema, Table};
+use crate::differential::types::{Dialect, Type};
+use crate::stores::State;
+use atsdb_testkit::server::Kind;
+
+/// A layout: everything but its store is a choice about the statements.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Layout {
+    pub(crate) name: &'static str,
+    pub(crate) place: Where,
+    pub(crate) state: State,
+    pub(crate) variant: Variant,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Where {
+    /// A store of this name of its own.
+    Store(&'static str),
+    /// A store on a server that all seeds use.
+    Server(Kind),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Variant {
+    Plain,
+    /// Slices of this width, where they are a day.
+    Slice(&'static str),
+    /// A chunk for each row.
+    TinyChunks,
+    /// Tables in memory.
+    InMemory,
+    /// Tables become what they are by `ALTER TABLE`, half filled.
+    Altered,
+    /// Filters on the columns.
+    Indexed,
+    /// No condition reaches the table: it stands behind a LIMIT.
+    NoPushdown,
+}
+
+/// The first is compared with the oracle, the others with the first.
+pub(crate) const LAYOUTS: [Layout; 13] = {
+    use Variant::{Altered, InMemory, Indexed, NoPushdown, Plain, Slice, TinyChunks};
+    use Where::{Server, Store};
+    const fn layout(name: &'static str, place: Where, state: State, variant: Variant) -> Layout {
+        Layout { name, place, state, variant }
+    }
+    [
+        layout("fresh", Store("memory"), State::Fresh, Plain),
+        layout("half sealed", Store("sqlite"), State::HalfSealed, Plain),
+        layout("sealed", Store("memory"), State::Sealed, Plain),
+        layout("split by slice, sealed", Store("sqlite split by slice"), State::Sealed, Plain),
+        layout("in shards, half sealed", Store("sqlite in shards"), State::HalfSealed, Plain),
+        layout("in memory", Store("memory"), State::Fresh, InMemory),
+        layout("tiny chunks", Store("memory"), State::Fresh, TinyChunks),
+        layout("slices of an hour, sealed", Store("memory"), State::Sealed, Slice("hour")),
+        layout("slices of a year, half sealed", Store("memory"), State::HalfSealed, Slice("year")),
+        layout("altered, half sealed", Store("memory"), State::HalfSealed, Altered),
+        layout("indexed, half sealed", Store("memory"), State::HalfSealed, Indexed),
+        layout("without pushdown, sealed", Store("memory"), State::Sealed, NoPushdown),
+        layout("on PostgreSQL, half sealed", Server(Kind::Postgres), State::HalfSealed, Plain),
+    ]
+};
+
+pub(crate) const ON_MARIADB: Layout = Layout {
+    name: "on MariaDB, sealed",
+    place: Where::Server(Kind::Mariadb),
+    state: State::Sealed,
+    variant: Variant::Plain,
+};
+
+impl Layout {
+    /// The statements that make the tables and fill them; after `None` rows may be sealed.
+    pub(crate) fn statements(&self, schema: &Schema, dialect: Dialect) -> Vec<Option<String>> {
+        schema.tables.iter().flat_map(|table| self.of_table(table, dialect)).collect()
+    }
+
+    fn of_table(&self, table: &Table, dialect: Dialect) -> Vec<Option<String>> {
+        let mut statements = vec![Some(self.declare(table, dialect))];
+        if self.variant == Variant::Indexed {
+            let names = table.columns.iter().filter(|column| column.name != "at").map(|column| &column.name);
+            let index = |name: &String| Some(format!("CREATE INDEX {}_{name} ON {} ({name})", table.name, table.name));
+            statements.extend(names.map(index));
+        }
+        for (at, rows) in table.inserts.iter().enumerate() {
+            if self.variant == Variant::Altered && at == table.inserts.len() / 2 {
+                statements.extend(alter(table).map(Some));
+            }
+            let is_early = self.variant == Variant::Altered && at < table.inserts.len() / 2;
+            let table = if is_early { &before(table) } else { table };
+            let rows = if is_early { table.inserts[at].clone() } else { rows.clone() };
+            match self.variant {
+                Variant::TinyChunks => statements.extend(rows.iter().map(|row| Some(insert(table, &[row.clone()])))),
+                _ if !rows.is_empty() => statements.push(Some(insert(table, &rows))),
+                _ => {}
+            }
+            statements.push(None);
+        }
+        if self.variant == Variant::Altered && table.inserts.is_empty() {
+            statements.extend(alter(table).map(Some));
+        }
+        statements
+    }
+
+    fn declare(&self, table: &Table, dialect: Dialect) -> String {
+        let mut options: Vec<String> = Vec::new();
+        let has_column = |name: &str| table.columns.iter().any(|column| column.name == name);
+        if table.name == "a" && has_column("at") {
+            options.push("time = 'at'".to_owned());
+            let slice = if let Variant::Slice(width) = self.variant { width } else { "day" };
+            options.push(format!("slice = '{slice}'"));
+            if table.columns[0].ty == Type::Int {
+                options.push("time_unit = 's'".to_owned());
+            }
+        } else {
+            options.push("time = 'none'".to_owned());
+        }
+        let map = if table.name == "a" { "m" } else { "s" };
+        if has_column(map) && table.name != "c" && self.variant != Variant::InMemory {
+            options.push(format!("map = '{map}:{}'", if dialect == Dialect::Sqlite { "u8" } else { "u16" }));
+        }
+        if self.variant == Variant::InMemory {
+            options.push("engine = 'memory'".to_owned());
+        }
+        let declaration =
+            if self.variant == Variant::Altered { before(table).declaration() } else { table.declaration() };
+        format!("{declaration} WITH ({})", options.join(", "))
+    }
+}
+
+/// The table before it was altered.
+fn before(table: &Table) -> Table {
+    let mut before = table.clone();
+    for at in (0..before.columns.len()).rev() {
+        let column = &mut before.columns[at];
+        match &column.history {
+            History::Declared => {}
+            History::Widened(narrow) => column.declared = narrow,
+            History::Renamed if is_mapped(table, at) => {}
+            History::Renamed => column.name = format!("old_{}", column.name),
+            History::Added(_) if is_mapped(table, at) => {}
+            History::Added(_) => {
+                before.columns.remove(at);
+                for row in before.inserts.iter_mut().flatten() {
+                    row.remove(at);
+                }
+            }
+        }
+    }
+    before
+}
+
+fn is_mapped(table: &Table, column: usize) -> bool {
+    table.columns[column].name == if table.name == "a" { "m" } else { "s" }
+}
+
+fn alter(table: &Table) -> impl Iterator<Item = String> {
+    let alter = |(at, column): (usize, &super::super::schema::Column)| {
+        let (name, declared) = (&column.name, column.declared);
+        let change = match &column.history {
+            _ if is_mapped(table, at) => return None,
+            History::Declared => return None,
+            History::Widened(_) => format!("ALTER COLUMN {name} TYPE {declared}"),
+            History::Renamed => format!("RENAME COLUMN old_{name} TO {name}"),
+            History::Added(default) => {
+                let not_null = if column.is_not_null { " NOT NULL" } else { "" };
+                format!("ADD COLUMN {name} {declared}{not_null} DEFAULT {default}")
+            }
+        };
+        Some(format!("ALTER TABLE {} {change}", table.name))
+    };
+    table.columns.iter().enumerate().filter_map(alter).collect::<Vec<_>>().into_iter()
+}
+
+/// Binary literals are written `X'00'` here, which are bits in PostgreSQL.
+fn insert(table: &Table, rows: &[Vec<String>]) -> String {
+    let cell = |cell: &String| match cell.strip_prefix("'\\x") {
+        Some(rest) => format!("X'{rest}"),
+        None => cell.clone(),
+    };
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(cell).collect()).collect();
+    table.insert(&rows)
+}

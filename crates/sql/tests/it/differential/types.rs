@@ -1,0 +1,118 @@
+//! The types of values, literals of them, and which database the statements are for.
+
+use super::choice::Choice;
+
+/// The type of an expression: what PostgreSQL's widths of integers and floats have in common is one type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Type {
+    Bool,
+    Int,
+    Float,
+    Numeric,
+    Text,
+    Bytea,
+    Date,
+    Timestamp,
+    TimestampTz,
+    Interval,
+}
+
+/// The database whose answers are the right ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// Integers, floats and text alone; statements that PostgreSQL does not know, such as `INSERT OR REPLACE`.
+    Sqlite,
+    Postgres,
+}
+
+impl Dialect {
+    /// The types of an item of a query.
+    pub(crate) fn any_type(self, choice: &mut Choice) -> Type {
+        use Type::{Bool, Bytea, Date, Float, Int, Numeric, Text, Timestamp, TimestampTz};
+        match self {
+            Self::Sqlite => [Int, Int, Float, Text][choice.below(4)],
+            Self::Postgres => {
+                [Int, Int, Int, Float, Float, Text, Text, Text, Bool, Timestamp, Date, TimestampTz, Numeric, Bytea]
+                    [choice.below(14)]
+            }
+        }
+    }
+}
+
+/// What a literal `NULL` of the type is cast to.
+pub(crate) fn name_of(ty: Type) -> &'static str {
+    match ty {
+        Type::Bool => "BOOLEAN",
+        Type::Int => "BIGINT",
+        Type::Float => "DOUBLE PRECISION",
+        Type::Numeric => "DECIMAL(20, 2)",
+        Type::Text => "TEXT",
+        Type::Bytea => "BYTEA",
+        Type::Date => "DATE",
+        Type::Timestamp => "TIMESTAMP",
+        Type::TimestampTz => "TIMESTAMPTZ",
+        Type::Interval => "INTERVAL",
+    }
+}
+
+/// A literal in an expression. Floats are quarters and numbers are small, so that sums are exact.
+pub(crate) fn literal(choice: &mut Choice, ty: Type, dialect: Dialect) -> String {
+    if choice.percent(4) {
+        return format!("CAST(NULL AS {})", name_of(ty));
+    }
+    match (ty, value(choice, ty)) {
+        // A number with a point is a DOUBLE here, and a NUMERIC in PostgreSQL.
+        (Type::Float, value) if dialect == Dialect::Postgres => format!("CAST({value} AS DOUBLE PRECISION)"),
+        (Type::Numeric, value) => format!("CAST({value} AS DECIMAL(10, 2))"),
+        (Type::Bytea, value) => format!("CAST({value} AS BYTEA)"),
+        (_, value) => value,
+    }
+}
+
+/// A literal as `INSERT` takes it; never NULL.
+pub(crate) fn value(choice: &mut Choice, ty: Type) -> String {
+    match ty {
+        Type::Bool => choice.of(&["true", "false"]).to_owned(),
+        Type::Int => (choice.below(41) as i64 - 20).to_string(),
+        Type::Float | Type::Numeric => format!("{:.2}", (choice.below(81) as f64 - 40.0) / 4.0),
+        Type::Text => {
+            let texts =
+                ["", "a", "b", "ab", "Ab", "kitchen", "x y", "日本", "o''k", "%", "a_b", "12", " b", "2024-02-29"];
+            format!("'{}'", choice.of(&texts))
+        }
+        Type::Bytea => format!("'\\x{}'", choice.of(&["", "00", "61", "6162", "ff00", "0a"])),
+        Type::Date => format!("DATE '{}'", date(choice)),
+        Type::Timestamp => format!("TIMESTAMP '{}'", time(choice)),
+        Type::TimestampTz => format!("TIMESTAMPTZ '{}+00'", time(choice)),
+        Type::Interval => {
+            let lengths = [
+                "1 day",
+                "24 hours",
+                "90 minutes",
+                "36 hours",
+                "2 days",
+                "-1 hour",
+                "1 month",
+                "30 days",
+                "0.5 seconds",
+            ];
+            format!("INTERVAL '{}'", choice.of(&lengths))
+        }
+    }
+}
+
+fn date(choice: &mut Choice) -> String {
+    match choice.below(12) {
+        0 => choice.of(&["1999-12-31", "1970-01-01", "1969-07-20", "2100-03-01"]).to_owned(),
+        _ => choice.of(&["2024-02-27", "2024-02-28", "2024-02-29", "2024-03-01", "2024-03-02"]).to_owned(),
+    }
+}
+
+fn time(choice: &mut Choice) -> String {
+    let day = date(choice);
+    let clock = match choice.below(3) {
+        0 => choice.of(&["00:00:00", "12:00:00", "23:59:59.999999", "00:00:00.5"]).to_owned(),
+        _ => format!("{:02}:{:02}:{:02}", choice.below(24), choice.below(4) * 15, choice.below(2) * 30),
+    };
+    format!("{day} {clock}")
+}
