@@ -103,10 +103,10 @@ fn a_million_chunks_are_listed_asked_verified_sealed_and_reclaimed() {
     assert_eq!(db.engine().stats(None).unwrap()[0].chunks, chunks / 2);
     let now_ms = db.engine().now_ms();
     timed("reclaim", || while db.engine().store().reclaim(8 << 20, now_ms).unwrap().more {});
-    assert!(bytes() < before * 3 / 4, "{} of {before} bytes are left", bytes());
     let sealed = timed("seal", || db.engine().recompress(None).unwrap());
     assert_eq!((sealed.chunks_after, sealed.conflicts), (slices as u64 - half as u64, 0));
     assert_eq!(number(&db, "SELECT count(*) FROM t"), (chunks / 2) as i64);
+    assert!(bytes() < before / 4, "{} of {before} bytes are left", bytes());
     timed("drop", || db.sql("DROP TABLE t").unwrap());
     while db.engine().store().reclaim(8 << 20, now_ms).unwrap().more {}
     assert!(db.engine().verify(None).unwrap().findings.is_empty());
@@ -197,7 +197,7 @@ fn values_of_200_mb_are_stored_sealed_backed_up_and_restored_on_each_store() {
         timed("seal", || db.engine().recompress(None).unwrap());
         timed("update", || db.sql("UPDATE t SET n = n + 10 WHERE n < 2").unwrap());
         timed("read", || assert_right(&db, 3));
-        assert_eq!(number(&db, "SELECT sum(octet_length(b)) FROM t"), 3 * BYTES as i64);
+        assert_eq!(number(&db, "SELECT count(b) FROM t WHERE b IS NOT NULL"), 3);
         let refused = put(&db, "t", row(3, &vec![1; limits::VALUE_BYTES_MAX + 1])).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Limit, "{place}: {refused}");
         let text: ArrayRef = Arc::new(StringArray::from_iter_values(["x".repeat(BYTES)]));
