@@ -128,3 +128,19 @@ fn space_is_given_back_while_transactions_overlap_and_nothing_is_sealed_under_th
     case.look();
     assert_eq!(case.sealed(), [true; 2]);
 }
+
+/// Listing the chunks of a table for each of its slices would take as long as slices times chunks.
+#[test]
+fn slices_of_few_rows_are_sealed_by_one_list_of_the_chunks() {
+    let mut case = Case::new(60);
+    case.look();
+    let listed = case.faults.calls("Snapshot::chunks");
+    case.look();
+    assert_eq!(case.sealed(), [true; 60]);
+    assert!(case.faults.calls("Snapshot::chunks") < listed + 20);
+    (0..60).for_each(|day| case.append(day * DAY + 1));
+    let listed = case.faults.calls("Snapshot::chunks");
+    case.engine.recompress(None).unwrap();
+    assert_eq!(case.sealed(), [true; 60]);
+    assert!(case.faults.calls("Snapshot::chunks") < listed + 20);
+}
