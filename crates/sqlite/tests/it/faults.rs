@@ -209,9 +209,8 @@ fn a_writer_that_meets_faults() {
     }
     assert!(finds(&subject, &states[actions.len()]));
     // What fails while verify looks is a finding; another look finds nothing.
-    let verify = || subject.store.as_ref().unwrap().verify().unwrap();
-    let findings = verify();
-    assert!(findings.is_empty() || verify().is_empty(), "{findings:?}");
+    let verify = |_| subject.store.as_ref().unwrap().verify().unwrap();
+    assert!((0..TRIES_MAX).map(verify).any(|findings| findings.is_empty()));
 }
 
 /// Whether exactly this is visible, once it can be looked at.
