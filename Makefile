@@ -10,7 +10,7 @@ endif
 BUILT := $(or $(CARGO_TARGET_DIR),target)
 ATSDB := $(BUILT)/release/atsdb
 
-.PHONY: help setup servers build demo test fuzz format lint doc unit clean
+.PHONY: help setup servers build demo test fuzz soak format lint doc unit clean
 
 help: ## what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -32,6 +32,9 @@ test: setup servers format lint unit doc ## everything that CI checks
 
 fuzz: setup ## mutated inputs for what reads bytes: make fuzz TARGET=csv SECONDS=600 SEED=1; without TARGET it lists them
 	$(CARGO) run --release -p atsdb-fuzz -- $(TARGET) $(or $(SECONDS),60) $(SEED)
+
+soak: setup ## hours of mixed load from ten processes, some of which are killed: make soak SECONDS=7200 SEED=1
+	$(CARGO) run --release -p atsdb-soak -- $(or $(SECONDS),7200) $(SEED)
 
 format:
 	$(CARGO) fmt --all --check
