@@ -10,7 +10,7 @@ endif
 BUILT := $(or $(CARGO_TARGET_DIR),target)
 ATSDB := $(BUILT)/release/atsdb
 
-.PHONY: help setup servers build demo test fuzz simulate format lint doc unit clean
+.PHONY: help setup servers build demo test fuzz simulate soak format lint doc unit clean
 
 help: ## what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -35,6 +35,9 @@ fuzz: setup ## mutated inputs for what reads bytes: make fuzz TARGET=csv SECONDS
 
 simulate: setup ## histories with faults, compared with a model: make simulate SECONDS=600 STORE=sqlite SEED=1
 	$(CARGO) run --release -p atsdb-simulator -- $(or $(STORE),all) $(if $(COUNT),count $(COUNT),seconds $(or $(SECONDS),60)) $(SEED)
+
+soak: setup ## hours of mixed load from ten processes, some of which are killed: make soak SECONDS=7200 SEED=1
+	$(CARGO) run --release -p atsdb-soak -- $(or $(SECONDS),7200) $(SEED)
 
 format:
 	$(CARGO) fmt --all --check

@@ -21,8 +21,16 @@ const PANELS: [(&str, &str); 7] = [
     ("load of the machine", "load"),
 ];
 
-/// Draws samples; `seconds` is how far they are apart.
+/// So many points has a line at most.
+const POINTS_MAX: usize = 240;
+
+/// Draws samples; `seconds` is how far they are apart. Of more samples than a line has points, the highest ones are drawn.
 pub(crate) fn svg(samples: &[Sample], seconds: f64, title: &str) -> String {
+    let together = samples.len().div_ceil(POINTS_MAX).max(1);
+    let samples: Vec<Sample> = samples.chunks(together).map(highest).collect();
+    let seconds = seconds * together as f64;
+    let samples = samples.as_slice();
+    let title = format!("{title}; each point is the highest of {seconds:.0} seconds");
     let height = 40.0 + PANELS.len() as f64 * (HEIGHT + GAP);
     let mut page = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" font-family=\"sans-serif\" \
@@ -33,6 +41,16 @@ pub(crate) fn svg(samples: &[Sample], seconds: f64, title: &str) -> String {
         panel(&mut page, samples, seconds, 50.0 + number as f64 * (HEIGHT + GAP), title, prefix);
     }
     page + "</svg>\n"
+}
+
+/// The highest of each figure.
+fn highest(samples: &[Sample]) -> Sample {
+    let mut highest = Sample::default();
+    for (name, value) in samples.iter().flat_map(|sample| &sample.0) {
+        let known = highest.0.entry(name.clone()).or_insert(*value);
+        *known = known.max(*value);
+    }
+    highest
 }
 
 fn panel(page: &mut String, samples: &[Sample], seconds: f64, top: f64, title: &str, prefix: &str) {

@@ -1,6 +1,7 @@
 //! What bad input gets: an error that names file, line, column and value.
 
 use crate::support::{csv, refused, run, text, with};
+use atsdb_core::limits::COLUMNS_MAX;
 use atsdb_core::{ColumnType, ErrorKind, TableDefinition, TimeUnit};
 use atsdb_import::{Input, Options};
 
@@ -136,4 +137,16 @@ fn any_bytes_are_an_error_or_a_table_never_a_panic() {
         let name = if state & 1 << 40 == 0 { "a.csv" } else { "a.json" };
         let _ = run(vec![text(name, bytes)], &Options { skip_bad: state & 1 << 41 == 0, ..Options::default() }, None);
     }
+}
+
+#[test]
+fn a_file_of_more_columns_than_a_table_may_have_is_refused_before_a_row_is_handed_over() {
+    let of = |count: usize| {
+        let line = |cell: &dyn Fn(usize) -> String| (0..count).map(cell).collect::<Vec<_>>().join(",");
+        format!("{}\n{}\n", line(&|column| format!("c{column}")), line(&|column| column.to_string()))
+    };
+    let imported = csv(of(COLUMNS_MAX));
+    assert_eq!((imported.report.row_count, imported.columns().len()), (1, COLUMNS_MAX));
+    let error = refused(of(COLUMNS_MAX + 1));
+    assert_eq!(error.message(), "table t has 1001 columns; the most is 1000");
 }

@@ -1,7 +1,9 @@
-//! The importer: a table's rows are replaced by one batch that is too large for memory, so that it is written ahead. Now and
-//! then it stops in the middle, to be killed: what it has written is to be reclaimed.
+//! The importer: a table's rows are replaced by one batch that is too large for memory, so that it is written ahead. At
+//! regular intervals it stops in the middle, to be killed: what it has written is given back a day later, by the store's
+//! clock. Killed at random it would leave now more, now less, and the file could not be flat.
 
-use super::Worker;
+use super::{Worker, of_journal};
+use crate::journal::{self, Entry, Journal};
 use arrow::array::{ArrayRef, BinaryArray, Int64Array, RecordBatch};
 use atsdb_core::{ErrorKind, Result};
 use std::sync::Arc;
@@ -9,15 +11,20 @@ use std::sync::Arc;
 const PAUSE_MS: u64 = 20_000;
 const PARTS: i64 = 24;
 const PART_BYTES: usize = 1 << 20;
+/// Of so many imports one is given up.
+const GIVEN_UP_EVERY: u64 = 16;
 
 pub(super) fn work(worker: &mut Worker) -> Result<()> {
-    let mut is_given_up = worker.random.below(12) == 0;
+    let (_, mut number) = journal::unfinished(&journal::read(&worker.folder, &worker.name));
+    let mut journal = Journal::open(&worker.folder, &worker.name).map_err(of_journal)?;
     while !worker.is_over() {
+        journal.note(&Entry::Try(number, String::new())).map_err(of_journal)?;
+        let is_given_up = number % GIVEN_UP_EVERY == GIVEN_UP_EVERY - 1;
         match worker.timed("import", |worker| import(worker, is_given_up)) {
             Err(error) if error.kind() == ErrorKind::Conflict => super::report("conflict", 1),
             done => done?,
         }
-        is_given_up = worker.random.below(12) == 0;
+        number += 1;
         worker.rest(PAUSE_MS);
     }
     Ok(())

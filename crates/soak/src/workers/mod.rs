@@ -32,9 +32,9 @@ pub(crate) const NAMES: [&str; 10] = [
     "importer-0",
 ];
 
-/// Whether a worker may be killed at any moment.
+/// Whether a worker may be killed at any moment. The importer says itself when.
 pub(crate) fn is_killed(name: &str) -> bool {
-    !["writer-0", "changer-0", "reader-0"].contains(&name)
+    !["writer-0", "changer-0", "reader-0", "importer-0"].contains(&name)
 }
 
 /// What a worker works with.
