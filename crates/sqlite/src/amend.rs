@@ -2,7 +2,8 @@
 
 use crate::chunk_write::page_key;
 use crate::error::{Attempt, Failure, primary_code};
-use crate::split::{Enlarged, Place};
+use crate::split::place::Place;
+use crate::split::placed::Enlarged;
 use crate::table;
 use atsdb_core::{Amendment, Error, ErrorKind, Result};
 use rusqlite::{Connection, OptionalExtension, ffi, params};
@@ -76,7 +77,7 @@ fn insert(connection: &Connection, amendment: &Amendment, payload: i64) -> Attem
 mod tests {
     use super::*;
     use crate::schema;
-    use crate::split::{Layout, Split};
+    use crate::split::layout::{Layout, Split};
     use atsdb_core::{ChunkId, TableId};
     use atsdb_testkit::sample::{Plan, amended, amendment};
 

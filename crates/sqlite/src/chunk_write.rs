@@ -8,7 +8,7 @@ use crate::error::Attempt;
 use crate::list_rows;
 use crate::numbers;
 use crate::schema::COLUMN_BITS;
-use crate::split::Placed;
+use crate::split::placed::Placed;
 use crate::table;
 use crate::writer::WriteTransaction;
 use atsdb_core::list::{ChunkKey, ChunkSums, ListChanges, ListKey, ListState};
@@ -38,7 +38,7 @@ pub(crate) fn insert(
     stage: Option<StageId>,
 ) -> Attempt<()> {
     let Some(first) = chunks.first() else { return Ok(()) };
-    let first_id = numbers::take(transaction, chunks.len())?;
+    let first_id = numbers::take(transaction, transaction.numbers, chunks.len())?;
     let mut insert_chunk = transaction.prepare_cached(
         "INSERT INTO atsdb_chunk (id, table_id, slice_start, sealed, row_count, time_min, time_max, byte_count,
             page_count, payload, stage, descriptor) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",

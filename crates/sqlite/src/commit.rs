@@ -1,7 +1,8 @@
 //! Committing changes: many in one transaction, each in its own savepoint. One alone needs none: the transaction is its.
 
+use crate::drop_table::drop_table;
 use crate::error::{Attempt, Failure};
-use crate::split::Placed;
+use crate::split::placed::Placed;
 use crate::writer::{Sync, WriteTransaction, Writer};
 use crate::{amend, chunk_write, list_rows, redefine, stage, table};
 use atsdb_core::list::ListChanges;
@@ -77,7 +78,7 @@ fn commit_one(transaction: &WriteTransaction<'_>, change: &Change, placed: &Plac
     change.amend.iter().try_for_each(amend::check)?;
     change.based_on.iter().try_for_each(|based_on| table::require_version(transaction, based_on, change.stage))?;
     change.guards.iter().try_for_each(|guard| require_nothing_new(transaction, guard, change.stage))?;
-    change.drop.iter().try_for_each(|table| table::drop(transaction, *table))?;
+    change.drop.iter().try_for_each(|table| drop_table(transaction, *table))?;
     redefine::redefine(transaction, &change.redefine)?;
     let mut taken = ListChanges::default();
     for (table, chunk) in &change.remove {

@@ -5,9 +5,9 @@
 
 use crate::create;
 use crate::error::{Attempt, Failure, extended_code, primary_code};
+use crate::options::SqliteOptions;
 use crate::schema;
-use crate::split::Layout;
-use crate::store::SqliteOptions;
+use crate::split::layout::Layout;
 use atsdb_core::{Durability, Error, ErrorKind, Result};
 use rusqlite::{Connection, OpenFlags, ffi};
 use std::path::{Path, PathBuf};

@@ -5,7 +5,8 @@
 
 use crate::error::Attempt;
 use crate::schema;
-use crate::split::{Layout, unavailable};
+use crate::split::folder::unavailable;
+use crate::split::layout::Layout;
 use atsdb_core::Durability;
 use rusqlite::{Connection, MAIN_DB};
 use std::fs::{self, OpenOptions};

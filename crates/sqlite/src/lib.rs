@@ -9,17 +9,21 @@
 //! start over.
 
 mod amend;
+mod catalogue;
 mod chunk_write;
 mod commit;
 mod connection;
 mod create;
+mod drop_table;
 mod error;
 mod lease;
 mod list_rows;
 mod log_position;
 mod log_sync;
+mod make_room;
 mod mapping;
 mod numbers;
+mod options;
 mod readers;
 mod reclaim;
 mod redefine;
@@ -35,6 +39,7 @@ mod verify;
 mod write_again;
 mod writer;
 
+pub use options::SqliteOptions;
 pub use schema::{APPLICATION_ID, FORMAT, FORMAT_SPLIT};
-pub use split::{Layout, Split};
-pub use store::{SqliteOptions, SqliteStore};
+pub use split::layout::{Layout, Split};
+pub use store::SqliteStore;

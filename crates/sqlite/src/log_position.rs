@@ -2,7 +2,7 @@
 //! process, and that the commit is on disk.
 
 use crate::error::{Attempt, primary_code};
-use crate::split::unavailable;
+use crate::split::folder::unavailable;
 use crate::writer::{Sync, Writer};
 use rusqlite::ffi;
 use std::fs::File;

@@ -8,7 +8,7 @@
 //! Of the file itself SQLite writes once more what a checkpoint could not make durable.
 
 use crate::error::Attempt;
-use crate::split::unavailable;
+use crate::split::folder::unavailable;
 use crate::write_again::write_again;
 use crate::writer::Writer;
 use atsdb_core::Durability;

@@ -6,8 +6,8 @@
 //! uses are left out.
 
 use crate::error::Attempt;
-use crate::writer::WriteTransaction;
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
+use std::cell::Cell;
 
 /// How many numbers are noted together.
 const NOTED_TOGETHER: i64 = 32;
@@ -19,16 +19,16 @@ pub(crate) struct Numbers {
     noted: i64,
 }
 
-/// The first of so many numbers, all higher than any given before. What is rolled back must not be used.
-pub(crate) fn take(transaction: &WriteTransaction<'_>, count: usize) -> Attempt<i64> {
+/// The first of so many numbers, all higher than any given before. What is rolled back must not be used. `numbers` are the writer's.
+pub(crate) fn take(transaction: &Connection, numbers: &Cell<Option<Numbers>>, count: usize) -> Attempt<i64> {
     let count = count as i64;
     let noted = transaction
         .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'atsdb_chunk'")?
         .query_row([], |row| row.get::<_, i64>(0))
         .optional()?;
-    let own = transaction.numbers.get().filter(|own| noted == Some(own.noted));
+    let own = numbers.get().filter(|own| noted == Some(own.noted));
     if let Some(own) = own.filter(|own| own.next + count <= own.noted + 1) {
-        transaction.numbers.set(Some(Numbers { next: own.next + count, ..own }));
+        numbers.set(Some(Numbers { next: own.next + count, ..own }));
         return Ok(own.next);
     }
     let first = noted.unwrap_or(0) + 1;
@@ -38,6 +38,6 @@ pub(crate) fn take(transaction: &WriteTransaction<'_>, count: usize) -> Attempt<
         None => "INSERT INTO sqlite_sequence (name, seq) VALUES ('atsdb_chunk', ?1)",
     };
     transaction.prepare_cached(sql)?.execute(params![last])?;
-    transaction.numbers.set(Some(Numbers { next: first + count, noted: last }));
+    numbers.set(Some(Numbers { next: first + count, noted: last }));
     Ok(first)
 }

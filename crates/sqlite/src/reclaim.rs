@@ -2,7 +2,7 @@
 
 use crate::error::Attempt;
 use crate::schema::COLUMN_BITS;
-use crate::split::PLACED;
+use crate::split::place::PLACED;
 use crate::stage;
 use crate::writer::{Sync, WriteTransaction, Writer};
 use atsdb_core::limits::BATCH_MEMORY_MS;

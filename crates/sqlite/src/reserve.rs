@@ -4,8 +4,6 @@
 //! dropping, truncating, retention and reclaiming cut the log; if that is not enough, they remove the reserve, do their work,
 //! and make the reserve again with what is left. Writing rows never uses it.
 
-use crate::error::Attempt;
-use crate::writer::Writer;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -22,7 +20,7 @@ const BYTES_MAX: u64 = 4 << 20;
 #[derive(Debug)]
 pub(crate) struct Reserve {
     path: PathBuf,
-    store: PathBuf,
+    pub(crate) store: PathBuf,
     /// Of a split store, whose file says little about its size.
     pages: Option<PathBuf>,
 }
@@ -37,7 +35,7 @@ impl Reserve {
 
     /// Makes it as long as it should be beside a file of so many bytes, or as the disk allows. Without it nothing is lost but
     /// what it is for.
-    fn fill(&self, store_bytes: u64) {
+    pub(crate) fn fill(&self, store_bytes: u64) {
         let _ = self.try_fill(store_bytes);
     }
 
@@ -69,7 +67,7 @@ impl Reserve {
     }
 
     /// Gives its room to whoever is next; whether there was any.
-    fn give_up(&self) -> bool {
+    pub(crate) fn give_up(&self) -> bool {
         fs::metadata(&self.path).is_ok_and(|metadata| metadata.len() > 0) && fs::remove_file(&self.path).is_ok()
     }
 }
@@ -80,56 +78,6 @@ fn scramble(state: &mut u64) -> u64 {
     let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     mixed ^ (mixed >> 31)
-}
-
-impl Writer {
-    /// Does work that makes room, or that such work needs. When the disk is full it is done once more without the log that
-    /// others left, and then with the reserve.
-    pub(crate) fn free<T>(&mut self, mut work: impl FnMut(&mut Self) -> Attempt<T>) -> Attempt<T> {
-        let full = |done: &Attempt<T>| done.as_ref().is_err_and(|failure| failure.is_full());
-        let mut done = work(self);
-        if !full(&done) {
-            return done;
-        }
-        self.keep_log(true);
-        self.cut_log();
-        done = work(self);
-        if full(&done) && self.reserve().give_up() {
-            done = work(self);
-            self.cut_log();
-            self.fill_reserve();
-        }
-        self.keep_log(false);
-        done
-    }
-
-    /// Gives back what the log takes, as far as readers allow: but not if the file had to grow for it, which on a full disk
-    /// would only take what room there is.
-    pub(crate) fn cut_log(&self) {
-        if !self.would_grow() {
-            // The caller has an error to tell already, or is done.
-            let _ = self.checkpoint(true);
-        }
-    }
-
-    /// Whether the log holds pages for which the file has no room yet.
-    pub(crate) fn would_grow(&self) -> bool {
-        let length = fs::metadata(&self.reserve().store).map(|metadata| metadata.len());
-        !matches!((self.file_bytes(), length), (Ok(needed), Ok(length)) if needed <= length)
-    }
-
-    /// Makes the reserve, or makes it again, as long as the disk allows.
-    pub(crate) fn fill_reserve(&self) {
-        if let Ok(file_bytes) = self.file_bytes() {
-            self.reserve().fill(file_bytes);
-        }
-    }
-
-    /// How long the file is once the log is in it.
-    fn file_bytes(&self) -> rusqlite::Result<u64> {
-        let number = |sql: &str| self.connection().query_row(sql, [], |row| row.get::<_, u64>(0));
-        Ok(number("PRAGMA page_count")? * number("PRAGMA page_size")?)
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The tables of the file: creating them, and telling whether a file has them.
 
 use crate::error::{Attempt, Failure};
-use crate::split::{Layout, layout};
+use crate::split::layout::{self, Layout};
 use atsdb_core::{Error, ErrorKind};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use std::path::Path;

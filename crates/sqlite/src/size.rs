@@ -1,7 +1,8 @@
 //! What the store and its tables occupy.
 
 use crate::error::Attempt;
-use crate::split::{BLOCK_HEAD_BYTES, BLOCK_PAGE_BYTES, FILE_HEAD_BYTES, PLACED};
+use crate::split::file::{BLOCK_HEAD_BYTES, BLOCK_PAGE_BYTES, FILE_HEAD_BYTES};
+use crate::split::place::PLACED;
 use atsdb_core::TableId;
 use atsdb_core::store::StoreSize;
 use rusqlite::Connection;

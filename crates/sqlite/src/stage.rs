@@ -3,7 +3,7 @@
 use crate::chunk_write;
 use crate::error::{Attempt, Failure};
 use crate::list_rows;
-use crate::split::Placed;
+use crate::split::placed::Placed;
 use crate::table;
 use crate::writer::WriteTransaction;
 use atsdb_core::clocks::IdleStages;

@@ -1,9 +1,7 @@
 //! Tables: creating, dropping, listing, and asking whether one is there.
 
-use crate::chunk_write;
 use crate::error::Attempt;
 use crate::list_rows;
-use crate::stage;
 use atsdb_core::checksum;
 use atsdb_core::list::{ListChanges, ListKey, ListState};
 use atsdb_core::name::name_key;
@@ -13,9 +11,6 @@ use std::collections::BTreeSet;
 
 /// Adds a table that was checked; a staged one is seen only by its stage.
 pub(crate) fn create(connection: &Connection, definition: &TableDefinition, stage: Option<StageId>) -> Attempt<Table> {
-    if let Some(stage) = stage {
-        stage::require(connection, stage)?;
-    }
     let key = name_key(&definition.name);
     // A staged table meets the visible ones when its stage is committed: what has the name now may be gone then.
     if names(connection, stage)?.contains(&key) {
@@ -49,16 +44,6 @@ pub(crate) fn json(definition: &TableDefinition) -> Result<String> {
 /// A table of that name is there already.
 pub(crate) fn exists(name: &str) -> Error {
     Error::new(ErrorKind::Exists, format!("there is a table {name} already"))
-}
-
-/// Takes a table away. Its mappings and pages wait for `reclaim`; chunks of open stages are left, so that their
-/// commit finds out.
-pub(crate) fn drop(connection: &Connection, table: TableId) -> Attempt<()> {
-    if !delete(connection, table, None)? {
-        return Err(missing(table).into());
-    }
-    chunk_write::discard(connection, "table_id = ?1 AND stage IS NULL", [table.0])?;
-    list_rows::forget_table(connection, table)
 }
 
 /// Deletes the row of a visible table, or of one in a stage; says whether it was there.

@@ -4,7 +4,7 @@
 use crate::error::Failure;
 use crate::list_rows;
 use crate::schema::COLUMN_BITS;
-use crate::split::PLACED;
+use crate::split::place::PLACED;
 use atsdb_core::checksum;
 use atsdb_core::list::{self, ChunkSums, ListKey, ListState};
 use atsdb_core::name::name_key;

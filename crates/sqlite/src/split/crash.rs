@@ -3,8 +3,9 @@
 //! A power cut is a crash after which each page file ends where it was last made durable, and the catalogue's log is all
 //! there; or, where commits do not wait for the disk, is gone.
 
-use crate::split::{Layout, Split};
-use crate::store::{SqliteOptions, SqliteStore};
+use crate::options::SqliteOptions;
+use crate::split::layout::{Layout, Split};
+use crate::store::SqliteStore;
 use atsdb_core::{BatchId, Change, ChunkEntry, Durability, NewChunk, Snapshot, Store, TableId, TimeRange};
 use atsdb_testkit::sample::{Plan, amended, amendment, series_table};
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! One page file: its head, and the blocks in it. A block is the pages of one chunk behind a list of them. Which blocks
 //! count is the catalogue's to say. The bytes are described in `docs/format/sqlite.md`.
 
-use crate::split::Place;
+use crate::split::place::Place;
 use atsdb_core::ColumnId;
 use atsdb_core::checksum;
 use std::fs::File;

@@ -8,10 +8,12 @@
 use crate::error::{Attempt, Failure};
 use crate::split::fault;
 use crate::split::file::{self, Unreadable};
+use crate::split::folder::Folder;
 use crate::split::folder::unavailable;
-use crate::split::placing::Needed;
-use crate::split::reclaim::Reclaimer;
-use crate::split::{Folder, Layout, Place};
+use crate::split::layout::Layout;
+use crate::split::listing::Needed;
+use crate::split::place::Place;
+use crate::split::reclaimer::Reclaimer;
 use crate::write_again::write_again;
 use atsdb_core::{ColumnId, Durability, Error, ErrorKind, Result};
 use std::collections::{BTreeSet, VecDeque};

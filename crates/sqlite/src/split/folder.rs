@@ -1,7 +1,7 @@
 //! The folder of a split store: where its catalogue and its page files lie, and what else may stand at the path.
 
-use crate::split::Layout;
-use crate::store::SqliteOptions;
+use crate::options::SqliteOptions;
+use crate::split::layout::Layout;
 use atsdb_core::{Error, ErrorKind, Result};
 use std::fs::{self, DirBuilder};
 use std::io;

@@ -1,9 +1,11 @@
 //! Moving the chunks that are left in a page file that is mostly garbage, so that the file can go.
 
+use crate::catalogue::Catalogue;
 use crate::error::Attempt;
+use crate::split::files::PageFiles;
+use crate::split::place::Place;
 use crate::split::placing::{Group, Placing};
-use crate::split::{PageFiles, Place, fault, file};
-use crate::store::SqliteStore;
+use crate::split::{fault, file};
 use crate::writer::Sync;
 use atsdb_core::ColumnId;
 use rusqlite::params;
@@ -22,7 +24,7 @@ struct Left {
 /// disk yet, and they go or become visible soon. No chunk is moved into a `sparse` file, which this one is, too: it would be
 /// moved out of there again, and back, for as long as stages keep both files.
 pub(crate) fn step(
-    store: &SqliteStore,
+    store: &Catalogue,
     files: &PageFiles,
     number: i64,
     byte_budget: u64,

@@ -1,17 +1,20 @@
 //! Writing pages before the catalogue refers to them: into which files, and what is left when the commit is refused.
 
+use crate::catalogue::Catalogue;
 use crate::error::{Attempt, Failure, primary_code};
 use crate::split::fault;
 use crate::split::file;
 use crate::split::files::{Claim, Held, PageFiles};
-use crate::split::{BLOCK_HEAD_BYTES, BLOCK_PAGE_BYTES, Place, Split, file_of};
-use crate::store::SqliteStore;
+use crate::split::layout::Split;
+use crate::split::listing::{Needed, files_of, needed};
+use crate::split::place::Place;
+use crate::split::placed::{Enlarged, Placed};
 use crate::writer::Sync;
 use crate::{amend, chunk_write, stage as staging};
 use atsdb_core::{
     Amendment, Change, ChunkId, ColumnId, Durability, Error, ErrorKind, NewChunk, Outcome, Result, StageId,
 };
-use rusqlite::{Connection, OptionalExtension, ffi, params};
+use rusqlite::{OptionalExtension, ffi, params};
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::sync::atomic::Ordering;
@@ -54,46 +57,16 @@ impl Group {
     }
 }
 
-/// Where the pages of one change were put.
-#[derive(Debug, Default)]
-pub(crate) struct Placed {
-    /// The payload numbers of the chunks it adds; none: they are to lie in the catalogue.
-    pub(crate) add: Vec<Option<i64>>,
-    /// What its amendments found in page files.
-    pub(crate) amend: Vec<Option<Enlarged>>,
-}
-
-impl Placed {
-    /// The payload number of the chunk at that position.
-    pub(crate) fn payload(&self, position: usize) -> Option<i64> {
-        self.add.get(position).copied().flatten()
-    }
-
-    /// What the amendment at that position found.
-    pub(crate) fn enlarged(&self, position: usize) -> Option<&Enlarged> {
-        self.amend.get(position)?.as_ref()
-    }
-}
-
-/// A chunk's pages with those of an amendment, in another block.
-#[derive(Debug)]
-pub(crate) struct Enlarged {
-    /// The payload number they were read from; if it is another by now, they were moved meanwhile.
-    pub(crate) base: i64,
-    /// Where they are now with the new ones; `None` if it has pages of these numbers already.
-    pub(crate) payload: Option<i64>,
-}
-
 /// The files that a call writes to, held until its transaction is done.
 pub(crate) struct Placing<'a> {
-    store: &'a SqliteStore,
+    store: &'a Catalogue,
     files: &'a PageFiles,
     held: Vec<(Group, Held)>,
 }
 
 /// Writes pages of the changes into page files, makes them durable, and only then does the changes in the catalogue.
 pub(crate) fn commit(
-    store: &SqliteStore,
+    store: &Catalogue,
     files: &PageFiles,
     changes: &[Change],
     now_ms: i64,
@@ -125,7 +98,7 @@ pub(crate) fn commit(
 
 /// Writes pages of chunks into page files, then the chunks into their stage. They are not made durable.
 pub(crate) fn stage(
-    store: &SqliteStore,
+    store: &Catalogue,
     files: &PageFiles,
     stage: StageId,
     chunks: &[NewChunk],
@@ -149,7 +122,7 @@ pub(crate) fn stage(
 }
 
 impl<'a> Placing<'a> {
-    pub(crate) fn new(store: &'a SqliteStore, files: &'a PageFiles) -> Self {
+    pub(crate) fn new(store: &'a Catalogue, files: &'a PageFiles) -> Self {
         Self { store, files, held: Vec::new() }
     }
 
@@ -384,48 +357,4 @@ enum Found {
     Held(Held),
     Busy,
     None,
-}
-
-/// Whether the catalogue has a page file of this number.
-pub(crate) fn is_listed(connection: &Connection, number: i64) -> Attempt<bool> {
-    Ok(connection.prepare_cached("SELECT 1 FROM atsdb_page_file WHERE id = ?1")?.exists([number])?)
-}
-
-/// What the catalogue knows of a page file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Needed {
-    /// How many bytes of it chunks need.
-    pub(crate) chunks_end: u64,
-    /// From where on no place is named, be it of a chunk or of garbage. A power cut may leave the garbage and take its
-    /// bytes; were its place given to another chunk, that one would be garbage too.
-    pub(crate) free: u64,
-}
-
-/// What the catalogue knows of a page file; `None` if it does not have it.
-fn needed(connection: &Connection, number: i64) -> Attempt<Option<Needed>> {
-    if !is_listed(connection, number)? {
-        return Ok(None);
-    }
-    let (first, end) = Place::range(number);
-    let sql = "SELECT payload, page_count, byte_count FROM atsdb_chunk WHERE payload >= ?1 AND payload < ?2
-               ORDER BY payload DESC LIMIT 1";
-    let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, u64>(1)?, row.get::<_, u64>(2)?));
-    let last = connection.prepare_cached(sql)?.query_row(params![first, end], row).optional()?;
-    let head_end = |payload: i64| Place::of(payload).map_or(0, |place| u64::from(place.offset)) + BLOCK_HEAD_BYTES;
-    let chunks_end = last
-        .map_or(0, |(payload, page_count, byte_count)| head_end(payload) + page_count * BLOCK_PAGE_BYTES + byte_count);
-    let sql = "SELECT max(payload) FROM atsdb_garbage WHERE payload >= ?1 AND payload < ?2";
-    let garbage: Option<i64> = connection.prepare_cached(sql)?.query_row(params![first, end], |row| row.get(0))?;
-    Ok(Some(Needed { chunks_end, free: chunks_end.max(garbage.map_or(0, head_end)) }))
-}
-
-/// The page files that a stage has chunks in.
-fn files_of(connection: &Connection, stage: StageId) -> Attempt<Vec<i64>> {
-    let sql = format!(
-        "SELECT DISTINCT {} FROM atsdb_chunk INDEXED BY atsdb_chunk_stage WHERE stage = ?1 AND payload >= {}",
-        file_of("payload"),
-        super::PLACED
-    );
-    let mut statement = connection.prepare_cached(&sql)?;
-    Ok(statement.query_map([stage.0], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?)
 }

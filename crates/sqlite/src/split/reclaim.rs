@@ -9,13 +9,15 @@
 //! passed what took the file out, nobody can see a chunk in it any more. The same checkpoint made that commit durable, so
 //! that a power cut cannot bring chunks back whose file is gone.
 
+use crate::catalogue::Catalogue;
 use crate::error::Attempt;
-use crate::log_position::LogPosition;
+use crate::split::file::FILE_HEAD_BYTES;
 use crate::split::file::Unreadable;
 use crate::split::files::{Handle, Held, PageFiles};
-use crate::split::placing::is_listed;
-use crate::split::{FILE_HEAD_BYTES, PLACED, Place, fault, file, file_of, moving};
-use crate::store::SqliteStore;
+use crate::split::listing::is_listed;
+use crate::split::place::{PLACED, Place, file_of};
+use crate::split::reclaimer::{Reclaimer, Waiting};
+use crate::split::{fault, file, moving};
 use crate::writer::Sync;
 use atsdb_core::Result;
 use atsdb_core::store::Reclaimed;
@@ -26,20 +28,6 @@ use std::io;
 /// How often all files are looked at, for what crashes left.
 const SWEEP_MS: u64 = 3_600_000;
 
-/// What one process remembers from one step of reclaiming to the next.
-#[derive(Debug, Default)]
-pub(crate) struct Reclaimer {
-    swept_ms: Option<i64>,
-    waiting: Option<Waiting>,
-}
-
-/// Retired files, and how far a checkpoint must come before they can go.
-#[derive(Debug)]
-struct Waiting {
-    files: Vec<i64>,
-    position: LogPosition,
-}
-
 /// What chunks a file holds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Holding {
@@ -48,13 +36,13 @@ pub(crate) struct Holding {
 }
 
 /// One step over the page files: empty ones are removed, of those that are mostly garbage the rest is moved.
-pub(crate) fn reclaim(store: &SqliteStore, files: &PageFiles, byte_budget: u64, now_ms: i64) -> Result<Reclaimed> {
+pub(crate) fn reclaim(store: &Catalogue, files: &PageFiles, byte_budget: u64, now_ms: i64) -> Result<Reclaimed> {
     files.close_removed();
     let done = step(store, files, byte_budget.max(1), now_ms);
     done.map_err(|failure| store.error(failure))
 }
 
-fn step(store: &SqliteStore, files: &PageFiles, byte_budget: u64, now_ms: i64) -> Attempt<Reclaimed> {
+fn step(store: &Catalogue, files: &PageFiles, byte_budget: u64, now_ms: i64) -> Attempt<Reclaimed> {
     let mut reclaimer = files.reclaimer.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let sweep = reclaimer.swept_ms.is_none_or(|swept_ms| now_ms.abs_diff(swept_ms) >= SWEEP_MS);
     if sweep {
@@ -112,7 +100,7 @@ fn suspects(connection: &Connection, all: bool) -> Attempt<Vec<i64>> {
 }
 
 /// Whether a file is mostly garbage.
-fn is_sparse(store: &SqliteStore, files: &PageFiles, number: i64) -> Attempt<bool> {
+fn is_sparse(store: &Catalogue, files: &PageFiles, number: i64) -> Attempt<bool> {
     let holds = store.try_read(|connection| holding(connection, number))?;
     let length = files.length(number)?.unwrap_or(0);
     Ok(holds.bytes < length.saturating_sub(FILE_HEAD_BYTES) / 2)
@@ -128,7 +116,7 @@ pub(crate) fn holding(connection: &Connection, number: i64) -> Attempt<Holding> 
 }
 
 /// Takes a file without chunks out of the catalogue, unless somebody writes to it.
-fn retire(store: &SqliteStore, files: &PageFiles, number: i64) -> Attempt<()> {
+fn retire(store: &Catalogue, files: &PageFiles, number: i64) -> Attempt<()> {
     // One that was never made, because its maker ended first, is made now: its lock is what others respect.
     let handle = files.writer(number, true).map_err(|error| files.write_failure(number, error))?;
     let held = Held::take(&handle).map_err(|error| files.write_failure(number, error))?;
@@ -160,7 +148,7 @@ fn retired(connection: &Connection) -> Attempt<Vec<i64>> {
 }
 
 /// Removes retired files that no snapshot can need; gives their bytes.
-fn remove_retired(store: &SqliteStore, files: &PageFiles, reclaimer: &mut Reclaimer) -> Attempt<u64> {
+fn remove_retired(store: &Catalogue, files: &PageFiles, reclaimer: &mut Reclaimer) -> Attempt<u64> {
     let retired = store.try_read(retired)?;
     if retired.is_empty() {
         reclaimer.waiting = None;
@@ -205,7 +193,7 @@ fn remove_retired(store: &SqliteStore, files: &PageFiles, reclaimer: &mut Reclai
 
 /// Removes files of this store that its catalogue does not know. A power cut leaves them where a file's name was on disk
 /// before the transaction that announced it.
-fn remove_strays(store: &SqliteStore, files: &PageFiles) -> Attempt<()> {
+fn remove_strays(store: &Catalogue, files: &PageFiles) -> Attempt<()> {
     // A file is announced before it is made: one that was listed first and is not known then is none of the store's.
     let listed = files.list()?;
     let known = store.try_read(known)?;
@@ -217,7 +205,7 @@ fn remove_strays(store: &SqliteStore, files: &PageFiles) -> Attempt<()> {
 
 /// Removes the file, if it is still unknown once its lock is held. The power cut took its announcement, so its number may
 /// be given once more at any time; whoever it is given to takes the lock before the first byte.
-fn remove_stray(store: &SqliteStore, files: &PageFiles, number: i64) -> Attempt<()> {
+fn remove_stray(store: &Catalogue, files: &PageFiles, number: i64) -> Attempt<()> {
     let failed = |error| files.write_failure(number, error);
     let handle = match files.writer(number, false) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {

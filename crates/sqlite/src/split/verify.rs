@@ -2,8 +2,9 @@
 //! catalogue. What lies between blocks is nothing, and not looked at.
 
 use crate::split::file::{self, Unreadable};
+use crate::split::files::PageFiles;
+use crate::split::place::{PLACED, Place};
 use crate::split::reclaim::known;
-use crate::split::{PLACED, PageFiles, Place};
 use crate::verify::unreadable;
 use atsdb_core::Error;
 use atsdb_core::store::Finding;

@@ -17,6 +17,8 @@ impl Modules {
     pub(crate) fn read(folder: &Path) -> Self {
         let mut modules = BTreeMap::new();
         read_folder(folder, &Vec::new(), &mut modules);
+        let of_tests: Vec<Module> = modules.iter().flat_map(|(module, source)| test_modules(module, source)).collect();
+        of_tests.iter().for_each(|module| drop(modules.remove(module)));
         assert!(!modules.is_empty(), "no source below {}", folder.display());
         Self(modules)
     }
@@ -77,7 +79,7 @@ fn read_folder(folder: &Path, above: &Module, modules: &mut BTreeMap<Module, Str
         let inside = [above.as_slice(), &[name.clone()]].concat();
         if path.is_dir() {
             read_folder(&path, &inside, modules);
-        } else if path.extension().is_some_and(|ending| ending == "rs") && name != "tests" {
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
             let is_own = matches!(name.as_str(), "lib" | "main" | "mod");
             let module = if is_own { above.clone() } else { inside };
             modules.insert(module, fs::read_to_string(&path).unwrap());
@@ -85,9 +87,15 @@ fn read_folder(folder: &Path, above: &Module, modules: &mut BTreeMap<Module, Str
     }
 }
 
-/// The source without comments and without what follows `#[cfg(test)]`, which stands last in a file.
+/// The modules in files of their own that a module declares for tests alone.
+fn test_modules(module: &Module, source: &str) -> Vec<Module> {
+    let declared = source.split("#[cfg(test)]\nmod ").skip(1).filter_map(|rest| rest.lines().next()?.strip_suffix(';'));
+    declared.map(|name| [module.as_slice(), &[name.to_owned()]].concat()).collect()
+}
+
+/// The source without comments and without the module of unit tests, which stands last in a file.
 fn code_of(source: &str) -> String {
-    let code = source.split("\n#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let code = source.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
 
