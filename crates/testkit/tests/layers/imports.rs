@@ -135,7 +135,10 @@ fn tree(code: &str, mut at: usize) -> (Vec<Vec<String>>, usize) {
             at += 1;
             let mut paths = Vec::new();
             while let Some(next) = code[at..].chars().next().filter(|letter| *letter != '}') {
-                if next.is_alphanumeric() || next == '_' {
+                if code[at..].starts_with("as ") {
+                    // Another name for the branch before.
+                    at += code[at..].find([',', '}']).unwrap_or(code.len() - at);
+                } else if next.is_alphanumeric() || next == '_' {
                     let (branches, end) = tree(code, at);
                     paths.extend(branches.into_iter().map(|branch| [path.as_slice(), &branch].concat()));
                     at = end;
@@ -175,7 +178,7 @@ fn reachable<'a>(imports: &'a Imports, from: &Module) -> BTreeSet<&'a Module> {
 
 #[test]
 fn paths_are_found_in_braces_and_in_code() {
-    let code = "use crate::a::{b::C, d::{self, E}};\nfn f() { super::g::h(); x.iter::<u8>(); }";
+    let code = "use crate::a::{b::C as B, d::{self, E}};\nfn f() { super::g::h(); x.iter::<u8>(); }";
     let paths: Vec<String> = paths_of(code).iter().map(|path| path.join("::")).collect();
     assert_eq!(paths, ["crate::a::b::C", "crate::a::d::self", "crate::a::d::E", "super::g::h", "iter"]);
 }
