@@ -114,6 +114,7 @@ impl Transaction {
             next.looked = Some(looked);
         }
         let Some(looked) = &mut next.looked else { return Vec::new() };
+        may_conflict |= is_sql && looked.has_rows_on_their_way(database);
         let mut ends = match action {
             Action::Mark { mark, .. } => {
                 next.marks.push((*mark, Vec::new(), Some(looked.clone())));
@@ -129,7 +130,6 @@ impl Transaction {
             _ => {
                 // A table of the transaction's own is changed only as long as it is empty and older than no mark.
                 may_conflict |= looked.is_own_table(action) || looked.needs_what_is_gone(action, database);
-                may_conflict |= is_sql && looked.has_rows_on_their_way(database);
                 match change(&mut looked.view, action, &mut looked.touched) {
                     Some(true) => vec![(Verdict::Done, next)],
                     Some(false) => vec![(Verdict::Nothing, next)],
