@@ -258,7 +258,8 @@ fn append(
     // Rows without keys are appended without a look at the store.
     if !open.has_looked && !open.has_failed {
         let table = engine.table(name);
-        if table.as_ref().is_ok_and(|table| table.definition.unique.is_empty()) {
+        let is_unknown = table.as_ref().is_err_and(|error| error.kind() != ErrorKind::NotFound);
+        if is_unknown || table.as_ref().is_ok_and(|table| table.definition.unique.is_empty()) {
             let done = table.and_then(|table| put(&mut open.batch, &table));
             open.has_failed = done.is_err();
             return done.map(|()| Answer::Done);
