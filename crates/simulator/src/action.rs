@@ -10,6 +10,15 @@ pub const SESSIONS: usize = 4;
 /// Names that tables have.
 pub const TABLE_NAMES: [&str; 4] = ["alpha", "beta", "gamma", "delta"];
 
+/// What sessions speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// The calls of the engine.
+    Calls,
+    /// SQL.
+    Sql,
+}
+
 /// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
@@ -141,10 +150,12 @@ pub enum Action {
         /// The table.
         table: usize,
     },
-    /// Rows are pushed, one by one.
+    /// Rows are given to an appender.
     Push {
         /// By which session.
         session: usize,
+        /// Whether they are given as a batch, instead of one by one.
+        together: bool,
         /// The rows.
         rows: Vec<Cells>,
     },
@@ -197,6 +208,15 @@ pub enum Action {
         table: usize,
         /// Which ones.
         rows: Rows,
+    },
+    /// A row is appended, or the note of the row is set that has its key. By SQL alone.
+    Upsert {
+        /// By which session.
+        session: usize,
+        /// In which table.
+        table: usize,
+        /// The row.
+        row: Cells,
     },
     /// The note of rows is set.
     Update {
@@ -303,6 +323,7 @@ impl Action {
             | Self::ReturnTo { session, .. }
             | Self::ReleaseMark { session, .. }
             | Self::Delete { session, .. }
+            | Self::Upsert { session, .. }
             | Self::Update { session, .. }
             | Self::Truncate { session, .. }
             | Self::Read { session, .. }
@@ -313,11 +334,20 @@ impl Action {
         }
     }
 
+    /// The session that it is said in.
+    pub(crate) fn speaker(&self) -> Option<usize> {
+        match self {
+            Self::Begin { session } | Self::Commit { session } | Self::Rollback { session } => Some(*session),
+            _ => self.session(),
+        }
+    }
+
     /// The table that it is about, of those that a session may change.
     pub(crate) fn table(&self) -> Option<usize> {
         match self {
             Self::Append { table, .. }
             | Self::Delete { table, .. }
+            | Self::Upsert { table, .. }
             | Self::Update { table, .. }
             | Self::Truncate { table, .. }
             | Self::Read { table, .. }
@@ -325,6 +355,31 @@ impl Action {
             | Self::Drop { table, .. }
             | Self::Alter { table, .. } => Some(*table),
             _ => None,
+        }
+    }
+
+    /// Which kind of action it is: histories leave some kinds out.
+    pub(crate) fn family(&self) -> u32 {
+        match self {
+            Self::Append { .. } => 0,
+            Self::OpenAppender { .. } | Self::Push { .. } | Self::Flush { .. } => 1,
+            Self::Begin { .. } | Self::Commit { .. } | Self::Rollback { .. } => 2,
+            Self::Mark { .. } | Self::ReturnTo { .. } | Self::ReleaseMark { .. } => 3,
+            Self::Delete { .. } => 4,
+            Self::Update { .. } | Self::Upsert { .. } => 5,
+            Self::Truncate { .. } => 6,
+            Self::Read { .. } => 7,
+            Self::Create { .. } => 8,
+            Self::Drop { .. } => 9,
+            Self::Alter { .. } => 10,
+            Self::Index { .. } => 11,
+            Self::Seal { .. } => 12,
+            Self::Look { .. } => 13,
+            Self::Retain { .. } => 14,
+            Self::Hold { .. } => 15,
+            Self::Copy { .. } => 16,
+            Self::Tick { .. } => 17,
+            Self::Crash { .. } => 18,
         }
     }
 
@@ -342,6 +397,7 @@ impl Action {
             | Self::ReturnTo { session, .. }
             | Self::ReleaseMark { session, .. }
             | Self::Delete { session, .. }
+            | Self::Upsert { session, .. }
             | Self::Update { session, .. }
             | Self::Truncate { session, .. }
             | Self::Read { session, .. }

@@ -1,6 +1,6 @@
 //! Actions as a program does them that uses the engine: by batches, appenders, snapshots and scans.
 
-use crate::action::{Action, Alteration, Cells, Policy, Rows, Shape, TABLE_NAMES};
+use crate::action::{Action, Alteration, Cells, Language, Policy, Rows, Shape, TABLE_NAMES};
 use crate::compare::{Seen, SeenTable, see, see_table};
 use crate::shape::{
     Kind, altered, array, batch_of, definition, indexed, kind, policy_of, rows_of, seconds, text, value,
@@ -23,6 +23,8 @@ pub(crate) enum Answer {
     Duplicate,
     /// There was nothing to do it with: no transaction, no appender, no such column.
     Nothing,
+    /// A table was read by SQL: the names of its columns, and its rows, sorted.
+    Rows(Vec<String>, Vec<Vec<Option<i64>>>),
     /// A table was read.
     Table(Box<SeenTable>),
     /// All tables were read.
@@ -38,6 +40,7 @@ pub(crate) struct Process {
     sessions: BTreeMap<usize, Session>,
     pub(crate) held: Option<ReadSnapshot>,
     target: Engine,
+    language: Language,
 }
 
 #[derive(Default)]
@@ -45,6 +48,7 @@ struct Session {
     transaction: Option<Transaction>,
     /// With the definition that its rows are pushed by.
     appender: Option<(TableDefinition, Appender)>,
+    sql: Option<atsdb_sql::Session>,
 }
 
 struct Transaction {
@@ -55,9 +59,9 @@ struct Transaction {
 }
 
 impl Process {
-    pub(crate) fn new(number: usize, engine: Engine, faults: Arc<Faults>, target: Engine) -> Self {
+    pub(crate) fn new(number: usize, engine: Engine, faults: Arc<Faults>, target: Engine, language: Language) -> Self {
         let caretaker = engine.caretaker();
-        Self { number, engine, faults, caretaker, sessions: BTreeMap::new(), held: None, target }
+        Self { number, engine, faults, caretaker, sessions: BTreeMap::new(), held: None, target, language }
     }
 }
 
@@ -66,7 +70,19 @@ pub(crate) fn perform(process: &mut Process, action: &Action) -> Result<Answer> 
     debug_assert_eq!(process.number, action.process());
     let engine = process.engine.clone();
     let sessions = &mut process.sessions;
+    if let (Language::Sql, Some(number)) = (process.language, action.speaker()) {
+        let session = session(sessions, number);
+        let speaks = match session.sql.take() {
+            Some(speaks) => speaks,
+            None => crate::sql::session(&engine)?,
+        };
+        let done = crate::sql::perform(&engine, session.sql.insert(speaks), action);
+        if let Some(done) = done {
+            return done;
+        }
+    }
     match action {
+        Action::Upsert { .. } => Ok(Answer::Nothing),
         Action::Append { session: number, table, policy, batch, rows } => {
             append(&engine, session(sessions, *number), name(*table), *policy, *batch, rows)
         }
@@ -76,9 +92,9 @@ pub(crate) fn perform(process: &mut Process, action: &Action) -> Result<Answer> 
             session(sessions, *number).appender = Some((table.definition.clone(), engine.appender(&table)));
             Ok(Answer::Done)
         }
-        Action::Push { session: number, rows } => match &mut session(sessions, *number).appender {
+        Action::Push { session: number, together, rows } => match &mut session(sessions, *number).appender {
             None => Ok(Answer::Nothing),
-            Some((definition, appender)) => push(definition, appender, rows),
+            Some((definition, appender)) => push(&engine, definition, appender, *together, rows),
         },
         Action::Flush { session: number } => match &mut session(sessions, *number).appender {
             None => Ok(Answer::Nothing),
@@ -242,7 +258,8 @@ fn append(
     // Rows without keys are appended without a look at the store.
     if !open.has_looked && !open.has_failed {
         let table = engine.table(name);
-        if table.as_ref().is_ok_and(|table| table.definition.unique.is_empty()) {
+        let is_unknown = table.as_ref().is_err_and(|error| error.kind() != ErrorKind::NotFound);
+        if is_unknown || table.as_ref().is_ok_and(|table| table.definition.unique.is_empty()) {
             let done = table.and_then(|table| put(&mut open.batch, &table));
             open.has_failed = done.is_err();
             return done.map(|()| Answer::Done);
@@ -280,7 +297,21 @@ impl Record for Pushed<'_> {
     }
 }
 
-fn push(definition: &TableDefinition, appender: &mut Appender, rows: &[Cells]) -> Result<Answer> {
+fn push(
+    engine: &Engine,
+    definition: &TableDefinition,
+    appender: &mut Appender,
+    together: bool,
+    rows: &[Cells],
+) -> Result<Answer> {
+    // The names of a batch's columns are right for one definition.
+    let is_present = || {
+        let tables = engine.tables()?;
+        Ok(tables.iter().any(|table| table.id == appender.table().id && table.definition == *definition))
+    };
+    if together && is_present()? {
+        return appender.append(&batch_of(definition, rows)).map(|()| Answer::Done);
+    }
     for row in rows {
         let record = Pushed(definition, row);
         match definition.time {

@@ -12,7 +12,11 @@ const VISITORS: usize = 6;
 
 /// The history of a seed.
 pub fn history(seed: u64) -> Vec<Step> {
-    let mut generator = Generator { random: Random::new(seed), batches: Vec::new() };
+    let mut generator = Generator { random: Random::new(seed), batches: Vec::new(), families: 1 };
+    // A history that leaves some kinds of actions out has more of the others.
+    for family in 1..32 {
+        generator.families |= u32::from(generator.below(5) < 3) << family;
+    }
     // Few tables, so that those who work meet.
     let tables = 1 + generator.below(2) as usize;
     let mut steps: Vec<Step> =
@@ -31,6 +35,8 @@ struct Generator {
     random: Random,
     /// Batches with names, which may come again.
     batches: Vec<Action>,
+    /// Which kinds of actions there are.
+    families: u32,
 }
 
 impl Generator {
@@ -131,7 +137,8 @@ impl Generator {
         let table = self.table();
         match self.below(26) {
             0..=9 => self.append(session),
-            10..=12 => Action::Delete { session, table, rows: self.meant() },
+            10 => Action::Upsert { session, table, row: self.cells() },
+            11..=12 => Action::Delete { session, table, rows: self.meant() },
             13..=16 => {
                 let note = (self.below(4) > 0).then(|| self.below(3) as i64);
                 Action::Update { session, table, rows: self.meant(), note }
@@ -148,6 +155,15 @@ impl Generator {
     }
 
     fn action(&mut self) -> Action {
+        loop {
+            let action = self.any_action();
+            if self.families >> action.family() & 1 == 1 {
+                return action;
+            }
+        }
+    }
+
+    fn any_action(&mut self) -> Action {
         let (session, process) = (self.session(), self.process());
         let mark = self.below(2) as u8;
         match self.below(100) {
@@ -159,7 +175,7 @@ impl Generator {
             67..=68 => Action::ReturnTo { session, mark },
             69 => Action::ReleaseMark { session, mark },
             70..=71 => Action::OpenAppender { session, table: self.table() },
-            72..=75 => Action::Push { session, rows: self.rows() },
+            72..=75 => Action::Push { session, together: self.below(2) == 0, rows: self.rows() },
             76..=78 => Action::Flush { session },
             79..=81 => Action::Index { process, table: self.table() },
             82..=85 => Action::Seal { process },

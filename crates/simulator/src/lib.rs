@@ -17,7 +17,9 @@ pub mod minimise;
 mod model;
 pub mod run;
 mod shape;
+mod sql;
 mod world;
 
-pub use run::{Failure, Limit, run_history, simulate};
+pub use action::Language;
+pub use run::{Failure, Limit, Setting, run_history, simulate};
 pub use world::StoreKind;

@@ -1,14 +1,13 @@
 //! Cuts a history that fails down to the steps that it needs.
 
 use crate::action::{Action, Step};
-use crate::run::run_history;
-use crate::world::StoreKind;
+use crate::run::{Setting, run_history};
 
 /// How often a shorter history is tried.
 const ATTEMPTS_MAX: usize = 2_000;
 
 /// A history without the steps, troubles and rows that are not needed for the same failure, and how it fails.
-pub fn minimised(store: StoreKind, steps: Vec<Step>, message: String) -> (Vec<Step>, String) {
+pub fn minimised(setting: Setting, steps: Vec<Step>, message: String) -> (Vec<Step>, String) {
     let (mut steps, mut message, mut attempts) = (steps, message, 0);
     let wanted = kind_of(&message);
     let mut try_one = |candidate: Vec<Step>, steps: &mut Vec<Step>, message: &mut String| -> bool {
@@ -16,7 +15,7 @@ pub fn minimised(store: StoreKind, steps: Vec<Step>, message: String) -> (Vec<St
         if attempts > ATTEMPTS_MAX {
             return false;
         }
-        match run_history(store, &candidate) {
+        match run_history(setting, &candidate) {
             Err(other) if kind_of(&other) == wanted => {
                 (*steps, *message) = (candidate, other);
                 true

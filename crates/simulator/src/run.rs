@@ -1,6 +1,6 @@
 //! Runs histories, and reports the first that fails.
 
-use crate::action::{Action, PROCESSES, Step, TroubleKind};
+use crate::action::{Action, Language, PROCESSES, Step, TroubleKind};
 use crate::generate::history;
 use crate::minimise::minimised;
 use crate::model::Model;
@@ -17,13 +17,38 @@ pub enum Limit {
     Time(Duration),
 }
 
+/// Where a history happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setting {
+    /// Where rows lie.
+    pub store: StoreKind,
+    /// What sessions speak.
+    pub language: Language,
+}
+
+impl Setting {
+    /// All of them.
+    pub fn all() -> Vec<Self> {
+        let stores = [StoreKind::Memory, StoreKind::Sqlite, StoreKind::Split];
+        let of = |language| stores.map(|store| Self { store, language });
+        [of(Language::Calls), of(Language::Sql)].concat()
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let language = if self.language == Language::Sql { "-sql" } else { "" };
+        write!(f, "{}{language}", format!("{:?}", self.store).to_lowercase())
+    }
+}
+
 /// A history in which a promise was broken.
 #[derive(Debug)]
 pub struct Failure {
     /// The history's seed.
     pub seed: u64,
-    /// Where its rows lay.
-    pub store: StoreKind,
+    /// Where it happened.
+    pub setting: Setting,
     /// What came instead of what was promised, in the minimised history.
     pub message: String,
     /// The steps that it needs.
@@ -32,12 +57,12 @@ pub struct Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, store, message, history } = self;
-        writeln!(f, "seed {seed} on {store:?}: {message}\nthe steps that it needs:")?;
+        let Self { seed, setting, message, history } = self;
+        writeln!(f, "seed {seed} on {setting}: {message}\nthe steps that it needs:")?;
         for (number, step) in history.iter().enumerate() {
             writeln!(f, "  {number}: {step:?},")?;
         }
-        write!(f, "again: make simulate STORE={} SEED={seed} COUNT=1", format!("{store:?}").to_lowercase())
+        write!(f, "again: make simulate STORE={setting} SEED={seed} COUNT=1")
     }
 }
 
@@ -46,7 +71,7 @@ impl fmt::Display for Failure {
 /// # Errors
 ///
 /// The first that fails.
-pub fn simulate(store: StoreKind, seed: u64, limit: Limit) -> Result<u64, Box<Failure>> {
+pub fn simulate(setting: Setting, seed: u64, limit: Limit) -> Result<u64, Box<Failure>> {
     let begun = Instant::now();
     let is_over = |count: u64| match limit {
         Limit::Count(most) => count >= most,
@@ -56,9 +81,9 @@ pub fn simulate(store: StoreKind, seed: u64, limit: Limit) -> Result<u64, Box<Fa
     while !is_over(count) {
         let seed = seed.wrapping_add(count);
         let steps = history(seed);
-        if let Err(message) = run_history(store, &steps) {
-            let (history, message) = minimised(store, steps, message);
-            return Err(Box::new(Failure { seed, store, message, history }));
+        if let Err(message) = run_history(setting, &steps) {
+            let (history, message) = minimised(setting, steps, message);
+            return Err(Box::new(Failure { seed, setting, message, history }));
         }
         count += 1;
     }
@@ -70,9 +95,9 @@ pub fn simulate(store: StoreKind, seed: u64, limit: Limit) -> Result<u64, Box<Fa
 /// # Errors
 ///
 /// What was promised and is not so, after which step.
-pub fn run_history(store: StoreKind, steps: &[Step]) -> Result<(), String> {
+pub fn run_history(setting: Setting, steps: &[Step]) -> Result<(), String> {
     keep_crashes_quiet();
-    let mut run = Run::new(store)?;
+    let mut run = Run::new(setting)?;
     for (number, step) in steps.iter().enumerate() {
         run.step(number, step).map_err(|problem| format!("step {number}: {problem}"))?;
     }
@@ -87,9 +112,9 @@ struct Run {
 }
 
 impl Run {
-    fn new(store: StoreKind) -> Result<Self, String> {
-        let world = World::new(store).map_err(|error| format!("no store: {error}"))?;
-        let mut model = Model::default();
+    fn new(setting: Setting) -> Result<Self, String> {
+        let world = World::new(setting).map_err(|error| format!("no store: {error}"))?;
+        let mut model = Model::new(setting.language);
         model.set_now(world.now_ms());
         Ok(Self { world, models: vec![model] })
     }

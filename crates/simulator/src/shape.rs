@@ -24,7 +24,11 @@ pub(crate) enum Kind {
 }
 
 pub(crate) fn kind(column: &Column) -> Kind {
-    match column.name.as_bytes().first() {
+    kind_of_name(&column.name)
+}
+
+pub(crate) fn kind_of_name(name: &str) -> Kind {
+    match name.as_bytes().first() {
         Some(b't') => Kind::Time,
         Some(b's') => Kind::Sensor,
         Some(b'n') => Kind::Note,
@@ -35,7 +39,11 @@ pub(crate) fn kind(column: &Column) -> Kind {
 
 /// A row's value in a column. Of a time it is its seconds.
 pub(crate) fn value(cells: &Cells, column: &Column) -> Option<i64> {
-    match kind(column) {
+    value_of(cells, kind(column))
+}
+
+pub(crate) fn value_of(cells: &Cells, kind: Kind) -> Option<i64> {
+    match kind {
         Kind::Time => Some(seconds(cells.time)),
         Kind::Sensor => cells.sensor,
         Kind::Note => cells.note,

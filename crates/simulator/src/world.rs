@@ -1,9 +1,10 @@
 //! The real thing: processes with engines over one store, whose calls fail as a history says.
 
-use crate::action::{Action, PROCESSES, Step, Trouble, TroubleKind};
+use crate::action::{Action, Language, PROCESSES, Step, Trouble, TroubleKind};
 use crate::compare::{Seen, see};
 use crate::environment::SimulatedEnvironment;
 use crate::execute::{Answer, Process, perform};
+use crate::run::Setting;
 use crate::shape::BEGINNING;
 use atsdb_core::{Durability, Error, ErrorKind, Result, Store};
 use atsdb_engine::{Engine, EngineOptions, Environment};
@@ -41,7 +42,7 @@ pub(crate) struct Observed {
 }
 
 pub(crate) struct World {
-    kind: StoreKind,
+    setting: Setting,
     memory: Arc<MemoryStore>,
     folder: Option<TempDir>,
     environment: Arc<SimulatedEnvironment>,
@@ -51,15 +52,15 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(kind: StoreKind) -> Result<Self> {
+    pub(crate) fn new(setting: Setting) -> Result<Self> {
         let environment = Arc::new(SimulatedEnvironment::new((BEGINNING + 36 * 3_600) * 1_000));
         let memory = Arc::new(MemoryStore::new([7; 16]));
-        let folder = match kind {
+        let folder = match setting.store {
             StoreKind::Memory => None,
             _ => Some(temporary_folder()?),
         };
         let target = engine(Arc::new(MemoryStore::new([8; 16])), &environment)?;
-        let mut world = Self { kind, memory, folder, environment, processes: Vec::new(), target };
+        let mut world = Self { setting, memory, folder, environment, processes: Vec::new(), target };
         for number in 0..PROCESSES {
             let process = world.open(number)?;
             world.processes.push(Arc::new(Mutex::new(process)));
@@ -71,7 +72,7 @@ impl World {
     fn open(&self, number: usize) -> Result<Process> {
         let faults = Faults::new(Fails::Before);
         let path = |name| self.folder.as_ref().map_or_else(Default::default, |folder| folder.path().join(name));
-        let store: Arc<dyn Store> = match self.kind {
+        let store: Arc<dyn Store> = match self.setting.store {
             StoreKind::Memory => Arc::clone(&self.memory) as Arc<dyn Store>,
             StoreKind::Sqlite => Arc::new(SqliteStore::open(&path("store.db"), &options())?),
             StoreKind::Split => {
@@ -80,7 +81,7 @@ impl World {
             }
         };
         let engine = engine(Arc::new(FaultyStore::new(store, &faults)), &self.environment)?;
-        Ok(Process::new(number, engine, faults, self.target.clone()))
+        Ok(Process::new(number, engine, faults, self.target.clone(), self.setting.language))
     }
 
     /// Does one step. What it says is of the step's own action, then of the one that another process did meanwhile.
@@ -100,7 +101,7 @@ impl World {
         }
         let faults = Arc::clone(&self.lock(number).faults);
         let nested = Arc::new(Mutex::new(None));
-        if let Some(trouble) = &step.trouble {
+        if let Some(trouble) = step.trouble.as_ref().filter(|trouble| !self.is_ambiguous(&step.action, trouble)) {
             self.arm(&faults, trouble, &nested);
         }
         let process = Arc::clone(&self.processes[number]);
@@ -127,6 +128,15 @@ impl World {
         }
         let nested = lock(&nested).take();
         Ok((Observed { outcome, has_crashed, failed }, nested))
+    }
+
+    /// An `ALTER` is written by what the definition was: if it changes before it is executed, it means something else.
+    fn is_ambiguous(&self, action: &Action, trouble: &Trouble) -> bool {
+        let is_alter = |action: &Action| matches!(action, Action::Alter { .. });
+        match &trouble.kind {
+            TroubleKind::Stall(other) => self.setting.language == Language::Sql && is_alter(action) && is_alter(other),
+            _ => false,
+        }
     }
 
     fn arm(&self, faults: &Arc<Faults>, trouble: &Trouble, nested: &Arc<Mutex<Option<Observed>>>) {

@@ -1,27 +1,35 @@
 //! So many histories from one seed, each as promised. `make simulate` runs more.
 
-use atsdb_simulator::{Limit, StoreKind, generate, run_history, simulate};
+use atsdb_simulator::{Language, Limit, Setting, StoreKind, generate, run_history, simulate};
 
-fn run(store: StoreKind, count: u64) {
+fn run(store: StoreKind, language: Language, count: u64) {
     // A seed's histories are those of the seeds that follow: other seeds' are others.
     let seed = atsdb_testkit::seed() << 32;
-    let ran = simulate(store, seed, Limit::Count(count)).unwrap_or_else(|failure| panic!("{failure}"));
+    let ran =
+        simulate(Setting { store, language }, seed, Limit::Count(count)).unwrap_or_else(|failure| panic!("{failure}"));
     assert_eq!(ran, count);
 }
 
 #[test]
 fn histories_in_memory_are_as_promised() {
-    run(StoreKind::Memory, 8_000);
+    run(StoreKind::Memory, Language::Calls, 8_000);
 }
 
 #[test]
 fn histories_in_a_file_are_as_promised() {
-    run(StoreKind::Sqlite, 1_000);
+    run(StoreKind::Sqlite, Language::Calls, 1_000);
 }
 
 #[test]
 fn histories_in_a_split_store_are_as_promised() {
-    run(StoreKind::Split, 1_000);
+    run(StoreKind::Split, Language::Calls, 1_000);
+}
+
+#[test]
+fn histories_in_sql_are_as_promised() {
+    run(StoreKind::Memory, Language::Sql, 400);
+    run(StoreKind::Sqlite, Language::Sql, 50);
+    run(StoreKind::Split, Language::Sql, 50);
 }
 
 #[test]
@@ -30,5 +38,5 @@ fn a_history_follows_from_its_seed_alone() {
         assert_eq!(generate::history(seed), generate::history(seed));
     }
     assert_ne!(generate::history(1), generate::history(2));
-    run_history(StoreKind::Memory, &[]).unwrap();
+    run_history(Setting { store: StoreKind::Memory, language: Language::Calls }, &[]).unwrap();
 }

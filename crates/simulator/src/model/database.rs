@@ -76,14 +76,20 @@ impl TableModel {
 
     /// Whether this was read. What may have expired is then there or gone.
     pub(crate) fn agrees(&mut self, seen: &SeenTable) -> bool {
-        if !is_same(&self.definition, &seen.definition) {
-            return false;
-        }
+        is_same(&self.definition, &seen.definition) && self.has_rows(&seen.rows)
+    }
+
+    pub(crate) fn has_names(&self, names: &[String]) -> bool {
+        self.definition.columns.iter().map(|column| &column.name).eq(names)
+    }
+
+    /// Whether these are its rows.
+    pub(crate) fn has_rows(&mut self, rows: &[Vec<Option<i64>>]) -> bool {
         let mut own: Vec<(Vec<Option<i64>>, bool, u64)> =
             self.rows.iter().map(|row| (self.values(row), row.may_be_gone, row.id)).collect();
         // Of equal rows those that must be there come first.
         own.sort();
-        let (mut found, mut gone) = (seen.rows.iter().peekable(), Vec::new());
+        let (mut found, mut gone) = (rows.iter().peekable(), Vec::new());
         for (values, may_be_gone, id) in &own {
             if found.peek() == Some(&values) {
                 found.next();
@@ -120,7 +126,11 @@ impl TableModel {
 fn is_same(model: &TableDefinition, seen: &TableDefinition) -> bool {
     let names =
         |definition: &TableDefinition| definition.indexes.iter().map(|index| index.name.clone()).collect::<Vec<_>>();
-    (&model.name, &model.columns, model.time, model.slice) == (&seen.name, &seen.columns, seen.time, seen.slice)
+    // SQL gives a column that is added with a value this value as its default, too.
+    let columns = |definition: &TableDefinition| -> Vec<Column> {
+        definition.columns.iter().map(|column| Column { default: None, ..column.clone() }).collect()
+    };
+    (&model.name, columns(model), model.time, model.slice) == (&seen.name, columns(seen), seen.time, seen.slice)
         && (&model.unique, model.on_conflict, model.retention) == (&seen.unique, seen.on_conflict, seen.retention)
         && names(model) == names(seen)
 }
@@ -194,6 +204,25 @@ impl Database {
         }
         new.added += 1;
         *table = new;
+        Ok(())
+    }
+
+    /// Appends a row, or sets the note of the one that has its key. The table must have one.
+    pub(crate) fn upsert(&mut self, uid: u64, cells: &BTreeMap<u16, Option<i64>>) -> Result<(), NotAppended> {
+        let table = self.by_uid_mut(uid).ok_or(NotAppended)?;
+        let unique = table.definition.unique.first().ok_or(NotAppended)?.columns.clone();
+        let row = Row { id: number(), cells: cells.clone(), may_be_gone: false };
+        let key = table.key(&row, &unique);
+        let holder =
+            key.and_then(|key| table.rows.iter().position(|other| table.key(other, &unique).as_ref() == Some(&key)));
+        let Some(holder) = holder else {
+            return self.append(uid, std::slice::from_ref(cells), ConflictPolicy::Error);
+        };
+        let note = table.definition.columns.iter().find(|column| kind(column) == Kind::Note).ok_or(NotAppended)?.id.0;
+        table.rows[holder].id = row.id;
+        table.rows[holder].cells.insert(note, cells.get(&note).copied().flatten());
+        table.rewritten += 1;
+        table.added += 1;
         Ok(())
     }
 

@@ -7,7 +7,7 @@
 mod database;
 mod transaction;
 
-use crate::action::{Action, Cells, PROCESSES, Policy, Rows};
+use crate::action::{Action, Cells, Language, PROCESSES, Policy, Rows};
 use crate::compare::Seen;
 use crate::execute::{Answer, name};
 use crate::shape::{altered, definition, indexed, policy_of, value};
@@ -19,8 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use transaction::{Appender, Transaction};
 
 /// One possible state.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Model {
+    language: Language,
     database: Database,
     transactions: BTreeMap<usize, Transaction>,
     appenders: BTreeMap<usize, Appender>,
@@ -43,6 +44,11 @@ enum Verdict {
 type End = (Verdict, Model);
 
 impl Model {
+    pub(crate) fn new(language: Language) -> Self {
+        let (database, transactions, appenders, held) = Default::default();
+        Self { language, database, transactions, appenders, held, batches: BTreeSet::new(), now_ms: 0 }
+    }
+
     /// The states that are possible after an action. `is_disturbed` says that another process acted meanwhile.
     pub(crate) fn after(&self, action: &Action, observed: &Observed, is_disturbed: bool) -> Vec<Self> {
         let ends = self.ends(action, is_disturbed);
@@ -54,6 +60,17 @@ impl Model {
             return possible.map(|model| model.without_process(action.process())).collect();
         }
         let failed = |model: &Self| model.clone().failed(action);
+        // A question that fails leaves the transaction as it was, but for rows that are on their way into it.
+        if matches!((&observed.outcome, action), (Err(_), Action::Read { .. })) && self.language == Language::Sql {
+            let is_refused = observed.failed.is_some() || ends.iter().any(|(verdict, _)| *verdict == Verdict::Refused);
+            let refused = ends.into_iter().filter(|(verdict, _)| *verdict == Verdict::Refused).map(|(_, model)| model);
+            let states: Vec<Self> = [self.clone(), failed(self)].into_iter().chain(refused).collect();
+            return if is_refused { states } else { Vec::new() };
+        }
+        // What an appender has before a batch that fails stays, unless the batch took some of it along.
+        if let ((Err(_), Some(_)), Action::Push { .. }) = ((&observed.outcome, observed.failed), action) {
+            return vec![self.clone(), failed(self)];
+        }
         match (&observed.outcome, observed.failed) {
             (Err(error), _) if matches!(error.kind(), ErrorKind::Internal | ErrorKind::Corrupt) => Vec::new(),
             (Err(_), Some(Fails::Before)) if !matches!(action, Action::Index { .. }) => vec![failed(self)],
@@ -66,7 +83,7 @@ impl Model {
                     Err(_) => Verdict::Refused,
                     Ok(Answer::Duplicate) => Verdict::Duplicate,
                     Ok(Answer::Nothing) => Verdict::Nothing,
-                    Ok(Answer::Done | Answer::Table(_) | Answer::Tables(_)) => Verdict::Done,
+                    Ok(Answer::Done | Answer::Rows(..) | Answer::Table(_) | Answer::Tables(_)) => Verdict::Done,
                 };
                 let ends = ends.into_iter().filter(|(verdict, _)| *verdict == said);
                 ends.filter(|(_, model)| model.has_read(action, outcome.as_ref().ok()))
@@ -109,7 +126,7 @@ impl Model {
         action.session().filter(|session| !self.transactions.contains_key(session))?;
         match action {
             Action::Append { batch: Some(batch), .. } if self.batches.contains(batch) => None,
-            _ => Transaction::of_statement(action, &self.database),
+            _ => Transaction::of_statement(action, &self.database, self.language),
         }
     }
 
@@ -126,7 +143,7 @@ impl Model {
 
     /// Nothing is open any more.
     pub(crate) fn restart(&mut self) {
-        (0..PROCESSES).for_each(|process| *self = std::mem::take(self).without_process(process));
+        (0..PROCESSES).for_each(|process| *self = self.clone().without_process(process));
     }
 
     /// Whether this is what a process reads; what may have expired is settled by it.
@@ -208,6 +225,10 @@ impl Model {
                 let mut view = self.view(*session).clone();
                 view.table_mut(name(*table)).is_some_and(|table| table.agrees(seen))
             }
+            (Action::Read { session, table }, Some(Answer::Rows(names, rows))) => {
+                let mut view = self.view(*session).clone();
+                view.table_mut(name(*table)).is_some_and(|table| table.has_names(names) && table.has_rows(rows))
+            }
             (Action::Copy { .. }, Some(Answer::Tables(seen))) => self.database.clone().agrees(seen),
             _ => true,
         }
@@ -262,7 +283,7 @@ impl Model {
                     vec![(Verdict::Done, next)]
                 }
             },
-            Action::Push { session, rows } => self.push(*session, rows),
+            Action::Push { session, rows, together } => self.push(*session, rows, *together),
             Action::Flush { session } => self.flush(*session),
             Action::Append { session, table, policy, batch, rows } if !self.transactions.contains_key(session) => {
                 self.append_alone(name(*table), *policy, *batch, rows, is_disturbed)
@@ -273,6 +294,9 @@ impl Model {
         // Of what is done in the middle of something else either may be refused, and then has done nothing.
         if is_disturbed {
             ends.push(refused());
+            if matches!(action, Action::Push { .. }) {
+                ends.push((Verdict::Refused, self.clone()));
+            }
         }
         ends
     }
@@ -341,6 +365,9 @@ impl Model {
             if matches!(action, Action::Mark { .. } | Action::ReturnTo { .. } | Action::ReleaseMark { .. }) {
                 return vec![(Verdict::Nothing, self.clone())];
             }
+            if matches!(action, Action::Upsert { .. }) && self.language == Language::Calls {
+                return vec![(Verdict::Nothing, self.clone())];
+            }
             let mut next = self.clone();
             let mut touched = BTreeSet::new();
             return match change(&mut next.database, action, &mut touched) {
@@ -349,7 +376,7 @@ impl Model {
                 None => vec![(Verdict::Refused, self.clone())],
             };
         };
-        let ends = open.statement(&self.database, action);
+        let ends = open.statement(&self.database, action, self.language);
         let put = |(verdict, open)| {
             let mut next = self.clone();
             next.transactions.insert(session, open);
@@ -375,18 +402,24 @@ impl Model {
         }
     }
 
-    fn push(&self, session: usize, rows: &[Cells]) -> Vec<End> {
+    fn push(&self, session: usize, rows: &[Cells], together: bool) -> Vec<End> {
         let mut next = self.clone();
         let Some(appender) = next.appenders.get_mut(&session) else { return vec![(Verdict::Nothing, next)] };
         let mut failed = self.clone();
         if let Some(appender) = failed.appenders.get_mut(&session) {
             appender.break_off();
         }
-        match appender.push(rows) {
-            // Rows that were pushed before the one that is refused stay.
+        match appender.push(rows, together) {
             false if appender.is_broken() => vec![(Verdict::Refused, failed)],
+            // Rows that were pushed one by one before the one that is refused stay; a batch is refused as a whole.
             false => vec![(Verdict::Refused, next)],
-            true => vec![(Verdict::Done, next)],
+            true => {
+                // What the table's dictionaries or definition do not take any more drops the rows before, too.
+                let is_there = self.appenders.get(&session).is_some_and(|appender| appender.is_present(&self.database));
+                let mut ends = vec![(Verdict::Done, next)];
+                ends.extend((!is_there).then_some((Verdict::Refused, failed)));
+                ends
+            }
         }
     }
 
@@ -432,6 +465,11 @@ fn change(database: &mut Database, action: &Action, touched: &mut BTreeSet<u64>)
         }
         Action::Update { table, rows, note, .. } => {
             touched.insert(database.change_rows(name(*table), *rows, &Change::Note(*note))?);
+        }
+        Action::Upsert { table, row, .. } => {
+            let (uid, definition) = database.table(name(*table)).map(|table| (table.uid, table.definition.clone()))?;
+            touched.insert(uid);
+            database.upsert(uid, &cells_of(&definition, &[*row])[0]).ok()?;
         }
         Action::Truncate { table, .. } => {
             touched.insert(database.change_rows(name(*table), Rows::All, &Change::Delete)?);

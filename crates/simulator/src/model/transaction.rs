@@ -2,7 +2,7 @@
 
 use super::database::{Database, Row, TableModel};
 use super::{Verdict, cells_of, change};
-use crate::action::{Action, Cells, Policy};
+use crate::action::{Action, Cells, Language, Policy};
 use crate::execute::name;
 use crate::shape::policy_of;
 use atsdb_core::{ConflictPolicy, TableDefinition};
@@ -35,16 +35,16 @@ pub(crate) struct Transaction {
     /// Before it has looked: rows without keys.
     pending: Vec<Pending>,
     looked: Option<Looked>,
-    marks: Vec<(u8, Looked)>,
+    marks: Vec<(u8, Vec<Pending>, Option<Looked>)>,
     has_failed: bool,
 }
 
 impl Transaction {
     /// One that has done a statement, over this state of the store.
-    pub(crate) fn of_statement(action: &Action, database: &Database) -> Option<Self> {
+    pub(crate) fn of_statement(action: &Action, database: &Database, language: Language) -> Option<Self> {
         let mut open = Self::default();
         open.looked = Some(open.look(database)?.0);
-        let ends = open.statement(database, action);
+        let ends = open.statement(database, action, language);
         ends.into_iter().find(|(verdict, _)| *verdict == Verdict::Done).map(|(_, open)| open)
     }
 
@@ -70,48 +70,57 @@ impl Transaction {
     pub(crate) fn signature(&self) -> String {
         let shown =
             |looked: &Looked| format!("{}{}{:?}", looked.base.signature(), looked.view.signature(), looked.touched);
-        let marks: Vec<String> = self.marks.iter().map(|(mark, looked)| format!("{mark}{}", shown(looked))).collect();
+        let marks = self.marks.iter();
+        let marks: Vec<_> = marks.map(|(mark, pending, looked)| (mark, pending, looked.as_ref().map(shown))).collect();
         format!("{:?}{:?}{marks:?}{}", self.pending, self.looked.as_ref().map(shown), self.has_failed)
     }
 
     /// What a statement leads to, over the present state of the store.
-    pub(crate) fn statement(&self, database: &Database, action: &Action) -> Vec<(Verdict, Self)> {
-        let failed = || (Verdict::Refused, Self { has_failed: true, ..self.clone() });
+    pub(crate) fn statement(&self, database: &Database, action: &Action, language: Language) -> Vec<(Verdict, Self)> {
+        let is_sql = language == Language::Sql;
+        match action {
+            // How it is written depends on the definition, which a transaction does not show.
+            Action::Alter { .. } if is_sql => return vec![(Verdict::Nothing, self.clone())],
+            Action::Upsert { .. } if !is_sql => return vec![(Verdict::Nothing, self.clone())],
+            _ => {}
+        }
+        // A transaction goes on after a question that cannot be answered, and after a name that no mark has.
+        let is_harmless =
+            is_sql && matches!(action, Action::Read { .. } | Action::ReturnTo { .. } | Action::ReleaseMark { .. });
+        let failed = || (Verdict::Refused, Self { has_failed: self.has_failed || !is_harmless, ..self.clone() });
         if let Action::ReturnTo { mark, .. } = action {
-            let Some(at) = self.marks.iter().rposition(|(name, _)| name == mark) else { return vec![failed()] };
+            let Some(at) = self.marks.iter().rposition(|(name, ..)| name == mark) else { return vec![failed()] };
             let mut next = self.clone();
             next.marks.truncate(at + 1);
-            next.looked = Some(next.marks[at].1.clone());
+            (next.pending, next.looked) = (next.marks[at].1.clone(), next.marks[at].2.clone());
             next.has_failed = false;
             return vec![(Verdict::Done, next)];
         }
         if self.has_failed {
             return vec![failed()];
         }
-        if let (None, Action::Append { table, policy, rows, .. }) = (&self.looked, action) {
-            match database.table(name(*table)) {
-                None => {}
-                Some(table) if table.definition.has_unique() => {}
-                Some(table) => {
-                    let mut next = self.clone();
-                    next.pending.push(Pending::new(table, *policy, rows));
-                    return vec![(Verdict::Done, next)];
-                }
-            }
+        // Statements of SQL may look at the store although they need not.
+        let unlooked = self.without_a_look(database, action, is_sql);
+        if !is_sql && let Some(next) = unlooked {
+            return vec![(Verdict::Done, next)];
         }
         let (mut next, mut may_conflict) = (self.clone(), false);
         if next.looked.is_none() {
-            let Some((looked, may)) = next.look(database) else { return vec![failed()] };
+            let Some((looked, may)) = next.look(database) else {
+                let unlooked = unlooked.map(|next| (Verdict::Done, next));
+                return std::iter::once(failed()).chain(unlooked).collect();
+            };
             may_conflict = may;
             next.looked = Some(looked);
         }
         let Some(looked) = &mut next.looked else { return Vec::new() };
+        may_conflict |= is_sql && looked.has_rows_on_their_way(database);
         let mut ends = match action {
             Action::Mark { mark, .. } => {
-                next.marks.push((*mark, looked.clone()));
+                next.marks.push((*mark, Vec::new(), Some(looked.clone())));
                 vec![(Verdict::Done, next)]
             }
-            Action::ReleaseMark { mark, .. } => match next.marks.iter().rposition(|(name, _)| name == mark) {
+            Action::ReleaseMark { mark, .. } => match next.marks.iter().rposition(|(name, ..)| name == mark) {
                 None => vec![failed()],
                 Some(at) => {
                     next.marks.truncate(at);
@@ -124,6 +133,8 @@ impl Transaction {
                 match change(&mut looked.view, action, &mut looked.touched) {
                     Some(true) => vec![(Verdict::Done, next)],
                     Some(false) => vec![(Verdict::Nothing, next)],
+                    // The question has looked at the store, although there is no such table.
+                    None if is_harmless => vec![(Verdict::Refused, next), failed()],
                     None => vec![failed()],
                 }
             }
@@ -131,7 +142,29 @@ impl Transaction {
         if may_conflict {
             ends.push(failed());
         }
+        ends.extend(unlooked.map(|next| (Verdict::Done, next)));
         ends
+    }
+
+    /// After a statement that needs no look at the store, if the transaction has not looked yet.
+    fn without_a_look(&self, database: &Database, action: &Action, is_sql: bool) -> Option<Self> {
+        let mut next = Self { looked: self.looked.is_none().then_some(None)?, ..self.clone() };
+        match action {
+            Action::Append { table, policy, rows, .. } => {
+                let table = database.table(name(*table)).filter(|table| !table.definition.has_unique())?;
+                let pending = Pending::new(table, *policy, rows);
+                // Of rows that do not fit the statement is told at once.
+                database.clone().append_pending(&pending)?;
+                next.pending.push(pending);
+            }
+            Action::Mark { mark, .. } if is_sql => next.marks.push((*mark, self.pending.clone(), None)),
+            Action::ReleaseMark { mark, .. } if is_sql => {
+                let at = next.marks.iter().rposition(|(name, ..)| name == mark)?;
+                next.marks.truncate(at);
+            }
+            _ => return None,
+        }
+        Some(next)
     }
 
     /// Looks at the store for the first time.
@@ -164,11 +197,22 @@ impl Looked {
         self.view.table(name(*table)).is_some_and(|table| self.base.by_uid(table.uid).is_none())
     }
 
+    /// Whether rows that were inserted may be refused by a later statement, with which they go on their way: others have
+    /// dropped or changed their table.
+    fn has_rows_on_their_way(&self, present: &Database) -> bool {
+        self.view.tables.iter().any(|table| {
+            let Some(base) = self.base.by_uid(table.uid) else { return false };
+            let has_changed = present.by_uid(table.uid).is_none_or(|now| now.defined != base.defined);
+            has_changed && !difference(base, Some(table)).1.is_empty()
+        })
+    }
+
     /// Whether it needs the dictionaries of a table that somebody else has dropped: for rows of the transaction's own.
     fn needs_what_is_gone(&self, action: &Action, present: &Database) -> bool {
         let Some(table) = action.table().and_then(|table| self.view.table(name(table))) else { return false };
         let has_own_rows = self.base.by_uid(table.uid).is_some_and(|base| !difference(base, Some(table)).1.is_empty());
-        present.by_uid(table.uid).is_none() && (has_own_rows || matches!(action, Action::Append { .. }))
+        present.by_uid(table.uid).is_none()
+            && (has_own_rows || matches!(action, Action::Append { .. } | Action::Upsert { .. }))
     }
 
     fn merge(&self, present: &Database) -> Option<(Database, bool)> {
@@ -253,18 +297,25 @@ impl Appender {
     }
 
     /// Takes rows; whether all were taken.
-    pub(crate) fn push(&mut self, rows: &[Cells]) -> bool {
+    pub(crate) fn push(&mut self, rows: &[Cells], together: bool) -> bool {
         if self.is_broken {
             return false;
         }
-        for row in cells_of(&self.definition, rows) {
+        let (before, rows) = (self.pending.rows.len(), cells_of(&self.definition, rows));
+        for row in rows {
             let is_null = |column: &atsdb_core::Column| !column.nullable && row.get(&column.id.0) == Some(&None);
             if self.definition.columns.iter().any(is_null) {
+                self.pending.rows.truncate(if together { before } else { usize::MAX });
                 return false;
             }
             self.pending.rows.push(row);
         }
         true
+    }
+
+    /// Whether its table is as it was when it was opened.
+    pub(crate) fn is_present(&self, database: &Database) -> bool {
+        database.by_uid(self.pending.table).is_some_and(|table| table.defined == self.pending.defined)
     }
 
     pub(crate) fn break_off(&mut self) {
