@@ -146,8 +146,12 @@ struct Create {
     layout: Option<Layout>,
 }
 
+/// A log or a rollback journal that another file has left here would be taken for the new file's. SQLite removes them where it
+/// finds no file, or an empty one, and keeps others out meanwhile: there it makes the store in its place.
 fn make_if_missing(path: &Path, create: Create, durability: Durability) -> Attempt<()> {
-    if create.allowed && !path.exists() {
+    let is_left = |ending| beside(path, ending).exists();
+    // In this order: one of a file that another process makes meanwhile comes after the file.
+    if create.allowed && !is_left("-wal") && !is_left("-journal") && !path.exists() {
         create::create(path, create.layout, durability)?;
     }
     Ok(())
@@ -283,7 +287,11 @@ fn immutable_uri(path: &Path) -> String {
 }
 
 pub(crate) fn log_path(path: &Path) -> PathBuf {
+    beside(path, "-wal")
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push("-wal");
+    name.push(ending);
     PathBuf::from(name)
 }

@@ -4,6 +4,7 @@ use crate::support::{Scratch, append, create, file_bytes, reclaim_all, reopen, v
 use atsdb_core::{Change, ChunkId, ColumnId, ErrorKind, StageId, Store, TableId, TimeRange};
 use atsdb_sqlite::{APPLICATION_ID, FORMAT, SqliteOptions, SqliteStore};
 use atsdb_testkit::sample::{Plan, series_table};
+use std::fs;
 use std::path::Path;
 
 fn refusal(path: &Path, options: &SqliteOptions) -> (ErrorKind, String) {
@@ -207,4 +208,37 @@ fn a_new_store_is_its_owners_alone_with_its_log() {
     std::fs::set_permissions(scratch.path("a.db"), PermissionsExt::from_mode(0o640)).unwrap();
     drop(scratch.open("a.db"));
     assert_eq!(mode("a.db"), 0o640);
+}
+
+/// What is beside a file that somebody has removed, or that a power cut took, is no part of the store that is made there.
+#[test]
+fn a_new_store_takes_nothing_from_the_log_or_journal_of_one_that_is_gone() {
+    let scratch = Scratch::new();
+    let (path, log, journal) = (scratch.path("a"), scratch.path("a-wal"), scratch.path("a-journal"));
+    let store = scratch.open("a");
+    let table = create(&store, "t");
+    append(&store, table, &Plan::new(1).with_pages(3, 20_000));
+    let left_log = fs::read(&log).unwrap();
+    drop(store);
+    fs::remove_file(&path).unwrap();
+    let other = rusqlite::Connection::open(scratch.path("other")).unwrap();
+    other
+        .execute_batch(
+            "CREATE TABLE t (bytes BLOB); INSERT INTO t VALUES (randomblob(200000)); PRAGMA cache_size = 2; BEGIN",
+        )
+        .unwrap();
+    other.execute_batch("UPDATE t SET bytes = randomblob(200000)").unwrap();
+    let left_journal = fs::read(scratch.path("other-journal")).unwrap();
+    for (name, left) in [(&log, left_log), (&journal, left_journal)] {
+        assert!(left.len() > 4_096 && left[0] != 0);
+        fs::write(name, left).unwrap();
+        let store = scratch.open("a");
+        assert_eq!(store.snapshot().unwrap().tables().unwrap().len(), 0);
+        assert_eq!(store.verify().unwrap(), []);
+        let table = create(&store, "new");
+        append(&store, table, &Plan::new(2));
+        drop(store);
+        assert_eq!(visible(&reopen(&path), table).len(), 1);
+        fs::remove_file(&path).unwrap();
+    }
 }
