@@ -1,7 +1,7 @@
 //! Statements: what the generator can ask. A new kind of query is one more arm of [`Generator::query`].
 
 use super::generator::{Generator, Scope};
-use super::types::Type;
+use super::types::{Type, name_of};
 use Type::{Date, Float, Int, Text, Timestamp};
 
 /// One statement of a run.
@@ -229,7 +229,10 @@ impl Generator {
     fn failing(&mut self) -> Query {
         let table = self.of(&["a", "b"]);
         let scope = self.scope(table, "l");
-        let column = |generator: &mut Self, ty| generator.column(&scope, ty).unwrap_or_else(|| generator.literal(ty));
+        let column = |generator: &mut Self, ty| {
+            // Not a literal: PostgreSQL computes those although there is no row.
+            generator.column(&scope, ty).unwrap_or_else(|| format!("CAST(l.k AS {})", name_of(ty)))
+        };
         let (int, other) = (column(self, Int), column(self, Int));
         let (sql, ty) = match self.below(8) {
             0 => (format!("{int} / {other}"), Int),
