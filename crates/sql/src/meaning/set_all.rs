@@ -93,7 +93,7 @@ impl VisitorMut for Place {
             && !alias.columns.is_empty()
             && let Some(side) = self.sides.pop()
         {
-            subquery.body = Box::new(side);
+            *subquery.body = side;
         }
         ControlFlow::Continue(())
     }

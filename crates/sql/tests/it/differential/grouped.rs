@@ -38,7 +38,7 @@ impl Generator {
             let (aggregate, ty) = self.aggregate(&scope);
             sql.push_str(&format!(" HAVING {aggregate} {} {}", self.of(&[">", "<=", "<>"]), self.literal(ty)));
         }
-        Query::new(sql, types)
+        Query { is_single: keys.is_empty(), ..Query::new(sql, types) }
     }
 
     fn aggregate(&mut self, scope: &Scope) -> (String, Type) {

@@ -48,7 +48,7 @@ const FAILURES_MAX: usize = 20;
 
 #[test]
 fn generated_statements_answer_as_sqlite_does() {
-    check(Dialect::Sqlite, 600);
+    check(Dialect::Sqlite, 400);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Statements: what the generator can ask. A new kind of query is one more arm of [`Generator::query`].
 
 use super::generator::{Generator, Scope};
-use super::types::Type;
+use super::types::{Type, name_of};
 use Type::{Date, Float, Int, Text, Timestamp};
 
 /// One statement of a run.
@@ -18,6 +18,8 @@ pub(crate) struct Query {
     pub(crate) types: Vec<Type>,
     /// Compared in order: that is said to the last column.
     pub(crate) is_ordered: bool,
+    /// An aggregate of all rows: one row whatever there is.
+    pub(crate) is_single: bool,
     /// The same query without its condition, and the condition.
     pub(crate) partition: Option<(String, String)>,
 }
@@ -144,7 +146,10 @@ impl Generator {
             }
             6 if depth > 0 => {
                 let inner = self.query(depth - 1);
-                (format!("({}) AS d", inner.sql), derived(&inner, "d"))
+                match inner.is_single {
+                    true => (format!("{table} AS l"), left),
+                    false => (format!("({}) AS d", inner.sql), derived(&inner, "d")),
+                }
             }
             _ => (format!("{table} AS l"), left),
         }
@@ -207,6 +212,9 @@ impl Generator {
     /// A query over one that stands before it, read once or joined with itself.
     fn with(&mut self, depth: usize) -> Query {
         let inner = self.query(depth - 1);
+        if inner.is_single {
+            return inner;
+        }
         let left = derived(&inner, "w");
         let types: Vec<Type> = inner.types.iter().take(3).copied().collect();
         let items: Vec<String> = types.iter().map(|ty| self.expression(&left, *ty, 1)).collect();
@@ -229,7 +237,10 @@ impl Generator {
     fn failing(&mut self) -> Query {
         let table = self.of(&["a", "b"]);
         let scope = self.scope(table, "l");
-        let column = |generator: &mut Self, ty| generator.column(&scope, ty).unwrap_or_else(|| generator.literal(ty));
+        let column = |generator: &mut Self, ty| {
+            // Not a literal: PostgreSQL computes those although there is no row.
+            generator.column(&scope, ty).unwrap_or_else(|| format!("CAST(l.k AS {})", name_of(ty)))
+        };
         let (int, other) = (column(self, Int), column(self, Int));
         let (sql, ty) = match self.below(8) {
             0 => (format!("{int} / {other}"), Int),
@@ -237,7 +248,7 @@ impl Generator {
             2 => (format!("CAST({} AS INT)", column(self, Text)), Int),
             3 => (format!("CAST({int} * 1000 AS SMALLINT)"), Int),
             4 => (format!("CAST({} * 1e10 AS INT)", column(self, Float)), Int),
-            5 => (format!("{} / {int}", column(self, Float)), Float),
+            5 => (format!("CAST({} * 100000 AS INT)", column(self, Float)), Int),
             6 => (format!("CAST({} AS TIMESTAMP)", column(self, Text)), Timestamp),
             _ => (format!("CAST({} AS DATE)", column(self, Text)), Date),
         };

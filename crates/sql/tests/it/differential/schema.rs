@@ -143,7 +143,7 @@ fn columns(choice: &mut Choice, dialect: Dialect, table: &str) -> Vec<Column> {
             ("t", Type::Text, "TEXT"),
             ("bo", Type::Bool, "BOOLEAN"),
             ("by", Type::Bytea, "BYTEA"),
-            ("d", Type::Date, "DATE"),
+            ("day", Type::Date, "DATE"),
             ("ts", Type::Timestamp, "TIMESTAMP"),
             ("tz", Type::TimestampTz, "TIMESTAMPTZ"),
         ];

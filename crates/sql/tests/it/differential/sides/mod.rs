@@ -20,6 +20,16 @@ pub(crate) enum Failure {
     Internal(String),
 }
 
+impl Failure {
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Value(why) => format!("error: {why}"),
+            Self::Refused(why) => format!("refused: {why}"),
+            Self::Internal(why) => format!("INTERNAL: {why}"),
+        }
+    }
+}
+
 /// A value of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Cell {
