@@ -91,7 +91,9 @@ impl Layout {
             let table = if is_early { &before(table) } else { table };
             let rows = if is_early { table.inserts[at].clone() } else { rows.clone() };
             match self.variant {
-                Variant::TinyChunks => statements.extend(rows.iter().map(|row| Some(insert(table, &[row.clone()])))),
+                Variant::TinyChunks => {
+                    statements.extend(rows.iter().map(|row| Some(insert(table, std::slice::from_ref(row)))))
+                }
                 _ if !rows.is_empty() => statements.push(Some(insert(table, &rows))),
                 _ => {}
             }
