@@ -41,6 +41,23 @@ impl Drop for SmallDisk {
     }
 }
 
+/// Runs the work of a test in a process of its own, where no other test starts programs. A child that another thread has just
+/// started has all files of its parent open until it becomes a program, and a removed file that is open takes room: disks would
+/// be full, or not, by chance.
+pub fn alone(test: &str, work: impl FnOnce()) {
+    const ALONE: &str = "ATSDB_TEST_ALONE";
+    if std::env::var_os(ALONE).is_some() {
+        return work();
+    }
+    let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
+    command.args([test, "--exact", "--nocapture", "--test-threads=1"]).env(ALONE, "1").stderr(Stdio::inherit());
+    let output = command.output().expect("this program can be run");
+    let told = String::from_utf8_lossy(&output.stdout);
+    // A test of another name would be none, and pass.
+    let has_passed = output.status.success() && told.contains("1 passed");
+    assert!(has_passed, "{test} in a process of its own: {told}");
+}
+
 fn mount(arguments: &[&str], path: &Path) -> bool {
     let done = Command::new("mount").args(arguments).arg(path).stderr(Stdio::null()).status();
     done.is_ok_and(|status| status.success())

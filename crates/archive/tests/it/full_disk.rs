@@ -5,7 +5,7 @@ use crate::support::{append, assert_same, copy, hashes, memory, readings, rows, 
 use atsdb_archive::{Archive, Which};
 use atsdb_core::ErrorKind;
 use atsdb_engine::Engine;
-use atsdb_testkit::disk::SmallDisk;
+use atsdb_testkit::disk::{SmallDisk, alone};
 
 fn source() -> Engine {
     let source = memory();
@@ -18,31 +18,35 @@ fn source() -> Engine {
 
 #[test]
 fn a_backup_to_a_full_disk_fails_and_goes_on_later() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(disk) = SmallDisk::mount(&folder.path().join("disk"), 4 << 20) else { return };
-    let (source, archive) = (source(), Archive::open(disk.path().join("backups").to_str().unwrap()).unwrap());
-    let error = back_up(&source, &archive, None).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
-    assert!(error.to_string().contains("make room"), "{error}");
-    assert!(archive.backups().unwrap().whole.is_empty());
-    disk.resize(64 << 20);
-    let report = back_up(&source, &archive, None).unwrap();
-    assert!(report.chunks_written < report.chunks, "{report:?}");
-    let target = memory();
-    restore(&archive, &Which::Latest, &target).unwrap();
-    assert_same(&source, &target);
+    alone("full_disk::a_backup_to_a_full_disk_fails_and_goes_on_later", || {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(disk) = SmallDisk::mount(&folder.path().join("disk"), 4 << 20) else { return };
+        let (source, archive) = (source(), Archive::open(disk.path().join("backups").to_str().unwrap()).unwrap());
+        let error = back_up(&source, &archive, None).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+        assert!(error.to_string().contains("make room"), "{error}");
+        assert!(archive.backups().unwrap().whole.is_empty());
+        disk.resize(64 << 20);
+        let report = back_up(&source, &archive, None).unwrap();
+        assert!(report.chunks_written < report.chunks, "{report:?}");
+        let target = memory();
+        restore(&archive, &Which::Latest, &target).unwrap();
+        assert_same(&source, &target);
+    });
 }
 
 #[test]
 fn a_copy_to_a_full_disk_fails_and_goes_on_later() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(disk) = SmallDisk::mount(&folder.path().join("disk"), 4 << 20) else { return };
-    let (source, target) = (source(), sqlite(&disk.path().join("target.db")));
-    let error = copy(&source, &target).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
-    assert!(target.tables().unwrap().is_empty());
-    disk.resize(128 << 20);
-    copy(&source, &target).unwrap();
-    assert_eq!(hashes(&source), hashes(&target));
-    assert_same(&source, &target);
+    alone("full_disk::a_copy_to_a_full_disk_fails_and_goes_on_later", || {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(disk) = SmallDisk::mount(&folder.path().join("disk"), 4 << 20) else { return };
+        let (source, target) = (source(), sqlite(&disk.path().join("target.db")));
+        let error = copy(&source, &target).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+        assert!(target.tables().unwrap().is_empty());
+        disk.resize(128 << 20);
+        copy(&source, &target).unwrap();
+        assert_eq!(hashes(&source), hashes(&target));
+        assert_same(&source, &target);
+    });
 }

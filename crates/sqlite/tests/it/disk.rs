@@ -6,13 +6,15 @@ use crate::rolling;
 use crate::support::{LAYOUTS, NOW_MS, Scratch, append, create, open, reclaim_all, reopen, visible};
 use atsdb_core::{Change, ColumnId, Durability, ErrorKind, Store};
 use atsdb_sqlite::{SqliteOptions, SqliteStore};
-use atsdb_testkit::disk::SmallDisk;
+use atsdb_testkit::disk::{SmallDisk, alone};
 use atsdb_testkit::sample::Plan;
 use atsdb_testkit::skipped;
 
 #[test]
 fn a_full_disk_is_an_error_and_what_was_acknowledged_stays() {
-    (0..3).for_each(fill_the_disk);
+    alone("disk::a_full_disk_is_an_error_and_what_was_acknowledged_stays", || {
+        (0..3).for_each(fill_the_disk);
+    });
 }
 
 fn fill_the_disk(layout: usize) {
@@ -72,7 +74,9 @@ fn fill_the_disk(layout: usize) {
 
 #[test]
 fn a_full_disk_leaves_every_change_whole() {
-    (0..3).for_each(fill_the_disk_with_changes);
+    alone("disk::a_full_disk_leaves_every_change_whole", || {
+        (0..3).for_each(fill_the_disk_with_changes);
+    });
 }
 
 fn fill_the_disk_with_changes(layout: usize) {
