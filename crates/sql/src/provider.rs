@@ -136,7 +136,7 @@ impl TableProvider for SnapshotTable {
         let Pushdown { range, predicates } = Pushdown::of(filters, definition);
         let mut columns = projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect());
         let schema = Arc::new(self.schema.project(&columns)?);
-        let numbers = RowNumbers::take(&mut columns, definition.columns.len());
+        let numbers = self.is_numbered.then(|| RowNumbers::take(&mut columns, definition.columns.len()));
         let as_indices: Vec<bool> = columns.iter().map(|column| *column >= definition.columns.len()).collect();
         columns.iter_mut().for_each(|column| {
             if let Some(index) = column.checked_sub(definition.columns.len()) {
@@ -156,10 +156,10 @@ impl TableProvider for SnapshotTable {
             None => state.config().target_partitions().clamp(1, scan.chunks().len().max(1)),
         };
         let scan = AtsdbScan::new(scan, &self.table, request, schema, partition_count, limit);
-        Ok(Arc::new(match self.latest_by {
-            Some(column) => scan.latest_by(column),
-            None if self.is_numbered => scan.numbered(numbers),
-            None => scan,
+        Ok(Arc::new(match (self.latest_by, numbers) {
+            (Some(column), _) => scan.latest_by(column),
+            (None, Some(numbers)) => scan.numbered(numbers),
+            (None, None) => scan,
         }))
     }
 }
