@@ -53,7 +53,7 @@ pub(crate) fn perform(engine: &Engine, session: &Session, action: &Action) -> Op
 fn run(session: &Session, text: &str) -> Result<Answer> {
     match execute(session, text)? {
         SqlAnswer::Done { .. } => Ok(Answer::Done),
-        SqlAnswer::Rows(rows) => rows.map(|rows| rows.map(drop)).collect::<Result<()>>().map(|()| Answer::Done),
+        SqlAnswer::Rows(mut rows) => rows.try_for_each(|rows| rows.map(drop)).map(|()| Answer::Done),
     }
 }
 

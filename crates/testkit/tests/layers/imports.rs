@@ -76,7 +76,7 @@ fn read_folder(folder: &Path, above: &Module, modules: &mut BTreeMap<Module, Str
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        let inside = [above.as_slice(), &[name.clone()]].concat();
+        let inside = [above.as_slice(), std::slice::from_ref(&name)].concat();
         if path.is_dir() {
             read_folder(&path, &inside, modules);
         } else if path.extension().is_some_and(|ending| ending == "rs") {
