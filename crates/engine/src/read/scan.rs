@@ -204,7 +204,7 @@ impl Scan {
     }
 
     /// The rows of one chunk that can match: exactly those in the time range for which the predicates hold that are
-    /// [exact](is_exact), and of the others as far as is cheap. `None` when there are none.
+    /// [exact](crate::is_exact), and of the others as far as is cheap. `None` when there are none.
     pub fn read(&self, position: usize) -> Result<Option<RecordBatch>> {
         let chunk = self.chunk(position)?;
         match self.select(chunk)? {
