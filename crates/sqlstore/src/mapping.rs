@@ -2,7 +2,7 @@
 //! no collation makes two of them one, and that the longest has an index too.
 
 use crate::connection::{Connection, Value};
-use crate::error::Attempt;
+use crate::error::{Attempt, Failure};
 use crate::pool::Pool;
 use crate::{insert, list_rows, table};
 use atsdb_core::checksum;
@@ -16,6 +16,9 @@ const STRINGS_TOGETHER: usize = 128;
 
 /// A dictionary that is searched fast however the server goes about it.
 const FEW: u64 = 256;
+
+/// How often a dictionary that seems damaged is looked at.
+const LOOKS_MAX: usize = 4;
 
 type Known<'a> = HashMap<&'a [u8], u32>;
 
@@ -54,11 +57,23 @@ pub(crate) fn map_values(
     if values.iter().any(|value| !known.contains_key(value)) {
         sound.require(pool, (table, column))?;
         let asked = known;
-        let (count, found) = pool.transaction(|connection| {
-            let mut known = asked.clone();
-            let count = add(connection, (table, column), (searched, capacity), values, &mut known)?;
-            Ok((count, known))
-        })?;
+        let add = || {
+            pool.transaction(|connection| {
+                let mut known = asked.clone();
+                let count = add(connection, (table, column), (searched, capacity), values, &mut known)?;
+                Ok((count, known))
+            })
+        };
+        let mut added = add();
+        // On a cluster the strings of another node may come between two questions of a transaction, which could then not be
+        // committed. Damage is still there at another look.
+        for _ in 1..LOOKS_MAX {
+            match &added {
+                Err(Failure::Refused(error)) if error.kind() == ErrorKind::Corrupt => added = add(),
+                _ => break,
+            }
+        }
+        let (count, found) = added?;
         known = found;
         if count.max(FEW).ilog2() > searched.max(FEW).ilog2() {
             // The dictionary has outgrown what the server knows of it. Should this fail, searching is only slower.
