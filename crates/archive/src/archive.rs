@@ -11,9 +11,9 @@ use atsdb_core::{Error, ErrorKind, Result};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What says that a folder is an archive.
+/// The object that marks a folder as an archive.
 const MARK: &str = "atsdb-archive";
-/// What the mark holds.
+/// The content of the mark.
 const MARK_TEXT: &[u8] = b"backups of atsdb stores, format 2; see docs/format/archive.md\n";
 
 /// A place with backups.
@@ -22,7 +22,7 @@ pub struct Archive {
     pub(crate) objects: Arc<dyn Objects>,
 }
 
-/// What says that a folder is a split store.
+/// The file that marks a folder as a split store.
 const SPLIT_STORE: &str = "atsdb.db";
 
 /// Whether a place can only be an archive: `s3://...`, `dir:...`, or a directory that is there and no split store.
@@ -89,7 +89,7 @@ impl Archive {
         }
     }
 
-    /// Whether there are manifests, by their names.
+    /// Whether the archive has manifests. Only their names are looked at.
     pub(crate) fn has_backups(&self) -> Result<bool> {
         let names = manifest::names(self.objects.as_ref())?;
         Ok(names.iter().any(|name| manifest::id_in(name).is_some_and(|id| manifest::NameParts::of_id(id).is_some())))

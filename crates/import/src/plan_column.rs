@@ -32,7 +32,7 @@ pub(crate) enum Binding {
 /// One column of the table.
 #[derive(Debug, Clone)]
 pub(crate) struct PlanColumn {
-    /// What it is.
+    /// The column of the table.
     pub(crate) column: Column,
     /// One for each file.
     pub(crate) bindings: Vec<Binding>,

@@ -5,7 +5,7 @@ use crate::shared::definitions::changed_meanwhile;
 use atsdb_core::{BasedOn, Change, ChunkId, DefinitionVersion, Error, Guard, Redefinition, Result, Table, TableId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the commit takes away and redefines.
+/// The chunks and tables that the commit takes away, and the definitions that it changes.
 #[derive(Clone, Default)]
 pub(crate) struct Changes {
     /// The store when the batch first looked.
@@ -22,7 +22,7 @@ pub(crate) struct Changes {
     pub(crate) created: Vec<Table>,
     /// Tables of the base that change.
     pub(crate) redefined: BTreeMap<TableId, Redefinition>,
-    /// What must not have changed meanwhile.
+    /// Conditions that the store checks in the commit.
     pub(crate) guards: Vec<Guard>,
     /// The definitions under which the batch has done something.
     pub(crate) based_on: BTreeMap<TableId, DefinitionVersion>,
@@ -99,12 +99,12 @@ impl Changes {
         Ok(())
     }
 
-    /// Whether chunks go that no log tells of yet.
+    /// Whether the batch removes chunks that no change log mentions yet.
     pub(crate) fn has_unlogged(&self) -> bool {
         !self.unlogged.is_empty()
     }
 
-    /// These chunks, by table; they are none then.
+    /// Takes these chunks out, by table.
     pub(crate) fn take_unlogged(&mut self) -> BTreeMap<TableId, Vec<ChunkId>> {
         let mut by_table: BTreeMap<TableId, Vec<ChunkId>> = BTreeMap::new();
         for (table, chunk) in self.unlogged.drain(..) {
@@ -138,7 +138,7 @@ impl Changes {
         self.guards.push(guard);
     }
 
-    /// What must not have changed meanwhile.
+    /// The conditions that the store checks in the commit.
     pub(crate) fn guards(&self) -> &[Guard] {
         &self.guards
     }
@@ -148,7 +148,7 @@ impl Changes {
         self.guards.iter_mut().for_each(|guard| guard.newest = guard.newest.max(newest));
     }
 
-    /// Whether a table is guarded.
+    /// Whether the table has a guard.
     pub(crate) fn has_guard(&self, table: TableId) -> bool {
         self.guards.iter().any(|guard| guard.table == table)
     }
@@ -181,7 +181,7 @@ impl Changes {
         std::mem::take(&mut self.hidden)
     }
 
-    /// Whether the batch itself made the table.
+    /// Whether the batch itself created the table.
     pub(crate) fn has_created(&self, table: TableId) -> bool {
         self.created.iter().any(|created| created.id == table)
     }
