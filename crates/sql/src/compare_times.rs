@@ -3,16 +3,15 @@
 
 use crate::error::sql_error;
 use crate::exact_casts::is_utc;
+use crate::expressions::rewrite_expressions;
 use crate::time_text::{Rest, WrittenTime, read_time};
 use atsdb_core::time::DAY_SECONDS;
 use atsdb_core::{Error, TimeUnit};
 use datafusion::arrow::datatypes::{DataType, TimeUnit as ArrowUnit};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::expr::{Between, BinaryExpr, InList};
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, Operator, binary_expr};
 use datafusion::optimizer::AnalyzerRule;
 use std::sync::Arc;
@@ -27,16 +26,7 @@ impl AnalyzerRule for CompareTimes {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|plan| {
-            let schema = merge_schema(&plan.inputs());
-            let names = NamePreserver::new(&plan);
-            plan.map_expressions(|expr| {
-                let name = names.save(&expr);
-                let rewritten = expr.transform_up(|expr| rewrite(expr, &schema))?;
-                Ok(rewritten.update_data(|expr| name.restore(expr)))
-            })
-        })
-        .data()
+        rewrite_expressions(plan, |_| false, rewrite)
     }
 }
 

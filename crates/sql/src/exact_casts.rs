@@ -5,18 +5,17 @@
 //! by itself, wherever units differ. So after types are made equal these casts become functions, which DataFusion leaves
 //! alone, and which say themselves which times a literal stands for.
 
+use crate::expressions::{names_its_columns, rewrite_expressions};
 use crate::functions::arguments::per_second;
 use datafusion::arrow::compute::CastOptions;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::interval_arithmetic::Interval;
 use datafusion::logical_expr::preimage::PreimageResult;
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
-use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
     Signature, Volatility,
@@ -34,20 +33,7 @@ impl AnalyzerRule for ExactCasts {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|plan| {
-            let schema = merge_schema(&plan.inputs());
-            let names = NamePreserver::new(&plan);
-            plan.map_expressions(|expr| {
-                // Its columns are named by what is in it.
-                if matches!(expr, Expr::GroupingSet(_)) {
-                    return Ok(Transformed::no(expr));
-                }
-                let name = names.save(&expr);
-                let changed = expr.transform_up(|expr| Ok(as_function(expr, &schema)))?;
-                Ok(changed.update_data(|expr| name.restore(expr)))
-            })
-        })
-        .data()
+        rewrite_expressions(plan, names_its_columns, |expr, schema| Ok(as_function(expr, schema)))
     }
 }
 

@@ -20,6 +20,7 @@ mod distinct_from;
 mod error;
 mod exact_casts;
 mod explain;
+mod expressions;
 mod extension;
 mod files;
 mod functions;

@@ -145,7 +145,10 @@ impl TableProvider for SnapshotTable {
         });
         let range = range.intersect(&self.within);
         let request = ScanRequest { columns, range, predicates, use_cache: true };
-        let scan = self.snapshot.scan(&self.table, &request).and_then(|scan| scan.with_indices(as_indices));
+        let scan = self.snapshot.scan(&self.table, &request).and_then(|scan| match self.indices.is_empty() {
+            true => Ok(scan),
+            false => scan.with_indices(as_indices),
+        });
         let scan = scan.map_err(|error| DataFusionError::External(Box::new(error)))?;
         // A limit that a filter above has yet to apply must not stop the scan early.
         let limit = limit.filter(|_| filters.iter().all(|filter| is_exact(filter, definition)));

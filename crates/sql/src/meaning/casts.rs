@@ -5,14 +5,13 @@ use super::float_text::float_text;
 use super::half_even::{RoundHalfEven, to_integers};
 use super::text_bytes::bytes_of;
 use crate::exact_casts::is_utc;
+use crate::expressions::{names_its_columns, rewrite_expressions};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BinaryArray, StringArray};
 use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit, TimestampMicrosecondType};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, DataFusionError, Result};
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
     Signature, Volatility,
@@ -30,20 +29,7 @@ impl AnalyzerRule for PostgresCasts {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|plan| {
-            let schema = merge_schema(&plan.inputs());
-            let names = NamePreserver::new(&plan);
-            plan.map_expressions(|expr| {
-                // Its columns are named by what is in it.
-                if matches!(expr, Expr::GroupingSet(_)) {
-                    return Ok(Transformed::no(expr));
-                }
-                let name = names.save(&expr);
-                let changed = expr.transform_up(|expr| Ok(as_function(expr, &schema)))?;
-                Ok(changed.update_data(|expr| name.restore(expr)))
-            })
-        })
-        .data()
+        rewrite_expressions(plan, names_its_columns, |expr, schema| Ok(as_function(expr, schema)))
     }
 }
 
