@@ -2,10 +2,17 @@
 
     python3 docs/lab/make_headline.py
 
-What stands between the lines `<!-- lab:NAME -->` and `<!-- lab:end -->` of the two files is replaced; `headline` is the
-table of README.md, `stores` compares atsdb's own stores by series.json, any other name is a workload's table. The table of `series` is of headline.json, which has more runs of
-fewer contestants, that of `memory` of memory.json, which has more rows, all others are of results.json. A figure is the median of the runs; of a contestant that has
-none there is a dash, and the page (docs/lab/report.html) says why.
+The text between the lines `<!-- lab:NAME -->` and `<!-- lab:end -->` of the two files is replaced:
+
+- `headline`: five rows of the workload `series`, for README.md;
+- `summary`: more rows of the same workload;
+- `reached`: the goals of `series`, and what was reached;
+- `stores`: atsdb's own stores side by side, from series.json;
+- any other name: the complete table of the workload of that name.
+
+The tables of `series` come from headline.json, which has more runs of fewer contestants, that of `memory` from memory.json,
+which has more rows, and all others from results.json. A figure is the median of the runs. A dash means that the contestant
+has no figure; the report (docs/lab/report.html) gives the reason.
 """
 import json
 import pathlib
@@ -25,7 +32,8 @@ NAMES = {
 IN_MEMORY = {
     "sqlite:memory": "SQLite `:memory:`", "mariadb:memory": "MariaDB MEMORY", "duckdb": "DuckDB", "atsdb:memory": "atsdb"
 }
-HEADLINE = [
+HEADLINE = ["append_rows", "bytes_wide", "read_wide", "by_hour_and_sensor", "insert_alone"]
+SUMMARY = [
     ("append_rows", "append row by row, 2 mapped strings"),
     ("append_batches", "append Arrow batches, 8 columns"),
     ("bytes_narrow", "size of a row, 2 columns, sealed"),
@@ -92,11 +100,16 @@ def how(workload, report):
     )
 
 
-def headline():
+def summary(names=None):
     workload, report = workloads["series"]
     measures, shown = {measure["name"]: measure for measure in workload["measures"]}, present(report)
-    rows = [row(title, measures[name], shown) for name, title in HEADLINE if name in measures]
+    chosen = [(name, title) for name, title in SUMMARY if names is None or name in names]
+    rows = [row(title, measures[name], shown) for name, title in chosen if name in measures]
     return [*table(rows, shown), "", how(workload, report)]
+
+
+def headline():
+    return summary(HEADLINE)
 
 
 STORES = {
@@ -181,7 +194,7 @@ def reached():
 
 def fill(match):
     name = match.group(1)
-    own = {"headline": headline, "reached": reached, "stores": stores}
+    own = {"headline": headline, "summary": summary, "reached": reached, "stores": stores}
     if name not in own and name not in workloads:
         return match.group(0)
     lines = own[name]() if name in own else whole(name)
