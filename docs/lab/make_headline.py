@@ -7,7 +7,7 @@ The text between the lines `<!-- lab:NAME -->` and `<!-- lab:end -->` of the two
 - `headline`: five rows of the workload `series`, for README.md;
 - `summary`: more rows of the same workload;
 - `reached`: the goals of `series`, and what was reached;
-- `stores`: atsdb's own stores side by side, from series.json;
+- `stores`: atsdb's own stores side by side, from series.json; `ratios`: their rates of appending, divided by the file's;
 - any other name: the complete table of the workload of that name.
 
 The tables of `series` come from headline.json, which has more runs of fewer contestants, that of `memory` from memory.json,
@@ -120,6 +120,11 @@ OF_STORES = [
     "last_rows", "two_hours", "insert_alone", "update",
 ]
 
+RATIOS = {
+    "append_rows": "append row by row, 2 mapped strings", "append_batches": "append Arrow batches, 8 columns",
+    "minute_insert_narrow": "insert for a bounded time, 2 columns", "minute_insert_wide": "insert for a bounded time, 8 columns",
+}
+
 
 def stores():
     report = reports["series.json"]
@@ -130,6 +135,19 @@ def stores():
         if measure["name"] in OF_STORES and figures:
             cells = [show(measure["unit"], figures[name]) if name in figures else "-" for name in shown]
             rows.append("| " + " | ".join([measure["title"].strip(), *cells]) + " |")
+    heads = [STORES[name] for name in shown]
+    return ["| | " + " | ".join(heads) + " |", "|" + "---|" * (len(heads) + 1), *rows, "", how(workload, report)]
+
+
+def ratios():
+    report = reports["series.json"]
+    workload = next(workload for workload in report["workloads"] if workload["name"] == "series")
+    shown, rows = present(report, STORES), []
+    for measure in workload["measures"]:
+        figures = medians(measure, shown)
+        if measure["name"] in RATIOS and "atsdb" in figures:
+            cells = [f"{figures[name] / figures['atsdb']:.2f}" if name in figures else "-" for name in shown]
+            rows.append("| " + " | ".join([RATIOS[measure["name"]], *cells]) + " |")
     heads = [STORES[name] for name in shown]
     return ["| | " + " | ".join(heads) + " |", "|" + "---|" * (len(heads) + 1), *rows, "", how(workload, report)]
 
@@ -172,7 +190,7 @@ def verdict(is_reached, text):
 def reached():
     workload, _ = workloads["series"]
     measures = {measure["name"]: measure for measure in workload["measures"]}
-    rows = ["| work | to reach | reached |", "|---|---|---|"]
+    rows = ["| work | goal | reached |", "|---|---|---|"]
     for title, name, other, goal in GOALS:
         figures = medians(measures[name], ["atsdb", other])
         if len(figures) == 2:
@@ -194,7 +212,7 @@ def reached():
 
 def fill(match):
     name = match.group(1)
-    own = {"headline": headline, "summary": summary, "reached": reached, "stores": stores}
+    own = {"headline": headline, "summary": summary, "reached": reached, "stores": stores, "ratios": ratios}
     if name not in own and name not in workloads:
         return match.group(0)
     lines = own[name]() if name in own else whole(name)
