@@ -9,8 +9,10 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/atsdb/target
 endif
 BUILT := $(or $(CARGO_TARGET_DIR),target)
 ATSDB := $(BUILT)/release/atsdb
+MDBOOK_VERSION := 0.5.4
+MDBOOK := $(or $(wildcard $(BUILT)/mdbook/bin/mdbook),mdbook)
 
-.PHONY: help setup servers build demo test fuzz simulate soak format lint doc unit clean
+.PHONY: help setup servers build demo docs test fuzz simulate soak format lint doc unit clean
 
 help: ## what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -27,6 +29,12 @@ build: setup ## the atsdb program, optimised
 
 demo: build ## the main job: two real-life files into one SQLite file, measured, asked, drawn
 	@$(ATSDB) demo examples/weather.csv.gz
+
+docs: ## this documentation as a site with search, by mdBook
+	@command -v $(MDBOOK) >/dev/null || { echo "mdbook is missing: cargo install mdbook --locked --version $(MDBOOK_VERSION) --root $(BUILT)/mdbook" >&2; exit 1; }
+	@command -v python3 >/dev/null || { echo "python3 is missing: apt-get install python3" >&2; exit 1; }
+	$(MDBOOK) build docs --dest-dir $(abspath $(BUILT))/book
+	@echo "the site: $(BUILT)/book/index.html"
 
 test: setup servers format lint unit doc ## everything that CI checks
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The committed runs of the lab, and the tables of README.md and docs/figures.md from them:
+# The committed runs of the lab, and the tables and the plot of README.md and docs/figures.md from them:
 #
 #     docs/lab/run.sh [PROGRAM [FOLDER]]
 #
@@ -23,3 +23,4 @@ lab memory --rows 10000000 --repeat 1 --contestants sqlite:memory,mariadb:memory
 lab pinger mass split memory --repeat 1 -o docs/lab/results.json --html docs/lab/report.html
 lab series --repeat 1 --contestants "$many" -o docs/lab/series.json --html docs/lab/series.html
 python3 docs/lab/make_headline.py
+python3 docs/pictures/speed_and_size.py

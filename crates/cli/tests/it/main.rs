@@ -3,6 +3,7 @@
 mod at_once;
 mod bad_input;
 mod copy;
+mod documents;
 mod export;
 mod formats;
 mod import;

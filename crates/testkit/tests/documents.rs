@@ -1,0 +1,100 @@
+//! The documentation as a whole: each link leads to a file and a heading that exist, and each page is in the table of contents.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The pages below a folder, hidden folders and what was built left out.
+fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && name != "target" && !name.starts_with('.') {
+            pages(&path, found);
+        } else if name.ends_with(".md") {
+            found.push(path);
+        }
+    }
+}
+
+fn all_pages() -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    pages(&root(), &mut found);
+    found.sort();
+    assert!(found.len() > 40, "{} pages below {}", found.len(), root().display());
+    found.into_iter().map(|page| (page.clone(), prose(&fs::read_to_string(page).unwrap()))).collect()
+}
+
+/// The lines of a page outside of fences.
+fn prose(text: &str) -> String {
+    let mut is_fenced = false;
+    let lines = text.lines().filter(|line| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_fenced ^= is_fence;
+        !is_fenced && !is_fence
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The targets of the links and pictures of a page.
+fn links(text: &str) -> Vec<&str> {
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target);
+    targets.filter(|target| !target.is_empty() && !target.contains("://") && !target.contains(' ')).collect()
+}
+
+/// The anchors that git hosts and mdBook give the headings of a page: lower case, blanks as dashes, other signs dropped.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for heading in text.lines().filter(|line| line.starts_with('#')) {
+        let letters = heading.trim_start_matches('#').trim().chars().filter_map(|letter| match letter {
+            ' ' => Some('-'),
+            letter if letter.is_alphanumeric() || letter == '-' || letter == '_' => Some(letter.to_ascii_lowercase()),
+            _ => None,
+        });
+        let anchor: String = letters.collect();
+        let further = (1..).map(|count| format!("{anchor}-{count}"));
+        let free = std::iter::once(anchor.clone()).chain(further).find(|name| !found.contains(name));
+        found.extend(free);
+    }
+    found
+}
+
+#[test]
+fn every_link_leads_to_a_file_and_a_heading() {
+    let mut broken = Vec::new();
+    for (page, text) in all_pages() {
+        for link in links(&text) {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = if file.is_empty() { page.clone() } else { page.parent().unwrap().join(file) };
+            let is_page = target.extension().is_some_and(|ending| ending == "md");
+            let has_anchor = || anchors(&prose(&fs::read_to_string(&target).unwrap())).contains(anchor);
+            let leads = target.exists() && (anchor.is_empty() || !is_page || has_anchor());
+            if !leads {
+                broken.push(format!("{}: {link}", page.strip_prefix(root()).unwrap().display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "links that lead nowhere:\n{}", broken.join("\n"));
+}
+
+#[test]
+fn every_page_is_in_the_table_of_contents() {
+    let docs = root().join("docs");
+    let summary = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+    let listed: BTreeSet<PathBuf> =
+        links(&summary).iter().map(|link| docs.join(link).canonicalize().unwrap_or_default()).collect();
+    for (page, _) in all_pages() {
+        let is_listed = listed.contains(&page) || page.ends_with("docs/SUMMARY.md");
+        assert!(is_listed, "{} is not in docs/SUMMARY.md", page.display());
+    }
+}
+
+#[test]
+fn anchors_are_those_of_git_hosts() {
+    let found = anchors("# What it costs\n## `a_b`, C-d (e)\n## What it costs");
+    assert_eq!(found.into_iter().collect::<Vec<_>>(), ["a_b-c-d-e", "what-it-costs", "what-it-costs-1"]);
+}
