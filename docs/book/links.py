@@ -31,11 +31,12 @@ def settle(text, source, place, pages, address):
         path, _, anchor = target.partition("#")
         if not path or "://" in path:
             return match.group(0)
-        found = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
-        if found in pages or not found.startswith(".."):
-            led = posixpath.relpath(pages.get(found, found), posixpath.dirname(place) or ".")
+        found = posixpath.normpath(posixpath.join("docs", posixpath.dirname(source), path))
+        below = posixpath.relpath(found, "docs")
+        if below in pages or found.startswith("docs/"):
+            led = posixpath.relpath(pages.get(below, below), posixpath.dirname(place) or ".")
             return f"{mark}[{title}]({led}{'#' + anchor if anchor else ''})"
-        return f"[{title}]({address.rstrip('/')}/{found[3:]})" if address else title
+        return f"[{title}]({address.rstrip('/')}/{found})" if address else title
     # What stands in fences is no link.
     parts = FENCE.split(text)
     parts[::2] = [LINK.sub(link, part) for part in parts[::2]]
