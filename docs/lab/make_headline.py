@@ -163,7 +163,7 @@ def whole(name):
             group = title.split(":")[0]
         if medians(measure, shown):
             rows.append(row(title, measure, shown))
-    notes = [note[0].upper() + note[1:] + "." for note in workload.get("notes", [])]
+    notes = [(note if note.startswith("atsdb") else note[0].upper() + note[1:]) + "." for note in workload.get("notes", [])]
     return [*table(rows, shown), "", " ".join([how(workload, report), *notes])]
 
 
