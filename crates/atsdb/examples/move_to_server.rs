@@ -11,7 +11,8 @@ use std::io::Write;
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let (Some(from), Some(to)) = (arguments.next(), arguments.next()) else {
-        return Err(Error::usage("two URLs are needed: the store to copy, and the store to copy it to"));
+        say("two URLs are needed: the store to copy, and the store to copy it to");
+        std::process::exit(1);
     };
     let source = atsdb::open(&from)?;
     // Everything becomes visible at once, or nothing. Writers of the source need not stop.

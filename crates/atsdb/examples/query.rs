@@ -5,6 +5,7 @@
 use atsdb::arrow::util::display::array_value_to_string;
 use atsdb::sql::Answer;
 use atsdb::{Error, OpenOptions, Record, Result};
+use std::collections::BTreeSet;
 use std::io::Write;
 
 #[derive(Record)]
@@ -26,16 +27,18 @@ fn main() -> Result<()> {
 
     // Rows of a time range, one chunk in memory at a time.
     let readings = db.table::<Reading>("readings")?;
-    let (mut count, mut without_value) = (0, 0);
+    let (mut count, mut battery_min, mut silent) = (0, u8::MAX, BTreeSet::new());
     for row in readings.stream(FROM_US..UNTIL_US)? {
         let (_time, reading) = row?;
         count += 1;
+        battery_min = battery_min.min(reading.battery);
         if reading.temperature.is_none() {
-            without_value += 1;
-            debug_assert!(reading.battery == 100 && reading.sensor == "sensor 7");
+            silent.insert(reading.sensor);
         }
     }
-    say(&format!("{count} readings in ten minutes, {without_value} without a temperature"));
+    say(&format!(
+        "{count} readings in ten minutes, batteries at {battery_min} % or more, no temperature from {silent:?}"
+    ));
 
     // SQL; rows are computed while they are read.
     let question = "SELECT sensor, avg(temperature) AS mean, max(time) AS latest

@@ -69,6 +69,9 @@ fn run(case: &Case, commands: &str) -> Result<String, String> {
     let folder = case.path("");
     let mut shell = Command::new("bash");
     shell.args(["-euo", "pipefail", "-c", &format!("exec 2>&1\n{commands}")]).current_dir(&folder).env("PATH", path);
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("ATSDB_")) {
+        shell.env_remove(name);
+    }
     shell.env("HOME", &folder).env("NO_COLOR", "1").stdin(Stdio::null());
     let output = shell.output().map_err(|error| error.to_string())?;
     let text =
