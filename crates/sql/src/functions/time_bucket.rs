@@ -5,7 +5,7 @@
 use super::arguments::{external, plain_type, text_of, type_name};
 use super::cut::{Arguments, Cut};
 use super::interval::interval_of;
-use crate::error::sql_error;
+use crate::text::errors::sql_error;
 use atsdb_core::Error;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
 use datafusion::common::{Result, ScalarValue};
