@@ -11,7 +11,7 @@ pub(crate) mod interrupt;
 pub(crate) mod options;
 pub(crate) mod query;
 mod query_limits;
-mod readable;
+mod statement_query;
 mod threads;
 mod wait;
 pub(crate) mod worker;

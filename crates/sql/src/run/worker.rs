@@ -9,7 +9,7 @@ use super::interrupt::{Interrupt, interrupted};
 use super::options::SessionOptions;
 use super::query::Query;
 use super::query_limits::QueryLimits;
-use super::readable::Readable;
+use super::statement_query::StatementQuery;
 use super::threads::{no_thread, start_runtime};
 use super::wait::block_on;
 use crate::dml::change::Change;
@@ -183,14 +183,14 @@ impl Drop for Worker {
 }
 
 async fn run(work: Work, context: SessionContext, memory_bytes: usize, sender: mpsc::Sender<Message>) -> Result<()> {
-    let (readable, snapshot) = match work {
-        Work::Text(asked) => {
-            let (query, focus) = *asked;
-            (Readable::of_text(&query, focus)?, query.snapshot)
+    let (asked, snapshot) = match work {
+        Work::Text(text) => {
+            let (query, focus) = *text;
+            (StatementQuery::of_text(&query, focus)?, query.snapshot)
         }
-        Work::WorkTable(query, snapshot) => (Readable::on_work_table(*query), snapshot),
+        Work::WorkTable(query, snapshot) => (StatementQuery::on_work_table(*query), snapshot),
     };
-    let Readable { mut statement, insert, mut change, spellings, focus, work_table, mut more } = readable;
+    let StatementQuery { mut statement, insert, mut change, spellings, focus, work_table, mut more } = asked;
     let explains = matches!(statement, Ast::Explain { .. });
     let headings = match &mut statement {
         Ast::Query(query) => Headings::take(query, &spellings),

@@ -1,5 +1,5 @@
 //! The order of chunks for `ORDER BY time DESC LIMIT n`: those first that are likely to have the rows. The others are
-//! then passed over by the filter that the sort publishes while it runs.
+//! then skipped by the filter that the sort publishes while it runs.
 
 use super::operator::AtsdbScan;
 use datafusion::common::Result;

@@ -1,5 +1,5 @@
 //! Filters that operators publish while they run, such as "later than the tenth-latest row so far": by them chunks
-//! are passed over that no row of the answer can come from.
+//! are skipped that no row of the answer can come from.
 
 use super::statistics::exact_scalar;
 use atsdb_core::{ColumnType, TableDefinition};

@@ -15,7 +15,7 @@ pub struct FileRequest<'a> {
     pub definition: &'a TableDefinition,
     /// The byte between fields.
     pub delimiter: u8,
-    /// Whether the first record is passed over.
+    /// Whether the first record is skipped.
     pub has_header: bool,
     /// The texts that mean NULL; the usual ones if there are none.
     pub null: Vec<String>,

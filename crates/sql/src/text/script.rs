@@ -184,7 +184,7 @@ fn string_end(bytes: &[u8], at: usize) -> Result<usize, Unclosed> {
     }
 }
 
-/// A doubled quote ends one quoted piece and begins the next, so that both are passed over.
+/// A doubled quote ends one quoted piece and begins the next, so that both are skipped.
 fn quote_end(bytes: &[u8], at: usize, what: &'static str) -> Result<usize, Unclosed> {
     let quote = bytes[at];
     match bytes[at + 1..].iter().position(|byte| *byte == quote) {

@@ -91,7 +91,7 @@ impl ScalarUDFImpl for DateTrunc {
         }
     }
 
-    /// `date_trunc('day', t) = '2024-03-01'` becomes a range of `t`, by which chunks are passed over.
+    /// `date_trunc('day', t) = '2024-03-01'` becomes a range of `t`, by which chunks are skipped.
     fn preimage(&self, args: &[Expr], literal: &Expr, info: &SimplifyContext) -> Result<PreimageResult> {
         let [Expr::Literal(unit, _), time] = args else { return Ok(PreimageResult::None) };
         match cut(unit, &info.get_data_type(time)?)? {

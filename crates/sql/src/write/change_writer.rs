@@ -6,7 +6,7 @@
 use super::assign::{assign, plain};
 use super::chunk_change::{ChunkChange, Successor};
 use super::insert::append_named;
-use super::returned::Returned;
+use super::returning_rows::ReturningRows;
 use crate::dml::change::{Change, Kind};
 use crate::run::answer::Rows;
 use crate::run::interrupt::Interrupt;
@@ -40,7 +40,7 @@ pub(crate) struct ChangeWriter<'a> {
     moved: Vec<RecordBatch>,
     row_count: u64,
     /// The rows as they are now, or were, if they are asked for.
-    returned: Returned,
+    returned: ReturningRows,
 }
 
 /// What was done.
@@ -65,7 +65,7 @@ impl<'a> ChangeWriter<'a> {
             open: vec![None; in_order.unwrap_or(0)],
             moved: Vec::new(),
             row_count: 0,
-            returned: Returned::default(),
+            returned: ReturningRows::default(),
         }
     }
 

@@ -13,6 +13,6 @@ pub(crate) mod insert_run;
 mod insert_text;
 mod narrow_maps;
 pub(crate) mod resident_change;
-mod returned;
 pub(crate) mod returning;
+mod returning_rows;
 pub(crate) mod upsert;

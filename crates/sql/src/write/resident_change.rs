@@ -2,7 +2,7 @@
 
 use super::assign::{assign, plain};
 use super::change_writer::ChangedRows;
-use super::returned::Returned;
+use super::returning_rows::ReturningRows;
 use crate::dml::change::{Change, Kind};
 use crate::run::answer::Rows;
 use arrow::array::{ArrayRef, AsArray};
@@ -20,7 +20,7 @@ pub(crate) fn change_resident(
     rows: Rows,
 ) -> Result<ChangedRows> {
     let definition = &change.table.definition;
-    let (mut gone, mut added, mut returned) = (HashSet::new(), Vec::new(), Returned::default());
+    let (mut gone, mut added, mut returned) = (HashSet::new(), Vec::new(), ReturningRows::default());
     for rows in rows {
         let rows = rows?;
         let place = |column: usize| {

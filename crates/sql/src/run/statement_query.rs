@@ -2,8 +2,8 @@
 
 use super::query::Query;
 use crate::dml::change::Change;
+use crate::dml::change_query::query_of_change;
 use crate::dml::target::Target;
-use crate::dml::update::query_of_change;
 use crate::dml::values::source_with_defaults;
 use crate::parse::refuse::refused;
 use crate::parse::statement::parse_over;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// A statement that is a query now, and what its rows are for.
-pub(super) struct Readable {
+pub(super) struct StatementQuery {
     pub(super) statement: Ast,
     pub(super) insert: Option<Box<Target>>,
     pub(super) change: Option<Box<Change>>,
@@ -28,7 +28,7 @@ pub(super) struct Readable {
     pub(super) more: Option<mpsc::UnboundedReceiver<RecordBatch>>,
 }
 
-impl Readable {
+impl StatementQuery {
     pub(super) fn of_text(query: &Query, focus: Focus) -> Result<Self> {
         let tables = query.snapshot.tables();
         let (mut statement, spellings) = parse_over(&query.text, query.place, &query.params, tables)?;
@@ -36,7 +36,7 @@ impl Readable {
         let (statement, insert, change) = match change {
             Some((query, change)) => (Ast::Query(Box::new(query)), None, Some(Box::new(change))),
             None => {
-                let (statement, insert) = readable(statement, tables)?;
+                let (statement, insert) = query_of_statement(statement, tables)?;
                 (statement, insert.map(Box::new), None)
             }
         };
@@ -52,7 +52,7 @@ impl Readable {
 }
 
 /// The statement to plan: a query, or what explains one; of an INSERT its query.
-fn readable(statement: Ast, tables: &[Table]) -> Result<(Ast, Option<Target>)> {
+fn query_of_statement(statement: Ast, tables: &[Table]) -> Result<(Ast, Option<Target>)> {
     match statement {
         Ast::Query(_) => Ok((statement, None)),
         Ast::Explain { statement: inner, .. } if !matches!(*inner, Ast::Query(_)) => {

@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 /// As they are now, or were.
 #[derive(Default)]
-pub(crate) struct Returned {
+pub(crate) struct ReturningRows {
     pub(crate) rows: Vec<RecordBatch>,
     /// The places of those that are among them.
     seen: HashSet<(u32, u32)>,
 }
 
-impl Returned {
+impl ReturningRows {
     /// Takes rows of the change's query in, if anybody asks for them: `whole` has the columns that are set, by position,
     /// the query's rows the others. Says how many bytes they take.
     pub(crate) fn keep(
