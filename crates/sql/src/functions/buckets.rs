@@ -156,7 +156,7 @@ impl Clocks {
 
 #[cfg(test)]
 mod tests {
-    use super::interval::parse_interval;
+    use crate::functions::interval::parse_interval;
     use super::*;
     use crate::text::time_text::parse_time;
     use atsdb_core::TimeUnit;
