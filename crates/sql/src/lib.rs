@@ -1,83 +1,48 @@
 //! SQL over an atsdb engine: scripts, statements and their answers. Parsing and execution are DataFusion's.
 //!
-//! Owned here: splitting scripts ([`Statements`]), names without case, type names of other databases,
-//! `CREATE TABLE` in both directions ([`create_table_sql`]), inserting, the bridge between DataFusion's plans and
-//! the engine's scans, and what a query may use ([`SessionOptions`]). Not owned: rows and chunks (`engine`), how
-//! answers are printed (`cli`).
+//! Rooms, from the top; each imports only rooms below it:
+//!
+//! | room | what it owns |
+//! |---|---|
+//! | `session` | the facade: a [`Session`], which statement goes where, transactions, definitions, files |
+//! | `write` | rows on their way into a batch of the engine: inserting, changing, `ON CONFLICT`, `RETURNING` |
+//! | `rollup` | which queries can be a rollup's, and computing what is stale of one |
+//! | `run` | DataFusion's context, the threads of queries, their limits, the rows that come out |
+//! | `plan` | from a syntax tree to a logical plan over one snapshot: names, views, rollups |
+//! | `dml` | what `INSERT`, `UPDATE`, `DELETE` and `LOAD DATA` say |
+//! | `catalogue` | tables about tables: `atsdb` and `information_schema` |
+//! | `resident` | reading tables in memory |
+//! | `scan` | reading tables of the store: what the engine filters, orders and counts for a plan |
+//! | `ddl` | declarations between text and definition, both ways |
+//! | `parse` | from a statement's text to its syntax tree |
+//! | `workarounds` | what exists only because DataFusion answers wrongly or has a limit |
+//! | `operators` | steps of a plan that DataFusion lacks: joining by time, filling gaps |
+//! | `functions` | functions for time series |
+//! | `text` | scripts, identifiers, parameters, literals, errors |
+//!
+//! Not owned: rows and chunks (`engine`), how answers are printed (`cli`).
 
-mod answer;
-mod asof;
-mod assign;
-mod bounded_functions;
 mod catalogue;
-mod change;
-mod clauses;
-mod compare_times;
-mod conflict;
-mod constant_in;
 mod ddl;
-mod distinct_from;
-mod error;
-mod exact_casts;
-mod explain;
-mod expressions;
-mod extension;
-mod files;
+mod dml;
 mod functions;
-mod gapfill;
-mod given;
-mod group_by_index;
-mod guard;
-mod headings;
-mod identifiers;
-mod in_lists;
-mod insert;
-mod insert_run;
-mod insert_text;
-mod interrupt;
-mod latest_first;
-mod latest_rows;
-mod literal_columns;
-mod literal_numbers;
-mod load;
-mod long_literals;
-mod meaning;
-mod narrow_maps;
-mod overflow;
-mod parameter_types;
-mod params;
+mod operators;
 mod parse;
-mod plain_results;
-mod plain_values;
-mod planner;
-mod provider;
-mod pushdown;
-mod refuse;
+mod plan;
 mod resident;
-mod returning;
 mod rollup;
-mod running_filter;
-mod runtime;
+mod run;
 mod scan;
-mod script;
 mod session;
-mod show;
-mod similar_to;
-mod statistics;
-mod stoppable;
-mod table_options;
-mod text_of_index;
-mod threads;
-mod time_text;
-mod type_names;
-mod unambiguous_filters;
-mod upsert;
-mod views;
-mod wrong_calls;
+mod text;
+mod workarounds;
+mod write;
 
-pub use answer::{Answer, Rows};
-pub use ddl::{create_table_sql, parse_create_table, quoted};
-pub use files::{FileReader, FileRequest, FileWriter};
-pub use rollup::RefreshReport;
-pub use script::{Statement, Statements, is_complete};
-pub use session::{InterruptHandle, Session, SessionOptions};
+pub use ddl::create_table::parse_create_table;
+pub use ddl::print::{create_table_sql, quoted};
+pub use rollup::refresh::RefreshReport;
+pub use run::answer::{Answer, Rows};
+pub use run::options::SessionOptions;
+pub use session::files::{FileReader, FileRequest, FileWriter};
+pub use session::state::{InterruptHandle, Session};
+pub use text::script::{Statement, Statements, is_complete};

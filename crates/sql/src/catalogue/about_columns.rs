@@ -1,11 +1,9 @@
 //! Columns: `atsdb.columns`, and `columns` of the standard.
 
-use super::relation::{Asked, Cell, Kind, Relation, Rows, Source};
-use super::view_columns::ViewColumn;
-use super::{CATALOG, PUBLIC, SCHEMAS};
+use super::relation::{Asked, CATALOG, Cell, Kind, PUBLIC, Relation, Rows, Schemas, Source};
 use atsdb_codec::{encoding_name, logical_type};
 use atsdb_core::{Column, ColumnType, Result, Table, Value};
-use datafusion::arrow::datatypes::{DataType, TimeUnit};
+use datafusion::arrow::datatypes::{DataType, FieldRef, TimeUnit};
 use std::collections::BTreeMap;
 
 pub(super) const COLUMNS: Relation = Relation {
@@ -74,13 +72,13 @@ fn columns(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
             Cell::count(encodings.values().sum()),
         ]);
     }
-    for (position, column) in view_columns(asked, table).iter().enumerate() {
+    for (position, column) in view_columns(asked, table).enumerate() {
         rows.push(vec![
             Cell::text(&definition.name),
-            Cell::text(&column.name),
+            Cell::text(column.name()),
             Cell::count(position as u64 + 1),
-            Cell::text(type_name(&column.data_type)),
-            Cell::Bool(column.nullable),
+            Cell::text(type_name(column.data_type())),
+            Cell::Bool(column.is_nullable()),
             Cell::Null,
             Cell::Null,
             Cell::Bool(false),
@@ -96,16 +94,16 @@ fn standard_columns(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result
         let name = column.column_type.sql_name().to_owned();
         rows.push(standard(place, column.nullable, default_of(column), name, &logical_type(column)));
     }
-    for (position, column) in view_columns(asked, table).iter().enumerate() {
-        let place = (PUBLIC, definition.name.as_str(), column.name.as_str(), position);
-        let name = type_name(&column.data_type);
-        rows.push(standard(place, column.nullable, Cell::Null, name, &column.data_type));
+    for (position, column) in view_columns(asked, table).enumerate() {
+        let place = (PUBLIC, definition.name.as_str(), column.name().as_str(), position);
+        let name = type_name(column.data_type());
+        rows.push(standard(place, column.is_nullable(), Cell::Null, name, column.data_type()));
     }
     Ok(())
 }
 
-fn catalogue_columns(rows: &mut Rows) {
-    for (schema, relations) in SCHEMAS {
+fn catalogue_columns(schemas: Schemas, rows: &mut Rows) {
+    for &(schema, relations) in schemas {
         for relation in relations {
             for (position, (column, kind)) in relation.columns.iter().enumerate() {
                 let data_type = kind.data_type();
@@ -116,8 +114,8 @@ fn catalogue_columns(rows: &mut Rows) {
     }
 }
 
-fn view_columns<'a>(asked: &'a Asked<'_>, table: &Table) -> &'a [ViewColumn] {
-    asked.view_columns.get(&table.id).map_or(&[], Vec::as_slice)
+fn view_columns<'a>(asked: &'a Asked<'_>, table: &Table) -> impl Iterator<Item = &'a FieldRef> {
+    asked.view_columns.get(&table.id).into_iter().flat_map(|schema| schema.fields())
 }
 
 fn standard(

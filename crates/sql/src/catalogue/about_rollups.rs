@@ -1,7 +1,7 @@
 //! Rollups: `atsdb.rollups`.
 
 use super::relation::{Asked, Cell, Kind, Relation, Rows, Source};
-use crate::ddl::create_table_sql;
+use crate::ddl::print::create_table_sql;
 use atsdb_core::{Result, Table};
 
 pub(super) const ROLLUPS: Relation = Relation {

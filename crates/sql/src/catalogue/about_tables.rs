@@ -1,8 +1,7 @@
 //! Tables and views: `atsdb.tables`, and `schemata`, `tables` and `views` of the standard.
 
-use super::relation::{Asked, Cell, Kind, Relation, Rows, Source, names_of};
-use super::{CATALOG, PUBLIC, SCHEMAS};
-use crate::ddl::{create_table_sql, quoted};
+use super::relation::{Asked, CATALOG, Cell, Kind, PUBLIC, Relation, Rows, Schemas, Source, names_of};
+use crate::ddl::print::{create_table_sql, quoted};
 use atsdb_core::{Result, Table};
 
 pub(super) const TABLES: Relation = Relation {
@@ -119,8 +118,8 @@ fn table(asked: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
     Ok(())
 }
 
-fn schemata(rows: &mut Rows) {
-    for schema in SCHEMAS.iter().map(|(name, _)| *name).chain([PUBLIC]) {
+fn schemata(schemas: Schemas, rows: &mut Rows) {
+    for schema in schemas.iter().map(|(name, _)| *name).chain([PUBLIC]) {
         rows.push(vec![Cell::text(CATALOG), Cell::text(schema), Cell::Null]);
     }
 }
@@ -141,8 +140,8 @@ fn standard_table(_: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()> {
     Ok(())
 }
 
-fn catalogue_tables(rows: &mut Rows) {
-    for (schema, relations) in SCHEMAS {
+fn catalogue_tables(schemas: Schemas, rows: &mut Rows) {
+    for &(schema, relations) in schemas {
         for relation in relations {
             rows.push(vec![
                 Cell::text(CATALOG),

@@ -1,7 +1,6 @@
 //! Keys as the standard lists them: `table_constraints` and `key_column_usage`.
 
-use super::relation::{Asked, Cell, Kind, Relation, Rows, Source};
-use super::{CATALOG, PUBLIC};
+use super::relation::{Asked, CATALOG, Cell, Kind, PUBLIC, Relation, Rows, Source};
 use atsdb_core::{Result, Table, TableDefinition, Unique};
 
 pub(super) const TABLE_CONSTRAINTS: Relation = Relation {

@@ -1,11 +1,11 @@
 //! A relation of the catalogue as DataFusion sees it: rows that are made while they are read.
 
-use super::relation::{Asked, Kind, Relation, Rows, Source};
-use super::view_columns::{ViewColumns, view_columns};
-use crate::identifiers::SharedSpellings;
+use super::relation::{Asked, Kind, Relation, Rows, Source, ViewColumns};
+use super::schemas::SCHEMAS;
+use crate::text::identifiers::SharedSpellings;
 use async_trait::async_trait;
 use atsdb_core::name::same_name;
-use atsdb_core::{Error, Result as CoreResult, Table};
+use atsdb_core::{Error, Result as CoreResult, Table, View};
 use atsdb_engine::ReadSnapshot;
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
@@ -27,14 +27,23 @@ pub(crate) struct CatalogueTable {
     relation: &'static Relation,
     snapshot: ReadSnapshot,
     schema: SchemaRef,
+    describe_view: DescribeView,
 }
 
+/// Plans a view's query over a snapshot and answers the columns it has; `None` if that fails.
+pub(crate) type DescribeView = fn(&View, &SessionState, &ReadSnapshot) -> Option<SchemaRef>;
+
 impl CatalogueTable {
-    pub(crate) fn new(relation: &'static Relation, snapshot: ReadSnapshot, spellings: &SharedSpellings) -> Self {
+    pub(crate) fn new(
+        relation: &'static Relation,
+        snapshot: ReadSnapshot,
+        spellings: &SharedSpellings,
+        describe_view: DescribeView,
+    ) -> Self {
         let field =
             |(name, kind): &(&'static str, Kind)| Field::new(spellings.spell(name.as_ref()), kind.data_type(), true);
         let schema = Arc::new(Schema::new(relation.columns.iter().map(field).collect::<Vec<_>>()));
-        Self { relation, snapshot, schema }
+        Self { relation, snapshot, schema, describe_view }
     }
 }
 
@@ -80,7 +89,13 @@ impl TableProvider for CatalogueTable {
             _ => self.snapshot.tables().iter().filter(is_asked).cloned().collect(),
         };
         let view_columns = match state.as_any().downcast_ref::<SessionState>() {
-            Some(state) if self.relation.lists_columns() => view_columns(&tables, state, &self.snapshot),
+            Some(state) if self.relation.lists_columns() => {
+                let columns = |table: &Table| {
+                    let view = table.definition.view.as_ref()?;
+                    Some((table.id, (self.describe_view)(view, state, &self.snapshot)?))
+                };
+                tables.iter().filter_map(columns).collect()
+            }
             _ => ViewColumns::default(),
         };
         let schema = Arc::new(self.schema.project(&columns)?);
@@ -163,7 +178,7 @@ impl Reading {
             (Source::Tables(_, fill) | Source::TablesAndCatalogue(_, fill, _), Some(table)) => {
                 fill(&Asked::new(&self.snapshot, names, &self.view_columns), table, &mut rows)?;
             }
-            (Source::TablesAndCatalogue(_, _, fill) | Source::Fixed(fill), None) => fill(&mut rows),
+            (Source::TablesAndCatalogue(_, _, fill) | Source::Fixed(fill), None) => fill(SCHEMAS, &mut rows),
             (Source::Engine(fill), None) => fill(&self.snapshot, &mut rows),
             _ => {}
         }

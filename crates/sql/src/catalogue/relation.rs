@@ -1,15 +1,24 @@
 //! What a relation of the catalogue is, and the rows it makes.
 
-use super::view_columns::ViewColumn;
 use atsdb_core::{Column, Error, Result, Table, TableDefinition, TableId, TimeUnit};
 use atsdb_engine::ReadSnapshot;
 use datafusion::arrow::array::{
     ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, TimestampMicrosecondArray,
 };
-use datafusion::arrow::datatypes::{DataType, TimeUnit as ArrowUnit};
+use datafusion::arrow::datatypes::{DataType, SchemaRef, TimeUnit as ArrowUnit};
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// The name of the one catalog, and of the schema that tables and views lie in.
+pub(super) const CATALOG: &str = "atsdb";
+pub(super) const PUBLIC: &str = "public";
+
+/// The schemas and their relations.
+pub(super) type Schemas = &'static [(&'static str, &'static [Relation])];
+
+/// The columns of each view, from planning its query. A view whose query fails now, as a table of it is gone, has none.
+pub(super) type ViewColumns = HashMap<TableId, SchemaRef>;
 
 /// A relation of the catalogue.
 pub(crate) struct Relation {
@@ -30,9 +39,9 @@ pub(super) enum Source {
     /// From each table and view on its own; its name is in the relation's column of this name.
     Tables(&'static str, fn(&Asked<'_>, &Table, &mut Rows) -> Result<()>),
     /// From the same, and then from the schemas of the catalogue.
-    TablesAndCatalogue(&'static str, fn(&Asked<'_>, &Table, &mut Rows) -> Result<()>, fn(&mut Rows)),
+    TablesAndCatalogue(&'static str, fn(&Asked<'_>, &Table, &mut Rows) -> Result<()>, fn(Schemas, &mut Rows)),
     /// From nothing but the program.
-    Fixed(fn(&mut Rows)),
+    Fixed(fn(Schemas, &mut Rows)),
     /// From what the snapshot's engine knows, whatever tables there are.
     Engine(fn(&ReadSnapshot, &mut Rows)),
 }
@@ -65,16 +74,12 @@ pub(super) struct Asked<'a> {
     /// The columns that are read.
     pub(super) columns: Vec<&'static str>,
     /// The columns of views, which come from planning their queries.
-    pub(super) view_columns: &'a HashMap<TableId, Vec<ViewColumn>>,
+    pub(super) view_columns: &'a ViewColumns,
     bytes: OnceCell<HashMap<TableId, u64>>,
 }
 
 impl<'a> Asked<'a> {
-    pub(super) fn new(
-        snapshot: &'a ReadSnapshot,
-        columns: Vec<&'static str>,
-        view_columns: &'a HashMap<TableId, Vec<ViewColumn>>,
-    ) -> Self {
+    pub(super) fn new(snapshot: &'a ReadSnapshot, columns: Vec<&'static str>, view_columns: &'a ViewColumns) -> Self {
         Self { snapshot, columns, view_columns, bytes: OnceCell::new() }
     }
 

@@ -4,9 +4,9 @@
 use super::columns::with_column;
 use super::constraints::{Constraints, check_index_type, column_ids, column_names};
 use super::defaults::default_value;
-use crate::error::{as_sql_error, not_supported, sql_error};
-use crate::table_options::TableOptions;
-use crate::type_names::column_type;
+use super::options::TableOptions;
+use super::type_names::column_type;
+use crate::text::errors::{as_sql_error, not_supported, sql_error};
 use atsdb_core::{Column, ColumnType, Result, TableDefinition};
 use datafusion::sql::sqlparser::ast::{
     AlterColumnOperation, AlterTableOperation, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Ident,
@@ -50,7 +50,7 @@ fn alter(
             definition.columns[position].name = new_column_name.value.clone();
         }
         Do::RenameTable { table_name: RenameTableNameKind::As(name) | RenameTableNameKind::To(name) } => {
-            definition.name = super::table_name(name)?;
+            definition.name = crate::text::table_names::table_name(name)?;
         }
         Do::AlterColumn { column_name, op } => alter_column(&mut definition, &column_name.value, op)?,
         Do::ModifyColumn { col_name, data_type, options, column_position } => {

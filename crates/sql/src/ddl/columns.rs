@@ -2,8 +2,8 @@
 
 use super::constraints::Constraints;
 use super::defaults::default_value;
-use crate::error::not_supported;
-use crate::type_names::column_type;
+use super::type_names::column_type;
+use crate::text::errors::not_supported;
 use atsdb_core::{Column, Error, Result, TableDefinition};
 use datafusion::sql::sqlparser::ast::{ColumnDef, ColumnOption, Expr, NullsDistinctOption, ObjectName};
 

@@ -1,8 +1,8 @@
 //! Keys and indexes of a `CREATE TABLE`: what its columns and its table constraints say about them, gathered in
 //! order and put into the definition when all columns are there.
 
-use super::table_name;
-use crate::error::{not_supported, sql_error};
+use crate::text::errors::{not_supported, sql_error};
+use crate::text::table_names::table_name;
 use atsdb_core::{ColumnId, Result, TableDefinition, Unique};
 use datafusion::sql::sqlparser::ast::{
     ConstraintCharacteristics, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, IndexColumn, IndexOption,
@@ -156,4 +156,11 @@ fn refuse_clauses(
         Some(other) => Err(not_supported(other).with_hint("leave it out")),
         None => Ok(()),
     }
+}
+
+/// The series key that a table has by its primary key: its columns without the time.
+pub(crate) fn series_key_of_primary(definition: &TableDefinition) -> Vec<ColumnId> {
+    let time = definition.time.map(|time| time.column);
+    let primary = definition.unique.first().filter(|unique| unique.primary);
+    primary.map_or_else(Vec::new, |unique| unique.columns.iter().copied().filter(|id| Some(*id) != time).collect())
 }

@@ -1,8 +1,8 @@
 //! `DEFAULT`: literals as values of a column, and values as literals.
 
-use crate::error::{not_supported, sql_error};
-use crate::insert_text::Literal;
-use crate::literal_columns::LiteralColumn;
+use crate::text::errors::{not_supported, sql_error};
+use crate::text::literal::Literal;
+use crate::text::literal_columns::LiteralColumn;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Float64Array, Int64Array, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};

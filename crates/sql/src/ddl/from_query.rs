@@ -1,9 +1,10 @@
 //! The table that `CREATE TABLE ... AS` declares: a column for each of the query's, of the type that has its values.
 
-use crate::error::sql_error;
-use crate::views::check_names;
+use crate::text::errors::sql_error;
 use arrow::datatypes::{DataType, Field, SchemaRef, TimeUnit as ArrowUnit};
+use atsdb_core::name::name_key;
 use atsdb_core::{ColumnType, MapWidth, Result, TableDefinition, TimeUnit};
+use std::collections::HashSet;
 
 /// A definition with the columns of a schema.
 pub(crate) fn definition_of(name: &str, schema: &SchemaRef) -> Result<TableDefinition> {
@@ -63,4 +64,14 @@ fn column_type_of(field: &Field) -> Option<(ColumnType, Option<MapWidth>)> {
 fn no_type(field: &Field) -> atsdb_core::Error {
     sql_error(format!("column {}: no table holds the type {}", field.name(), field.data_type()))
         .with_hint(format!("cast it: CAST({} AS DOUBLE), or AS TEXT", field.name()))
+}
+
+/// Names of columns must tell them apart.
+pub(crate) fn check_names(what: &str, schema: &SchemaRef) -> Result<()> {
+    let mut names = HashSet::new();
+    match schema.fields().iter().find(|field| !names.insert(name_key(field.name()))) {
+        Some(field) => Err(sql_error(format!("{what} would have two columns named {}", field.name()))
+            .with_hint(format!("give one another name: ... AS {}_2", field.name()))),
+        None => Ok(()),
+    }
 }

@@ -1,7 +1,7 @@
 //! A definition as the `CREATE TABLE` that declares it.
 
 use super::defaults::value_sql;
-use crate::table_options::{TableOptions, list_name};
+use super::options::{TableOptions, list_name};
 use atsdb_core::byte_size::byte_size;
 use atsdb_core::{Column, ColumnId, ColumnType, ConflictPolicy, Rollup, TableDefinition, TimeUnit};
 use datafusion::sql::sqlparser::ast::Expr;
@@ -95,7 +95,7 @@ fn options_of(definition: &TableDefinition) -> Vec<(&'static str, String)> {
     if !mapped.is_empty() {
         options.push(("map", mapped.join(", ")));
     }
-    if definition.key != super::series_key_of_primary(definition) {
+    if definition.key != crate::ddl::constraints::series_key_of_primary(definition) {
         let names: Vec<String> = definition
             .key
             .iter()

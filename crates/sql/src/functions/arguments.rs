@@ -1,6 +1,6 @@
 //! Arguments: those given by name, constants, and numbers and times of whatever type.
 
-use crate::error::sql_error;
+use crate::text::errors::sql_error;
 use atsdb_core::name::nearest_name;
 use atsdb_core::{Error, Result};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch};

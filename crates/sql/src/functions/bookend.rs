@@ -3,11 +3,11 @@
 //! Of rows with the same time `first` takes the smallest value and `last` the greatest, any value before NULL: so the
 //! answer does not depend on the order in which rows are read. Rows without a time do not count.
 
-use super::arguments::{external, is_ordering, order_keys, plain_type, type_name};
+use super::arguments::{external, is_ordering, plain_type, type_name};
 use super::bookend_groups::groups;
-use crate::error::sql_error;
+use super::ends::{End, scalar_at};
+use crate::text::errors::sql_error;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, make_comparator};
-use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
@@ -17,41 +17,6 @@ use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, GroupsAccumulator,
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// Which end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum End {
-    First,
-    Last,
-}
-
-impl End {
-    /// A number that is the greater, the nearer a time is to this end. NULL times have none.
-    pub(crate) fn nearness(self, times: &ArrayRef) -> Result<Int64Array> {
-        let keys = order_keys(times)?;
-        Ok(match self {
-            Self::First => keys.unary(|key| !key),
-            Self::Last => keys,
-        })
-    }
-
-    /// In this order the value to take of two with the same time is the greater.
-    pub(crate) fn preference(self) -> SortOptions {
-        SortOptions { descending: self == Self::First, nulls_first: true }
-    }
-
-    /// Whether a value is to be taken before another with the same time.
-    pub(crate) fn prefers(self, value: &ScalarValue, to: &ScalarValue) -> bool {
-        match (value.is_null(), to.is_null()) {
-            (true, _) => false,
-            (false, true) => true,
-            _ => {
-                let wanted = if self == Self::First { Ordering::Less } else { Ordering::Greater };
-                value.partial_cmp(to) == Some(wanted)
-            }
-        }
-    }
-}
 
 /// The function.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -131,14 +96,6 @@ impl AggregateUDFImpl for Bookend {
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {
         AggregateOrderSensitivity::Insensitive
     }
-}
-
-/// Values without their dictionary.
-pub(crate) fn scalar_at(values: &ArrayRef, row: usize) -> Result<ScalarValue> {
-    Ok(match ScalarValue::try_from_array(values, row)? {
-        ScalarValue::Dictionary(_, value) => *value,
-        value => value,
-    })
 }
 
 /// The row to take so far.

@@ -1,7 +1,7 @@
 //! `first` and `last` for many groups at once: numbers and times in place, anything else once for a group and batch.
 
 use super::arguments::plain_type;
-use super::bookend::{End, scalar_at};
+use super::ends::{End, scalar_at};
 use datafusion::arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, DynComparator, Int64Array, PrimitiveArray,
     downcast_primitive, make_comparator, new_empty_array,

@@ -156,9 +156,9 @@ impl Clocks {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::functions::interval::parse_interval;
-    use crate::time_text::parse_time;
+    use super::*;
+    use crate::text::time_text::parse_time;
     use atsdb_core::TimeUnit;
     use atsdb_core::time::format_time;
     use datafusion::arrow::datatypes::IntervalMonthDayNano as Interval;

@@ -1,6 +1,6 @@
 //! The boundaries between buckets on one clock that is never changed: equal steps, or calendar months.
 
-use crate::error::sql_error;
+use crate::text::errors::sql_error;
 use atsdb_core::time::{DAY_SECONDS, civil_from_days, days_from_civil, days_in_month};
 use atsdb_core::{Error, Result};
 use datafusion::arrow::datatypes::IntervalMonthDayNano as Interval;

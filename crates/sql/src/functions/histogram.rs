@@ -2,7 +2,7 @@
 
 use super::arguments::{constant_count, constant_number, external, plain_type, type_name};
 use super::points::Number;
-use crate::error::sql_error;
+use crate::text::errors::sql_error;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int64Array, ListArray};
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use datafusion::arrow::compute::cast;

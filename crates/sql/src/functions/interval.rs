@@ -1,6 +1,6 @@
 //! Intervals as arguments: literals, and text such as `5 minutes`.
 
-use crate::error::sql_error;
+use crate::text::errors::sql_error;
 use atsdb_core::Result;
 use datafusion::arrow::compute::kernels::cast_utils::parse_interval_month_day_nano;
 use datafusion::arrow::datatypes::IntervalMonthDayNano as Interval;

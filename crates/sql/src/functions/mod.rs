@@ -8,9 +8,7 @@ mod bookend;
 mod bookend_groups;
 pub(crate) mod buckets;
 pub(crate) mod cut;
-mod date_part;
-mod date_trunc;
-mod extremes;
+mod ends;
 pub(crate) mod grid;
 mod histogram;
 pub(crate) mod interval;
@@ -19,19 +17,19 @@ mod points;
 mod series;
 mod series_state;
 pub(crate) mod time_bucket;
+pub(crate) mod time_types;
 mod to_char;
 pub(crate) mod zone;
 
 pub(crate) use arguments::{place_named_arguments, text_of};
-pub(crate) use date_part::Extract;
-pub(crate) use extremes::unwanted;
 
-use bookend::{Bookend, End};
+use bookend::Bookend;
 use datafusion::common::Result;
 use datafusion::functions_aggregate::approx_percentile_cont::approx_percentile_cont_udaf;
 use datafusion::functions_aggregate::percentile_cont::percentile_cont_udaf;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionContext;
+use ends::End;
 use std::sync::Arc;
 use time_bucket::{Name, TimeBucket};
 
@@ -40,7 +38,6 @@ pub(crate) fn register(context: &SessionContext) -> Result<()> {
     for name in [Name::TimeBucket, Name::DateBin] {
         context.register_udf(ScalarUDF::new_from_impl(TimeBucket::new(name)));
     }
-    context.register_udf(ScalarUDF::new_from_impl(date_trunc::DateTrunc::new()));
     for end in [End::First, End::Last] {
         context.register_udaf(AggregateUDF::new_from_impl(Bookend::new(end)));
     }
@@ -49,16 +46,8 @@ pub(crate) fn register(context: &SessionContext) -> Result<()> {
     }
     context.register_udaf(AggregateUDF::new_from_impl(histogram::Histogram::new()));
     let state = context.state();
-    if let Some(inner) = state.scalar_functions().get("date_part") {
-        context.register_udf(ScalarUDF::new_from_impl(date_part::DatePart::new(Arc::clone(inner))));
-    }
     if let Some(inner) = state.scalar_functions().get("to_char") {
         context.register_udf(ScalarUDF::new_from_impl(to_char::ToChar::new(Arc::clone(inner))));
-    }
-    for name in ["min", "max"] {
-        if let Some(inner) = state.aggregate_functions().get(name) {
-            context.register_udaf(AggregateUDF::new_from_impl(extremes::Extreme::new(Arc::clone(inner))));
-        }
     }
     let (exact, approximate) = (percentile_cont_udaf(), approx_percentile_cont_udaf());
     for (function, alias) in [(exact, "percentile"), (approximate, "approx_percentile")] {

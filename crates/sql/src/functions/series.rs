@@ -3,7 +3,7 @@
 use super::arguments::{constant, constant_count, counts_per_second, external, plain_type, text_of, type_name};
 use super::points::{Measure, Number};
 use super::series_state::{Plan, SeriesGroup, SeriesGroups, SeriesWindow, Summary, state_types};
-use crate::error::sql_error;
+use crate::text::errors::sql_error;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::Result;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};

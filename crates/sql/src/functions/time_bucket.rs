@@ -5,7 +5,7 @@
 use super::arguments::{external, plain_type, text_of, type_name};
 use super::cut::{Arguments, Cut};
 use super::interval::interval_of;
-use crate::error::sql_error;
+use crate::text::errors::sql_error;
 use atsdb_core::Error;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
 use datafusion::common::{Result, ScalarValue};
@@ -151,7 +151,7 @@ impl ScalarUDFImpl for TimeBucket {
         self.invoke(&args, &constants)
     }
 
-    /// `time_bucket('1 day', t) = '2024-03-01'` becomes a range of `t`, by which chunks are passed over.
+    /// `time_bucket('1 day', t) = '2024-03-01'` becomes a range of `t`, by which chunks are skipped.
     fn preimage(&self, args: &[Expr], literal: &Expr, info: &SimplifyContext) -> Result<PreimageResult> {
         let Some(time) = args.get(1) else { return Ok(PreimageResult::None) };
         let constants: Vec<Option<&ScalarValue>> = args.iter().map(Expr::as_literal).collect();

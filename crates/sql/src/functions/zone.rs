@@ -1,7 +1,7 @@
 //! Time zones: what clocks showed, and when they were changed. The rules come from the IANA database that `chrono-tz`
 //! carries.
 
-use crate::error::sql_error;
+use crate::text::errors::sql_error;
 use atsdb_core::name::nearest_name;
 use atsdb_core::{Error, Result};
 use chrono::{DateTime, Offset, TimeZone};

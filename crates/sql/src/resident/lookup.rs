@@ -1,6 +1,6 @@
 //! Which of a table's indexes finds the rows that conditions ask for, and for which keys.
 
-use crate::pushdown::predicates;
+use crate::scan::pushdown::predicates;
 use arrow::array::{Array, ArrayRef, BinaryArray, BooleanArray, Int64Array, StringArray, UInt32Array, UInt64Array};
 use arrow::compute::{CastOptions, cast_with_options, filter, is_not_null, take};
 use arrow::row::{RowConverter, SortField};

@@ -1,16 +1,11 @@
-//! Tables in memory as statements see them: reading them by their hash indexes, joining and changing them.
+//! Tables in memory as queries see them: reading them by their hash indexes and joining them.
 //!
-//! Not owned: how the rows are kept (`resident`) and become visible (`engine`).
+//! Not owned: how the rows are kept (`atsdb-resident`) and become visible (`engine`), and how statements change them
+//! (`write`).
 
-mod change;
-mod join;
-mod join_rule;
-mod lookup;
-mod plain_select;
-mod provider;
-mod scan;
-
-pub(crate) use change::change_resident;
-pub(crate) use join_rule::JoinByIndex;
-pub(crate) use plain_select::PlainSelect;
-pub(crate) use provider::ResidentTable;
+pub(crate) mod join;
+pub(crate) mod join_rule;
+pub(crate) mod lookup;
+pub(crate) mod plain_select;
+pub(crate) mod provider;
+pub(crate) mod scan;

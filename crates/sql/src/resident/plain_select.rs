@@ -2,8 +2,7 @@
 //! is not exactly of this form goes the common way.
 
 use super::lookup::array_of;
-use crate::answer::{Answer, Rows};
-use crate::ddl::quoted;
+use crate::ddl::print::quoted;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use arrow::datatypes::{DataType, Field, Schema};
 use atsdb_codec::arrow_schema;
@@ -71,8 +70,8 @@ impl<'a> PlainSelect<'a> {
         found.definition.is_in_memory().then_some(found)
     }
 
-    /// The answer; `None` if no index has just these columns, or a plan is needed after all.
-    pub(crate) fn answer(&self, snapshot: &ReadSnapshot, table: &Table) -> Result<Option<Answer>> {
+    /// The rows of the answer; `None` if no index has just these columns, or a plan is needed after all.
+    pub(crate) fn answer(&self, snapshot: &ReadSnapshot, table: &Table) -> Result<Option<RecordBatch>> {
         let definition = &table.definition;
         // A name in another spelling is a plan's to show.
         let position = |name: &str| definition.columns.iter().position(|column| column.name == name);
@@ -127,9 +126,8 @@ impl<'a> PlainSelect<'a> {
     }
 }
 
-fn rows(schema: Arc<Schema>, columns: Vec<ArrayRef>) -> Result<Answer> {
-    let batch = RecordBatch::try_new(schema, columns).map_err(internal)?;
-    Ok(Answer::Rows(Rows::fixed(batch)))
+fn rows(schema: Arc<Schema>, columns: Vec<ArrayRef>) -> Result<RecordBatch> {
+    RecordBatch::try_new(schema, columns).map_err(internal)
 }
 
 fn is_integer(column_type: ColumnType) -> bool {

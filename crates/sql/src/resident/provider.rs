@@ -2,8 +2,8 @@
 
 use super::lookup::Lookup;
 use super::scan::ResidentScan;
-use crate::change::RowNumbers;
-use crate::identifiers::SharedSpellings;
+use crate::scan::row_numbers::RowNumbers;
+use crate::text::identifiers::SharedSpellings;
 use async_trait::async_trait;
 use atsdb_codec::arrow_schema;
 use atsdb_core::{Result as AtsdbResult, Table};

@@ -1,20 +1,19 @@
 //! Which queries can be a rollup's: those that say the same of a bucket whenever they are asked.
 
-use super::buckets::Bucketing;
-use crate::error::{from_datafusion, not_supported, sql_error};
-use crate::functions::time_bucket::TimeBucket;
-use crate::gapfill::is_gapfill_mark;
-use crate::headings::Headings;
-use crate::identifiers::SharedSpellings;
-use crate::parse::parse_over;
-use crate::planner::logical_plan;
-use crate::rollup::Focus;
-use crate::script::Place;
+use crate::operators::gapfill::is_gapfill_mark;
+use crate::parse::headings::Headings;
+use crate::parse::statement::parse_over;
+use crate::plan::buckets::{Bucketing, bucketing_of};
+use crate::plan::names::logical_plan;
+use crate::plan::rollups::Focus;
+use crate::text::datafusion_errors::from_datafusion;
+use crate::text::errors::{not_supported, sql_error};
+use crate::text::identifiers::SharedSpellings;
+use crate::text::place::Place;
 use arrow::datatypes::SchemaRef;
 use atsdb_core::{Error, Result, Table};
 use atsdb_engine::ReadSnapshot;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{DataFusionError, ExprSchema};
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
@@ -61,35 +60,6 @@ fn names_read(plan: &LogicalPlan) -> datafusion::common::Result<BTreeSet<String>
         })
     })?;
     Ok(names)
-}
-
-/// The buckets that the plan of a rollup's query groups by.
-pub(crate) fn bucketing_of(plan: &LogicalPlan, source: &Table) -> Result<Bucketing> {
-    let definition = &source.definition;
-    let time = definition.time_column().ok_or_else(|| sql_error(format!("table {} has no time", definition.name)))?;
-    let mut found = None;
-    let seen = plan.apply(|node| {
-        if let LogicalPlan::Aggregate(aggregate) = node {
-            for expr in &aggregate.group_expr {
-                let Expr::ScalarFunction(call) = expr else { continue };
-                let Some(function) = call.func.inner().downcast_ref::<TimeBucket>() else { continue };
-                if let Some(Expr::Column(column)) = call.args.get(1)
-                    && atsdb_core::name::same_name(&column.name, &time.name)
-                {
-                    let data_type = aggregate.input.schema().data_type(column)?;
-                    let cut = function.cut_of(data_type, &call.args);
-                    found = cut.map_err(|error| DataFusionError::External(Box::new(error)))?;
-                }
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
-    });
-    seen.map_err(from_datafusion)?;
-    let cut = found.ok_or_else(|| {
-        sql_error("the query groups by no bucket whose width is a constant")
-            .with_hint(format!("GROUP BY time_bucket('1 hour', {})", time.name))
-    })?;
-    Ok(Bucketing::new(cut, definition.time_scale()))
 }
 
 fn check(plan: &LogicalPlan) -> Result<()> {

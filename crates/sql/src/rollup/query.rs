@@ -1,11 +1,11 @@
 //! A rollup's query in one form: one table, one SELECT, grouped by a bucket of its time, which is a column of it.
 
-use crate::ddl::quoted;
-use crate::error::{not_supported, sql_error};
+use crate::ddl::print::quoted;
 use crate::functions::grid::nanos_of;
 use crate::functions::interval::parse_interval;
-use crate::parse::parse_over;
-use crate::script::Place;
+use crate::parse::statement::parse_over;
+use crate::text::errors::{not_supported, sql_error};
+use crate::text::place::Place;
 use atsdb_core::name::same_name;
 use atsdb_core::{ColumnType, Error, Result, SliceWidth, Table};
 use datafusion::sql::sqlparser::ast::{
@@ -131,7 +131,7 @@ fn check_source(select: &Select, source: &Table) -> Result<()> {
     let [from] = select.from.as_slice() else { return Err(other()) };
     match &from.relation {
         TableFactor::Table { name: read, args: None, sample: None, version: None, .. } if from.joins.is_empty() => {
-            match crate::ddl::table_name(read) {
+            match crate::text::table_names::table_name(read) {
                 Ok(read) if same_name(&read, name) => Ok(()),
                 _ => Err(other()),
             }

@@ -1,13 +1,15 @@
 //! Computing a rollup: its stale buckets, in steps, each one commit.
 
-use super::buckets::{Bucketing, at_most};
 use super::check::describe_rollup;
-use crate::answer::Rows;
-use crate::ddl::quoted;
-use crate::error::sql_error;
-use crate::rollup::Focus;
-use crate::runtime::{Interrupt, Query, Worker};
-use crate::script::Place;
+use crate::ddl::print::quoted;
+use crate::plan::buckets::{Bucketing, at_most};
+use crate::plan::rollups::Focus;
+use crate::run::answer::Rows;
+use crate::run::interrupt::Interrupt;
+use crate::run::query::Query;
+use crate::run::worker::Worker;
+use crate::text::errors::sql_error;
+use crate::text::place::Place;
 use atsdb_core::{ErrorKind, Result, Rollup, RollupState, Table, TableId};
 use atsdb_engine::times::Times;
 use atsdb_engine::times::{joined, without};

@@ -1,8 +1,8 @@
 //! `CREATE ROLLUP`, `DROP ROLLUP` and `REFRESH ROLLUP`: from text to what they say.
 
-use crate::error::from_parser;
-use crate::script::Place;
-use crate::views::byte_of;
+use crate::parse::query_text::byte_of;
+use crate::text::errors::from_parser;
+use crate::text::place::Place;
 use atsdb_core::Result;
 use atsdb_core::limits::SQL_DEPTH_MAX;
 use datafusion::sql::sqlparser::ast::{ObjectName, SqlOption};

@@ -1,17 +1,19 @@
 //! `UPDATE` and `DELETE`.
 
-use super::Session;
-use crate::answer::{Answer, Rows};
-use crate::change::{Carried, CarryOut, Kind, Limits};
-use crate::resident::change_resident;
-use crate::returning::Asking;
-use crate::runtime::{Query, Started};
-use crate::script::Statement;
+use super::state::Session;
+use crate::dml::change::Kind;
+use crate::run::answer::{Answer, Rows};
+use crate::run::query::Query;
+use crate::run::worker::Started;
+use crate::text::script::Statement;
+use crate::write::change_writer::{ChangeWriter, ChangedRows, Limits};
+use crate::write::resident_change::change_resident;
+use crate::write::returning::StatementContext;
 use atsdb_core::{Error, Result};
 
 impl Session {
     pub(super) fn change(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
-        self.with_batch_again(|batch| {
+        self.with_batch_retried(|batch| {
             let snapshot = batch.snapshot()?;
             let text = statement.text().to_owned();
             let query = Query { text, place: statement.place(), params: params.to_vec(), snapshot };
@@ -24,18 +26,18 @@ impl Session {
                 let row_count = batch.truncate(&change.table)?;
                 return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
             }
-            let Carried { row_count, returned } = match change.table.definition.is_in_memory() {
+            let ChangedRows { row_count, returned } = match change.table.definition.is_in_memory() {
                 true => {
                     let found_in = asked.resident(&change.table)?;
                     change_resident(batch, &change, &found_in, Rows::query(rows))?
                 }
-                false => CarryOut::new(batch, &change, self.limits(), &self.interrupt).run(Rows::query(rows))?,
+                false => ChangeWriter::new(batch, &change, self.limits(), &self.interrupt).run(Rows::query(rows))?,
             };
             let Some(returning) = &change.returning else {
                 return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
             };
-            let asking = Asking { worker, interrupt: &self.interrupt, snapshot: asked, spellings };
-            let rows = returning.answer(&asking, &change.table, returned, self.options.memory_bytes)?;
+            let context = StatementContext { worker, interrupt: &self.interrupt, snapshot: asked, spellings };
+            let rows = returning.answer(&context, &change.table, returned, self.options.memory_bytes)?;
             Ok(Answer::Rows(Rows::fixed(rows)))
         })
     }

@@ -1,10 +1,10 @@
 //! `CHECKPOINT [table, ...]`: the rows of tables in memory are saved in the store.
 
-use super::Session;
-use crate::answer::Answer;
-use crate::ddl::table_name;
-use crate::error::{from_parser, not_supported, sql_error};
-use crate::script::Place;
+use super::state::Session;
+use crate::run::answer::Answer;
+use crate::text::errors::{from_parser, not_supported, sql_error};
+use crate::text::place::Place;
+use crate::text::table_names::table_name;
 use atsdb_core::limits::SQL_DEPTH_MAX;
 use atsdb_core::{Result, Table};
 use datafusion::sql::sqlparser::ast::ObjectName;

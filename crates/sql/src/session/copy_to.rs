@@ -1,12 +1,13 @@
 //! `COPY ... TO 'file'`: refused unless the session was given a writer.
 
-use super::Session;
-use crate::answer::Answer;
-use crate::ddl::{quoted, table_name};
-use crate::error::{not_supported, sql_error};
-use crate::files::FileWriter;
-use crate::parse::parse_declaring;
-use crate::script::Place;
+use super::files::FileWriter;
+use super::state::Session;
+use crate::ddl::print::quoted;
+use crate::parse::statement::parse_declaring;
+use crate::run::answer::Answer;
+use crate::text::errors::{not_supported, sql_error};
+use crate::text::place::Place;
+use crate::text::table_names::table_name;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
     CopyLegacyCsvOption, CopyLegacyOption, CopyOption, CopySource, CopyTarget, Statement as Ast,

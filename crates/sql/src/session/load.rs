@@ -1,12 +1,13 @@
 //! Statements that read files: refused unless the session was given a reader.
 
-use super::Session;
-use crate::answer::Answer;
-use crate::conflict::OnDuplicate;
-use crate::error::sql_error;
-use crate::files::{FileReader, FileRequest};
-use crate::insert::{Target, append_named};
-use crate::load::Load;
+use super::files::{FileReader, FileRequest};
+use super::state::Session;
+use crate::dml::conflict::OnDuplicate;
+use crate::dml::load::Load;
+use crate::dml::target::Target;
+use crate::run::answer::Answer;
+use crate::text::errors::sql_error;
+use crate::write::insert::append_named;
 use atsdb_core::{Column, Result, Table, TableDefinition};
 use std::sync::Arc;
 
@@ -18,7 +19,12 @@ impl Session {
     }
 
     /// `LOAD DATA` and `COPY ... FROM`: all rows of the file, or none.
-    pub(super) fn load(&self, text: &str, place: crate::script::Place, params: &[(String, String)]) -> Result<Answer> {
+    pub(super) fn load(
+        &self,
+        text: &str,
+        place: crate::text::place::Place,
+        params: &[(String, String)],
+    ) -> Result<Answer> {
         if let Some(answer) = self.copy_to(text, place, params)? {
             return Ok(answer);
         }

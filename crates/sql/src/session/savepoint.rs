@@ -3,11 +3,11 @@
 //! As in SQLite a savepoint outside of a transaction begins one, and its release commits it. As in PostgreSQL a statement
 //! that fails is taken back by `ROLLBACK TO`, and the transaction goes on.
 
-use super::Session;
-use super::inserting::InsertRuns;
-use super::transaction::{Transaction, usable};
-use crate::answer::Answer;
-use crate::error::sql_error;
+use super::insert_runs::InsertRuns;
+use super::open_transaction::{Transaction, usable};
+use super::state::Session;
+use crate::run::answer::Answer;
+use crate::text::errors::sql_error;
 use atsdb_core::{ErrorKind, Result};
 
 /// What a statement says of savepoints.

@@ -1,6 +1,6 @@
 //! What declarations ask of the engine, each in one commit or in the open transaction.
 
-use super::Session;
+use super::state::Session;
 use atsdb_core::{Result, Table, TableDefinition};
 
 impl Session {
@@ -16,7 +16,7 @@ impl Session {
         match tables {
             // Gives the space back at once.
             [table] if !self.in_transaction() => self.engine.drop_table(table),
-            _ => self.with_batch_again(|batch| tables.iter().try_for_each(|table| batch.drop_table(table))),
+            _ => self.with_batch_retried(|batch| tables.iter().try_for_each(|table| batch.drop_table(table))),
         }
     }
 
@@ -27,6 +27,6 @@ impl Session {
 
     /// Takes all rows out of tables, at once.
     pub(super) fn empty(&self, tables: &[Table]) -> Result<()> {
-        self.with_batch_again(|batch| tables.iter().try_for_each(|table| batch.truncate(table).map(drop)))
+        self.with_batch_retried(|batch| tables.iter().try_for_each(|table| batch.truncate(table).map(drop)))
     }
 }

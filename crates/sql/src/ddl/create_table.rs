@@ -1,0 +1,72 @@
+//! The table that a `CREATE TABLE` declares.
+
+use super::columns::with_column;
+use super::constraints::Constraints;
+use super::options::TableOptions;
+use crate::parse::refuse::refused;
+use crate::parse::statement::parse_declaring;
+use crate::text::errors::{as_sql_error, not_supported, sql_error};
+use crate::text::place::Place;
+use crate::text::table_names::table_name;
+use atsdb_core::{Result, TableDefinition};
+use datafusion::sql::sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
+use datafusion::sql::sqlparser::ast::{CreateTable, CreateTableOptions, Statement};
+
+/// The table that a `CREATE TABLE` declares. Whatever cannot be honoured is an error.
+pub(crate) fn table_definition(create: &CreateTable) -> Result<TableDefinition> {
+    refuse_other_clauses(create)?;
+    let mut definition = TableDefinition::new(table_name(&create.name)?);
+    let mut constraints = Constraints::default();
+    for column in &create.columns {
+        definition = with_column(definition, column, &mut constraints)?;
+    }
+    let place = format!("table {}", definition.name);
+    for constraint in &create.constraints {
+        constraints.table_constraint(constraint).map_err(|error| error.context(&place))?;
+    }
+    constraints.apply(&mut definition).map_err(as_sql_error)?;
+    let definition = table_options(create)?.apply(definition).map_err(as_sql_error)?;
+    definition.check().map_err(as_sql_error)?;
+    Ok(definition)
+}
+
+/// What stands in `WITH (...)`.
+pub(crate) fn table_options(create: &CreateTable) -> Result<TableOptions> {
+    match &create.table_options {
+        CreateTableOptions::None => Ok(TableOptions::default()),
+        CreateTableOptions::With(options) => TableOptions::read(options).map_err(as_sql_error),
+        other => Err(not_supported(other).with_hint("use WITH (NAME = 'VALUE', ...)")),
+    }
+}
+
+/// The definition that a `CREATE TABLE` text declares; the inverse of [`create_table_sql`](crate::create_table_sql).
+pub fn parse_create_table(text: &str) -> Result<TableDefinition> {
+    match parse_declaring(text.trim_end().trim_end_matches(';'), Place::START, &[])? {
+        Statement::CreateTable(create) => table_definition(&create),
+        other => Err(refused(&other).with_hint("a CREATE TABLE is wanted here")),
+    }
+}
+
+/// Everything that the parser read and that is not looked at here.
+pub(crate) fn refuse_other_clauses(create: &CreateTable) -> Result<()> {
+    if create.query.is_some() {
+        return Err(sql_error("CREATE TABLE ... AS declares no columns by itself"));
+    }
+    if create.or_replace {
+        return Err(not_supported("CREATE OR REPLACE TABLE").with_hint("DROP TABLE IF EXISTS first"));
+    }
+    if create.temporary {
+        return Err(not_supported("CREATE TEMPORARY TABLE"));
+    }
+    let known = CreateTableBuilder::new(create.name.clone())
+        .if_not_exists(create.if_not_exists)
+        .columns(create.columns.clone())
+        .constraints(create.constraints.clone())
+        .table_options(create.table_options.clone())
+        .build();
+    if known != *create {
+        return Err(not_supported("a clause of this CREATE TABLE")
+            .with_hint("after the columns there may be WITH (NAME = 'VALUE', ...) and nothing else"));
+    }
+    Ok(())
+}

@@ -1,0 +1,330 @@
+//! What `CREATE TABLE ... WITH (...)` may say, and the time column of a table that does not say it.
+
+use super::constraints::{add_unique, series_key_of_primary};
+use crate::parse::foreign::is_memory_engine;
+use crate::text::errors::{not_supported, sql_error};
+use atsdb_core::byte_size::parse_byte_size;
+use atsdb_core::name::{nearest_name, same_name};
+use atsdb_core::{
+    ColumnId, ColumnType, ConflictPolicy, InMemory, MapWidth, Result, Retention, SliceWidth, TableDefinition, TimeUnit,
+    Unique,
+};
+use datafusion::sql::sqlparser::ast::{Expr, SqlOption, Value};
+
+const NAMES: [&str; 11] =
+    ["time", "time_unit", "slice", "map", "key", "sort", "on_conflict", "retention", "preload", "engine", "max_memory"];
+
+/// The options as they were written.
+#[derive(Debug, Default)]
+pub(crate) struct TableOptions {
+    time: Option<String>,
+    time_unit: Option<TimeUnit>,
+    slice: Option<SliceWidth>,
+    map: Vec<(String, MapWidth)>,
+    key: Option<Vec<String>>,
+    sort: Option<Vec<String>>,
+    on_conflict: Option<ConflictPolicy>,
+    retention: Option<Retention>,
+    preload: Option<Retention>,
+    /// Whether the rows live in memory.
+    in_memory: Option<bool>,
+    memory_bytes_max: Option<u64>,
+    /// What is given as NULL: back to what a table has that says nothing of it.
+    reset: Vec<&'static str>,
+}
+
+impl TableOptions {
+    /// Reads the list inside `WITH (...)`.
+    pub(crate) fn read(options: &[SqlOption]) -> Result<Self> {
+        let mut read = Self::default();
+        let mut seen: Vec<&str> = Vec::new();
+        for option in options {
+            let SqlOption::KeyValue { key, value } = option else {
+                return Err(sql_error(format!("cannot read the option {option}")).with_hint("write NAME = 'VALUE'"));
+            };
+            let Some(name) = NAMES.into_iter().find(|name| same_name(name, &key.value)) else {
+                let hint = match nearest_name(&key.value, NAMES) {
+                    Some(near) => format!("did you mean {near}?"),
+                    None => format!("there are: {}", NAMES.join(", ")),
+                };
+                return Err(sql_error(format!("no table option named {}", key.value)).with_hint(hint));
+            };
+            if seen.contains(&name) {
+                return Err(sql_error(format!("the table option {name} stands twice")));
+            }
+            seen.push(name);
+            match value {
+                Expr::Value(value) if value.value == Value::Null => read.reset.push(name),
+                value => read.set(name, &text_of(name, value)?)?,
+            }
+        }
+        Ok(read)
+    }
+
+    fn set(&mut self, name: &str, text: &str) -> Result<()> {
+        match name {
+            "time" => self.time = Some(text.to_owned()),
+            "time_unit" => self.time_unit = Some(TimeUnit::parse(text)?),
+            "slice" => self.slice = Some(SliceWidth::parse(text)?),
+            "retention" => self.retention = Some(Retention::parse(text)?),
+            "preload" => {
+                let refuse = |_| {
+                    sql_error(format!("cannot read preload {text:?}"))
+                        .with_hint("write a count and hours, days, weeks, months or years: '8 hours'")
+                };
+                self.preload = Some(Retention::parse(text).map_err(refuse)?);
+            }
+            "key" => self.key = Some(names_of(text)),
+            "sort" => self.sort = Some(names_of(text)),
+            "engine" => self.in_memory = Some(is_memory_engine(text)?),
+            "max_memory" => self.memory_bytes_max = Some(parse_byte_size(text)?),
+            "on_conflict" => self.on_conflict = Some(ConflictPolicy::parse(text)?),
+            _ => {
+                for item in names_of(text) {
+                    // A column's name may hold a colon; a width holds none.
+                    let (column, width) = match item.rsplit_once(':') {
+                        Some((column, width)) => (column.trim().to_owned(), MapWidth::parse(width.trim())?),
+                        None => (item, MapWidth::U32),
+                    };
+                    self.map.push((column, width));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes the options of a table that was `from` before the statement. What decides how rows are stored and
+    /// found stays as it is.
+    pub(crate) fn amend(self, from: &TableDefinition, mut definition: TableDefinition) -> Result<TableDefinition> {
+        let is_reset = |name: &str| self.reset.contains(&name);
+        if self.time.is_some() || self.time_unit.is_some() || is_reset("time") || is_reset("time_unit") {
+            return Err(not_supported("another time column or time_unit for a table that is there"));
+        }
+        let is_in_memory = definition.is_in_memory();
+        if self.in_memory.is_some_and(|memory| memory != is_in_memory) || (is_reset("engine") && is_in_memory) {
+            return Err(not_supported("another engine for a table that is there")
+                .with_hint("CREATE TABLE ... AS SELECT * FROM it"));
+        }
+        if self.memory_bytes_max.is_some() || is_reset("max_memory") {
+            match &mut definition.memory {
+                Some(memory) => memory.bytes_max = self.memory_bytes_max,
+                None => return Err(sql_error("max_memory is given, but the table is not in memory")),
+            }
+        }
+        for (name, width) in &self.map {
+            let position = definition.position(name)?;
+            let column = &mut definition.columns[position];
+            let is_new = from.column_by_id(column.id).is_none();
+            match column.map {
+                _ if is_new => column.map = Some(*width),
+                Some(present) if present <= *width => column.map = Some(*width),
+                Some(present) => {
+                    return Err(sql_error(format!(
+                        "column {name} is mapped by {present}, which is wider than {width}"
+                    )));
+                }
+                None => {
+                    return Err(not_supported(format_args!("map for column {name}, which holds text"))
+                        .with_hint("add a mapped column: ADD COLUMN b TEXT, SET (map = 'b:u32'), and UPDATE it"));
+                }
+            }
+        }
+        if is_reset("map") {
+            return Err(not_supported("map = NULL").with_hint("a mapped column stays one"));
+        }
+        if definition.time.is_none() && self.slice.is_some() {
+            return Err(sql_error("slice is given, but there is no time column"));
+        }
+        definition.slice = if is_reset("slice") { SliceWidth::Day } else { self.slice.unwrap_or(definition.slice) };
+        if self.retention.is_some() || is_reset("retention") {
+            definition.retention = self.retention;
+        }
+        if self.preload.is_some() || is_reset("preload") {
+            definition.preload = self.preload;
+        }
+        if self.on_conflict.is_some() || is_reset("on_conflict") {
+            definition.on_conflict = self.on_conflict.unwrap_or_default();
+        }
+        if self.key.is_some() || self.sort.is_some() || is_reset("key") || is_reset("sort") {
+            let unique_count = definition.unique.len();
+            apply_key(&mut definition, self.key.as_deref(), self.sort.as_deref())?;
+            if definition.unique.len() > unique_count {
+                return Err(not_supported("a key that tells rows apart for a table that is there")
+                    .with_hint("leave the time out of key, or use sort: rows are then only sorted by it"));
+            }
+        }
+        Ok(definition)
+    }
+
+    /// Puts the options into a definition that has a rollup's columns. Its time is the bucket.
+    pub(crate) fn apply_to_rollup(
+        mut self,
+        definition: TableDefinition,
+        bucket: &str,
+        unit: TimeUnit,
+        slice: SliceWidth,
+    ) -> Result<TableDefinition> {
+        if self.time.is_some() || self.time_unit.is_some() {
+            return Err(sql_error("the time of a rollup is its bucket").with_hint("leave time and time_unit out"));
+        }
+        let is_integer = !matches!(definition.column(bucket)?.column_type, ColumnType::Timestamp(_) | ColumnType::Date);
+        (self.time, self.time_unit) = (Some(bucket.to_owned()), is_integer.then_some(unit));
+        self.slice = self.slice.or(Some(slice));
+        let definition = self.apply(definition)?;
+        match definition.has_unique() {
+            true => Err(not_supported("a key of a rollup that tells rows apart").with_hint("leave the time out of it")),
+            false => Ok(definition),
+        }
+    }
+
+    /// Puts the options into a definition that has its columns.
+    pub(crate) fn apply(self, mut definition: TableDefinition) -> Result<TableDefinition> {
+        for (name, width) in &self.map {
+            let position = definition.position(name)?;
+            definition.columns[position].map = Some(*width);
+        }
+        let time = match self.time.as_deref() {
+            Some(none) if none.eq_ignore_ascii_case("none") && definition.column(none).is_err() => None,
+            Some(name) => Some(definition.column(name)?.name.clone()),
+            None => inferred_time(&definition),
+        };
+        match (&time, self.time_unit) {
+            (Some(name), unit) => {
+                definition = definition.with_time(name, unit.unwrap_or(TimeUnit::Second))?;
+                check_unit(&definition, name, unit)?;
+            }
+            (None, Some(_)) => return Err(sql_error("time_unit is given, but there is no time column")),
+            (None, None) if self.slice.is_some() => {
+                return Err(sql_error("slice is given, but there is no time column")
+                    .with_hint("declare one: WITH (time = 'COLUMN')"));
+            }
+            (None, None) => {}
+        }
+        definition.slice = self.slice.unwrap_or(definition.slice);
+        (definition.retention, definition.preload) = (self.retention, self.preload);
+        match (self.in_memory == Some(true), self.memory_bytes_max) {
+            (true, bytes_max) => definition.memory = Some(InMemory { bytes_max }),
+            (false, Some(_)) => {
+                return Err(sql_error("max_memory is given, but the table is not in memory")
+                    .with_hint("WITH (engine = 'memory', max_memory = '1 GiB')"));
+            }
+            (false, None) => {}
+        }
+        definition.on_conflict = self.on_conflict.unwrap_or(definition.on_conflict);
+        apply_key(&mut definition, self.key.as_deref(), self.sort.as_deref())?;
+        Ok(definition)
+    }
+}
+
+fn check_unit(definition: &TableDefinition, name: &str, unit: Option<TimeUnit>) -> Result<()> {
+    match (definition.column(name)?.column_type, unit) {
+        (ColumnType::Timestamp(own), Some(unit)) if own != unit => {
+            Err(sql_error(format!("time_unit is {unit}, but the time column {name} counts {own}"))
+                .with_hint("leave time_unit out: it is for integer columns"))
+        }
+        (ColumnType::Date, Some(_)) => Err(sql_error(format!("time_unit is given, but {name} is a date"))
+            .with_hint("leave time_unit out: it is for integer columns")),
+        _ => Ok(()),
+    }
+}
+
+/// The column named time, timestamp or ts if it can be one, else the only timestamp column.
+fn inferred_time(definition: &TableDefinition) -> Option<String> {
+    let named = ["time", "timestamp", "ts"].into_iter().find_map(|name| {
+        let column = definition.column(name).ok()?;
+        column.column_type.can_be_time().then(|| column.name.clone())
+    });
+    let mut timestamps =
+        definition.columns.iter().filter(|column| matches!(column.column_type, ColumnType::Timestamp(_)));
+    named.or_else(|| match (timestamps.next(), timestamps.next()) {
+        (Some(only), None) => Some(only.name.clone()),
+        _ => None,
+    })
+}
+
+/// The series key: what `sort` says, else `key`, else the primary key. A `key` with the time, and any of a plain
+/// table, is a primary key besides, as it tells every row from every other.
+fn apply_key(definition: &mut TableDefinition, key: Option<&[String]>, sort: Option<&[String]>) -> Result<()> {
+    let mut series_key = None;
+    if let Some(names) = key {
+        let (series, timed) = without_time(definition, "key", names)?;
+        let tells_rows_apart = timed || (definition.time.is_none() && !series.is_empty());
+        let mut columns = series.clone();
+        columns.extend(definition.time.filter(|_| timed).map(|time| time.column));
+        let primary = definition.unique.first().filter(|unique| unique.primary);
+        let same = |unique: &Unique| {
+            unique.columns.len() == columns.len() && columns.iter().all(|id| unique.columns.contains(id))
+        };
+        match primary {
+            None if tells_rows_apart => add_unique(definition, Unique { name: None, columns, primary: true }),
+            Some(primary) if timed && !same(primary) => {
+                return Err(sql_error(format!("table {}: two keys with all that tells rows apart", definition.name))
+                    .with_hint("beside a PRIMARY KEY leave the time out of key, or declare UNIQUE (COLUMN, ...)"));
+            }
+            _ => {}
+        }
+        series_key = Some(series);
+    }
+    if let Some(names) = sort {
+        series_key = Some(without_time(definition, "sort", names)?.0);
+    }
+    definition.key = series_key.unwrap_or_else(|| series_key_of_primary(definition));
+    Ok(())
+}
+
+/// The columns of a series key, and whether the time, which comes last in every one, is named too.
+fn without_time(definition: &TableDefinition, option: &str, names: &[String]) -> Result<(Vec<ColumnId>, bool)> {
+    let time = definition.time.map(|time| time.column);
+    let (mut ids, mut timed) = (Vec::new(), false);
+    for (position, name) in names.iter().enumerate() {
+        let id = definition.column(name)?.id;
+        if Some(id) == time {
+            if position + 1 < names.len() {
+                return Err(sql_error(format!("the time column {name} stands inside the {option}"))
+                    .with_hint("put it last: rows of a series follow each other in time"));
+            }
+            timed = true;
+        } else if ids.contains(&id) {
+            return Err(sql_error(format!("column {name} stands twice in the {option}")));
+        } else {
+            ids.push(id);
+        }
+    }
+    Ok((ids, timed))
+}
+
+/// Names between commas; a name that holds a comma, a colon or a quote is in double quotes.
+fn names_of(text: &str) -> Vec<String> {
+    let (mut names, mut name, mut quoted) = (Vec::new(), String::new(), false);
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' if quoted && characters.peek() == Some(&'"') => name.extend(characters.next()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => names.push(std::mem::take(&mut name)),
+            space if space.is_whitespace() && !quoted && name.is_empty() => {}
+            other => name.push(other),
+        }
+    }
+    names.push(name);
+    names.into_iter().map(|name| name.trim_end().to_owned()).filter(|name| !name.is_empty()).collect()
+}
+
+/// The form in which a name stands in a list of names.
+pub(crate) fn list_name(name: &str) -> String {
+    let plain = |character: char| !matches!(character, '"' | ',' | ':') && !character.is_whitespace();
+    if name.chars().all(plain) { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+fn text_of(name: &str, value: &Expr) -> Result<String> {
+    match value {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) | Value::DoubleQuotedString(text) => Ok(text.clone()),
+            Value::Number(number, _) => Ok(number.to_string()),
+            other => Err(sql_error(format!("the table option {name} takes text, not {other}"))),
+        },
+        Expr::Identifier(identifier) => Ok(identifier.value.clone()),
+        other => Err(sql_error(format!("the table option {name} takes text, not {other}"))
+            .with_hint(format!("write {name} = 'VALUE'"))),
+    }
+}

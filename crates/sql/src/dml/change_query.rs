@@ -1,0 +1,209 @@
+//! From `UPDATE` and `DELETE` to the query for what they change.
+
+use super::assignments::assignments;
+use super::change::{Change, Kind};
+use super::returning::Returning;
+use super::values::place_value;
+use crate::scan::row_numbers::{CHUNK, ROW, TARGET_SCHEMA};
+use crate::text::errors::{as_sql_error, not_supported, sql_error};
+use crate::text::identifiers::Spellings;
+use crate::text::table_names::table_name as name_of_table;
+use crate::text::table_names::unknown_table;
+use atsdb_core::{Error, Result, Table};
+use datafusion::sql::sqlparser::ast::{
+    Delete, Expr, FromTable, Ident, LimitClause, ObjectName, OrderBy, OrderByExpr, OrderByKind, Query, Select,
+    SelectItem, SetExpr, Statement as Ast, TableAlias, TableFactor, TableWithJoins, Update, UpdateTableFromKind,
+};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+
+/// The query for the rows that a statement changes, and what becomes of them; `None` if it is no change. The query
+/// answers the chunk and the number of each row, then the new values of [`Change::columns`].
+pub(crate) fn query_of_change(
+    statement: &mut Ast,
+    tables: &[Table],
+    spellings: &Spellings,
+) -> Result<Option<(Query, Change)>> {
+    match statement {
+        Ast::Update(update) => of_update(update, tables, spellings).map(Some),
+        Ast::Delete(delete) => of_delete(delete, tables, spellings).map(Some),
+        _ => Ok(None),
+    }
+}
+
+fn of_update(update: &mut Update, tables: &[Table], spellings: &Spellings) -> Result<(Query, Change)> {
+    let refused = [
+        (update.or.is_some(), "UPDATE OR ..."),
+        (update.output.is_some(), "UPDATE ... OUTPUT"),
+        (!update.table.joins.is_empty(), "UPDATE of a join"),
+    ];
+    refuse(&refused)?;
+    let target = Target::take(&update.table, tables)?;
+    let definition = &target.table.definition;
+    let mut set: Vec<(usize, Expr)> = Vec::new();
+    for (name, mut value) in assignments(&mut update.assignments)? {
+        let position = definition.position(&name).map_err(as_sql_error)?;
+        place_value(&definition.columns[position], &mut value)?;
+        if set.iter().any(|(other, _)| *other == position) {
+            return Err(sql_error(format!("UPDATE {}: column {name} is set twice", definition.name)));
+        }
+        set.push((position, value));
+    }
+    // Rows in memory never change: others come in their place.
+    let in_memory = definition.is_in_memory();
+    let in_key = |position: usize| {
+        let id = definition.columns[position].id;
+        in_memory
+            || definition.time.is_some_and(|time| time.column == id)
+            || definition.unique.iter().any(|unique| unique.columns.contains(&id))
+    };
+    let kind = if set.iter().any(|(position, _)| in_key(*position)) { Kind::Move } else { Kind::Set };
+    if kind == Kind::Move {
+        for (position, column) in definition.columns.iter().enumerate() {
+            if set.iter().all(|(other, _)| *other != position) {
+                set.push((position, target.column(spellings.spell(&column.name))));
+            }
+        }
+    }
+    set.sort_by_key(|(position, _)| *position);
+    let (columns, mut values): (Vec<usize>, Vec<Expr>) = set.into_iter().unzip();
+    let returning = target.returning(update.returning.take());
+    let rest = target.rest(&columns, returning.as_ref());
+    values.extend(rest.iter().map(|position| target.column(spellings.spell(&definition.columns[*position].name))));
+    let others = match update.from.take() {
+        None => Vec::new(),
+        Some(UpdateTableFromKind::BeforeSet(_)) => return Err(not_supported("UPDATE with FROM before SET")),
+        Some(UpdateTableFromKind::AfterSet(others)) => others,
+    };
+    let which = Which {
+        selection: update.selection.take(),
+        order_by: std::mem::take(&mut update.order_by),
+        limit: update.limit.take(),
+    };
+    let query = target.query(values, others, which)?;
+    let table = target.table;
+    Ok((query, Change { verb: "UPDATE", table, columns, others: rest, kind, returning, source: None }))
+}
+
+fn of_delete(delete: &mut Delete, tables: &[Table], spellings: &Spellings) -> Result<(Query, Change)> {
+    let refused =
+        [(!delete.tables.is_empty(), "DELETE with tables before FROM"), (delete.output.is_some(), "DELETE ... OUTPUT")];
+    refuse(&refused)?;
+    let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
+    let [from] = from.as_slice() else { return Err(not_supported("DELETE from several tables")) };
+    refuse(&[(!from.joins.is_empty(), "DELETE from a join")])?;
+    let target = Target::take(from, tables)?;
+    let others = delete.using.take().unwrap_or_default();
+    let returning = target.returning(delete.returning.take());
+    let whole = others.is_empty() && delete.selection.is_none() && delete.limit.is_none() && returning.is_none();
+    let kind = if whole { Kind::Empty } else { Kind::Delete };
+    let rest = target.rest(&[], returning.as_ref());
+    let columns = &target.table.definition.columns;
+    let values = rest.iter().map(|position| target.column(spellings.spell(&columns[*position].name))).collect();
+    let which = Which {
+        selection: delete.selection.take(),
+        order_by: std::mem::take(&mut delete.order_by),
+        limit: delete.limit.take(),
+    };
+    let query = target.query(values, others, which)?;
+    let (table, columns) = (target.table, Vec::new());
+    Ok((query, Change { verb: "DELETE", table, columns, others: rest, kind, returning, source: None }))
+}
+
+/// Which rows change: all that a condition holds for, or so many of them in an order.
+struct Which {
+    selection: Option<Expr>,
+    order_by: Vec<OrderByExpr>,
+    limit: Option<Expr>,
+}
+
+fn refuse(refused: &[(bool, &str)]) -> Result<()> {
+    match refused.iter().find(|(found, _)| *found) {
+        Some((_, what)) => Err(not_supported(what)),
+        None => Ok(()),
+    }
+}
+
+/// The table that changes, and the name that the statement gives it.
+struct Target {
+    table: Table,
+    relation: TableWithJoins,
+    alias: Ident,
+}
+
+impl Target {
+    /// Makes the table one whose rows tell their places.
+    fn take(relation: &TableWithJoins, tables: &[Table]) -> Result<Self> {
+        let mut relation = relation.clone();
+        let TableFactor::Table { name, alias, args: None, .. } = &mut relation.relation else {
+            return Err(not_supported("UPDATE or DELETE of anything but a table"));
+        };
+        let table_name = name_of_table(name)?;
+        let table = Spellings::find(tables, &table_name).ok_or_else(|| unknown_table(&table_name, tables))?.clone();
+        if table.definition.view.is_some() {
+            return Err(sql_error(format!("{} is a view: its rows do not change", table.definition.name))
+                .with_hint("UPDATE or DELETE FROM the table it reads"));
+        }
+        let last = name.0.last().and_then(|part| part.as_ident()).cloned();
+        let ident = last.ok_or_else(|| Error::internal("a table without a name"))?;
+        let alias = alias.get_or_insert_with(|| TableAlias {
+            explicit: true,
+            name: ident.clone(),
+            columns: Vec::new(),
+            at: None,
+        });
+        let alias = alias.name.clone();
+        *name = ObjectName::from(vec![Ident::new(TARGET_SCHEMA), ident]);
+        Ok(Self { table, relation, alias })
+    }
+
+    fn column(&self, name: &str) -> Expr {
+        Expr::CompoundIdentifier(vec![self.alias.clone(), Ident::new(name)])
+    }
+
+    fn returning(&self, items: Option<Vec<SelectItem>>) -> Option<Returning> {
+        items.map(|items| Returning { items, alias: self.alias.value.clone() })
+    }
+
+    /// The columns that only `RETURNING` asks for.
+    fn rest(&self, columns: &[usize], returning: Option<&Returning>) -> Vec<usize> {
+        match returning {
+            Some(_) => (0..self.table.definition.columns.len()).filter(|at| !columns.contains(at)).collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// `SELECT chunk, row, values FROM target, others WHERE selection ORDER BY order LIMIT limit`.
+    fn query(&self, values: Vec<Expr>, others: Vec<TableWithJoins>, which: Which) -> Result<Query> {
+        let Which { selection, order_by, limit } = which;
+        let mut query = empty_query()?;
+        let SetExpr::Select(select) = query.body.as_mut() else { return Err(Error::internal("SELECT is none")) };
+        let select: &mut Select = select;
+        let places = [self.column(CHUNK), self.column(ROW)];
+        // Each has a name of its own: two columns may be set to the same.
+        let named = |(position, expr): (usize, Expr)| SelectItem::ExprWithAlias {
+            expr,
+            alias: Ident::new(format!("\u{1}{position}")),
+        };
+        select.projection = places.into_iter().chain(values).enumerate().map(named).collect();
+        select.from = std::iter::once(self.relation.clone()).chain(others).collect();
+        select.selection = selection;
+        // An order by itself changes nothing.
+        if let Some(limit) = limit {
+            let kind = OrderByKind::Expressions(order_by);
+            let is_ordered = !matches!(&kind, OrderByKind::Expressions(by) if by.is_empty());
+            query.order_by = is_ordered.then_some(OrderBy { kind, interpolate: None });
+            query.limit_clause =
+                Some(LimitClause::LimitOffset { limit: Some(limit), offset: None, limit_by: Vec::new() });
+        }
+        Ok(query)
+    }
+}
+
+fn empty_query() -> Result<Query> {
+    let statements = Parser::parse_sql(&GenericDialect, "SELECT 1").map_err(|error| Error::internal(error.to_string()));
+    match statements?.pop() {
+        Some(Ast::Query(query)) => Ok(*query),
+        _ => Err(Error::internal("SELECT is no query")),
+    }
+}

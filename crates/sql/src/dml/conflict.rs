@@ -1,0 +1,191 @@
+//! What an `INSERT` says of rows whose key is there already, in the words of SQLite, MySQL and PostgreSQL.
+
+use super::assignments::assignments;
+use crate::text::errors::{not_supported, sql_error};
+use atsdb_core::name::same_name;
+use atsdb_core::{ConflictPolicy, Error, Result, Table, Unique};
+use datafusion::sql::sqlparser::ast::{
+    Assignment, ConflictTarget, DoUpdate, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Insert,
+    ObjectName, OnConflictAction, OnInsert, SqliteOnConflict,
+};
+
+/// What a statement says; nothing leaves it to the table.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct OnDuplicate {
+    policy: Option<ConflictPolicy>,
+    /// The columns of the key that is meant, or its name.
+    key: Option<KeyName>,
+    update: Option<Update>,
+}
+
+/// `DO UPDATE SET ... WHERE ...`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Update {
+    pub(crate) set: Vec<(String, Expr)>,
+    pub(crate) selection: Option<Expr>,
+    /// What the statement calls the new row.
+    pub(crate) new_row: String,
+}
+
+/// What it comes to in a table.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Meaning {
+    /// The engine does it.
+    Policy(ConflictPolicy),
+    /// Rows whose key is there, by the place of one of the table's keys, are looked at: left out, or updated.
+    Decide(usize, Option<Box<Update>>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum KeyName {
+    Columns(Vec<String>),
+    Constraint(String),
+}
+
+impl From<ConflictPolicy> for OnDuplicate {
+    fn from(policy: ConflictPolicy) -> Self {
+        Self { policy: Some(policy), ..Self::default() }
+    }
+}
+
+impl OnDuplicate {
+    /// Of a parsed `INSERT`.
+    pub(crate) fn of(insert: &Insert) -> Result<Self> {
+        let by_word = match insert.or {
+            _ if insert.replace_into => Some(ConflictPolicy::Replace),
+            _ if insert.ignore => Some(ConflictPolicy::Keep),
+            Some(SqliteOnConflict::Replace) => Some(ConflictPolicy::Replace),
+            Some(SqliteOnConflict::Ignore) => Some(ConflictPolicy::Keep),
+            Some(SqliteOnConflict::Abort | SqliteOnConflict::Fail | SqliteOnConflict::Rollback) => {
+                Some(ConflictPolicy::Error)
+            }
+            None => None,
+        };
+        let clause = match &insert.on {
+            None => return Ok(Self { policy: by_word, ..Self::default() }),
+            Some(_) if by_word.is_some() => {
+                return Err(sql_error("the INSERT says twice what becomes of rows whose key is there"));
+            }
+            Some(clause) => clause,
+        };
+        let new_row = insert.insert_alias.as_ref().and_then(|aliases| last(&aliases.row_alias));
+        match clause {
+            OnInsert::DuplicateKeyUpdate(assignments) => {
+                Self::updating(None, assignments, None, new_row.as_deref().unwrap_or("excluded"))
+            }
+            OnInsert::OnConflict(clause) => {
+                let name = |name: &ObjectName| last(name).ok_or_else(|| not_supported("a constraint of that name"));
+                let key = match &clause.conflict_target {
+                    None => None,
+                    Some(ConflictTarget::Columns(columns)) => {
+                        Some(KeyName::Columns(columns.iter().map(|column| column.value.clone()).collect()))
+                    }
+                    Some(ConflictTarget::OnConstraint(constraint)) => Some(KeyName::Constraint(name(constraint)?)),
+                };
+                match &clause.action {
+                    OnConflictAction::DoNothing => Ok(Self { policy: Some(ConflictPolicy::Keep), key, update: None }),
+                    OnConflictAction::DoUpdate(DoUpdate { assignments, selection }) => {
+                        Self::updating(key, assignments, selection.clone(), "excluded")
+                    }
+                }
+            }
+            _ => Err(not_supported("this ON clause of an INSERT")),
+        }
+    }
+
+    fn updating(key: Option<KeyName>, set: &[Assignment], selection: Option<Expr>, new_row: &str) -> Result<Self> {
+        let set = assignments(&mut set.to_vec())?;
+        let update = Update { set, selection, new_row: new_row.to_owned() };
+        Ok(Self { policy: Some(ConflictPolicy::Replace), key, update: Some(update) })
+    }
+
+    /// What becomes of the rows in this table, where the engine does it alone.
+    pub(crate) fn policy(&self, table: &Table) -> Result<ConflictPolicy> {
+        match self.meaning(table)? {
+            Meaning::Policy(policy) => Ok(policy),
+            Meaning::Decide(..) => Err(Error::internal("rows whose key is there are not looked at")),
+        }
+    }
+
+    /// What it comes to in this table.
+    pub(crate) fn meaning(&self, table: &Table) -> Result<Meaning> {
+        let definition = &table.definition;
+        let Some(policy) = self.policy else { return Ok(Meaning::Policy(definition.on_conflict)) };
+        let key = match &self.key {
+            None => None,
+            Some(key) => match definition.unique.iter().position(|unique| key.means(table, unique)) {
+                None => {
+                    return Err(sql_error(format!("table {} has no such key as ON CONFLICT names", definition.name))
+                        .with_hint("name the columns of its PRIMARY KEY or of a UNIQUE constraint"));
+                }
+                at => at,
+            },
+        };
+        let Some(update) = &self.update else {
+            return Ok(match key {
+                Some(key) if definition.unique.len() > 1 => Meaning::Decide(key, None),
+                _ => Meaning::Policy(policy),
+            });
+        };
+        for (name, _) in &update.set {
+            definition.column(name).map_err(crate::text::errors::as_sql_error)?;
+        }
+        match (key, definition.unique.len()) {
+            // Without keys no row is there already.
+            (_, 0) => Ok(Meaning::Policy(ConflictPolicy::Error)),
+            (_, 1) if update.is_all_of_new_row(table) => Ok(Meaning::Policy(ConflictPolicy::Replace)),
+            (_, 1) => Ok(Meaning::Decide(0, Some(Box::new(update.clone())))),
+            (Some(key), _) => Ok(Meaning::Decide(key, Some(Box::new(update.clone())))),
+            (None, _) => Err(sql_error(format!("table {} has several keys", definition.name))
+                .with_hint("name the one that decides: ON CONFLICT (column, ...) DO UPDATE ...")),
+        }
+    }
+}
+
+impl Update {
+    /// Whether the new row takes the place of the other: every column outside of the only key becomes the new one's.
+    fn is_all_of_new_row(&self, table: &Table) -> bool {
+        let is_key = |id| table.definition.unique.iter().any(|unique| unique.columns.contains(&id));
+        let is_new = |(name, value): &(String, Expr)| {
+            self.new_column(value).is_some_and(|column| same_name(&column.value, name))
+        };
+        let is_set = |name: &str| self.set.iter().any(|(set, _)| same_name(set, name));
+        let kept = table.definition.columns.iter().find(|column| !is_key(column.id) && !is_set(&column.name));
+        self.selection.is_none() && kept.is_none() && self.set.iter().all(is_new)
+    }
+
+    /// The column of the new row that an expression is: `excluded.c`, or MySQL's `VALUES(c)`.
+    pub(crate) fn new_column<'a>(&self, value: &'a Expr) -> Option<&'a Ident> {
+        match value {
+            Expr::CompoundIdentifier(parts) => match parts.as_slice() {
+                [row, column] if same_name(&row.value, &self.new_row) => Some(column),
+                _ => None,
+            },
+            Expr::Function(function) if last(&function.name).is_some_and(|name| same_name(&name, "values")) => {
+                let FunctionArguments::List(arguments) = &function.args else { return None };
+                match arguments.args.as_slice() {
+                    [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Identifier(column)))] => Some(column),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+impl KeyName {
+    fn means(&self, table: &Table, unique: &Unique) -> bool {
+        match self {
+            Self::Constraint(name) => unique.name.as_ref().is_some_and(|own| same_name(own, name)),
+            Self::Columns(names) => {
+                let holds =
+                    |name: &String| table.definition.column(name).is_ok_and(|found| unique.columns.contains(&found.id));
+                names.len() == unique.columns.len() && names.iter().all(holds)
+            }
+        }
+    }
+}
+
+fn last(name: &ObjectName) -> Option<String> {
+    name.0.last().and_then(|part| part.as_ident()).map(|ident| ident.value.clone())
+}

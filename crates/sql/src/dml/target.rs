@@ -1,0 +1,98 @@
+//! Where the rows of an `INSERT` go.
+
+use super::conflict::OnDuplicate;
+use super::returning::Returning;
+use crate::text::errors::{as_sql_error, not_supported, sql_error};
+use crate::text::table_names::{table_name, unknown_table};
+use atsdb_core::name::same_name;
+use atsdb_core::{Column, Error, Result, Table};
+use datafusion::sql::sqlparser::ast::{Insert, ObjectName, TableObject};
+
+/// Where the rows of an `INSERT` go.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Target {
+    pub(crate) table: String,
+    /// What the statement calls it.
+    pub(crate) alias: String,
+    pub(crate) columns: Option<Vec<String>>,
+    pub(crate) on_duplicate: OnDuplicate,
+    pub(crate) returning: Option<Returning>,
+}
+
+impl Target {
+    /// The target of a parsed `INSERT`; what else it asks for is refused.
+    pub(crate) fn of(insert: &Insert) -> Result<Self> {
+        let TableObject::TableName(name) = &insert.table else {
+            return Err(not_supported("INSERT INTO anything but a table"));
+        };
+        let refused = [
+            (insert.output.is_some(), "OUTPUT"),
+            (insert.overwrite, "INSERT OVERWRITE"),
+            (insert.partitioned.is_some(), "PARTITION"),
+            (!insert.assignments.is_empty(), "INSERT ... SET"),
+            (!insert.after_columns.is_empty(), "a second list of columns"),
+            (insert.format_clause.is_some() || insert.settings.is_some(), "FORMAT"),
+        ];
+        if let Some((_, what)) = refused.into_iter().find(|(found, _)| *found) {
+            return Err(not_supported(what));
+        }
+        let last = |name: &ObjectName| name.0.last().and_then(|part| part.as_ident()).map(|ident| ident.value.clone());
+        let columns: Option<Vec<String>> = insert.columns.iter().map(last).collect();
+        let columns = columns.filter(|columns| !columns.is_empty());
+        let table = table_name(name)?;
+        let written =
+            || insert.table_alias.as_ref().map_or_else(|| last(name), |alias| Some(alias.alias.value.clone()));
+        let alias = written().unwrap_or_else(|| table.clone());
+        let returning = insert.returning.clone().map(|items| Returning { items, alias: alias.clone() });
+        Ok(Self { table, alias, columns, on_duplicate: OnDuplicate::of(insert)?, returning })
+    }
+
+    /// A table, under its own name.
+    pub(crate) fn new(table: String, columns: Option<Vec<String>>, on_duplicate: OnDuplicate) -> Self {
+        Self { alias: table.clone(), table, columns, on_duplicate, returning: None }
+    }
+
+    /// All columns of a table.
+    pub(crate) fn all_of(table: &Table) -> Self {
+        Self::new(table.definition.name.clone(), None, OnDuplicate::default())
+    }
+
+    /// The table, and where the columns stand in it.
+    pub(crate) fn resolve_among(&self, tables: &[Table]) -> Result<(Table, Vec<usize>)> {
+        let table = tables
+            .iter()
+            .find(|table| same_name(&table.definition.name, &self.table))
+            .ok_or_else(|| unknown_table(&self.table, tables))?;
+        if table.definition.view.is_some() {
+            return Err(sql_error(format!("{} is a view: no rows go into it", table.definition.name))
+                .with_hint("INSERT INTO the table it reads"));
+        }
+        let positions = self.positions(table)?;
+        Ok((table.clone(), positions))
+    }
+
+    pub(crate) fn positions(&self, table: &Table) -> Result<Vec<usize>> {
+        let definition = &table.definition;
+        let Some(columns) = &self.columns else { return Ok((0..definition.columns.len()).collect()) };
+        let mut positions: Vec<usize> = Vec::with_capacity(columns.len());
+        for name in columns {
+            let position = definition.position(name).map_err(as_sql_error)?;
+            if positions.contains(&position) {
+                return Err(sql_error(format!("column {name} stands twice in the INSERT into {}", definition.name)));
+            }
+            positions.push(position);
+        }
+        let missing = |(position, column): (usize, _)| {
+            let column: &Column = column;
+            let given = column.nullable || column.default.is_some() || positions.contains(&position);
+            (!given).then_some(column)
+        };
+        match definition.columns.iter().enumerate().find_map(missing) {
+            Some(column) => Err(Error::invalid(format!(
+                "table {}: column {} takes no NULL, and the INSERT gives it no value",
+                definition.name, column.name
+            ))),
+            None => Ok(positions),
+        }
+    }
+}

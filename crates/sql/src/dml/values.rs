@@ -1,0 +1,95 @@
+//! Values in `INSERT` and `UPDATE` that their column decides: `DEFAULT` is the literal that its definition says, and a
+//! parameter for text is text, whatever it looks like.
+
+use super::target::Target;
+use crate::ddl::defaults::value_sql;
+use crate::parse::parameter_types::numeric_parameter;
+use crate::text::errors::{as_sql_error, sql_error};
+use atsdb_core::{Column, ColumnType, Error, Result, Table};
+use datafusion::sql::sqlparser::ast::{
+    Expr, Insert, Parens, Query, SelectItem, SetExpr, Statement as Ast, Value, Values,
+};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+
+/// Puts a column's default in the place of the word `DEFAULT`, and text in the place of a parameter.
+pub(crate) fn place_value(column: &Column, value: &mut Expr) -> Result<()> {
+    place_text(column, value);
+    let is_default = matches!(value, Expr::Identifier(word)
+        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"));
+    if is_default {
+        *value = default_expression(column)?;
+    }
+    Ok(())
+}
+
+fn place_text(column: &Column, value: &mut Expr) {
+    let text = numeric_parameter(value).filter(|_| column.column_type == ColumnType::Text);
+    if let Some(text) = text.map(|text| text.into_owned()) {
+        *value = Expr::value(Value::SingleQuotedString(text));
+    }
+}
+
+/// Does it for what a query selects for these columns.
+fn place_texts(body: &mut SetExpr, columns: &[&Column]) {
+    match body {
+        SetExpr::Query(query) => place_texts(&mut query.body, columns),
+        SetExpr::SetOperation { left, right, .. } => {
+            place_texts(left, columns);
+            place_texts(right, columns);
+        }
+        SetExpr::Select(select) => {
+            for (column, item) in columns.iter().zip(&mut select.projection) {
+                match item {
+                    SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. } => {
+                        place_text(column, value);
+                    }
+                    // From here on it is not said which column is which.
+                    _ => break,
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The rows of an `INSERT`, with what `DEFAULT` stands for; of `DEFAULT VALUES` one row.
+pub(crate) fn source_with_defaults(insert: &mut Insert, target: &Target, tables: &[Table]) -> Result<Box<Query>> {
+    let Some(mut source) = insert.source.take() else {
+        let (table, _) = target.resolve_among(tables)?;
+        let row = table.definition.columns.iter().map(default_expression).collect::<Result<Vec<_>>>()?;
+        return values_query(row);
+    };
+    let (table, positions) = target.resolve_among(tables)?;
+    let columns: Vec<&Column> = positions.iter().map(|position| &table.definition.columns[*position]).collect();
+    match source.body.as_mut() {
+        SetExpr::Values(values) => {
+            for row in &mut values.rows {
+                for (column, value) in columns.iter().zip(&mut row.content) {
+                    place_value(column, value)?;
+                }
+            }
+        }
+        body => place_texts(body, &columns),
+    }
+    Ok(source)
+}
+
+fn default_expression(column: &Column) -> Result<Expr> {
+    let Some(value) = &column.default else { return Ok(Expr::value(Value::Null)) };
+    let text = value_sql(column.column_type, value);
+    let parsed = Parser::new(&GenericDialect).try_with_sql(&text).and_then(|mut parser| parser.parse_expr());
+    parsed.map_err(|error| as_sql_error(sql_error(format!("DEFAULT of {}: {error}", column.name))))
+}
+
+fn values_query(row: Vec<Expr>) -> Result<Box<Query>> {
+    let statements = Parser::parse_sql(&GenericDialect, "VALUES (1)");
+    match statements.map_err(|error| Error::internal(error.to_string()))?.pop() {
+        Some(Ast::Query(mut query)) => {
+            let rows = vec![Parens::with_empty_span(row)];
+            query.body = Box::new(SetExpr::Values(Values { explicit_row: false, value_keyword: false, rows }));
+            Ok(query)
+        }
+        _ => Err(Error::internal("VALUES is no query")),
+    }
+}

@@ -1,0 +1,283 @@
+//! Fills gaps while rows stream by, sorted by series and bucket. One series is in memory at a time; all rows are only
+//! if nothing but they say from when to when.
+
+use super::bounds::range;
+use super::fill::{Carry, Line, Walk};
+use super::node::FillKind;
+use super::task::Task;
+use atsdb_core::{Error, ErrorKind};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, RecordBatch, UInt32Array};
+use datafusion::arrow::compute::{BatchCoalescer, cast, concat_batches, take};
+use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type, SchemaRef};
+use datafusion::arrow::row::{RowConverter, Rows, SortField};
+use datafusion::common::{DataFusionError, Result};
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::execution::memory_pool::MemoryReservation;
+use futures::TryStreamExt;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The most rows that one query may have made for gaps.
+const GAP_ROWS_MAX: u64 = 10_000_000;
+
+/// Rows with gaps in, rows without out.
+pub(super) struct Filler {
+    task: Arc<Task>,
+    schema: SchemaRef,
+    input: SendableRecordBatchStream,
+    /// Rows that were read only to know their times.
+    waiting: VecDeque<RecordBatch>,
+    /// The batch that is being cut into series.
+    current: Option<Cutting>,
+    /// `None` if nothing tells series apart: then there is one, even without rows.
+    converter: Option<RowConverter>,
+    range: Option<(i64, i64)>,
+    series_count: usize,
+    open: Option<Series>,
+    gap_rows: u64,
+    batch_rows: usize,
+    ready: BatchCoalescer,
+    finished: bool,
+    reservation: MemoryReservation,
+}
+
+struct Cutting {
+    batch: RecordBatch,
+    keys: Option<Rows>,
+    /// Where the next series begins.
+    start: usize,
+}
+
+impl Filler {
+    pub(super) fn new(
+        task: Arc<Task>,
+        schema: SchemaRef,
+        input: SendableRecordBatchStream,
+        batch_rows: usize,
+        reservation: MemoryReservation,
+    ) -> Result<Self> {
+        let fields: Vec<SortField> =
+            task.series().map(|at| SortField::new(schema.field(at).data_type().clone())).collect();
+        let converter = if fields.is_empty() { None } else { Some(RowConverter::new(fields)?) };
+        Ok(Self {
+            ready: BatchCoalescer::new(Arc::clone(&schema), batch_rows),
+            task,
+            schema,
+            input,
+            waiting: VecDeque::new(),
+            current: None,
+            converter,
+            range: None,
+            series_count: 0,
+            open: None,
+            gap_rows: 0,
+            batch_rows,
+            finished: false,
+            reservation,
+        })
+    }
+
+    pub(super) async fn next(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            if let Some(batch) = self.ready.next_completed_batch() {
+                return Ok(Some(batch));
+            }
+            if self.finished {
+                return Ok(None);
+            }
+            if let Some(series) = &mut self.open {
+                match series.next(&self.task, &self.schema, self.batch_rows)? {
+                    Some((batch, gap_rows)) => {
+                        self.gap_rows += gap_rows;
+                        if self.gap_rows > GAP_ROWS_MAX {
+                            return Err(too_many(&self.task.width));
+                        }
+                        self.ready.push_batch(batch)?;
+                    }
+                    None => self.open = None,
+                }
+                continue;
+            }
+            let range = match self.range {
+                Some(range) => range,
+                None => self.find_range().await?,
+            };
+            match self.next_series().await? {
+                Some(rows) => {
+                    let series = Series::new(rows, &self.task, range)?;
+                    if self.gap_rows.saturating_add(series.walk.gap_count_min()) > GAP_ROWS_MAX {
+                        return Err(too_many(&self.task.width));
+                    }
+                    self.open = Some(series);
+                }
+                None => {
+                    self.finished = true;
+                    self.ready.finish_buffered_batch()?;
+                }
+            }
+        }
+    }
+
+    /// What the bounds say, else from the first to the last bucket of all rows.
+    async fn find_range(&mut self) -> Result<(i64, i64)> {
+        let task = Arc::clone(&self.task);
+        let found = match range(&task.bounds, &task.steps, task.ticks).map_err(external)? {
+            (Some(start), Some(end)) => (start, end),
+            (start, end) => {
+                let (mut first, mut last): (Option<i64>, Option<i64>) = (None, None);
+                while let Some(batch) = self.input.try_next().await? {
+                    self.reservation.try_grow(batch.get_array_memory_size())?;
+                    for bucket in counts(batch.column(task.bucket_at))?.iter().flatten() {
+                        first = Some(first.map_or(bucket, |first| first.min(bucket)));
+                        last = Some(last.map_or(bucket, |last| last.max(bucket)));
+                    }
+                    self.waiting.push_back(batch);
+                }
+                // Without rows, one bound alone says nothing.
+                match (first, last) {
+                    (Some(first), Some(last)) => {
+                        (start.unwrap_or(first), end.unwrap_or_else(|| last.saturating_add(1)))
+                    }
+                    _ => (0, 0),
+                }
+            }
+        };
+        self.range = Some(found);
+        Ok(found)
+    }
+
+    /// The rows of the next series.
+    async fn next_series(&mut self) -> Result<Option<RecordBatch>> {
+        let (mut parts, mut series_key): (Vec<RecordBatch>, Option<Vec<u8>>) = (Vec::new(), None);
+        loop {
+            let cutting = match &mut self.current {
+                Some(cutting) => cutting,
+                None => match self.next_batch().await? {
+                    Some(batch) => self.current.insert(self.cut(batch)?),
+                    None => break,
+                },
+            };
+            let row_count = cutting.batch.num_rows();
+            let end = match &cutting.keys {
+                None => row_count,
+                Some(keys) => {
+                    let key = series_key.get_or_insert_with(|| keys.row(cutting.start).data().to_vec());
+                    (cutting.start..row_count).find(|row| keys.row(*row).data() != key.as_slice()).unwrap_or(row_count)
+                }
+            };
+            parts.push(cutting.batch.slice(cutting.start, end - cutting.start));
+            if end < row_count {
+                cutting.start = end;
+                break;
+            }
+            self.current = None;
+        }
+        if parts.is_empty() && (self.converter.is_some() || self.series_count > 0) {
+            return Ok(None);
+        }
+        self.series_count += 1;
+        if let [part] = parts.as_slice() {
+            return Ok(Some(part.clone()));
+        }
+        let bytes: usize = parts.iter().map(RecordBatch::get_array_memory_size).sum();
+        self.reservation.try_grow(bytes)?;
+        let rows = concat_batches(&self.input.schema(), &parts)?;
+        self.reservation.shrink(bytes);
+        Ok(Some(rows))
+    }
+
+    async fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            let batch = match self.waiting.pop_front() {
+                Some(batch) => {
+                    self.reservation.shrink(batch.get_array_memory_size());
+                    Some(batch)
+                }
+                None => self.input.try_next().await?,
+            };
+            if batch.as_ref().is_none_or(|batch| batch.num_rows() > 0) {
+                return Ok(batch);
+            }
+        }
+    }
+
+    fn cut(&self, batch: RecordBatch) -> Result<Cutting> {
+        let columns: Vec<ArrayRef> = self.task.series().map(|at| Arc::clone(batch.column(at))).collect();
+        let keys = self.converter.as_ref().map(|converter| converter.convert_columns(&columns)).transpose()?;
+        Ok(Cutting { batch, keys, start: 0 })
+    }
+}
+
+/// One series: its rows, and how far its answer has come.
+struct Series {
+    rows: RecordBatch,
+    walk: Walk,
+    fills: Vec<SeriesFill>,
+}
+
+enum SeriesFill {
+    Carry(ArrayRef, Carry),
+    Line(Float64Array, Line),
+}
+
+impl Series {
+    fn new(rows: RecordBatch, task: &Task, range: (i64, i64)) -> Result<Self> {
+        let buckets = counts(rows.column(task.bucket_at))?;
+        let fill = |fill: &super::task::PhysicalFill| {
+            let values = fill.value.evaluate(&rows)?.into_array(rows.num_rows())?;
+            Ok(match fill.kind {
+                FillKind::Carry => SeriesFill::Carry(values, Carry::new(fill.reach)),
+                FillKind::Line => {
+                    let values = cast(&values, &DataType::Float64)?.as_primitive::<Float64Type>().clone();
+                    let line = Line::new(fill.reach, &values, &buckets);
+                    SeriesFill::Line(values, line)
+                }
+            })
+        };
+        let fills = task.fills.iter().map(fill).collect::<Result<Vec<_>>>()?;
+        let walk = Walk::new(&task.steps, buckets, range);
+        Ok(Self { rows, walk, fills })
+    }
+
+    /// The next rows of the answer, and how many of them stand in gaps.
+    fn next(&mut self, task: &Task, schema: &SchemaRef, count_max: usize) -> Result<Option<(RecordBatch, u64)>> {
+        let places = self.walk.places(count_max);
+        if places.is_empty() {
+            return Ok(None);
+        }
+        let own: UInt32Array = places.iter().map(|place| place.row.map(|row| row as u32)).collect();
+        let first: UInt32Array = places.iter().map(|place| Some(place.row.unwrap_or(0) as u32)).collect();
+        let mut columns: Vec<ArrayRef> = Vec::with_capacity(schema.fields().len());
+        for (at, column) in self.rows.columns().iter().enumerate() {
+            columns.push(if at == task.bucket_at {
+                let buckets: Int64Array = places.iter().map(|place| place.bucket).collect();
+                cast(&buckets, column.data_type())?
+            } else if at < task.group_count {
+                take(column, &first, None)?
+            } else {
+                take(column, &own, None)?
+            });
+        }
+        for fill in &mut self.fills {
+            columns.push(match fill {
+                SeriesFill::Carry(values, carry) => take(values, &carry.rows(values.as_ref(), &places), None)?,
+                SeriesFill::Line(values, line) => Arc::new(line.values(values, &places)),
+            });
+        }
+        let gap_rows = own.null_count() as u64;
+        Ok(Some((RecordBatch::try_new(Arc::clone(schema), columns)?, gap_rows)))
+    }
+}
+
+fn counts(buckets: &ArrayRef) -> Result<Int64Array> {
+    Ok(cast(buckets, &DataType::Int64)?.as_primitive::<Int64Type>().clone())
+}
+
+fn external(error: Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+fn too_many(width: &str) -> DataFusionError {
+    let message = format!("buckets of a width of {width} leave more than {GAP_ROWS_MAX} gaps");
+    external(Error::new(ErrorKind::Limit, message).with_hint("choose wider buckets, a shorter time or fewer series"))
+}

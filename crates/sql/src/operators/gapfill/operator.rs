@@ -1,0 +1,120 @@
+//! The operator that fills gaps: what it asks of its input, and what it promises of its rows.
+
+use super::filler::Filler;
+use super::task::Task;
+use datafusion::arrow::compute::SortOptions;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, internal_err};
+use datafusion::execution::memory_pool::MemoryConsumer;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{
+    EquivalenceProperties, LexOrdering, OrderingRequirements, PhysicalExpr, PhysicalSortExpr,
+};
+use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, ExecutionPlanProperties, InputDistributionRequirements,
+    Partitioning, PlanProperties,
+};
+use futures::stream;
+use std::fmt;
+use std::sync::Arc;
+
+/// The operator.
+#[derive(Debug)]
+pub(crate) struct GapFillExec {
+    input: Arc<dyn ExecutionPlan>,
+    task: Arc<Task>,
+    schema: SchemaRef,
+    ordering: LexOrdering,
+    properties: Arc<PlanProperties>,
+}
+
+impl GapFillExec {
+    pub(crate) fn try_new(input: Arc<dyn ExecutionPlan>, task: Arc<Task>, schema: SchemaRef) -> Result<Self> {
+        let columns = task.series().chain([task.bucket_at]);
+        let options = SortOptions { descending: false, nulls_first: false };
+        let sorted = columns.map(|at| {
+            PhysicalSortExpr::new(Arc::new(Column::new(schema.field(at).name(), at)) as Arc<dyn PhysicalExpr>, options)
+        });
+        let Some(ordering) = LexOrdering::new(sorted) else { return internal_err!("no bucket to sort by") };
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new_with_orderings(Arc::clone(&schema), [ordering.clone()]),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Incremental,
+            input.boundedness(),
+        );
+        Ok(Self { input, task, schema, ordering, properties: Arc::new(properties) })
+    }
+}
+
+impl DisplayAs for GapFillExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Task { width, bounds, fills, .. } = self.task.as_ref();
+        write!(f, "GapFillExec: width={width}")?;
+        let bounds: Vec<String> = bounds.iter().map(|(bound, value)| format!("{} {value}", bound.operator)).collect();
+        write!(f, ", bounds=[{}], fills={}", bounds.join(", "), fills.len())
+    }
+}
+
+impl ExecutionPlan for GapFillExec {
+    fn name(&self) -> &str {
+        "GapFillExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
+        InputDistributionRequirements::new(vec![Distribution::SinglePartition])
+    }
+
+    fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
+        vec![Some(OrderingRequirements::from(self.ordering.clone()))]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        for fill in &self.task.fills {
+            if visit(&fill.value)? == TreeNodeRecursion::Stop {
+                return Ok(TreeNodeRecursion::Stop);
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let Some(input) = children.pop() else { return internal_err!("GapFillExec has one input") };
+        Ok(Arc::new(Self::try_new(input, Arc::clone(&self.task), Arc::clone(&self.schema))?))
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let batch_rows = context.session_config().batch_size().max(1);
+        let input = self.input.execute(partition, Arc::clone(&context))?;
+        let reservation = MemoryConsumer::new("GapFillExec").register(context.memory_pool());
+        let filler = Filler::new(Arc::clone(&self.task), Arc::clone(&self.schema), input, batch_rows, reservation)?;
+        let batches =
+            stream::try_unfold(
+                filler,
+                |mut filler| async move { Ok(filler.next().await?.map(|batch| (batch, filler))) },
+            );
+        Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), batches)))
+    }
+}

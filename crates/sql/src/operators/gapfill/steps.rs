@@ -1,0 +1,90 @@
+//! The buckets of `time_bucket_gapfill`, one after the other.
+
+use crate::functions::buckets::Buckets;
+use crate::functions::grid::Grid;
+use crate::functions::interval::interval_of;
+use crate::functions::zone::Zone;
+use crate::text::errors::sql_error;
+use atsdb_core::{Result, TimeUnit};
+use datafusion::arrow::array::{Array, Int64Array};
+use datafusion::arrow::datatypes::{DataType, IntervalMonthDayNano, TimeUnit as ArrowUnit};
+use datafusion::common::ScalarValue;
+
+/// What the times that are cut count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Ticks {
+    /// A unit since the epoch.
+    Of(TimeUnit),
+    /// An integer column says no unit: its buckets are as wide as an integer says.
+    Plain,
+}
+
+impl Ticks {
+    /// What a column of this type counts; `None` if it holds no times.
+    pub(crate) fn of(ty: &DataType) -> Option<Self> {
+        Some(match ty {
+            DataType::Timestamp(ArrowUnit::Second, _) => Self::Of(TimeUnit::Second),
+            DataType::Timestamp(ArrowUnit::Millisecond, _) => Self::Of(TimeUnit::Millisecond),
+            DataType::Timestamp(ArrowUnit::Microsecond, _) => Self::Of(TimeUnit::Microsecond),
+            DataType::Timestamp(ArrowUnit::Nanosecond, _) => Self::Of(TimeUnit::Nanosecond),
+            DataType::Int64 => Self::Plain,
+            _ => return None,
+        })
+    }
+}
+
+/// Cuts times into buckets that leave nothing out.
+#[derive(Debug, Clone)]
+pub(crate) enum Steps {
+    Times(Buckets),
+    /// Of this width, from 0 on.
+    Integers(i64),
+}
+
+impl Steps {
+    /// Buckets of a width: an interval, or text that names one; for plain integers an integer.
+    pub(crate) fn new(width: &ScalarValue, zone: Option<&str>, ticks: Ticks) -> Result<Self> {
+        let Ticks::Of(unit) = ticks else {
+            return match width.cast_to(&DataType::Int64) {
+                Ok(ScalarValue::Int64(Some(width @ 1..))) => Ok(Self::Integers(width)),
+                Ok(ScalarValue::Int64(Some(width))) => {
+                    Err(sql_error(format!("a width of {width} is not longer than nothing")))
+                }
+                _ => Err(sql_error("the width of buckets of an integer time is an integer")
+                    .with_hint("or make the integer a time: to_timestamp_seconds(n)")),
+            };
+        };
+        let width = interval_of(width)?.ok_or_else(|| sql_error("the width of buckets is NULL"))?;
+        let none = IntervalMonthDayNano { months: 0, days: 0, nanoseconds: 0 };
+        let grid = Grid::new(width, i128::from(1_000_000_000 / unit.per_second()), None, none)?;
+        let zone = zone.map(Zone::named).transpose()?;
+        Ok(Self::Times(Buckets::new(grid, zone, unit.per_second())))
+    }
+
+    /// The start of the bucket that a time lies in; `None` beyond the times that i64 counts.
+    pub(crate) fn bucket_of(&self, time: i64) -> Option<i64> {
+        match self {
+            Self::Times(buckets) => buckets.bucket(time).map(|bucket| bucket.start),
+            Self::Integers(width) => time.checked_sub(time.rem_euclid(*width)),
+        }
+    }
+
+    /// The start of the bucket after one; `None` beyond the times that i64 counts.
+    pub(crate) fn next(&self, bucket: i64) -> Option<i64> {
+        match self {
+            Self::Times(buckets) => buckets.bucket(bucket)?.last.checked_add(1),
+            Self::Integers(width) => bucket.checked_add(*width),
+        }
+    }
+
+    /// For each time the start of its bucket; `Err` holds the time that has none.
+    pub(crate) fn starts(&self, times: &Int64Array) -> std::result::Result<Int64Array, i64> {
+        match self {
+            Self::Times(buckets) => {
+                let starts = buckets.starts(times.values(), |row| times.is_null(row))?;
+                Ok(Int64Array::new(starts.into(), times.nulls().cloned()))
+            }
+            Self::Integers(_) => times.try_unary(|time| self.bucket_of(time).ok_or(time)),
+        }
+    }
+}

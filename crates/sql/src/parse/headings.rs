@@ -1,0 +1,103 @@
+//! What the columns of an answer are called: an alias as it was written, an expression by its text, a column as
+//! its table declares it.
+
+use super::parameter_types::text_of;
+use crate::text::identifiers::Spellings;
+use arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, Select, SelectItem, SetExpr};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// A longer text of an expression is left to DataFusion to name.
+const HEADING_BYTES_MAX: usize = 120;
+
+/// The names of the outermost SELECT; `None` is whatever the plan says. A `*` stands for any number of columns
+/// between those before the first and those after the last.
+#[derive(Debug, Default)]
+pub(crate) struct Headings {
+    before: Vec<Option<String>>,
+    after: Vec<Option<String>>,
+}
+
+impl Headings {
+    /// Takes the names from a query. Expressions that stand twice get different aliases, which DataFusion wants.
+    pub(crate) fn take(query: &mut Query, spellings: &Spellings) -> Self {
+        match outermost(&mut query.body) {
+            Some(select) => Self::of_select(select, spellings),
+            None => Self::default(),
+        }
+    }
+
+    fn of_select(select: &mut Select, spellings: &Spellings) -> Self {
+        let mut headings = Self::default();
+        let mut texts = HashSet::new();
+        let mut star_seen = false;
+        let single = select.projection.len() == 1;
+        for (position, item) in select.projection.iter_mut().enumerate() {
+            let heading = match item {
+                SelectItem::UnnamedExpr(expr) => {
+                    let text = text_of(expr);
+                    let heading = match expr {
+                        Expr::Identifier(_) => None,
+                        Expr::CompoundIdentifier(_) => None,
+                        _ => Some(text.clone()).filter(|text| text.len() <= HEADING_BYTES_MAX),
+                    };
+                    match !single && !texts.insert(text.clone()) {
+                        true => Some(distinct_alias(item, position, heading)),
+                        false => heading,
+                    }
+                }
+                SelectItem::ExprWithAlias { alias, .. } => {
+                    Some(spellings.as_written(&alias.value, alias.span.start).to_owned())
+                }
+                _ => {
+                    star_seen = true;
+                    headings.after.clear();
+                    continue;
+                }
+            };
+            if star_seen { headings.after.push(heading) } else { headings.before.push(heading) }
+        }
+        headings
+    }
+
+    /// The schema with these names.
+    pub(crate) fn apply(&self, schema: &SchemaRef) -> SchemaRef {
+        let count = schema.fields().len();
+        let named = |(position, field): (usize, &Arc<Field>)| {
+            let from_end = count - position;
+            let heading = match self.before.get(position) {
+                Some(heading) => heading.as_ref(),
+                None if from_end <= self.after.len() => self.after[self.after.len() - from_end].as_ref(),
+                None => None,
+            };
+            match heading {
+                Some(heading) => field.as_ref().clone().with_name(heading),
+                None => field.as_ref().clone(),
+            }
+        };
+        Arc::new(Schema::new(schema.fields().iter().enumerate().map(named).collect::<Vec<_>>()))
+    }
+}
+
+fn outermost(body: &mut SetExpr) -> Option<&mut Select> {
+    match body {
+        SetExpr::Select(select) => Some(select),
+        SetExpr::Query(query) => outermost(&mut query.body),
+        SetExpr::SetOperation { left, .. } => outermost(left),
+        _ => None,
+    }
+}
+
+/// Gives an item an alias that no one else has, and says what it is to be called.
+fn distinct_alias(item: &mut SelectItem, position: usize, heading: Option<String>) -> String {
+    let SelectItem::UnnamedExpr(expr) = item else { return heading.unwrap_or_default() };
+    let name = match &*expr {
+        Expr::Identifier(name) => name.value.clone(),
+        Expr::CompoundIdentifier(names) => names.last().map(|name| name.value.clone()).unwrap_or_default(),
+        other => heading.unwrap_or_else(|| text_of(other)),
+    };
+    let alias = Ident::new(format!("{name}:{position}"));
+    *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+    name
+}

@@ -1,0 +1,134 @@
+//! The type of a parameter whose text looks like a number: text beside text, and a number anywhere else, as in
+//! PostgreSQL, where the context decides.
+//!
+//! Such a parameter is a marked number until the statement is planned ([`params`](crate::text::params)). Where a value of
+//! another type stands beside it, it is planned as a placeholder, whose type DataFusion takes from there.
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{Result, plan_datafusion_err};
+use datafusion::logical_expr::expr::Placeholder;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::{Expr as Planned, LogicalPlan, lit};
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, Statement, UnaryOperator, Value, ValueWithSpan, visit_expressions_mut,
+};
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+/// What the name of a placeholder begins with; its text follows. No statement can write it.
+const OPEN: &str = "$\u{1}";
+
+/// The text of a parameter that looks like a number, if the expression is one.
+pub(crate) fn numeric_parameter(expr: &Expr) -> Option<Cow<'_, str>> {
+    match expr {
+        Expr::Nested(inner) => match inner.as_ref() {
+            // A negative one is in parentheses.
+            Expr::UnaryOp { op: UnaryOperator::Minus, expr } => Some(format!("-{}", marked(expr)?).into()),
+            inner => numeric_parameter(inner),
+        },
+        expr => marked(expr).map(Cow::Borrowed),
+    }
+}
+
+fn marked(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Value(ValueWithSpan { value: Value::Number(digits, true), .. }) => Some(digits),
+        _ => None,
+    }
+}
+
+/// An expression as it reads with its parameters put in.
+pub(crate) fn text_of(expr: &Expr) -> String {
+    let mut plain = expr.clone();
+    let _ = visit_expressions_mut(&mut plain, |expr| {
+        if let Expr::Value(ValueWithSpan { value: Value::Number(_, mark), .. }) = expr {
+            *mark = false;
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    plain.to_string()
+}
+
+/// Before planning: makes placeholders of the parameters whose type something beside them decides. Says whether there
+/// are some.
+pub(crate) fn open_parameters(statement: &mut Statement) -> bool {
+    let mut has_some = false;
+    let _ = visit_expressions_mut(statement, |expr| {
+        has_some |= match expr {
+            Expr::BinaryOp { left, op, right } if is_of_one_type(op) => open_one(left, right),
+            Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right) => open_one(left, right),
+            Expr::Between { expr, low, high, .. } if numeric_parameter(expr).is_none() => open(low) | open(high),
+            Expr::InList { expr, list, .. } if numeric_parameter(expr).is_none() => {
+                list.iter_mut().fold(false, |opened, item| opened | open(item))
+            }
+            Expr::Like { pattern, .. } | Expr::ILike { pattern, .. } | Expr::SimilarTo { pattern, .. } => open(pattern),
+            _ => false,
+        };
+        ControlFlow::<()>::Continue(())
+    });
+    has_some
+}
+
+/// Operators whose two sides are of one type.
+fn is_of_one_type(operator: &BinaryOperator) -> bool {
+    use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq, Spaceship, StringConcat};
+    matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq | Spaceship | StringConcat)
+}
+
+fn open_one(left: &mut Expr, right: &mut Expr) -> bool {
+    match (numeric_parameter(left).is_some(), numeric_parameter(right).is_some()) {
+        (true, false) => open(left),
+        (false, true) => open(right),
+        _ => false,
+    }
+}
+
+fn open(expr: &mut Expr) -> bool {
+    let Some(text) = numeric_parameter(expr) else { return false };
+    *expr = Expr::value(Value::Placeholder(format!("{OPEN}{text}")));
+    true
+}
+
+/// After planning: puts the values in the places of the placeholders.
+pub(crate) fn close_parameters(plan: LogicalPlan) -> Result<LogicalPlan> {
+    plan.transform_up_with_subqueries(|plan| {
+        let names = NamePreserver::new(&plan);
+        let closed = plan.map_expressions(|expr| {
+            if !expr.exists(|inner| Ok(matches!(inner, Planned::Placeholder(_))))? {
+                return Ok(Transformed::no(expr));
+            }
+            let name = names.save(&expr);
+            let closed = expr.transform_up(|expr| match &expr {
+                Planned::Placeholder(placeholder) => value_of(placeholder).map(Transformed::yes),
+                _ => Ok(Transformed::no(expr)),
+            })?;
+            Ok(closed.update_data(|expr| name.restore(expr)))
+        })?;
+        if closed.transformed { closed.map_data(LogicalPlan::recompute_schema) } else { Ok(closed) }
+    })
+    .data()
+}
+
+fn value_of(placeholder: &Placeholder) -> Result<Planned> {
+    let text = placeholder.id.strip_prefix(OPEN);
+    let text = text.ok_or_else(|| plan_datafusion_err!("no value is given for {}", placeholder.id))?;
+    if placeholder.field.as_ref().is_some_and(|field| is_text(field.data_type())) {
+        return Ok(lit(text));
+    }
+    // As the number would be planned.
+    if let Ok(value) = text.parse::<i64>() {
+        return Ok(lit(value));
+    }
+    if let Ok(value) = text.parse::<u64>() {
+        return Ok(lit(value));
+    }
+    text.parse::<f64>().map(lit).map_err(|_| plan_datafusion_err!("{text} is no number"))
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_text(values),
+        other => other.is_string(),
+    }
+}

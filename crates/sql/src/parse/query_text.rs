@@ -1,0 +1,49 @@
+//! Where the query of a declaration begins.
+
+use crate::text::errors::sql_error;
+use crate::text::place::Place;
+use atsdb_core::Result;
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::tokenizer::{Location, Token, Tokenizer};
+
+/// The query of `CREATE ... AS query`, as written, and where it begins.
+pub(crate) fn query_of(text: &str, place: Place) -> Result<Option<(&str, Place)>> {
+    let tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location();
+    let tokens = tokens.map_err(|error| sql_error(error.to_string()))?;
+    let mut depth = 0_usize;
+    for token in &tokens {
+        match &token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            Token::Word(word) if depth == 0 && word.keyword == Keyword::AS => {
+                let start = byte_of(text, token.span.end);
+                let start = start + (text[start..].len() - text[start..].trim_start().len());
+                return Ok(Some((&text[start..], place.after(&text[..start]))));
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+/// Where a place that the tokenizer counted, in lines and characters, lies.
+pub(crate) fn byte_of(text: &str, location: Location) -> usize {
+    let lines_before = location.line.saturating_sub(1) as usize;
+    let line_start: usize = text.split_inclusive('\n').take(lines_before).map(str::len).sum();
+    let characters_before = location.column.saturating_sub(1) as usize;
+    line_start + text[line_start..].chars().take(characters_before).map(char::len_utf8).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_query_of_a_declaration_is_what_stands_behind_as() {
+        let text = "CREATE VIEW é (a) -- as\n AS\n  SELECT 'as' AS x";
+        let (query, place) = query_of(text, Place { line: 5, column: 3 }).unwrap().unwrap();
+        assert_eq!((query, place), ("SELECT 'as' AS x", Place { line: 7, column: 3 }));
+        assert!(query_of("CREATE TABLE t (a INT, CHECK (x AS y))", Place::START).unwrap().is_none());
+    }
+}

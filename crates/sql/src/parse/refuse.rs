@@ -1,0 +1,41 @@
+//! Statements that are understood and cannot be done.
+
+use crate::text::errors::{not_supported, sql_error};
+use atsdb_core::{Error, Result};
+use datafusion::sql::sqlparser::ast::Statement as Ast;
+
+/// Whether a statement is `LOAD DATA` or `COPY`.
+pub(crate) fn reads_a_file(text: &str) -> bool {
+    let words: Vec<String> = text.split_whitespace().take(2).map(str::to_ascii_uppercase).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    matches!(words.as_slice(), ["LOAD", "DATA"] | ["COPY", ..])
+}
+
+/// Statements about files are refused by their first words, as the parser knows only some forms of them.
+pub(crate) fn refuse_files(text: &str) -> Result<()> {
+    let words: Vec<String> = text.split_whitespace().take(2).map(str::to_ascii_uppercase).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["CREATE", "EXTERNAL"] | ["LOAD" | "UNLOAD" | "ATTACH" | "INSTALL", ..] => {
+            Err(sql_error("SQL may not read or write files").with_hint("use `atsdb import` and `atsdb export`"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The error for a statement that is none of those supported.
+pub(crate) fn refused(statement: &Ast) -> Error {
+    match statement {
+        Ast::Update { .. } | Ast::Delete { .. } => {
+            not_supported("UPDATE or DELETE inside another statement").with_hint("write it as a statement of its own")
+        }
+        Ast::StartTransaction { .. } | Ast::Commit { .. } | Ast::Rollback { .. } => {
+            not_supported("BEGIN, COMMIT and ROLLBACK").with_hint("each statement is a transaction of its own")
+        }
+        Ast::Savepoint { .. } | Ast::ReleaseSavepoint { .. } => not_supported("SAVEPOINT"),
+        other => {
+            let text = other.to_string();
+            let verb: Vec<&str> = text.split_whitespace().take(2).collect();
+            not_supported(verb.join(" "))
+        }
+    }
+}

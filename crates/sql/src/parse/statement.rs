@@ -1,0 +1,172 @@
+//! From a statement's text to its syntax tree: tokens, limits, parameters, spellings, parser.
+
+use super::foreign::read_foreign;
+use crate::operators::asof;
+use crate::text::errors::{from_parser, sql_error, too_deep};
+use crate::text::identifiers::Spellings;
+use crate::text::params;
+use crate::text::place::Place;
+use crate::workarounds;
+use atsdb_core::limits::SQL_DEPTH_MAX;
+use atsdb_core::{Error, ErrorKind, Result, Table};
+use datafusion::sql::sqlparser::ast::{Statement as Ast, visit_relations};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+use std::ops::ControlFlow;
+
+/// The longest text that is parsed as a whole, in bytes. `INSERT ... VALUES` with literals is not.
+const PARSED_BYTES_MAX: usize = 16 << 20;
+
+/// The most tokens between two commas, those around enclosing parentheses counted too: what bounds the depth of
+/// the tree that `a OR b OR c ...` becomes. The time to plan it grows with more than its square.
+const CHAIN_TOKENS_MAX: usize = 3_000;
+
+/// How many tokens an operator counts for that makes the tree one level deeper.
+const OPERATOR_TOKENS: usize = 4;
+
+/// The same for statements that are parsed on the caller's stack.
+const DECLARING_CHAIN_TOKENS_MAX: usize = 2_000;
+
+/// The most tables that one statement may mention; a plan is as deep as it joins. SQLite joins no more either.
+pub(crate) const RELATIONS_MAX: usize = 64;
+
+/// Parses without respelling names: for statements that declare them.
+pub(crate) fn parse_declaring(text: &str, place: Place, params: &[(String, String)]) -> Result<Ast> {
+    let mut tokens = tokens_of(text, place, params, DECLARING_CHAIN_TOKENS_MAX)?;
+    params::unmark(&mut tokens);
+    read_foreign(&mut tokens)?;
+    parse(tokens, place)
+}
+
+/// Parses a statement over tables.
+pub(crate) fn parse_over(
+    text: &str,
+    place: Place,
+    params: &[(String, String)],
+    tables: &[Table],
+) -> Result<(Ast, Spellings)> {
+    let mut tokens = tokens_of(text, place, params, CHAIN_TOKENS_MAX)?;
+    let spellings = Spellings::unify(&mut tokens, tables);
+    let tokens = asof::rewrite_tokens(tokens, place)?;
+    Ok((parse(tokens, place)?, spellings))
+}
+
+fn tokens_of(
+    text: &str,
+    place: Place,
+    params: &[(String, String)],
+    chain_tokens_max: usize,
+) -> Result<Vec<TokenWithSpan>> {
+    if text.len() > PARSED_BYTES_MAX {
+        return Err(Error::new(ErrorKind::Limit, format!("the statement has {} bytes", text.len()))
+            .with_hint(format!("split it: the most is {PARSED_BYTES_MAX} bytes, but for INSERT with literals")));
+    }
+    let mut tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location().map_err(|error| {
+        from_parser(ParserError::TokenizerError(format!("{}{}", error.message, error.location)), place)
+    })?;
+    workarounds::rewrite_tokens(&mut tokens);
+    check_depth(&tokens, chain_tokens_max)?;
+    params::bind(&mut tokens, params, place)?;
+    Ok(tokens)
+}
+
+fn parse(tokens: Vec<TokenWithSpan>, place: Place) -> Result<Ast> {
+    let mut parser =
+        Parser::new(&GenericDialect).with_recursion_limit(SQL_DEPTH_MAX).with_tokens_with_locations(tokens);
+    let mut statement = parser.parse_statement().map_err(|error| from_parser(error, place))?;
+    let next = parser.next_token();
+    if next.token != Token::EOF {
+        let message = format!("Expected: end of statement, found: {}{}", next.token, next.span.start);
+        return Err(from_parser(ParserError::ParserError(message), place));
+    }
+    workarounds::rewrite_statement(&mut statement, place)?;
+    let mut relation_count = 0;
+    let _ = visit_relations(&statement, |_| {
+        relation_count += 1;
+        ControlFlow::<()>::Continue(())
+    });
+    if relation_count > RELATIONS_MAX {
+        return Err(sql_error(format!("the statement reads {relation_count} tables"))
+            .with_hint(format!("the most is {RELATIONS_MAX}")));
+    }
+    Ok(statement)
+}
+
+fn check_depth(tokens: &[TokenWithSpan], chain_tokens_max: usize) -> Result<()> {
+    let (mut chains, mut sum) = (vec![0_usize], 0_usize);
+    for token in tokens {
+        match &token.token {
+            Token::Whitespace(_) => {}
+            Token::LParen | Token::LBracket | Token::LBrace => {
+                chains.push(0);
+                if chains.len() > SQL_DEPTH_MAX {
+                    return Err(too_deep());
+                }
+            }
+            Token::RParen | Token::RBracket | Token::RBrace if chains.len() > 1 => sum -= chains.pop().unwrap_or(0),
+            Token::Comma => {
+                if let Some(last) = chains.last_mut() {
+                    sum -= std::mem::take(last);
+                }
+            }
+            token => {
+                let count = if deepens(token) { OPERATOR_TOKENS } else { 1 };
+                if let Some(last) = chains.last_mut() {
+                    (*last, sum) = (*last + count, sum + count);
+                }
+                if sum > chain_tokens_max {
+                    return Err(sql_error(format!("an expression of more than {chain_tokens_max} parts"))
+                        .with_hint("write x IN (a, b, ...) instead of x = a OR x = b ..."));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn deepens(token: &Token) -> bool {
+    match token {
+        Token::Word(word) => matches!(word.keyword, Keyword::AND | Keyword::OR),
+        Token::Plus | Token::Minus | Token::Mul | Token::Div | Token::Mod | Token::StringConcat => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Result<Ast> {
+        parse_declaring(text, Place::START, &[])
+    }
+
+    #[test]
+    fn deep_nesting_is_an_error() {
+        for text in [
+            format!("SELECT {}1{}", "(".repeat(100_000), ")".repeat(100_000)),
+            format!("SELECT {}1", "- ".repeat(10_000)),
+            format!("SELECT {} true", "NOT ".repeat(10_000)),
+            format!("SELECT 1{}", " OR 1".repeat(200_000)),
+            format!("SELECT {}1", "CASE WHEN ".repeat(10_000)),
+            format!("SELECT {}1", "SELECT 1 UNION ".repeat(10_000)),
+            format!("SELECT 1 FROM {}", vec!["t"; 1_000].join(", ")),
+        ] {
+            assert_eq!(parsed(&text).unwrap_err().kind(), ErrorKind::Sql);
+        }
+    }
+
+    #[test]
+    fn what_people_write_is_not_too_deep() {
+        parsed(&format!("SELECT {}1{}", "(".repeat(50), ")".repeat(50))).unwrap();
+        parsed(&format!("SELECT x = 1{}", " OR x = 1".repeat(250))).unwrap();
+        parsed(&format!("SELECT x IN (1{})", ", -1".repeat(100_000))).unwrap();
+    }
+
+    #[test]
+    fn what_follows_a_statement_is_named() {
+        let error = parse_declaring("SELECT 1 garbage here", Place { line: 3, column: 2 }, &[]).unwrap_err();
+        assert!(error.to_string().contains("at line 3, column 19"), "{error}");
+    }
+}

@@ -1,0 +1,236 @@
+//! What DataFusion's planner asks while it plans one statement: the tables of its snapshot, and functions.
+
+use super::rollups::{Focus, refuse_change, rollup_plan};
+use super::views::{Expansion, view_plan};
+use super::work_table::{WORK_SCHEMA, WorkTable};
+use crate::catalogue::provider::CatalogueTable;
+use crate::catalogue::schemas;
+use crate::functions::place_named_arguments;
+use crate::parse::headings::Headings;
+use crate::parse::parameter_types::{close_parameters, open_parameters};
+use crate::parse::statement::parse_over;
+use crate::resident::provider::ResidentTable;
+use crate::scan::provider::SnapshotTable;
+use crate::scan::row_numbers::TARGET_SCHEMA;
+use crate::text::identifiers::{SharedSpellings, Spellings};
+use crate::text::place::Place;
+use crate::text::table_names::unknown_table;
+use crate::workarounds::checked;
+use atsdb_core::{Rollup, Table, View};
+use atsdb_engine::ReadSnapshot;
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
+use datafusion::catalog::TableFunctionArgs;
+use datafusion::catalog::cte_worktable::CteWorkTable;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::{DFSchema, DataFusionError, Result, TableReference, plan_datafusion_err};
+use datafusion::datasource::{ViewTable, provider_as_source};
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner};
+use datafusion::logical_expr::simplify::SimplifyContext;
+use datafusion::logical_expr::{AggregateUDF, Expr, HigherOrderUDF, LogicalPlan, ScalarUDF, TableSource, WindowUDF};
+use datafusion::optimizer::simplify_expressions::ExprSimplifier;
+use datafusion::sql::planner::{ParserOptions, SqlToRel};
+use datafusion::sql::sqlparser::ast::Statement as Ast;
+use std::sync::Arc;
+
+/// Plans a statement over one snapshot.
+pub(crate) fn logical_plan(
+    statement: Ast,
+    state: &SessionState,
+    snapshot: &ReadSnapshot,
+    spellings: &SharedSpellings,
+    focus: &Focus,
+    work_table: Option<&Arc<WorkTable>>,
+) -> Result<LogicalPlan> {
+    SnapshotNames { state, snapshot, spellings, work_table, expansion: Expansion::default(), focus }.plan(statement)
+}
+
+/// The columns of a view, as planning its query says; `None` if that fails.
+fn view_columns(view: &View, state: &SessionState, snapshot: &ReadSnapshot) -> Option<SchemaRef> {
+    let (mut statement, spellings) = parse_over(&view.query, Place::START, &[], snapshot.tables()).ok()?;
+    let headings = match &mut statement {
+        Ast::Query(query) => Headings::take(query, &spellings),
+        _ => return None,
+    };
+    let spellings = SharedSpellings::new(spellings);
+    let plan = logical_plan(statement, state, snapshot, &spellings, &Focus::default(), None).ok()?;
+    Some(headings.apply(plan.schema().inner()))
+}
+
+struct SnapshotNames<'a> {
+    state: &'a SessionState,
+    snapshot: &'a ReadSnapshot,
+    spellings: &'a SharedSpellings,
+    /// The rows that the statement is about.
+    work_table: Option<&'a Arc<WorkTable>>,
+    expansion: Expansion,
+    focus: &'a Focus,
+}
+
+impl SnapshotNames<'_> {
+    fn plan(&self, mut statement: Ast) -> Result<LogicalPlan> {
+        place_named_arguments(&mut statement).map_err(external)?;
+        let has_parameters = open_parameters(&mut statement);
+        let options = ParserOptions::from(&self.state.config_options().sql_parser);
+        let plan = SqlToRel::new_with_options(self, options).sql_statement_to_plan(statement)?;
+        if has_parameters { close_parameters(plan) } else { Ok(plan) }
+    }
+
+    /// A view's query takes its place in the plan.
+    fn view(&self, table: &Table, view: &View) -> Result<Arc<dyn TableSource>> {
+        let Self { state, snapshot, spellings, work_table, expansion, focus } = self;
+        let plan = |statement, spellings: &SharedSpellings, expansion| {
+            SnapshotNames { state, snapshot, spellings, work_table: *work_table, expansion, focus }.plan(statement)
+        };
+        let plan = view_plan(table, view, snapshot.tables(), spellings, expansion, plan);
+        let plan = plan.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        Ok(provider_as_source(Arc::new(ViewTable::new(plan, None))))
+    }
+
+    /// A rollup's rows, those that are stale computed.
+    fn rollup(&self, table: &Table, rollup: &Rollup) -> Result<Arc<dyn TableSource>> {
+        let Self { state, snapshot, spellings, work_table, expansion, focus } = self;
+        let plan = |statement, spellings: &SharedSpellings, focus: &Focus| {
+            SnapshotNames { state, snapshot, spellings, work_table: *work_table, expansion: expansion.clone(), focus }
+                .plan(statement)
+        };
+        let plan = rollup_plan(table, rollup, snapshot, spellings, focus, plan);
+        let plan = plan.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        Ok(provider_as_source(Arc::new(ViewTable::new(plan, None))))
+    }
+}
+
+impl ContextProvider for SnapshotNames<'_> {
+    fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
+        self.expansion.count_one().map_err(|error| DataFusionError::External(Box::new(error)))?;
+        if name.schema() == Some(WORK_SCHEMA)
+            && let Some(work_table) = self.work_table
+        {
+            return Ok(provider_as_source(work_table.provider()?));
+        }
+        let tables = self.snapshot.tables();
+        if name.schema() == Some(TARGET_SCHEMA)
+            && let Some(table) = Spellings::find(tables, name.table())
+        {
+            refuse_change(table).map_err(|error| DataFusionError::External(Box::new(error)))?;
+            if table.definition.is_in_memory() {
+                let provider = ResidentTable::numbered(self.snapshot, table, self.spellings).map_err(external)?;
+                return Ok(provider_as_source(Arc::new(provider)));
+            }
+            let provider = SnapshotTable::numbered(self.snapshot.clone(), table, self.spellings);
+            return Ok(provider_as_source(Arc::new(provider)));
+        }
+        let in_catalog = name.catalog().is_none_or(|catalog| catalog.eq_ignore_ascii_case("atsdb"));
+        if let Some(relation) =
+            name.schema().filter(|_| in_catalog).and_then(|schema| schemas::find(schema, name.table()))
+        {
+            let provider = CatalogueTable::new(relation, self.snapshot.clone(), self.spellings, view_columns);
+            return Ok(provider_as_source(Arc::new(provider)));
+        }
+        let schema_is_known = in_catalog
+            && name
+                .schema()
+                .is_none_or(|schema| ["main", "public"].iter().any(|known| known.eq_ignore_ascii_case(schema)));
+        match Spellings::find(tables, name.table()).filter(|_| schema_is_known) {
+            Some(table) => match (&table.definition.view, &table.definition.rollup) {
+                (Some(view), _) => self.view(table, view),
+                (None, Some(rollup)) => self.rollup(table, rollup),
+                (None, None) if table.definition.is_in_memory() => {
+                    let provider = ResidentTable::new(self.snapshot, table, self.spellings).map_err(external)?;
+                    Ok(provider_as_source(Arc::new(provider)))
+                }
+                (None, None) => {
+                    let provider = SnapshotTable::new(self.snapshot.clone(), self.focus.seen(table), self.spellings);
+                    Ok(provider_as_source(Arc::new(provider.within(self.focus.range_of(table.id)))))
+                }
+            },
+            None => {
+                let unknown = unknown_table(&name.to_string(), tables);
+                let error = match schemas::hint(name.schema(), name.table()) {
+                    Some(hint) => unknown.with_hint(hint),
+                    None => unknown,
+                };
+                Err(DataFusionError::External(Box::new(error)))
+            }
+        }
+    }
+
+    fn get_table_function_source(&self, name: &str, arguments: Vec<Expr>) -> Result<Arc<dyn TableSource>> {
+        let functions = self.state.table_functions();
+        let function = functions
+            .get(&name.to_lowercase())
+            .ok_or_else(|| plan_datafusion_err!("no table function named {name}"))?;
+        let simplifier = ExprSimplifier::new(
+            SimplifyContext::builder()
+                .with_config_options(Arc::clone(self.state.config_options()))
+                .with_query_execution_start_time(self.state.execution_props().query_execution_start_time)
+                .build(),
+        );
+        let schema = DFSchema::empty();
+        let simplify = |argument| {
+            let simple = simplifier.simplify(checked(simplifier.coerce(argument, &schema)?, &schema)?.data)?;
+            if !matches!(simple, Expr::Literal(..)) {
+                // What cannot be computed says why.
+                let row = RecordBatch::new_empty(Arc::new(Schema::empty()));
+                self.state.create_physical_expr(simple.clone(), &schema)?.evaluate(&row)?;
+            }
+            Ok(simple)
+        };
+        let arguments = arguments.into_iter().map(simplify).collect::<Result<Vec<_>>>()?;
+        let provider = function.create_table_provider_with_args(TableFunctionArgs::new(&arguments, self.state))?;
+        Ok(provider_as_source(provider))
+    }
+
+    fn create_cte_work_table(&self, name: &str, schema: SchemaRef) -> Result<Arc<dyn TableSource>> {
+        Ok(provider_as_source(Arc::new(CteWorkTable::new(name, schema))))
+    }
+
+    fn get_expr_planners(&self) -> &[Arc<dyn ExprPlanner>] {
+        self.state.expr_planners()
+    }
+
+    fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
+        self.state.scalar_functions().get(name).cloned()
+    }
+
+    fn get_higher_order_meta(&self, name: &str) -> Option<Arc<HigherOrderUDF>> {
+        self.state.higher_order_functions().get(name).cloned()
+    }
+
+    fn get_aggregate_meta(&self, name: &str) -> Option<Arc<AggregateUDF>> {
+        self.state.aggregate_functions().get(name).cloned()
+    }
+
+    fn get_window_meta(&self, name: &str) -> Option<Arc<WindowUDF>> {
+        self.state.window_functions().get(name).cloned()
+    }
+
+    fn get_variable_type(&self, _: &[String]) -> Option<DataType> {
+        None
+    }
+
+    fn options(&self) -> &ConfigOptions {
+        self.state.config_options()
+    }
+
+    fn udf_names(&self) -> Vec<String> {
+        self.state.scalar_functions().keys().cloned().collect()
+    }
+
+    fn higher_order_function_names(&self) -> Vec<String> {
+        self.state.higher_order_functions().keys().cloned().collect()
+    }
+
+    fn udaf_names(&self) -> Vec<String> {
+        self.state.aggregate_functions().keys().cloned().collect()
+    }
+
+    fn udwf_names(&self) -> Vec<String> {
+        self.state.window_functions().keys().cloned().collect()
+    }
+}
+
+fn external(error: atsdb_core::Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}

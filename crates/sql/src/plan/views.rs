@@ -1,0 +1,80 @@
+//! Views: a view's query takes the place of the table that a statement names.
+
+use crate::parse::headings::Headings;
+use crate::parse::statement::{RELATIONS_MAX, parse_over};
+use crate::text::datafusion_errors::from_datafusion;
+use crate::text::errors::sql_error;
+use crate::text::identifiers::SharedSpellings;
+use crate::text::place::Place;
+use atsdb_core::name::name_key;
+use atsdb_core::{Result, Table, View};
+use datafusion::common::Column;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::sql::sqlparser::ast::Statement as Ast;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How deep views may be made of views.
+const DEPTH_MAX: usize = 20;
+
+/// The views that are being expanded, one inside the other, and how many tables were found in them.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Expansion {
+    within: Vec<String>,
+    relation_count: Arc<AtomicUsize>,
+}
+
+impl Expansion {
+    /// A table is read. A statement's own were counted when it was parsed; those of views are as many as its own may be.
+    pub(crate) fn count_one(&self) -> Result<()> {
+        let Some(view) = self.within.last() else { return Ok(()) };
+        match self.relation_count.fetch_add(1, Ordering::Relaxed) {
+            0..RELATIONS_MAX => Ok(()),
+            _ => Err(sql_error(format!("with view {view}, the statement reads more than {RELATIONS_MAX} tables"))
+                .with_hint("make a table of a view: CREATE TABLE ... AS SELECT")),
+        }
+    }
+
+    fn enter(&self, table: &Table) -> Result<Self> {
+        let key = name_key(&table.definition.name);
+        if self.within.contains(&key) {
+            return Err(sql_error(format!("view {} is made of itself", table.definition.name))
+                .with_hint("DROP VIEW one of them"));
+        }
+        if self.within.len() >= DEPTH_MAX {
+            return Err(sql_error(format!("views are made of views deeper than {DEPTH_MAX} levels"))
+                .with_hint("make a table of one: CREATE TABLE ... AS SELECT"));
+        }
+        let mut inner = self.clone();
+        inner.within.push(key);
+        Ok(inner)
+    }
+}
+
+/// The plan of a view's query, its columns spelled as the statement spells them. `plan` plans a statement inside.
+pub(crate) fn view_plan(
+    table: &Table,
+    view: &View,
+    tables: &[Table],
+    spellings: &SharedSpellings,
+    expansion: &Expansion,
+    plan: impl FnOnce(Ast, &SharedSpellings, Expansion) -> datafusion::common::Result<LogicalPlan>,
+) -> Result<LogicalPlan> {
+    let expansion = expansion.enter(table)?;
+    let expand = || {
+        let (mut statement, inner) = parse_over(&view.query, Place::START, &[], tables)?;
+        let inner = SharedSpellings::new(inner);
+        let headings = match &mut statement {
+            Ast::Query(query) => Headings::take(query, &inner),
+            _ => return Err(sql_error("it is no query")),
+        };
+        let plan = plan(statement, &inner, expansion).map_err(from_datafusion)?;
+        let schema = headings.apply(&Arc::new(plan.schema().as_arrow().clone()));
+        let columns = plan.schema().iter().map(Column::from).zip(schema.fields());
+        let columns: Vec<Expr> =
+            columns.map(|(column, field)| Expr::Column(column).alias(spellings.spell(field.name()))).collect();
+        let renamed = LogicalPlanBuilder::from(plan).project(columns).and_then(LogicalPlanBuilder::build);
+        renamed.map_err(from_datafusion)
+    };
+    expand().map_err(|error| error.context(format_args!("view {}", table.definition.name)))
+}

@@ -1,0 +1,64 @@
+//! What a statement answers.
+
+use super::worker::QueryRows;
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use atsdb_core::Result;
+use std::fmt;
+
+/// The answer of one statement.
+#[derive(Debug)]
+pub enum Answer {
+    /// Rows, which may still be computed while they are read.
+    Rows(Rows),
+    /// Something was done.
+    Done {
+        /// `CREATE TABLE`, `DROP TABLE` or `INSERT`.
+        verb: &'static str,
+        /// How many rows were inserted; `None` for what has no rows.
+        row_count: Option<u64>,
+    },
+}
+
+/// The rows of an answer, batch by batch. Reading blocks. Dropped early, the query stops.
+pub struct Rows {
+    schema: SchemaRef,
+    source: Source,
+}
+
+enum Source {
+    Fixed(Option<RecordBatch>),
+    Query(QueryRows),
+}
+
+impl Rows {
+    pub(crate) fn fixed(batch: RecordBatch) -> Self {
+        Self { schema: batch.schema(), source: Source::Fixed(Some(batch)) }
+    }
+
+    pub(crate) fn query(rows: QueryRows) -> Self {
+        Self { schema: rows.schema(), source: Source::Query(rows) }
+    }
+
+    /// The columns: names as the statement writes them, types as computed. A mapped column is a dictionary of text.
+    pub fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match &mut self.source {
+            Source::Fixed(batch) => batch.take().map(Ok),
+            Source::Query(rows) => rows.next(),
+        }
+    }
+}
+
+impl fmt::Debug for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rows").field("schema", &self.schema).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,69 @@
+//! DataFusion's context with all that is plugged into it.
+
+use super::options::SessionOptions;
+use crate::operators::planner::StepPlanner;
+use crate::operators::{asof, gapfill};
+use crate::resident::join_rule::JoinByIndex;
+use crate::scan::group_by_index::GroupByIndex;
+use crate::scan::latest_first::LatestFirst;
+use crate::scan::latest_rows::LatestRows;
+use crate::text::datafusion_errors::from_datafusion;
+use crate::{functions, workarounds};
+use atsdb_core::Result;
+use datafusion::execution::context::SessionContext;
+use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::optimizer::{Analyzer, Optimizer};
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use datafusion::prelude::SessionConfig;
+use std::sync::Arc;
+
+/// Rows that DataFusion's operators work on at a time.
+pub(super) const BATCH_ROWS: usize = 8_192;
+
+/// A context for queries that use what a session may.
+pub(super) fn context(options: &SessionOptions) -> Result<SessionContext> {
+    let environment = RuntimeEnvBuilder::new()
+        .with_memory_pool(Arc::new(FairSpillPool::new(options.memory_bytes)))
+        .build_arc()
+        .map_err(from_datafusion)?;
+    let mut config = SessionConfig::new()
+        .with_target_partitions(options.threads.max(1))
+        .with_batch_size(BATCH_ROWS)
+        .with_information_schema(false)
+        .with_create_default_catalog_and_schema(false);
+    let parser = &mut config.options_mut().sql_parser;
+    parser.enable_ident_normalization = false;
+    parser.map_string_types_to_utf8view = false;
+    let mut analyzer = Analyzer::new();
+    analyzer.rules.splice(0..0, workarounds::rules_before_types());
+    analyzer.rules.insert(0, Arc::new(asof::JoinAsOf));
+    analyzer.rules.push(workarounds::rule_of_arithmetic());
+    analyzer.rules.push(Arc::new(gapfill::FillGaps));
+    analyzer.rules.extend(workarounds::rules_of_casts());
+    let mut logical = Optimizer::new();
+    logical.rules.insert(0, Arc::new(asof::JoinAsOf));
+    logical.rules.extend(workarounds::logical_rules());
+    logical.rules.push(Arc::new(LatestRows));
+    logical.rules.push(Arc::new(GroupByIndex));
+    let mut physical = PhysicalOptimizer::new();
+    workarounds::change_physical_rules(&mut physical);
+    physical.rules.insert(0, Arc::new(LatestFirst));
+    physical.rules.insert(0, Arc::new(JoinByIndex));
+    let mut state = SessionStateBuilder::new()
+        .with_config(config)
+        .with_runtime_env(environment)
+        .with_default_features()
+        .with_query_planner(Arc::new(StepPlanner))
+        .with_analyzer_rules(analyzer.rules)
+        .with_optimizer_rules(logical.rules)
+        .with_physical_optimizer_rules(physical.rules);
+    state.expr_planners().get_or_insert_default().splice(0..0, workarounds::expression_planners());
+    let context = SessionContext::new_with_state(state.build());
+    context.register_udf(asof::mark());
+    gapfill::functions().into_iter().for_each(|function| context.register_udf(function.as_ref().clone()));
+    functions::register(&context).map_err(from_datafusion)?;
+    workarounds::register_functions(&context, options.memory_bytes);
+    Ok(context)
+}

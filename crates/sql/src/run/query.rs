@@ -1,0 +1,12 @@
+//! A query on its way to a worker.
+
+use crate::text::place::Place;
+use atsdb_engine::ReadSnapshot;
+
+/// One query on its way.
+pub(crate) struct Query {
+    pub(crate) text: String,
+    pub(crate) place: Place,
+    pub(crate) params: Vec<(String, String)>,
+    pub(crate) snapshot: ReadSnapshot,
+}

@@ -1,0 +1,70 @@
+//! A statement as the query that it comes down to, and what the query's rows are for.
+
+use super::query::Query;
+use crate::dml::change::Change;
+use crate::dml::change_query::query_of_change;
+use crate::dml::target::Target;
+use crate::dml::values::source_with_defaults;
+use crate::parse::refuse::refused;
+use crate::parse::statement::parse_over;
+use crate::plan::rollups::Focus;
+use crate::plan::work_table::{WorkQuery, WorkTable};
+use crate::text::errors::{not_supported, sql_error};
+use crate::text::identifiers::SharedSpellings;
+use arrow::array::RecordBatch;
+use atsdb_core::{Result, Table};
+use datafusion::sql::sqlparser::ast::Statement as Ast;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// A statement that is a query now, and what its rows are for.
+pub(super) struct StatementQuery {
+    pub(super) statement: Ast,
+    pub(super) insert: Option<Box<Target>>,
+    pub(super) change: Option<Box<Change>>,
+    pub(super) spellings: SharedSpellings,
+    pub(super) focus: Focus,
+    pub(super) work_table: Option<Arc<WorkTable>>,
+    pub(super) more: Option<mpsc::UnboundedReceiver<RecordBatch>>,
+}
+
+impl StatementQuery {
+    pub(super) fn of_text(query: &Query, focus: Focus) -> Result<Self> {
+        let tables = query.snapshot.tables();
+        let (mut statement, spellings) = parse_over(&query.text, query.place, &query.params, tables)?;
+        let change = query_of_change(&mut statement, tables, &spellings)?;
+        let (statement, insert, change) = match change {
+            Some((query, change)) => (Ast::Query(Box::new(query)), None, Some(Box::new(change))),
+            None => {
+                let (statement, insert) = query_of_statement(statement, tables)?;
+                (statement, insert.map(Box::new), None)
+            }
+        };
+        let spellings = SharedSpellings::new(spellings);
+        Ok(Self { statement, insert, change, spellings, focus, work_table: None, more: None })
+    }
+
+    pub(super) fn on_work_table(query: WorkQuery) -> Self {
+        let WorkQuery { query, spellings, work_table, more } = query;
+        let (statement, focus) = (Ast::Query(Box::new(query)), Focus::default());
+        Self { statement, insert: None, change: None, spellings, focus, work_table: Some(work_table), more }
+    }
+}
+
+/// The statement to plan: a query, or what explains one; of an INSERT its query.
+fn query_of_statement(statement: Ast, tables: &[Table]) -> Result<(Ast, Option<Target>)> {
+    match statement {
+        Ast::Query(_) => Ok((statement, None)),
+        Ast::Explain { statement: inner, .. } if !matches!(*inner, Ast::Query(_)) => {
+            Err(not_supported("EXPLAIN of anything but a query"))
+        }
+        Ast::Explain { .. } => Ok((statement, None)),
+        Ast::ExplainTable { .. } => Err(sql_error("EXPLAIN takes a query").with_hint("write DESCRIBE table")),
+        Ast::Insert(mut insert) => {
+            let target = Target::of(&insert)?;
+            let source = source_with_defaults(&mut insert, &target, tables)?;
+            Ok((Ast::Query(source), Some(target)))
+        }
+        other => Err(refused(&other)),
+    }
+}

@@ -1,0 +1,18 @@
+//! Reading tables of the store: a planned read of the engine as the leaf of DataFusion's plans.
+//!
+//! Owned here: the table as DataFusion sees it ([`provider`]), the conditions that the engine takes ([`pushdown`]), the
+//! operator and its statistics ([`operator`], [`statistics`]), and the optimizer's rules that make use of how chunks lie
+//! ([`latest_first`], [`latest_rows`], [`group_by_index`]). Not owned: chunks and pages (`engine`), and tables in memory
+//! (`resident`).
+
+pub(crate) mod group_by_index;
+pub(crate) mod latest_first;
+pub(crate) mod latest_rows;
+pub(crate) mod numbered_scan;
+pub(crate) mod operator;
+pub(crate) mod provider;
+pub(crate) mod pushdown;
+pub(crate) mod row_numbers;
+pub(crate) mod running_filter;
+pub(crate) mod statistics;
+pub(crate) mod text_of_index;

@@ -1,0 +1,395 @@
+//! The leaf of a physical plan: a planned read of the engine, its chunks dealt out to partitions.
+
+use super::row_numbers::RowNumbers;
+use super::running_filter::{RunningFilter, is_running};
+use super::statistics::statistics_of;
+use atsdb_core::time::format_time;
+use atsdb_core::{ColumnType, Table, TimeRange};
+use atsdb_engine::{Comparison, Latest, Predicate, Scan, ScanRequest, Value};
+use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{DataFusionError, Result, Statistics};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
+use datafusion::physical_plan::filter_pushdown::{ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation};
+use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet, Time};
+use datafusion::physical_plan::statistics::StatisticsArgs;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use futures::stream;
+use std::fmt;
+use std::sync::Arc;
+
+/// Reads one table. Partition `p` of `n` reads the chunks `p`, `p + n`, `p + 2n`, ..., in the order of slices or, turned
+/// round, from the latest time on.
+#[derive(Debug, Clone)]
+pub(crate) struct AtsdbScan {
+    scan: Arc<Scan>,
+    schema: SchemaRef,
+    /// Rows after which a partition may stop.
+    limit: Option<usize>,
+    table: Table,
+    /// The schema's columns by position in the table.
+    columns: Arc<[usize]>,
+    /// The positions of chunks in the scan, as they are to be read.
+    order: Arc<[usize]>,
+    /// The mapped column of whose every value only the latest rows are wanted, by position in the table.
+    latest_by: Option<usize>,
+    /// Where rows tell their places.
+    numbers: Option<RowNumbers>,
+    running_filters: Vec<Arc<dyn PhysicalExpr>>,
+    /// What decides which rows are read, for a plan that is shown.
+    description: String,
+    statistics: Arc<Statistics>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl AtsdbScan {
+    pub(crate) fn new(
+        scan: Scan,
+        table: &Table,
+        request: ScanRequest,
+        schema: SchemaRef,
+        partition_count: usize,
+        limit: Option<usize>,
+    ) -> Self {
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(&schema)),
+            Partitioning::UnknownPartitioning(partition_count),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        Self {
+            description: describe(&scan, table, &request, limit),
+            statistics: Arc::new(statistics_of(&scan, table, &request, limit)),
+            order: (0..scan.chunks().len()).collect(),
+            table: table.clone(),
+            columns: request.columns.into(),
+            latest_by: None,
+            numbers: None,
+            running_filters: Vec::new(),
+            scan: Arc::new(scan),
+            schema,
+            limit,
+            properties: Arc::new(properties),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+
+    /// The same, from the latest chunk on; `None` if `column` is not the time, or is not read.
+    pub(crate) fn latest_first(&self, column: &str) -> Option<Self> {
+        let definition = &self.table.definition;
+        let at = self.schema.index_of(column).ok()?;
+        let time = definition.time_column()?;
+        if definition.columns[self.columns[at]].id != time.id {
+            return None;
+        }
+        let order = Latest::order(&self.scan).into();
+        Some(Self { order, description: format!("{}, latest first", self.description), ..self.clone() })
+    }
+
+    /// The same, with columns that tell each row's place.
+    pub(crate) fn numbered(self, numbers: RowNumbers) -> Self {
+        let statistics = Statistics { num_rows: self.statistics.num_rows, ..Statistics::new_unknown(&self.schema) };
+        let columns = numbers.spread(&self.columns).into();
+        Self { columns, numbers: Some(numbers), statistics: Arc::new(statistics), ..self }
+    }
+
+    pub(crate) fn is_numbered(&self) -> bool {
+        self.numbers.is_some()
+    }
+
+    pub(crate) fn scan(&self) -> Arc<Scan> {
+        Arc::clone(&self.scan)
+    }
+
+    /// The same in one partition, of whose rows only those are read that may be the latest ones for their value of a
+    /// mapped column. The rows of a scan that does not read that column stay as they are.
+    pub(crate) fn latest_by(self, column: usize) -> Self {
+        if Latest::new(&self.scan, column).is_none() {
+            return self;
+        }
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(&self.schema)),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        let name = &self.table.definition.columns[column].name;
+        Self {
+            order: Latest::order(&self.scan).into(),
+            latest_by: Some(column),
+            description: format!("{}, latest of each {name}", self.description),
+            statistics: Arc::new(Statistics::new_unknown(&self.schema)),
+            properties: Arc::new(properties),
+            ..self
+        }
+    }
+}
+
+impl DisplayAs for AtsdbScan {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, read) = (&self.table.definition.name, self.scan.chunks().len());
+        let columns: Vec<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
+        // The others are counted for whoever looks at the plan; running it needs no list of them.
+        let total = self.scan.chunk_count_total().map_or_else(|_| "?".to_owned(), |total| total.to_string());
+        let columns = columns.join(", ");
+        write!(f, "AtsdbScan: table={name}, columns=[{columns}], chunks={read} of {total}{}", self.description)
+    }
+}
+
+impl ExecutionPlan for AtsdbScan {
+    fn name(&self) -> &str {
+        "AtsdbScan"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn with_new_children(self: Arc<Self>, _: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    /// Before it is executed again. Who published the filters publishes others then, and these say what was true before.
+    fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(Self { running_filters: Vec::new(), ..Self::clone(&self) }))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let partition_count = self.properties.partitioning.partition_count();
+        let reader = PartitionReader {
+            scan: Arc::clone(&self.scan),
+            schema: Arc::clone(&self.schema),
+            table: self.table.clone(),
+            columns: Arc::clone(&self.columns),
+            order: Arc::clone(&self.order),
+            filter: RunningFilter::new(&self.running_filters, &self.schema),
+            latest: self.latest_by.and_then(|column| Latest::new(&self.scan, column)),
+            numbers: self.numbers,
+            next: partition,
+            step: partition_count,
+            rows_left: self.limit.unwrap_or(usize::MAX),
+            batch_rows_max: context.session_config().batch_size().max(1),
+            rest: None,
+            metrics: ReaderMetrics::new(&self.metrics, partition),
+        };
+        let batches = stream::iter(reader);
+        Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), batches)))
+    }
+
+    /// Static filters came with the request; those that change while the query runs are kept to pass over chunks by.
+    fn handle_child_pushdown_result(
+        &self,
+        phase: FilterPushdownPhase,
+        result: ChildPushdownResult,
+        _: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+        let filters = result.parent_filters.iter().map(|filter| Arc::clone(&filter.filter));
+        let running: Vec<Arc<dyn PhysicalExpr>> = filters.filter(is_running).collect();
+        // All are reported as not applied, so that whoever published them applies them to the rows.
+        let propagation = FilterPushdownPropagation::all_unsupported(result);
+        if running.is_empty() || phase != FilterPushdownPhase::Post {
+            return Ok(propagation);
+        }
+        let running_filters = self.running_filters.iter().cloned().chain(running).collect();
+        Ok(propagation.with_updated_node(Arc::new(Self { running_filters, ..self.clone() })))
+    }
+
+    fn statistics_from_inputs(&self, _: &[Arc<Statistics>], args: &StatisticsArgs) -> Result<Arc<Statistics>> {
+        match args.partition() {
+            None => Ok(Arc::clone(&self.statistics)),
+            Some(_) => Ok(Arc::new(Statistics::new_unknown(&self.schema))),
+        }
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+
+    fn fetch(&self) -> Option<usize> {
+        self.limit
+    }
+}
+
+struct ReaderMetrics {
+    chunks_read: Count,
+    chunks_passed: Count,
+    pages_read: Count,
+    output_rows: Count,
+    read_time: Time,
+}
+
+impl ReaderMetrics {
+    fn new(set: &ExecutionPlanMetricsSet, partition: usize) -> Self {
+        Self {
+            chunks_read: MetricBuilder::new(set).counter("chunks_read", partition),
+            chunks_passed: MetricBuilder::new(set).counter("chunks_passed_over", partition),
+            pages_read: MetricBuilder::new(set).counter("pages_read", partition),
+            output_rows: MetricBuilder::new(set).output_rows(partition),
+            read_time: MetricBuilder::new(set).subset_time("read_time", partition),
+        }
+    }
+}
+
+struct PartitionReader {
+    scan: Arc<Scan>,
+    schema: SchemaRef,
+    table: Table,
+    columns: Arc<[usize]>,
+    order: Arc<[usize]>,
+    filter: Option<RunningFilter>,
+    latest: Option<Latest>,
+    numbers: Option<RowNumbers>,
+    next: usize,
+    step: usize,
+    rows_left: usize,
+    batch_rows_max: usize,
+    /// What is left of the chunk that was read last.
+    rest: Option<RecordBatch>,
+    metrics: ReaderMetrics,
+}
+
+impl Iterator for PartitionReader {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rows_left == 0 {
+            return None;
+        }
+        while self.rest.is_none() {
+            if self.next >= self.order.len() {
+                return None;
+            }
+            match self.read_chunk() {
+                Ok(rest) => self.rest = rest,
+                Err(error) => {
+                    self.rows_left = 0;
+                    return Some(Err(error));
+                }
+            }
+        }
+        let rest = self.rest.take()?;
+        let row_count = rest.num_rows().min(self.batch_rows_max);
+        if row_count < rest.num_rows() {
+            self.rest = Some(rest.slice(row_count, rest.num_rows() - row_count));
+        }
+        let batch = rest.slice(0, row_count.min(self.rows_left));
+        self.rows_left -= batch.num_rows();
+        self.metrics.output_rows.add(batch.num_rows());
+        Some(Ok(batch))
+    }
+}
+
+impl PartitionReader {
+    fn read_chunk(&mut self) -> Result<Option<RecordBatch>> {
+        let position = self.order[self.next];
+        self.next += self.step;
+        if let Some(filter) = &mut self.filter
+            && !filter.can_match(&self.scan.chunks()[position], &self.table.definition, &self.columns)?
+        {
+            self.metrics.chunks_passed.add(1);
+            return Ok(None);
+        }
+        if self.latest.as_ref().is_some_and(|latest| !latest.can_add(&self.scan, position)) {
+            self.metrics.chunks_passed.add(1);
+            return Ok(None);
+        }
+        let timer = self.metrics.read_time.timer();
+        let read = match (&mut self.latest, self.numbers) {
+            (Some(latest), _) => latest.read(&self.scan, position).map(|rows| rows.map(columns_of)),
+            (None, Some(numbers)) => numbers.read(&self.scan, position),
+            (None, None) => self.scan.read(position).map(|rows| rows.map(columns_of)),
+        };
+        let read = read.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        timer.done();
+        self.metrics.chunks_read.add(1);
+        self.metrics.pages_read.add(self.schema.fields().len());
+        let Some((columns, row_count)) = read.filter(|(_, row_count)| *row_count > 0) else { return Ok(None) };
+        let options = RecordBatchOptions::new().with_row_count(Some(row_count));
+        let respelled = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options);
+        Ok(Some(respelled?))
+    }
+}
+
+fn columns_of(rows: RecordBatch) -> (Vec<ArrayRef>, usize) {
+    (rows.columns().to_vec(), rows.num_rows())
+}
+
+/// What follows table, columns and chunks in a plan that is shown.
+fn describe(scan: &Scan, table: &Table, request: &ScanRequest, limit: Option<usize>) -> String {
+    let definition = &table.definition;
+    let mut text = String::new();
+    if let (Some(column), TimeRange { start, end }) = (definition.time_column(), request.range) {
+        let show = |time: i64| match column.column_type {
+            ColumnType::Timestamp(unit) => format_time(time, unit),
+            _ => (time / definition.time_scale()).to_string(),
+        };
+        start.iter().for_each(|start| text.push_str(&format!(", {}>={}", column.name, show(*start))));
+        end.iter().for_each(|end| text.push_str(&format!(", {}<{}", column.name, show(*end))));
+    }
+    if !request.predicates.is_empty() {
+        let predicates: Vec<String> = request
+            .predicates
+            .iter()
+            .map(|predicate| describe_predicate(predicate, &definition.columns[predicate.column].name))
+            .collect();
+        text.push_str(&format!(", predicates=[{}]", predicates.join(", ")));
+    }
+    for (index, chunk_count) in scan.index_pruned() {
+        text.push_str(&format!(", passed over by index {index}: {chunk_count}"));
+    }
+    limit.iter().for_each(|limit| text.push_str(&format!(", limit={limit}")));
+    text
+}
+
+fn describe_predicate(predicate: &Predicate, column: &str) -> String {
+    let values: Vec<String> = predicate.values.iter().take(8).map(describe_value).collect();
+    let more = if predicate.values.len() > 8 { ", ..." } else { "" };
+    let first = values.first().cloned().unwrap_or_default();
+    match predicate.operator {
+        Comparison::Equal => format!("{column} = {first}"),
+        Comparison::NotEqual => format!("{column} <> {first}"),
+        Comparison::Less => format!("{column} < {first}"),
+        Comparison::LessOrEqual => format!("{column} <= {first}"),
+        Comparison::Greater => format!("{column} > {first}"),
+        Comparison::GreaterOrEqual => format!("{column} >= {first}"),
+        Comparison::In => format!("{column} IN ({}{more})", values.join(", ")),
+        Comparison::IsNull => format!("{column} IS NULL"),
+        Comparison::IsNotNull => format!("{column} IS NOT NULL"),
+    }
+}
+
+fn describe_value(value: &Value) -> String {
+    match value {
+        Value::Int(value) => value.to_string(),
+        Value::UInt(value) => value.to_string(),
+        Value::Float(value) => value.to_string(),
+        Value::Text(value) => format!("'{value:.40}'"),
+        Value::Bytes(bytes) => format!("{} bytes", bytes.len()),
+        Value::Bool(value) => value.to_string(),
+    }
+}

@@ -1,0 +1,65 @@
+//! Where rows are: two columns that a table has only as the target of a change.
+
+use atsdb_core::Result;
+use atsdb_engine::Scan;
+use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt32Array};
+use datafusion::arrow::datatypes::{DataType, Field};
+use std::sync::Arc;
+
+/// The schema in which tables tell the places of their rows. No statement can write these names.
+pub(crate) const TARGET_SCHEMA: &str = "\u{1}target";
+/// The position of a row's chunk in the scan.
+pub(crate) const CHUNK: &str = "\u{1}chunk";
+/// The number of a row in its chunk.
+pub(crate) const ROW: &str = "\u{1}row";
+
+/// Where the two columns stand in a scan's schema.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct RowNumbers {
+    chunk: Option<usize>,
+    row: Option<usize>,
+}
+
+impl RowNumbers {
+    /// The columns, as they follow those of a table.
+    pub(crate) fn fields() -> [Field; 2] {
+        [Field::new(CHUNK, DataType::UInt32, false), Field::new(ROW, DataType::UInt32, false)]
+    }
+
+    /// Takes the two out of a projection of `column_count` columns and them.
+    pub(crate) fn take(projection: &mut Vec<usize>, column_count: usize) -> Self {
+        let at = |wanted: usize| projection.iter().position(|position| *position == wanted);
+        let numbers = Self { chunk: at(column_count), row: at(column_count + 1) };
+        projection.retain(|position| *position < column_count);
+        numbers
+    }
+
+    /// What stands between a table's columns is none of them: their positions by place in the schema.
+    pub(crate) fn spread(self, columns: &[usize]) -> Vec<usize> {
+        let mut spread = columns.to_vec();
+        self.places().for_each(|place| spread.insert(place.min(spread.len()), usize::MAX));
+        spread
+    }
+
+    /// The rows of a chunk that can match, with the two columns where they are asked for.
+    pub(crate) fn read(self, scan: &Scan, position: usize) -> Result<Option<(Vec<ArrayRef>, usize)>> {
+        let Some((rows, numbers)) = scan.read_numbered(position)? else { return Ok(None) };
+        let row_count = rows.num_rows();
+        let chunk: ArrayRef = Arc::new(UInt32Array::from_value(position as u32, row_count));
+        let numbers: ArrayRef = Arc::new(numbers);
+        let mut arrays = RecordBatch::columns(&rows).to_vec();
+        for place in self.places() {
+            let array = if Some(place) == self.chunk { &chunk } else { &numbers };
+            arrays.insert(place.min(arrays.len()), Arc::clone(array));
+        }
+        Ok(Some((arrays, row_count)))
+    }
+
+    /// In ascending order.
+    fn places(self) -> impl Iterator<Item = usize> {
+        let (chunk, row) = (self.chunk, self.row);
+        let swapped = chunk > row;
+        let places = if swapped { [row, chunk] } else { [chunk, row] };
+        places.into_iter().flatten()
+    }
+}

@@ -1,0 +1,250 @@
+//! Statements that declare: views, tables made of queries, changes of tables, indexes.
+
+use super::show::{describe, describe_query};
+use super::state::Session;
+use crate::ddl::alter::{altered, drop_index};
+use crate::ddl::constraints::{check_index_type, column_ids, column_names};
+use crate::ddl::create_table::{refuse_other_clauses, table_options};
+use crate::ddl::from_query::{check_names, definition_of};
+use crate::ddl::print::quoted;
+use crate::dml::target::Target;
+use crate::parse::query_text::query_of;
+use crate::run::answer::{Answer, Rows};
+use crate::run::query::Query;
+use crate::run::worker::Started;
+use crate::text::errors::{as_sql_error, not_supported, sql_error};
+use crate::text::place::Place;
+use crate::text::script::Statement;
+use crate::text::table_names::table_name;
+use crate::write::insert::append_rows;
+use atsdb_core::name::{same_name, unknown_name};
+use atsdb_core::{Column, ErrorKind, Index, Result, Table, TableDefinition, Value};
+use datafusion::sql::sqlparser::ast::{
+    AlterTable, CreateIndex, CreateTable, CreateTableOptions, CreateView, ObjectName, Truncate,
+};
+
+impl Session {
+    /// What a query answers; it is running until the rows are dropped.
+    pub(super) fn rows_of(&self, text: &str, place: Place, params: &[(String, String)]) -> Result<Rows> {
+        let query = Query { text: text.to_owned(), place, params: params.to_vec(), snapshot: self.snapshot()? };
+        let Started { rows, .. } = self.worker()?.start(query, &self.interrupt)?;
+        Ok(Rows::query(rows))
+    }
+
+    /// `CREATE VIEW`. The query is planned once, so that a view that cannot be read is not made.
+    pub(super) fn create_view(&self, statement: &Statement, create: &CreateView) -> Result<Answer> {
+        let name = table_name(&create.name)?;
+        let refused = [
+            (create.materialized, "MATERIALIZED"),
+            (create.temporary, "TEMPORARY"),
+            (!create.columns.is_empty(), "a list of columns before AS"),
+            (create.or_alter || create.secure || create.to.is_some() || create.params.is_some(), "a clause"),
+            (create.options != CreateTableOptions::None || !create.cluster_by.is_empty(), "WITH"),
+            (create.with_no_schema_binding || create.copy_grants, "a clause behind the query"),
+        ];
+        if let Some((_, what)) = refused.into_iter().find(|(found, _)| *found) {
+            return Err(
+                not_supported(format_args!("CREATE VIEW with {what}")).with_hint("write CREATE VIEW v AS SELECT")
+            );
+        }
+        let Some((query, place)) = query_of(statement.text(), statement.place())? else {
+            return Err(sql_error("CREATE VIEW without a query"));
+        };
+        check_names(&format!("view {name}"), &self.rows_of(query, place, &[])?.schema())?;
+        let definition = TableDefinition::new_view(&name, query);
+        let tables = self.tables()?;
+        match tables.iter().find(|table| same_name(&table.definition.name, &name)) {
+            Some(table) if create.or_replace && table.definition.view.is_some() => {
+                self.redefine(table, definition)?;
+            }
+            Some(_) if create.if_not_exists => {}
+            Some(table) => {
+                let what = if table.definition.view.is_some() { "view" } else { "table" };
+                let error =
+                    atsdb_core::Error::new(ErrorKind::Exists, format!("a {what} named {name} is there already"));
+                return Err(match what {
+                    "view" => error.with_hint("CREATE OR REPLACE VIEW puts the new one in its place"),
+                    _ => error,
+                });
+            }
+            None => {
+                definition.check().map_err(as_sql_error)?;
+                self.create(&definition)?;
+            }
+        }
+        Ok(Answer::Done { verb: "CREATE VIEW", row_count: None })
+    }
+
+    /// `CREATE TABLE ... AS`: the table and its rows appear together.
+    pub(super) fn create_table_as(
+        &self,
+        statement: &Statement,
+        create: &CreateTable,
+        params: &[(String, String)],
+    ) -> Result<Answer> {
+        let mut without_query = create.clone();
+        without_query.query = None;
+        refuse_other_clauses(&without_query)?;
+        if !create.columns.is_empty() || !create.constraints.is_empty() {
+            return Err(not_supported("CREATE TABLE (...) AS")
+                .with_hint("leave the columns out, or CREATE TABLE first and INSERT INTO it SELECT ..."));
+        }
+        let name = table_name(&create.name)?;
+        if self.tables()?.iter().any(|table| same_name(&table.definition.name, &name)) {
+            return match create.if_not_exists {
+                true => Ok(Answer::Done { verb: "CREATE TABLE", row_count: None }),
+                false => {
+                    let message = format!("a table named {name} is there already");
+                    Err(atsdb_core::Error::new(ErrorKind::Exists, message))
+                }
+            };
+        }
+        let Some((query, place)) = query_of(statement.text(), statement.place())? else {
+            return Err(sql_error("CREATE TABLE without columns"));
+        };
+        let rows = self.rows_of(query, place, params)?;
+        let definition = definition_of(&name, &rows.schema())?;
+        let definition = table_options(create)?.apply(definition).map_err(as_sql_error)?;
+        definition.check().map_err(as_sql_error)?;
+        self.with_batch(|batch| {
+            let table = batch.create_table(&definition)?;
+            let row_count = append_rows(batch, &table, &Target::all_of(&table), rows)?;
+            Ok(Answer::Done { verb: "CREATE TABLE", row_count: Some(row_count) })
+        })
+    }
+
+    pub(super) fn alter_table(&self, alter: &AlterTable) -> Result<Answer> {
+        let done = Answer::Done { verb: "ALTER TABLE", row_count: None };
+        if alter.on_cluster.is_some() || alter.location.is_some() || alter.table_type.is_some() {
+            return Err(not_supported("a clause of this ALTER TABLE"));
+        }
+        let table = match self.base_table(&alter.name) {
+            Err(error) if alter.if_exists && error.kind() == ErrorKind::Sql => return Ok(done),
+            table => table?,
+        };
+        let mut definition = altered(&table.definition, &alter.operations)?;
+        for column in &mut definition.columns {
+            self.enter_missing(&table, column)?;
+        }
+        let new: Vec<Index> =
+            definition.indexes.iter().filter(|index| !table.definition.indexes.contains(index)).cloned().collect();
+        if definition != table.definition {
+            self.check_rollups(&table, &definition)?;
+            let table = self.redefine(&table, definition)?;
+            self.build(&table, &new)?;
+        }
+        Ok(done)
+    }
+
+    /// Turns the text that older rows have in a new mapped column into its index.
+    fn enter_missing(&self, table: &Table, column: &mut Column) -> Result<()> {
+        if let (Some(width), Some(Value::Text(text))) = (column.map, &column.missing) {
+            let indices = self.engine.store().map_values(table.id, column.id, width.capacity(), &[text.as_bytes()])?;
+            column.missing = indices.first().map(|index| Value::UInt(u64::from(*index)));
+        }
+        Ok(())
+    }
+
+    pub(super) fn create_index(&self, create: &CreateIndex) -> Result<Answer> {
+        let done = Answer::Done { verb: "CREATE INDEX", row_count: None };
+        check_index_type(create.using.as_ref())?;
+        let refused = [
+            (create.unique, "UNIQUE INDEX on a table that is there", "declare UNIQUE (COLUMN, ...) in CREATE TABLE"),
+            (create.predicate.is_some(), "an index with WHERE", "leave it out"),
+            (!create.include.is_empty() || !create.with.is_empty(), "INCLUDE or WITH", "leave it out"),
+            (create.nulls_distinct.is_some(), "NULLS DISTINCT", "leave it out"),
+        ];
+        if let Some((_, what, hint)) = refused.into_iter().find(|(found, ..)| *found) {
+            return Err(not_supported(what).with_hint(hint));
+        }
+        let table = self.base_table(&create.table_name)?;
+        let name = create.name.as_ref().map(table_name).transpose()?;
+        if let Some(index) = name.as_ref().and_then(|name| table.definition.index(name)) {
+            return match create.if_not_exists {
+                true => Ok(done),
+                false => {
+                    let message = format!("table {} has an index named {} already", table.definition.name, index.name);
+                    Err(atsdb_core::Error::new(ErrorKind::Exists, message))
+                }
+            };
+        }
+        let mut definition = table.definition.clone();
+        let columns = column_ids(&definition, &column_names(&create.columns, true)?).map_err(as_sql_error)?;
+        let index = definition.add_index(name.as_deref(), columns);
+        definition.check().map_err(as_sql_error)?;
+        let table = self.redefine(&table, definition)?;
+        self.build(&table, &[index])?;
+        Ok(done)
+    }
+
+    /// `DROP INDEX name [ON table]`. Without a table, the name must be that of one index.
+    pub(super) fn drop_index(
+        &self,
+        names: &[ObjectName],
+        table: Option<&ObjectName>,
+        if_exists: bool,
+    ) -> Result<Answer> {
+        let tables = match table {
+            Some(name) => vec![self.base_table(name)?],
+            None => self.tables()?,
+        };
+        for name in names {
+            let name = table_name(name)?;
+            let holders: Vec<&Table> = tables.iter().filter(|table| table.definition.index(&name).is_some()).collect();
+            match holders.as_slice() {
+                [table] => {
+                    let mut definition = table.definition.clone();
+                    drop_index(&mut definition, &name)?;
+                    self.redefine(table, definition)?;
+                }
+                [] if if_exists => {}
+                [] => {
+                    let indexes = tables.iter().flat_map(|table| &table.definition.indexes);
+                    return Err(as_sql_error(unknown_name("index", &name, indexes.map(|index| index.name.as_str()))));
+                }
+                [first, ..] => {
+                    return Err(sql_error(format!("{} tables have an index named {name}", holders.len()))
+                        .with_hint(format!("say which: DROP INDEX {name} ON {}", quoted(&first.definition.name))));
+                }
+            }
+        }
+        Ok(Answer::Done { verb: "DROP INDEX", row_count: None })
+    }
+
+    pub(super) fn truncate(&self, truncate: &Truncate) -> Result<Answer> {
+        if truncate.partitions.is_some() || truncate.on_cluster.is_some() {
+            return Err(not_supported("a clause of this TRUNCATE"));
+        }
+        let mut tables = Vec::new();
+        for target in &truncate.table_names {
+            match self.base_table(&target.name) {
+                Err(error) if truncate.if_exists && error.kind() == ErrorKind::Sql => {}
+                table => tables.push(table?),
+            }
+        }
+        self.empty(&tables)?;
+        Ok(Answer::Done { verb: "TRUNCATE", row_count: None })
+    }
+
+    /// The columns of a table, or those of a view's query.
+    pub(super) fn describe(&self, name: &ObjectName) -> Result<Answer> {
+        let definition = self.table(name)?.definition;
+        match definition.view {
+            None => describe(&definition),
+            Some(_) => {
+                let text = format!("SELECT * FROM {}", quoted(&definition.name));
+                describe_query(&self.rows_of(&text, Place::START, &[])?.schema())
+            }
+        }
+    }
+
+    /// A table that holds rows.
+    pub(super) fn base_table(&self, name: &ObjectName) -> Result<Table> {
+        let table = self.table(name)?;
+        match table.definition.view {
+            Some(_) => Err(sql_error(format!("{} is a view", table.definition.name))
+                .with_hint("CREATE OR REPLACE VIEW changes it")),
+            None => Ok(table),
+        }
+    }
+}

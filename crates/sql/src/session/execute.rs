@@ -1,0 +1,255 @@
+//! Which part of the session executes a statement.
+
+use super::insert_on_conflict::may_have_conflict_clause;
+use super::show::{show_create, show_tables};
+use super::state::Session;
+use super::transaction::Bracket;
+use crate::ddl::create_table::table_definition;
+use crate::dml::target::Target;
+use crate::parse::refuse::{reads_a_file, refuse_files, refused};
+use crate::parse::statement::parse_declaring;
+use crate::resident::plain_select::PlainSelect;
+use crate::rollup::syntax::RollupStatement;
+use crate::run::answer::{Answer, Rows};
+use crate::run::query::Query;
+use crate::run::worker::Started;
+use crate::text::errors::{as_sql_error, not_supported, sql_error};
+use crate::text::script::Statement;
+use crate::text::table_names::{table_name, unknown_table};
+use crate::write::insert::append_rows;
+use atsdb_core::name::same_name;
+use atsdb_core::{Error, ErrorKind, Result, Table};
+use atsdb_engine::{Batch, ReadSnapshot};
+use datafusion::sql::sqlparser::ast::{
+    CreateTable, ObjectName, ObjectType, ShowCreateObject, ShowStatementOptions, Statement as Ast,
+};
+use std::sync::atomic::Ordering;
+
+impl Session {
+    /// Executes one statement. `params` are names and texts for the `$name`s in it: each becomes a literal, a number
+    /// where the text is one and what stands beside it is no text.
+    ///
+    /// Errors: [`ErrorKind::Sql`] for what is wrong with the text or not supported, [`ErrorKind::InvalidValue`]
+    /// for values that do not fit, [`ErrorKind::Resources`], [`ErrorKind::Interrupted`], and what the engine says.
+    pub fn execute(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+        self.interrupt.reset();
+        let answer = self.execute_once(statement, params);
+        if answer.is_err() && may_change(statement.text()) {
+            self.fail_transaction();
+        }
+        answer
+    }
+
+    fn execute_once(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+        if let Some(row_count) = self.insert_literals(statement.text(), params)? {
+            return Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count) });
+        }
+        match first_word(statement.text()).as_str() {
+            "INSERT" | "REPLACE" if may_have_conflict_clause(statement.text()) => {
+                self.insert_on_conflict(statement, params)
+            }
+            "INSERT" | "REPLACE" => self.query(statement, params),
+            "UPDATE" | "DELETE" => self.change(statement, params),
+            "SELECT" => self.select(statement, params),
+            "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "" => self.query(statement, params),
+            "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => {
+                match Bracket::of(statement.text())? {
+                    Some(bracket) => self.bracket(bracket),
+                    None => self.declare(statement, params),
+                }
+            }
+            "CHECKPOINT" => self.checkpoint(statement.text(), statement.place()),
+            _ => self.declare(statement, params),
+        }
+    }
+
+    fn select(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+        let snapshot = self.snapshot()?;
+        if let Some(plain) = PlainSelect::read(statement.text())
+            && let Some(table) = plain.table(snapshot.tables())
+            && let Some(rows) = plain.answer(&snapshot, table)?
+        {
+            return Ok(Answer::Rows(Rows::fixed(rows)));
+        }
+        self.query_over(snapshot, statement, params)
+    }
+
+    pub(super) fn query(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+        self.query_over(self.snapshot()?, statement, params)
+    }
+
+    fn query_over(&self, snapshot: ReadSnapshot, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+        let query =
+            Query { text: statement.text().to_owned(), place: statement.place(), params: params.to_vec(), snapshot };
+        let Started { insert, rows, .. } = self.worker()?.start(query, &self.interrupt)?;
+        let rows = Rows::query(rows);
+        match insert {
+            Some(target) => self.insert_rows(&target, rows),
+            None => Ok(Answer::Rows(rows)),
+        }
+    }
+
+    /// Inserts what a query answers, by position.
+    fn insert_rows(&self, target: &Target, rows: Rows) -> Result<Answer> {
+        let (table, _) = target.resolve_among(&self.tables()?)?;
+        self.insert(|batch| append_rows(batch, &table, target, rows))
+    }
+
+    /// Does what appends rows. They count but for those that are left out as their key is there.
+    pub(super) fn insert(&self, append: impl FnOnce(&mut Batch) -> Result<u64>) -> Result<Answer> {
+        let (row_count, before, kept_out) = self.with_batch(|batch| {
+            let kept_out = batch.kept_out();
+            let before = kept_out.load(Ordering::Relaxed);
+            Ok((append(batch)?, before, kept_out))
+        })?;
+        let kept_out = kept_out.load(Ordering::Relaxed) - before;
+        Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count.saturating_sub(kept_out)) })
+    }
+
+    fn declare(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+        if reads_a_file(statement.text()) {
+            return self.load(statement.text(), statement.place(), params);
+        }
+        refuse_files(statement.text())?;
+        if let Some(rollup) = RollupStatement::of(statement.text(), statement.place())? {
+            return self.rollup_statement(&rollup);
+        }
+        match parse_declaring(statement.text(), statement.place(), params)? {
+            Ast::CreateTable(create) if create.query.is_some() => self.create_table_as(statement, &create, params),
+            Ast::CreateTable(create) if !create.external => self.create_table(&create),
+            Ast::CreateView(create) => self.create_view(statement, &create),
+            Ast::CreateIndex(create) => self.create_index(&create),
+            Ast::AlterTable(alter) => self.alter_table(&alter),
+            Ast::Truncate(truncate) => self.truncate(&truncate),
+            Ast::Drop {
+                object_type: ObjectType::Table,
+                if_exists,
+                names,
+                temporary: false,
+                table: None,
+                cascade,
+                ..
+            } => self.drop_tables(&names, if_exists, Dropped::Table, cascade),
+            Ast::Drop { object_type: ObjectType::View, if_exists, names, temporary: false, table: None, .. } => {
+                self.drop_tables(&names, if_exists, Dropped::View, false)
+            }
+            Ast::Drop { object_type: ObjectType::Index, if_exists, names, temporary: false, table, .. } => {
+                self.drop_index(&names, table.as_ref(), if_exists)
+            }
+            Ast::Drop { object_type, .. } => Err(not_supported(format_args!("DROP {object_type}"))),
+            Ast::ShowTables { show_options, .. } if is_plain(&show_options) => show_tables(&self.tables()?),
+            Ast::ShowTables { .. } => Err(not_supported("SHOW TABLES with conditions")),
+            Ast::ShowCreate { obj_type: ShowCreateObject::Table | ShowCreateObject::View, obj_name } => {
+                show_create(&self.table(&obj_name)?.definition)
+            }
+            Ast::ShowColumns { show_options, .. } => match show_options.show_in.and_then(|of| of.parent_name) {
+                Some(name) => self.describe(&name),
+                None => Err(sql_error("SHOW COLUMNS of which table?").with_hint("SHOW COLUMNS FROM table")),
+            },
+            Ast::ExplainTable { table_name, .. } => self.describe(&table_name),
+            Ast::Query(_) | Ast::Explain { .. } | Ast::Insert(_) => self.query(statement, params),
+            other => Err(refused(&other)),
+        }
+    }
+
+    fn create_table(&self, create: &CreateTable) -> Result<Answer> {
+        let definition = table_definition(create)?;
+        match self.create(&definition) {
+            Err(error) if error.kind() == ErrorKind::Exists && create.if_not_exists => {}
+            Err(error) if error.kind() == ErrorKind::Exists => {
+                return Err(error.with_hint("CREATE TABLE IF NOT EXISTS leaves it as it is"));
+            }
+            created => drop(created.map_err(as_sql_error)?),
+        }
+        Ok(Answer::Done { verb: "CREATE TABLE", row_count: None })
+    }
+
+    /// All of them must be there before the first one goes.
+    fn drop_tables(&self, names: &[ObjectName], if_exists: bool, kind: Dropped, cascade: bool) -> Result<Answer> {
+        let mut tables: Vec<Table> = Vec::new();
+        for name in names {
+            match self.table(name) {
+                Ok(table) if table.definition.rollup.is_some() => {
+                    let name = &table.definition.name;
+                    return Err(sql_error(format!("{name} is a rollup")).with_hint(format!("DROP ROLLUP {name}")));
+                }
+                Ok(table) if table.definition.view.is_some() != (kind == Dropped::View) => {
+                    return Err(kind.refuse(&table.definition.name));
+                }
+                Ok(table) if tables.iter().all(|other| other.id != table.id) => tables.push(table),
+                Ok(_) => {}
+                Err(error) if if_exists && error.kind() == ErrorKind::Sql => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.drop_all(&self.with_rollups(tables, cascade)?)?;
+        Ok(Answer::Done { verb: kind.verb(), row_count: None })
+    }
+
+    pub(super) fn table(&self, name: &ObjectName) -> Result<Table> {
+        let name = table_name(name)?;
+        let tables = self.tables()?;
+        match tables.iter().find(|table| same_name(&table.definition.name, &name)) {
+            Some(table) => Ok(table.clone()),
+            None => Err(unknown_table(&name, &tables)),
+        }
+    }
+}
+
+/// What a `DROP` names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dropped {
+    Table,
+    View,
+}
+
+impl Dropped {
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Table => "DROP TABLE",
+            Self::View => "DROP VIEW",
+        }
+    }
+
+    /// The error for what is of the other kind.
+    fn refuse(self, name: &str) -> Error {
+        match self {
+            Self::Table => sql_error(format!("{name} is a view")).with_hint(format!("DROP VIEW {name}")),
+            Self::View => sql_error(format!("{name} is a table")).with_hint(format!("DROP TABLE {name}")),
+        }
+    }
+}
+
+/// The word a statement begins with, in capitals; empty if it begins with none, such as `(`.
+fn first_word(text: &str) -> String {
+    text.chars().take_while(|character| character.is_ascii_alphabetic()).collect::<String>().to_ascii_uppercase()
+}
+
+/// Whether a statement is neither a question nor about the transaction itself.
+fn may_change(text: &str) -> bool {
+    const OTHERS: [&str; 18] = [
+        "",
+        "SELECT",
+        "WITH",
+        "VALUES",
+        "FROM",
+        "TABLE",
+        "EXPLAIN",
+        "SHOW",
+        "DESCRIBE",
+        "DESC",
+        "BEGIN",
+        "START",
+        "COMMIT",
+        "END",
+        "ROLLBACK",
+        "SAVEPOINT",
+        "RELEASE",
+        "CHECKPOINT",
+    ];
+    !OTHERS.contains(&first_word(text).as_str())
+}
+
+fn is_plain(options: &ShowStatementOptions) -> bool {
+    options.show_in.is_none() && options.filter_position.is_none() && options.limit.is_none()
+}

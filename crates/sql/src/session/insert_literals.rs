@@ -1,0 +1,72 @@
+//! `INSERT`s of literals: in a transaction their rows gather over many statements, each form of statement in a run of
+//! its own, until something else wants to see them.
+
+use super::open_transaction::{Transaction, usable};
+use super::state::Session;
+use crate::run::interrupt::Interrupt;
+use crate::write::insert_run::{InsertRun, Pushed};
+use atsdb_core::Result;
+use std::sync::atomic::Ordering;
+
+/// Text of statements that waits, of all forms together.
+const TEXT_BYTES_MAX: usize = 32 << 20;
+
+impl Session {
+    /// Inserts literals and says how many rows came; `None` if the statement is another one.
+    pub(super) fn insert_literals(&self, text: &str, params: &[(String, String)]) -> Result<Option<u64>> {
+        if let Some(open) = self.transaction().as_mut() {
+            return insert_in_transaction(open, text, params, &self.interrupt);
+        }
+        let Some(mut run) = InsertRun::begin(text, params, || self.engine.tables())? else { return Ok(None) };
+        let mut batch = self.engine.batch(None);
+        let row_count = match run.push(text, params, &self.interrupt, &mut batch)? {
+            Pushed::Rows(row_count) => row_count,
+            Pushed::NotPlain => return Ok(None),
+            Pushed::Refused(error) => return Err(error),
+        };
+        run.flush(&mut batch)?;
+        let kept_out = batch.kept_out();
+        batch.commit()?;
+        Ok(Some(row_count.saturating_sub(kept_out.load(Ordering::Relaxed))))
+    }
+}
+
+fn insert_in_transaction(
+    open: &mut Transaction,
+    text: &str,
+    params: &[(String, String)],
+    interrupt: &Interrupt,
+) -> Result<Option<u64>> {
+    if !open.runs.choose(text) {
+        let tables = || usable(open)?.tables();
+        let Some(run) = InsertRun::begin(text, params, tables)? else { return Ok(None) };
+        // From here on an error leaves work half done.
+        open.failed = true;
+        open.runs.begin(run, &mut open.batch)?;
+        open.failed = false;
+    }
+    usable(open)?;
+    let Some(run) = open.runs.0.first_mut() else { return Ok(None) };
+    let pushed = run.push(text, params, interrupt, &mut open.batch);
+    open.failed = pushed.is_err();
+    let pushed = pushed?;
+    let is_long = open.runs.0.iter().map(InsertRun::text_bytes).sum::<usize>() > TEXT_BYTES_MAX;
+    match pushed {
+        Pushed::Rows(row_count) => {
+            if is_long {
+                let flushed = open.runs.flush(&mut open.batch);
+                open.failed = flushed.is_err();
+                flushed?;
+            }
+            Ok(Some(row_count))
+        }
+        Pushed::NotPlain => {
+            open.runs.0.remove(0);
+            Ok(None)
+        }
+        Pushed::Refused(error) => {
+            open.runs.0.remove(0);
+            Err(error)
+        }
+    }
+}

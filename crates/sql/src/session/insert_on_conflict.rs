@@ -1,0 +1,113 @@
+//! `INSERT` that looks at what is there, or answers rows: `ON CONFLICT`, `ON DUPLICATE KEY`, `RETURNING`.
+
+use super::state::Session;
+use crate::dml::conflict::Meaning;
+use crate::dml::target::Target;
+use crate::run::answer::{Answer, Rows};
+use crate::run::query::Query;
+use crate::run::worker::Started;
+use crate::text::script::Statement;
+use crate::write::insert::{append_rows, for_named_rows};
+use crate::write::returning::{StatementContext, gathered, no_rows};
+use crate::write::upsert::{Upserted, upsert};
+use arrow::array::{BooleanArray, RecordBatch};
+use arrow::compute::filter_record_batch;
+use atsdb_core::{ConflictPolicy, Error, Result, Table};
+use atsdb_engine::Batch;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What an `INSERT` has done.
+enum Inserted {
+    /// So many rows came; of those the batch keeps out some more than before.
+    Counted(u64, Arc<AtomicU64>, u64),
+    Answered(RecordBatch),
+}
+
+/// Whether an `INSERT` may be one of these. It may be another one all the same.
+pub(super) fn may_have_conflict_clause(text: &str) -> bool {
+    let is_word = |word: &str| ["CONFLICT", "DUPLICATE", "RETURNING"].iter().any(|own| own.eq_ignore_ascii_case(word));
+    text.split(|character: char| !character.is_ascii_alphabetic()).any(is_word)
+}
+
+impl Session {
+    /// Does it again, if others change the same rows meanwhile.
+    pub(super) fn insert_on_conflict(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+        let inserted = self.with_batch_retried(|batch| {
+            let snapshot = batch.snapshot()?;
+            let query = Query {
+                text: statement.text().to_owned(),
+                place: statement.place(),
+                params: params.to_vec(),
+                snapshot: snapshot.clone(),
+            };
+            let worker = self.worker()?;
+            let Started { insert, rows, spellings, .. } = worker.start(query, &self.interrupt)?;
+            let Some(target) = insert else { return Err(Error::internal("an INSERT that inserts nothing")) };
+            let (table, _) = target.resolve_among(snapshot.tables())?;
+            let context = StatementContext { worker, interrupt: &self.interrupt, snapshot, spellings };
+            self.insert_into(batch, &table, &target, Rows::query(rows), &context)
+        })?;
+        Ok(match inserted {
+            Inserted::Answered(rows) => Answer::Rows(Rows::fixed(rows)),
+            Inserted::Counted(row_count, kept_out, before) => {
+                let kept_out = kept_out.load(Ordering::Relaxed) - before;
+                Answer::Done { verb: "INSERT", row_count: Some(row_count.saturating_sub(kept_out)) }
+            }
+        })
+    }
+
+    fn insert_into(
+        &self,
+        batch: &mut Batch,
+        table: &Table,
+        target: &Target,
+        rows: Rows,
+        context: &StatementContext<'_>,
+    ) -> Result<Inserted> {
+        let kept_out = batch.kept_out();
+        let before = kept_out.load(Ordering::Relaxed);
+        let meaning = target.on_duplicate.meaning(table)?;
+        if let (Meaning::Policy(_), None) = (&meaning, &target.returning) {
+            return Ok(Inserted::Counted(append_rows(batch, table, target, rows)?, kept_out, before));
+        }
+        let mut complete = vec![no_rows(table)];
+        let mut bytes = 0;
+        for_named_rows(table, target, rows, |rows| {
+            let rows = batch.complete(table, &rows)?;
+            bytes += rows.get_array_memory_size();
+            complete.push(rows);
+            if bytes > self.options.memory_bytes {
+                gathered(std::mem::take(&mut complete), 0).map(drop)
+            } else {
+                Ok(())
+            }
+        })?;
+        let rows = gathered(complete, self.options.memory_bytes)?.unwrap_or_else(|| no_rows(table));
+        let (row_count, returned) = match meaning {
+            Meaning::Decide(key, update) => {
+                let decision = (key, update.as_deref());
+                let Upserted { row_count, returned } =
+                    upsert(batch, table, decision, &target.alias, &rows, context, self.limits())?;
+                (row_count, returned)
+            }
+            Meaning::Policy(ConflictPolicy::Keep) if table.definition.has_unique() => {
+                let stays = BooleanArray::from(batch.would_stay(table, &rows)?);
+                let rows = filter_record_batch(&rows, &stays).map_err(|error| Error::internal(error.to_string()))?;
+                batch.append_with(table, &rows, ConflictPolicy::Error)?;
+                (rows.num_rows() as u64, vec![rows])
+            }
+            Meaning::Policy(policy) => {
+                batch.append_with(table, &rows, policy)?;
+                (rows.num_rows() as u64, vec![rows])
+            }
+        };
+        match &target.returning {
+            Some(returning) => {
+                let rows = returning.answer(context, table, returned, self.options.memory_bytes)?;
+                Ok(Inserted::Answered(rows))
+            }
+            None => Ok(Inserted::Counted(row_count, kept_out, before)),
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The transaction that is open: its batch, and whether it may go on.
+
+use super::insert_runs::InsertRuns;
+use crate::text::errors::sql_error;
+use atsdb_core::{Index, Result, Table};
+use atsdb_engine::{Batch, Engine, Hold};
+
+/// What has been begun and is not committed.
+pub(super) struct Transaction {
+    pub(super) batch: Batch,
+    /// Rows of `INSERT`s of literals, on their way into the batch.
+    pub(super) runs: InsertRuns,
+    pub(super) failed: bool,
+    /// Keeps its chunks from being sealed.
+    hold: Hold,
+    /// Whether it has read rows.
+    pub(super) has_read: bool,
+    /// Indexes for which the chunks that are there get pages once they are committed.
+    pub(super) indexes: Vec<(Table, Index)>,
+    /// For each savepoint how many indexes there were.
+    pub(super) marks: Vec<usize>,
+    /// Whether the first savepoint began it, whose release is its commit.
+    pub(super) is_savepoint: bool,
+}
+
+impl Transaction {
+    pub(super) fn begin(engine: &Engine, is_savepoint: bool) -> Self {
+        let hold = engine.hold();
+        let (batch, runs) = (engine.batch(None), InsertRuns::default());
+        let (indexes, marks) = (Vec::new(), Vec::new());
+        Self { batch, runs, failed: false, hold, has_read: false, indexes, marks, is_savepoint }
+    }
+}
+
+/// Before a statement that may replace chunks: nobody else seals them from here on, and as long as nothing was read
+/// the transaction sees what has been sealed until now.
+pub(super) fn prepare_to_look(open: &mut Transaction) -> Result<()> {
+    usable(open)?;
+    open.hold.lease()?;
+    if !std::mem::replace(&mut open.has_read, true) {
+        let closed = open.runs.close(&mut open.batch);
+        open.failed = closed.is_err();
+        closed?;
+        open.batch.look_anew();
+    }
+    Ok(())
+}
+
+pub(super) fn in_transaction<T>(open: &mut Transaction, work: impl FnOnce(&mut Batch) -> Result<T>) -> Result<T> {
+    usable(open)?;
+    let closed = open.runs.close(&mut open.batch);
+    open.failed = closed.is_err();
+    closed?;
+    let batch = &mut open.batch;
+    // A key that is there already is the error of the statement that adds it.
+    let done = work(batch).and_then(|done| batch.settle_keys().map(|()| done));
+    open.failed = done.is_err();
+    done
+}
+
+/// The batch with all rows that are on their way into it.
+pub(super) fn flushed(open: &mut Transaction) -> Result<&mut Batch> {
+    usable(open)?;
+    let flushed = open.runs.flush(&mut open.batch);
+    open.failed = flushed.is_err();
+    flushed.map(|()| &mut open.batch)
+}
+
+pub(super) fn usable(open: &mut Transaction) -> Result<&mut Batch> {
+    match open.failed {
+        true => Err(sql_error("a statement of this transaction has failed").with_hint("ROLLBACK, and begin again")),
+        false => Ok(&mut open.batch),
+    }
+}

@@ -1,0 +1,78 @@
+//! `SHOW TABLES`, `DESCRIBE` and `SHOW CREATE TABLE`: what tables there are, as rows.
+
+use crate::ddl::defaults::value_sql;
+use crate::ddl::from_query::type_name_of;
+use crate::ddl::print::create_table_sql;
+use crate::run::answer::{Answer, Rows};
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
+use arrow::datatypes::SchemaRef;
+use atsdb_core::{Error, Result, Table, TableDefinition};
+use std::sync::Arc;
+
+/// One row for each table, by name.
+pub(crate) fn show_tables(tables: &[Table]) -> Result<Answer> {
+    let mut names: Vec<&str> = tables.iter().map(|table| table.definition.name.as_str()).collect();
+    names.sort_by_key(|name| name.to_lowercase());
+    answer(vec![("table", Arc::new(StringArray::from(names)))])
+}
+
+/// One row for each column, in order.
+pub(crate) fn describe(definition: &TableDefinition) -> Result<Answer> {
+    let columns = &definition.columns;
+    let names: StringArray = columns.iter().map(|column| Some(column.name.as_str())).collect();
+    let types: StringArray = columns.iter().map(|column| Some(column.column_type.sql_name())).collect();
+    let nullable: BooleanArray = columns.iter().map(|column| Some(column.nullable)).collect();
+    let notes: StringArray = columns.iter().map(|column| Some(notes_of(definition, column))).collect();
+    answer(vec![
+        ("column", Arc::new(names)),
+        ("type", Arc::new(types)),
+        ("nullable", Arc::new(nullable)),
+        ("notes", Arc::new(notes)),
+    ])
+}
+
+/// One row for each column of a view's query, in order.
+pub(crate) fn describe_query(schema: &SchemaRef) -> Result<Answer> {
+    let fields = schema.fields();
+    let names: StringArray = fields.iter().map(|field| Some(field.name().as_str())).collect();
+    let types: StringArray = fields.iter().map(|field| Some(type_name_of(field))).collect();
+    let nullable: BooleanArray = fields.iter().map(|field| Some(field.is_nullable())).collect();
+    let notes: StringArray = fields.iter().map(|_| Some("")).collect();
+    answer(vec![
+        ("column", Arc::new(names)),
+        ("type", Arc::new(types)),
+        ("nullable", Arc::new(nullable)),
+        ("notes", Arc::new(notes)),
+    ])
+}
+
+fn notes_of(definition: &TableDefinition, column: &atsdb_core::Column) -> String {
+    let mut notes = Vec::new();
+    if let Some(time) = definition.time.filter(|time| time.column == column.id) {
+        notes.push(format!("time ({}), sliced by {}", time.unit, definition.slice));
+        notes.extend(definition.retention.map(|retention| format!("kept for {retention}")));
+    }
+    notes.extend(column.map.map(|width| format!("mapped ({width})")));
+    notes.extend(definition.key.contains(&column.id).then(|| "key".to_owned()));
+    for unique in definition.unique.iter().filter(|unique| unique.columns.contains(&column.id)) {
+        notes.push(if unique.primary { "primary key" } else { "unique" }.to_owned());
+    }
+    let indexes = definition.indexes.iter().filter(|index| index.columns.contains(&column.id));
+    notes.extend(indexes.map(|index| format!("index {}", index.name)));
+    let default = column.default.as_ref();
+    notes.extend(default.map(|value| format!("default {}", value_sql(column.column_type, value))));
+    notes.join(", ")
+}
+
+/// One row: the table's name and the statement that declares it.
+pub(crate) fn show_create(definition: &TableDefinition) -> Result<Answer> {
+    answer(vec![
+        ("table", Arc::new(StringArray::from(vec![definition.name.as_str()]))),
+        ("sql", Arc::new(StringArray::from(vec![create_table_sql(definition)]))),
+    ])
+}
+
+fn answer(columns: Vec<(&str, ArrayRef)>) -> Result<Answer> {
+    let batch = RecordBatch::try_from_iter(columns).map_err(|error| Error::internal(error.to_string()))?;
+    Ok(Answer::Rows(Rows::fixed(batch)))
+}

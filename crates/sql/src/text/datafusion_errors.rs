@@ -1,0 +1,176 @@
+//! What DataFusion and Arrow report while they plan and execute, as the errors that every crate returns.
+
+use super::errors::{from_parser, sql_error};
+use super::place::Place;
+use super::wrong_calls::wrong_call;
+use atsdb_core::name::nearest_name;
+use atsdb_core::{Error, ErrorKind};
+use datafusion::arrow::error::ArrowError;
+use datafusion::common::{DataFusionError, SchemaError};
+
+/// An error of planning or execution.
+pub(crate) fn from_datafusion(error: DataFusionError) -> Error {
+    match error {
+        DataFusionError::External(error) => match error.downcast::<Error>() {
+            Ok(error) => *error,
+            Err(error) => match error.downcast::<DataFusionError>() {
+                Ok(error) => from_datafusion(*error),
+                Err(error) => Error::internal(error.to_string()),
+            },
+        },
+        DataFusionError::ArrowError(error, _) => from_arrow(*error),
+        DataFusionError::Context(_, error) | DataFusionError::Diagnostic(_, error) => from_datafusion(*error),
+        DataFusionError::Collection(errors) => match errors.into_iter().next() {
+            Some(error) => from_datafusion(error),
+            None => Error::internal("an empty collection of errors"),
+        },
+        DataFusionError::Shared(error) => from_shared(&error),
+        DataFusionError::SchemaError(error, _) => from_schema(&error),
+        DataFusionError::SQL(error, _) => from_parser(*error, Place::START),
+        DataFusionError::Plan(message) | DataFusionError::Configuration(message) => from_plan(&message),
+        DataFusionError::NotImplemented(message) => sql_error(format!("not supported: {message}")),
+        DataFusionError::Execution(message) => wrong_call(&message).unwrap_or_else(|| Error::invalid(message)),
+        DataFusionError::ResourcesExhausted(message) => out_of_memory(&message),
+        DataFusionError::IoError(error) => {
+            Error::new(ErrorKind::Unavailable, format!("temporary file: {error}")).with_source(error)
+        }
+        DataFusionError::ExecutionJoin(error) => Error::internal(format!("the query's task failed: {error}")),
+        DataFusionError::Internal(message) => {
+            wrong_call(&message).unwrap_or_else(|| Error::internal(format!("DataFusion: {message}")))
+        }
+        other => sql_error(other.strip_backtrace()),
+    }
+}
+
+/// An error behind an `Arc` cannot be taken out: its text is kept, and its kind where that is known.
+fn from_shared(error: &DataFusionError) -> Error {
+    match error {
+        DataFusionError::External(inner) => match inner.downcast_ref::<Error>() {
+            Some(error) => error.duplicate(),
+            None => Error::internal(inner.to_string()),
+        },
+        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => from_shared(inner),
+        DataFusionError::Shared(inner) => from_shared(inner),
+        DataFusionError::ArrowError(error, _) => match error.as_ref() {
+            ArrowError::ExternalError(inner) => match inner.downcast_ref::<Error>() {
+                Some(error) => error.duplicate(),
+                None => Error::internal(inner.to_string()),
+            },
+            inner => of_values(inner),
+        },
+        DataFusionError::ResourcesExhausted(message) => out_of_memory(message),
+        DataFusionError::Execution(message) => Error::invalid(message.clone()),
+        other => Error::internal(other.strip_backtrace()),
+    }
+}
+
+fn from_arrow(error: ArrowError) -> Error {
+    match error {
+        ArrowError::ExternalError(error) => match error.downcast::<Error>() {
+            Ok(error) => *error,
+            Err(error) => match error.downcast::<DataFusionError>() {
+                Ok(error) => from_datafusion(*error),
+                Err(error) => Error::internal(error.to_string()),
+            },
+        },
+        other => of_values(&other),
+    }
+}
+
+/// An error about the values that were computed with.
+fn of_values(error: &ArrowError) -> Error {
+    match error {
+        ArrowError::DivideByZero => Error::invalid("division by zero").with_hint("guard it: x / nullif(y, 0)"),
+        ArrowError::ArithmeticOverflow(message) => overflow(message.trim_start_matches("Overflow happened on: ")),
+        ArrowError::ComputeError(message) => match message.split_once("Array overflow on ") {
+            Some((_, what)) => overflow(what),
+            None => Error::invalid(message.clone()),
+        },
+        ArrowError::CastError(message) | ArrowError::ParseError(message) => Error::invalid(message.clone()),
+        ArrowError::InvalidArgumentError(message) => Error::invalid(message.clone()),
+        ArrowError::MemoryError(message) => out_of_memory(message),
+        other => Error::internal(other.to_string()),
+    }
+}
+
+fn overflow(what: &str) -> Error {
+    Error::invalid(format!("overflow: {what}")).with_hint("cast to a wider type first: CAST(x AS DOUBLE)")
+}
+
+fn from_schema(error: &SchemaError) -> Error {
+    let SchemaError::FieldNotFound { field, valid_fields } = error else {
+        return sql_error(error.to_string());
+    };
+    let shown = valid_fields.iter().map(|column| column.name.as_str());
+    // The places of rows are nobody's columns.
+    let names: Vec<&str> = shown.filter(|name| !name.starts_with(char::is_control)).collect();
+    let error = match &field.relation {
+        Some(relation) => sql_error(format!("no column named {} in {relation}", field.name)),
+        None => sql_error(format!("no column named {}", field.name)),
+    };
+    match nearest_name(&field.name, names.iter().copied()) {
+        Some(near) => error.with_hint(format!("did you mean {near}?")),
+        None if names.is_empty() => error,
+        None => {
+            let more = if names.len() > 12 { ", ..." } else { "" };
+            error.with_hint(format!("there are: {}{more}", names[..names.len().min(12)].join(", ")))
+        }
+    }
+}
+
+fn from_plan(message: &str) -> Error {
+    if let Some(error) = wrong_call(message) {
+        return error;
+    }
+    if let Some((_, rest)) = message.split_once("While expanding wildcard, column \"")
+        && let Some((column, _)) = rest.split_once("\" must appear in the GROUP BY")
+    {
+        return sql_error(format!("{column} is neither in GROUP BY nor in an aggregate function")).with_hint(
+            "in GROUP BY a name is the table's column before it is an alias: repeat the expression, or GROUP BY 1",
+        );
+    }
+    let is_time_by_integer = message.starts_with("Cannot infer common argument type for comparison operation")
+        && message.contains("Timestamp(")
+        && message.contains("Int");
+    match is_time_by_integer {
+        true => with_split_hint(message).with_hint("make the integer a time first: to_timestamp_seconds(n)"),
+        false => with_split_hint(message),
+    }
+}
+
+/// DataFusion appends its suggestion as a second sentence.
+fn with_split_hint(message: &str) -> Error {
+    match message.split_once("\nDid you mean ").or_else(|| message.split_once(" Did you mean ")) {
+        Some((message, near)) => {
+            let near = near.trim_end_matches(['?', '.']).trim_matches('\'');
+            sql_error(message.trim_end_matches('.')).with_hint(format!("did you mean {near}?"))
+        }
+        None => sql_error(message.trim_end_matches('.')),
+    }
+}
+
+fn out_of_memory(message: &str) -> Error {
+    let first = message.lines().next().unwrap_or_default();
+    Error::new(ErrorKind::Resources, "the query needs more memory than it may have")
+        .with_hint("narrow the time range, select fewer columns, or allow more memory")
+        .with_source(first.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_engine_comes_out_as_it_went_in() {
+        let inner = Error::corrupt("chunk 7").with_hint("restore it");
+        let error = from_datafusion(DataFusionError::External(Box::new(inner)).context("scan"));
+        assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Corrupt, "chunk 7 (restore it)"));
+    }
+
+    #[test]
+    fn out_of_memory_says_what_to_do() {
+        let error = from_datafusion(DataFusionError::ResourcesExhausted("Failed to allocate".into()));
+        assert_eq!(error.kind(), ErrorKind::Resources);
+        assert!(error.hint().unwrap().contains("allow more memory"));
+    }
+}

@@ -1,0 +1,77 @@
+//! Errors of SQL text: what the parser reports, and what statements refuse.
+
+use super::place::Place;
+use atsdb_core::{Error, ErrorKind};
+use datafusion::sql::sqlparser::parser::ParserError;
+
+/// [`ErrorKind::Sql`] with this message.
+pub(crate) fn sql_error(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Sql, message)
+}
+
+/// A statement or clause that cannot be done now.
+pub(crate) fn not_supported(what: impl std::fmt::Display) -> Error {
+    sql_error(format!("{what} is not supported yet"))
+}
+
+/// The text is wrong at a place of the script.
+pub(crate) fn syntax_error(message: impl std::fmt::Display, place: Place) -> Error {
+    sql_error(format!("syntax error at line {}, column {}: {message}", place.line, place.column))
+}
+
+/// Inside a statement a wrong name is an error of the SQL text, whoever found it.
+pub(crate) fn as_sql_error(error: Error) -> Error {
+    if error.kind() != ErrorKind::NotFound && error.kind() != ErrorKind::Usage {
+        return error;
+    }
+    let changed = sql_error(error.message());
+    match error.hint() {
+        Some(hint) => changed.with_hint(hint),
+        None => changed,
+    }
+}
+
+/// An error of the parser; `place` is where the statement begins.
+pub(crate) fn from_parser(error: ParserError, place: Place) -> Error {
+    match error {
+        ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
+            let (message, inner) = split_place(&message);
+            match inner {
+                Some(inner) => syntax_error(message, place.of_inner(inner)),
+                None => syntax_error(message, place),
+            }
+        }
+        ParserError::RecursionLimitExceeded => too_deep(),
+    }
+}
+
+/// SQL text nested deeper than is allowed.
+pub(crate) fn too_deep() -> Error {
+    sql_error("the statement is nested too deep")
+        .with_hint(format!("the most is {} levels", atsdb_core::limits::SQL_DEPTH_MAX))
+}
+
+/// `message at Line: 1, Column: 8` taken apart.
+fn split_place(message: &str) -> (&str, Option<Place>) {
+    let parse = || {
+        let (text, place) = message.rsplit_once(" at Line: ")?;
+        let (line, column) = place.split_once(", Column: ")?;
+        Some((text, Place { line: line.trim().parse().ok()?, column: column.trim().parse().ok()? }))
+    };
+    match parse() {
+        Some((text, place)) => (text, Some(place)),
+        None => (message, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parser_error_is_placed_in_the_script() {
+        let error = ParserError::ParserError("Expected: x, found: y at Line: 2, Column: 5".into());
+        let error = from_parser(error, Place { line: 10, column: 3 });
+        assert_eq!(error.to_string(), "syntax error at line 11, column 5: Expected: x, found: y");
+    }
+}

@@ -1,0 +1,262 @@
+//! Literals gathered into Arrow columns of a table's types.
+
+use super::literal::Literal;
+use super::literal_numbers::{as_text, float32, float64, integer};
+use super::time_text::{parse_date, parse_time};
+use arrow::array::{
+    ArrayBuilder, ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Float32Builder, Float64Builder, Int8Builder,
+    Int16Builder, Int32Builder, Int64Builder, StringBuilder, TimestampMicrosecondBuilder, TimestampMillisecondBuilder,
+    TimestampNanosecondBuilder, TimestampSecondBuilder, UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
+};
+use arrow::datatypes::{DataType, Field};
+use atsdb_codec::logical_type;
+use atsdb_core::{Column, ColumnType, Error, Result, TimeUnit};
+use atsdb_engine::KeyValue;
+use std::sync::Arc;
+
+/// One column of a table on its way in.
+pub(crate) struct LiteralColumn {
+    column: Column,
+    builder: Builder,
+    last_is_null: bool,
+}
+
+enum Builder {
+    Bool(BooleanBuilder),
+    Int8(Int8Builder),
+    Int16(Int16Builder),
+    Int32(Int32Builder),
+    Int64(Int64Builder),
+    UInt8(UInt8Builder),
+    UInt16(UInt16Builder),
+    UInt32(UInt32Builder),
+    UInt64(UInt64Builder),
+    Float32(Float32Builder),
+    Float64(Float64Builder),
+    Text(StringBuilder),
+    Binary(BinaryBuilder),
+    Second(TimestampSecondBuilder),
+    Millisecond(TimestampMillisecondBuilder),
+    Microsecond(TimestampMicrosecondBuilder),
+    Nanosecond(TimestampNanosecondBuilder),
+    Date(Date32Builder),
+}
+
+/// Does the same with the builder of any type.
+macro_rules! with_builder {
+    ($builder:expr, $name:ident => $action:expr) => {
+        match $builder {
+            Builder::Bool($name) => $action,
+            Builder::Int8($name) => $action,
+            Builder::Int16($name) => $action,
+            Builder::Int32($name) => $action,
+            Builder::Int64($name) => $action,
+            Builder::UInt8($name) => $action,
+            Builder::UInt16($name) => $action,
+            Builder::UInt32($name) => $action,
+            Builder::UInt64($name) => $action,
+            Builder::Float32($name) => $action,
+            Builder::Float64($name) => $action,
+            Builder::Text($name) => $action,
+            Builder::Binary($name) => $action,
+            Builder::Second($name) => $action,
+            Builder::Millisecond($name) => $action,
+            Builder::Microsecond($name) => $action,
+            Builder::Nanosecond($name) => $action,
+            Builder::Date($name) => $action,
+        }
+    };
+}
+
+impl LiteralColumn {
+    pub(crate) fn new(column: &Column) -> Self {
+        let builder = match column.column_type {
+            ColumnType::Bool => Builder::Bool(BooleanBuilder::new()),
+            ColumnType::Int8 => Builder::Int8(Int8Builder::new()),
+            ColumnType::Int16 => Builder::Int16(Int16Builder::new()),
+            ColumnType::Int32 => Builder::Int32(Int32Builder::new()),
+            ColumnType::Int64 => Builder::Int64(Int64Builder::new()),
+            ColumnType::UInt8 => Builder::UInt8(UInt8Builder::new()),
+            ColumnType::UInt16 => Builder::UInt16(UInt16Builder::new()),
+            ColumnType::UInt32 => Builder::UInt32(UInt32Builder::new()),
+            ColumnType::UInt64 => Builder::UInt64(UInt64Builder::new()),
+            ColumnType::Float32 => Builder::Float32(Float32Builder::new()),
+            ColumnType::Float64 => Builder::Float64(Float64Builder::new()),
+            ColumnType::Text => Builder::Text(StringBuilder::new()),
+            ColumnType::Binary => Builder::Binary(BinaryBuilder::new()),
+            ColumnType::Timestamp(TimeUnit::Second) => {
+                Builder::Second(TimestampSecondBuilder::new().with_timezone("UTC"))
+            }
+            ColumnType::Timestamp(TimeUnit::Millisecond) => {
+                Builder::Millisecond(TimestampMillisecondBuilder::new().with_timezone("UTC"))
+            }
+            ColumnType::Timestamp(TimeUnit::Microsecond) => {
+                Builder::Microsecond(TimestampMicrosecondBuilder::new().with_timezone("UTC"))
+            }
+            ColumnType::Timestamp(TimeUnit::Nanosecond) => {
+                Builder::Nanosecond(TimestampNanosecondBuilder::new().with_timezone("UTC"))
+            }
+            ColumnType::Date => Builder::Date(Date32Builder::new()),
+        };
+        Self { column: column.clone(), builder, last_is_null: true }
+    }
+
+    /// The field that [`finish`](Self::finish)ed arrays belong to.
+    pub(crate) fn field(&self) -> Field {
+        let ty = if self.column.map.is_some() { DataType::Utf8 } else { logical_type(&self.column) };
+        Field::new(&self.column.name, ty, self.column.nullable)
+    }
+
+    /// The column's name.
+    pub(crate) fn name(&self) -> &str {
+        &self.column.name
+    }
+
+    /// The value that was pushed last, as one of a key.
+    pub(crate) fn last(&self) -> KeyValue<'_> {
+        macro_rules! number {
+            ($builder:expr, $kind:ident) => {
+                $builder.values_slice().last().map(|value| KeyValue::$kind((*value).into()))
+            };
+        }
+        macro_rules! bytes {
+            ($builder:expr) => {
+                match $builder.offsets_slice() {
+                    [.., start, end] => {
+                        $builder.values_slice().get(*start as usize..*end as usize).map(KeyValue::Bytes)
+                    }
+                    _ => None,
+                }
+            };
+        }
+        if self.last_is_null {
+            return KeyValue::Null;
+        }
+        let last = match &self.builder {
+            Builder::Bool(builder) => {
+                let at = builder.len().saturating_sub(1);
+                builder.values_slice().get(at / 8).map(|byte| KeyValue::Int(i64::from(byte >> (at % 8) & 1)))
+            }
+            Builder::Int8(builder) => number!(builder, Int),
+            Builder::Int16(builder) => number!(builder, Int),
+            Builder::Int32(builder) => number!(builder, Int),
+            Builder::Int64(builder) => number!(builder, Int),
+            Builder::UInt8(builder) => number!(builder, UInt),
+            Builder::UInt16(builder) => number!(builder, UInt),
+            Builder::UInt32(builder) => number!(builder, UInt),
+            Builder::UInt64(builder) => number!(builder, UInt),
+            Builder::Float32(builder) => number!(builder, Float),
+            Builder::Float64(builder) => number!(builder, Float),
+            Builder::Text(builder) => bytes!(builder),
+            Builder::Binary(builder) => bytes!(builder),
+            Builder::Second(builder) => number!(builder, Int),
+            Builder::Millisecond(builder) => number!(builder, Int),
+            Builder::Microsecond(builder) => number!(builder, Int),
+            Builder::Nanosecond(builder) => number!(builder, Int),
+            Builder::Date(builder) => number!(builder, Int),
+        };
+        last.unwrap_or(KeyValue::Null)
+    }
+
+    /// The values so far; the column is empty afterwards.
+    pub(crate) fn finish(&mut self) -> ArrayRef {
+        with_builder!(&mut self.builder, builder => Arc::new(builder.finish()))
+    }
+
+    /// Adds a value, converted where nothing is lost. The error does not say which row it is.
+    pub(crate) fn push(&mut self, literal: &Literal<'_>) -> Result<()> {
+        self.last_is_null = matches!(literal, Literal::Null);
+        if self.last_is_null {
+            if !self.column.nullable {
+                return Err(Error::invalid("NULL in a column that takes none"));
+            }
+            with_builder!(&mut self.builder, builder => builder.append_null());
+            return Ok(());
+        }
+        let refuse = || {
+            let ty = self.column.column_type.sql_name();
+            Error::invalid(format!("{} is no {ty}, or does not fit", shown(literal)))
+        };
+        macro_rules! integer {
+            ($builder:expr) => {
+                $builder.append_value(integer(literal).and_then(|value| value.try_into().ok()).ok_or_else(refuse)?)
+            };
+        }
+        macro_rules! time {
+            ($builder:expr, $unit:expr) => {
+                $builder.append_value(time(literal, $unit).ok_or_else(refuse)?)
+            };
+        }
+        match &mut self.builder {
+            Builder::Bool(builder) => builder.append_value(boolean(literal).ok_or_else(refuse)?),
+            Builder::Int8(builder) => integer!(builder),
+            Builder::Int16(builder) => integer!(builder),
+            Builder::Int32(builder) => integer!(builder),
+            Builder::Int64(builder) => integer!(builder),
+            Builder::UInt8(builder) => integer!(builder),
+            Builder::UInt16(builder) => integer!(builder),
+            Builder::UInt32(builder) => integer!(builder),
+            Builder::UInt64(builder) => integer!(builder),
+            Builder::Float32(builder) => builder.append_value(float32(literal).ok_or_else(refuse)?),
+            Builder::Float64(builder) => builder.append_value(float64(literal).ok_or_else(refuse)?),
+            Builder::Text(builder) => match literal {
+                Literal::Text(text) | Literal::Parameter(text) => builder.append_value(text),
+                Literal::Number(text) => builder.append_value(as_text(text)?),
+                Literal::Bool(value) => builder.append_value(if *value { "true" } else { "false" }),
+                Literal::Bytes(_) | Literal::Null => return Err(refuse()),
+            },
+            Builder::Binary(builder) => match literal {
+                Literal::Bytes(bytes) => builder.append_value(bytes),
+                Literal::Text(text) => builder.append_value(text.as_bytes()),
+                _ => return Err(refuse()),
+            },
+            Builder::Second(builder) => time!(builder, TimeUnit::Second),
+            Builder::Millisecond(builder) => time!(builder, TimeUnit::Millisecond),
+            Builder::Microsecond(builder) => time!(builder, TimeUnit::Microsecond),
+            Builder::Nanosecond(builder) => time!(builder, TimeUnit::Nanosecond),
+            Builder::Date(builder) => {
+                let days = match literal {
+                    Literal::Text(text) => parse_date(text),
+                    _ => integer(literal).and_then(|value| value.try_into().ok()),
+                };
+                builder.append_value(days.ok_or_else(refuse)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn shown(literal: &Literal<'_>) -> String {
+    match literal {
+        Literal::Null => "NULL".to_owned(),
+        Literal::Bool(value) => value.to_string(),
+        Literal::Number(text) | Literal::Parameter(text) => format!("{text:.60}"),
+        Literal::Text(text) => format!("'{text:.60}'"),
+        Literal::Bytes(bytes) => format!("a value of {} bytes", bytes.len()),
+    }
+}
+
+fn boolean(literal: &Literal<'_>) -> Option<bool> {
+    match literal {
+        Literal::Bool(value) => Some(*value),
+        Literal::Text(text) => match text.trim().to_ascii_lowercase().as_str() {
+            "t" | "true" | "y" | "yes" | "on" | "1" => Some(true),
+            "f" | "false" | "n" | "no" | "off" | "0" => Some(false),
+            _ => None,
+        },
+        _ => match integer(literal)? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        },
+    }
+}
+
+/// A time in text, or a whole number that counts the column's unit.
+fn time(literal: &Literal<'_>, unit: TimeUnit) -> Option<i64> {
+    match literal {
+        Literal::Text(text) => parse_time(text, unit),
+        Literal::Number(_) | Literal::Parameter(_) => integer(literal)?.try_into().ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,165 @@
+//! Numbers as literals write them, in the types of columns: nothing is rounded that the column could hold, and what it
+//! cannot hold is refused.
+
+use super::literal::Literal;
+use arrow::array::{ArrayRef, AsArray, Float64Array};
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
+use atsdb_core::{Error, Result};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// A longer number has no place in a type of 64 bits, or is nothing but zeros.
+const DIGITS_MAX: usize = 30;
+
+/// A whole number, also one written as a fraction or in text.
+pub(crate) fn integer(literal: &Literal<'_>) -> Option<i128> {
+    match literal {
+        Literal::Bool(value) => Some(i128::from(*value)),
+        Literal::Number(text) | Literal::Parameter(text) => whole(text),
+        Literal::Text(text) => whole(text.trim()),
+        Literal::Null | Literal::Bytes(_) => None,
+    }
+}
+
+/// Digits with sign, point and exponent as the number they write, if it is a whole one.
+fn whole(text: &str) -> Option<i128> {
+    if let Ok(value) = text.parse::<i64>() {
+        return Some(value.into());
+    }
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
+        None => (text, 0),
+    };
+    let (negative, unsigned) = match mantissa.strip_prefix('-') {
+        Some(unsigned) => (true, unsigned),
+        None => (false, mantissa.strip_prefix('+').unwrap_or(mantissa)),
+    };
+    let (integer, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    let mut digits = integer.bytes().chain(fraction.bytes());
+    if integer.len() + fraction.len() == 0 || !digits.all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let written = format!("{integer}{fraction}");
+    let significant = written.trim_end_matches('0');
+    let zeros = i64::try_from(written.len() - significant.len()).ok()?;
+    let significant = significant.trim_start_matches('0');
+    if significant.is_empty() {
+        return Some(0);
+    }
+    // How many zeros follow the significant digits; a digit behind the point is none that may be lost.
+    let scale = exponent.checked_sub(i64::try_from(fraction.len()).ok()?)?.checked_add(zeros)?;
+    let scale = usize::try_from(scale).ok()?;
+    if significant.len().saturating_add(scale) > DIGITS_MAX {
+        return None;
+    }
+    let value = format!("{significant}{}", "0".repeat(scale)).parse::<i128>().ok()?;
+    Some(if negative { -value } else { value })
+}
+
+/// The nearest float, if there is one: a number beyond all floats does not become infinite, nor a tiny one zero.
+pub(crate) fn float64(literal: &Literal<'_>) -> Option<f64> {
+    match literal {
+        Literal::Number(text) | Literal::Parameter(text) | Literal::Text(text) => {
+            let text = text.trim();
+            text.parse().ok().filter(|value: &f64| is_kept(text, value.is_finite(), *value == 0.0))
+        }
+        Literal::Bool(value) => Some(f64::from(u8::from(*value))),
+        Literal::Null | Literal::Bytes(_) => None,
+    }
+}
+
+/// The same for `REAL`.
+pub(crate) fn float32(literal: &Literal<'_>) -> Option<f32> {
+    match literal {
+        Literal::Number(text) | Literal::Parameter(text) | Literal::Text(text) => {
+            let text = text.trim();
+            text.parse().ok().filter(|value: &f32| is_kept(text, value.is_finite(), *value == 0.0))
+        }
+        Literal::Bool(value) => Some(f32::from(u8::from(*value))),
+        Literal::Null | Literal::Bytes(_) => None,
+    }
+}
+
+/// Whether a float is what a text says: only words (`inf`, `nan`) are not finite, only zeros are zero.
+fn is_kept(text: &str, is_finite: bool, is_zero: bool) -> bool {
+    let mantissa = text.split(['e', 'E']).next().unwrap_or(text);
+    match (is_finite, is_zero) {
+        (false, _) => !text.bytes().any(|byte| byte.is_ascii_digit()),
+        (true, true) => !mantissa.bytes().any(|byte| matches!(byte, b'1'..=b'9')),
+        (true, false) => true,
+    }
+}
+
+/// A number in a text column: as the general way writes the same literal, whole ones without leading zeros, others
+/// as the text of the `DOUBLE` that they are.
+pub(crate) fn as_text(number: &str) -> Result<Cow<'_, str>> {
+    if let Ok(value) = number.parse::<i64>() {
+        return Ok(value.to_string().into());
+    }
+    if let Ok(value) = number.parse::<u64>() {
+        return Ok(value.to_string().into());
+    }
+    let value: f64 = number.parse().map_err(|_| Error::invalid(format!("{number:.60} is no number")))?;
+    let texts = cast(&(Arc::new(Float64Array::from(vec![value])) as ArrayRef), &DataType::Utf8);
+    let texts = texts.map_err(|error| Error::internal(error.to_string()))?;
+    Ok(texts.as_string::<i32>().value(0).to_owned().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(text: &str) -> Literal<'_> {
+        Literal::Number(text.into())
+    }
+
+    #[test]
+    fn whole_numbers_are_exact_however_they_are_written() {
+        for (text, expected) in [
+            ("9007199254740993.0", Some(9_007_199_254_740_993)),
+            ("-9223372036854775808.", Some(i128::from(i64::MIN))),
+            ("18446744073709551615.000", Some(i128::from(u64::MAX))),
+            ("1e3", Some(1_000)),
+            ("-1.250E+2", Some(-125)),
+            ("1200e-2", Some(12)),
+            ("007", Some(7)),
+            ("0.000e-999999999999", Some(0)),
+            ("1.5", None),
+            ("1e-1", None),
+            ("1e999999999999999999", None),
+            ("1e40", None),
+            (".", None),
+            ("", None),
+            ("1x", None),
+        ] {
+            assert_eq!(integer(&number(text)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_beyond_all_floats_is_refused() {
+        for text in ["1e999", "-1e999", "1e-999", "0.0001e-400"] {
+            assert_eq!(float64(&number(text)), None, "{text}");
+            assert_eq!(float64(&Literal::Text(text.into())), None, "{text}");
+        }
+        assert_eq!(float32(&Literal::Text("1e39".into())), None);
+        assert_eq!(float64(&Literal::Text(" -inf".into())), Some(f64::NEG_INFINITY));
+        assert!(float64(&Literal::Text("NaN".into())).is_some_and(f64::is_nan));
+        assert_eq!(float64(&number("0e-999")), Some(0.0));
+        assert_eq!(float64(&number("-0.0")).map(f64::to_bits), Some((-0.0_f64).to_bits()));
+    }
+
+    #[test]
+    fn a_number_in_a_text_column_is_written_anew() {
+        for (text, expected) in [
+            ("007", "7"),
+            ("-0", "0"),
+            ("18446744073709551615", "18446744073709551615"),
+            ("1e3", "1000.0"),
+            (".50", "0.5"),
+        ] {
+            assert_eq!(as_text(text).unwrap(), expected);
+        }
+    }
+}

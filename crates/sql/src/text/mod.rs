@@ -1,0 +1,18 @@
+//! Text of SQL before it is parsed, and errors about it.
+//!
+//! Owned here: splitting scripts into statements ([`script`]), identifiers ([`identifiers`]), parameters ([`params`]),
+//! literals and times in text, and the errors that parsing, planning and executing report ([`errors`],
+//! [`datafusion_errors`]). Not owned: what a statement means.
+
+pub(crate) mod datafusion_errors;
+pub(crate) mod errors;
+pub(crate) mod identifiers;
+pub(crate) mod literal;
+pub(crate) mod literal_columns;
+pub(crate) mod literal_numbers;
+pub(crate) mod params;
+pub(crate) mod place;
+pub(crate) mod script;
+pub(crate) mod table_names;
+pub(crate) mod time_text;
+mod wrong_calls;

@@ -1,0 +1,32 @@
+//! Places in a script, for errors.
+
+/// A place in a script: line and column, in characters, both from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+}
+
+impl Place {
+    /// Where a text begins.
+    pub(crate) const START: Self = Self { line: 1, column: 1 };
+
+    /// The place after `passed`.
+    pub(crate) fn after(self, passed: &str) -> Self {
+        match passed.rfind('\n') {
+            None => Self { line: self.line, column: self.column + passed.chars().count() },
+            Some(last) => Self {
+                line: self.line + passed.bytes().filter(|byte| *byte == b'\n').count(),
+                column: passed[last + 1..].chars().count() + 1,
+            },
+        }
+    }
+
+    /// The place in the script of a place that was counted from here.
+    pub(crate) fn of_inner(self, inner: Self) -> Self {
+        match inner.line {
+            0 | 1 => Self { line: self.line, column: self.column + inner.column.saturating_sub(1) },
+            line => Self { line: self.line + line - 1, column: inner.column },
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Splitting a script into statements, and finding the line and column of a place in it.
+//!
+//! Statements end with `;` outside strings, quoted names, comments and dollar quotes. What a statement means is
+//! not looked at here.
+
+use super::errors::syntax_error;
+use super::place::Place;
+use atsdb_core::limits::SQL_BYTES_MAX;
+use atsdb_core::{Error, ErrorKind, Result};
+
+/// One statement of a script, without its `;`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    text: String,
+    place: Place,
+}
+
+impl Statement {
+    /// The statement's text, without the `;` and without what surrounds it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The line of the script it begins in, from 1.
+    pub fn line(&self) -> usize {
+        self.place.line
+    }
+
+    /// The column it begins at, in characters, from 1.
+    pub fn column(&self) -> usize {
+        self.place.column
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        self.place
+    }
+}
+
+/// The statements of a script, one after the other; after an error there are no more.
+#[derive(Debug)]
+pub struct Statements<'a> {
+    rest: &'a str,
+    place: Place,
+}
+
+impl<'a> Statements<'a> {
+    /// Reads the script from its beginning.
+    pub fn new(text: &'a str) -> Self {
+        Self { rest: text.strip_prefix('\u{feff}').unwrap_or(text), place: Place::START }
+    }
+
+    fn pass(&mut self, byte_count: usize) {
+        self.place = self.place.after(&self.rest[..byte_count]);
+        self.rest = &self.rest[byte_count..];
+    }
+
+    fn fail(&mut self, at: usize, message: &str) -> Error {
+        self.pass(at);
+        self.rest = "";
+        syntax_error(message, self.place)
+    }
+}
+
+impl Iterator for Statements<'_> {
+    type Item = Result<Statement>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let start = loop {
+            match first_code(self.rest) {
+                Err(unclosed) => return Some(Err(self.fail(unclosed.at, unclosed.what))),
+                Ok(at) if at == self.rest.len() => return None,
+                Ok(at) if self.rest.as_bytes()[at] == b';' => self.pass(at + 1),
+                Ok(at) => break at,
+            }
+        };
+        self.pass(start);
+        let end = match statement_end(self.rest) {
+            Ok(end) => end,
+            Err(unclosed) => return Some(Err(self.fail(unclosed.at, unclosed.what))),
+        };
+        if end > SQL_BYTES_MAX {
+            let error = Error::new(ErrorKind::Limit, format!("a statement of {end} bytes at line {}", self.place.line));
+            self.rest = "";
+            return Some(Err(error.with_hint(format!("split it: the most is {SQL_BYTES_MAX} bytes"))));
+        }
+        let statement = Statement { text: self.rest[..end].trim_end().to_owned(), place: self.place };
+        self.pass(end);
+        Some(Ok(statement))
+    }
+}
+
+/// Whether a text can be executed as it stands: its last statement has its `;`, or there is none. A shell reads on
+/// until it is so.
+pub fn is_complete(text: &str) -> bool {
+    let mut rest = text;
+    loop {
+        match first_code(rest) {
+            Err(_) => return false,
+            Ok(at) if at == rest.len() => return true,
+            Ok(at) => rest = &rest[at..],
+        }
+        match statement_end(rest) {
+            Ok(end) if end < rest.len() => rest = &rest[end + 1..],
+            _ => return false,
+        }
+    }
+}
+
+/// Something that begins at `at` and does not end.
+struct Unclosed {
+    at: usize,
+    what: &'static str,
+}
+
+/// Where the first byte that is neither space nor comment stands.
+fn first_code(text: &str) -> Result<usize, Unclosed> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        match comment_end(bytes, at)? {
+            Some(end) => at = end,
+            None => match text[at..].chars().next() {
+                Some(space) if space.is_whitespace() => at += space.len_utf8(),
+                _ => break,
+            },
+        }
+    }
+    Ok(at)
+}
+
+/// Where the `;` that ends the first statement stands, or the end of the text.
+fn statement_end(text: &str) -> Result<usize, Unclosed> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        at = match bytes[at] {
+            b';' => return Ok(at),
+            b'\'' => string_end(bytes, at)?,
+            b'"' => quote_end(bytes, at, "a quoted name that is not closed")?,
+            b'`' => quote_end(bytes, at, "a quoted name that is not closed")?,
+            b'$' => dollar_end(bytes, at)?,
+            b'-' | b'/' => comment_end(bytes, at)?.unwrap_or(at + 1),
+            _ => at + 1,
+        };
+    }
+    Ok(bytes.len())
+}
+
+fn comment_end(bytes: &[u8], at: usize) -> Result<Option<usize>, Unclosed> {
+    if bytes[at..].starts_with(b"--") {
+        return Ok(Some(bytes[at..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| at + end + 1)));
+    }
+    if !bytes[at..].starts_with(b"/*") {
+        return Ok(None);
+    }
+    let (mut depth, mut position) = (1_usize, at + 2);
+    while depth > 0 {
+        match bytes.get(position..position + 2) {
+            Some(b"*/") => (depth, position) = (depth - 1, position + 2),
+            Some(b"/*") => (depth, position) = (depth + 1, position + 2),
+            Some(_) => position += 1,
+            None => return Err(Unclosed { at, what: "a comment that is not closed" }),
+        }
+    }
+    Ok(Some(position))
+}
+
+fn string_end(bytes: &[u8], at: usize) -> Result<usize, Unclosed> {
+    let what = "a string that is not closed";
+    let is_name = |position: usize| bytes[position].is_ascii_alphanumeric() || bytes[position] == b'_';
+    let escapes = at > 0 && matches!(bytes[at - 1], b'e' | b'E') && (at == 1 || !is_name(at - 2));
+    if !escapes {
+        return quote_end(bytes, at, what);
+    }
+    let mut position = at + 1;
+    loop {
+        match bytes.get(position) {
+            None => return Err(Unclosed { at, what }),
+            Some(b'\\') => position += 2,
+            Some(b'\'') if bytes.get(position + 1) == Some(&b'\'') => position += 2,
+            Some(b'\'') => return Ok(position + 1),
+            Some(_) => position += 1,
+        }
+    }
+}
+
+/// A doubled quote ends one quoted piece and begins the next, so that both are skipped.
+fn quote_end(bytes: &[u8], at: usize, what: &'static str) -> Result<usize, Unclosed> {
+    let quote = bytes[at];
+    match bytes[at + 1..].iter().position(|byte| *byte == quote) {
+        Some(length) => Ok(at + length + 2),
+        None => Err(Unclosed { at, what }),
+    }
+}
+
+fn dollar_end(bytes: &[u8], at: usize) -> Result<usize, Unclosed> {
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
+    if at > 0 && is_name(&bytes[at - 1]) {
+        return Ok(at + 1);
+    }
+    let tag_length = bytes[at + 1..].iter().take_while(|byte| is_name(byte)).count();
+    let opened = at + tag_length + 2;
+    if bytes.get(opened - 1) != Some(&b'$') {
+        return Ok(at + 1);
+    }
+    let tag = &bytes[at..opened];
+    match bytes[opened..].windows(tag.len()).position(|window| window == tag) {
+        Some(length) => Ok(opened + length + tag.len()),
+        None => Err(Unclosed { at, what: "a dollar quote that is not closed" }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(script: &str) -> Vec<String> {
+        Statements::new(script).map(|statement| statement.unwrap().text().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_semicolon_inside_quotes_and_comments_ends_nothing() {
+        let script =
+            "SELECT ';''', E'\\';', \"a;b\", `c;`, $$;$$, $x$;$$;$x$ -- ;\n, 1 /* ; /* ; */ ; */;;  ;\nSELECT $name;";
+        let found = texts(script);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!(found[1], "SELECT $name");
+        assert!(texts(" -- nothing\n/* at all */ ; ").is_empty());
+    }
+
+    #[test]
+    fn statements_know_where_they_begin() {
+        let found: Vec<_> =
+            Statements::new("SELECT 1;\n -- é\n  SELECT 'é'; SELECT 3").map(|item| item.unwrap().place()).collect();
+        let place = |line, column| Place { line, column };
+        assert_eq!(found, [place(1, 1), place(3, 3), place(3, 15)]);
+        assert_eq!(place(3, 3).of_inner(place(1, 4)), place(3, 6));
+        assert_eq!(place(3, 3).of_inner(place(2, 4)), place(4, 4));
+    }
+
+    #[test]
+    fn what_is_not_closed_is_named_with_its_place() {
+        for (script, what) in
+            [("SELECT 1;\n SELECT 'a", "a string"), ("\n /* a", "a comment"), ("\n $a$ $b$", "a dollar")]
+        {
+            let error = Statements::new(script).find_map(Result::err).unwrap().to_string();
+            assert!(error.contains(what) && error.contains("line 2, column"), "{error}");
+            assert!(!is_complete(script));
+        }
+    }
+
+    #[test]
+    fn a_text_is_complete_with_its_last_semicolon() {
+        assert!(is_complete("SELECT 1; -- done") && is_complete("") && is_complete("SELECT ';';"));
+        assert!(!is_complete("SELECT 1") && !is_complete("SELECT ';") && !is_complete("SELECT 1; SELECT 2"));
+    }
+}

@@ -1,0 +1,148 @@
+//! Casts of times that a comparison must not see through: to a finer unit, and of a local time to an instant.
+//!
+//! DataFusion moves a cast from a column to the literal beside it, even if that loses something: of
+//! `CAST(t AS TIMESTAMP(3)) < '12:00:00.5'`, with `t` in seconds, it would make `t < '12:00:00'`. It puts such casts in
+//! by itself, wherever units differ. So after types are made equal these casts become functions, which DataFusion leaves
+//! alone, and which say themselves which times a literal stands for.
+//!
+//! Waits for [#25095](https://github.com/apache/datafusion/issues/25095) (a local time as an instant). Of
+//! [#22142](https://github.com/apache/datafusion/issues/22142) DataFusion 55 has the half about coarser units; about
+//! finer ones
+//! no upstream issue is known.
+
+use crate::functions::arguments::per_second;
+use crate::functions::time_types::{is_shifted, is_utc};
+use crate::workarounds::expressions::{names_its_columns, rewrite_expressions};
+use datafusion::arrow::compute::CastOptions;
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::interval_arithmetic::Interval;
+use datafusion::logical_expr::preimage::PreimageResult;
+use datafusion::logical_expr::simplify::SimplifyContext;
+use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ExprSchemable, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
+    Signature, Volatility,
+};
+use datafusion::optimizer::AnalyzerRule;
+use std::sync::Arc;
+
+/// Runs after types are made equal, and after all rules that look for casts.
+#[derive(Debug)]
+pub(crate) struct ExactCasts;
+
+impl AnalyzerRule for ExactCasts {
+    fn name(&self) -> &str {
+        "exact_casts"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        rewrite_expressions(plan, names_its_columns, |expr, schema| Ok(as_function(expr, schema)))
+    }
+}
+
+fn as_function(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
+    match TimeCast::of(&expr, schema) {
+        Some((cast, times)) => Transformed::yes(ScalarUDF::new_from_impl(cast).call(vec![times])),
+        None => Transformed::no(expr),
+    }
+}
+
+/// `CAST(t AS target)`.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct TimeCast {
+    target: DataType,
+    /// Whether a time that does not fit becomes NULL.
+    is_try: bool,
+    signature: Signature,
+}
+
+impl TimeCast {
+    /// The cast that an expression is, and of what; `None` for others than those that lose something when turned round.
+    fn of(expr: &Expr, schema: &DFSchema) -> Option<(Self, Expr)> {
+        let (times, target, is_try) = match expr {
+            Expr::Cast(cast) => (cast.expr.as_ref(), cast.field.data_type().clone(), false),
+            Expr::TryCast(cast) => (cast.expr.as_ref(), cast.field.data_type().clone(), true),
+            // DataFusion makes casts of these.
+            Expr::ScalarFunction(call) if matches!(call.func.name(), "arrow_cast" | "arrow_try_cast") => {
+                (call.args.first()?, expr.get_type(schema).ok()?, call.func.name() == "arrow_try_cast")
+            }
+            _ => return None,
+        };
+        let is_column = |expr: &Expr| Ok(matches!(expr, Expr::Column(_) | Expr::OuterReferenceColumn(..)));
+        if !times.exists(is_column).ok()? || !loses_when_reversed(&times.get_type(schema).ok()?, &target) {
+            return None;
+        }
+        Some((Self { target, is_try, signature: Signature::any(1, Volatility::Immutable) }, times.clone()))
+    }
+}
+
+fn loses_when_reversed(from: &DataType, to: &DataType) -> bool {
+    let (DataType::Timestamp(from_unit, from_zone), DataType::Timestamp(to_unit, to_zone)) = (from, to) else {
+        return false;
+    };
+    per_second(*to_unit) > per_second(*from_unit) || is_shifted(from_zone.as_deref(), to_zone.as_deref())
+}
+
+impl ScalarUDFImpl for TimeCast {
+    fn name(&self) -> &str {
+        if self.is_try { "try_cast_time" } else { "cast_time" }
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(self.target.clone())
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        let is_nullable = self.is_try || args.arg_fields.iter().any(|field| field.is_nullable());
+        Ok(Arc::new(Field::new(self.name(), self.target.clone(), is_nullable)))
+    }
+
+    /// Casts of one column to several types are several columns.
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        Ok(format!("{}({} AS {})", self.name(), args[0].schema_name(), self.target))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let options = CastOptions { safe: self.is_try, ..CastOptions::default() };
+        args.args[0].cast_to(&self.target, Some(&options))
+    }
+
+    /// A literal between two counts of the narrower unit stands for no time, and has a place in their order.
+    fn preimage(&self, args: &[Expr], literal: &Expr, info: &SimplifyContext) -> Result<PreimageResult> {
+        let ([times], Some(value)) = (args, literal.as_literal()) else { return Ok(PreimageResult::None) };
+        let from = info.get_data_type(times)?;
+        let (DataType::Timestamp(narrow, from_zone), DataType::Timestamp(fine, to_zone)) = (&from, &self.target) else {
+            return Ok(PreimageResult::None);
+        };
+        let ratio = per_second(*fine) / per_second(*narrow);
+        // What does not fit is NULL, but has a place in the order.
+        let is_partial = self.is_try || is_shifted(from_zone.as_deref(), to_zone.as_deref());
+        if is_partial || ratio <= 1 || value.data_type() != self.target {
+            return Ok(PreimageResult::None);
+        }
+        let ScalarValue::Int64(Some(count)) = value.cast_to(&DataType::Int64)? else {
+            return Ok(PreimageResult::None);
+        };
+        let after = count.div_euclid(ratio) + 1;
+        let first = if count.rem_euclid(ratio) == 0 { after - 1 } else { after };
+        let time = |count: i64| ScalarValue::Int64(Some(count)).cast_to(&from);
+        let interval = Box::new(Interval::try_new(time(first)?, time(after)?)?);
+        Ok(PreimageResult::Range { expr: times.clone(), interval })
+    }
+
+    fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
+        Ok(match (&self.target, inputs) {
+            (DataType::Timestamp(_, zone), [times]) if !self.is_try && zone.as_deref().is_none_or(is_utc) => {
+                times.sort_properties
+            }
+            _ => SortProperties::Unordered,
+        })
+    }
+}

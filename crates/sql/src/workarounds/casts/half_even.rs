@@ -1,0 +1,69 @@
+//! Floats rounded to whole numbers: of two neighbours that are as near, the even one.
+//!
+//! Part of [`postgres`](super::postgres). Waits for [#11886](https://github.com/apache/datafusion/issues/11886).
+
+use datafusion::arrow::array::{ArrayRef, AsArray};
+use datafusion::arrow::compute::{CastOptions, cast_with_options};
+use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
+use std::sync::Arc;
+
+/// `round(x)` of a float.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct RoundHalfEven {
+    signature: Signature,
+}
+
+impl RoundHalfEven {
+    pub(super) fn new() -> Self {
+        Self { signature: Signature::any(1, Volatility::Immutable) }
+    }
+}
+
+impl ScalarUDFImpl for RoundHalfEven {
+    fn name(&self) -> &str {
+        "round"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        Ok(types[0].clone())
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        match &args.args[0] {
+            ColumnarValue::Array(array) => Ok(ColumnarValue::Array(rounded(array, true))),
+            ColumnarValue::Scalar(value) => {
+                ScalarValue::try_from_array(&rounded(&value.to_array()?, true), 0).map(ColumnarValue::Scalar)
+            }
+        }
+    }
+}
+
+fn rounded(array: &ArrayRef, is_half_even: bool) -> ArrayRef {
+    match (array.data_type(), is_half_even) {
+        (DataType::Float32, true) => {
+            Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(f32::round_ties_even))
+        }
+        (DataType::Float32, false) => Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(f32::round)),
+        (DataType::Float64, true) => {
+            Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(f64::round_ties_even))
+        }
+        (DataType::Float64, false) => Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(f64::round)),
+        _ => Arc::clone(array),
+    }
+}
+
+/// Floats as integers of a type; what does not fit is an error, or NULL where the options say so.
+pub(super) fn to_integers(
+    array: &ArrayRef,
+    target: &DataType,
+    is_half_even: bool,
+    options: &CastOptions<'_>,
+) -> Result<ArrayRef> {
+    Ok(cast_with_options(&rounded(array, is_half_even), target, options)?)
+}

@@ -1,0 +1,7 @@
+//! Casts that DataFusion makes differently from PostgreSQL, or sees through where it must not.
+
+pub(super) mod exact;
+mod float_text;
+mod half_even;
+pub(super) mod postgres;
+mod text_bytes;

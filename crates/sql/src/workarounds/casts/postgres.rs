@@ -1,0 +1,193 @@
+//! Casts as PostgreSQL does them: floats and decimals are rounded to integers, floats and times are written as it writes
+//! them (all are UTC, which is not said), and text becomes bytes as it reads them. `round` of a float goes to the even neighbour.
+//!
+//! DataFusion 55 truncates floats to integers, writes floats and times in forms of its own and takes text for bytes as it is.
+//! Waits for [#11886](https://github.com/apache/datafusion/issues/11886) (rounding); for the others no upstream issue
+//! is known.
+
+use super::float_text::float_text;
+use super::half_even::{RoundHalfEven, to_integers};
+use super::text_bytes::bytes_of;
+use crate::functions::time_types::is_utc;
+use crate::workarounds::expressions::{names_its_columns, rewrite_expressions};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BinaryArray, StringArray};
+use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit, TimestampMicrosecondType};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, DataFusionError, Result};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ExprSchemable, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
+    Signature, Volatility,
+};
+use datafusion::optimizer::AnalyzerRule;
+use std::sync::Arc;
+
+/// Runs when types have been made equal, and before constants are computed.
+#[derive(Debug)]
+pub(crate) struct PostgresCasts;
+
+impl AnalyzerRule for PostgresCasts {
+    fn name(&self) -> &str {
+        "postgres_casts"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        rewrite_expressions(plan, names_its_columns, |expr, schema| Ok(as_function(expr, schema)))
+    }
+}
+
+fn as_function(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
+    let (operand, target, is_try) = match &expr {
+        Expr::Cast(cast) => (cast.expr.as_ref(), cast.field.data_type(), false),
+        Expr::TryCast(cast) => (cast.expr.as_ref(), cast.field.data_type(), true),
+        Expr::ScalarFunction(call) if call.func.name() == "round" => {
+            return match call.args.as_slice() {
+                // A number as it is written is a NUMERIC in PostgreSQL, which is rounded away from zero.
+                [operand] if is_float(operand, schema) && !is_written(operand) => {
+                    Transformed::yes(ScalarUDF::new_from_impl(RoundHalfEven::new()).call(vec![operand.clone()]))
+                }
+                _ => Transformed::no(expr),
+            };
+        }
+        _ => return Transformed::no(expr),
+    };
+    let Some(conversion) = operand.get_type(schema).ok().and_then(|from| Conversion::of(&from, target, operand)) else {
+        return Transformed::no(expr);
+    };
+    let function = PostgresCast {
+        conversion,
+        target: target.clone(),
+        is_try,
+        signature: Signature::any(1, Volatility::Immutable),
+    };
+    Transformed::yes(ScalarUDF::new_from_impl(function).call(vec![operand.clone()]))
+}
+
+fn is_float(expr: &Expr, schema: &DFSchema) -> bool {
+    expr.get_type(schema).is_ok_and(|ty| matches!(ty, DataType::Float32 | DataType::Float64))
+}
+
+/// Whether it is a number as it stands in the text.
+fn is_written(expr: &Expr) -> bool {
+    match expr {
+        Expr::Literal(..) => true,
+        Expr::Negative(operand) => is_written(operand),
+        _ => false,
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Conversion {
+    FloatToInteger { is_half_even: bool },
+    DecimalToInteger,
+    FloatToText,
+    TimeToText,
+    TextToBytes,
+}
+
+impl Conversion {
+    fn of(from: &DataType, to: &DataType, operand: &Expr) -> Option<Self> {
+        let is_text = |ty: &DataType| matches!(ty, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+        Some(match (from, to) {
+            (DataType::Float32 | DataType::Float64, to) if to.is_integer() => {
+                Self::FloatToInteger { is_half_even: !is_written(operand) }
+            }
+            (DataType::Decimal128(_, scale), to) if to.is_integer() && *scale > 0 => Self::DecimalToInteger,
+            (DataType::Float32 | DataType::Float64, to) if is_text(to) => Self::FloatToText,
+            (DataType::Timestamp(_, zone), to) if is_text(to) && zone.as_deref().is_none_or(is_utc) => Self::TimeToText,
+            (from, DataType::Binary | DataType::LargeBinary | DataType::BinaryView) if is_text(from) => {
+                Self::TextToBytes
+            }
+            (DataType::Dictionary(_, from), DataType::Binary) if is_text(from) => Self::TextToBytes,
+            _ => return None,
+        })
+    }
+
+    fn convert(self, array: &ArrayRef, target: &DataType, options: &CastOptions<'_>) -> Result<ArrayRef> {
+        let converted: ArrayRef = match self {
+            Self::FloatToInteger { is_half_even } => return to_integers(array, target, is_half_even, options),
+            Self::DecimalToInteger => {
+                let whole = cast(array, &DataType::Decimal128(38, 0))?;
+                return Ok(cast_with_options(&whole, target, options)?);
+            }
+            Self::FloatToText => {
+                let texts = (0..array.len()).map(|row| float_text(array, row));
+                Arc::new(texts.collect::<StringArray>())
+            }
+            Self::TimeToText => {
+                let times = cast(array, &DataType::Timestamp(TimeUnit::Microsecond, None))?;
+                let times = times.as_primitive::<TimestampMicrosecondType>();
+                let text = |row| match times.is_null(row) {
+                    true => None,
+                    false => times.value_as_datetime(row).map(|time| time.format("%Y-%m-%d %H:%M:%S%.6f").to_string()),
+                };
+                Arc::new((0..times.len()).map(|row| text(row).map(without_zeros)).collect::<StringArray>())
+            }
+            Self::TextToBytes => {
+                let texts = cast(array, &DataType::Utf8)?;
+                let bytes = texts.as_string::<i32>().iter().map(|text| match text.map(bytes_of).transpose() {
+                    Err(_) if options.safe => Ok(None),
+                    other => other,
+                });
+                let bytes = bytes.collect::<std::result::Result<Vec<_>, _>>().map_err(DataFusionError::Execution)?;
+                Arc::new(bytes.into_iter().collect::<BinaryArray>())
+            }
+        };
+        Ok(cast(&converted, target)?)
+    }
+}
+
+/// A time without the zeros at the end of its fraction.
+fn without_zeros(text: String) -> String {
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// `CAST(x AS target)`.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct PostgresCast {
+    conversion: Conversion,
+    target: DataType,
+    /// Whether what does not fit becomes NULL.
+    is_try: bool,
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for PostgresCast {
+    fn name(&self) -> &str {
+        if self.is_try { "try_cast" } else { "cast" }
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(self.target.clone())
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        let is_nullable = self.is_try || args.arg_fields.iter().any(|field| field.is_nullable());
+        Ok(Arc::new(Field::new(self.name(), self.target.clone(), is_nullable)))
+    }
+
+    /// Casts of one column to several types are several columns.
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        Ok(format!("{}({} AS {})", self.name(), args[0].schema_name(), self.target))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let options = CastOptions { safe: self.is_try, ..CastOptions::default() };
+        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
+        let converted = self.conversion.convert(&arrays[0], &self.target, &options)?;
+        match &args.args[0] {
+            ColumnarValue::Array(_) => Ok(ColumnarValue::Array(converted)),
+            ColumnarValue::Scalar(_) => {
+                datafusion::common::ScalarValue::try_from_array(&converted, 0).map(ColumnarValue::Scalar)
+            }
+        }
+    }
+}

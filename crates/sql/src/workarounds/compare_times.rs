@@ -1,0 +1,238 @@
+//! Comparisons of times with times in text, in the unit of the time that is compared: DataFusion would bring both to
+//! nanoseconds, which end in the years 1677 and 2262.
+//!
+//! No upstream issue known.
+
+use super::expressions::rewrite_expressions;
+use crate::functions::time_types::is_utc;
+use crate::text::errors::sql_error;
+use crate::text::time_text::{Rest, WrittenTime, read_time};
+use atsdb_core::time::DAY_SECONDS;
+use atsdb_core::{Error, TimeUnit};
+use datafusion::arrow::datatypes::{DataType, TimeUnit as ArrowUnit};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue};
+use datafusion::logical_expr::expr::{Between, BinaryExpr, InList};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, Operator, binary_expr};
+use datafusion::optimizer::AnalyzerRule;
+use std::sync::Arc;
+
+/// Runs before types are made equal.
+#[derive(Debug)]
+pub(crate) struct CompareTimes;
+
+impl AnalyzerRule for CompareTimes {
+    fn name(&self) -> &str {
+        "compare_times"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        rewrite_expressions(plan, |_| false, rewrite)
+    }
+}
+
+fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let changed = match &expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => compared(left, *op, right, schema)?,
+        Expr::Between(between) => within(between, schema)?,
+        Expr::InList(list) => one_of(list, schema)?,
+        _ => None,
+    };
+    Ok(changed.map_or(Transformed::no(expr), Transformed::yes))
+}
+
+/// The type of a time.
+struct Kind {
+    unit: TimeUnit,
+    zone: Option<Arc<str>>,
+}
+
+impl Kind {
+    fn of(expr: &Expr, schema: &DFSchema) -> Option<Self> {
+        let DataType::Timestamp(unit, zone) = expr.get_type(schema).ok()? else { return None };
+        let unit = match unit {
+            ArrowUnit::Second => TimeUnit::Second,
+            ArrowUnit::Millisecond => TimeUnit::Millisecond,
+            ArrowUnit::Microsecond => TimeUnit::Microsecond,
+            ArrowUnit::Nanosecond => TimeUnit::Nanosecond,
+        };
+        Some(Self { unit, zone })
+    }
+
+    /// A time that was written: an instant, or what local clocks show.
+    fn written(&self, count: i64, has_offset: bool) -> Expr {
+        let is_instant = has_offset || self.zone.as_deref().is_some_and(is_utc);
+        self.literal(count, self.zone.clone().filter(|_| is_instant))
+    }
+
+    /// The last time of the unit.
+    fn last(&self) -> Expr {
+        self.literal(i64::MAX, self.zone.clone())
+    }
+
+    fn literal(&self, count: i64, zone: Option<Arc<str>>) -> Expr {
+        let value = match self.unit {
+            TimeUnit::Second => ScalarValue::TimestampSecond(Some(count), zone),
+            TimeUnit::Millisecond => ScalarValue::TimestampMillisecond(Some(count), zone),
+            TimeUnit::Microsecond => ScalarValue::TimestampMicrosecond(Some(count), zone),
+            TimeUnit::Nanosecond => ScalarValue::TimestampNanosecond(Some(count), zone),
+        };
+        Expr::Literal(value, None)
+    }
+}
+
+/// What a time may be compared with.
+enum Written<'a> {
+    Time(&'a str),
+    Day(&'a str),
+    Integer(&'a ScalarValue),
+}
+
+impl<'a> Written<'a> {
+    fn of(expr: &'a Expr) -> Option<Self> {
+        let (inner, field) = match expr {
+            Expr::Literal(value, _) if value.data_type().is_integer() && !value.is_null() => {
+                return Some(Self::Integer(value));
+            }
+            Expr::Cast(cast) => (cast.expr.as_ref(), Some(&cast.field)),
+            Expr::TryCast(cast) => (cast.expr.as_ref(), Some(&cast.field)),
+            other => (other, None),
+        };
+        let Expr::Literal(
+            ScalarValue::Utf8(Some(text)) | ScalarValue::LargeUtf8(Some(text)) | ScalarValue::Utf8View(Some(text)),
+            _,
+        ) = inner
+        else {
+            return None;
+        };
+        match field.map(|field| field.data_type()) {
+            None | Some(DataType::Timestamp(ArrowUnit::Nanosecond, None)) => Some(Self::Time(text)),
+            // A narrower type cuts what is written.
+            Some(DataType::Timestamp(_, None)) if !text.contains(['.', ',']) => Some(Self::Time(text)),
+            Some(DataType::Timestamp(_, Some(zone))) if is_utc(zone) && !text.contains(['.', ',']) => {
+                Some(Self::Time(text))
+            }
+            Some(DataType::Date32) => Some(Self::Day(text)),
+            _ => None,
+        }
+    }
+
+    /// `None` for what only DataFusion may understand.
+    fn read(&self, unit: TimeUnit) -> Option<WrittenTime> {
+        match self {
+            Self::Time(text) => read_time(text, unit),
+            Self::Day(text) => {
+                let day = i128::from(DAY_SECONDS) * i128::from(unit.per_second());
+                read_time(text, unit).filter(|time| time.rest == Rest::Nothing && time.count % day == 0)
+            }
+            Self::Integer(_) => None,
+        }
+    }
+}
+
+/// `left operator right`, if one is a time and the other a literal.
+fn compared(left: &Expr, operator: Operator, right: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
+    use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    if !matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq) {
+        return Ok(None);
+    }
+    let (time, operator, written) = match (Written::of(right), Written::of(left), operator.swap()) {
+        (Some(written), ..) => (left, operator, written),
+        (None, Some(written), Some(swapped)) => (right, swapped, written),
+        _ => return Ok(None),
+    };
+    let Some(kind) = Kind::of(time, schema) else { return Ok(None) };
+    refuse_integer(time, &written)?;
+    Ok(written.read(kind.unit).and_then(|written| against(time, operator, written, &kind)))
+}
+
+/// Between two counts, and beyond the first and the last, a time is no time of this unit, but has its order.
+fn against(time: &Expr, operator: Operator, written: WrittenTime, kind: &Kind) -> Option<Expr> {
+    use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    let always = || binary_expr(time.clone(), LtEq, kind.last());
+    let never = || binary_expr(time.clone(), Gt, kind.last());
+    let exact = written.rest == Rest::Nothing;
+    let literal = |count| kind.written(count, written.has_offset);
+    Some(match (i64::try_from(written.count), operator) {
+        (Ok(count), _) if exact => binary_expr(time.clone(), operator, literal(count)),
+        (_, Eq) => never(),
+        (_, NotEq) => always(),
+        (Ok(count), Lt | LtEq) => binary_expr(time.clone(), LtEq, literal(count)),
+        (Ok(count), Gt | GtEq) => binary_expr(time.clone(), Gt, literal(count)),
+        (Err(_), Lt | LtEq) => {
+            if written.count > 0 {
+                always()
+            } else {
+                never()
+            }
+        }
+        (Err(_), Gt | GtEq) => {
+            if written.count > 0 {
+                never()
+            } else {
+                always()
+            }
+        }
+        _ => return None,
+    })
+}
+
+fn within(between: &Between, schema: &DFSchema) -> Result<Option<Expr>> {
+    let Between { expr, negated, low, high } = between;
+    let (lower, upper) = if *negated { (Operator::Lt, Operator::Gt) } else { (Operator::GtEq, Operator::LtEq) };
+    let (from, to) = (compared(expr, lower, low, schema)?, compared(expr, upper, high, schema)?);
+    if from.is_none() && to.is_none() {
+        return Ok(None);
+    }
+    let from = from.unwrap_or_else(|| binary_expr(expr.as_ref().clone(), lower, low.as_ref().clone()));
+    let to = to.unwrap_or_else(|| binary_expr(expr.as_ref().clone(), upper, high.as_ref().clone()));
+    Ok(Some(if *negated { from.or(to) } else { from.and(to) }))
+}
+
+fn one_of(list: &InList, schema: &DFSchema) -> Result<Option<Expr>> {
+    if !list.list.iter().any(|item| Written::of(item).is_some()) {
+        return Ok(None);
+    }
+    let Some(kind) = Kind::of(&list.expr, schema) else { return Ok(None) };
+    let mut items = Vec::with_capacity(list.list.len());
+    for item in &list.list {
+        let Some(written) = Written::of(item) else {
+            items.push(item.clone());
+            continue;
+        };
+        refuse_integer(&list.expr, &written)?;
+        match written.read(kind.unit) {
+            Some(WrittenTime { count, rest: Rest::Nothing, has_offset }) => {
+                // No time of the unit equals one that is beyond them.
+                items.extend(i64::try_from(count).ok().map(|count| kind.written(count, has_offset)));
+            }
+            Some(_) => {}
+            None => items.push(item.clone()),
+        }
+    }
+    if items.is_empty() {
+        let operator = if list.negated { Operator::LtEq } else { Operator::Gt };
+        return Ok(Some(binary_expr(list.expr.as_ref().clone(), operator, kind.last())));
+    }
+    Ok(Some(Expr::InList(InList { expr: list.expr.clone(), list: items, negated: list.negated })))
+}
+
+fn refuse_integer(time: &Expr, written: &Written<'_>) -> Result<()> {
+    let Written::Integer(value) = written else { return Ok(()) };
+    let name = match time {
+        Expr::Column(column) => column.name.clone(),
+        other => other.to_string(),
+    };
+    Err(external(
+        sql_error(format!("{name} is a TIMESTAMP, and {value} an integer: it does not say what it counts")).with_hint(
+            format!(
+                "compare with text, as '2024-03-01', or with to_timestamp_seconds({value}), ..._millis, ..._micros"
+            ),
+        ),
+    ))
+}
+
+fn external(error: Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}

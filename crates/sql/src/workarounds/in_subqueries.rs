@@ -1,0 +1,110 @@
+//! `x IN (SELECT ...)` that may be NULL. DataFusion turns it into a join whose mark is true or false, which is right where
+//! a condition lets rows through, but not under `NOT`, `IS NULL` or in a `CASE`. There it becomes
+//! `x IN q OR (NULL AND (x IS NULL AND EXISTS q OR EXISTS (q WHERE its column IS NULL)))`.
+//!
+//! Waits for [#8241](https://github.com/apache/datafusion/issues/8241) and
+//! [#25347](https://github.com/apache/datafusion/issues/25347);
+//! of [#21309](https://github.com/apache/datafusion/issues/21309), marks that may be NULL, upstream has closed the issue.
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{Column, DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::{Exists, InSubquery};
+use datafusion::logical_expr::logical_plan::{Filter, Subquery};
+use datafusion::logical_expr::{
+    BinaryExpr, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, and, lit, not, or,
+};
+use datafusion::optimizer::AnalyzerRule;
+use std::sync::Arc;
+
+/// Runs before types are made equal.
+#[derive(Debug)]
+pub(crate) struct UnknownMembers;
+
+impl AnalyzerRule for UnknownMembers {
+    fn name(&self) -> &str {
+        "unknown_members"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        plan.transform_up_with_subqueries(|plan| match plan {
+            LogicalPlan::Filter(Filter { predicate, input, .. }) => {
+                let predicate = condition(predicate, input.schema(), Place::Conjunct)?;
+                Ok(Transformed::yes(LogicalPlan::Filter(Filter::try_new(predicate, input)?)))
+            }
+            other => Ok(Transformed::no(other)),
+        })
+        .data()
+    }
+}
+
+/// Where a condition stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// It must hold itself: what DataFusion makes of `NOT IN` is right, too.
+    Conjunct,
+    /// False and NULL are the same.
+    Positive,
+    Other,
+}
+
+fn condition(expr: Expr, schema: &DFSchema, place: Place) -> Result<Expr> {
+    Ok(match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op: op @ (Operator::And | Operator::Or), right }) => {
+            let below = match (place, op) {
+                (Place::Conjunct, Operator::Or) => Place::Positive,
+                (place, _) => place,
+            };
+            let (left, right) = (condition(*left, schema, below)?, condition(*right, schema, below)?);
+            Expr::BinaryExpr(BinaryExpr { left: Box::new(left), op, right: Box::new(right) })
+        }
+        Expr::Not(inner) => match (*inner, place) {
+            (Expr::InSubquery(member), Place::Conjunct) => {
+                let negated = !member.negated;
+                condition(Expr::InSubquery(InSubquery { negated, ..member }), schema, place)?
+            }
+            (inner, _) => not(condition(inner, schema, Place::Other)?),
+        },
+        Expr::InSubquery(member) => {
+            let is_right = match place {
+                Place::Conjunct => true,
+                Place::Positive => !member.negated,
+                Place::Other => false,
+            };
+            if is_right { Expr::InSubquery(member) } else { three_valued(member, schema)? }
+        }
+        other => {
+            let below = |expr: Expr| match expr {
+                Expr::InSubquery(member) => three_valued(member, schema).map(Transformed::yes),
+                other => Ok(Transformed::no(other)),
+            };
+            other.transform_up(below)?.data
+        }
+    })
+}
+
+fn three_valued(member: InSubquery, schema: &DFSchema) -> Result<Expr> {
+    let InSubquery { expr, subquery, negated } = member;
+    let (qualifier, field) = subquery.subquery.schema().qualified_field(0);
+    let column = Expr::Column(Column::from((qualifier, field)));
+    let (may_miss, may_lack) = (expr.nullable(schema).unwrap_or(true), field.is_nullable());
+    let exists = |subquery: Subquery| Expr::Exists(Exists { subquery, negated: false });
+    let mut unknown = None;
+    if may_miss {
+        unknown = Some(and(expr.as_ref().clone().is_null(), exists(subquery.clone())));
+    }
+    if may_lack {
+        let nulls = LogicalPlanBuilder::from(subquery.subquery.as_ref().clone()).filter(column.is_null())?.build()?;
+        let nulls = exists(Subquery { subquery: Arc::new(nulls), ..subquery.clone() });
+        unknown = Some(match unknown {
+            Some(other) => or(other, nulls),
+            None => nulls,
+        });
+    }
+    let found = Expr::InSubquery(InSubquery { expr, subquery, negated: false });
+    let known = match unknown {
+        Some(unknown) => or(found, and(lit(ScalarValue::Boolean(None)), unknown)),
+        None => found,
+    };
+    Ok(if negated { not(known) } else { known })
+}

@@ -1,0 +1,57 @@
+//! A length of time times a number is a length. A date and a length are a time, where DataFusion drops the time of day.
+//! Two dates are some days apart, an integer: DataFusion knows that type only in part.
+//!
+//! Waits for [#13850](https://github.com/apache/datafusion/issues/13850) (products) and
+//! [#19527](https://github.com/apache/datafusion/issues/19527) (dates and intervals).
+
+use super::comparison::is_length;
+use super::product::IntervalProduct;
+use datafusion::arrow::datatypes::{DataType, TimeUnit};
+use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
+use datafusion::logical_expr::{Expr, ExprSchemable, Operator, ScalarUDF, binary_expr, cast, lit};
+use datafusion::sql::sqlparser::ast::BinaryOperator;
+
+/// Asked while a statement is planned: the types of its columns follow from it.
+#[derive(Debug)]
+pub(crate) struct LengthArithmetic;
+
+impl ExprPlanner for LengthArithmetic {
+    fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+        let RawBinaryExpr { op, left, right } = &expr;
+        let is_number = |expr: &Expr| expr.get_type(schema).is_ok_and(|ty| ty.is_numeric());
+        let is_date = |expr: &Expr| matches!(expr.get_type(schema), Ok(DataType::Date32));
+        let is_length = |expr: &Expr| is_length(expr, schema);
+        let float = |expr: &Expr| cast(expr.clone(), DataType::Float64);
+        let planned = match op {
+            BinaryOperator::Multiply if is_length(left) && is_number(right) => product(left, float(right)),
+            BinaryOperator::Multiply if is_number(left) && is_length(right) => product(right, float(left)),
+            BinaryOperator::Divide if is_length(left) && is_number(right) => {
+                product(left, binary_expr(lit(1.0), Operator::Divide, float(right)))
+            }
+            BinaryOperator::Plus if is_date(left) && is_length(right) => {
+                binary_expr(midnight(left), Operator::Plus, right.clone())
+            }
+            BinaryOperator::Plus if is_length(left) && is_date(right) => {
+                binary_expr(left.clone(), Operator::Plus, midnight(right))
+            }
+            BinaryOperator::Minus if is_date(left) && is_length(right) => {
+                binary_expr(midnight(left), Operator::Minus, right.clone())
+            }
+            BinaryOperator::Minus if is_date(left) && is_date(right) => {
+                let days = |date: &Expr| cast(date.clone(), DataType::Int32);
+                binary_expr(days(left), Operator::Minus, days(right))
+            }
+            _ => return Ok(PlannerResult::Original(expr)),
+        };
+        Ok(PlannerResult::Planned(planned))
+    }
+}
+
+fn product(length: &Expr, factor: Expr) -> Expr {
+    ScalarUDF::new_from_impl(IntervalProduct::new()).call(vec![length.clone(), factor])
+}
+
+fn midnight(date: &Expr) -> Expr {
+    cast(date.clone(), DataType::Timestamp(TimeUnit::Microsecond, None))
+}

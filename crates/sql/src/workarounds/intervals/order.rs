@@ -1,0 +1,75 @@
+//! How long a length of time is, as a number to compare.
+//!
+//! Part of [`comparison`](super::comparison).
+
+use crate::functions::arguments::per_second;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Decimal128Array};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, Int64Type, IntervalMonthDayNanoType, IntervalUnit};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
+
+const SECOND_NANOS: i128 = 1_000_000_000;
+const DAY_NANOS: i128 = 86_400 * SECOND_NANOS;
+/// PostgreSQL's.
+const MONTH_DAYS: i128 = 30;
+
+/// Nanoseconds.
+const RESULT: DataType = DataType::Decimal128(38, 0);
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct IntervalOrder {
+    signature: Signature,
+}
+
+impl IntervalOrder {
+    pub(super) fn new() -> Self {
+        Self { signature: Signature::any(1, Volatility::Immutable) }
+    }
+}
+
+impl ScalarUDFImpl for IntervalOrder {
+    fn name(&self) -> &str {
+        "interval_order"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(RESULT)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        match &args.args[0] {
+            ColumnarValue::Array(array) => Ok(ColumnarValue::Array(nanoseconds(array)?)),
+            ColumnarValue::Scalar(value) => {
+                ScalarValue::try_from_array(&nanoseconds(&value.to_array()?)?, 0).map(ColumnarValue::Scalar)
+            }
+        }
+    }
+}
+
+fn nanoseconds(array: &ArrayRef) -> Result<ArrayRef> {
+    let counts: Decimal128Array = match array.data_type() {
+        DataType::Duration(unit) => {
+            let nanos = SECOND_NANOS / i128::from(per_second(*unit));
+            let counts = cast(array, &DataType::Int64)?;
+            counts
+                .as_primitive::<Int64Type>()
+                .iter()
+                .map(|count| count.map(|count| i128::from(count) * nanos))
+                .collect()
+        }
+        _ => {
+            let intervals = cast(array, &DataType::Interval(IntervalUnit::MonthDayNano))?;
+            let intervals = intervals.as_primitive::<IntervalMonthDayNanoType>().iter();
+            let length = |months: i32, days: i32, nanos: i64| {
+                (i128::from(months) * MONTH_DAYS + i128::from(days)) * DAY_NANOS + i128::from(nanos)
+            };
+            intervals.map(|of| of.map(|of| length(of.months, of.days, of.nanoseconds))).collect()
+        }
+    };
+    Ok(std::sync::Arc::new(counts.with_data_type(RESULT)))
+}

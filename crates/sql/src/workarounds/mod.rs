@@ -1,0 +1,97 @@
+//! What exists only because DataFusion 55 answers wrongly, or has a limit that this crate cannot live with.
+//!
+//! Each file names what DataFusion does and which issue of it would make the file superfluous. All of them are listed
+//! here, in the order in which they are plugged in: to try an upgrade without one of them, take it out of its list.
+//! Not owned: what DataFusion does not claim to do (`operators`, `functions`), and its errors in plain words (`text`).
+
+mod bounded_functions;
+mod casts;
+mod compare_times;
+mod date_part;
+mod date_trunc;
+mod expressions;
+mod extremes;
+mod filters;
+mod in_lists;
+mod in_subqueries;
+mod intervals;
+mod long_literals;
+mod overflow;
+mod plain_results;
+mod plain_values;
+mod similar_to;
+mod stoppable;
+mod syntax;
+mod unambiguous_filters;
+
+pub(crate) use long_literals::batch_rows;
+pub(crate) use overflow::checked;
+
+use crate::text::errors::from_parser;
+use crate::text::place::Place;
+use datafusion::execution::context::SessionContext;
+use datafusion::logical_expr::planner::ExprPlanner;
+use datafusion::optimizer::{AnalyzerRule, OptimizerRule};
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use datafusion::sql::sqlparser::ast::Statement;
+use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
+use std::sync::Arc;
+
+/// Rewrites the tokens of a statement before they are parsed.
+pub(crate) fn rewrite_tokens(tokens: &mut [TokenWithSpan]) {
+    syntax::distinct_from::words_to_operators(tokens);
+}
+
+/// Rewrites a statement that was parsed; `place` is where it begins.
+pub(crate) fn rewrite_statement(statement: &mut Statement, place: Place) -> atsdb_core::Result<()> {
+    syntax::distinct_from::operators_to_expressions(statement);
+    syntax::clauses::settle_clauses(statement)?;
+    syntax::constant_in::count_instead(statement).map_err(|error| from_parser(error, place))
+}
+
+/// What plans expressions before DataFusion does.
+pub(crate) fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
+    vec![Arc::new(intervals::arithmetic::LengthArithmetic), Arc::new(date_part::Extract)]
+}
+
+/// Rules of the analyzer that run before it makes types equal.
+pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
+    vec![
+        Arc::new(in_subqueries::UnknownMembers),
+        Arc::new(intervals::comparison::Lengths),
+        Arc::new(compare_times::CompareTimes),
+        Arc::new(in_lists::CompareLists),
+        Arc::new(similar_to::SimilarTo),
+    ]
+}
+
+/// The rule of the analyzer that checks arithmetic, once types are equal.
+pub(crate) fn rule_of_arithmetic() -> Arc<dyn AnalyzerRule + Send + Sync> {
+    Arc::new(overflow::CheckIntegers)
+}
+
+/// Rules of the analyzer that replace casts, after all rules that look for them.
+pub(crate) fn rules_of_casts() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
+    vec![Arc::new(casts::exact::ExactCasts), Arc::new(casts::postgres::PostgresCasts)]
+}
+
+/// Rules of the optimizer, after its own.
+pub(crate) fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    vec![Arc::new(plain_values::PlainValues)]
+}
+
+/// Changes the rules of the physical optimizer.
+pub(crate) fn change_physical_rules(optimizer: &mut PhysicalOptimizer) {
+    unambiguous_filters::keep_filters_unambiguous(optimizer);
+    optimizer.rules.push(Arc::new(stoppable::Stoppable));
+}
+
+/// Registers functions that replace DataFusion's. A query may use so many bytes.
+pub(crate) fn register_functions(context: &SessionContext, memory_bytes: usize) {
+    date_trunc::register(context);
+    date_part::register(context);
+    extremes::register(context);
+    bounded_functions::bound_functions(context, memory_bytes);
+    plain_results::plain_results(context);
+    overflow::check_sums(context);
+}

@@ -1,0 +1,28 @@
+//! Integers that do not fit their type are an error, as in PostgreSQL, where DataFusion wraps.
+//!
+//! Owned here: `+`, `-` and `*` of integers and their negation ([`CheckIntegers`], which puts an [`Operation`] in the
+//! place of DataFusion's operator as soon as types are known, so that constants are checked too), and `sum` of integers
+//! ([`IntegerSum`]). Not owned: division, casts, `abs` and arithmetic of times and decimals, which DataFusion checks.
+//!
+//! Waits for [#3520](https://github.com/apache/datafusion/issues/3520) and
+//! [#21318](https://github.com/apache/datafusion/issues/21318); for `sum` no upstream issue is known.
+
+mod operation;
+mod rule;
+mod sum;
+mod sum_distinct;
+mod sum_groups;
+mod wide_sum;
+
+pub(crate) use rule::{CheckIntegers, checked};
+
+use datafusion::execution::context::SessionContext;
+use datafusion::logical_expr::AggregateUDF;
+use std::sync::Arc;
+
+/// Puts the sum that is checked in the place of DataFusion's.
+pub(crate) fn check_sums(context: &SessionContext) {
+    if let Some(inner) = context.state().aggregate_functions().get("sum") {
+        context.register_udaf(AggregateUDF::new_from_impl(sum::IntegerSum::new(Arc::clone(inner))));
+    }
+}

@@ -1,0 +1,144 @@
+//! `sum` of integers: in 128 bits, so that only the result has to fit.
+
+use super::sum_distinct::DistinctSum;
+use super::sum_groups::SumGroups;
+use super::wide_sum::{STATE, each_of, value};
+use datafusion::arrow::array::{Array, ArrayRef};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, GroupsAccumulator, ReversedUDAF, Signature,
+};
+use std::sync::Arc;
+
+/// DataFusion's `sum`, but for integers.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct IntegerSum {
+    inner: Arc<AggregateUDF>,
+}
+
+impl IntegerSum {
+    pub(super) fn new(inner: Arc<AggregateUDF>) -> Self {
+        Self { inner }
+    }
+
+    fn integer(&self, args: &AccumulatorArgs<'_>) -> Option<Box<dyn Accumulator>> {
+        let result = args.return_field.data_type();
+        match (result.is_integer(), args.is_distinct) {
+            (false, _) => None,
+            (true, false) => Some(Box::new(Sum { result: result.clone(), sum: 0, count: 0 })),
+            (true, true) => Some(Box::new(DistinctSum::new(result.clone()))),
+        }
+    }
+}
+
+impl AggregateUDFImpl for IntegerSum {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.inner.aliases()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.inner.signature()
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        self.inner.return_type(types)
+    }
+
+    fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+        match self.integer(&args) {
+            Some(accumulator) => Ok(accumulator),
+            None => self.inner.accumulator(args),
+        }
+    }
+
+    fn create_sliding_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+        match self.integer(&args) {
+            Some(accumulator) => Ok(accumulator),
+            None => self.inner.create_sliding_accumulator(args),
+        }
+    }
+
+    fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
+        match args.return_type().is_integer() && !args.is_distinct {
+            true => Ok(vec![Arc::new(Field::new(format_state_name(args.name, "sum"), STATE, true))]),
+            false => self.inner.state_fields(args),
+        }
+    }
+
+    fn groups_accumulator_supported(&self, args: AccumulatorArgs<'_>) -> bool {
+        self.inner.groups_accumulator_supported(args)
+    }
+
+    fn create_groups_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn GroupsAccumulator>> {
+        match args.return_field.data_type().is_integer() {
+            true => Ok(Box::new(SumGroups::new(args.return_field.data_type().clone()))),
+            false => self.inner.create_groups_accumulator(args),
+        }
+    }
+
+    fn reverse_expr(&self) -> ReversedUDAF {
+        ReversedUDAF::Identical
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        AggregateOrderSensitivity::Insensitive
+    }
+
+    fn documentation(&self) -> Option<&Documentation> {
+        self.inner.documentation()
+    }
+}
+
+/// The sum of one group, or of the rows in a window.
+#[derive(Debug)]
+struct Sum {
+    result: DataType,
+    sum: i128,
+    /// How many values are in it: of none the sum is NULL.
+    count: u64,
+}
+
+impl Accumulator for Sum {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        let mut sum = 0;
+        each_of(&values[0], |_, value| sum += value)?;
+        self.sum += sum;
+        self.count += (values[0].len() - values[0].null_count()) as u64;
+        Ok(())
+    }
+
+    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        let mut sum = 0;
+        each_of(&values[0], |_, value| sum += value)?;
+        self.sum -= sum;
+        self.count -= (values[0].len() - values[0].null_count()) as u64;
+        Ok(())
+    }
+
+    fn supports_retract_batch(&self) -> bool {
+        true
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        self.update_batch(states)
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        Ok(vec![ScalarValue::Decimal128((self.count > 0).then_some(self.sum), 38, 0)])
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        value((self.count > 0).then_some(self.sum), &self.result)
+    }
+
+    fn size(&self) -> usize {
+        size_of_val(self)
+    }
+}

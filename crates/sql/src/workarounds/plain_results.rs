@@ -1,0 +1,84 @@
+//! Functions that answer numbers for a mapped column: as numbers.
+//!
+//! DataFusion keeps the dictionary when a function is applied to its texts. For texts that saves work; a dictionary of
+//! lengths most other functions do not take, as `abs(length(sensor))`.
+//!
+//! No upstream issue known: DataFusion 55 does so on purpose, since
+//! [#23743](https://github.com/apache/datafusion/pull/23743) and
+//! [#23930](https://github.com/apache/datafusion/pull/23930).
+
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::Result;
+use datafusion::execution::context::SessionContext;
+use datafusion::logical_expr::{
+    ColumnarValue, Documentation, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+};
+use std::sync::Arc;
+
+/// Puts functions with plain results in the place of those that answer dictionaries of anything but text.
+pub(crate) fn plain_results(context: &SessionContext) {
+    let state = context.state();
+    for name in ["character_length", "octet_length", "bit_length"] {
+        if let Some(inner) = state.scalar_functions().get(name) {
+            context.register_udf(ScalarUDF::new_from_impl(Plain { inner: Arc::clone(inner) }));
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Plain {
+    inner: Arc<ScalarUDF>,
+}
+
+impl ScalarUDFImpl for Plain {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.inner.aliases()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.inner.signature()
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        Ok(plain(self.inner.return_type(types)?))
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        let field = self.inner.return_field_from_args(args)?;
+        let data_type = plain(field.data_type().clone());
+        Ok(Arc::new(field.as_ref().clone().with_data_type(data_type)))
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        self.inner.coerce_types(types)
+    }
+
+    fn documentation(&self) -> Option<&Documentation> {
+        self.inner.documentation()
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let data_type = args.return_type().clone();
+        Ok(match self.inner.invoke_with_args(args)? {
+            ColumnarValue::Array(array) if *array.data_type() != data_type => {
+                ColumnarValue::Array(cast(&array, &data_type)?)
+            }
+            ColumnarValue::Scalar(value) if value.data_type() != data_type => {
+                ColumnarValue::Scalar(value.cast_to(&data_type)?)
+            }
+            value => value,
+        })
+    }
+}
+
+fn plain(data_type: DataType) -> DataType {
+    match data_type {
+        DataType::Dictionary(_, values) if !values.is_string() => *values,
+        other => other,
+    }
+}

@@ -1,0 +1,37 @@
+//! Operators that make many rows of one are made to pause now and then: DataFusion pauses where rows come from, and a
+//! cross join, once it has its inputs, would go on after everybody has stopped waiting for it.
+//!
+//! Waits for [#19358](https://github.com/apache/datafusion/issues/19358).
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::coop::CooperativeExec;
+use std::sync::Arc;
+
+const MULTIPLIERS: [&str; 6] =
+    ["CrossJoinExec", "NestedLoopJoinExec", "HashJoinExec", "SortMergeJoinExec", "UnnestExec", "RecursiveQueryExec"];
+
+/// Wraps them.
+#[derive(Debug)]
+pub(crate) struct Stoppable;
+
+impl PhysicalOptimizerRule for Stoppable {
+    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_up(|plan| match MULTIPLIERS.contains(&plan.name()) {
+            true => Ok(Transformed::yes(Arc::new(CooperativeExec::new(plan)) as Arc<dyn ExecutionPlan>)),
+            false => Ok(Transformed::no(plan)),
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        "stoppable"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,132 @@
+//! Clauses that the parser knows and DataFusion ignores in silence: rewritten to other words where those mean the same,
+//! else refused.
+//!
+//! No upstream issue known that names them all; [#17716](https://github.com/apache/datafusion/issues/17716) is about
+//! `FETCH`, a clause of the same fate.
+
+use super::set_all::count_rows;
+use super::using::merge_columns;
+use super::windows::complete_windows;
+use crate::text::errors::not_supported;
+use atsdb_core::{Error, Result};
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, GroupByExpr, GroupByWithModifier, Query, Select, SelectFlavor, SelectItem, SetExpr,
+    Statement, TableFactor, VisitMut, VisitorMut, WildcardAdditionalOptions,
+};
+use std::ops::ControlFlow;
+
+/// Rewrites a statement that was parsed.
+pub(crate) fn settle_clauses(statement: &mut Statement) -> Result<()> {
+    match statement.visit(&mut Clauses) {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(()),
+    }
+}
+
+struct Clauses;
+
+impl VisitorMut for Clauses {
+    type Break = Error;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        let Query { locks, for_clause, settings, format_clause, .. } = query;
+        if let Some(lock) = locks.first() {
+            return refuse(lock, "leave it out: of two transactions that change the same rows the later one fails");
+        }
+        if let Some(clause) = for_clause {
+            return refuse(clause, "leave it out");
+        }
+        if settings.is_some() || format_clause.is_some() {
+            return refuse("SETTINGS or FORMAT in a query", "leave it out");
+        }
+        let Query { body, order_by, .. } = query;
+        if let SetExpr::Select(select) = body.as_mut() {
+            // What is done here is not done again when the visitor comes to the SELECT.
+            complete_windows(select, order_by.as_mut())?;
+            return merge_columns(select, order_by.as_mut());
+        }
+        match count_rows(query) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        match expr {
+            // PostgreSQL's power, MySQL's exclusive or.
+            Expr::BinaryOp { op: BinaryOperator::BitwiseXor, .. } => refuse("a ^ b", "write power(a, b)"),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
+        if select.flavor == SelectFlavor::FromFirstNoSelect {
+            select.flavor = SelectFlavor::Standard;
+            select.projection = vec![SelectItem::Wildcard(WildcardAdditionalOptions::default())];
+        }
+        if let Some(into) = &select.into {
+            return refuse(format_args!("SELECT {into}"), "write CREATE TABLE ... AS SELECT ...");
+        }
+        if select.prewhere.is_some() {
+            return refuse("PREWHERE", "write WHERE");
+        }
+        if !select.connect_by.is_empty() {
+            return refuse("CONNECT BY", "write WITH RECURSIVE");
+        }
+        if !select.distribute_by.is_empty() {
+            return refuse("DISTRIBUTE BY", "leave it out");
+        }
+        if select.value_table_mode.is_some() {
+            return refuse("SELECT AS STRUCT or VALUE", "name the columns");
+        }
+        for item in &select.projection {
+            let (SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options)) = item else { continue };
+            if options.opt_ilike.is_some() {
+                return refuse("* ILIKE", "name the columns");
+            }
+        }
+        complete_windows(select, None)?;
+        merge_columns(select, None)?;
+        settle_groups(&mut select.group_by)
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        match factor {
+            TableFactor::Table { sample: Some(_), .. } | TableFactor::Derived { sample: Some(_), .. } => {
+                refuse("TABLESAMPLE", "write WHERE random() < 0.1")
+            }
+            TableFactor::Table { version: Some(version), .. } => refuse(version, "restore a backup of that time"),
+            TableFactor::Table { with_ordinality: true, .. } => refuse("WITH ORDINALITY", "write row_number() OVER ()"),
+            TableFactor::Table { partitions, .. } if !partitions.is_empty() => {
+                refuse("PARTITION in FROM", "narrow the time range in WHERE: only its slices are read")
+            }
+            TableFactor::Table { json_path: Some(_), .. } => refuse("a path into JSON", "read the column"),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// `GROUP BY a, b WITH ROLLUP` as `GROUP BY ROLLUP (a, b)`.
+fn settle_groups(groups: &mut GroupByExpr) -> ControlFlow<Error> {
+    let (modifiers, sets) = match groups {
+        GroupByExpr::All(modifiers) if modifiers.is_empty() => return ControlFlow::Continue(()),
+        GroupByExpr::All(_) => return refuse("GROUP BY ALL WITH", "name the columns"),
+        GroupByExpr::Expressions(exprs, modifiers) => (modifiers, exprs),
+    };
+    let all = |sets: &mut Vec<Expr>| sets.drain(..).map(|expr| vec![expr]).collect::<Vec<_>>();
+    let grouped = match modifiers.as_slice() {
+        [] => return ControlFlow::Continue(()),
+        [GroupByWithModifier::Rollup] => Expr::Rollup(all(sets)),
+        [GroupByWithModifier::Cube] => Expr::Cube(all(sets)),
+        [other, ..] => {
+            return refuse(format_args!("GROUP BY ... {other}"), "write GROUP BY ROLLUP (...) or CUBE (...)");
+        }
+    };
+    *sets = vec![grouped];
+    modifiers.clear();
+    ControlFlow::Continue(())
+}
+
+fn refuse(what: impl std::fmt::Display, hint: &str) -> ControlFlow<Error> {
+    ControlFlow::Break(not_supported(what).with_hint(hint))
+}

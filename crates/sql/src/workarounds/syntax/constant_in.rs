@@ -1,0 +1,119 @@
+//! `5 NOT IN (SELECT k ...)`: with a constant before it, DataFusion's join for NOT IN does not heed that k may be NULL
+//! (then the answer is NULL, not true). So such a condition counts instead.
+//!
+//! [#25340](https://github.com/apache/datafusion/issues/25340) is fixed upstream by
+//! [#25348](https://github.com/apache/datafusion/pull/25348), which is not in 55.2. Waits for
+//! [#25347](https://github.com/apache/datafusion/issues/25347) and
+//! [#25473](https://github.com/apache/datafusion/issues/25473), too.
+
+use datafusion::sql::sqlparser::ast::{
+    Expr, GroupByExpr, Query, Select, SelectFlavor, SelectItem, SetExpr, Statement, TableFactor, visit_expressions,
+    visit_expressions_mut,
+};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use std::ops::ControlFlow;
+
+/// Stand for the constant and for what the subquery selects. No statement can write them.
+const CONSTANT: &str = "\u{1}constant";
+const SELECTED: &str = "\u{1}selected";
+
+/// Writes every `constant [NOT] IN (SELECT ...)` as a count of the rows that are equal, and of those that may be.
+pub(crate) fn count_instead(statement: &mut Statement) -> Result<(), ParserError> {
+    let outcome = visit_expressions_mut(statement, |expr| {
+        let Expr::InSubquery { expr: value, subquery, negated } = expr else { return ControlFlow::Continue(()) };
+        if !is_constant(value) {
+            return ControlFlow::Continue(());
+        }
+        match counted(value, subquery, *negated) {
+            Ok(counted) => *expr = counted,
+            Err(error) => return ControlFlow::Break(error),
+        }
+        ControlFlow::Continue(())
+    });
+    match outcome {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(()),
+    }
+}
+
+fn counted(value: &Expr, subquery: &Query, negated: bool) -> Result<Expr, ParserError> {
+    let (found, missing) = if negated { ("false", "true") } else { ("true", "false") };
+    let text = format!(
+        "(SELECT CASE WHEN count(*) FILTER (WHERE \"{SELECTED}\" = \"{CONSTANT}\") > 0 THEN {found} \
+         WHEN count(*) FILTER (WHERE (\"{SELECTED}\" = \"{CONSTANT}\") IS NULL) > 0 THEN NULL ELSE {missing} END \
+         FROM (SELECT 1) AS in_rows(\"{SELECTED}\"))"
+    );
+    let mut counted = Parser::new(&GenericDialect).try_with_sql(&text).and_then(|mut parser| parser.parse_expr())?;
+    let Expr::Subquery(query) = &mut counted else { return Err(unexpected()) };
+    // What is put in is not printed and parsed again: the parser reads some expressions otherwise than they are.
+    let SetExpr::Select(count) = query.body.as_mut() else { return Err(unexpected()) };
+    let selected = match plain_select(subquery) {
+        // A condition on a table outside is only understood one level deep.
+        Some((select, selected)) => {
+            let projection = std::mem::take(&mut count.projection);
+            **count = Select { projection, ..select.clone() };
+            Some(Expr::Nested(Box::new(selected.clone())))
+        }
+        None => {
+            let Some(TableFactor::Derived { subquery: rows, .. }) =
+                count.from.first_mut().map(|from| &mut from.relation)
+            else {
+                return Err(unexpected());
+            };
+            **rows = subquery.clone();
+            None
+        }
+    };
+    let value = Expr::Nested(Box::new(value.clone()));
+    let _ = visit_expressions_mut(&mut count.projection, |expr| {
+        match (&*expr, &selected) {
+            (Expr::Identifier(name), _) if name.value == CONSTANT => *expr = value.clone(),
+            (Expr::Identifier(name), Some(selected)) if name.value == SELECTED => *expr = selected.clone(),
+            _ => {}
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    Ok(counted)
+}
+
+fn unexpected() -> ParserError {
+    ParserError::ParserError("a count that is none".to_owned())
+}
+
+/// A subquery that selects one expression of each row that its conditions let through, and the expression: the rows can
+/// be counted in its place.
+fn plain_select(query: &Query) -> Option<(&Select, &Expr)> {
+    let Query { with: None, limit_clause: None, fetch: None, body, .. } = query else { return None };
+    let SetExpr::Select(select) = body.as_ref() else { return None };
+    let is_plain = select.distinct.is_none()
+        && select.top.is_none()
+        && select.having.is_none()
+        && select.qualify.is_none()
+        && select.flavor == SelectFlavor::Standard
+        && !select.from.is_empty()
+        && matches!(&select.group_by, GroupByExpr::Expressions(by, _) if by.is_empty());
+    let [SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }] = select.projection.as_slice() else {
+        return None;
+    };
+    // A function may be an aggregate.
+    let is_simple = visit_expressions(expr, |inner| match inner {
+        Expr::Function(_) | Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    (is_plain && is_simple.is_continue()).then_some((select, expr))
+}
+
+/// Whether no column and no subquery is in it.
+fn is_constant(expr: &Expr) -> bool {
+    let found = visit_expressions(expr, |inner| match inner {
+        Expr::Identifier(_)
+        | Expr::CompoundIdentifier(_)
+        | Expr::CompoundFieldAccess { .. }
+        | Expr::Subquery(_)
+        | Expr::Exists { .. }
+        | Expr::InSubquery { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_continue()
+}

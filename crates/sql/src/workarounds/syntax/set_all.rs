@@ -1,0 +1,103 @@
+//! `EXCEPT ALL` and `INTERSECT ALL` count how often a row is there, where DataFusion only looks whether it is. With a
+//! number for each of the equal rows they are `EXCEPT` and `INTERSECT`.
+//!
+//! Waits for [#12956](https://github.com/apache/datafusion/issues/12956) and
+//! [#12955](https://github.com/apache/datafusion/issues/12955).
+
+use crate::text::errors::not_supported;
+use atsdb_core::{Error, Result};
+use datafusion::sql::sqlparser::ast::{
+    Expr, Ident, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor, VisitMut,
+    VisitorMut,
+};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+use std::ops::ControlFlow;
+
+/// Rewrites the operations of a query; those in its subqueries are queries of their own.
+pub(crate) fn count_rows(query: &mut Query) -> Result<()> {
+    of_body(&mut query.body)
+}
+
+fn of_body(body: &mut SetExpr) -> Result<()> {
+    let SetExpr::SetOperation { op, set_quantifier, left, right } = body else { return Ok(()) };
+    of_body(left)?;
+    of_body(right)?;
+    let (SetOperator::Except | SetOperator::Intersect, SetQuantifier::All) = (&*op, &*set_quantifier) else {
+        return Ok(());
+    };
+    let Some(names) = names(left) else {
+        let hint = "name the columns instead of *";
+        return Err(not_supported(format_args!("{op} ALL of all columns")).with_hint(hint));
+    };
+    *body = numbered(*op, &names, left.as_ref().clone(), right.as_ref().clone())?;
+    Ok(())
+}
+
+/// What the columns are called; `None` where a `*` hides how many there are.
+fn names(body: &SetExpr) -> Option<Vec<String>> {
+    match body {
+        SetExpr::Select(select) => of_select(select),
+        SetExpr::Query(query) => names(&query.body),
+        SetExpr::SetOperation { left, .. } => names(left),
+        SetExpr::Values(values) => {
+            let width = values.rows.first()?.content.len();
+            Some((1..=width).map(|column| format!("column{column}")).collect())
+        }
+        _ => None,
+    }
+}
+
+fn of_select(select: &Select) -> Option<Vec<String>> {
+    let name = |item: &SelectItem| match item {
+        SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.clone()),
+        SelectItem::UnnamedExpr(Expr::Identifier(name)) => Some(name.value.clone()),
+        SelectItem::UnnamedExpr(Expr::CompoundIdentifier(names)) => names.last().map(|name| name.value.clone()),
+        SelectItem::UnnamedExpr(expr) => Some(expr.to_string()),
+        _ => None,
+    };
+    select.projection.iter().map(name).collect()
+}
+
+fn numbered(op: SetOperator, names: &[String], left: SetExpr, right: SetExpr) -> Result<SetExpr> {
+    let columns: Vec<String> = (0..names.len()).map(|column| format!("c{column}")).collect();
+    let shown: Vec<String> =
+        columns.iter().zip(names).map(|(column, name)| format!("{column} AS {}", quoted(name))).collect();
+    let columns = columns.join(", ");
+    let side = |alias: &str| {
+        format!(
+            "SELECT {columns}, row_number() OVER (PARTITION BY {columns}) AS n FROM (SELECT 1) AS {alias}({columns})"
+        )
+    };
+    let sql = format!("SELECT {} FROM ({} {op} {}) AS d", shown.join(", "), side("l"), side("r"));
+    let internal = |error: &dyn std::fmt::Display| Error::internal(format!("{sql}: {error}"));
+    let mut statements = Parser::parse_sql(&GenericDialect, &sql).map_err(|error| internal(&error))?;
+    let _ = VisitMut::visit(&mut statements, &mut Place { sides: vec![right, left] });
+    match statements.pop() {
+        Some(Statement::Query(query)) => Ok(*query.body),
+        _ => Err(internal(&"no query")),
+    }
+}
+
+fn quoted(name: &str) -> Ident {
+    Ident::with_quote('"', name)
+}
+
+/// Puts the sides in the places of the template's innermost queries.
+struct Place {
+    sides: Vec<SetExpr>,
+}
+
+impl VisitorMut for Place {
+    type Break = ();
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        if let TableFactor::Derived { subquery, alias: Some(alias), .. } = factor
+            && !alias.columns.is_empty()
+            && let Some(side) = self.sides.pop()
+        {
+            *subquery.body = side;
+        }
+        ControlFlow::Continue(())
+    }
+}

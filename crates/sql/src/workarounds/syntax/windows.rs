@@ -1,0 +1,81 @@
+//! `OVER (w ORDER BY ...)` begins with what `WINDOW w AS (...)` says, which DataFusion leaves out.
+//!
+//! No upstream issue known.
+
+use crate::text::errors::sql_error;
+use atsdb_core::Error;
+use datafusion::sql::sqlparser::ast::{
+    Expr, Function, Ident, NamedWindowDefinition, NamedWindowExpr, OrderBy, Select, VisitMut, VisitorMut, WindowSpec,
+    WindowType,
+};
+use std::ops::ControlFlow;
+
+/// Completes the windows of a query, and those that its ORDER BY names.
+pub(crate) fn complete_windows(select: &mut Select, order: Option<&mut OrderBy>) -> ControlFlow<Error> {
+    let mut known: Vec<(Ident, WindowSpec)> = Vec::new();
+    for NamedWindowDefinition(name, definition) in &mut select.named_window {
+        let spec = match definition {
+            NamedWindowExpr::NamedWindow(other) => find(&known, other)?.clone(),
+            NamedWindowExpr::WindowSpec(spec) => {
+                complete(spec, &known)?;
+                spec.clone()
+            }
+        };
+        known.push((name.clone(), spec));
+    }
+    if known.is_empty() {
+        return ControlFlow::Continue(());
+    }
+    let mut windows = Windows { known };
+    select.projection.visit(&mut windows)?;
+    match order {
+        Some(order) => order.visit(&mut windows),
+        None => ControlFlow::Continue(()),
+    }
+}
+
+struct Windows {
+    known: Vec<(Ident, WindowSpec)>,
+}
+
+impl VisitorMut for Windows {
+    type Break = Error;
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        if let Expr::Function(Function { over: Some(WindowType::WindowSpec(spec)), .. }) = expr {
+            complete(spec, &self.known)?;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// A window whose name nobody knows here is one of a query further out or in.
+fn complete(spec: &mut WindowSpec, known: &[(Ident, WindowSpec)]) -> ControlFlow<Error> {
+    let Some(name) = spec.window_name.take() else { return ControlFlow::Continue(()) };
+    let base = find(known, &name)?;
+    if !spec.partition_by.is_empty() {
+        return refuse(format!("a window cannot say PARTITION BY beside window {name}"));
+    }
+    if !spec.order_by.is_empty() && !base.order_by.is_empty() {
+        return refuse(format!("a window cannot say ORDER BY beside window {name}, which has one"));
+    }
+    if base.window_frame.is_some() {
+        return refuse(format!("window {name} has a frame: no other can begin with it"));
+    }
+    spec.partition_by.clone_from(&base.partition_by);
+    if spec.order_by.is_empty() {
+        spec.order_by.clone_from(&base.order_by);
+    }
+    ControlFlow::Continue(())
+}
+
+fn find<'a>(known: &'a [(Ident, WindowSpec)], name: &Ident) -> ControlFlow<Error, &'a WindowSpec> {
+    match known.iter().find(|(other, _)| other.value.eq_ignore_ascii_case(&name.value)) {
+        Some((_, spec)) => ControlFlow::Continue(spec),
+        None => ControlFlow::Break(sql_error(format!("no window named {name}"))),
+    }
+}
+
+fn refuse<T>(message: String) -> ControlFlow<Error, T> {
+    ControlFlow::Break(sql_error(message))
+}

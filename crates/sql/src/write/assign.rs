@@ -1,0 +1,201 @@
+//! What a query answers, brought to the types of the columns that it is inserted into, as an assignment does it:
+//! times are rounded to the column's unit, text is read, floats are narrowed. Whatever is exact is left to the engine.
+
+use crate::text::literal::Literal;
+use crate::text::literal_columns::LiteralColumn;
+use arrow::array::{Array, ArrayRef, AsArray, Int32Array, Int64Array, new_null_array};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Date32Type, Float32Type, TimeUnit as ArrowUnit};
+use atsdb_codec::logical_type;
+use atsdb_core::time::DAY_SECONDS;
+use atsdb_core::{Column, ColumnType, Error, Result, TableDefinition, TimeUnit};
+use std::sync::Arc;
+
+/// The values for the column at `position`. `rows_before` counts the rows of earlier batches, for the row in an error;
+/// without, the error does not say which row it is.
+pub(crate) fn assign(
+    definition: &TableDefinition,
+    position: usize,
+    array: &ArrayRef,
+    rows_before: Option<u64>,
+) -> Result<ArrayRef> {
+    let column = &definition.columns[position];
+    let assignment = Assignment { column, array, rows_before };
+    let is_time = definition.time_column() == Some(column);
+    let assigned = match (array.data_type(), column.column_type) {
+        (_, ColumnType::Text | ColumnType::Binary) => Ok(Arc::clone(array)),
+        (found, _) if is_text(found) => assignment.read_text(),
+        (DataType::Timestamp(..) | DataType::Date32, ColumnType::Timestamp(unit)) => assignment.times(unit),
+        (DataType::Timestamp(..), ColumnType::Date) => assignment.days(),
+        (DataType::Timestamp(..) | DataType::Date32, ColumnType::Int64) if is_time => {
+            assignment.times(definition.time_unit())
+        }
+        (DataType::Timestamp(..) | DataType::Date32, other) if other != ColumnType::Date => {
+            Err(Error::invalid(format!("a time does not become {}", other.sql_name()))
+                .with_hint("say what it is to count: CAST(extract(epoch FROM time) AS BIGINT)"))
+        }
+        (DataType::Float64, ColumnType::Float32) => assignment.narrow_floats(),
+        (found, ColumnType::Float32 | ColumnType::Float64) if found.is_integer() => {
+            cast(array, &logical_type(column)).map_err(internal)
+        }
+        _ => Ok(Arc::clone(array)),
+    };
+    assigned.map_err(|error| error.context(format_args!("table {}, column {}", definition.name, column.name)))
+}
+
+struct Assignment<'a> {
+    column: &'a Column,
+    array: &'a ArrayRef,
+    rows_before: Option<u64>,
+}
+
+impl Assignment<'_> {
+    fn refuse(&self, row: usize) -> Error {
+        let value = arrow::util::display::array_value_to_string(self.array, row).unwrap_or_else(|_| "the value".into());
+        let ty = self.column.column_type.sql_name();
+        self.at(row, Error::invalid(format!("{value} is no {ty}, or does not fit")))
+    }
+
+    fn at(&self, row: usize, error: Error) -> Error {
+        match self.rows_before {
+            Some(rows_before) => error.context(format_args!("row {}", rows_before + row as u64 + 1)),
+            None => error,
+        }
+    }
+
+    fn read_text(&self) -> Result<ArrayRef> {
+        let texts = cast(self.array, &DataType::Utf8).map_err(internal)?;
+        let mut read = LiteralColumn::new(self.column);
+        for (row, text) in texts.as_string::<i32>().iter().enumerate() {
+            let literal = text.map_or(Literal::Null, |text| Literal::Text(text.into()));
+            read.push(&literal).map_err(|error| self.at(row, error))?;
+        }
+        Ok(read.finish())
+    }
+
+    /// Times as counts of a unit, in the column's type.
+    fn times(&self, unit: TimeUnit) -> Result<ArrayRef> {
+        let counts = self.convert(i128::from(unit.per_second()), 1, |count| i64::try_from(count).ok())?;
+        let wanted = logical_type(self.column);
+        cast(&(Arc::new(counts.into_iter().collect::<Int64Array>()) as ArrayRef), &wanted).map_err(internal)
+    }
+
+    /// The days that times lie in.
+    fn days(&self) -> Result<ArrayRef> {
+        let days = self.convert(1, i128::from(DAY_SECONDS), |count| i32::try_from(count).ok())?;
+        Ok(Arc::new(days.into_iter().collect::<Int32Array>().reinterpret_cast::<Date32Type>()))
+    }
+
+    /// Each time as `numerator / denominator` counts a second: rounded, but days are where the time lies.
+    fn convert<T>(
+        &self,
+        numerator: i128,
+        denominator: i128,
+        narrow: impl Fn(i128) -> Option<T>,
+    ) -> Result<Vec<Option<T>>> {
+        let (numerator, denominator) = match self.array.data_type() {
+            DataType::Timestamp(ArrowUnit::Millisecond, _) => (numerator, denominator * 1_000),
+            DataType::Timestamp(ArrowUnit::Microsecond, _) => (numerator, denominator * 1_000_000),
+            DataType::Timestamp(ArrowUnit::Nanosecond, _) => (numerator, denominator * 1_000_000_000),
+            DataType::Date32 => (numerator * i128::from(DAY_SECONDS), denominator),
+            _ => (numerator, denominator),
+        };
+        let half = if self.column.column_type == ColumnType::Date { 0 } else { denominator / 2 };
+        let counts = match self.array.data_type() {
+            DataType::Date32 => cast(&cast(self.array, &DataType::Int32).map_err(internal)?, &DataType::Int64),
+            _ => cast(self.array, &DataType::Int64),
+        };
+        let counts = counts.map_err(internal)?;
+        let convert = |(row, count): (usize, Option<i64>)| match count {
+            Some(count) => {
+                let scaled = (i128::from(count) * numerator + half).div_euclid(denominator);
+                narrow(scaled).map(Some).ok_or_else(|| self.refuse(row))
+            }
+            None => Ok(None),
+        };
+        counts.as_primitive::<arrow::datatypes::Int64Type>().iter().enumerate().map(convert).collect()
+    }
+
+    /// To the nearest float; only what becomes infinite by it does not fit.
+    fn narrow_floats(&self) -> Result<ArrayRef> {
+        let narrow = cast(self.array, &DataType::Float32).map_err(internal)?;
+        let wide = self.array.as_primitive::<arrow::datatypes::Float64Type>();
+        let lost = narrow.as_primitive::<Float32Type>().iter().zip(wide).position(|pair| match pair {
+            (Some(narrow), Some(wide)) => narrow.is_infinite() && wide.is_finite(),
+            _ => false,
+        });
+        match lost {
+            Some(row) => Err(self.refuse(row)),
+            None => Ok(narrow),
+        }
+    }
+}
+
+fn is_text(ty: &DataType) -> bool {
+    match ty {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Dictionary(_, value) => is_text(value),
+        _ => false,
+    }
+}
+
+fn internal(error: arrow::error::ArrowError) -> Error {
+    Error::internal(error.to_string())
+}
+
+/// A dictionary of more texts than rows, or of none, as plain text; NULLs of no type in the column's.
+pub(crate) fn plain(array: &ArrayRef, column: &Column) -> Result<ArrayRef> {
+    if array.data_type().is_null() {
+        let data_type = if column.map.is_some() { DataType::Utf8 } else { logical_type(column) };
+        return Ok(new_null_array(&data_type, array.len()));
+    }
+    match array.as_any_dictionary_opt() {
+        Some(dictionary) if dictionary.values().is_empty() || dictionary.values().len() > array.len() => {
+            cast(array, &DataType::Utf8).map_err(|error| Error::internal(error.to_string()))
+        }
+        _ => Ok(Arc::clone(array)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::{TimestampMicrosecondArray, TimestampNanosecondArray};
+
+    fn table() -> TableDefinition {
+        TableDefinition::new("t")
+            .with_column("time", ColumnType::Int64, None)
+            .with_column("ms", ColumnType::Timestamp(TimeUnit::Millisecond), None)
+            .with_column("ns", ColumnType::Timestamp(TimeUnit::Nanosecond), None)
+            .with_column("day", ColumnType::Date, None)
+            .with_time("time", TimeUnit::Second)
+            .unwrap()
+    }
+
+    fn counts(position: usize, array: ArrayRef) -> Vec<Option<i64>> {
+        let assigned = assign(&table(), position, &array, Some(0)).unwrap();
+        assert_eq!(*assigned.data_type(), logical_type(&table().columns[position]));
+        let counts = match assigned.data_type() {
+            DataType::Date32 => cast(&cast(&assigned, &DataType::Int32).unwrap(), &DataType::Int64).unwrap(),
+            _ => cast(&assigned, &DataType::Int64).unwrap(),
+        };
+        counts.as_primitive::<arrow::datatypes::Int64Type>().iter().collect()
+    }
+
+    #[test]
+    fn times_are_rounded_to_what_the_column_counts() {
+        let times: ArrayRef =
+            Arc::new(TimestampNanosecondArray::from(vec![Some(1_499_999), None, Some(1_500_000), Some(-1_500_001)]));
+        assert_eq!(counts(1, Arc::clone(&times)), [Some(1), None, Some(2), Some(-2)]);
+        assert_eq!(counts(2, Arc::clone(&times)), [Some(1_499_999), None, Some(1_500_000), Some(-1_500_001)]);
+        assert_eq!(counts(0, Arc::clone(&times)), [Some(0), None, Some(0), Some(0)]);
+        assert_eq!(counts(3, times), [Some(0), None, Some(0), Some(-1)]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named_with_its_row() {
+        let times: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![0, i64::MAX]));
+        let message = assign(&table(), 2, &times, Some(10)).unwrap_err().to_string();
+        assert!(message.contains("table t, column ns: row 12") && message.contains("TIMESTAMP(9)"), "{message}");
+    }
+}

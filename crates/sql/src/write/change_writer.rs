@@ -1,0 +1,233 @@
+//! From the rows that change to a batch: gathered by chunk, rewritten by threads, put in the place of the old ones.
+//!
+//! Of a plan that reads chunks in order a chunk is rewritten as soon as its rows are complete; of others when all rows
+//! are known.
+
+use super::assign::{assign, plain};
+use super::chunk_change::{ChunkChange, Successor};
+use super::insert::append_named;
+use super::returning_rows::ReturningRows;
+use crate::dml::change::{Change, Kind};
+use crate::run::answer::Rows;
+use crate::run::interrupt::Interrupt;
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array};
+use arrow::datatypes::{Field, Schema, UInt32Type};
+use atsdb_core::{ConflictPolicy, Error, ErrorKind, Result};
+use atsdb_engine::{Batch, Scan};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::thread::{Scope, ScopedJoinHandle};
+
+/// What a change may use.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) threads: usize,
+    pub(crate) memory_bytes: usize,
+}
+
+/// Applies one change.
+pub(crate) struct ChangeWriter<'a> {
+    batch: &'a mut Batch,
+    change: &'a Change,
+    limits: Limits,
+    interrupt: &'a Interrupt,
+    /// By position in the scan.
+    pending: BTreeMap<usize, ChunkChange>,
+    pending_bytes: usize,
+    /// For each partition of a plan in order the chunk whose rows are coming.
+    open: Vec<Option<usize>>,
+    /// Rows that are to be added when all old ones are gone.
+    moved: Vec<RecordBatch>,
+    row_count: u64,
+    /// The rows as they are now, or were, if they are asked for.
+    returned: ReturningRows,
+}
+
+/// What was done.
+pub(crate) struct ChangedRows {
+    pub(crate) row_count: u64,
+    /// The rows that `RETURNING` is about: as they are now, or were.
+    pub(crate) returned: Vec<RecordBatch>,
+}
+
+type Running<'scope> = VecDeque<(usize, ScopedJoinHandle<'scope, Result<(Successor, u64)>>)>;
+
+impl<'a> ChangeWriter<'a> {
+    pub(crate) fn new(batch: &'a mut Batch, change: &'a Change, limits: Limits, interrupt: &'a Interrupt) -> Self {
+        let in_order = change.source.as_ref().and_then(|source| source.partitions_in_order);
+        Self {
+            batch,
+            change,
+            limits,
+            interrupt,
+            pending: BTreeMap::new(),
+            pending_bytes: 0,
+            open: vec![None; in_order.unwrap_or(0)],
+            moved: Vec::new(),
+            row_count: 0,
+            returned: ReturningRows::default(),
+        }
+    }
+
+    /// Says how many rows changed.
+    pub(crate) fn run(mut self, mut rows: Rows) -> Result<ChangedRows> {
+        let Some(source) = &self.change.source else {
+            // Nothing is read, so nothing can change; but the query may still fail.
+            rows.try_for_each(|rows| rows.map(|_| ()))?;
+            return Ok(ChangedRows { row_count: 0, returned: Vec::new() });
+        };
+        let scan = source.scan.as_ref();
+        std::thread::scope(|scope| {
+            let mut running = Running::new();
+            for rows in rows {
+                let complete = self.gather(&rows?)?;
+                complete.into_iter().try_for_each(|position| self.begin(scope, &mut running, scan, position))?;
+            }
+            while let Some((position, _)) = self.pending.first_key_value() {
+                let position = *position;
+                self.begin(scope, &mut running, scan, position)?;
+            }
+            while !running.is_empty() {
+                self.finish(&mut running, scan)?;
+            }
+            Ok(())
+        })?;
+        for rows in std::mem::take(&mut self.moved) {
+            self.append(rows)?;
+        }
+        Ok(ChangedRows { row_count: self.row_count, returned: self.returned.rows })
+    }
+
+    /// Adds rows to their chunks. Says which chunks are complete.
+    fn gather(&mut self, rows: &RecordBatch) -> Result<Vec<usize>> {
+        let place = |column: usize| match rows.columns().get(column) {
+            Some(array) => {
+                array.as_primitive_opt::<UInt32Type>().ok_or_else(|| Error::internal("a row without a place"))
+            }
+            None => Err(Error::internal("a row without a place")),
+        };
+        let (chunks, numbers) = (place(0)?, place(1)?);
+        let values = self.values(rows, (chunks, numbers))?;
+        let row_bytes = bytes_of(&values).div_ceil(rows.num_rows().max(1)) + size_of::<u32>();
+        let (mut start, mut complete) = (0, Vec::new());
+        for run in chunks.values().chunk_by(|a, b| a == b) {
+            let position = run[0] as usize;
+            complete.extend(self.opened(position));
+            let piece = values.iter().map(|array| array.slice(start, run.len())).collect();
+            let bytes = run.len() * row_bytes;
+            let chunk = self.pending.entry(position).or_default();
+            chunk.push(numbers.slice(start, run.len()), piece);
+            chunk.bytes += bytes;
+            self.pending_bytes += bytes;
+            start += run.len();
+        }
+        if self.pending_bytes > self.limits.memory_bytes {
+            let message = format!("{} {}: the rows that change do not fit", self.change.verb, self.name());
+            return Err(Error::new(ErrorKind::Resources, message)
+                .with_hint("change fewer rows at a time, or give the session more memory"));
+        }
+        Ok(complete)
+    }
+
+    /// The chunk that is complete as rows of this one come.
+    fn opened(&mut self, position: usize) -> Option<usize> {
+        let partition_count = self.open.len();
+        let open = self.open.get_mut(position.checked_rem(partition_count)?)?;
+        match *open {
+            Some(before) if before == position => None,
+            _ => open.replace(position),
+        }
+    }
+
+    /// The new values in the types of their columns: stored to be set, logical to be moved.
+    fn values(&mut self, rows: &RecordBatch, places: (&UInt32Array, &UInt32Array)) -> Result<Vec<ArrayRef>> {
+        let (table, definition) = (&self.change.table, &self.change.table.definition);
+        let mut whole: Vec<Option<ArrayRef>> = vec![None; definition.columns.len()];
+        let mut values = Vec::new();
+        for (array, position) in rows.columns().iter().skip(2).zip(&self.change.columns) {
+            let array = assign(definition, *position, &plain(array, &definition.columns[*position])?, None)?;
+            if self.change.returning.is_some() || self.change.kind == Kind::Move {
+                whole[*position] = Some(self.batch.completed(table, *position, &array)?);
+            }
+            values.push(match self.change.kind {
+                Kind::Set => self.batch.stored(table, *position, &array)?,
+                _ => array,
+            });
+        }
+        self.pending_bytes += self.returned.keep(self.batch, self.change, whole, rows, places)?;
+        Ok(values)
+    }
+
+    fn begin<'scope>(
+        &mut self,
+        scope: &'scope Scope<'scope, '_>,
+        running: &mut Running<'scope>,
+        scan: &'scope Scan,
+        position: usize,
+    ) -> Result<()>
+    where
+        'a: 'scope,
+    {
+        let Some(mut chunk) = self.pending.remove(&position) else { return Ok(()) };
+        // Rows that wait for others to go stay until the end.
+        if self.change.kind != Kind::Move || self.change.table.definition.unique.is_empty() {
+            self.pending_bytes -= chunk.bytes;
+        }
+        self.interrupt.check()?;
+        while running.len() >= self.limits.threads.max(1) {
+            self.finish(running, scan)?;
+        }
+        if self.change.kind == Kind::Move {
+            for values in std::mem::take(&mut chunk.values) {
+                self.moved.push(self.named(values)?);
+            }
+        }
+        let change = self.change;
+        running.push_back((position, scope.spawn(move || chunk.successor(change, scan, position))));
+        Ok(())
+    }
+
+    /// Waits for the chunk that was begun first.
+    fn finish(&mut self, running: &mut Running<'_>, scan: &Scan) -> Result<()> {
+        let Some((position, handle)) = running.pop_front() else { return Ok(()) };
+        let successor = handle.join().map_err(|_| Error::internal("rewriting a chunk panicked"))?;
+        let (successor, row_count) = successor?;
+        self.row_count += row_count;
+        let (table, chunk) = (&self.change.table, scan.chunks()[position].entry.id);
+        match successor {
+            Successor::Chunk(new) => self.batch.replace(table, chunk, new)?,
+            Successor::Rows(columns, row_count) => {
+                self.batch.replace(table, chunk, None)?;
+                self.batch.append_stored(table, columns, row_count)?;
+            }
+        }
+        // Where keys decide, the old rows must all be gone first.
+        if table.definition.unique.is_empty() {
+            std::mem::take(&mut self.moved).into_iter().try_for_each(|rows| self.append(rows))?;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, rows: RecordBatch) -> Result<()> {
+        // A row that is changed into another's key is neither lost nor takes the other's place.
+        append_named(self.batch, &self.change.table, &self.change.columns, rows, ConflictPolicy::Error)
+    }
+
+    fn named(&self, values: Vec<ArrayRef>) -> Result<RecordBatch> {
+        let definition = &self.change.table.definition;
+        let field = |(array, position): (&ArrayRef, &usize)| {
+            Field::new(&definition.columns[*position].name, array.data_type().clone(), true)
+        };
+        let fields: Vec<Field> = values.iter().zip(&self.change.columns).map(field).collect();
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), values).map_err(|error| Error::internal(error.to_string()))
+    }
+
+    fn name(&self) -> &str {
+        &self.change.table.definition.name
+    }
+}
+
+/// The bytes of values themselves, not of what they are slices of.
+fn bytes_of(values: &[ArrayRef]) -> usize {
+    values.iter().map(|array| array.to_data().get_slice_memory_size().unwrap_or(0)).sum()
+}

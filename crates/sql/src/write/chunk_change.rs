@@ -1,0 +1,128 @@
+//! The change of one chunk: rows that go, or columns that are set.
+
+use crate::dml::change::{Change, Kind};
+use arrow::array::{Array, ArrayRef, BooleanArray, BooleanBufferBuilder, UInt32Array};
+use arrow::compute::{concat, filter};
+use atsdb_core::{Error, ErrorKind, NewChunk, Result};
+use atsdb_engine::{Rewrite, Scan};
+
+/// Rows of one chunk, and the new values of the columns that are set, in pieces as they came.
+#[derive(Debug, Default)]
+pub(super) struct ChunkChange {
+    pub(super) numbers: Vec<UInt32Array>,
+    /// For each piece its columns: stored ones to set, logical ones to move.
+    pub(super) values: Vec<Vec<ArrayRef>>,
+    pub(super) row_count: usize,
+    pub(super) bytes: usize,
+}
+
+/// What becomes of a chunk.
+pub(super) enum Successor {
+    /// `None` if no row is left.
+    Chunk(Option<NewChunk>),
+    /// It is too large as one chunk: its rows in stored form, to be added anew.
+    Rows(Vec<ArrayRef>, usize),
+}
+
+impl ChunkChange {
+    pub(super) fn push(&mut self, numbers: UInt32Array, values: Vec<ArrayRef>) {
+        self.row_count += numbers.len();
+        self.numbers.push(numbers);
+        self.values.push(values);
+    }
+
+    /// The successor of the chunk, and how many rows of it changed.
+    pub(super) fn successor(&self, change: &Change, scan: &Scan, position: usize) -> Result<(Successor, u64)> {
+        let Some(chunk) = scan.chunks().get(position) else {
+            return Err(Error::internal(format!("no chunk {position} is read")));
+        };
+        let chunk_rows = chunk.entry.row_count as usize;
+        let numbers = self.numbers()?;
+        let distinct = count_distinct(&numbers, chunk_rows)?;
+        if distinct < numbers.len() && change.kind != Kind::Delete {
+            let name = &change.table.definition.name;
+            return Err(Error::invalid(format!("UPDATE {name}: a row is to have several new values at once"))
+                .with_hint("FROM and WHERE must give at most one row for each row that is updated"));
+        }
+        let rewrite = match change.kind {
+            Kind::Set => Rewrite { keep: None, set: self.set(change, scan, position, &numbers)? },
+            _ if distinct == chunk_rows => return Ok((Successor::Chunk(None), distinct as u64)),
+            _ => Rewrite { keep: Some(others(&numbers, chunk_rows)), set: Vec::new() },
+        };
+        match scan.rewrite(position, &rewrite) {
+            Ok(new) => Ok((Successor::Chunk(new), distinct as u64)),
+            Err(error) if error.kind() == ErrorKind::Limit => {
+                let (rows, row_count) = rows_of(change, scan, position, &rewrite)?;
+                Ok((Successor::Rows(rows, row_count), distinct as u64))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn numbers(&self) -> Result<UInt32Array> {
+        let pieces: Vec<&dyn Array> = self.numbers.iter().map(|piece| piece as &dyn Array).collect();
+        match self.numbers.as_slice() {
+            [only] => Ok(only.clone()),
+            _ => Ok(concat(&pieces).map_err(internal)?.to_data().into()),
+        }
+    }
+
+    /// The columns that are set, whole.
+    fn set(
+        &self,
+        change: &Change,
+        scan: &Scan,
+        position: usize,
+        numbers: &UInt32Array,
+    ) -> Result<Vec<(usize, ArrayRef)>> {
+        let column = |(at, column): (usize, &usize)| {
+            let pieces: Vec<&dyn Array> = self.values.iter().map(|piece| piece[at].as_ref()).collect();
+            let values = concat(&pieces).map_err(internal)?;
+            Ok((*column, scan.replaced(position, *column, numbers, &values)?))
+        };
+        change.columns.iter().enumerate().map(column).collect()
+    }
+}
+
+/// How many rows are named, each counted once.
+fn count_distinct(numbers: &UInt32Array, chunk_rows: usize) -> Result<usize> {
+    let numbers = numbers.values();
+    if numbers.last().is_some_and(|last| *last as usize >= chunk_rows) {
+        return Err(Error::internal(format!("a row behind the {chunk_rows} of its chunk changes")));
+    }
+    if numbers.is_sorted_by(|a, b| a < b) {
+        return Ok(numbers.len());
+    }
+    let mut seen = vec![false; chunk_rows];
+    for number in numbers {
+        match seen.get_mut(*number as usize) {
+            Some(seen) => *seen = true,
+            None => return Err(Error::internal(format!("row {number} of {chunk_rows} changes"))),
+        }
+    }
+    Ok(seen.into_iter().filter(|seen| *seen).count())
+}
+
+/// All rows but these.
+fn others(numbers: &UInt32Array, chunk_rows: usize) -> BooleanArray {
+    let mut keep = BooleanBufferBuilder::new(chunk_rows);
+    keep.append_n(chunk_rows, true);
+    numbers.values().iter().for_each(|number| keep.set_bit(*number as usize, false));
+    BooleanArray::new(keep.finish(), None)
+}
+
+/// The rows that a successor was to have, in stored form.
+fn rows_of(change: &Change, scan: &Scan, position: usize, rewrite: &Rewrite) -> Result<(Vec<ArrayRef>, usize)> {
+    let all: Vec<usize> = (0..change.table.definition.columns.len()).collect();
+    let mut columns = scan.read_stored(position, &all)?;
+    rewrite.set.iter().for_each(|(column, values)| columns[*column] = ArrayRef::clone(values));
+    if let Some(keep) = &rewrite.keep {
+        columns = columns.iter().map(|column| filter(column, keep).map_err(internal)).collect::<Result<_>>()?;
+    }
+    let row_count = columns.first().map_or(0, |column| column.len());
+    Ok((columns, row_count))
+}
+
+fn internal(error: arrow::error::ArrowError) -> Error {
+    Error::internal(error.to_string())
+}

@@ -1,0 +1,123 @@
+//! `INSERT`: where rows go, and the way there for the result of a query. Literals go straight into columns
+//! ([`insert_run`](crate::write::insert_run)). Either way one batch, all or nothing.
+
+use super::assign::assign;
+use crate::ddl::defaults::{default_array, default_type};
+use crate::dml::target::Target;
+use crate::run::answer::Rows;
+use crate::text::errors::sql_error;
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, new_null_array};
+use arrow::datatypes::{DataType, Field, Schema};
+use atsdb_core::{Column, ConflictPolicy, Error, ErrorKind, Result, Table};
+use atsdb_engine::Batch;
+use std::sync::Arc;
+
+/// Adds what a query answers to a batch, by position. Says how many rows.
+pub(crate) fn append_rows(batch: &mut Batch, table: &Table, target: &Target, rows: Rows) -> Result<u64> {
+    let policy = target.on_duplicate.policy(table)?;
+    let mut row_count = 0_u64;
+    for_named_rows(table, target, rows, |rows| {
+        batch.append_with(table, &rows, policy).map_err(|error| match (error.kind(), row_count) {
+            (ErrorKind::InvalidValue, 1..) => error.context(format_args!("after {row_count} rows")),
+            _ => error,
+        })?;
+        row_count += rows.num_rows() as u64;
+        Ok(())
+    })?;
+    Ok(row_count)
+}
+
+/// Does something with what a query answers, by position, as rows with the columns' names and the defaults.
+pub(crate) fn for_named_rows(
+    table: &Table,
+    target: &Target,
+    rows: Rows,
+    mut take: impl FnMut(RecordBatch) -> Result<()>,
+) -> Result<()> {
+    let positions = target.positions(table)?;
+    let found = rows.schema().fields().len();
+    if found != positions.len() {
+        return Err(wrong_width(table, found, positions.len()));
+    }
+    let names: Vec<&str> = positions.iter().map(|at| table.definition.columns[*at].name.as_str()).collect();
+    let unnamed = Unnamed::of(table, &positions);
+    let mut row_count = 0_u64;
+    for rows in rows {
+        let rows = rows?;
+        let assigned = rows.columns().iter().zip(&positions);
+        let mut arrays: Vec<ArrayRef> = assigned
+            .map(|(array, position)| assign(&table.definition, *position, &with_values(array), Some(row_count)))
+            .collect::<Result<_>>()?;
+        let found = arrays.iter().zip(&names);
+        let mut fields: Vec<Field> =
+            found.map(|(array, name)| Field::new(*name, array.data_type().clone(), true)).collect();
+        fields.extend(unnamed.fields());
+        arrays.extend(unnamed.arrays(rows.num_rows())?);
+        let named = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays);
+        take(named.map_err(|error| Error::internal(error.to_string()))?)?;
+        row_count += rows.num_rows() as u64;
+    }
+    Ok(())
+}
+
+/// Adds rows that have the columns at some positions, in this order.
+pub(crate) fn append_named(
+    batch: &mut Batch,
+    table: &Table,
+    positions: &[usize],
+    rows: RecordBatch,
+    policy: ConflictPolicy,
+) -> Result<()> {
+    let unnamed = Unnamed::of(table, positions);
+    let names = positions.iter().map(|position| &table.definition.columns[*position].name);
+    let mut fields: Vec<Field> = rows
+        .columns()
+        .iter()
+        .zip(names)
+        .map(|(array, name)| Field::new(name, array.data_type().clone(), true))
+        .collect();
+    fields.extend(unnamed.fields());
+    let mut arrays = rows.columns().to_vec();
+    arrays.extend(unnamed.arrays(rows.num_rows())?);
+    let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays);
+    batch.append_with(table, &rows.map_err(|error| Error::internal(error.to_string()))?, policy)
+}
+
+/// The columns that an `INSERT` does not name and that must be given all the same: those with a default, and mapped
+/// ones, whose NULLs are given as plain text, which has no dictionary to be empty.
+pub(crate) struct Unnamed<'a>(Vec<&'a Column>);
+
+impl<'a> Unnamed<'a> {
+    pub(crate) fn of(table: &'a Table, positions: &[usize]) -> Self {
+        let columns = table.definition.columns.iter().enumerate();
+        let unnamed = columns.filter(|(position, column)| {
+            (column.map.is_some() || column.default.is_some()) && !positions.contains(position)
+        });
+        Self(unnamed.map(|(_, column)| column).collect())
+    }
+
+    pub(crate) fn fields(&self) -> impl Iterator<Item = Field> {
+        self.0.iter().map(|column| Field::new(&column.name, default_type(column), true))
+    }
+
+    pub(crate) fn arrays(&self, row_count: usize) -> Result<Vec<ArrayRef>> {
+        self.0.iter().map(|column| default_array(column, row_count)).collect()
+    }
+}
+
+/// An array of NULLs of no type, or with an empty dictionary, as plain text.
+fn with_values(array: &ArrayRef) -> ArrayRef {
+    if array.data_type().is_null() {
+        return new_null_array(&DataType::Utf8, array.len());
+    }
+    match array.as_any_dictionary_opt() {
+        None if array.data_type().is_null() => new_null_array(&DataType::Utf8, array.len()),
+        Some(dictionary) if dictionary.values().is_empty() => new_null_array(&DataType::Utf8, array.len()),
+        _ => Arc::clone(array),
+    }
+}
+
+pub(crate) fn wrong_width(table: &Table, found: usize, wanted: usize) -> Error {
+    sql_error(format!("{found} values for {wanted} columns of table {}", table.definition.name))
+        .with_hint("name the columns: INSERT INTO table (a, b) VALUES (1, 2)")
+}

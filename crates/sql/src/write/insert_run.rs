@@ -1,0 +1,313 @@
+//! Statements of one form, `INSERT INTO t (a, b) VALUES (...)` over and over, whose rows gather in columns before they
+//! go to the engine together: a script of a million statements then costs little more than the reading of its text.
+//!
+//! A statement is all there or not at all: what is wrong with its values, or with its keys, is said of it and not of a
+//! later one. Owned here: the rows that wait. Not owned: the batch they go into, and when (`session`).
+
+use super::insert::{Unnamed, wrong_width};
+use super::insert_text::{InsertText, Step};
+use super::narrow_maps::NarrowMaps;
+use crate::dml::conflict::OnDuplicate;
+use crate::dml::target::Target;
+use crate::run::interrupt::Interrupt;
+use crate::text::literal::Literal;
+use crate::text::literal_columns::LiteralColumn;
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
+use arrow::compute::filter_record_batch;
+use arrow::datatypes::{Field, Schema, SchemaRef};
+use atsdb_core::limits::CHUNK_ROWS_MAX;
+use atsdb_core::{ColumnType, ConflictPolicy, Error, Result, Table};
+use atsdb_engine::{Batch, KeyIndex, KeyValue};
+use std::sync::Arc;
+
+/// So much text of statements waits at most.
+const TEXT_BYTES_MAX: usize = 16 << 20;
+/// How often an interrupt is looked for within one statement.
+const ROWS_BETWEEN_LOOKS: u64 = 1 << 16;
+
+/// What waits of statements that begin with the same words.
+pub(crate) struct InsertRun {
+    /// The text up to and with `VALUES`.
+    head: String,
+    table: Table,
+    policy: ConflictPolicy,
+    positions: Vec<usize>,
+    columns: Vec<LiteralColumn>,
+    schema: SchemaRef,
+    keys: Keys,
+    maps: NarrowMaps,
+    row_count: usize,
+    text_bytes: usize,
+    /// Rows that wait and are not stored, as their key is there.
+    left_out: Vec<usize>,
+}
+
+/// How the keys of rows are compared.
+enum Keys {
+    /// By the batch, all together: there are none, or new rows replace others, or the statement is a commit of its own.
+    Later,
+    /// Row by row.
+    Indexed(Box<KeyIndex>),
+    /// By the batch, statement by statement.
+    AtOnce,
+}
+
+/// What became of a statement.
+pub(crate) enum Pushed {
+    /// So many rows came, those left out not counted.
+    Rows(u64),
+    /// Only the parser understands it; nothing of it is stored.
+    NotPlain,
+    /// It is wrong; nothing of it is stored.
+    Refused(Error),
+}
+
+impl InsertRun {
+    /// A run that the statement can begin; `None` if it is not plain. `tables` gives those that it may mean.
+    pub(crate) fn begin(
+        text: &str,
+        params: &[(String, String)],
+        tables: impl FnOnce() -> Result<Vec<Table>>,
+    ) -> Result<Option<Self>> {
+        let Some(mut insert) = InsertText::begin(text, params) else { return Ok(None) };
+        let head = text[..insert.place()].to_owned();
+        // The first row decides before the store is asked for anything.
+        if insert.next(&mut Vec::new())? != Step::Row {
+            return Ok(None);
+        }
+        let (columns, on_duplicate): (_, OnDuplicate) = (insert.columns.take(), insert.on_duplicate.clone());
+        let target = Target::new(std::mem::take(&mut insert.table), columns, on_duplicate);
+        let (table, positions) = target.resolve_among(&tables()?)?;
+        let policy = target.on_duplicate.policy(&table)?;
+        let columns: Vec<LiteralColumn> =
+            positions.iter().map(|position| LiteralColumn::new(&table.definition.columns[*position])).collect();
+        let unnamed = Unnamed::of(&table, &positions);
+        let fields: Vec<Field> = columns.iter().map(LiteralColumn::field).chain(unnamed.fields()).collect();
+        let schema = Arc::new(Schema::new(fields));
+        Ok(Some(Self {
+            head,
+            maps: NarrowMaps::none(),
+            table,
+            policy,
+            positions,
+            columns,
+            schema,
+            keys: Keys::Later,
+            row_count: 0,
+            text_bytes: 0,
+            left_out: Vec::new(),
+        }))
+    }
+
+    /// Makes it ready for more than one statement, each of which hears of its own errors. `before` is the index of
+    /// another run of the same table.
+    pub(crate) fn keep_on(&mut self, batch: &mut Batch, before: Option<Box<KeyIndex>>) -> Result<()> {
+        let definition = &self.table.definition;
+        let is_named = |id| self.positions.iter().any(|position| definition.columns[*position].id == id);
+        // A time of this type may be beyond what a time can be; that, and that nobody writes to a rollup, the batch says.
+        let is_unsigned = definition.time_column().is_some_and(|time| time.column_type == ColumnType::UInt64);
+        let all_named = definition.unique.iter().flat_map(|unique| &unique.columns).all(|id| is_named(*id));
+        self.keys = match (definition.has_unique(), self.policy) {
+            // Keys of rows in memory are compared where the rows are; a rollup refuses at its first row.
+            _ if is_unsigned || definition.rollup.is_some() => Keys::AtOnce,
+            _ if definition.is_in_memory() && definition.has_unique() => Keys::AtOnce,
+            (false, _) | (true, ConflictPolicy::Replace) => Keys::Later,
+            _ if !all_named => Keys::AtOnce,
+            _ => Keys::Indexed(match before {
+                Some(index) => index,
+                None => Box::new(batch.key_index(&self.table)?),
+            }),
+        };
+        let mapped = self.positions.iter().map(|position| &self.table.definition.columns[*position]);
+        self.maps = NarrowMaps::of(&self.table, mapped, batch)?;
+        Ok(())
+    }
+
+    /// Whether the statement is one more of the same form.
+    pub(crate) fn takes(&self, text: &str) -> bool {
+        text.starts_with(&self.head)
+    }
+
+    /// Whether its rows go into the table.
+    pub(crate) fn is_into(&self, table: &Table) -> bool {
+        self.table.id == table.id
+    }
+
+    /// The table.
+    pub(crate) fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// Bytes of the statements that wait.
+    pub(crate) fn text_bytes(&self) -> usize {
+        self.text_bytes
+    }
+
+    /// The index of the table's keys, which goes on with another run.
+    pub(crate) fn into_index(self) -> Option<Box<KeyIndex>> {
+        match self.keys {
+            Keys::Indexed(index) => Some(index),
+            _ => None,
+        }
+    }
+
+    /// Takes in the rows of a statement that [it takes](Self::takes). Unless it answers with rows, it is to be given
+    /// up.
+    /// After an error the batch is.
+    pub(crate) fn push(
+        &mut self,
+        text: &str,
+        params: &[(String, String)],
+        interrupt: &Interrupt,
+        batch: &mut Batch,
+    ) -> Result<Pushed> {
+        let (before, left_out) = (self.row_count, self.left_out.len());
+        match self.read(text, params, interrupt) {
+            Ok(Some(Read { is_duplicate: false, .. })) => {}
+            Ok(Some(_)) => return Err(self.refuse_duplicate(before, batch)),
+            refused => {
+                self.hand_over(before, batch)?;
+                return Ok(match refused {
+                    Err(error) => Pushed::Refused(error),
+                    Ok(_) => Pushed::NotPlain,
+                });
+            }
+        }
+        let row_count = (self.row_count - before - (self.left_out.len() - left_out)) as u64;
+        self.text_bytes += text.len();
+        let is_at_once = matches!(self.keys, Keys::AtOnce);
+        if is_at_once || self.row_count >= CHUNK_ROWS_MAX || self.text_bytes > TEXT_BYTES_MAX || self.maps.are_full() {
+            let kept_out = batch.kept_out();
+            let kept_out_before = kept_out.load(std::sync::atomic::Ordering::Relaxed);
+            self.flush(batch)?;
+            if is_at_once {
+                batch.settle_keys()?;
+                let kept_out = kept_out.load(std::sync::atomic::Ordering::Relaxed) - kept_out_before;
+                return Ok(Pushed::Rows(row_count.saturating_sub(kept_out)));
+            }
+        }
+        Ok(Pushed::Rows(row_count))
+    }
+
+    /// Hands all rows that wait to the batch.
+    pub(crate) fn flush(&mut self, batch: &mut Batch) -> Result<()> {
+        self.hand_over(self.row_count, batch)?;
+        if let Keys::Indexed(index) = &mut self.keys
+            && index.is_full()
+        {
+            **index = batch.key_index(&self.table)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the rows into the columns; `None` if the statement is not plain.
+    fn read(&mut self, text: &str, params: &[(String, String)], interrupt: &Interrupt) -> Result<Option<Read>> {
+        let mut insert = InsertText::resume(text, self.head.len(), params);
+        let mut row: Vec<Literal<'_>> = Vec::with_capacity(self.columns.len());
+        let mut read = Read { row_count: 0, is_duplicate: false };
+        loop {
+            match insert.next(&mut row)? {
+                Step::Row => {}
+                Step::End => return Ok(Some(read)),
+                Step::NotPlain => return Ok(None),
+            }
+            read.row_count += 1;
+            if read.row_count.is_multiple_of(ROWS_BETWEEN_LOOKS) {
+                interrupt.check()?;
+            }
+            self.push_row(&row, &mut read)?;
+        }
+    }
+
+    fn push_row(&mut self, row: &[Literal<'_>], read: &mut Read) -> Result<()> {
+        let place = |column: &LiteralColumn| {
+            format!("table {}, column {}, row {}", self.table.definition.name, column.name(), read.row_count)
+        };
+        if row.len() != self.columns.len() {
+            let error = wrong_width(&self.table, row.len(), self.columns.len());
+            return Err(error.context(format_args!("row {}", read.row_count)));
+        }
+        for (column, literal) in self.columns.iter_mut().zip(row) {
+            if let Err(error) = column.push(literal) {
+                return Err(error.context(place(column)));
+            }
+        }
+        self.maps.note(row);
+        if let Keys::Indexed(index) = &mut self.keys
+            && !read.is_duplicate
+        {
+            let (columns, positions) = (&self.columns, &self.positions);
+            let value = |position: usize| match positions.iter().position(|other| *other == position) {
+                Some(at) => columns[at].last(),
+                None => KeyValue::Null,
+            };
+            match (index.add(value)?, self.policy) {
+                (true, _) => {}
+                (false, ConflictPolicy::Keep) => self.left_out.push(self.row_count),
+                (false, _) => read.is_duplicate = true,
+            }
+        }
+        self.row_count += 1;
+        Ok(())
+    }
+
+    /// Hands the first rows that wait to the batch; the others are forgotten.
+    fn hand_over(&mut self, row_count: usize, batch: &mut Batch) -> Result<()> {
+        let arrays = self.finish();
+        let rows = self.rows(&arrays, 0, row_count)?;
+        self.append(rows, batch)
+    }
+
+    fn append(&mut self, mut rows: RecordBatch, batch: &mut Batch) -> Result<()> {
+        let left_out = std::mem::take(&mut self.left_out);
+        if !left_out.is_empty() {
+            let mut stays = vec![true; rows.num_rows()];
+            left_out.into_iter().filter(|row| *row < rows.num_rows()).for_each(|row| stays[row] = false);
+            rows = filter_record_batch(&rows, &BooleanArray::from(stays)).map_err(internal)?;
+        }
+        if rows.num_rows() == 0 {
+            return Ok(());
+        }
+        match &self.keys {
+            Keys::Indexed(index) => batch.append_indexed(index, &rows),
+            Keys::Later | Keys::AtOnce => batch.append_with(&self.table, &rows, self.policy),
+        }
+    }
+
+    /// The error of a statement one of whose keys is there, as the batch says it.
+    fn refuse_duplicate(&mut self, before: usize, batch: &mut Batch) -> Error {
+        let row_count = self.row_count;
+        let arrays = self.finish();
+        let mut compare = || {
+            let waiting = self.rows(&arrays, 0, before)?;
+            self.append(waiting, batch)?;
+            let refused = self.rows(&arrays, before, row_count - before)?;
+            batch.append_with(&self.table, &refused, self.policy)?;
+            batch.settle_keys()
+        };
+        compare().err().unwrap_or_else(|| Error::internal("a key that is there already is not found"))
+    }
+
+    /// The columns' values; nothing waits then.
+    fn finish(&mut self) -> Vec<ArrayRef> {
+        (self.row_count, self.text_bytes) = (0, 0);
+        self.columns.iter_mut().map(LiteralColumn::finish).collect()
+    }
+
+    fn rows(&self, arrays: &[ArrayRef], first: usize, row_count: usize) -> Result<RecordBatch> {
+        let mut arrays: Vec<ArrayRef> = arrays.iter().map(|array| array.slice(first, row_count)).collect();
+        arrays.extend(Unnamed::of(&self.table, &self.positions).arrays(row_count)?);
+        RecordBatch::try_new(Arc::clone(&self.schema), arrays).map_err(internal)
+    }
+}
+
+/// What was read of a statement.
+struct Read {
+    row_count: u64,
+    /// A row of it has a key that is there.
+    is_duplicate: bool,
+}
+
+fn internal(error: arrow::error::ArrowError) -> Error {
+    Error::internal(error.to_string())
+}

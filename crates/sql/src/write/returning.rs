@@ -1,0 +1,75 @@
+//! `RETURNING`: what a statement answers of the rows that it has added, changed or removed.
+
+use crate::ddl::defaults::default_type;
+use crate::dml::returning::Returning;
+use crate::plan::work_table::{WorkQuery, WorkTable, select_of, work_query};
+use crate::run::answer::Rows;
+use crate::run::interrupt::Interrupt;
+use crate::run::worker::Worker;
+use crate::text::identifiers::SharedSpellings;
+use arrow::array::RecordBatch;
+use arrow::compute::concat_batches;
+use arrow::datatypes::{Field, Schema};
+use atsdb_core::{Column, Error, ErrorKind, Result, Table};
+use atsdb_engine::ReadSnapshot;
+use std::sync::Arc;
+
+/// Where and how the queries that belong to a statement run: over the state before it.
+pub(crate) struct StatementContext<'a> {
+    pub(crate) worker: Arc<Worker>,
+    pub(crate) interrupt: &'a Interrupt,
+    pub(crate) snapshot: ReadSnapshot,
+    pub(crate) spellings: SharedSpellings,
+}
+
+impl Returning {
+    /// The answer for some rows, which are complete ones.
+    pub(crate) fn answer(
+        &self,
+        context: &StatementContext<'_>,
+        table: &Table,
+        rows: Vec<RecordBatch>,
+        bytes_max: usize,
+    ) -> Result<RecordBatch> {
+        let rows = match gathered(rows, bytes_max)? {
+            Some(rows) => rows,
+            None => no_rows(table),
+        };
+        let work_table = WorkTable::new(table, &[], &context.spellings, &rows)?;
+        let mut query = work_query(&self.alias)?;
+        select_of(&mut query)?.projection.clone_from(&self.items);
+        let query = WorkQuery {
+            query,
+            spellings: Arc::clone(&context.spellings),
+            work_table: Arc::new(work_table),
+            more: None,
+        };
+        let rows = context.worker.start_on_work_table(query, &context.snapshot, context.interrupt)?;
+        let schema = rows.schema();
+        let batches = Rows::query(rows).collect::<Result<Vec<RecordBatch>>>()?;
+        concat_batches(&schema, &batches).map_err(|error| Error::internal(error.to_string()))
+    }
+}
+
+/// Rows of one schema in one batch; `bytes_max` bounds what a statement may hold.
+pub(crate) fn gathered(mut batches: Vec<RecordBatch>, bytes_max: usize) -> Result<Option<RecordBatch>> {
+    let bytes: usize = batches.iter().map(RecordBatch::get_array_memory_size).sum();
+    if bytes > bytes_max {
+        return Err(Error::new(ErrorKind::Resources, "the rows of the statement do not fit into memory")
+            .with_hint("change fewer rows at a time, or give the session more memory"));
+    }
+    match batches.as_slice() {
+        [] => Ok(None),
+        [_] => Ok(batches.pop()),
+        [first, ..] => {
+            let joined = concat_batches(&first.schema(), &batches);
+            joined.map(Some).map_err(|error| Error::internal(error.to_string()))
+        }
+    }
+}
+
+/// No rows, of a table's columns.
+pub(crate) fn no_rows(table: &Table) -> RecordBatch {
+    let field = |column: &Column| Field::new(&column.name, default_type(column), true);
+    RecordBatch::new_empty(Arc::new(Schema::new(table.definition.columns.iter().map(field).collect::<Vec<_>>())))
+}

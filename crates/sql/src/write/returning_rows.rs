@@ -1,0 +1,56 @@
+//! The rows that the `RETURNING` of a change is about: whole, and each once.
+
+use super::assign::plain;
+use crate::dml::change::Change;
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array};
+use arrow::compute::filter_record_batch;
+use arrow::datatypes::{Field, Schema};
+use atsdb_core::{Column, Error, Result};
+use atsdb_engine::Batch;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// As they are now, or were.
+#[derive(Default)]
+pub(crate) struct ReturningRows {
+    pub(crate) rows: Vec<RecordBatch>,
+    /// The places of those that are among them.
+    seen: HashSet<(u32, u32)>,
+}
+
+impl ReturningRows {
+    /// Takes rows of the change's query in, if anybody asks for them: `whole` has the columns that are set, by position,
+    /// the query's rows the others. Says how many bytes they take.
+    pub(crate) fn keep(
+        &mut self,
+        batch: &Batch,
+        change: &Change,
+        mut whole: Vec<Option<ArrayRef>>,
+        rows: &RecordBatch,
+        places: (&UInt32Array, &UInt32Array),
+    ) -> Result<usize> {
+        if change.returning.is_none() {
+            return Ok(0);
+        }
+        let columns = &change.table.definition.columns;
+        let others = rows.columns().iter().skip(2 + change.columns.len());
+        for (array, position) in others.zip(&change.others) {
+            let array = plain(array, &columns[*position])?;
+            whole[*position] = Some(batch.completed(&change.table, *position, &array)?);
+        }
+        let Some(arrays) = whole.into_iter().collect::<Option<Vec<ArrayRef>>>() else {
+            return Err(Error::internal("RETURNING without all columns"));
+        };
+        let field = |(array, column): (&ArrayRef, &Column)| Field::new(&column.name, array.data_type().clone(), true);
+        let fields = arrays.iter().zip(columns).map(field).collect::<Vec<_>>();
+        let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays);
+        let rows = rows.map_err(|error| Error::internal(error.to_string()))?;
+        // USING may find a row several times.
+        let places = places.0.values().iter().copied().zip(places.1.values().iter().copied());
+        let first: BooleanArray = places.map(|place| Some(self.seen.insert(place))).collect();
+        let rows = filter_record_batch(&rows, &first).map_err(|error| Error::internal(error.to_string()))?;
+        let bytes = rows.get_array_memory_size();
+        self.rows.push(rows);
+        Ok(bytes)
+    }
+}

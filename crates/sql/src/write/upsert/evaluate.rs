@@ -1,0 +1,221 @@
+//! The expressions of a `DO UPDATE`: one query over rows that hold the stored row and the new one side by side, planned
+//! once and asked again in each round.
+
+use crate::dml::conflict::Update;
+use crate::dml::values::place_value;
+use crate::plan::work_table::{WorkQuery, WorkTable, select_of, work_query};
+use crate::run::worker::QueryRows;
+use crate::text::errors::{as_sql_error, not_supported, sql_error};
+use crate::text::identifiers::SharedSpellings;
+use crate::write::assign::{assign, plain};
+use crate::write::returning::StatementContext;
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, UInt32Array};
+use arrow::compute::kernels::cmp::distinct;
+use arrow::compute::kernels::zip::zip;
+use arrow::compute::{concat_batches, prep_null_mask_filter, take};
+use arrow::datatypes::{Field, Schema, UInt32Type};
+use atsdb_core::{Error, Result, Table, Unique};
+use atsdb_engine::Batch;
+use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, SelectItem, Value, visit_expressions_mut};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// What is before a new row's columns, to tell them from the stored one's.
+const NEW: &str = "\u{1}new ";
+/// Which row of the round it is: a plan may give them in another order.
+const ORDINAL: &str = "\u{1}ordinal";
+
+/// The update, ready to be asked.
+pub(super) struct Evaluation<'a> {
+    table: &'a Table,
+    /// The key that decides.
+    unique: &'a Unique,
+    /// The columns that are set, by position.
+    pub(super) set: Vec<usize>,
+    query: Option<Query>,
+    context: &'a StatementContext<'a>,
+    running: Option<(mpsc::UnboundedSender<RecordBatch>, QueryRows)>,
+}
+
+impl<'a> Evaluation<'a> {
+    pub(super) fn new(
+        table: &'a Table,
+        unique: &'a Unique,
+        update: &Update,
+        alias: &str,
+        context: &'a StatementContext<'a>,
+    ) -> Result<Self> {
+        let definition = &table.definition;
+        let mut update = update.clone();
+        let (mut set, mut values): (Vec<usize>, Vec<Expr>) = (Vec::new(), Vec::new());
+        for (name, mut value) in std::mem::take(&mut update.set) {
+            let position = definition.position(&name).map_err(as_sql_error)?;
+            if set.contains(&position) {
+                return Err(sql_error(format!("DO UPDATE of {}: column {name} is set twice", definition.name)));
+            }
+            place_value(&definition.columns[position], &mut value)?;
+            set.push(position);
+            values.push(value);
+        }
+        let condition = update.selection.take().unwrap_or_else(|| Expr::value(Value::Boolean(true)));
+        let mut expressions: Vec<Expr> = std::iter::once(condition).chain(values).collect();
+        for expression in &mut expressions {
+            name_new_columns(expression, &update, table, &context.spellings)?;
+        }
+        let ordinal = Expr::Identifier(Ident::new(ORDINAL));
+        let mut query = work_query(alias)?;
+        let named = |(position, expr): (usize, Expr)| {
+            let alias = Ident::new(format!("\u{1}{position}"));
+            SelectItem::ExprWithAlias { expr, alias }
+        };
+        let items = std::iter::once(ordinal).chain(expressions);
+        select_of(&mut query)?.projection = items.enumerate().map(named).collect();
+        let evaluation = Self { table, unique, set, query: Some(query), context, running: None };
+        Ok(evaluation)
+    }
+
+    /// For stored rows and as many new ones: of which the stored one is updated, and what they are then.
+    pub(super) fn next(
+        &mut self,
+        batch: &Batch,
+        old: &RecordBatch,
+        new: &RecordBatch,
+    ) -> Result<(BooleanArray, RecordBatch)> {
+        let mut answer = self.ask(old, new)?;
+        let condition = answer.remove(0);
+        let Some(condition) = condition.as_boolean_opt() else {
+            return match condition.data_type().is_null() {
+                true => Ok((BooleanArray::from(vec![false; old.num_rows()]), old.clone())),
+                false => Err(sql_error("the WHERE of ON CONFLICT DO UPDATE is no condition")),
+            };
+        };
+        let updated = match condition.null_count() {
+            0 => condition.clone(),
+            _ => prep_null_mask_filter(condition),
+        };
+        let mut columns = old.columns().to_vec();
+        for (position, value) in self.set.iter().zip(&answer) {
+            let definition = &self.table.definition;
+            // A row that is not updated may have got a value that the column does not take.
+            let kept = &old.columns()[*position];
+            let value = assign(definition, *position, &plain(value, &definition.columns[*position])?, None)?;
+            let value = match updated.false_count() {
+                0 => value,
+                _ => {
+                    let chosen: Vec<u32> = (0..value.len() as u32).filter(|row| updated.value(*row as usize)).collect();
+                    let chosen = take(&value, &UInt32Array::from(chosen), None).map_err(internal)?;
+                    let chosen = batch.completed(self.table, *position, &chosen)?;
+                    spread(&updated, &chosen, kept)?
+                }
+            };
+            columns[*position] = batch.completed(self.table, *position, &value)?;
+            self.check_key(*position, kept, &columns[*position])?;
+        }
+        let rows = RecordBatch::try_new(old.schema(), columns).map_err(internal)?;
+        Ok((updated, rows))
+    }
+
+    fn check_key(&self, position: usize, old: &ArrayRef, new: &ArrayRef) -> Result<()> {
+        let column = &self.table.definition.columns[position];
+        if self.unique.columns.contains(&column.id) && distinct(old, new).map_err(internal)?.has_true() {
+            return Err(not_supported(format_args!(
+                "DO UPDATE of {}, which belongs to the key that decides",
+                column.name
+            ))
+            .with_hint("UPDATE changes keys"));
+        }
+        Ok(())
+    }
+
+    /// The condition and the values, in the rows' order.
+    fn ask(&mut self, old: &RecordBatch, new: &RecordBatch) -> Result<Vec<ArrayRef>> {
+        let rows = side_by_side(old, new)?;
+        let (_, running) = match &mut self.running {
+            Some(running) => {
+                let gone = |_| Error::internal("the query for the update is gone");
+                running.0.send(rows).map_err(gone)?;
+                running
+            }
+            None => {
+                let running = self.start(&rows)?;
+                self.running.insert(running)
+            }
+        };
+        let answers = running.round()?;
+        let answer = concat_batches(&running.schema(), &answers).map_err(internal)?;
+        if answer.num_rows() != old.num_rows() {
+            return Err(sql_error("DO UPDATE SET takes a value for each row: an aggregate is none")
+                .with_hint("put it into a subquery: SET c = (SELECT max(x) FROM t)"));
+        }
+        let ordinals = answer.column(0).as_primitive_opt::<UInt32Type>();
+        let ordinals = ordinals.ok_or_else(|| Error::internal("a row without its number"))?;
+        let mut order = vec![0_u32; ordinals.len()];
+        for (at, ordinal) in ordinals.values().iter().enumerate() {
+            match order.get_mut(*ordinal as usize) {
+                Some(place) => *place = at as u32,
+                None => return Err(Error::internal("a row that was not asked for")),
+            }
+        }
+        let order = UInt32Array::from(order);
+        answer.columns().iter().skip(1).map(|array| take(array, &order, None).map_err(internal)).collect()
+    }
+
+    fn start(&mut self, rows: &RecordBatch) -> Result<(mpsc::UnboundedSender<RecordBatch>, QueryRows)> {
+        let Some(query) = self.query.take() else { return Err(Error::internal("an update is asked for twice")) };
+        let spellings = &self.context.spellings;
+        let columns = &self.table.definition.columns;
+        let new = columns.iter().map(|column| format!("{NEW}{}", spellings.spell(&column.name)));
+        let others: Vec<String> = new.chain([ORDINAL.to_owned()]).collect();
+        let work_table = Arc::new(WorkTable::new(self.table, &others, spellings, rows)?);
+        let (sender, more) = mpsc::unbounded_channel();
+        let query = WorkQuery { query, spellings: Arc::clone(spellings), work_table, more: Some(more) };
+        let rows = self.context.worker.start_on_work_table(query, &self.context.snapshot, self.context.interrupt)?;
+        Ok((sender, rows))
+    }
+}
+
+/// Puts the names that they have in the work table in the place of `excluded.c` and `VALUES(c)`.
+fn name_new_columns(expression: &mut Expr, update: &Update, table: &Table, spellings: &SharedSpellings) -> Result<()> {
+    let outcome = visit_expressions_mut(expression, |expr| {
+        let Some(column) = update.new_column(expr) else { return ControlFlow::Continue(()) };
+        match table.definition.column(&column.value) {
+            Ok(column) => {
+                let name = format!("{NEW}{}", spellings.spell(&column.name));
+                *expr = Expr::Identifier(Ident::new(name));
+                ControlFlow::Continue(())
+            }
+            Err(error) => ControlFlow::Break(error),
+        }
+    });
+    match outcome {
+        ControlFlow::Break(error) => Err(as_sql_error(error)),
+        ControlFlow::Continue(()) => Ok(()),
+    }
+}
+
+/// Stored and new rows as rows of both, with their numbers.
+fn side_by_side(old: &RecordBatch, new: &RecordBatch) -> Result<RecordBatch> {
+    let numbers: ArrayRef = Arc::new(UInt32Array::from_iter_values(0..old.num_rows() as u32));
+    let columns: Vec<ArrayRef> = old.columns().iter().chain(new.columns()).cloned().chain([numbers]).collect();
+    let field = |(at, array): (usize, &ArrayRef)| Field::new(at.to_string(), array.data_type().clone(), true);
+    let fields: Vec<Field> = columns.iter().enumerate().map(field).collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(internal)
+}
+
+/// The chosen values where the mask is true, one after the other, and the kept ones elsewhere.
+fn spread(mask: &BooleanArray, chosen: &ArrayRef, kept: &ArrayRef) -> Result<ArrayRef> {
+    let mut next = 0_u32;
+    let places = mask.values().iter().map(|is_chosen| {
+        let at = next;
+        next += u32::from(is_chosen);
+        is_chosen.then_some(at)
+    });
+    let places: UInt32Array = places.collect();
+    let wide = take(chosen, &places, None).map_err(internal)?;
+    zip(mask, &wide, kept).map_err(internal)
+}
+
+fn internal(error: arrow::error::ArrowError) -> Error {
+    Error::internal(error.to_string())
+}

@@ -1,0 +1,179 @@
+//! New rows settled on those of the same key, round by round: in each at most one new row of a key has its turn.
+
+use crate::write::returning::no_rows;
+use arrow::array::{Array as _, BooleanArray, RecordBatch, UInt32Array};
+use arrow::compute::{cast, concat_batches, filter_record_batch, take_record_batch};
+use atsdb_core::{Error, Result, Table};
+use atsdb_engine::Holders;
+use std::collections::BTreeMap;
+
+/// New rows, and who has their keys.
+pub(super) struct Rounds<'a> {
+    pub(super) table: &'a Table,
+    pub(super) holders: &'a Holders,
+    /// Complete ones.
+    pub(super) rows: &'a RecordBatch,
+}
+
+/// What becomes of the rows.
+pub(super) struct Fates {
+    /// Rows to be added.
+    pub(super) added: RecordBatch,
+    /// Stored rows that change: the positions of their chunks, their numbers there, and what they become.
+    pub(super) updated: Option<(UInt32Array, UInt32Array, RecordBatch)>,
+    /// How many rows were added, or have updated another.
+    pub(super) row_count: u64,
+    /// Each of these as it was after its turn, in the order in which they came.
+    pub(super) returned: Vec<RecordBatch>,
+}
+
+/// The rows of one key.
+#[derive(Debug, Default)]
+struct Group {
+    /// Where the stored row is.
+    place: Option<(u32, u32)>,
+    /// The new rows, in their order.
+    rows: Vec<u32>,
+    /// Where among the rows of the last round the row of this key is.
+    current: Option<u32>,
+    is_updated: bool,
+}
+
+impl Rounds<'_> {
+    /// `update` says for stored rows and as many new ones which are updated, and what they are then; `None` leaves all as
+    /// they are.
+    pub(super) fn run(
+        &self,
+        mut update: impl FnMut(&RecordBatch, &RecordBatch) -> Result<Option<(BooleanArray, RecordBatch)>>,
+    ) -> Result<Fates> {
+        let (mut groups, mut current) = self.groups()?;
+        let mut alive: Vec<u32> = (0..groups.len() as u32).collect();
+        // Rows whose key has had all its turns, with their groups; rows that had their turn, with their numbers.
+        let (mut ended, mut ended_groups) = (vec![no_rows(self.table)], Vec::new());
+        let (mut returned, mut returned_rows) = (vec![no_rows(self.table)], Vec::new());
+        for round in 0.. {
+            if alive.is_empty() {
+                break;
+            }
+            let row_of = |group: u32| groups[group as usize].rows[round];
+            let (old, fresh): (Vec<u32>, Vec<u32>) =
+                alive.iter().partition(|group| groups[**group as usize].current.is_some());
+            let old_places: Vec<u32> = old.iter().filter_map(|group| groups[*group as usize].current).collect();
+            let old_new: Vec<u32> = old.iter().map(|group| row_of(*group)).collect();
+            let fresh_new: Vec<u32> = fresh.iter().map(|group| row_of(*group)).collect();
+            let mut stored = picked(&current, &old_places)?;
+            if !old.is_empty()
+                && let Some((mask, rows)) = update(&stored, &picked(self.rows, &old_new)?)?
+            {
+                for at in mask.values().set_indices() {
+                    groups[old[at] as usize].is_updated = true;
+                    returned_rows.push(old_new[at]);
+                }
+                returned.push(filter_record_batch(&rows, &mask).map_err(internal)?);
+                stored = rows;
+            }
+            let fresh_rows = picked(self.rows, &fresh_new)?;
+            returned_rows.extend(&fresh_new);
+            returned.push(fresh_rows.clone());
+            current = concat_batches(&stored.schema(), [&stored, &fresh_rows]).map_err(internal)?;
+            alive = old.into_iter().chain(fresh).collect();
+            for (at, group) in alive.iter().enumerate() {
+                groups[*group as usize].current = Some(at as u32);
+            }
+            let (ends, goes_on): (Vec<u32>, Vec<u32>) =
+                alive.iter().partition(|group| groups[**group as usize].rows.len() == round + 1);
+            let places: Vec<u32> = ends.iter().filter_map(|group| groups[*group as usize].current).collect();
+            ended.push(picked(&current, &places)?);
+            ended_groups.extend(ends);
+            alive = goes_on;
+        }
+        let ended = concat_batches(&ended[0].schema(), &ended).map_err(internal)?;
+        let returned = concat_batches(&returned[0].schema(), &returned).map_err(internal)?;
+        self.fates(&groups, (&ended, &ended_groups), (&returned, &returned_rows))
+    }
+
+    fn fates(
+        &self,
+        groups: &[Group],
+        ended: (&RecordBatch, &[u32]),
+        returned: (&RecordBatch, &[u32]),
+    ) -> Result<Fates> {
+        let mut added: Vec<(u32, u32)> = Vec::new();
+        let mut updated: Vec<((u32, u32), u32)> = Vec::new();
+        for (at, group) in ended.1.iter().enumerate() {
+            let group = &groups[*group as usize];
+            match group.place {
+                Some(place) if group.is_updated => updated.push((place, at as u32)),
+                Some(_) => {}
+                None => added.push((group.rows[0], at as u32)),
+            }
+        }
+        let in_order = |mut rows: Vec<(u32, u32)>| {
+            rows.sort_unstable();
+            rows.into_iter().map(|(_, at)| at).collect::<Vec<u32>>()
+        };
+        updated.sort_unstable();
+        let places = |part: fn(&(u32, u32)) -> u32| -> UInt32Array {
+            updated.iter().map(|(place, _)| part(place)).collect::<Vec<u32>>().into()
+        };
+        let rows: Vec<u32> = updated.iter().map(|(_, at)| *at).collect();
+        let updated = match rows.is_empty() {
+            true => None,
+            false => Some((places(|place| place.0), places(|place| place.1), picked(ended.0, &rows)?)),
+        };
+        let order = returned.1.iter().enumerate().map(|(at, row)| (*row, at as u32)).collect();
+        Ok(Fates {
+            added: picked(ended.0, &in_order(added))?,
+            updated,
+            row_count: returned.1.len() as u64,
+            returned: vec![picked(returned.0, &in_order(order))?],
+        })
+    }
+
+    /// The groups, and the stored rows of those that have one.
+    fn groups(&self) -> Result<(Vec<Group>, RecordBatch)> {
+        let place = |place: &Option<(u32, u32)>| Group { place: *place, ..Group::default() };
+        let mut groups: Vec<Group> = self.holders.places.iter().map(place).collect();
+        for (row, group) in self.holders.group_of_row.iter().enumerate() {
+            match group.and_then(|group| groups.get_mut(group as usize)) {
+                Some(group) => group.rows.push(row as u32),
+                None => groups.push(Group { rows: vec![row as u32], ..Group::default() }),
+            }
+        }
+        // A chunk is read once.
+        let mut by_chunk: BTreeMap<u32, Vec<(u32, usize)>> = BTreeMap::new();
+        for (at, group) in groups.iter().enumerate() {
+            if let Some((chunk, row)) = group.place {
+                by_chunk.entry(chunk).or_default().push((row, at));
+            }
+        }
+        let mut stored = vec![no_rows(self.table)];
+        let mut count = 0;
+        for (chunk, rows) in by_chunk {
+            let numbers: Vec<u32> = rows.iter().map(|(row, _)| *row).collect();
+            stored.push(in_types(&self.holders.rows.read(chunk, numbers)?, &stored[0])?);
+            for (_, at) in rows {
+                groups[at].current = Some(count);
+                count += 1;
+            }
+        }
+        let stored = concat_batches(&stored[0].schema(), &stored).map_err(internal)?;
+        Ok((groups, stored))
+    }
+}
+
+/// Mapped columns as plain text, as new rows have them.
+fn in_types(rows: &RecordBatch, like: &RecordBatch) -> Result<RecordBatch> {
+    let columns = rows.columns().iter().zip(like.columns());
+    let columns =
+        columns.map(|(array, like)| cast(array, like.data_type()).map_err(internal)).collect::<Result<_>>()?;
+    RecordBatch::try_new(like.schema(), columns).map_err(internal)
+}
+
+fn picked(rows: &RecordBatch, numbers: &[u32]) -> Result<RecordBatch> {
+    take_record_batch(rows, &UInt32Array::from(numbers.to_vec())).map_err(internal)
+}
+
+fn internal(error: arrow::error::ArrowError) -> Error {
+    Error::internal(error.to_string())
+}
