@@ -156,8 +156,8 @@ impl Clocks {
 
 #[cfg(test)]
 mod tests {
-    use crate::functions::interval::parse_interval;
     use super::*;
+    use crate::functions::interval::parse_interval;
     use crate::text::time_text::parse_time;
     use atsdb_core::TimeUnit;
     use atsdb_core::time::format_time;
