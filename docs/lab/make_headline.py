@@ -1,6 +1,8 @@
 """Writes the tables of README.md and docs/figures.md from the results of docs/lab/run.sh, so that nobody types them.
 
-    python3 docs/lab/make_headline.py
+    python3 docs/lab/make_headline.py [--check]
+
+With --check it writes nothing, and fails if a table is not what it would write.
 
 The text between the lines `<!-- lab:NAME -->` and `<!-- lab:end -->` of the two files is replaced:
 
@@ -17,6 +19,7 @@ has no figure; the report (docs/lab/report.html) gives the reason.
 import json
 import pathlib
 import re
+import sys
 
 root = pathlib.Path(__file__).resolve().parents[2]
 workloads, reports = {}, {}
@@ -221,4 +224,8 @@ def fill(match):
 
 for file in (root / "README.md", root / "docs/figures.md"):
     text = file.read_text()
-    file.write_text(re.sub(r"<!-- lab:(?!end)(\w+) -->\n.*?<!-- lab:end -->", fill, text, flags=re.S))
+    written = re.sub(r"<!-- lab:(?!end)(\w+) -->\n.*?<!-- lab:end -->", fill, text, flags=re.S)
+    if "--check" not in sys.argv:
+        file.write_text(written)
+    elif written != text:
+        sys.exit(f"{file.relative_to(root)} is out of date: python3 docs/lab/make_headline.py")

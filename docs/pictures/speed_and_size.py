@@ -1,11 +1,13 @@
 """Draws docs/pictures/speed-and-size.svg from docs/lab/headline.json: bytes a row, and rates of appending and reading.
 
-    python3 docs/pictures/speed_and_size.py
+    python3 docs/pictures/speed_and_size.py [--check]
 
+With --check it writes nothing, and fails if the picture is not what it would draw.
 The picture has a background of its own, so that it can be read on light and on dark pages.
 """
 import json
 import pathlib
+import sys
 
 root = pathlib.Path(__file__).resolve().parents[2]
 NAMES = {"sqlite": "SQLite", "mariadb:innodb": "MariaDB", "postgres": "PostgreSQL", "duckdb": "DuckDB", "atsdb": "atsdb"}
@@ -52,7 +54,11 @@ def main():
     head = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
             'font-family="-apple-system, Segoe UI, Helvetica, Arial, sans-serif" role="img">'
             "<title>Bytes a row, rows appended and rows read a second</title>")
-    (root / "docs/pictures/speed-and-size.svg").write_text("\n".join([head, *drawn, "</svg>", ""]))
+    file, picture = root / "docs/pictures/speed-and-size.svg", "\n".join([head, *drawn, "</svg>", ""])
+    if "--check" not in sys.argv:
+        file.write_text(picture)
+    elif not file.exists() or file.read_text() != picture:
+        sys.exit(f"{file.relative_to(root)} is out of date: python3 docs/pictures/speed_and_size.py")
 
 
 main()

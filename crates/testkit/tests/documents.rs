@@ -1,8 +1,10 @@
-//! The documentation as a whole: each link leads to a file and a heading that exist, and each page is in the table of contents.
+//! The documentation as a whole: each link leads to a file and a heading that exist, each page is in the table of contents,
+//! and the lab's tables are those of the committed results.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
@@ -90,6 +92,17 @@ fn every_page_is_in_the_table_of_contents() {
     for (page, _) in all_pages() {
         let is_listed = listed.contains(&page) || page.ends_with("docs/SUMMARY.md");
         assert!(is_listed, "{} is not in docs/SUMMARY.md", page.display());
+    }
+}
+
+#[test]
+fn tables_and_plots_are_those_of_the_committed_results() {
+    for script in ["docs/lab/make_headline.py", "docs/pictures/speed_and_size.py"] {
+        let Ok(run) = Command::new("python3").arg(root().join(script)).arg("--check").output() else {
+            // Python is not installed: CI has it.
+            return;
+        };
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     }
 }
 
