@@ -6,7 +6,6 @@ mod catalogue;
 mod changes;
 mod definitions;
 mod differential;
-mod documents;
 mod examples;
 mod faults;
 mod indexes;
