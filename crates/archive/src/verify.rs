@@ -33,7 +33,7 @@ impl Archive {
         let mut verifying = Verifying { archive: self, report: ArchiveReport::default(), seen: HashMap::new() };
         match verifying.everything() {
             Err(error) if error.kind().is_shortage() => {
-                let finding = Finding::of_error(self.place(), error.message(), &error);
+                let finding = Finding::from_error(self.place(), error.message(), &error);
                 verifying.report.findings.push(finding);
             }
             done => done?,
@@ -45,7 +45,7 @@ impl Archive {
     pub(crate) fn finding(&self, name: &str, error: &Error) -> Finding {
         let message = error.message();
         let problem = message.strip_prefix(&format!("{}/{name}", self.place())).unwrap_or(message);
-        Finding::of_error(name, problem.trim_start_matches([':', ' ']), error)
+        Finding::from_error(name, problem.trim_start_matches([':', ' ']), error)
     }
 }
 

@@ -45,8 +45,8 @@ mod typed;
 #[cfg(feature = "archive")]
 pub use atsdb_archive::{Archive, ArchiveReport, BackupReport, Backups, DamagedBackup, Manifest, Which, is_archive};
 pub use atsdb_core::{
-    BatchId, Column, ColumnId, ColumnType, Durability, Error, ErrorKind, MapWidth, Outcome, Result, Retention, Slice,
-    SliceWidth, Table, TableDefinition, TableId, TimeColumn, TimeRange, TimeUnit, limits, name, time,
+    BatchId, Column, ColumnId, ColumnType, CommitOutcome, Durability, Error, ErrorKind, MapWidth, Result, Retention,
+    Slice, SliceWidth, Table, TableDefinition, TableId, TimeColumn, TimeRange, TimeUnit, limits, name, time,
 };
 pub use atsdb_derive::Record;
 pub use atsdb_engine::{
@@ -69,7 +69,7 @@ pub mod record {
 }
 
 /// The rows that a lookup found.
-pub use atsdb_resident::Found;
+pub use atsdb_resident::TableMatches;
 
 /// SQL: sessions, statements, answers.
 #[cfg(feature = "sql")]

@@ -5,7 +5,7 @@ use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::Schema;
 use atsdb_codec::{arrow_schema, logical_type};
 use atsdb_core::{Error, Result};
-use atsdb_resident::{Found, Keys, TableState};
+use atsdb_resident::{RowKeys, TableMatches, TableState};
 use std::sync::Arc;
 
 /// A table in memory as it was when it was asked for. Cloning it is cheap; later changes do not show in it.
@@ -89,7 +89,7 @@ impl MemoryTable {
 impl MemoryLookup {
     /// Finds the rows of many keys: an array for each column of the index, of its type. Some thousands at a time are
     /// fastest: their waits for memory overlap.
-    pub fn find(&self, keys: &[ArrayRef]) -> Result<Found> {
+    pub fn find(&self, keys: &[ArrayRef]) -> Result<TableMatches> {
         let definition = self.state.definition();
         let columns = self.state.indexes()[self.index].positions.iter().map(|position| &definition.columns[*position]);
         if let Some((column, key)) = columns.zip(keys).find(|(column, key)| logical_type(column) != *key.data_type()) {
@@ -97,12 +97,12 @@ impl MemoryLookup {
                 format!("column {} is {}, the keys are {}", column.name, logical_type(column), key.data_type());
             return Err(Error::usage(message));
         }
-        let keys = Keys::new(keys)?;
+        let keys = RowKeys::new(keys)?;
         Ok(self.state.find(self.index, &keys))
     }
 
     /// Columns of the rows that were found.
-    pub fn rows(&self, found: &Found, columns: &[&str]) -> Result<RecordBatch> {
+    pub fn rows(&self, found: &TableMatches, columns: &[&str]) -> Result<RecordBatch> {
         let definition = self.state.definition();
         let wanted = columns.iter().map(|name| definition.position(name)).collect::<Result<Vec<_>>>()?;
         let schema: Schema = arrow_schema(definition).project(&wanted).map_err(internal)?;

@@ -8,7 +8,7 @@ use atsdb_engine::{Engine, EngineOptions, Environment, SystemEnvironment};
 use atsdb_memory::MemoryStore;
 use atsdb_mysql::MysqlStore;
 use atsdb_postgres::PostgresStore;
-use atsdb_sqlite::{Layout, SqliteOptions, SqliteStore};
+use atsdb_sqlite::{SplitLayout, SqliteOptions, SqliteStore};
 use atsdb_sqlstore::{CACHE_OPTIONS, OnNotice, Secret, ServerOptions, take_options};
 use std::path::Path;
 use std::sync::Arc;
@@ -199,7 +199,7 @@ impl OpenOptions {
 #[derive(Debug, PartialEq)]
 enum Place<'a> {
     Memory,
-    Sqlite(&'a str, Option<Layout>),
+    Sqlite(&'a str, Option<SplitLayout>),
     Server(Server),
 }
 
@@ -240,7 +240,7 @@ impl<'a> Place<'a> {
         match path.split_once('?') {
             None => Ok(Self::Sqlite(path, None)),
             Some(("", _)) => Err(Error::usage("the URL names no directory").with_hint(HINT)),
-            Some((path, options)) => Ok(Self::Sqlite(path, Some(Layout::parse(options)?))),
+            Some((path, options)) => Ok(Self::Sqlite(path, Some(SplitLayout::parse(options)?))),
         }
     }
 }
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(Place::parse("./a:b.db").unwrap(), Place::Sqlite("./a:b.db", None));
         assert_eq!(Place::parse("sqlite:/tmp/air.db").unwrap(), Place::Sqlite("/tmp/air.db", None));
         assert_eq!(Place::parse("sqlite:///tmp/air.db").unwrap(), Place::Sqlite("/tmp/air.db", None));
-        let split = |options| Place::Sqlite("air", Some(Layout::parse(options).unwrap()));
+        let split = |options| Place::Sqlite("air", Some(SplitLayout::parse(options).unwrap()));
         assert_eq!(Place::parse("sqlite:air?split=slice").unwrap(), split("split=slice"));
         assert_eq!(Place::parse("air?shards=4").unwrap(), split("shards=4"));
         assert_eq!(Place::parse("MEMORY:").unwrap(), Place::Memory);

@@ -1,7 +1,7 @@
 //! Where the pages of stores on servers are kept on this machine: what the URL says, else the program, else the
 //! environment.
 
-use atsdb_core::byte_size::parse_byte_size;
+use atsdb_core::size::parse_size;
 use atsdb_core::{Error, Result, Store};
 use atsdb_engine::{OnWarning, PageCache, PageCacheOptions};
 use std::collections::BTreeMap;
@@ -53,12 +53,10 @@ impl Choice {
             },
         };
         let bytes_max = match (of_url.get("cache_bytes"), self.bytes_max) {
-            (Some(text), _) => {
-                parse_byte_size(text).map_err(|error| error.context("cache_bytes of the store's URL"))?
-            }
+            (Some(text), _) => parse_size(text).map_err(|error| error.context("cache_bytes of the store's URL"))?,
             (None, Some(bytes_max)) => bytes_max,
             (None, None) => match variable("ATSDB_CACHE_BYTES") {
-                Some(text) => parse_byte_size(&text.to_string_lossy())
+                Some(text) => parse_size(&text.to_string_lossy())
                     .map_err(|error| error.context("the environment variable ATSDB_CACHE_BYTES"))?,
                 None => BYTES_MAX_DEFAULT,
             },

@@ -3,7 +3,7 @@
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type};
-use atsdb_core::{BatchId, Outcome};
+use atsdb_core::{BatchId, CommitOutcome};
 use atsdb_core::{
     Column, ColumnType, Error, Result, Retention, SliceWidth, Table, TableDefinition, TimeRange, TimeUnit,
 };
@@ -165,7 +165,7 @@ impl<R: Record> TypedAppender<R> {
     }
 
     /// The same as a batch with an id: sent twice, it counts once.
-    pub fn flush_as(&mut self, id: BatchId) -> Result<Outcome> {
+    pub fn flush_as(&mut self, id: BatchId) -> Result<CommitOutcome> {
         self.inner.flush_as(id)
     }
 }

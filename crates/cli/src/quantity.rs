@@ -1,52 +1,6 @@
-//! Quantities for people, and back: sizes in bytes, counts, rates, durations.
+//! Formats quantities for people: sizes in bytes, counts, durations. `atsdb_core` parses those that people write.
 
-use atsdb_core::{Error, Result};
 use std::time::Duration;
-
-/// The bytes that a text such as `256MiB`, `1.5 GB` or `65536` names. KB, MB and GB are powers of 1,000; KiB, MiB,
-/// GiB and the bare letters K, M and G of 1,024.
-pub(crate) fn parse_bytes(text: &str) -> Result<usize> {
-    let refuse =
-        || Error::usage(format!("cannot read the size {text:?}")).with_hint("write it as 256MiB, 1GB or 65536");
-    let text = text.trim();
-    let end = text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
-    let number: f64 = text[..end].parse().map_err(|_| refuse())?;
-    let factor: u64 = match text[end..].trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
-        "kb" => 1_000,
-        "mb" => 1_000_000,
-        "gb" => 1_000_000_000,
-        "k" | "kib" => 1 << 10,
-        "m" | "mib" => 1 << 20,
-        "g" | "gib" => 1 << 30,
-        _ => return Err(refuse()),
-    };
-    let bytes = number * factor as f64;
-    if bytes > (1_u64 << 50) as f64 {
-        return Err(refuse());
-    }
-    Ok(bytes as usize)
-}
-
-/// The time that a text such as `30s`, `500ms`, `1.5 min`, `2h` or `45` (seconds) names. Nothing is no time.
-pub(crate) fn parse_duration(text: &str) -> Result<Duration> {
-    let refuse =
-        || Error::usage(format!("cannot read the time {text:?}")).with_hint("write it as 500ms, 30s, 5min or 1h");
-    let text = text.trim();
-    let end = text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
-    let number: f64 = text[..end].parse().map_err(|_| refuse())?;
-    let factor = match text[end..].trim().to_ascii_lowercase().as_str() {
-        "ms" => 0.001,
-        "" | "s" | "sec" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3_600.0,
-        _ => return Err(refuse()),
-    };
-    match Duration::try_from_secs_f64(number * factor) {
-        Ok(duration) if !duration.is_zero() => Ok(duration),
-        _ => Err(refuse()),
-    }
-}
 
 /// `512 B`, `12.3 MB`: powers of 1,000, three digits.
 pub(crate) fn show_bytes(bytes: u64) -> String {
@@ -101,27 +55,6 @@ pub(crate) fn show_duration(duration: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_are_read_with_and_without_a_unit() {
-        for (text, bytes) in [("0", 0), ("65536", 65_536), ("256MiB", 256 << 20), ("1.5 kb", 1_500), ("2G", 2 << 30)] {
-            assert_eq!(parse_bytes(text).unwrap(), bytes, "{text}");
-        }
-        for bad in ["", "MB", "-1", "1 XB", "1e9", "1..2", "99999999999GB"] {
-            assert!(parse_bytes(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn times_are_read_with_and_without_a_unit() {
-        for (text, millis) in [("30s", 30_000), ("500 ms", 500), ("1.5min", 90_000), ("2H", 7_200_000), ("45", 45_000)]
-        {
-            assert_eq!(parse_duration(text).unwrap(), Duration::from_millis(millis), "{text}");
-        }
-        for bad in ["", "s", "-1s", "0", "1 day", "1..2s", "99999999999999999999h"] {
-            assert!(parse_duration(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn durations_read_well() {

@@ -5,9 +5,10 @@
 use crate::args::{QueryArgs, StoreArgs, WriteArgs};
 use crate::failure;
 use crate::files::Files;
-use crate::quantity::{parse_bytes, parse_duration};
 use atsdb::sql::{Session, SessionOptions};
 use atsdb::{Database, OpenOptions};
+use atsdb_core::duration::parse_duration;
+use atsdb_core::size::parse_size;
 use atsdb_core::{Durability, Error, Result};
 use std::sync::Arc;
 
@@ -93,8 +94,8 @@ pub(crate) fn session(database: &Database, access: Access, store: &StoreArgs, qu
 }
 
 fn bytes_of(flag: &str, text: Option<&str>) -> Result<Option<usize>> {
-    match text {
-        None | Some("") => Ok(None),
-        Some(text) => parse_bytes(text).map(Some).map_err(|error: Error| error.context(flag)),
-    }
+    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
+    let bytes = parse_size(text).map_err(|error: Error| error.context(flag))?;
+    // More than the address space is as good as no bound.
+    Ok(Some(usize::try_from(bytes).unwrap_or(usize::MAX)))
 }

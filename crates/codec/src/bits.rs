@@ -1,16 +1,16 @@
-//! Bits: as a bitmap, as run lengths, or as a bitmap by zstd; the shortest.
+//! Bits: as a bitmap, as run lengths, or as a compressed bitmap, whichever is shortest.
 //!
-//! Shared by validity and booleans. A bitmap has the first bit lowest in the first byte. Run lengths are varints:
-//! of zeros, of ones, of zeros, ...; only the first may be 0.
+//! This is shared by validity and booleans. A bitmap has the first bit in the lowest bit of the first byte. Run lengths
+//! are varints: of zeros, of ones, of zeros, ...; only the first may be 0.
 
 use crate::block::{compress, decompress};
 use crate::encoding::Effort;
-use crate::wire::{Damage, Decoded, Reader, write_varint};
+use crate::wire::{Damage, DecodeResult, Reader, write_varint};
 use arrow::array::BooleanBufferBuilder;
 use arrow::buffer::{BooleanBuffer, Buffer};
 use atsdb_core::Result;
 
-/// How bits are written.
+/// The forms of encoded bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum BitForm {
@@ -25,7 +25,7 @@ impl BitForm {
     }
 }
 
-/// The bits as bytes, and in which form.
+/// Encodes bits in the shortest form.
 pub(crate) fn encode_bits(bits: &BooleanBuffer, effort: Effort) -> Result<(BitForm, Vec<u8>)> {
     let plain = bitmap(bits);
     let compressed = match effort {
@@ -42,8 +42,8 @@ pub(crate) fn encode_bits(bits: &BooleanBuffer, effort: Effort) -> Result<(BitFo
     Ok(best)
 }
 
-/// The `count` bits of bytes in this form.
-pub(crate) fn decode_bits(form: BitForm, bytes: &[u8], count: usize) -> Decoded<BooleanBuffer> {
+/// Decodes `count` bits from bytes in this form.
+pub(crate) fn decode_bits(form: BitForm, bytes: &[u8], count: usize) -> DecodeResult<BooleanBuffer> {
     let byte_count = count.div_ceil(8);
     match form {
         BitForm::Bitmap if bytes.len() == byte_count => Ok(BooleanBuffer::new(Buffer::from(bytes), 0, count)),
@@ -60,14 +60,14 @@ fn bitmap(bits: &BooleanBuffer) -> Vec<u8> {
     let count = bits.len();
     let aligned = bits.inner().bit_slice(bits.offset(), count);
     let mut bytes = aligned.as_slice()[..count.div_ceil(8)].to_vec();
-    // What lies behind the last bit is chance, and must not show in the page.
+    // The bits behind the last one are arbitrary, and must not appear in the page.
     if let (Some(last), used @ 1..) = (bytes.last_mut(), count % 8) {
         *last &= (1 << used) - 1;
     }
     bytes
 }
 
-/// Run lengths, if they are fewer bytes than `limit`.
+/// Returns the run lengths, if they have fewer bytes than `limit`.
 fn runs(bits: &BooleanBuffer, limit: usize) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut written = 0;
@@ -85,7 +85,7 @@ fn runs(bits: &BooleanBuffer, limit: usize) -> Option<Vec<u8>> {
     (bytes.len() < limit).then_some(bytes)
 }
 
-fn decode_runs(bytes: &[u8], count: usize) -> Decoded<BooleanBuffer> {
+fn decode_runs(bytes: &[u8], count: usize) -> DecodeResult<BooleanBuffer> {
     let mut reader = Reader::new(bytes);
     let mut bits = BooleanBufferBuilder::new(count);
     let mut value = false;

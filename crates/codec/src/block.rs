@@ -1,18 +1,18 @@
-//! A block: bytes of a known length, as they are or by zstd, whichever is shorter.
+//! A block: bytes of a known length, plain or compressed by zstd, whichever is shorter.
 //!
-//! One byte says which; the bytes follow to the block's end, which its container knows.
+//! The first byte is the form. The bytes continue to the block's end, which its container knows.
 
 use crate::encoding::Effort;
-use crate::wire::{Damage, Decoded, Reader};
+use crate::wire::{Damage, DecodeResult, Reader};
 use atsdb_core::{Error, Result};
 
 const PLAIN: u8 = 0;
 const ZSTD: u8 = 1;
 
-/// Below this many bytes zstd's own frame outweighs what it saves.
+/// Below this size in bytes, zstd's frame costs more than compression saves.
 const ZSTD_BYTES_MIN: usize = 32;
 
-/// zstd makes at most 128 KiB of the four bytes of its shortest block.
+/// The maximum compression ratio of zstd: its shortest block has four bytes and yields at most 128 KiB.
 const ZSTD_RATIO_MAX: usize = 128 * 1024 / 4;
 
 /// Writes a block.
@@ -30,26 +30,26 @@ pub(crate) fn write_block(out: &mut Vec<u8>, bytes: &[u8], effort: Effort) -> Re
     Ok(())
 }
 
-/// Reads a block of `byte_count` bytes from all that is left.
-pub(crate) fn read_block(reader: &mut Reader<'_>, byte_count: usize) -> Decoded<Vec<u8>> {
+/// Reads a block of `byte_count` bytes from the rest of the reader.
+pub(crate) fn read_block(reader: &mut Reader<'_>, byte_count: usize) -> DecodeResult<Vec<u8>> {
     let form = reader.byte()?;
     let stored = reader.take_rest();
     match form {
         PLAIN if stored.len() == byte_count => Ok(stored.to_vec()),
-        PLAIN => Err(Damage(format!("{} bytes where {byte_count} should be", stored.len()))),
+        PLAIN => Err(Damage(format!("{} bytes instead of {byte_count}", stored.len()))),
         ZSTD => decompress(stored, byte_count),
         _ => Err("a block of unknown form".into()),
     }
 }
 
-/// The bytes by zstd, if that is shorter.
+/// Compresses bytes with zstd. Returns `None` if that is not shorter.
 pub(crate) fn compress(bytes: &[u8], effort: Effort) -> Result<Option<Vec<u8>>> {
     if bytes.len() < ZSTD_BYTES_MIN {
         return Ok(None);
     }
     let level = match effort {
         Effort::Fresh => 1,
-        // Level 12 writes half as fast, 15 a twentieth, for under 2 %.
+        // Level 12 is half as fast, 15 a twentieth, and they save less than 2 %.
         Effort::Sealed => 9,
     };
     let compressed = zstd::bulk::compress(bytes, level)
@@ -57,8 +57,8 @@ pub(crate) fn compress(bytes: &[u8], effort: Effort) -> Result<Option<Vec<u8>>> 
     Ok(Some(compressed).filter(|compressed| compressed.len() < bytes.len()))
 }
 
-/// The `byte_count` bytes that zstd made `compressed` of. Nothing is allocated that so few bytes cannot hold.
-pub(crate) fn decompress(compressed: &[u8], byte_count: usize) -> Decoded<Vec<u8>> {
+/// Decompresses `byte_count` bytes. Nothing is allocated that so few compressed bytes cannot contain.
+pub(crate) fn decompress(compressed: &[u8], byte_count: usize) -> DecodeResult<Vec<u8>> {
     if byte_count / ZSTD_RATIO_MAX > compressed.len() {
         return Err(Damage(format!("{} bytes cannot hold {byte_count}", compressed.len())));
     }
@@ -66,6 +66,6 @@ pub(crate) fn decompress(compressed: &[u8], byte_count: usize) -> Decoded<Vec<u8
     if bytes.len() == byte_count {
         Ok(bytes)
     } else {
-        Err(Damage(format!("zstd holds {} bytes where {byte_count} should be", bytes.len())))
+        Err(Damage(format!("zstd holds {} bytes instead of {byte_count}", bytes.len())))
     }
 }

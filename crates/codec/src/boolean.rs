@@ -2,13 +2,13 @@
 
 use crate::bits::{BitForm, decode_bits, encode_bits};
 use crate::encoding::{Effort, Encoding};
-use crate::wire::{Decoded, Reader};
+use crate::wire::{DecodeResult, Reader};
 use arrow::array::{BooleanArray, BooleanBufferBuilder};
 use arrow::buffer::{BooleanBuffer, NullBuffer};
 use atsdb_core::Result;
 
-/// The values that are not NULL.
-pub(crate) fn present_booleans(array: &BooleanArray, nulls: Option<&NullBuffer>) -> BooleanBuffer {
+/// Returns the values that are not NULL.
+pub(crate) fn gather_booleans(array: &BooleanArray, nulls: Option<&NullBuffer>) -> BooleanBuffer {
     let Some(nulls) = nulls else { return array.values().clone() };
     let mut present = BooleanBufferBuilder::new(array.len() - nulls.null_count());
     for (start, end) in nulls.valid_slices() {
@@ -17,7 +17,7 @@ pub(crate) fn present_booleans(array: &BooleanArray, nulls: Option<&NullBuffer>)
     present.finish()
 }
 
-/// Writes values, and says how.
+/// Writes values and returns their encoding.
 pub(crate) fn encode_booleans(out: &mut Vec<u8>, values: &BooleanBuffer, effort: Effort) -> Result<Encoding> {
     let true_count = values.count_set_bits();
     if values.is_empty() {
@@ -36,8 +36,12 @@ pub(crate) fn encode_booleans(out: &mut Vec<u8>, values: &BooleanBuffer, effort:
     })
 }
 
-/// Reads `count` values from all that is left.
-pub(crate) fn decode_booleans(encoding: Encoding, reader: &mut Reader<'_>, count: usize) -> Decoded<BooleanBuffer> {
+/// Reads `count` values from the rest of the reader.
+pub(crate) fn decode_booleans(
+    encoding: Encoding,
+    reader: &mut Reader<'_>,
+    count: usize,
+) -> DecodeResult<BooleanBuffer> {
     let form = match encoding {
         Encoding::Null if count == 0 => return Ok(BooleanBuffer::new_unset(0)),
         Encoding::Constant => {
@@ -50,13 +54,13 @@ pub(crate) fn decode_booleans(encoding: Encoding, reader: &mut Reader<'_>, count
         Encoding::Bitmap => BitForm::Bitmap,
         Encoding::Runs => BitForm::Runs,
         Encoding::BitmapZstd => BitForm::Zstd,
-        _ => return Err("booleans in an encoding that is not theirs".into()),
+        _ => return Err("booleans in an encoding of another type".into()),
     };
     decode_bits(form, reader.take_rest(), count)
 }
 
-/// The values, each in the row it belongs to; NULL rows are false underneath.
-pub(crate) fn spread_booleans(values: BooleanBuffer, nulls: Option<&NullBuffer>) -> BooleanBuffer {
+/// Distributes the values to their rows; NULL rows contain false.
+pub(crate) fn scatter_booleans(values: BooleanBuffer, nulls: Option<&NullBuffer>) -> BooleanBuffer {
     let Some(nulls) = nulls else { return values };
     let mut rows = BooleanBufferBuilder::new(nulls.len());
     let mut taken = 0;

@@ -1,54 +1,55 @@
-//! Decimals: floating point numbers that people or instruments wrote with a few digits after the point, as
-//! integers and a power of ten. 12.3 is 123 and 1.
+//! Decimals: floating point numbers that were written with a few decimal places, as integers and a power of ten. 12.3
+//! is 123 and 1.
 //!
-//! After ALP (Afroozeh, Kuffo, Boncz: "ALP: Adaptive Lossless floating-Point Compression", SIGMOD 2023). pcodec
-//! has a mode for such numbers too; it multiplies by 0.1 where this divides by 10, so its products miss the number
-//! by a unit in the last place now and then, which it must write down: on temperatures this takes a quarter fewer
-//! bytes, reads 1.4 times as fast, and needs no search, so that fresh pages have it too.
+//! This follows ALP (Afroozeh, Kuffo, Boncz: "ALP: Adaptive Lossless floating-Point Compression", SIGMOD 2023). pcodec
+//! has a mode for such numbers too, but multiplies by 0.1 where this divides by 10. Its products sometimes differ from
+//! the number in the last bit, which must be stored. On temperatures this form needs a quarter fewer bytes, is read 1.4
+//! times as fast, and needs no search, so that fresh pages use it too.
 //!
-//! A byte: the power of ten. How many exceptions (NaN, -0.0, other fractions); as numbers, how many rows each is
-//! after the exception before it, and the bits of each. The integers, as numbers.
+//! The format: one byte with the power of ten; the number of exceptions (NaN, -0.0, other fractions); as numbers, the
+//! distance of each exception from the one before, and the bits of each; the integers, as numbers.
 
 use crate::encoding::Effort;
 use crate::number::Number;
 use crate::plain_numbers::{read_numbers, write_numbers};
-use crate::wire::{Decoded, Reader, write_varint};
+use crate::wire::{DecodeResult, Reader, write_varint};
 use atsdb_core::Result;
 
-/// 10^9 and the numbers below have exact neighbours enough.
-const POWER_MAX: usize = 9;
+/// The largest power of ten. Up to 10^9 enough quotients are exact.
+const EXPONENT_MAX: usize = 9;
 
-const POWERS: [f64; POWER_MAX + 1] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
+const POWERS_OF_TEN: [f64; EXPONENT_MAX + 1] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 
-/// Integers are below this: adding it and taking it away rounds to the nearest integer.
-const ROUNDER: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52
+/// Adding and subtracting this number rounds smaller numbers to the nearest integer.
+const ROUNDING_CONSTANT: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52
 
-/// Larger integers would lose their last bits in rounding.
+/// Larger integers would lose bits in rounding.
 const INTEGER_MAX: f64 = 2_251_799_813_685_248.0; // 2^51
 
-/// One exception in so many is borne.
-const EXCEPTION_SHARE: usize = 8;
+/// At most one value in this many may be an exception.
+const VALUES_PER_EXCEPTION_MIN: usize = 8;
 
 const SAMPLE_LENGTH: usize = 256;
 
-/// Writes values as decimals, if they are floating point numbers and nearly all of them are; says whether.
+/// Writes values as decimals, if they are floating point numbers and nearly all of them are decimals. Returns whether
+/// it wrote them.
 pub(crate) fn encode_decimals<T: Number>(out: &mut Vec<u8>, values: &[T], effort: Effort) -> Result<bool> {
-    let Some(power) = power_of_sample(values) else { return Ok(false) };
+    let Some(exponent) = exponent_of_sample(values) else { return Ok(false) };
     let mut integers = vec![0_i64; values.len()];
     let mut exceptions = Vec::new();
     let mut before = 0;
     for (position, (value, integer)) in values.iter().zip(&mut integers).enumerate() {
-        match integer_of(*value, POWERS[power]) {
+        match integer_of(*value, POWERS_OF_TEN[exponent]) {
             Some(exact) => before = exact,
             None => exceptions.push(position),
         }
-        // An exception repeats what is before it, which costs the least.
+        // An exception repeats the integer before it, which is the cheapest to encode.
         *integer = before;
     }
-    if exceptions.len() > values.len() / EXCEPTION_SHARE {
+    if exceptions.len() > values.len() / VALUES_PER_EXCEPTION_MIN {
         return Ok(false);
     }
-    out.push(power as u8);
+    out.push(exponent as u8);
     write_varint(out, exceptions.len() as u64);
     if !exceptions.is_empty() {
         let nexts = std::iter::once(0).chain(exceptions.iter().map(|position| position + 1));
@@ -62,18 +63,18 @@ pub(crate) fn encode_decimals<T: Number>(out: &mut Vec<u8>, values: &[T], effort
 }
 
 /// Reads `count` decimals.
-pub(crate) fn decode_decimals<T: Number>(reader: &mut Reader<'_>, count: usize) -> Decoded<Vec<T>> {
+pub(crate) fn decode_decimals<T: Number>(reader: &mut Reader<'_>, count: usize) -> DecodeResult<Vec<T>> {
     if T::default().as_float().is_none() {
-        return Err("decimals where integers should be".into());
+        return Err("decimals in a column of integers".into());
     }
-    let power = *POWERS.get(usize::from(reader.byte()?)).ok_or("a power of ten that is too large")?;
+    let power_of_ten = *POWERS_OF_TEN.get(usize::from(reader.byte()?)).ok_or("a power of ten that is too large")?;
     let exception_count = reader.varint_up_to(count)?;
     let (gaps, bits): (Vec<u32>, Vec<u64>) = match exception_count {
         0 => (Vec::new(), Vec::new()),
         _ => (read_numbers(reader, exception_count)?, read_numbers(reader, exception_count)?),
     };
     let integers: Vec<i64> = read_numbers(reader, count)?;
-    let mut values: Vec<T> = integers.into_iter().map(|integer| T::from_float(integer as f64 / power)).collect();
+    let mut values: Vec<T> = integers.into_iter().map(|integer| T::from_float(integer as f64 / power_of_ten)).collect();
     let mut next = 0;
     for (gap, bits) in gaps.into_iter().zip(bits) {
         let value = values.get_mut(next + gap as usize).ok_or("an exception behind the last row")?;
@@ -83,21 +84,22 @@ pub(crate) fn decode_decimals<T: Number>(reader: &mut Reader<'_>, count: usize) 
     Ok(values)
 }
 
-/// The integer that comes back as exactly this value.
-fn integer_of<T: Number>(value: T, power: f64) -> Option<i64> {
-    let scaled = value.as_float()? * power;
-    let rounded = scaled + ROUNDER - ROUNDER;
-    let exact = scaled.abs() < INTEGER_MAX && T::from_float(rounded / power).to_bits() == value.to_bits();
-    // -0.0 is no integer: its sign would be lost.
+/// Returns the integer that decodes to exactly this value.
+fn integer_of<T: Number>(value: T, power_of_ten: f64) -> Option<i64> {
+    let scaled = value.as_float()? * power_of_ten;
+    let rounded = scaled + ROUNDING_CONSTANT - ROUNDING_CONSTANT;
+    let exact = scaled.abs() < INTEGER_MAX && T::from_float(rounded / power_of_ten).to_bits() == value.to_bits();
+    // -0.0 is an exception, since its sign would be lost.
     (exact && (rounded != 0.0 || value.to_bits() == 0)).then_some(rounded as i64)
 }
 
-/// The smallest power of ten that makes integers of nearly all of a sample.
-fn power_of_sample<T: Number>(values: &[T]) -> Option<usize> {
+/// Returns the smallest exponent that turns nearly all of a sample into integers.
+fn exponent_of_sample<T: Number>(values: &[T]) -> Option<usize> {
     values.first()?.as_float()?;
     let step = values.len().div_ceil(SAMPLE_LENGTH);
     let sample = || values.iter().step_by(step);
-    let allowed = sample().count() / EXCEPTION_SHARE;
-    (0..=POWER_MAX)
-        .find(|power| sample().filter(|value| integer_of(**value, POWERS[*power]).is_none()).nth(allowed).is_none())
+    let allowed = sample().count() / VALUES_PER_EXCEPTION_MIN;
+    (0..=EXPONENT_MAX).find(|exponent| {
+        sample().filter(|value| integer_of(**value, POWERS_OF_TEN[*exponent]).is_none()).nth(allowed).is_none()
+    })
 }

@@ -1,10 +1,10 @@
-//! A chunk's descriptor as bytes: what readers must know of a chunk before they read its pages.
+//! The encoded descriptor of a chunk: what readers must know of a chunk before they read its pages.
 //!
-//! Integers are varints, signed ones zigzag, and what lies near something else is its distance from it. The bytes
-//! are drawn in `docs/format/chunk.md`.
+//! Integers are varints, signed ones in zigzag form, and values close to others are stored as differences.
+//! `docs/format/chunk.md` shows the bytes.
 
 use crate::checksum::descriptor_checksum;
-use crate::wire::{Damage, Decoded, Reader, unzigzag, write_varint, zigzag};
+use crate::wire::{Damage, DecodeResult, Reader, unzigzag, write_varint, zigzag};
 use atsdb_core::limits::CHUNK_ROWS_MAX;
 use atsdb_core::{
     Bound, ChunkDescriptor, ChunkUid, ColumnId, ColumnStatistics, Error, ErrorKind, PageDescriptor, Result, Slice,
@@ -13,20 +13,20 @@ use atsdb_core::{
 /// The format that this version writes, and the newest that it reads.
 const FORMAT: u8 = 1;
 
-/// Format and checksum.
+/// The size of format and checksum in bytes.
 const HEADER_BYTES: usize = 9;
 
-/// No page's entry has fewer bytes: column, byte count, encoding, null count, kinds of bounds.
+/// The minimum size of a page's entry in bytes: column, byte count, encoding, null count, kinds of bounds.
 const PAGE_BYTES_MIN: usize = 5;
 
-/// Kinds of bounds; that of the upper one is shifted by four bits.
+/// The kinds of bounds. That of the upper bound is shifted by four bits.
 const NO_BOUND: u8 = 0;
 const INT: u8 = 1;
 const UINT: u8 = 2;
 const FLOAT: u8 = 3;
 const BYTES: u8 = 4;
 
-/// The descriptor as bytes, as a store keeps it.
+/// Encodes a descriptor, as a store keeps it.
 pub fn encode_descriptor(descriptor: &ChunkDescriptor) -> Vec<u8> {
     let mut out = vec![0; HEADER_BYTES];
     write_body(&mut out, descriptor);
@@ -36,8 +36,8 @@ pub fn encode_descriptor(descriptor: &ChunkDescriptor) -> Vec<u8> {
     out
 }
 
-/// The descriptor that these are the bytes of. [`Corrupt`](ErrorKind::Corrupt) if they are damaged: the caller knows
-/// and names the chunk. [`NewerFormat`](ErrorKind::NewerFormat) if a later version wrote them.
+/// Decodes a descriptor. It is a [`Corrupt`](ErrorKind::Corrupt) error if the bytes are damaged (the caller adds which
+/// chunk it is), and [`NewerFormat`](ErrorKind::NewerFormat) if a later version wrote them.
 pub fn decode_descriptor(bytes: &[u8]) -> Result<ChunkDescriptor> {
     let corrupt = |damage: Damage| {
         Error::corrupt(format!("the descriptor of a chunk is damaged: {}", damage.0))
@@ -49,11 +49,11 @@ pub fn decode_descriptor(bytes: &[u8]) -> Result<ChunkDescriptor> {
             Err(Error::new(ErrorKind::NewerFormat, message).with_hint("upgrade atsdb"))
         }
         Some(&FORMAT) => read(bytes).map_err(corrupt),
-        _ => Err(corrupt("it has a format that never was".into())),
+        _ => Err(corrupt("it has an unknown format".into())),
     }
 }
 
-fn read(bytes: &[u8]) -> Decoded<ChunkDescriptor> {
+fn read(bytes: &[u8]) -> DecodeResult<ChunkDescriptor> {
     let (header, body) = bytes.split_at_checked(HEADER_BYTES).ok_or("it is cut short")?;
     if header[1..] != descriptor_checksum(body).to_le_bytes() {
         return Err("its checksum does not match".into());
@@ -81,7 +81,7 @@ fn write_body(out: &mut Vec<u8>, descriptor: &ChunkDescriptor) {
     }
 }
 
-fn read_body(reader: &mut Reader<'_>) -> Decoded<ChunkDescriptor> {
+fn read_body(reader: &mut Reader<'_>) -> DecodeResult<ChunkDescriptor> {
     let uid = ChunkUid(reader.array()?);
     let row_count = reader.varint_up_to(CHUNK_ROWS_MAX)? as u32;
     if row_count == 0 {
@@ -117,7 +117,7 @@ fn write_page(out: &mut Vec<u8>, page: &PageDescriptor) {
     statistics.min.iter().chain(&statistics.max).for_each(|bound| write_bound(out, bound));
 }
 
-fn read_page(reader: &mut Reader<'_>, column: ColumnId, row_count: u32) -> Decoded<PageDescriptor> {
+fn read_page(reader: &mut Reader<'_>, column: ColumnId, row_count: u32) -> DecodeResult<PageDescriptor> {
     let byte_count = reader.varint_up_to(u32::MAX as usize)? as u32;
     let encoding = reader.byte()?;
     let null_count = reader.varint_up_to(row_count as usize)? as u32;
@@ -150,7 +150,7 @@ fn write_bound(out: &mut Vec<u8>, bound: &Bound) {
     }
 }
 
-fn read_bound(reader: &mut Reader<'_>, kind: u8) -> Decoded<Option<Bound>> {
+fn read_bound(reader: &mut Reader<'_>, kind: u8) -> DecodeResult<Option<Bound>> {
     Ok(Some(match kind {
         NO_BOUND => return Ok(None),
         INT => Bound::Int(unzigzag(reader.varint()?)),
@@ -164,11 +164,11 @@ fn read_bound(reader: &mut Reader<'_>, kind: u8) -> Decoded<Option<Bound>> {
     }))
 }
 
-/// Writes where a time is, seen from another: short when it is not far behind.
+/// Writes the difference of two times, which is short if the second is not far behind the first.
 fn write_distance(out: &mut Vec<u8>, from: i64, to: i64) {
     write_varint(out, zigzag(to.wrapping_sub(from)));
 }
 
-fn read_distance(reader: &mut Reader<'_>, from: i64) -> Decoded<i64> {
+fn read_distance(reader: &mut Reader<'_>, from: i64) -> DecodeResult<i64> {
     Ok(from.wrapping_add(unzigzag(reader.varint()?)))
 }

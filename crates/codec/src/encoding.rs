@@ -1,43 +1,43 @@
-//! The encodings, by number and by name, and how hard a writer tries.
+//! The encodings with their numbers and names, and the effort of a writer.
 
-/// How hard the writer of a page tries.
+/// The compression effort of a page's writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Effort {
-    /// For what was just appended: fast to write, and small enough.
+    /// For fresh chunks: fast to write, and small enough.
     Fresh,
-    /// For what is sealed: as small as possible at a rate that sealing can keep up with.
+    /// For sealed chunks: as small as possible at a rate that sealing can sustain.
     Sealed,
 }
 
-/// How the values of a page are written. The numbers are in pages: they are never changed or used again.
+/// The encoding of a page's values. Pages contain these numbers, which are never changed or reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub(crate) enum Encoding {
-    /// There are no values: every row is NULL, or there is no row.
+    /// No values: every row is NULL, or there is no row.
     Null = 0,
-    /// All values are the same bits.
+    /// All values have the same bits.
     Constant = 1,
-    /// Numbers: a first one and a step.
+    /// Numbers: the first one and a constant step.
     Regular = 2,
-    /// Numbers as they are in memory.
+    /// Numbers in their memory format.
     Raw = 3,
-    /// Numbers by pcodec.
+    /// Numbers compressed by pcodec.
     Pco = 4,
-    /// Booleans: a bit each.
+    /// Booleans: one bit each.
     Bitmap = 5,
-    /// Booleans: how many are the same in a row.
+    /// Booleans: run lengths.
     Runs = 6,
-    /// Booleans: a bit each, by zstd.
+    /// Booleans: one bit each, compressed by zstd.
     BitmapZstd = 7,
-    /// Text and bytes: lengths as numbers, contents by zstd.
+    /// Text and bytes: lengths as numbers, contents compressed by zstd.
     Zstd = 8,
-    /// Text and bytes: distinct values, and an index into them for each row.
+    /// Text and bytes: distinct values, and the index of each row's value.
     Dictionary = 9,
     /// Floating point numbers that are decimal fractions: as integers, and a power of ten.
     Decimal = 10,
-    /// Integers, mostly times, that follow a common step: residuals, and where the step does not lead on.
+    /// Integers, mostly times, with a common step: residuals, and the positions where the step is broken.
     Rhythm = 11,
-    /// Of an index: a filter of the tuples that are there. Since format 2.
+    /// For indexes: a membership filter of the tuples in the chunk. Since format 2.
     Membership = 12,
 }
 
@@ -62,7 +62,7 @@ impl Encoding {
         Self::ALL.get(usize::from(number)).copied()
     }
 
-    /// The first format of pages that has it.
+    /// Returns the first page format with this encoding.
     pub(crate) fn format(self) -> u8 {
         match self {
             Self::Membership => 2,
@@ -89,7 +89,7 @@ impl Encoding {
     }
 }
 
-/// The name of an encoding's number, for people; `unknown` for one that this version does not know.
+/// Returns the name of an encoding number, for people; `unknown` if this version does not know it.
 pub fn encoding_name(encoding: u8) -> &'static str {
     Encoding::from_number(encoding).map_or("unknown", Encoding::name)
 }

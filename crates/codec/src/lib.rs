@@ -1,13 +1,13 @@
-//! Pages: Arrow arrays to checked, compressed bytes and back.
+//! Pages: encoding Arrow arrays as checksummed, compressed bytes, and decoding them.
 //!
-//! Owned here: which Arrow type a column has ([`types`]), the bytes of a page and of a chunk's descriptor, the
-//! choice of an encoding from the data, the statistics that go with a page. Not owned: where the bytes lie
-//! (the stores), which rows make a chunk (`engine`). Nothing here does I/O.
+//! Owned here: the Arrow type of a column ([`types`]), the bytes of a page and of a chunk's descriptor, the choice of
+//! an encoding from the data, and the statistics of a page. Not owned: where the bytes are stored (the stores), which
+//! rows form a chunk (`engine`). Nothing here does I/O.
 //!
-//! Each file holds the writer and the reader of one thing: [`page`] the frame and its checksum, `validity` which
-//! rows are NULL, `number`, `boolean` and `text` the values of a family of types, `statistics` what is known of
-//! them, [`membership`] the pages of indexes, [`descriptor`] what is kept of a whole chunk. The bytes are drawn in `docs/format/page.md` and
-//! `docs/format/chunk.md`.
+//! Each file contains the writer and the reader of one thing: [`page`] the frame and its checksum, `validity` which
+//! rows are NULL, `number`, `boolean` and `text` the values of a family of types, `statistics` their statistics,
+//! [`membership`] the pages of indexes, [`descriptor`] the metadata of a whole chunk. `docs/format/page.md` and
+//! `docs/format/chunk.md` show the bytes.
 
 #[cfg(not(target_endian = "little"))]
 compile_error!("pages are little-endian, and are written from memory as it is");
@@ -23,7 +23,7 @@ pub mod membership;
 mod number;
 mod numbers;
 pub mod page;
-mod pco_form;
+mod pcodec;
 mod plain_numbers;
 mod rhythm;
 mod statistics;

@@ -1,32 +1,32 @@
-//! The types of numbers that pages hold, and their bits.
+//! The number types of pages, and their bits.
 
-use crate::wire::{Decoded, Reader};
+use crate::wire::{DecodeResult, Reader};
 use atsdb_core::Bound;
 
-/// A number of Rust that pages hold.
+/// A number type of Rust that pages contain.
 pub(crate) trait Number: pco::data_types::Number + Default {
-    /// How many bytes it has.
+    /// The size in bytes.
     const WIDTH: usize = size_of::<Self>();
 
-    /// Its bits, as many as it has, lowest.
+    /// Returns the bits of the number in the lowest bits.
     fn to_bits(self) -> u64;
 
-    /// The number of these bits; higher ones are dropped.
+    /// Returns the number with these bits; higher bits are dropped.
     fn from_bits(bits: u64) -> Self;
 
-    /// An integer of the same order; NaN and -0.0 have their place in it (IEEE 754 totalOrder).
+    /// Returns an integer with the same order, in which NaN and -0.0 have a position too (IEEE 754 totalOrder).
     fn order_key(self) -> u64;
 
-    /// The number of this [`order_key`](Self::order_key).
+    /// Returns the number with this [`order_key`](Self::order_key).
     fn from_order_key(key: u64) -> Self;
 
-    /// The bound that this number is; NaN is none.
+    /// Returns the number as a bound, unless it is NaN.
     fn bound(self) -> Option<Bound>;
 
-    /// Itself, if it is a floating point number.
+    /// Returns the number, if its type is floating point.
     fn as_float(self) -> Option<f64>;
 
-    /// The floating point number nearest to this one.
+    /// Converts to the nearest number of a floating point type.
     fn from_float(float: f64) -> Self;
 }
 
@@ -71,8 +71,9 @@ integers! {
     u64, u64, u64, 0, UInt;
 }
 
-/// Negative floating point numbers rise with falling bits: turns theirs around, sign apart; its own inverse.
-macro_rules! turn_negative {
+/// Inverts the bits of negative floating point numbers except the sign, since these numbers rise with falling bits. It
+/// is its own inverse.
+macro_rules! order_negative {
     ($signed:ty, $bits:ty, $value:expr) => {{
         let value: $signed = $value;
         value ^ (((value >> (<$bits>::BITS - 1)) as $bits) >> 1) as $signed
@@ -89,10 +90,10 @@ macro_rules! floats {
                 <$number>::from_bits(bits as $bits)
             }
             fn order_key(self) -> u64 {
-                (i64::from(turn_negative!($signed, $bits, <$number>::to_bits(self) as $signed)) as u64) ^ SIGN
+                (i64::from(order_negative!($signed, $bits, <$number>::to_bits(self) as $signed)) as u64) ^ SIGN
             }
             fn from_order_key(key: u64) -> Self {
-                <$number>::from_bits(turn_negative!($signed, $bits, (key ^ SIGN) as $signed) as $bits)
+                <$number>::from_bits(order_negative!($signed, $bits, (key ^ SIGN) as $signed) as $bits)
             }
             fn bound(self) -> Option<Bound> {
                 (!self.is_nan()).then(|| Bound::Float(self.into()))
@@ -115,11 +116,11 @@ pub(crate) fn write_number<T: Number>(out: &mut Vec<u8>, value: T) {
 }
 
 /// Reads what [`write_number`] wrote.
-pub(crate) fn read_number<T: Number>(reader: &mut Reader<'_>) -> Decoded<T> {
+pub(crate) fn read_number<T: Number>(reader: &mut Reader<'_>) -> DecodeResult<T> {
     reader.bytes(T::WIDTH).map(number_of_bytes)
 }
 
-/// The value of these bits, lowest first; at most 8 bytes.
+/// Returns the value of at most 8 bytes, lowest first.
 pub(crate) fn number_of_bytes<T: Number>(bytes: &[u8]) -> T {
     let mut wide = [0; 8];
     wide[..T::WIDTH].copy_from_slice(bytes);

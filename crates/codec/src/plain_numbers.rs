@@ -1,16 +1,16 @@
-//! Numbers in an encoding that holds no other numbers: constant, regular, raw, or by pcodec.
+//! Numbers in an encoding without nested numbers: constant, regular, raw, or compressed by pcodec.
 
 use crate::encoding::{Effort, Encoding};
 use crate::number::{Number, number_of_bytes, read_number, write_number};
-use crate::pco_form;
-use crate::wire::{Decoded, Reader, write_varint};
+use crate::pcodec;
+use crate::wire::{DecodeResult, Reader, write_varint};
 use atsdb_core::Result;
 
 /// Fresh numbers of at most this many bytes stay raw: pcodec would take longer and save little.
 const FRESH_RAW_BYTES_MAX: usize = 64;
 
-/// Writes values, and says how. Those that are neither constant nor regular are given to `shorter` first, which writes them
-/// in an encoding of its own, or nothing.
+/// Writes values and returns their encoding. `shorter` gets values that are neither constant nor regular first, and
+/// writes them in an encoding of its own, or nothing.
 pub(crate) fn encode_plain_numbers<T: Number>(
     out: &mut Vec<u8>,
     values: &[T],
@@ -32,7 +32,7 @@ pub(crate) fn encode_plain_numbers<T: Number>(
         let encoding = match shorter(out)? {
             Some(encoding) => encoding,
             None => {
-                pco_form::encode(out, values, effort)?;
+                pcodec::encode(out, values, effort)?;
                 Encoding::Pco
             }
         };
@@ -46,12 +46,12 @@ pub(crate) fn encode_plain_numbers<T: Number>(
     Ok(Encoding::Raw)
 }
 
-/// Reads `count` values from all that is left.
+/// Reads `count` values from the rest of the reader.
 pub(crate) fn decode_plain_numbers<T: Number>(
     encoding: Encoding,
     reader: &mut Reader<'_>,
     count: usize,
-) -> Decoded<Vec<T>> {
+) -> DecodeResult<Vec<T>> {
     match encoding {
         Encoding::Null if count == 0 => Ok(Vec::new()),
         Encoding::Constant => Ok(vec![read_number(reader)?; count]),
@@ -65,12 +65,12 @@ pub(crate) fn decode_plain_numbers<T: Number>(
             let bytes = reader.bytes(count * T::WIDTH)?;
             Ok(bytes.chunks_exact(T::WIDTH).map(number_of_bytes).collect())
         }
-        Encoding::Pco => pco_form::decode(reader.take_rest(), count),
-        _ => Err("numbers in an encoding that is not theirs".into()),
+        Encoding::Pco => pcodec::decode(reader.take_rest(), count),
+        _ => Err("numbers in an encoding of another type".into()),
     }
 }
 
-/// Writes values behind their encoding and length, so that something may follow.
+/// Writes values after their encoding and length, so that other data can follow.
 pub(crate) fn write_numbers<T: Number>(out: &mut Vec<u8>, values: &[T], effort: Effort) -> Result<()> {
     let mut bytes = Vec::new();
     let encoding = encode_plain_numbers(&mut bytes, values, effort, |_| Ok(None))?;
@@ -81,7 +81,7 @@ pub(crate) fn write_numbers<T: Number>(out: &mut Vec<u8>, values: &[T], effort: 
 }
 
 /// Reads what [`write_numbers`] wrote.
-pub(crate) fn read_numbers<T: Number>(reader: &mut Reader<'_>, count: usize) -> Decoded<Vec<T>> {
+pub(crate) fn read_numbers<T: Number>(reader: &mut Reader<'_>, count: usize) -> DecodeResult<Vec<T>> {
     let encoding = Encoding::from_number(reader.byte()?).ok_or("numbers in an unknown encoding")?;
     let byte_count = reader.varint_up_to(reader.remaining())?;
     let mut bytes = Reader::new(reader.bytes(byte_count)?);
@@ -90,7 +90,7 @@ pub(crate) fn read_numbers<T: Number>(reader: &mut Reader<'_>, count: usize) -> 
     Ok(values)
 }
 
-/// The step, in bits, if each value is one step after the one before it; a single value has step 0.
+/// Returns the bits of the step, if all values are one step apart; a single value has step 0.
 fn regular_step<T: Number>(values: &[T]) -> Option<u64> {
     let step_between = |pair: &[T]| T::from_bits(pair[1].to_bits().wrapping_sub(pair[0].to_bits())).to_bits();
     let step = values.get(..2).map_or(0, step_between);

@@ -1,48 +1,48 @@
-//! Rhythm: times of instruments that are read at a steady step, sorted by instrument. A time is where the beat puts
-//! it, and a residual: how early or late it is.
+//! Rhythm: times of instruments that are read at regular intervals, sorted by instrument. A time is stored as a
+//! residual: how early or late it is relative to the beat.
 //!
-//! The difference of two neighbouring times holds two residuals, so that differences cost more bits than residuals;
-//! and it leaps where one instrument ends and the next begins. Here the values are cut into runs. All runs of a page
-//! have one step, which may have a fraction; a run begins where the step does not lead on: at the next instrument,
-//! behind a gap, at a time that comes twice. Where it begins is a jump from where the run before would have gone on.
+//! The difference of two adjacent times contains two residuals, so differences cost more bits than residuals, and they
+//! are large where one instrument ends and the next begins. Here the values are cut into runs. All runs of a page share
+//! one step, which may have a fraction. A run begins where the step is broken: at the next instrument, after a gap, at
+//! a repeated time. Its start is stored as a jump from where the preceding run would have continued.
 //!
-//! The step: whole part, fraction (in 2^-32). The unit that jumps and residuals are written in: whole seconds are
-//! small numbers in nanoseconds too. The first run's base. How many runs follow it; as numbers, the lengths
-//! of all runs but the last, and the jumps. The residuals, as numbers. All sums wrap, so that any values come back,
-//! whatever was taken for a step.
+//! The format: the step's whole part and fraction (in 2^-32); the unit of jumps and residuals, so that whole seconds
+//! are small numbers in nanoseconds too; the base of the first run; the number of further runs; as numbers, the lengths
+//! of all runs except the last, and the jumps; the residuals, as numbers. All sums wrap, so that any values are
+//! restored, whatever the step.
 
 use crate::encoding::Effort;
 use crate::number::{Number, read_number, write_number};
-use crate::pco_form::greatest_common_divisor;
+use crate::pcodec::greatest_common_divisor;
 use crate::plain_numbers::{read_numbers, write_numbers};
-use crate::wire::{Decoded, Reader, write_varint};
+use crate::wire::{DecodeResult, Reader, write_varint};
 use atsdb_core::Result;
 
-/// Fewer values are not tried.
+/// The minimum number of values.
 const COUNT_MIN: usize = 64;
 
-/// Narrower numbers are not tried: no times are among them.
+/// The minimum width of numbers in bytes: narrower ones are no times.
 const WIDTH_MIN: usize = 4;
 
-/// Shorter runs, on average, are not worth their lengths and jumps.
+/// The minimum mean length of runs: shorter ones are not worth their lengths and jumps.
 const RUN_LENGTH_MIN: usize = 4;
 
-/// How many of the sampled differences must be one step, to its half: 5 in 8.
-const STEADY_SHARE: (usize, usize) = (5, 8);
+/// The share of sampled differences that must be within half a step of the step: 5 in 8.
+const STEADY_RATIO: (usize, usize) = (5, 8);
 
-/// How many values are looked at to find the step, more or less.
+/// The approximate number of values that are sampled to find the step.
 const SAMPLE_LENGTH: usize = 4_096;
 
-/// In how many places of the page.
-const SAMPLE_PLACES: usize = 16;
+/// The number of sampled windows of the page.
+const SAMPLE_WINDOWS: usize = 16;
 
-/// A step with more digits must lower the cost to this share of the cost of a rounder one.
-const ROUNDER_SHARE: f64 = 0.97;
+/// A step with more digits must reduce the cost to this share of that of a rounder one.
+const ROUNDER_STEP_GAIN: f64 = 0.97;
 
-/// By how many times the spread the sum of a run's residuals may be larger for a jump by whole steps.
-const CHANCE: f64 = 6.0;
+/// A jump by whole steps is chosen if it increases the sum of a run's residuals by at most this many times the spread.
+const JUMP_TOLERANCE: f64 = 6.0;
 
-/// Writes values as a rhythm if they seem to have one; says whether.
+/// Writes values as a rhythm if they seem to have one. Returns whether it wrote them.
 pub(crate) fn encode_rhythm<T: Number>(out: &mut Vec<u8>, values: &[T], effort: Effort) -> Result<bool> {
     if values.len() < COUNT_MIN || T::WIDTH < WIDTH_MIN || values[0].as_float().is_some() {
         return Ok(false);
@@ -50,7 +50,7 @@ pub(crate) fn encode_rhythm<T: Number>(out: &mut Vec<u8>, values: &[T], effort: 
     let Some((beat, spread)) = beat_of_sample(values) else { return Ok(false) };
     let keys: Vec<u64> = values.iter().map(|value| value.order_key()).collect();
     let Some(runs) = runs(&keys, beat) else { return Ok(false) };
-    let step = fitted_step(&runs, beat);
+    let step = fit_step(&runs, beat);
 
     let mut expected = keys[0];
     let mut jumps = Vec::with_capacity(runs.len());
@@ -80,9 +80,9 @@ pub(crate) fn encode_rhythm<T: Number>(out: &mut Vec<u8>, values: &[T], effort: 
 }
 
 /// Reads `count` values.
-pub(crate) fn decode_rhythm<T: Number>(reader: &mut Reader<'_>, count: usize) -> Decoded<Vec<T>> {
+pub(crate) fn decode_rhythm<T: Number>(reader: &mut Reader<'_>, count: usize) -> DecodeResult<Vec<T>> {
     if T::default().as_float().is_some() {
-        return Err("a rhythm where floating point numbers should be".into());
+        return Err("a rhythm in a column of floating point numbers".into());
     }
     let step = Step { whole: reader.varint()?, fraction: u32::from_le_bytes(reader.array()?) };
     let unit = reader.varint()? as i64;
@@ -110,7 +110,7 @@ fn extend_by_run<T: Number>(values: &mut Vec<T>, base: u64, step: Step, unit: i6
     values.extend(times.map(T::from_bits));
 }
 
-/// What all distances are multiples of.
+/// Returns the greatest common divisor of all distances.
 fn unit_of<'a>(distances: impl Iterator<Item = &'a i64>) -> i64 {
     let mut unit = 0;
     for distance in distances {
@@ -122,16 +122,16 @@ fn unit_of<'a>(distances: impl Iterator<Item = &'a i64>) -> i64 {
     i64::try_from(unit).unwrap_or(1).max(1)
 }
 
-/// The distance between two times on the beat.
+/// The interval between two beats.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Step {
     whole: u64,
-    /// In 2^-32.
+    /// The fraction in units of 2^-32.
     fraction: u32,
 }
 
 impl Step {
-    /// So many steps.
+    /// Returns this number of steps.
     fn times(self, count: u64) -> u64 {
         self.whole.wrapping_mul(count).wrapping_add(u64::from(self.fraction).wrapping_mul(count) >> 32)
     }
@@ -144,7 +144,7 @@ impl Step {
         self.whole as f64 + f64::from(self.fraction) / 2_f64.powi(32)
     }
 
-    /// The multiple of the step that is nearest.
+    /// Returns the nearest multiple of the step.
     fn multiple_near(self, distance: i64) -> i64 {
         let count = (distance as f64 / self.as_float()).round() as i64;
         let parts = (i128::from(self.fraction) * i128::from(count)) >> 32;
@@ -152,21 +152,21 @@ impl Step {
     }
 }
 
-/// The jump to a run whose values are this far from where the run before would have gone on: the median, or the
-/// multiple of the step near it. Behind a gap the beat goes on, and multiples cost fewer bits; the median of a few
+/// Returns the jump to a run with these distances from where the preceding run would have continued: the median, or the
+/// multiple of the step near it. After a gap the beat continues, and multiples cost fewer bits; the median of a few
 /// residuals may miss one by chance.
 fn jump_to(distances: &[i64], step: Step, spread: u64) -> i64 {
     let middle = median(&mut distances.to_vec());
     let multiple = step.multiple_near(middle);
     let off = |jump: i64| distances.iter().map(|distance| distance.abs_diff(jump) as f64).sum::<f64>();
-    if off(multiple) - off(middle) <= CHANCE * spread as f64 { multiple } else { middle }
+    if off(multiple) - off(middle) <= JUMP_TOLERANCE * spread as f64 { multiple } else { middle }
 }
 
-/// The median of the differences that are not negative, and how far the differences mostly are from it, if most are
-/// near. Only a sample is looked at: most columns have no rhythm, and this is all it costs them.
+/// Returns the median of the positive differences, and the usual distance of the differences from it, if most are
+/// close. Only a sample is read: most columns have no rhythm, and this is all that it costs them.
 fn beat_of_sample<T: Number>(values: &[T]) -> Option<(u64, u64)> {
-    let length = (SAMPLE_LENGTH / SAMPLE_PLACES).min(values.len());
-    let starts = (0..SAMPLE_PLACES).map(|place| (values.len() - length) * place / (SAMPLE_PLACES - 1));
+    let length = (SAMPLE_LENGTH / SAMPLE_WINDOWS).min(values.len());
+    let starts = (0..SAMPLE_WINDOWS).map(|place| (values.len() - length) * place / (SAMPLE_WINDOWS - 1));
     let mut differences: Vec<i64> = starts
         .flat_map(|start| values[start..start + length].windows(2))
         .map(|pair| distance(pair[0].order_key(), pair[1].order_key()))
@@ -179,11 +179,11 @@ fn beat_of_sample<T: Number>(values: &[T]) -> Option<(u64, u64)> {
     differences.iter_mut().for_each(|difference| *difference = difference.abs_diff(beat).min(i64::MAX as u64) as i64);
     let steady = differences.iter().filter(|off| **off <= beat / 2).count();
     let spread = median(&mut differences);
-    (steady * STEADY_SHARE.1 >= differences.len() * STEADY_SHARE.0).then_some((beat as u64, spread as u64))
+    (steady * STEADY_RATIO.1 >= differences.len() * STEADY_RATIO.0).then_some((beat as u64, spread as u64))
 }
 
-/// The runs, unless they are too many. A run ends where a value, and the one behind it too, lies more than half a
-/// beat from where it should; a single such value is only early or late.
+/// Returns the runs, unless there are too many. A run ends where two values in sequence are more than half a beat off;
+/// a single such value is only early or late.
 fn runs(keys: &[u64], beat: u64) -> Option<Vec<&[u64]>> {
     let far = |from: u64, to: u64| distance(from, to).unsigned_abs() > beat / 2;
     let mut runs = Vec::new();
@@ -191,7 +191,7 @@ fn runs(keys: &[u64], beat: u64) -> Option<Vec<&[u64]>> {
     for (row, key) in keys.iter().enumerate().skip(1) {
         expected = expected.wrapping_add(beat);
         if !far(expected, *key) {
-            // The beat is not known exactly, and clocks drift: the values lead.
+            // The beat is not known exactly, and clocks drift, so the expectation follows the values.
             expected = expected.wrapping_add_signed(distance(expected, *key) / 8);
         } else if keys.get(row + 1).is_none_or(|next| far(expected.wrapping_add(beat), *next)) {
             runs.push(&keys[start..row]);
@@ -205,8 +205,9 @@ fn runs(keys: &[u64], beat: u64) -> Option<Vec<&[u64]>> {
     Some(runs)
 }
 
-/// The step that fits the long runs best: as exact as they show it, but rounder where that costs next to nothing.
-fn fitted_step(runs: &[&[u64]], beat: u64) -> Step {
+/// Returns the step that fits the long runs best: as exact as they require, but rounder where that costs almost
+/// nothing.
+fn fit_step(runs: &[&[u64]], beat: u64) -> Step {
     let length_max = runs.iter().map(|run| run.len()).max().unwrap_or(0);
     let long: Vec<&[u64]> = runs.iter().copied().filter(|run| run.len() * 2 > length_max).collect();
     let stride = long.iter().map(|run| run.len()).sum::<usize>().div_ceil(SAMPLE_LENGTH);
@@ -217,19 +218,19 @@ fn fitted_step(runs: &[&[u64]], beat: u64) -> Step {
         Step { whole: ((exact / unit as f64).round() as u64).saturating_mul(unit), fraction: 0 }
     });
     for step in rounded.chain([Step::nearest(exact)]) {
-        // Off by a whole step at a run's end, it is none.
+        // A step that is off by a whole step at a run's end does not fit.
         if step == best.0 && best.1 < f64::MAX || (step.as_float() - exact).abs() * length_max as f64 > exact {
             continue;
         }
         let cost = cost(&long, step, stride);
-        if cost < best.1 * ROUNDER_SHARE {
+        if cost < best.1 * ROUNDER_STEP_GAIN {
             best = (step, cost);
         }
     }
     best.0
 }
 
-/// The median of the slopes between values that are half a run apart, which a few wild values do not move.
+/// Returns the median slope between values that are half a run apart, which a few outliers do not change.
 fn exact_step(runs: &[&[u64]], beat: u64, stride: usize) -> f64 {
     let mut slopes = Vec::new();
     for run in runs {
@@ -244,7 +245,7 @@ fn exact_step(runs: &[&[u64]], beat: u64, stride: usize) -> f64 {
     (beat as f64 + slope).max(1.0)
 }
 
-/// About how many bits the residuals of a step have, in a sample of these runs.
+/// Estimates the bits of a step's residuals in a sample of these runs.
 fn cost(runs: &[&[u64]], step: Step, stride: usize) -> f64 {
     let mut bits = 0.0;
     for run in runs {
@@ -261,7 +262,7 @@ fn distance(from: u64, to: u64) -> i64 {
     to.wrapping_sub(from) as i64
 }
 
-/// The median of values, of which there is at least one; their order is lost.
+/// Returns the median of values, at least one; their order is lost.
 fn median(values: &mut [i64]) -> i64 {
     let middle = values.len() / 2;
     *values.select_nth_unstable(middle).1

@@ -1,16 +1,16 @@
-//! Statistics: how many rows of a page are NULL, and between which bounds the others lie.
+//! Statistics: the bounds of the values in a page.
 
 use crate::number::Number;
 use arrow::buffer::BooleanBuffer;
 use atsdb_core::Bound;
 
-/// The longest bound of text and bytes.
+/// The maximum size of a bound of text and bytes, in bytes.
 const PREFIX_BYTES_MAX: usize = 32;
 
-/// The least and the greatest value, as far as they are known.
+/// The lower and the upper bound, as far as they are known.
 pub(crate) type Bounds = (Option<Bound>, Option<Bound>);
 
-/// Bounds of numbers. One NaN, and there are none: it stands at an end of the order.
+/// Returns the bounds of numbers. With a NaN, which is at an end of the order, there are none.
 pub(crate) fn number_bounds<T: Number>(values: &[T]) -> Bounds {
     let Some(first) = values.first() else { return (None, None) };
     let keys = values.iter().map(|value| value.order_key());
@@ -21,7 +21,7 @@ pub(crate) fn number_bounds<T: Number>(values: &[T]) -> Bounds {
     }
 }
 
-/// Bounds of booleans, as 0 and 1.
+/// Returns the bounds of booleans, as 0 and 1.
 pub(crate) fn boolean_bounds(values: &BooleanBuffer) -> Bounds {
     if values.is_empty() {
         return (None, None);
@@ -31,8 +31,8 @@ pub(crate) fn boolean_bounds(values: &BooleanBuffer) -> Bounds {
     (Some(Bound::Int(i64::from(min))), Some(Bound::Int(i64::from(max))))
 }
 
-/// Bounds of text and bytes: the smallest value, cut; and the largest, or if it is cut a string above all that
-/// begin like it.
+/// Returns the bounds of text and bytes: a prefix of the smallest value, and the largest value. If that is truncated,
+/// it is replaced by a string above all values with its prefix.
 pub(crate) fn bytes_bounds<'a>(values: impl Iterator<Item = &'a [u8]>) -> Bounds {
     let mut bounds: Option<(&[u8], &[u8])> = None;
     for value in values {

@@ -1,13 +1,13 @@
-//! Text and bytes: constant, plain, or through a dictionary of the page's own.
+//! Text and bytes: constant, plain, or with a dictionary in the page.
 //!
-//! Constant: the value. Plain (named zstd): lengths as numbers, then all values in a block. Dictionary: how many
-//! distinct values, their lengths, for each row the index of its value (by first appearance), then the distinct
-//! values in a block.
+//! Constant: the value. Plain (named zstd): lengths as numbers, then all values in a block. Dictionary: the number of
+//! distinct values, their lengths, the index of each row's value (by first appearance), then the distinct values in a
+//! block.
 
 use crate::block::{read_block, write_block};
 use crate::encoding::{Effort, Encoding};
 use crate::plain_numbers::{read_numbers, write_numbers};
-use crate::wire::{Damage, Decoded, Reader, write_varint};
+use crate::wire::{Damage, DecodeResult, Reader, write_varint};
 use arrow::buffer::NullBuffer;
 use atsdb_core::limits::{CHUNK_TEXT_BYTES_MAX, VALUE_BYTES_MAX};
 use atsdb_core::{Error, ErrorKind, Result};
@@ -15,25 +15,25 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use twox_hash::XxHash3_64;
 
-/// The most bytes that the values of one page have: a chunk is cut before it passes its limit, and one value may
-/// then go beyond it.
+/// The maximum size of a page's values in bytes: a chunk is cut before it exceeds its limit, and one value may then
+/// exceed it.
 const PAGE_TEXT_BYTES_MAX: usize = CHUNK_TEXT_BYTES_MAX + VALUE_BYTES_MAX;
 
-/// With fewer values a dictionary saves nothing.
+/// The minimum number of values for a dictionary.
 const DICTIONARY_VALUES_MIN: usize = 4;
 
-/// A dictionary is given up when more than half of so many values are distinct.
-const DICTIONARY_TRIAL: usize = 16_384;
+/// A dictionary is abandoned if more than half of this many values are distinct.
+const DICTIONARY_SAMPLE_VALUES: usize = 16_384;
 
 /// The values of an array that are not NULL, in order.
-pub(crate) struct Values<'a> {
+pub(crate) struct TextValues<'a> {
     bytes: &'a [u8],
-    /// Where each value starts and ends in `bytes`.
+    /// The start and the end of each value in `bytes`.
     ranges: Vec<(u32, u32)>,
 }
 
-impl<'a> Values<'a> {
-    /// Of an Arrow array's parts. Offsets are one more than rows.
+impl<'a> TextValues<'a> {
+    /// Creates the values from the parts of an Arrow array. There is one more offset than rows.
     pub(crate) fn new(bytes: &'a [u8], offsets: &[i32], nulls: Option<&NullBuffer>) -> Self {
         let range = |pair: &[i32]| (pair[0] as u32, pair[1] as u32);
         let ranges = match nulls {
@@ -43,7 +43,7 @@ impl<'a> Values<'a> {
         Self { bytes, ranges }
     }
 
-    /// The values.
+    /// Returns the values.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &'a [u8]> + '_ {
         let bytes = self.bytes;
         self.ranges.iter().map(move |(start, end)| &bytes[*start as usize..*end as usize])
@@ -53,21 +53,21 @@ impl<'a> Values<'a> {
         self.ranges.iter().map(|(start, end)| end - start).collect()
     }
 
-    fn joined(&self) -> Vec<u8> {
-        let mut joined = Vec::with_capacity(self.ranges.iter().map(|(start, end)| (end - start) as usize).sum());
-        self.iter().for_each(|value| joined.extend_from_slice(value));
-        joined
+    fn concatenated(&self) -> Vec<u8> {
+        let mut concatenated = Vec::with_capacity(self.ranges.iter().map(|(start, end)| (end - start) as usize).sum());
+        self.iter().for_each(|value| concatenated.extend_from_slice(value));
+        concatenated
     }
 }
 
-/// Text or bytes as an Arrow array has them: all values in one piece, and how long each is.
-pub(crate) struct Pieces {
+/// Decoded text or bytes: all values concatenated, and their lengths.
+pub(crate) struct DecodedText {
     pub(crate) bytes: Vec<u8>,
     pub(crate) lengths: Vec<u32>,
 }
 
-/// Writes values, and says how.
-pub(crate) fn encode_text(out: &mut Vec<u8>, values: &Values<'_>, effort: Effort) -> Result<Encoding> {
+/// Writes values and returns their encoding.
+pub(crate) fn encode_text(out: &mut Vec<u8>, values: &TextValues<'_>, effort: Effort) -> Result<Encoding> {
     let Some(first) = values.iter().next() else { return Ok(Encoding::Null) };
     let byte_count: usize = values.ranges.iter().map(|(start, end)| (end - start) as usize).sum();
     if byte_count > PAGE_TEXT_BYTES_MAX {
@@ -88,7 +88,7 @@ pub(crate) fn encode_text(out: &mut Vec<u8>, values: &Values<'_>, effort: Effort
     }
     let mut plain = Vec::new();
     write_numbers(&mut plain, &values.lengths(), effort)?;
-    write_block(&mut plain, &values.joined(), effort)?;
+    write_block(&mut plain, &values.concatenated(), effort)?;
     if dictionary.is_some() && out.len() - start <= plain.len() {
         return Ok(Encoding::Dictionary);
     }
@@ -97,22 +97,22 @@ pub(crate) fn encode_text(out: &mut Vec<u8>, values: &Values<'_>, effort: Effort
     Ok(Encoding::Zstd)
 }
 
-/// Reads `count` values from all that is left.
-pub(crate) fn decode_text(encoding: Encoding, reader: &mut Reader<'_>, count: usize) -> Decoded<Pieces> {
+/// Reads `count` values from the rest of the reader.
+pub(crate) fn decode_text(encoding: Encoding, reader: &mut Reader<'_>, count: usize) -> DecodeResult<DecodedText> {
     match encoding {
-        Encoding::Null if count == 0 => Ok(Pieces { bytes: Vec::new(), lengths: Vec::new() }),
+        Encoding::Null if count == 0 => Ok(DecodedText { bytes: Vec::new(), lengths: Vec::new() }),
         Encoding::Constant => {
             let value = reader.take_rest();
             check_byte_count(value.len() as u64 * count as u64)?;
-            Ok(Pieces { bytes: value.repeat(count), lengths: vec![value.len() as u32; count] })
+            Ok(DecodedText { bytes: value.repeat(count), lengths: vec![value.len() as u32; count] })
         }
         Encoding::Zstd => {
             let lengths: Vec<u32> = read_numbers(reader, count)?;
             let bytes = read_block(reader, byte_count_of(&lengths)?)?;
-            Ok(Pieces { bytes, lengths })
+            Ok(DecodedText { bytes, lengths })
         }
         Encoding::Dictionary => decode_dictionary(reader, count),
-        _ => Err("text in an encoding that is not its".into()),
+        _ => Err("text in an encoding of another type".into()),
     }
 }
 
@@ -123,8 +123,8 @@ struct Dictionary<'a> {
 }
 
 impl<'a> Dictionary<'a> {
-    /// Of values that repeat often enough.
-    fn of(values: &Values<'a>) -> Option<Self> {
+    /// Creates the dictionary of values that repeat often enough.
+    fn of(values: &TextValues<'a>) -> Option<Self> {
         let count = values.ranges.len();
         if count < DICTIONARY_VALUES_MIN {
             return None;
@@ -132,7 +132,7 @@ impl<'a> Dictionary<'a> {
         let mut numbers: HashMap<&[u8], u32, BuildHasherDefault<BytesHasher>> = HashMap::default();
         let (mut distinct, mut indices) = (Vec::new(), Vec::with_capacity(count));
         for (seen, value) in values.iter().enumerate() {
-            if seen == DICTIONARY_TRIAL && distinct.len() > DICTIONARY_TRIAL / 2 {
+            if seen == DICTIONARY_SAMPLE_VALUES && distinct.len() > DICTIONARY_SAMPLE_VALUES / 2 {
                 return None;
             }
             indices.push(*numbers.entry(value).or_insert_with(|| {
@@ -152,7 +152,7 @@ impl<'a> Dictionary<'a> {
     }
 }
 
-fn decode_dictionary(reader: &mut Reader<'_>, count: usize) -> Decoded<Pieces> {
+fn decode_dictionary(reader: &mut Reader<'_>, count: usize) -> DecodeResult<DecodedText> {
     let distinct_count = reader.varint_up_to(count)?;
     let distinct_lengths: Vec<u32> = read_numbers(reader, distinct_count)?;
     let indices: Vec<u32> = read_numbers(reader, count)?;
@@ -171,16 +171,16 @@ fn decode_dictionary(reader: &mut Reader<'_>, count: usize) -> Decoded<Pieces> {
     let lengths = lengths.ok_or("an index that is not in the dictionary")?;
     let mut bytes = Vec::with_capacity(byte_count_of(&lengths)?);
     indices.iter().for_each(|index| bytes.extend_from_slice(values[*index as usize]));
-    Ok(Pieces { bytes, lengths })
+    Ok(DecodedText { bytes, lengths })
 }
 
-fn byte_count_of(lengths: &[u32]) -> Decoded<usize> {
+fn byte_count_of(lengths: &[u32]) -> DecodeResult<usize> {
     let byte_count: u64 = lengths.iter().map(|length| u64::from(*length)).sum();
     check_byte_count(byte_count)?;
     Ok(byte_count as usize)
 }
 
-fn check_byte_count(byte_count: u64) -> Decoded<()> {
+fn check_byte_count(byte_count: u64) -> DecodeResult<()> {
     if byte_count <= PAGE_TEXT_BYTES_MAX as u64 {
         Ok(())
     } else {
@@ -188,7 +188,7 @@ fn check_byte_count(byte_count: u64) -> Decoded<()> {
     }
 }
 
-/// XXH3 for keys that are bytes: their length is hashed with them.
+/// XXH3 for byte strings, including their length.
 #[derive(Default)]
 struct BytesHasher(u64);
 

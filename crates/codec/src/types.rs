@@ -1,11 +1,11 @@
-//! Which Arrow type a column has: as users see it, and as pages hold it. And the number that a page's header
-//! gives a stored type.
+//! The Arrow types of columns: the logical type that users see, and the stored type in pages with its number in the
+//! page header.
 
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit as ArrowUnit};
 use atsdb_core::{Column, ColumnType, MapWidth, TableDefinition, TimeUnit};
 use std::sync::Arc;
 
-/// The type of a column outside: a mapped column is a dictionary of text, a timestamp is in UTC.
+/// Returns the type of a column for users: a mapped column is a dictionary of text, a timestamp is in UTC.
 pub fn logical_type(column: &Column) -> DataType {
     match column.map {
         Some(width) => DataType::Dictionary(Box::new(index_type(width)), Box::new(DataType::Utf8)),
@@ -13,7 +13,7 @@ pub fn logical_type(column: &Column) -> DataType {
     }
 }
 
-/// The type of a column in its pages: a mapped column is its index, every other its logical type.
+/// Returns the type of a column in its pages: that of its index for a mapped column, else its logical type.
 pub fn stored_type(column: &Column) -> DataType {
     match column.map {
         Some(width) => index_type(width),
@@ -21,7 +21,7 @@ pub fn stored_type(column: &Column) -> DataType {
     }
 }
 
-/// The logical types of a table's columns, in order, with the columns' names and whether they take NULL.
+/// Returns the Arrow schema of a table: its columns' names, logical types and nullability.
 pub fn arrow_schema(definition: &TableDefinition) -> SchemaRef {
     let field = |column: &Column| Field::new(&column.name, logical_type(column), column.nullable);
     Arc::new(Schema::new(definition.columns.iter().map(field).collect::<Vec<_>>()))
@@ -64,7 +64,7 @@ fn arrow_unit(unit: TimeUnit) -> ArrowUnit {
     }
 }
 
-/// The number of a column's stored type in a page's header. Numbers are never changed or used again.
+/// Returns the number of a column's stored type in page headers. Numbers are never changed or reused.
 pub(crate) fn stored_type_number(column: &Column) -> u8 {
     match (column.map, column.column_type) {
         (Some(MapWidth::U8), _) | (None, ColumnType::UInt8) => 6,
@@ -88,9 +88,9 @@ pub(crate) fn stored_type_number(column: &Column) -> u8 {
     }
 }
 
-/// The type of the values in a page with this number of a stored type, if each of them is a value of the column:
-/// the column's own, or a narrower one of its kind. `None` else.
-pub(crate) fn written_type(number: u8, column: &Column) -> Option<DataType> {
+/// Returns the type of a page's values from the stored type's number in its header, if each of them is a value of the
+/// column: the column's own type, or a narrower one of its kind. Returns `None` otherwise.
+pub(crate) fn stored_type_of_number(number: u8, column: &Column) -> Option<DataType> {
     let own = stored_type_number(column);
     Some(match (number, own) {
         (number, own) if number == own => stored_type(column),

@@ -1,11 +1,11 @@
-//! Validity: which rows of a page are not NULL. It comes first in the payload, so that the values behind it are
-//! only those that are.
+//! Validity: which rows of a page are not NULL. It comes first in the payload, so that only those values follow.
 //!
-//! One byte: 0 no row is NULL, 1 every row is, 2 and more the form of the bits that follow, led by their length.
+//! The first byte is 0 if no row is NULL, 1 if every row is, and otherwise 2 plus the form of the bits, which follow
+//! after their length.
 
 use crate::bits::{BitForm, decode_bits, encode_bits};
 use crate::encoding::Effort;
-use crate::wire::{Decoded, Reader, write_varint};
+use crate::wire::{DecodeResult, Reader, write_varint};
 use arrow::buffer::NullBuffer;
 use atsdb_core::Result;
 
@@ -34,8 +34,8 @@ pub(crate) fn write_validity(
     Ok(())
 }
 
-/// Reads it; `None` is that no row is NULL.
-pub(crate) fn read_validity(reader: &mut Reader<'_>, row_count: usize) -> Decoded<Option<NullBuffer>> {
+/// Reads which rows are not NULL; `None` means that no row is NULL.
+pub(crate) fn read_validity(reader: &mut Reader<'_>, row_count: usize) -> DecodeResult<Option<NullBuffer>> {
     match reader.byte()? {
         NONE_NULL => Ok(None),
         ALL_NULL => Ok(Some(NullBuffer::new_null(row_count))),

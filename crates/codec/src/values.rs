@@ -1,19 +1,19 @@
-//! The values of a page: which family of encodings the type of an array belongs to, and Arrow's arrays around them.
+//! The values of a page: the family of encodings for each Arrow type, and the conversion of Arrow arrays.
 
-use crate::boolean::{decode_booleans, encode_booleans, present_booleans, spread_booleans};
+use crate::boolean::{decode_booleans, encode_booleans, gather_booleans, scatter_booleans};
 use crate::encoding::{Effort, Encoding};
 use crate::number::Number;
-use crate::numbers::{decode_numbers, encode_numbers, present_numbers, spread_numbers};
+use crate::numbers::{decode_numbers, encode_numbers, gather_numbers, scatter_numbers};
 use crate::statistics::{Bounds, boolean_bounds, bytes_bounds, number_bounds};
-use crate::text::{Values, decode_text, encode_text};
-use crate::wire::{Damage, Decoded, Reader};
+use crate::text::{TextValues, decode_text, encode_text};
+use crate::wire::{Damage, DecodeResult, Reader};
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, GenericByteArray, PrimitiveArray};
 use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{self as arrow_types, BinaryType, ByteArrayType, DataType, TimeUnit, Utf8Type};
 use atsdb_core::{Error, Result};
 use std::sync::Arc;
 
-/// Calls a function that is generic over Arrow's type of a number with the one of a data type.
+/// Calls a function that is generic over Arrow's number types with the one of a data type.
 macro_rules! with_number_type {
     ($data_type:expr, $function:ident($($argument:expr),*), $other:expr) => {
         match $data_type {
@@ -43,8 +43,8 @@ macro_rules! with_number_type {
     };
 }
 
-/// Writes the values of an array that are not NULL, and says how, and between which bounds they lie. `nulls` is
-/// `None` where no row is NULL.
+/// Writes the values of an array that are not NULL. Returns their encoding and bounds. `nulls` is `None` if no row is
+/// NULL.
 pub(crate) fn encode_values(
     out: &mut Vec<u8>,
     array: &dyn Array,
@@ -53,7 +53,7 @@ pub(crate) fn encode_values(
 ) -> Result<(Encoding, Bounds)> {
     match array.data_type() {
         DataType::Boolean => {
-            let values = present_booleans(array.as_boolean(), nulls);
+            let values = gather_booleans(array.as_boolean(), nulls);
             Ok((encode_booleans(out, &values, effort)?, boolean_bounds(&values)))
         }
         DataType::Utf8 => encode_byte_array::<Utf8Type>(out, array, nulls, effort),
@@ -61,23 +61,23 @@ pub(crate) fn encode_values(
         data_type => with_number_type!(
             data_type,
             encode_number_array(out, array, nulls, effort),
-            Err(Error::internal(format!("no page holds {data_type}")))
+            Err(Error::internal(format!("pages cannot contain {data_type}")))
         ),
     }
 }
 
-/// Reads `present_count` values from all that is left, and sets each in its row.
+/// Reads `present_count` values from the rest of the reader, and distributes them to their rows.
 pub(crate) fn decode_values(
     data_type: &DataType,
     encoding: Encoding,
     reader: &mut Reader<'_>,
     present_count: usize,
     nulls: Option<NullBuffer>,
-) -> Decoded<ArrayRef> {
+) -> DecodeResult<ArrayRef> {
     match data_type {
         DataType::Boolean => {
             let values = decode_booleans(encoding, reader, present_count)?;
-            let rows = spread_booleans(values, nulls.as_ref());
+            let rows = scatter_booleans(values, nulls.as_ref());
             Ok(Arc::new(BooleanArray::new(rows, nulls)))
         }
         DataType::Utf8 => decode_byte_array::<Utf8Type>(encoding, reader, present_count, nulls),
@@ -85,7 +85,7 @@ pub(crate) fn decode_values(
         data_type => with_number_type!(
             data_type,
             decode_number_array(data_type, encoding, reader, present_count, nulls),
-            Err(Damage(format!("no page holds {data_type}")))
+            Err(Damage(format!("pages cannot contain {data_type}")))
         ),
     }
 }
@@ -100,7 +100,7 @@ fn encode_number_array<P: ArrowPrimitiveType<Native: Number>>(
     match nulls {
         None => Ok((encode_numbers(out, rows, effort)?, number_bounds(rows))),
         Some(nulls) => {
-            let values = present_numbers(rows, nulls);
+            let values = gather_numbers(rows, nulls);
             Ok((encode_numbers(out, &values, effort)?, number_bounds(&values)))
         }
     }
@@ -112,9 +112,9 @@ fn decode_number_array<P: ArrowPrimitiveType<Native: Number>>(
     reader: &mut Reader<'_>,
     present_count: usize,
     nulls: Option<NullBuffer>,
-) -> Decoded<ArrayRef> {
+) -> DecodeResult<ArrayRef> {
     let values: Vec<P::Native> = decode_numbers(encoding, reader, present_count)?;
-    let rows = spread_numbers(values, nulls.as_ref());
+    let rows = scatter_numbers(values, nulls.as_ref());
     let array = PrimitiveArray::<P>::try_new(ScalarBuffer::from(rows), nulls)?;
     Ok(Arc::new(array.with_data_type(data_type.clone())))
 }
@@ -126,7 +126,7 @@ fn encode_byte_array<T: ByteArrayType<Offset = i32>>(
     effort: Effort,
 ) -> Result<(Encoding, Bounds)> {
     let array = array.as_bytes::<T>();
-    let values = Values::new(array.value_data(), array.value_offsets(), nulls);
+    let values = TextValues::new(array.value_data(), array.value_offsets(), nulls);
     Ok((encode_text(out, &values, effort)?, bytes_bounds(values.iter())))
 }
 
@@ -135,12 +135,12 @@ fn decode_byte_array<T: ByteArrayType<Offset = i32>>(
     reader: &mut Reader<'_>,
     present_count: usize,
     nulls: Option<NullBuffer>,
-) -> Decoded<ArrayRef> {
-    let pieces = decode_text(encoding, reader, present_count)?;
-    let lengths = spread_numbers(pieces.lengths, nulls.as_ref());
-    // The lengths' sum is checked to be the bytes', and to be within 31 bits.
+) -> DecodeResult<ArrayRef> {
+    let text = decode_text(encoding, reader, present_count)?;
+    let lengths = scatter_numbers(text.lengths, nulls.as_ref());
+    // The lengths were checked: their sum is the number of bytes, and fits into 31 bits.
     let offsets = OffsetBuffer::from_lengths(lengths.into_iter().map(|length| length as usize));
-    let array = GenericByteArray::<T>::try_new(offsets, Buffer::from_vec(pieces.bytes), nulls)?;
+    let array = GenericByteArray::<T>::try_new(offsets, Buffer::from_vec(text.bytes), nulls)?;
     Ok(Arc::new(array))
 }
 

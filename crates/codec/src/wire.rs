@@ -1,7 +1,6 @@
 //! Bytes in sequence: variable-length integers, and a reader that never reads past the end.
 
-/// What is wrong with bytes that do not decode. Where they lie is known further up, which makes an
-/// [`atsdb_core::Error`] of it.
+/// Why bytes cannot be decoded. The caller, who knows where they are stored, converts it to an [`atsdb_core::Error`].
 #[derive(Debug)]
 pub(crate) struct Damage(pub(crate) String);
 
@@ -11,10 +10,11 @@ impl From<&str> for Damage {
     }
 }
 
-/// The result of reading bytes.
-pub(crate) type Decoded<T> = Result<T, Damage>;
+/// The result of decoding bytes.
+pub(crate) type DecodeResult<T> = Result<T, Damage>;
 
-/// Writes an unsigned integer, seven bits a byte, lowest first; the high bit says that more follow (LEB128).
+/// Writes an unsigned integer with seven bits per byte, lowest first; the high bit means that more bytes follow
+/// (LEB128).
 pub(crate) fn write_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -23,12 +23,12 @@ pub(crate) fn write_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// A signed integer as an unsigned one, small for small absolute values: 0, -1, 1, -2, ...
+/// Converts a signed integer to an unsigned one, small for small absolute values: 0, -1, 1, -2, ...
 pub(crate) fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
 
-/// The signed integer of a [`zigzag`].
+/// Reverts [`zigzag`].
 pub(crate) fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
@@ -43,28 +43,28 @@ impl<'a> Reader<'a> {
         Self { rest: bytes }
     }
 
-    /// How many bytes are left.
+    /// Returns the number of unread bytes.
     pub(crate) fn remaining(&self) -> usize {
         self.rest.len()
     }
 
-    pub(crate) fn bytes(&mut self, count: usize) -> Decoded<&'a [u8]> {
+    pub(crate) fn bytes(&mut self, count: usize) -> DecodeResult<&'a [u8]> {
         let (taken, rest) = self.rest.split_at_checked(count).ok_or("it ends too early")?;
         self.rest = rest;
         Ok(taken)
     }
 
-    pub(crate) fn array<const COUNT: usize>(&mut self) -> Decoded<[u8; COUNT]> {
+    pub(crate) fn array<const COUNT: usize>(&mut self) -> DecodeResult<[u8; COUNT]> {
         let (taken, rest) = self.rest.split_first_chunk().ok_or("it ends too early")?;
         self.rest = rest;
         Ok(*taken)
     }
 
-    pub(crate) fn byte(&mut self) -> Decoded<u8> {
+    pub(crate) fn byte(&mut self) -> DecodeResult<u8> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    pub(crate) fn varint(&mut self) -> Decoded<u64> {
+    pub(crate) fn varint(&mut self) -> DecodeResult<u64> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -76,24 +76,24 @@ impl<'a> Reader<'a> {
                 return Ok(value);
             }
         }
-        Err("an integer has more than 64 bits".into())
+        Err("an integer exceeds 64 bits".into())
     }
 
-    /// A varint that must not be above `most`.
-    pub(crate) fn varint_up_to(&mut self, most: usize) -> Decoded<usize> {
+    /// Reads a varint that must not exceed `most`.
+    pub(crate) fn varint_up_to(&mut self, most: usize) -> DecodeResult<usize> {
         match self.varint()? {
             value if value <= most as u64 => Ok(value as usize),
-            value => Err(Damage(format!("a count of {value} where at most {most} can be"))),
+            value => Err(Damage(format!("a count of {value}, more than the possible {most}"))),
         }
     }
 
-    /// Everything that is left.
+    /// Takes all unread bytes.
     pub(crate) fn take_rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.rest)
     }
 
-    /// Refuses bytes that nobody read.
-    pub(crate) fn finish(self) -> Decoded<()> {
+    /// Fails if there are unread bytes.
+    pub(crate) fn finish(self) -> DecodeResult<()> {
         if self.rest.is_empty() { Ok(()) } else { Err(Damage(format!("{} bytes too many", self.rest.len()))) }
     }
 }

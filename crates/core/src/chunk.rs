@@ -1,16 +1,16 @@
-//! Chunks: what a store keeps beside the pages, so that readers can pass over them.
+//! Chunks: the metadata that a store keeps beside the pages, so that readers can prune chunks.
 
 use crate::id::{ColumnId, TableId};
 use crate::slice::Slice;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A chunk's number in its store; never used again. Later commits have higher numbers.
+/// A chunk's number in its store. It is never reused, and later commits have higher numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ChunkId(pub i64);
 
-/// A chunk's name for ever and everywhere: 128 random bits, made with it, kept by every copy. Its pages are
-/// bound to it.
+/// A chunk's permanent name: 128 random bits that are generated with the chunk and kept by every copy. Its pages are
+/// bound to this name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ChunkUid(pub [u8; 16]);
 
@@ -26,116 +26,117 @@ impl fmt::Display for ChunkUid {
     }
 }
 
-/// An end of the values of one column in one chunk.
+/// A lower or upper bound of the values of one column in one chunk.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Bound {
-    /// Of signed integers, dates, timestamps and booleans (0 and 1).
+    /// For signed integers, dates, timestamps and booleans (0 and 1).
     Int(i64),
-    /// Of unsigned integers, and of a mapped column's indices.
+    /// For unsigned integers and for the indices of a mapped column.
     UInt(u64),
-    /// Of floating point numbers. A column with a NaN has no bounds.
+    /// For floating point numbers. A column with a NaN has no bounds.
     Float(f64),
-    /// Of text and bytes: a lower bound is a prefix of the smallest value; an upper bound is not below the
-    /// largest.
+    /// For text and bytes. A lower bound is a prefix of the smallest value; an upper bound is equal to or above the
+    /// largest value.
     Bytes(Vec<u8>),
 }
 
-/// What is known of the values of one column in one chunk. Bounds are exact for all but [`Bound::Bytes`].
+/// Statistics of one column in one chunk. Bounds are exact except for [`Bound::Bytes`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ColumnStatistics {
-    /// How many are NULL.
+    /// The number of NULL values.
     pub null_count: u32,
-    /// No value is below; `None` is unknown, or all are NULL.
+    /// A lower bound of all values; `None` if it is unknown or all values are NULL.
     pub min: Option<Bound>,
-    /// No value is above.
+    /// An upper bound of all values; `None` if it is unknown or all values are NULL.
     pub max: Option<Bound>,
 }
 
-/// What is known of one page.
+/// The metadata of one page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PageDescriptor {
-    /// Its column.
+    /// The column, or the index, that the page belongs to.
     pub column: ColumnId,
-    /// How many bytes it has, its header included.
+    /// The size of the page in bytes, including its header.
     pub byte_count: u32,
-    /// The number of its encoding, as in the page's header.
+    /// The number of the page's encoding, as in its header.
     pub encoding: u8,
-    /// Of its values.
+    /// The statistics of the page's values.
     pub statistics: ColumnStatistics,
 }
 
-/// What is known of one chunk, apart from its number and table. A store keeps it as the bytes that `codec` made
-/// of it, and copies the fields that it looks chunks up by.
+/// The metadata of one chunk, apart from its number and table. A store keeps it as bytes that `codec` encodes, and
+/// copies the fields by which it looks chunks up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChunkDescriptor {
-    /// The name its pages are bound to.
+    /// The chunk's permanent name, to which its pages are bound.
     pub uid: ChunkUid,
-    /// How many rows, 1 to [`CHUNK_ROWS_MAX`](crate::limits::CHUNK_ROWS_MAX).
+    /// The number of rows, 1 to [`CHUNK_ROWS_MAX`](crate::limits::CHUNK_ROWS_MAX).
     pub row_count: u32,
-    /// Whether it is sealed.
+    /// Whether the chunk is sealed.
     pub sealed: bool,
-    /// The slice all its rows lie in.
+    /// The slice that contains all rows.
     pub slice: Slice,
     /// The earliest time, in the table's unit; 0 in a plain table.
     pub time_min: i64,
     /// The latest time; 0 in a plain table.
     pub time_max: i64,
-    /// One for each column the table had, and for each index that was built over the chunk, in ascending order of number. A
-    /// column that came later has none: its values are what its definition says is missing.
+    /// One page for each column that the table had, and for each index that was built over the chunk, in ascending
+    /// order of column number. A column that was added later has no page: its values are
+    /// [`Column::missing`](crate::Column::missing).
     pub pages: Vec<PageDescriptor>,
 }
 
 impl ChunkDescriptor {
-    /// The page of a column.
+    /// Returns the metadata of a column's page, if the chunk has one.
     pub fn page(&self, column: ColumnId) -> Option<&PageDescriptor> {
         self.pages.binary_search_by_key(&column, |page| page.column).ok().map(|position| &self.pages[position])
     }
 
-    /// The bytes of all its pages.
+    /// The size of all pages in bytes.
     pub fn byte_count(&self) -> u64 {
         self.pages.iter().map(|page| u64::from(page.byte_count)).sum()
     }
 }
 
-/// A chunk on its way into a store.
+/// A chunk that is about to be written to a store.
 #[derive(Debug, Clone)]
 pub struct NewChunk {
-    /// The table it belongs to.
+    /// The table that the chunk belongs to.
     pub table: TableId,
-    /// What is known of it.
+    /// The chunk's metadata.
     pub descriptor: ChunkDescriptor,
-    /// The same as bytes, as `codec` makes them: what [`ChunkEntry::descriptor_bytes`] gives back.
+    /// The same metadata as encoded by `codec`. [`ChunkEntry::descriptor_bytes`] returns these bytes.
     pub descriptor_bytes: Vec<u8>,
-    /// Its pages, in the order of the descriptor's.
+    /// The chunk's pages, in the order of the descriptor's.
     pub pages: Vec<Vec<u8>>,
 }
 
-/// A chunk as a store lists it. `descriptor_bytes` are checked and read by `codec`; the other fields are the
-/// store's copies, by which it was found.
+/// A chunk as a store lists it. `codec` checks and decodes `descriptor_bytes`; the other fields are the store's copies,
+/// by which the chunk was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChunkEntry {
-    /// Its number.
+    /// The chunk's number.
     pub id: ChunkId,
-    /// The table it belongs to.
+    /// The table that the chunk belongs to.
     pub table: TableId,
-    /// The first time of its slice.
+    /// The first time of the chunk's slice.
     pub slice_start: i64,
-    /// Whether it is sealed.
+    /// Whether the chunk is sealed.
     pub sealed: bool,
-    /// How many rows.
+    /// The number of rows.
     pub row_count: u32,
     /// The earliest time.
     pub time_min: i64,
     /// The latest time.
     pub time_max: i64,
-    /// The bytes of all its pages.
+    /// The size of all pages in bytes.
     pub byte_count: u64,
-    /// The descriptor as stored.
+    /// The encoded descriptor.
     pub descriptor_bytes: Vec<u8>,
 }
 
 impl ChunkEntry {
-    /// As the descriptor, of which these are the bytes, tells it.
+    /// The entry of a chunk with this descriptor, whose encoded form is `descriptor_bytes`.
     pub fn of(id: ChunkId, table: TableId, descriptor: &ChunkDescriptor, descriptor_bytes: Vec<u8>) -> Self {
         Self {
             id,

@@ -1,15 +1,15 @@
-//! What a column holds, and how wide the index of a mapped one is.
+//! The type of a column, and the index width of a mapped column.
 
 use crate::error::{Error, Result};
 use crate::time::TimeUnit;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum ColumnType {
-    /// true and false.
+    /// Booleans.
     Bool,
     /// 8-bit signed integers.
     Int8,
@@ -27,11 +27,11 @@ pub enum ColumnType {
     UInt32,
     /// 64-bit unsigned integers.
     UInt64,
-    /// 32-bit floating point numbers (IEEE 754), each bit pattern kept.
+    /// 32-bit floating point numbers (IEEE 754), each bit pattern preserved.
     Float32,
-    /// 64-bit floating point numbers (IEEE 754), each bit pattern kept.
+    /// 64-bit floating point numbers (IEEE 754), each bit pattern preserved.
     Float64,
-    /// UTF-8 text, NUL bytes included.
+    /// UTF-8 text, which may contain NUL bytes.
     Text,
     /// Bytes.
     Binary,
@@ -42,7 +42,7 @@ pub enum ColumnType {
 }
 
 impl ColumnType {
-    /// All of them.
+    /// All types.
     pub const ALL: [Self; 18] = [
         Self::Bool,
         Self::Int8,
@@ -88,7 +88,7 @@ impl ColumnType {
         }
     }
 
-    /// The SQL spelling, which `CREATE TABLE` reads back as the same type.
+    /// The SQL spelling, which `CREATE TABLE` parses as the same type.
     pub const fn sql_name(self) -> &'static str {
         match self {
             Self::Bool => "BOOLEAN",
@@ -138,7 +138,7 @@ impl TryFrom<String> for ColumnType {
     }
 }
 
-/// How wide the index of a mapped column is: the most strings its dictionary takes.
+/// The index width of a mapped column, which limits the number of strings in its dictionary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MapWidth {
@@ -154,7 +154,7 @@ impl MapWidth {
     /// All of them, narrowest first.
     pub const ALL: [Self; 3] = [Self::U8, Self::U16, Self::U32];
 
-    /// How many strings the dictionary takes.
+    /// The maximum number of strings in the dictionary.
     pub const fn capacity(self) -> u64 {
         match self {
             Self::U8 => 1 << 8,
@@ -172,7 +172,7 @@ impl MapWidth {
         }
     }
 
-    /// The width of this [`name`](Self::name).
+    /// Parses a [`name`](Self::name) in either case. Everything else is a [`Usage`](crate::ErrorKind::Usage) error.
     pub fn parse(text: &str) -> Result<Self> {
         Self::ALL
             .into_iter()

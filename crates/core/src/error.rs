@@ -1,40 +1,40 @@
-//! The error that every crate returns: a kind that tells the caller what to do, a message that says what
-//! happened and where, a hint that says how to go on.
+//! The error that every crate returns: a kind that tells the caller what to do, a message that says what happened and
+//! where, and a hint that says what to do next.
 
 use std::fmt;
 
-/// The result of everything that can fail.
+/// The result type of all fallible functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What a caller can do about an error. One table, [`ErrorKind::sqlstate`] and [`ErrorKind::exit_code`],
-/// maps it to the codes of the outside world.
+/// What a caller can do about an error. [`ErrorKind::sqlstate`] and [`ErrorKind::exit_code`] map it to the codes of the
+/// outside world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The call, option or URL is wrong: correct it.
     Usage,
-    /// The SQL text is wrong, or asks for what is not supported: correct it.
+    /// The SQL text is wrong, or uses something that is not supported: correct it.
     Sql,
-    /// A table, column or file of that name is not there.
+    /// A table, column or file of that name does not exist.
     NotFound,
-    /// A table of that name is there already.
+    /// A table of that name exists already.
     Exists,
-    /// A value does not fit its column: NULL time, out of range, malformed text. The message names the place.
+    /// A value does not fit its column: NULL time, out of range, malformed text. The message names the location.
     InvalidValue,
-    /// A row's key is there already. The message names the key.
+    /// A row's key exists already. The message names the key.
     DuplicateKey,
     /// A limit is reached: a full dictionary, too many columns. The message names the remedy.
     Limit,
-    /// A query asked for more memory or time than it may have.
+    /// A query needed more memory or time than it is allowed.
     Resources,
-    /// Somebody else changed the same thing first: look again and retry.
+    /// Another writer changed the same thing first: read again and retry.
     Conflict,
-    /// Somebody else holds the store longer than the timeout: retry later.
+    /// Another process held the store longer than the timeout: retry later.
     Busy,
-    /// Stored bytes are damaged. The message names the place; other places stay readable.
+    /// Stored bytes are damaged. The message names the location; everything else stays readable.
     Corrupt,
     /// The store, or a page of it, was written by a newer version: upgrade the program.
     NewerFormat,
-    /// The path or URL names something that is no store.
+    /// The path or URL does not name a store.
     NotAStore,
     /// The store can be read but not written.
     ReadOnly,
@@ -42,12 +42,12 @@ pub enum ErrorKind {
     Unavailable,
     /// The caller asked to stop.
     Interrupted,
-    /// A promise inside the program is broken: report it.
+    /// An internal invariant is broken: report it.
     Internal,
 }
 
 impl ErrorKind {
-    /// The five-character SQLSTATE of PostgreSQL's table that fits best.
+    /// The best matching five-character SQLSTATE of PostgreSQL.
     pub fn sqlstate(self) -> &'static str {
         match self {
             Self::Usage => "22023",
@@ -70,8 +70,8 @@ impl ErrorKind {
         }
     }
 
-    /// Whether something could not be had now: file handles, memory, disk space, a server, permission, a lock that
-    /// somebody else holds, the time to finish. It says nothing of whether stored bytes are whole.
+    /// Whether a resource was unavailable: file handles, memory, disk space, a server, permission, a lock that somebody
+    /// else holds, the time to finish. Such an error says nothing about whether stored bytes are intact.
     pub fn is_shortage(self) -> bool {
         matches!(self, Self::Resources | Self::Busy | Self::ReadOnly | Self::Unavailable | Self::Interrupted)
     }
@@ -87,7 +87,7 @@ impl ErrorKind {
     }
 }
 
-/// An error: kind, message, and where there is one a hint and a cause.
+/// An error: a kind, a message, and optionally a hint and a cause.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
@@ -100,7 +100,7 @@ struct Inner {
 }
 
 impl Error {
-    /// An error of this kind; the message is a sentence without a full stop.
+    /// Creates an error of this kind. The message is a sentence without a full stop.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner { kind, message: message.into(), hint: None, source: None }))
     }
@@ -130,40 +130,40 @@ impl Error {
         Self::new(ErrorKind::Internal, message)
     }
 
-    /// The same error with a hint: what to do, as an imperative sentence without a full stop.
+    /// Adds a hint: what to do next, as an imperative sentence without a full stop.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
-    /// The same error with its cause.
+    /// Adds the cause.
     pub fn with_source(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.0.source = Some(source.into());
         self
     }
 
-    /// The same error, its message led by where it happened: `context: message`.
+    /// Prefixes the message with where it happened: `context: message`.
     pub fn context(mut self, context: impl fmt::Display) -> Self {
         self.0.message = format!("{context}: {}", self.0.message);
         self
     }
 
-    /// What the caller can do about it.
+    /// Returns what the caller can do about the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// What happened, without the hint.
+    /// Returns what happened, without the hint.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// How to go on, where that is known.
+    /// Returns what to do next, if that is known.
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
 
-    /// A copy for another waiter of the same failed work; the cause goes along as text.
+    /// Creates a copy for another waiter of the same failed work. The cause becomes text.
     pub fn duplicate(&self) -> Self {
         let mut copy = Self::new(self.kind(), self.message());
         copy.0.hint.clone_from(&self.0.hint);

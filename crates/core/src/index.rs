@@ -1,11 +1,11 @@
-//! Indexes that are added to a definition, and the names they get.
+//! Adding indexes to a definition, and naming them.
 
 use crate::id::ColumnId;
 use crate::limits::NAME_BYTES_MAX;
 use crate::schema::{Index, TableDefinition};
 
 impl TableDefinition {
-    /// Adds an index. Without a name it gets one of its table's and columns' names.
+    /// Adds an index and returns it. Without a name it is named after its table and columns.
     pub fn add_index(&mut self, name: Option<&str>, columns: Vec<ColumnId>) -> Index {
         let name = name.map_or_else(|| self.index_name(&columns), str::to_owned);
         let index = Index { id: self.next_index_id(), name, columns };
@@ -17,7 +17,7 @@ impl TableDefinition {
     fn index_name(&self, columns: &[ColumnId]) -> String {
         let mut parts = vec![self.name.as_str()];
         parts.extend(columns.iter().filter_map(|id| self.column_by_id(*id)).map(|column| column.name.as_str()));
-        // Room for a number behind it.
+        // This leaves room for a numeric suffix.
         let length_max = NAME_BYTES_MAX - 8;
         let mut name = parts.join("_");
         while name.len() > length_max {

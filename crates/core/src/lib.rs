@@ -1,16 +1,16 @@
-//! The nouns of atsdb: what every other crate speaks of, and nothing that does I/O.
+//! The domain types of atsdb, which every other crate uses. Nothing here does I/O.
 //!
-//! Owned here: the schema of a table ([`schema`]), times and the slices they fall in ([`time`], [`mod@slice`]),
-//! what a store keeps of a chunk ([`chunk`]), the contract of a store ([`store`]), what it does about wrong clocks
-//! ([`clocks`]), the kinds of error
-//! ([`error`]) and the limits ([`limits`]). Not owned: bytes of pages (`codec`), how a store keeps them
-//! (`sqlite`, `memory`), what is done with them (`engine`).
+//! Owned here: the schema of a table ([`schema`]), times and the slices they fall in ([`time`], [`mod@slice`]), the
+//! metadata of a chunk ([`chunk`]), the contract of a store ([`store`]), rules against wrong clocks ([`clock_skew`]),
+//! the text forms of sizes and durations ([`size`], [`duration`]), the error kinds ([`error`]) and the limits
+//! ([`limits`]). Not owned: the bytes of pages (`codec`), how a store keeps them (`sqlite`, `sqlstore`, `memory`), and
+//! what is done with them (`engine`).
 
-pub mod byte_size;
 pub mod checksum;
 pub mod chunk;
-pub mod clocks;
+pub mod clock_skew;
 pub mod column_type;
+pub mod duration;
 pub mod error;
 pub mod id;
 mod index;
@@ -18,13 +18,16 @@ pub mod limits;
 pub mod list;
 pub mod name;
 pub mod origin;
+mod quantity;
 pub mod retention;
 pub mod rollup;
 pub mod schema;
+pub mod size;
 pub mod slice;
 pub mod store;
 pub mod table;
 pub mod time;
+pub mod time_text;
 pub mod value;
 
 pub use chunk::{Bound, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, ColumnStatistics, NewChunk, PageDescriptor};
@@ -37,7 +40,8 @@ pub use rollup::{Rollup, RollupState};
 pub use schema::{Column, ConflictPolicy, InMemory, Index, TableDefinition, TimeColumn, Unique, View};
 pub use slice::{Slice, SliceWidth};
 pub use store::{
-    Amendment, BasedOn, BatchId, Change, Durability, Guard, Outcome, Redefinition, Snapshot, StageId, Store,
+    Amendment, BatchId, Change, ChunkGuard, CommitOutcome, DefinitionGuard, Durability, Redefinition, Snapshot,
+    StageId, Store,
 };
 pub use table::{DefinitionVersion, Table};
 pub use time::{TimeRange, TimeUnit};

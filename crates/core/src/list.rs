@@ -1,14 +1,14 @@
-//! What a store notes of the lists of its catalogue, so that a reader finds out when an entry is missing or is another.
+//! Integrity records of the catalogue's lists, by which a reader detects that an entry is missing or was replaced.
 //!
-//! Pages, descriptors, definitions and strings carry checksums of their own. A list is what none of them covers: which
-//! tables there are, which chunks a table has, which strings a dictionary holds. Of each list its store notes how many
-//! entries it has and a hash over all of them, in the transaction that changes the list; whoever reads the list compares.
-//! The rows that hold these notes are `list_rows`'s, here and in the SQLite store.
+//! Pages, descriptors, definitions and strings carry checksums of their own. None of these covers the lists: which
+//! tables exist, which chunks a table has, which strings a dictionary contains. For each list the store records the
+//! number of entries and a hash over all of them, in the transaction that changes the list. Every reader of the list
+//! compares. The `list_rows` modules of the stores keep these records.
 //!
-//! The hash of a list is the sum of its entries' hashes modulo the prime 2^61 - 1. So a change adds what it adds and
-//! takes off what it takes away, in any order, and SQL computes it without overflow. The hash of a chunk's entry is linear
-//! in its fields: a server that knows the sums of the columns need not send each entry. A field that is another changes
-//! such a hash for certain, several changes at once all but for certain.
+//! The hash of a list is the sum of its entries' hashes modulo the prime 2^61 - 1. So a change adds and subtracts
+//! hashes in any order, and SQL computes the sum without overflow. The hash of a chunk's entry is linear in its fields:
+//! a server that computes the sums of the columns need not send each entry. A single wrong field always changes such a
+//! hash; several wrong fields change it almost certainly.
 
 use crate::checksum;
 use crate::error::Error;
@@ -20,51 +20,51 @@ use std::fmt;
 /// Hashes are below this prime: 2^61 - 1.
 pub const MODULUS: i64 = (1 << 61) - 1;
 
-/// The column number of the list of tables, and of lists of chunks.
+/// The column number in the keys of the list of tables and of chunk lists.
 const NO_COLUMN: i64 = -1;
 
-/// What the table's number, the chunk's number, the slice's start, and both times are multiplied by. No promise but that
-/// they are random, below the modulus, and never change.
+/// The factors of the table's number, the chunk's number, the slice's start, and both times. They are arbitrary random
+/// numbers below the modulus, and never change.
 const FACTORS: [i64; 5] =
     [0x0a3c_5b1f_92e7_6d85, 0x153f_d2a8_047c_e91b, 0x1c76_08d9_e5b3_2f47, 0x0691_f4ae_3bd8_5c23, 0x1b2d_8e67_5f01_a4c9];
 
-/// Which list.
+/// Identifies a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ListKey {
-    /// 0: visible. Else the stage that the entries lie in.
+    /// 0 for visible entries, else the stage that contains the entries.
     pub stage: i64,
-    /// 0: the list of tables. Else the table whose list it is.
+    /// 0 for the list of tables, else the table that owns the list.
     pub table: i64,
-    /// Of a dictionary the column; else -1.
+    /// The column of a dictionary, else -1.
     pub column: i64,
 }
 
 impl ListKey {
-    /// The tables that are visible, or lie in a stage.
+    /// The list of the visible tables, or of the tables in a stage.
     pub fn tables(stage: Option<StageId>) -> Self {
         Self { stage: number(stage), table: 0, column: NO_COLUMN }
     }
 
-    /// The chunks of a table that are visible, or lie in a stage.
+    /// The list of a table's visible chunks, or of its chunks in a stage.
     pub fn chunks(stage: Option<StageId>, table: TableId) -> Self {
         Self { stage: number(stage), table: table.0, column: NO_COLUMN }
     }
 
-    /// The strings of a mapped column.
+    /// The list of the strings of a mapped column.
     pub fn dictionary(table: TableId, column: ColumnId) -> Self {
         Self { stage: 0, table: table.0, column: i64::from(column.0) }
     }
 
-    /// What a reader is told whose list is not what was noted.
-    pub fn damaged(&self, found: ListState, noted: ListState) -> Error {
-        let problem = problem(found, noted);
+    /// The error for a list that differs from its record.
+    pub fn damaged(&self, found: ListState, recorded: ListState) -> Error {
+        let problem = describe_mismatch(found, recorded);
         Error::corrupt(format!("{self} is damaged: {problem}"))
             .with_hint("run verify to find what is affected, and restore that from a backup")
     }
 
-    /// Refuses a list that is not what was noted.
-    pub fn check(&self, found: ListState, noted: ListState) -> Result<(), Error> {
-        if found == noted { Ok(()) } else { Err(self.damaged(found, noted)) }
+    /// Returns [`damaged`](Self::damaged) unless the list equals its record.
+    pub fn check(&self, found: ListState, recorded: ListState) -> Result<(), Error> {
+        if found == recorded { Ok(()) } else { Err(self.damaged(found, recorded)) }
     }
 }
 
@@ -83,40 +83,41 @@ impl fmt::Display for ListKey {
     }
 }
 
-/// How a list differs from what was noted of it.
-pub fn problem(found: ListState, noted: ListState) -> String {
-    if found.count == noted.count {
+/// Describes how a list differs from its record.
+pub fn describe_mismatch(found: ListState, recorded: ListState) -> String {
+    if found.count == recorded.count {
         return format!("of its {} entries some are not those that were written", found.count);
     }
-    format!("it has {} entries, and {} were written", found.count, noted.count)
+    format!("it has {} entries, and {} were written", found.count, recorded.count)
 }
 
-/// How many entries a list has, and the sum of their hashes.
+/// The number of entries of a list and the sum of their hashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ListState {
-    /// How many; below 0 in what a change takes away.
+    /// The number of entries. It is negative for entries that a change removes.
     pub count: i64,
-    /// From 0 to below [`MODULUS`].
+    /// The sum of the hashes, at least 0 and below [`MODULUS`].
     pub hash: i64,
 }
 
 impl ListState {
-    /// One table. The name key is the name that it is found by.
-    pub fn of_table(table: TableId, version: i64, definition_checksum: i64, name_key: &str) -> Self {
+    /// The state of a list with one table. `name_key` is the key by which the table is found.
+    pub fn for_table(table: TableId, version: i64, definition_checksum: i64, name_key: &str) -> Self {
         Self { count: 1, hash: residue(checksum::of_table(table, version, definition_checksum, name_key).into()) }
     }
 
-    /// Strings of a dictionary: how many, and the sum of the hashes by which they are found.
-    pub fn of_strings(count: i64, hashes: i128) -> Self {
+    /// The state of a dictionary with `count` strings. `hashes` is the sum of the [hashes](crate::checksum::of_bytes)
+    /// by which they are found.
+    pub fn for_strings(count: i64, hashes: i128) -> Self {
         Self { count, hash: residue(hashes) }
     }
 
-    /// Both lists together.
+    /// The state of both lists together.
     pub fn plus(self, other: Self) -> Self {
         Self { count: self.count + other.count, hash: residue(i128::from(self.hash) + i128::from(other.hash)) }
     }
 
-    /// This list without the entries of the other.
+    /// The state of this list without the entries of the other.
     pub fn minus(self, other: Self) -> Self {
         Self { count: self.count - other.count, hash: residue(i128::from(self.hash) - i128::from(other.hash)) }
     }
@@ -126,7 +127,7 @@ fn residue(number: i128) -> i64 {
     number.rem_euclid(MODULUS.into()) as i64
 }
 
-/// The fields by which a chunk is found.
+/// The fields by which a chunk is looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkKey {
     /// Its number.
@@ -139,17 +140,17 @@ pub struct ChunkKey {
     pub time_max: i64,
 }
 
-/// Chunks of one table: how many, and the sums of their fields.
+/// The number of some chunks of one table, and the sums of their fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ChunkSums {
-    /// How many.
+    /// The number of chunks.
     pub count: i64,
-    /// Of the fields of [`ChunkKey`], in their order.
+    /// The sums of the fields of [`ChunkKey`], in their order.
     pub sums: [i128; 4],
 }
 
 impl ChunkSums {
-    /// One chunk.
+    /// The sums of one chunk.
     pub fn of(key: &ChunkKey) -> Self {
         let mut sums = Self::default();
         sums.add(key);
@@ -164,7 +165,7 @@ impl ChunkSums {
         }
     }
 
-    /// What these chunks are in the list of their table.
+    /// The state of these chunks in the chunk list of their table.
     pub fn state(&self, table: TableId) -> ListState {
         let owner = i128::from(table.0) * i128::from(self.count);
         let fields = std::iter::once(owner).chain(self.sums);
@@ -175,25 +176,25 @@ impl ChunkSums {
     }
 }
 
-/// What a transaction does to lists, gathered before it is noted.
+/// The changes of a transaction to lists, gathered before they are recorded.
 #[derive(Debug, Default)]
 pub struct ListChanges(BTreeMap<ListKey, ListState>);
 
 impl ListChanges {
-    /// Entries that a list gets.
+    /// Adds entries to a list.
     pub fn add(&mut self, key: ListKey, entries: ListState) {
         let state = self.0.entry(key).or_default();
         *state = state.plus(entries);
     }
 
-    /// Entries that a list loses.
-    pub fn take(&mut self, key: ListKey, entries: ListState) {
+    /// Removes entries from a list.
+    pub fn subtract(&mut self, key: ListKey, entries: ListState) {
         let state = self.0.entry(key).or_default();
         *state = state.minus(entries);
     }
 
-    /// Each list that becomes another, and by what.
-    pub fn each(&self) -> impl Iterator<Item = (ListKey, ListState)> {
+    /// Returns each list that changes, and the difference.
+    pub fn iter(&self) -> impl Iterator<Item = (ListKey, ListState)> {
         self.0.iter().map(|(key, state)| (*key, *state)).filter(|(_, state)| *state != ListState::default())
     }
 }
@@ -213,9 +214,9 @@ mod tests {
         changes.add(key, ChunkSums::of(&other).state(table));
         let mut both = ChunkSums::of(&other);
         both.add(&KEY);
-        assert_eq!(changes.each().collect::<Vec<_>>(), [(key, both.state(table))]);
-        changes.take(key, both.state(table));
-        assert_eq!(changes.each().count(), 0);
+        assert_eq!(changes.iter().collect::<Vec<_>>(), [(key, both.state(table))]);
+        changes.subtract(key, both.state(table));
+        assert_eq!(changes.iter().count(), 0);
     }
 
     #[test]

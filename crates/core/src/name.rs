@@ -1,9 +1,9 @@
-//! Names of tables and columns: compared without case, kept as written.
+//! Names of tables and columns. They are compared without case and kept as written.
 
 use crate::error::{Error, Result};
 use crate::limits::NAME_BYTES_MAX;
 
-/// The form in which two names are compared.
+/// Returns the form in which names are compared.
 pub fn name_key(name: &str) -> String {
     name.to_lowercase()
 }
@@ -13,7 +13,8 @@ pub fn same_name(a: &str, b: &str) -> bool {
     a == b || (a.eq_ignore_ascii_case(b)) || (!a.is_ascii() && name_key(a) == name_key(b))
 }
 
-/// Refuses the empty name, control characters and overlong names.
+/// Refuses an empty name, one with control characters, and one longer than [`NAME_BYTES_MAX`] with a
+/// [`Usage`](crate::ErrorKind::Usage) error. `what` is the noun of the message, such as `table`.
 pub fn check_name(what: &str, name: &str) -> Result<()> {
     if name.is_empty() {
         return Err(Error::usage(format!("a {what} needs a name")));
@@ -27,7 +28,7 @@ pub fn check_name(what: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// The candidate nearest to a misspelt name, if one is near enough to be meant.
+/// Returns the candidate closest to a misspelt name, if it is close enough to be the intended one.
 pub fn nearest_name<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name_key(name);
     let bound = (name.chars().count() / 3).max(1);
@@ -39,7 +40,8 @@ pub fn nearest_name<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str
         .map(|(_, candidate)| candidate)
 }
 
-/// `no WHAT named NAME`, with the nearest name, or the names there are, as the hint.
+/// The [`NotFound`](crate::ErrorKind::NotFound) error `no WHAT named NAME`. Its hint is the closest candidate, or the
+/// list of candidates.
 pub fn unknown_name<'a>(what: &str, name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Error {
     let candidates: Vec<&str> = candidates.into_iter().collect();
     let error = Error::not_found(format!("no {what} named {name}"));

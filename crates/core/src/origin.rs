@@ -1,35 +1,36 @@
-//! Origin: of a table that was copied from another store, where it came from and what the copy left.
+//! Origin: where a copied table came from, and its state after the copy.
 //!
-//! Owned here: the noun. What counts as a change since the copy, and what a further copy makes of it, is `engine`'s.
+//! Owned here: the type. What counts as a change since the copy, and what a further copy does about it, is decided in
+//! `engine`.
 
 use crate::id::TableId;
 use crate::time::TimeRange;
 use serde::{Deserialize, Serialize};
 
-/// Where a table was copied from.
+/// The origin of a copied table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
-    /// The 128 bits that name the store it came from, in hexadecimal.
+    /// The uid of the source store: 128 bits in hexadecimal.
     pub store: String,
-    /// The table's number there.
+    /// The table's number in the source store.
     pub table: TableId,
-    /// When the latest copy began, in milliseconds since the Unix epoch, by the clock of who copied.
+    /// When the latest copy began, in milliseconds since the Unix epoch, by the clock of the process that copied.
     pub copied_ms: i64,
-    /// The earliest time that was copied; `None` is from the beginning.
+    /// The earliest time that was copied; `None` if the range starts at the beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<i64>,
-    /// The time before which rows were copied; `None` is to the end.
+    /// The end of the copied times, exclusive; `None` if the range is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<i64>,
-    /// What the copy left, in short: as long as the table has the same, nobody has changed it since. `None` while the
-    /// copy is under way.
+    /// The fingerprint of the table after the copy. As long as it is the same, nobody has changed the table since.
+    /// `None` while the copy is running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<u64>,
 }
 
 impl Origin {
-    /// The times that were copied.
+    /// The range of times that was copied.
     pub fn range(&self) -> TimeRange {
         TimeRange { start: self.from, end: self.to }
     }

@@ -1,39 +1,46 @@
 //! Retention: how long the rows of a table are kept.
 
+use crate::duration::{DurationUnit, split_duration};
 use crate::error::{Error, Result};
 use crate::slice::SliceWidth;
 use crate::time::{DAY_SECONDS, TimeUnit, civil_from_days, days_from_civil, days_in_month};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How long rows are kept, counted back from now: whole calendar units. Text: `2 years`, `36 hours`.
+/// How long rows are kept, counted back from now in whole calendar units. As text: `2 years`, `36 hours`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Retention {
-    /// How many units.
+    /// The number of units, at least 1.
     pub count: u32,
-    /// Which unit.
+    /// The unit.
     pub unit: SliceWidth,
 }
 
 impl Retention {
-    /// The retention that a text such as `2 years` or `90 days` names.
+    /// Parses a retention: a whole number and a unit from hours to years, such as `2 years`, `90 days` or `90d`.
+    /// Everything else is a [`Usage`](crate::ErrorKind::Usage) error.
     pub fn parse(text: &str) -> Result<Self> {
-        let refuse = || {
-            Error::usage(format!("cannot read the retention {text:?}"))
-                .with_hint("write a count and hours, days, weeks, months or years: '90 days'")
+        let parse = || {
+            let (count, unit) = split_duration(text)?;
+            let unit = match unit? {
+                DurationUnit::Hour => SliceWidth::Hour,
+                DurationUnit::Day => SliceWidth::Day,
+                DurationUnit::Week => SliceWidth::Week,
+                DurationUnit::Month => SliceWidth::Month,
+                DurationUnit::Year => SliceWidth::Year,
+                DurationUnit::Millisecond | DurationUnit::Second | DurationUnit::Minute => return None,
+            };
+            let count = count.parse().ok().filter(|count| *count > 0)?;
+            Some(Self { count, unit })
         };
-        let (count, unit) = text.trim().split_once(char::is_whitespace).ok_or_else(refuse)?;
-        let count: u32 = count.parse().map_err(|_| refuse())?;
-        let unit = unit.trim().to_ascii_lowercase();
-        let unit = SliceWidth::parse(unit.strip_suffix('s').unwrap_or(&unit)).map_err(|_| refuse())?;
-        if count == 0 {
-            return Err(refuse());
-        }
-        Ok(Self { count, unit })
+        parse().ok_or_else(|| {
+            Error::usage(format!("cannot read the retention {text:?}"))
+                .with_hint("write a whole number and hours, days, weeks, months or years: '90 days'")
+        })
     }
 
-    /// The earliest time that is kept, in `unit`, when it is `now_ms` (milliseconds since the epoch).
+    /// The earliest time that is kept, in `unit`. `now_ms` is the current time in milliseconds since the epoch.
     pub fn cutoff(&self, now_ms: i64, unit: TimeUnit) -> i64 {
         let count = i64::from(self.count);
         let now_seconds = now_ms.div_euclid(1_000);
@@ -86,7 +93,9 @@ mod tests {
         let cutoff = |text: &str| Retention::parse(text).unwrap().cutoff(now_ms, TimeUnit::Second);
         assert_eq!(cutoff("1 year"), 1_677_542_400); // 2023-02-28
         assert_eq!(cutoff("36 hours"), 1_709_164_800 - 36 * 3_600);
-        for bad in ["", "2", "0 days", "-1 days", "2 fortnights"] {
+        assert_eq!(cutoff("90d"), cutoff("90 days"));
+        assert_eq!(Retention::parse("1Y").unwrap().to_string(), "1 year");
+        for bad in ["", "2", "0 days", "-1 days", "1.5 days", "2 fortnights", "90 minutes", "4 m"] {
             assert!(Retention::parse(bad).is_err(), "{bad}");
         }
     }

@@ -1,49 +1,50 @@
-//! Rollup: a table whose rows are computed from another's, bucket of time by bucket of time.
+//! Rollup: a table whose rows are computed from another table, time bucket by time bucket.
 //!
-//! Owned here: what a rollup is, and what is remembered of how far it is. How the changes of the other table are known
-//! is `engine`'s, the query is `sql`'s.
+//! Owned here: the definition of a rollup, and the record of its progress. `engine` detects the changes of the source
+//! table, and `sql` runs the query.
 
 use crate::chunk::ChunkId;
 use crate::id::TableId;
 use serde::{Deserialize, Serialize};
 
-/// What a rollup's rows are computed from, and how far that is.
+/// The source of a rollup's rows, and how far it has been processed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rollup {
-    /// The table it summarises.
+    /// The number of the source table.
     pub source: TableId,
-    /// That table's name, as the query says it.
+    /// The source table's name, as written in the query.
     pub table: String,
-    /// How wide its buckets are, as written: `1 hour`.
+    /// The width of the buckets, as written: `1 hour`.
     pub every: String,
     /// The query, which groups by the bucket.
     pub query: String,
-    /// How far it is.
+    /// The progress.
     pub state: RollupState,
 }
 
-/// For which rows of its source a rollup accounts. Times are in the source's unit; both ends are included.
+/// Which rows of its source a rollup covers. Times are in the source's unit; both ends are inclusive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RollupState {
-    /// What came with a chunk above this one is not in it.
+    /// Chunks of the source with a higher number are not covered.
     pub accounted: ChunkId,
-    /// Times whose rows, older ones too, are not in it; in order, none touches another.
+    /// Time ranges whose rows, old and new, are not covered; in ascending order and not adjacent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stale: Vec<(i64, i64)>,
-    /// Buckets before this time are closed: their rows in the source may be gone, and the summary stays as it is.
+    /// Buckets before this time are closed: their rows in the source may have been deleted, and the summary stays as it
+    /// is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed_before: Option<i64>,
 }
 
 impl RollupState {
-    /// Of a rollup that is still empty.
+    /// The state of an empty rollup, whose source has no chunk above `newest`.
     pub fn new(newest: ChunkId) -> Self {
         Self { accounted: newest, stale: vec![(i64::MIN, i64::MAX)], closed_before: None }
     }
 
-    /// Those of some times that are not closed.
+    /// Returns the part of an inclusive time range that is not closed.
     pub fn open_part(&self, times: (i64, i64)) -> Option<(i64, i64)> {
         let (first, last) = times;
         let first = self.closed_before.map_or(first, |closed| first.max(closed));

@@ -1,4 +1,4 @@
-//! Schema: what a table and its columns are.
+//! Schema: the definitions of tables and columns.
 
 use crate::column_type::{ColumnType, MapWidth};
 use crate::error::{Error, ErrorKind, Result};
@@ -18,63 +18,63 @@ use std::collections::HashSet;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
-    /// Its number.
+    /// The column's number.
     pub id: ColumnId,
     /// Its name, as written.
     pub name: String,
     /// What it holds.
     #[serde(rename = "type")]
     pub column_type: ColumnType,
-    /// Whether it takes NULL.
+    /// Whether the column accepts NULL.
     pub nullable: bool,
-    /// For a mapped column (always text): the width of its index.
+    /// For a mapped column, which is always text: the width of its index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<MapWidth>,
-    /// What an INSERT gives that does not name it; NULL without. Of a mapped column it is the text.
+    /// The value of an INSERT that does not name the column; NULL if `None`. For a mapped column it is the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
-    /// What rows have in it that are older than the column; NULL without. Of a mapped column it is the index.
+    /// The value of rows that are older than the column; NULL if `None`. For a mapped column it is the index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Value>,
 }
 
 impl Column {
-    /// A column that takes NULL, is not mapped and has no default.
+    /// Creates a column that accepts NULL, is not mapped and has no default.
     pub fn new(id: ColumnId, name: impl Into<String>, column_type: ColumnType) -> Self {
         Self { id, name: name.into(), column_type, nullable: true, map: None, default: None, missing: None }
     }
 }
 
-/// A constraint: no two rows have the same values in these columns. Rows with a NULL in one of them are never the
-/// same.
+/// A uniqueness constraint: no two rows have the same values in these columns. Rows with a NULL in one of them never
+/// conflict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Unique {
-    /// Its name, if it was given one.
+    /// The constraint's name, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its columns, in the order declared.
+    /// The columns, in the declared order.
     pub columns: Vec<ColumnId>,
-    /// Whether it is the primary key. Its columns take no NULL.
+    /// Whether it is the primary key. Its columns do not accept NULL.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub primary: bool,
 }
 
-/// What becomes of a row whose key another row has.
+/// What happens to a row whose key exists already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ConflictPolicy {
     /// The whole batch is refused.
     #[default]
     Error,
-    /// The new row takes the other's place.
+    /// The new row replaces the existing one.
     Replace,
-    /// The other row stays, the new one is left out.
+    /// The existing row stays, and the new one is skipped.
     Keep,
 }
 
 impl ConflictPolicy {
-    /// All of them.
+    /// All policies.
     pub const ALL: [Self; 3] = [Self::Error, Self::Replace, Self::Keep];
 
     /// `error`, `replace` or `keep`.
@@ -86,7 +86,7 @@ impl ConflictPolicy {
         }
     }
 
-    /// The policy of this [`name`](Self::name).
+    /// Parses a [`name`](Self::name) in either case. Everything else is a [`Usage`](crate::ErrorKind::Usage) error.
     pub fn parse(text: &str) -> Result<Self> {
         Self::ALL
             .into_iter()
@@ -95,29 +95,29 @@ impl ConflictPolicy {
     }
 }
 
-/// A membership filter over columns: for each chunk a page that tells which values it cannot hold.
+/// An index: for each chunk a membership filter over columns, which excludes values that the chunk does not contain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Index {
-    /// Under which number its pages lie, beside those of the columns; [`INDEX_ID_MIN`]
-    /// or higher, and never used again.
+    /// The number of its pages, beside those of the columns. It is [`INDEX_ID_MIN`] or higher, and never reused.
     pub id: ColumnId,
     /// Its name, as written.
     pub name: String,
-    /// Its columns, in the order declared.
+    /// The columns, in the declared order.
     pub columns: Vec<ColumnId>,
 }
 
-/// Rows that live in the process; the store has their table's definition, and those of them that were saved.
+/// Options of an in-memory table: its rows are in the process, and the store has the table's definition and the rows
+/// that were saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InMemory {
-    /// The most bytes that the table takes, its indexes included; `None` is as much as the process may take.
+    /// The maximum size of the table in bytes, including its indexes; `None` is limited by the process only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_max: Option<u64>,
 }
 
-/// A view: a table that holds nothing, and is asked by a query.
+/// A view: a table without rows of its own, defined by a query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct View {
@@ -125,18 +125,18 @@ pub struct View {
     pub query: String,
 }
 
-/// Which column is the time, and what it counts.
+/// The time column and its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeColumn {
     /// The column.
     pub column: ColumnId,
-    /// What it counts. The unit of a timestamp column is its own; an integer column counts this unit.
-    /// A date column counts days, and `unit` is then seconds: see [`TableDefinition::time_scale`].
+    /// The unit of the time. A timestamp column has its own unit; an integer column counts this unit. A date column
+    /// counts days, and `unit` is then seconds: see [`TableDefinition::time_scale`].
     pub unit: TimeUnit,
 }
 
-/// What a table is, apart from its number. Stored as JSON; a program that meets a field it does not know refuses the
-/// table rather than break what the field promises.
+/// The definition of a table, without its number. It is stored as JSON. A program that finds an unknown field refuses
+/// the table, since it could break what the field promises.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableDefinition {
@@ -144,53 +144,53 @@ pub struct TableDefinition {
     pub name: String,
     /// Its columns, in order.
     pub columns: Vec<Column>,
-    /// The time column of a series table; a plain table has none.
+    /// The time column of a series table; `None` for a plain table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<TimeColumn>,
-    /// How wide its slices are. A plain table has one slice, whatever this says.
+    /// The width of the slices. A plain table has one slice, whatever this is.
     pub slice: SliceWidth,
-    /// The columns that tell the series apart, in the order a sealed chunk is sorted by; the time comes last by
-    /// itself. Empty: sealing chooses by size.
+    /// The series key: the columns that distinguish the series, in the sort order of sealed chunks; the time follows
+    /// implicitly. If it is empty, sealing chooses a key by size.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub key: Vec<ColumnId>,
-    /// How long rows are kept; `None` is for ever.
+    /// How long rows are kept; `None` is forever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<Retention>,
-    /// For a series table: up to how long ago rows are kept decoded in the memory of each process that has the store open.
+    /// For a series table: how far back rows are kept decoded in the memory of each process that has the store open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preload: Option<Retention>,
-    /// What no two rows have in common. The primary key, if there is one, comes first.
+    /// The unique keys. The primary key, if there is one, comes first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unique: Vec<Unique>,
-    /// What becomes of rows that break it, unless the statement says otherwise.
+    /// What happens to rows with an existing key, unless the statement says otherwise.
     #[serde(default, skip_serializing_if = "is_default")]
     pub on_conflict: ConflictPolicy,
-    /// Membership filters; of a table in memory hash indexes.
+    /// The indexes: membership filters, or hash indexes for an in-memory table.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indexes: Vec<Index>,
-    /// For a table whose rows live in the process: how.
+    /// The options of an in-memory table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<InMemory>,
-    /// For a view: its query. A view has no columns of its own.
+    /// The query of a view, which has no columns of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<View>,
-    /// For a rollup: what its rows are computed from. Nobody else adds to it or changes it.
+    /// The source of a rollup's rows. Nothing else adds or changes rows of a rollup.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollup: Option<Rollup>,
-    /// For a table that has rollups: the one that notes which of its times were changed. Whoever removes a chunk, but
-    /// for [`retention`](Self::retention), adds to it in the same commit.
+    /// For a table with rollups: the change log, a table that records which of its times changed. Whoever removes a
+    /// chunk, except by [`retention`](Self::retention), adds to it in the same commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change_log: Option<TableId>,
-    /// For such a log: whose it is. It is shown to nobody.
+    /// For a change log: the table that it belongs to. Users do not see change logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logs: Option<TableId>,
-    /// For a table that was copied from another store: from where.
+    /// For a table that was copied from another store: its origin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    /// Numbers of columns below this were given, also to columns that are gone.
+    /// Column numbers below this one have been assigned, including those of dropped columns.
     #[serde(default, skip_serializing_if = "is_default")]
     pub columns_given: u16,
-    /// How many numbers of indexes were given, also to indexes that are gone.
+    /// The number of assigned index numbers, including those of dropped indexes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub indexes_given: u16,
 }
@@ -200,7 +200,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl TableDefinition {
-    /// A plain table with no columns yet.
+    /// Creates the definition of a plain table without columns.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -224,12 +224,12 @@ impl TableDefinition {
         }
     }
 
-    /// A view of this query.
+    /// Creates the definition of a view with this query.
     pub fn new_view(name: impl Into<String>, query: impl Into<String>) -> Self {
         Self { view: Some(View { query: query.into() }), ..Self::new(name) }
     }
 
-    /// The same definition with one more column, numbered after the last.
+    /// Adds a column with the next number.
     pub fn with_column(mut self, name: impl Into<String>, column_type: ColumnType, map: Option<MapWidth>) -> Self {
         let id = self.next_column_id();
         self.columns.push(Column { map, ..Column::new(id, name, column_type) });
@@ -237,23 +237,24 @@ impl TableDefinition {
         self
     }
 
-    /// The number of the next column: one that no column has or had.
+    /// Returns the number of the next column, which no column has or had.
     pub fn next_column_id(&self) -> ColumnId {
         let after_last = self.columns.iter().map(|column| column.id.0 + 1).max().unwrap_or(0);
         ColumnId(after_last.max(self.columns_given))
     }
 
-    /// The number of the next index.
+    /// Returns the number of the next index.
     pub fn next_index_id(&self) -> ColumnId {
         ColumnId(INDEX_ID_MIN + self.indexes_given)
     }
 
-    /// The index of a name, compared without case.
+    /// Returns the index with this name, compared without case.
     pub fn index(&self, name: &str) -> Option<&Index> {
         self.indexes.iter().find(|index| same_name(&index.name, name))
     }
 
-    /// The indexes of which chunks carry a filter: none of a table in memory, whose chunks are read whole.
+    /// Returns the indexes with membership filters in chunks. An in-memory table has none, since its chunks are read
+    /// completely.
     pub fn filtered_indexes(&self) -> &[Index] {
         if self.is_in_memory() { &[] } else { &self.indexes }
     }
@@ -262,18 +263,19 @@ impl TableDefinition {
         self.columns.iter().any(|column| column.map.is_some())
     }
 
-    /// Whether its rows live in the process.
+    /// Whether it is an in-memory table.
     pub fn is_in_memory(&self) -> bool {
         self.memory.is_some()
     }
 
-    /// Whether rows are checked against a key.
+    /// Whether the table has unique keys.
     pub fn has_unique(&self) -> bool {
         !self.unique.is_empty()
     }
 
-    /// The same definition with this time column, which takes no NULL from now on. For a timestamp column the
-    /// unit is its own and `unit` is not asked.
+    /// Sets the time column, which no longer accepts NULL. A timestamp column has its own unit, and `unit` is ignored.
+    /// It is a [`NotFound`](ErrorKind::NotFound) error if there is no such column, and [`Usage`](ErrorKind::Usage) if
+    /// its type cannot be the time.
     pub fn with_time(mut self, name: &str, unit: TimeUnit) -> Result<Self> {
         let position = self.position(name)?;
         let column = &mut self.columns[position];
@@ -291,12 +293,12 @@ impl TableDefinition {
         Ok(self)
     }
 
-    /// The column of a name, compared without case.
+    /// Returns the column with this name, compared without case.
     pub fn column(&self, name: &str) -> Result<&Column> {
         self.position(name).map(|position| &self.columns[position])
     }
 
-    /// Where the column of a name stands.
+    /// Returns the position of the column with this name.
     pub fn position(&self, name: &str) -> Result<usize> {
         self.columns.iter().position(|column| same_name(&column.name, name)).ok_or_else(|| {
             unknown_name("column", name, self.columns.iter().map(|column| column.name.as_str()))
@@ -304,23 +306,23 @@ impl TableDefinition {
         })
     }
 
-    /// The column of a number.
+    /// Returns the column with this number.
     pub fn column_by_id(&self, id: ColumnId) -> Option<&Column> {
         self.columns.iter().find(|column| column.id == id)
     }
 
-    /// The time column, for a series table.
+    /// Returns the time column of a series table.
     pub fn time_column(&self) -> Option<&Column> {
         self.time.and_then(|time| self.column_by_id(time.column))
     }
 
-    /// The unit in which this table counts time: of its slices, ranges and chunks. Seconds for a plain table.
+    /// Returns the time unit of the table's slices, ranges and chunks. It is seconds for a plain table.
     pub fn time_unit(&self) -> TimeUnit {
         self.time.map_or(TimeUnit::Second, |time| time.unit)
     }
 
-    /// What one step of the time column's stored value is in [`time_unit`](Self::time_unit)s: 86,400 for a date,
-    /// else 1.
+    /// Returns how many [`time_unit`](Self::time_unit)s one step of the time column's stored value is: 86,400 for a
+    /// date, else 1.
     pub fn time_scale(&self) -> i64 {
         match self.time_column().map(|column| column.column_type) {
             Some(ColumnType::Date) => DAY_SECONDS,
@@ -328,7 +330,7 @@ impl TableDefinition {
         }
     }
 
-    /// The slice that a time of this table falls in.
+    /// Returns the slice that contains a time of this table.
     pub fn slice_of(&self, time: i64) -> Slice {
         match self.time {
             Some(time_column) => self.slice.slice_of(time, time_column.unit),
@@ -336,7 +338,7 @@ impl TableDefinition {
         }
     }
 
-    /// Refuses a definition that no store takes. Every store calls it before it creates a table.
+    /// Refuses an invalid definition. Every store calls it before it creates a table.
     pub fn check(&self) -> Result<()> {
         check_name("table", &self.name)?;
         if self.view.is_some() {
@@ -374,10 +376,10 @@ impl TableDefinition {
             (Some(_), Some(column)) if column.nullable || !column.column_type.can_be_time() => {
                 return Err(Error::internal(format!("table {}: {} cannot be the time", self.name, column.name)));
             }
-            _ if self.memory.is_some() && self.what_memory_has_not().is_some() => {
-                let what = self.what_memory_has_not().unwrap_or_default();
+            _ if self.memory.is_some() && self.unsupported_in_memory().is_some() => {
+                let what = self.unsupported_in_memory().unwrap_or_default();
                 return Err(Error::usage(format!("table {} is in memory and has {what}", self.name))
-                    .with_hint("leave it out: that is for tables that are stored"));
+                    .with_hint("leave it out: it is only for stored tables"));
             }
             (None, _) if self.retention.is_some() => {
                 return Err(Error::usage(format!("table {} has a retention but no time column", self.name))
@@ -400,8 +402,8 @@ impl TableDefinition {
         self.check_constraints()
     }
 
-    /// What only tables that are stored have, and this one has too.
-    fn what_memory_has_not(&self) -> Option<&'static str> {
+    /// Returns an option of this definition that in-memory tables do not support.
+    fn unsupported_in_memory(&self) -> Option<&'static str> {
         match () {
             () if self.retention.is_some() => Some("a retention"),
             () if self.preload.is_some() => Some("preload"),
@@ -413,7 +415,7 @@ impl TableDefinition {
     fn check_constraints(&self) -> Result<()> {
         for unique in &self.unique {
             if unique.columns.is_empty() {
-                return Err(Error::usage(format!("table {}: a key without columns", self.name)));
+                return Err(Error::usage(format!("table {} has a key without columns", self.name)));
             }
             let nullable = unique.columns.iter().filter_map(|id| self.column_by_id(*id)).find(|column| column.nullable);
             if let (true, Some(column)) = (unique.primary, nullable) {

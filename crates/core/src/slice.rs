@@ -1,11 +1,11 @@
-//! Slices: the calendar intervals that a table is cut into.
+//! Slices: the calendar intervals into which a table is divided.
 
 use crate::error::{Error, Result};
 use crate::time::{DAY_SECONDS, TimeUnit, civil_from_days, days_from_civil, format_time};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How wide the slices of a table are. Calendar intervals in UTC; a week starts on Monday.
+/// The width of a table's slices: a calendar interval in UTC. A week starts on Monday.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SliceWidth {
@@ -21,28 +21,28 @@ pub enum SliceWidth {
     Year,
 }
 
-/// One interval of a table: from `start` up to and with `last`, in the table's unit. Ends that i64 cannot hold
-/// are cut to i64's own.
+/// One interval of a table, from `start` to `last` inclusive, in the table's unit. Bounds that i64 cannot hold are
+/// clamped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Slice {
-    /// The first time inside. It names the slice.
+    /// The first time inside. It identifies the slice.
     pub start: i64,
     /// The last time inside.
     pub last: i64,
 }
 
 impl Slice {
-    /// The one slice of a plain table.
+    /// The only slice of a plain table.
     pub const PLAIN: Self = Self { start: 0, last: 0 };
 
-    /// Whether a time lies inside.
+    /// Whether the slice contains a time.
     pub fn contains(&self, time: i64) -> bool {
         self.start <= time && time <= self.last
     }
 }
 
 impl SliceWidth {
-    /// All of them, narrowest first.
+    /// All widths, narrowest first.
     pub const ALL: [Self; 5] = [Self::Hour, Self::Day, Self::Week, Self::Month, Self::Year];
 
     /// `hour`, `day`, `week`, `month` or `year`.
@@ -56,21 +56,21 @@ impl SliceWidth {
         }
     }
 
-    /// The width of this [`name`](Self::name).
+    /// Parses a [`name`](Self::name) in either case. Everything else is a [`Usage`](crate::ErrorKind::Usage) error.
     pub fn parse(text: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|width| width.name().eq_ignore_ascii_case(text)).ok_or_else(|| {
             Error::usage(format!("unknown slice width {text}")).with_hint("use hour, day, week, month or year")
         })
     }
 
-    /// The slice that a time falls in.
+    /// Returns the slice that contains a time, which counts `unit`.
     pub fn slice_of(self, time: i64, unit: TimeUnit) -> Slice {
         let per_second = unit.per_second();
         let seconds = time.div_euclid(per_second);
         let (start, end) = match self {
             Self::Hour => fixed(seconds, 0, 3_600),
             Self::Day => fixed(seconds, 0, DAY_SECONDS),
-            // 1970-01-01 was a Thursday, so that weeks start four days after multiples of seven.
+            // 1970-01-01 was a Thursday, so weeks start four days after multiples of seven.
             Self::Week => fixed(seconds, 4 * DAY_SECONDS, 7 * DAY_SECONDS),
             Self::Month | Self::Year => self.calendar(seconds),
         };
@@ -88,7 +88,7 @@ impl SliceWidth {
         (start_of(first), start_of(next))
     }
 
-    /// The slice's name for people: `2024-03-01`, `2024-03-01T12`, `2024-03` or `2024`.
+    /// Returns the slice's name for people: `2024-03-01`, `2024-03-01T12`, `2024-03` or `2024`.
     pub fn label(self, slice: Slice, unit: TimeUnit) -> String {
         let text = format_time(slice.start, unit);
         let date_end = text.rfind('T').unwrap_or(text.len());

@@ -1,7 +1,7 @@
-//! The contract of a store: where tables, mappings and chunks lie.
+//! The contract of a store, which keeps tables, mappings and chunks.
 //!
-//! A store is blocking, shared by threads and, but for `memory`, by processes. It knows nothing of encodings:
-//! pages and descriptors are bytes. Whoever implements it runs the conformance suite of `testkit`.
+//! A store is blocking, and shared by threads and, except for `memory`, by processes. It knows nothing of encodings:
+//! pages and descriptors are bytes. Every implementation must pass the conformance suite of `testkit`.
 
 use crate::chunk::{ChunkDescriptor, ChunkEntry, ChunkId, NewChunk};
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ pub enum Durability {
 }
 
 impl Durability {
-    /// All of them, safest first.
+    /// All durabilities, safest first.
     pub const ALL: [Self; 3] = [Self::Full, Self::Normal, Self::Off];
 
     /// `full`, `normal` or `off`.
@@ -37,7 +37,7 @@ impl Durability {
         }
     }
 
-    /// The durability of this [`name`](Self::name).
+    /// Parses a [`name`](Self::name) in either case. Everything else is a [`Usage`](crate::ErrorKind::Usage) error.
     pub fn parse(text: &str) -> Result<Self> {
         Self::ALL
             .into_iter()
@@ -52,13 +52,13 @@ impl fmt::Display for Durability {
     }
 }
 
-/// A batch's name, chosen by the caller: sent twice, it counts once. Remembered for
-/// [`BATCH_MEMORY_MS`](crate::limits::BATCH_MEMORY_MS).
+/// The id of a batch, chosen by the caller: a batch that is sent twice counts once. A store remembers it for
+/// [`BATCH_ID_RETENTION_MS`](crate::limits::BATCH_ID_RETENTION_MS).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BatchId(String);
 
 impl BatchId {
-    /// A name of 1 to 200 bytes.
+    /// Creates an id of 1 to 200 bytes. Other lengths are a [`Usage`](crate::ErrorKind::Usage) error.
     pub fn new(id: impl Into<String>) -> Result<Self> {
         let id = id.into();
         match id.len() {
@@ -69,247 +69,252 @@ impl BatchId {
         }
     }
 
-    /// The name.
+    /// Returns the id.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A stage's number in its store; never used again. A stage gathers what one commit will make visible.
+/// A stage's number in its store. It is never reused. A stage collects what one commit will make visible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StageId(pub i64);
 
-/// What one commit makes visible, and what it takes away.
+/// A set of changes that are committed together: what becomes visible, and what is removed.
 #[derive(Debug, Clone, Default)]
 pub struct Change {
-    /// The batch's name, if it has one.
+    /// The batch's id, if it has one.
     pub batch: Option<BatchId>,
-    /// A stage whose tables and chunks become visible; it ends with the commit.
+    /// A stage whose tables and chunks become visible. It ends with the commit.
     pub stage: Option<StageId>,
-    /// Chunks that become visible.
+    /// New chunks, which become visible.
     pub add: Vec<NewChunk>,
-    /// Chunks that go. All of them must still be there.
+    /// Chunks to remove. All of them must still exist.
     pub remove: Vec<(TableId, ChunkId)>,
-    /// Tables that go, as by [`Store::drop_table`]. Their names are free for the tables of the stage.
+    /// Tables to drop, as by [`Store::drop_table`]. The tables of the stage may take their names.
     pub drop: Vec<TableId>,
-    /// Tables whose definition changes.
+    /// Tables to redefine.
     pub redefine: Vec<Redefinition>,
-    /// Chunks that get more pages.
+    /// Chunks to extend by pages.
     pub amend: Vec<Amendment>,
-    /// Tables to which nothing may have been added meanwhile.
-    pub guards: Vec<Guard>,
-    /// The definitions under which all of this was decided and encoded.
-    pub based_on: Vec<BasedOn>,
+    /// Tables to which no chunk may have been added in the meantime.
+    pub guards: Vec<ChunkGuard>,
+    /// The versions of the definitions under which the change was prepared.
+    pub based_on: Vec<DefinitionGuard>,
 }
 
-/// A condition of a change: the table's definition is of this version when the change begins. A table of the change's
-/// stage counts as there.
+/// A precondition of a change: the table's definition still has this version. Tables in the change's stage are
+/// included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BasedOn {
+pub struct DefinitionGuard {
     /// The table.
     pub table: TableId,
-    /// The version of the definition that the change was made under.
+    /// The required version of its definition.
     pub version: DefinitionVersion,
 }
 
-/// A table's definition takes another's place, as its next version. Its number, mappings and chunks stay.
+/// A new definition of a table, which becomes its next version. Its number, mappings and chunks stay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redefinition {
     /// The table.
     pub table: TableId,
-    /// What it must still be.
+    /// The definition that the table must still have.
     pub from: TableDefinition,
-    /// What it becomes. Checked; a name that another visible table has is [`Exists`](crate::ErrorKind::Exists).
+    /// The new definition. It is checked; a name that another visible table has is an
+    /// [`Exists`](crate::ErrorKind::Exists) error.
     pub to: TableDefinition,
 }
 
-/// Pages of indexes are added to a chunk, which keeps its number, its name and its other pages.
+/// The addition of index pages to a chunk, which keeps its number, its name and its other pages.
 #[derive(Debug, Clone)]
 pub struct Amendment {
-    /// The table the chunk belongs to.
+    /// The table that the chunk belongs to.
     pub table: TableId,
     /// The chunk.
     pub chunk: ChunkId,
-    /// The descriptor that it must still have, as bytes.
+    /// The encoded descriptor that the chunk must still have.
     pub from: Vec<u8>,
-    /// What is known of it from now on: the same with more pages.
+    /// The new descriptor: the same with more pages.
     pub descriptor: ChunkDescriptor,
-    /// The same as bytes.
+    /// The encoded new descriptor.
     pub descriptor_bytes: Vec<u8>,
-    /// The pages that are new. None of the chunk's has the same number.
+    /// The new pages. The chunk has no pages with these numbers yet.
     pub pages: Vec<(ColumnId, Vec<u8>)>,
 }
 
-/// A condition of a change: no chunk of the table with a number above `newest` is visible, when the change is done.
-/// Chunks that the change itself adds do not count.
+/// A precondition of a change: no chunk of the table with a number above `newest` is visible when the change is
+/// applied. Chunks that the change itself adds do not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Guard {
+pub struct ChunkGuard {
     /// The table.
     pub table: TableId,
-    /// The newest chunk that the change knows of; 0 for none.
+    /// The newest chunk that the change takes into account; 0 for none.
     pub newest: ChunkId,
 }
 
-/// What became of a change.
+/// The outcome of a committed change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// It is visible, and as durable as the store was opened for.
+pub enum CommitOutcome {
+    /// The change is visible, and as durable as the store was opened for.
     Committed,
-    /// A batch of that name was committed before, and is as durable as the store was opened for; this one is dropped, its
-    /// stage too.
+    /// A batch with this id was committed before, and is as durable as the store was opened for. This change and its
+    /// stage are discarded.
     Duplicate,
 }
 
-/// What one step of reclaiming did.
+/// The result of one step of reclaiming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reclaimed {
-    /// Bytes given back to the file system, or to whatever is below.
+    /// The bytes that were returned to the file system, or to the layer below.
     pub byte_count: u64,
-    /// Whether another step would find more.
+    /// Whether another step would free more.
     pub more: bool,
 }
 
-/// What a store occupies, in bytes.
+/// The size of a store in bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StoreSize {
-    /// Everything, without what waits to be reclaimed.
+    /// The total size, without what is about to be reclaimed.
     pub total: u64,
-    /// Of that, what can be told to be one table's: pages, descriptors, mappings. The rest (indexes, unfilled
-    /// space) is everybody's.
+    /// The part of it that belongs to each table: pages, descriptors, mappings. The rest (indexes, unused space) is
+    /// shared.
     pub tables: Vec<(TableId, u64)>,
 }
 
-/// One thing that [`Store::verify`] found wrong, or could not look at.
+/// A problem that [`Store::verify`] found, or something that it could not check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Where: a table, chunk, page or structure.
+    /// The affected table, chunk, page or structure.
     pub place: String,
-    /// What is wrong with it, or why it could not be looked at.
+    /// What is wrong with it, or why it could not be checked.
     pub problem: String,
-    /// Whether it is damaged; else nothing is known of it.
+    /// Whether it is damaged. Otherwise nothing is known about it.
     pub is_damage: bool,
 }
 
 impl Finding {
-    /// Damage of a place.
+    /// Creates a finding of damage.
     pub fn damage(place: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { place: place.into(), problem: problem.into(), is_damage: true }
     }
 
-    /// What an error says of a place: damage, unless [something could not be had](crate::ErrorKind::is_shortage).
-    pub fn of_error(place: impl Into<String>, problem: impl Into<String>, error: &Error) -> Self {
+    /// Creates a finding from an error: damage, unless [a resource was unavailable](crate::ErrorKind::is_shortage).
+    pub fn from_error(place: impl Into<String>, problem: impl Into<String>, error: &Error) -> Self {
         Self { is_damage: !error.kind().is_shortage(), ..Self::damage(place, problem) }
     }
 
-    /// Whether places were left out of these findings, as something could not be had: they say no more than that.
-    pub fn is_cut_short(findings: &[Self]) -> bool {
+    /// Whether the check is incomplete because a resource was unavailable.
+    pub fn is_incomplete(findings: &[Self]) -> bool {
         findings.iter().any(|finding| !finding.is_damage)
     }
 }
 
-/// Where tables, mappings and chunks lie.
+/// A store of tables, mappings and chunks.
 ///
-/// Every method is all or nothing: after an error nothing of it is stored, but for what an error's text says.
-/// `now_ms` is milliseconds since the Unix epoch, given by the caller, who owns the clock.
+/// Every method is atomic: after an error nothing of it is stored, except for what the error's message says. `now_ms`
+/// is milliseconds since the Unix epoch. The caller provides it, since it owns the clock.
 pub trait Store: Send + Sync + fmt::Debug {
-    /// The URL that opens it again, without secrets.
+    /// Returns the URL that opens the store again, without secrets.
     fn url(&self) -> &str;
 
-    /// The 128 random bits made when the store was created.
+    /// Returns the 128 random bits that were generated when the store was created.
     fn uid(&self) -> [u8; 16];
 
     /// What an acknowledged commit survives.
     fn durability(&self) -> Durability;
 
-    /// Creates a table, visible at once, or with its stage. The definition is checked. A visible table of the
-    /// same name is [`Exists`](crate::ErrorKind::Exists): found at once, or for a staged one when its stage is
-    /// committed; another one of the same stage at once.
+    /// Creates a table, visible immediately or with its stage. The definition is checked. If a visible table has the
+    /// same name, it is an [`Exists`](crate::ErrorKind::Exists) error: immediately, or for a staged table when its
+    /// stage is committed. A second table of that name in the same stage is refused immediately.
     fn create_table(&self, definition: &TableDefinition, stage: Option<StageId>) -> Result<Table>;
 
-    /// Drops a table, its mappings and its chunks. What they occupied is given back by [`reclaim`](Self::reclaim).
-    /// A table that is not there is [`NotFound`](crate::ErrorKind::NotFound).
+    /// Drops a table, its mappings and its chunks. [`reclaim`](Self::reclaim) frees their space. An unknown table is a
+    /// [`NotFound`](crate::ErrorKind::NotFound) error.
     fn drop_table(&self, table: TableId) -> Result<()>;
 
-    /// The indices of strings in the dictionary of a mapped column. Strings that have none get the next free
-    /// ones, from 0 without holes, in the order given; everybody sees them when this returns, they reach the disk no
-    /// later than any commit that follows, and are never changed or used again. Strings are bytes, and the same for all threads and processes. When more than `capacity`
-    /// would be needed, [`Limit`](crate::ErrorKind::Limit) and none is added; the caller names the column.
+    /// Returns the indices of strings in the dictionary of a mapped column. Unknown strings get consecutive indices in
+    /// the given order, starting at 0. Everybody sees them when this returns. They reach the disk no later than any
+    /// commit that follows, and are never changed or reused. Strings are bytes, and the same for all threads and
+    /// processes. If more than `capacity` strings would be needed, it is a [`Limit`](crate::ErrorKind::Limit) error and
+    /// none is added; the caller adds the column's name.
     fn map_values(&self, table: TableId, column: ColumnId, capacity: u64, values: &[&[u8]]) -> Result<Vec<u32>>;
 
-    /// Opens a stage. One that is neither committed nor touched for
-    /// [`STAGE_IDLE_MS_MAX`](crate::limits::STAGE_IDLE_MS_MAX) is given up by [`reclaim`](Self::reclaim), as
-    /// [`IdleStages`](crate::clocks::IdleStages) says: not by a clock that is ahead while its own process writes to it.
+    /// Opens a stage. [`reclaim`](Self::reclaim) discards a stage that is neither committed nor written to for
+    /// [`STAGE_IDLE_MS_MAX`](crate::limits::STAGE_IDLE_MS_MAX), by the rules of
+    /// [`IdleStages`](crate::clock_skew::IdleStages): a wrong clock cannot discard a stage that its own process still
+    /// writes to.
     fn open_stage(&self, now_ms: i64) -> Result<StageId>;
 
-    /// Writes chunks that nobody sees before their stage is committed. They need not be durable before.
+    /// Writes chunks that become visible with their stage. They need not be durable before.
     fn stage(&self, stage: StageId, chunks: Vec<NewChunk>, now_ms: i64) -> Result<()>;
 
-    /// The stages that are open, whoever opened them, by number.
+    /// Returns the open stages of all processes, by number.
     fn stages(&self) -> Result<Vec<StageId>>;
 
-    /// What lies in a stage now: its tables, its chunks (under numbers that end with the stage), the mappings of its
-    /// tables. A stage that is not there is [`NotFound`](crate::ErrorKind::NotFound).
+    /// Returns a snapshot of a stage: its tables, its chunks (with numbers that end with the stage), and the mappings
+    /// of its tables. An unknown stage is a [`NotFound`](crate::ErrorKind::NotFound) error.
     fn stage_snapshot(&self, stage: StageId) -> Result<Box<dyn Snapshot>>;
 
-    /// Takes chunks out of a stage, by the numbers that [`stage_snapshot`](Self::stage_snapshot) gives. One that is not
-    /// there is [`Conflict`](crate::ErrorKind::Conflict), and none is taken out.
+    /// Removes chunks from a stage, by the numbers that [`stage_snapshot`](Self::stage_snapshot) returns. If one does
+    /// not exist, it is a [`Conflict`](crate::ErrorKind::Conflict), and none is removed.
     fn unstage(&self, stage: StageId, chunks: &[ChunkId]) -> Result<()>;
 
-    /// Takes a table out of a stage, with its chunks there. One that is not there is
-    /// [`NotFound`](crate::ErrorKind::NotFound).
+    /// Removes a table and its chunks from a stage. An unknown table is a [`NotFound`](crate::ErrorKind::NotFound)
+    /// error.
     fn unstage_table(&self, stage: StageId, table: TableId) -> Result<()>;
 
-    /// Gives a stage up: its tables and chunks are gone. One that is not there is passed over.
+    /// Discards a stage with its tables and chunks. An unknown stage is ignored.
     fn abandon_stage(&self, stage: StageId) -> Result<()>;
 
-    /// Makes changes visible, together and together durable, each all or nothing on its own: a change that cannot be done
-    /// leaves the others. A later one finds what an earlier one did. A table that is gone is [`NotFound`](crate::ErrorKind::NotFound), a name that is taken
-    /// [`Exists`](crate::ErrorKind::Exists); a batch that was committed before is a duplicate whatever else its change says; a chunk to remove or amend, a definition, its version or a guard that is no longer as
-    /// the change says is [`Conflict`](crate::ErrorKind::Conflict). Within a change conditions are looked at first, then
-    /// tables are dropped, definitions changed, chunks removed and amended, and what is new comes last. The outer error means that none
-    /// was done.
-    fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Vec<Result<Outcome>>>;
+    /// Commits changes and makes them durable together. Each change is atomic on its own: one that fails does not
+    /// affect the others, and a later one sees the effects of an earlier one. Errors of a change:
+    /// [`NotFound`](crate::ErrorKind::NotFound) for a missing table; [`Exists`](crate::ErrorKind::Exists) for a name
+    /// that is taken; [`Conflict`](crate::ErrorKind::Conflict) for a chunk to remove or amend, a definition, its
+    /// version or a guard that no longer holds. A batch that was committed before is a duplicate, whatever else its
+    /// change contains. Within a change, preconditions are checked first, then tables are dropped, definitions changed,
+    /// chunks removed and amended, and new chunks are added last. The outer error means that no change was applied.
+    fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Vec<Result<CommitOutcome>>>;
 
-    /// The present state, for reading: later changes do not show in it, and what they remove stays readable for
-    /// as long as it is held. Holding one does not stop writers.
+    /// Returns a snapshot of the current state. Later changes do not affect it, and what they remove stays readable as
+    /// long as it is held. A snapshot does not block writers.
     fn snapshot(&self) -> Result<Box<dyn Snapshot>>;
 
-    /// Takes or extends a lease until `now_ms + ttl_ms`, if it is free, run out, or the holder's own. Says
-    /// whether the holder has it now. No lease is longer than [`LEASE_MS_MAX`](crate::limits::LEASE_MS_MAX), and one that
-    /// would last longer, seen from now, has run out.
+    /// Takes or extends a lease until `now_ms + ttl_ms`, if it is free, expired, or the holder's own. Returns whether
+    /// the holder has it now. No lease lasts longer than [`LEASE_MS_MAX`](crate::limits::LEASE_MS_MAX); one that would
+    /// last longer from now counts as expired.
     fn acquire_lease(&self, name: &str, holder: &str, now_ms: i64, ttl_ms: i64) -> Result<bool>;
 
-    /// Gives a lease back, if the holder has it.
+    /// Releases a lease, if the holder has it.
     fn release_lease(&self, name: &str, holder: &str) -> Result<()>;
 
-    /// Gives back what removed chunks, dropped tables, old batch names and forgotten stages occupy: one step of
-    /// about `byte_budget` bytes, so that no lock is held long.
+    /// Frees the space of removed chunks, dropped tables, old batch ids and idle stages, in one step of about
+    /// `byte_budget` bytes, so that no lock is held for long.
     fn reclaim(&self, byte_budget: u64, now_ms: i64) -> Result<Reclaimed>;
 
-    /// What it occupies.
+    /// Returns the size of the store.
     fn size(&self) -> Result<StoreSize>;
 
-    /// Looks for damage to its own structures: indexes, orphans, copies that disagree. Pages are the engine's
-    /// to check. It ends with the first thing that cannot be looked at.
+    /// Checks the store's own structures for damage: indexes, orphans, copies that disagree. The engine checks pages.
+    /// The check ends with the first thing that cannot be read.
     fn verify(&self) -> Result<Vec<Finding>>;
 }
 
-/// A store at one moment.
+/// A consistent view of a store at one moment.
 pub trait Snapshot: Send + Sync {
-    /// The visible tables, by number.
+    /// Returns the visible tables, by number.
     fn tables(&self) -> Result<Vec<Table>>;
 
-    /// A table's visible chunks that have a time in the range, by slice, then by number.
+    /// Returns a table's visible chunks with a time in the range, by slice, then by number.
     fn chunks(&self, table: TableId, range: TimeRange) -> Result<Vec<ChunkEntry>>;
 
-    /// A number that no visible chunk is above, and that chunks of all later commits are above: for a [`Guard`].
+    /// Returns a number such that no visible chunk has a higher one, and all chunks of later commits have: for a
+    /// [`ChunkGuard`].
     fn newest_chunk(&self) -> Result<ChunkId>;
 
-    /// The dictionary of a mapped column from index `first` on, in order of index. It holds at least the strings
-    /// that the snapshot's chunks use; later ones may follow.
+    /// Returns the strings of a mapped column's dictionary, starting at index `first`. They include at least those that
+    /// the snapshot's chunks use; later ones may follow.
     fn mapping(&self, table: TableId, column: ColumnId, first: u32) -> Result<Vec<Vec<u8>>>;
 
-    /// The pages of some columns of a chunk, in the order asked; the bytes of others are not read. A page that is
-    /// missing is [`Corrupt`](crate::ErrorKind::Corrupt).
+    /// Returns the pages of some columns of a chunk, in the given order. The bytes of other pages are not read. A
+    /// missing page is a [`Corrupt`](crate::ErrorKind::Corrupt) error.
     fn read_pages(&self, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>>;
 }

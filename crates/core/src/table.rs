@@ -1,18 +1,18 @@
-//! A table of a store: its number, its definition, and which one that is.
+//! A table of a store: its number, its definition, and the definition's version.
 
 use crate::id::TableId;
 use crate::schema::TableDefinition;
 
-/// Which of a table's definitions: 1 for the first, one more with each change. Whoever does something to a table under
-/// a definition names its version, and the store refuses what was done under an earlier one.
+/// The version of a table's definition: 1 for the first, incremented by each change. A change to a table names the
+/// version that it was made under, and the store refuses it if the version is outdated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DefinitionVersion(pub i64);
 
 impl DefinitionVersion {
-    /// The version that a new table has.
+    /// The version of a new table's definition.
     pub const FIRST: Self = Self(1);
 
-    /// The version after this one.
+    /// Returns the next version.
     pub fn next(self) -> Self {
         Self(self.0 + 1)
     }
@@ -21,16 +21,16 @@ impl DefinitionVersion {
 /// A table of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    /// Its number.
+    /// The table's number.
     pub id: TableId,
-    /// Which of its definitions this is.
+    /// The definition's version.
     pub version: DefinitionVersion,
-    /// What it is.
+    /// The definition.
     pub definition: TableDefinition,
 }
 
 impl Table {
-    /// A table with its first definition.
+    /// Creates a table with its first definition.
     pub fn new(id: TableId, definition: TableDefinition) -> Self {
         Self { id, version: DefinitionVersion::FIRST, definition }
     }

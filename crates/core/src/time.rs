@@ -1,10 +1,11 @@
-//! Time: an i64 count of a unit since the Unix epoch, UTC. The proleptic Gregorian calendar, for all of i64.
+//! Time: an i64 count of a unit since the Unix epoch in UTC, in the proleptic Gregorian calendar, for all values of
+//! i64.
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The unit that a time column counts.
+/// The unit of a time column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum TimeUnit {
     /// Seconds.
@@ -22,10 +23,10 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// All of them, coarsest first.
+    /// All units, coarsest first.
     pub const ALL: [Self; 4] = [Self::Second, Self::Millisecond, Self::Microsecond, Self::Nanosecond];
 
-    /// How many of this unit make a second.
+    /// The number of units in a second.
     pub const fn per_second(self) -> i64 {
         match self {
             Self::Second => 1,
@@ -45,7 +46,7 @@ impl TimeUnit {
         }
     }
 
-    /// The unit of this [`name`](Self::name).
+    /// Parses a [`name`](Self::name) in either case. Everything else is a [`Usage`](crate::ErrorKind::Usage) error.
     pub fn parse(text: &str) -> Result<Self> {
         Self::ALL
             .into_iter()
@@ -53,7 +54,7 @@ impl TimeUnit {
             .ok_or_else(|| Error::usage(format!("unknown time unit {text}")).with_hint("use s, ms, us or ns"))
     }
 
-    /// Digits after the point of a second: 0, 3, 6 or 9.
+    /// The number of decimal places of a second: 0, 3, 6 or 9.
     pub const fn fraction_digits(self) -> usize {
         match self {
             Self::Second => 0,
@@ -70,35 +71,35 @@ impl fmt::Display for TimeUnit {
     }
 }
 
-/// The times from `start` up to and without `end`, in a table's unit; `None` is open.
+/// A range of times from `start` inclusive to `end` exclusive, in a table's unit; `None` is unbounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TimeRange {
-    /// The first time inside.
+    /// The first time inside; `None` if there is no lower bound.
     pub start: Option<i64>,
-    /// The first time after.
+    /// The first time after the range; `None` if there is no upper bound.
     pub end: Option<i64>,
 }
 
 impl TimeRange {
-    /// Every time.
+    /// All times.
     pub const ALL: Self = Self { start: None, end: None };
 
-    /// Whether a time lies inside.
+    /// Whether the range contains a time.
     pub fn contains(&self, time: i64) -> bool {
         self.start.is_none_or(|start| start <= time) && self.end.is_none_or(|end| time < end)
     }
 
-    /// Whether any time from `min` to `max`, both included, lies inside.
+    /// Whether the range contains any time from `min` to `max` inclusive.
     pub fn overlaps(&self, min: i64, max: i64) -> bool {
         self.start.is_none_or(|start| start <= max) && self.end.is_none_or(|end| min < end)
     }
 
-    /// Whether every time from `min` to `max`, both included, lies inside.
+    /// Whether the range contains every time from `min` to `max` inclusive.
     pub fn covers(&self, min: i64, max: i64) -> bool {
         self.contains(min) && self.contains(max)
     }
 
-    /// The times inside both.
+    /// Returns the times that are in both ranges.
     pub fn intersect(&self, other: &Self) -> Self {
         let start = match (self.start, other.start) {
             (Some(a), Some(b)) => Some(a.max(b)),
@@ -136,10 +137,11 @@ impl From<std::ops::RangeFull> for TimeRange {
     }
 }
 
-/// Seconds of a day.
+/// The number of seconds in a day.
 pub const DAY_SECONDS: i64 = 86_400;
 
-/// Days since 1970-01-01 of a date; month 1 to 12, day 1 to 31 (not checked against the month).
+/// Returns the days since 1970-01-01 of a date. The month is 1 to 12, the day 1 to 31; the day is not checked against
+/// the month.
 ///
 /// Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
 pub fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
@@ -151,7 +153,7 @@ pub fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-/// The date (year, month, day) of a number of days since 1970-01-01.
+/// Returns the date (year, month, day) of a number of days since 1970-01-01.
 pub fn civil_from_days(days: i64) -> (i64, u32, u32) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
@@ -164,7 +166,7 @@ pub fn civil_from_days(days: i64) -> (i64, u32, u32) {
     (era * 400 + year_of_era + i64::from(month <= 2), month, day)
 }
 
-/// How many days a month has.
+/// Returns the number of days in a month.
 pub fn days_in_month(year: i64, month: u32) -> u32 {
     match month {
         4 | 6 | 9 | 11 => 30,
@@ -174,8 +176,8 @@ pub fn days_in_month(year: i64, month: u32) -> u32 {
     }
 }
 
-/// A time as text: `2024-03-01T12:30:00`, with 3, 6 or 9 digits after the point where the unit is finer than a
-/// second, and `Z` at the end. Works for every i64; years outside 0 to 9999 carry a sign.
+/// Formats a time: `2024-03-01T12:30:00`, with 3, 6 or 9 decimal places where the unit is finer than a second, and a
+/// final `Z`. It works for every i64; years outside 0 to 9999 carry a sign.
 pub fn format_time(time: i64, unit: TimeUnit) -> String {
     let seconds = time.div_euclid(unit.per_second());
     let fraction = time.rem_euclid(unit.per_second());
@@ -187,7 +189,7 @@ pub fn format_time(time: i64, unit: TimeUnit) -> String {
     }
 }
 
-/// A date as text: `2024-03-01`.
+/// Formats a date: `2024-03-01`.
 pub fn format_date(days: i64) -> String {
     let (year, month, day) = civil_from_days(days);
     if (0..=9_999).contains(&year) {

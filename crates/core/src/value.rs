@@ -1,4 +1,4 @@
-//! A value apart from any array: what a column defaults to, and what it is compared with.
+//! A single value outside of any array: a column's default, or an operand of a comparison.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub enum Value {
     Bool(bool),
 }
 
-/// Floating point numbers are the same when their bits are.
+/// Floating point numbers are equal when their bits are.
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -37,13 +37,13 @@ impl PartialEq for Value {
 
 impl Eq for Value {}
 
-/// Floating point numbers as text: the shortest that gives the same bits. JSON's own have no NaN and no infinities, and
-/// its readers may round.
+/// Floating point numbers as text: the shortest form that yields the same bits. JSON numbers have no NaN and no
+/// infinities, and JSON parsers may round.
 mod float_text {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    /// Before the bits of a NaN.
+    /// The prefix of the bits of a NaN.
     const NAN: &str = "NaN ";
 
     pub(super) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {

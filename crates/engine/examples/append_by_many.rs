@@ -10,7 +10,7 @@
 use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray, TimestampSecondArray};
 use atsdb_core::{ColumnType, Durability, MapWidth, Store, TableDefinition, TimeUnit};
 use atsdb_engine::{Engine, EngineOptions};
-use atsdb_sqlite::{Layout, Split, SqliteOptions, SqliteStore};
+use atsdb_sqlite::{SplitBy, SplitLayout, SqliteOptions, SqliteStore};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 const TIME: Duration = Duration::from_secs(4);
 const REPEATS: usize = 3;
-const LAYOUTS: [Option<Split>; 3] = [None, Some(Split::Shards(4)), Some(Split::Slice)];
+const LAYOUTS: [Option<SplitBy>; 3] = [None, Some(SplitBy::Shards(4)), Some(SplitBy::Slice)];
 const COUNTERS: usize = 5;
 
 fn main() {
@@ -63,11 +63,11 @@ fn median(told: &mut [(f64, f64)]) -> (f64, f64) {
     told[told.len() / 2]
 }
 
-fn open(path: &Path, split: Option<Split>, durability: Durability) -> Engine {
+fn open(path: &Path, split: Option<SplitBy>, durability: Durability) -> Engine {
     let options = SqliteOptions { durability, ..SqliteOptions::default() };
     let store = match split {
         None => SqliteStore::open(path, &options).unwrap(),
-        Some(split) => SqliteStore::open_split(path, &options, Layout::new(split)).unwrap(),
+        Some(split) => SqliteStore::open_split(path, &options, SplitLayout::new(split)).unwrap(),
     };
     engine(Arc::new(store))
 }
@@ -77,7 +77,7 @@ fn engine(store: Arc<dyn Store>) -> Engine {
 }
 
 /// Rows a second, and the processors used, by so many processes.
-fn run(path: &Path, split: Option<Split>, durability: Durability, rows: usize, writers: usize) -> (f64, f64) {
+fn run(path: &Path, split: Option<SplitBy>, durability: Durability, rows: usize, writers: usize) -> (f64, f64) {
     let mut definition = TableDefinition::new("t")
         .with_column("time", ColumnType::Timestamp(TimeUnit::Second), None)
         .with_column("sensor", ColumnType::Text, Some(MapWidth::U32))

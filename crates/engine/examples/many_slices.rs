@@ -8,7 +8,7 @@
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, TimestampSecondArray};
 use atsdb_core::{ColumnType, Durability, Store, Table, TableDefinition, TimeRange, TimeUnit};
 use atsdb_engine::{Engine, EngineOptions, ScanRequest};
-use atsdb_sqlite::{Layout, Split, SqliteOptions, SqliteStore};
+use atsdb_sqlite::{SplitBy, SplitLayout, SqliteOptions, SqliteStore};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ const REPEATS: usize = 21;
 fn main() {
     let folder = std::env::var_os("ATSDB_FIGURES_DIR").unwrap_or_else(|| std::env::temp_dir().into());
     // All pages in page files: the most files there can be.
-    let by_slice = Layout { split: Split::Slice, small_chunk_bytes: 0 };
+    let by_slice = SplitLayout { split: SplitBy::Slice, small_chunk_bytes: 0 };
     for (name, layout) in [("one file", None), ("split=slice", Some(by_slice))] {
         for slices in [10, 5_000] {
             let scratch = tempfile::tempdir_in(&folder).unwrap();
@@ -29,7 +29,7 @@ fn main() {
     }
 }
 
-fn open(path: &Path, layout: Option<Layout>) -> Engine {
+fn open(path: &Path, layout: Option<SplitLayout>) -> Engine {
     let options = SqliteOptions { durability: Durability::Off, ..SqliteOptions::default() };
     let store: Arc<dyn Store> = Arc::new(match layout {
         None => SqliteStore::open(path, &options).unwrap(),
@@ -38,7 +38,7 @@ fn open(path: &Path, layout: Option<Layout>) -> Engine {
     Engine::new(store, EngineOptions { maintenance: false, ..EngineOptions::default() }).unwrap()
 }
 
-fn measure(name: &str, path: &Path, layout: Option<Layout>, slices: i64) {
+fn measure(name: &str, path: &Path, layout: Option<SplitLayout>, slices: i64) {
     let engine = open(path, layout);
     let definition = TableDefinition::new("t")
         .with_column("time", ColumnType::Timestamp(TimeUnit::Second), None)

@@ -30,7 +30,7 @@ use crate::upkeep::retain::{self, RetainReport};
 use crate::upkeep::seal::{self, SealReport};
 use atsdb_core::{BatchId, ErrorKind, Index, Result, Store, Table, TableDefinition};
 use atsdb_pagecache::PageCache;
-use atsdb_resident::{Residents, Seed};
+use atsdb_resident::{HashSeed, ResidentTables};
 use std::fmt;
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, OnceLock};
@@ -113,7 +113,7 @@ impl fmt::Debug for Engine {
 impl Engine {
     /// An engine over a store.
     pub fn new(store: Arc<dyn Store>, options: EngineOptions) -> Result<Self> {
-        let seed = Seed::new(options.environment.hash_seed()?);
+        let seed = HashSeed::new(options.environment.hash_seed()?);
         let threads = options.threads.max(1);
         let holder = options.environment.random()?.iter().map(|byte| format!("{byte:02x}")).collect();
         let shared = Arc::new(Shared {
@@ -128,7 +128,7 @@ impl Engine {
             preloaded: Preloaded::new(options.preload_bytes),
             own_chunks: AtomicI64::new(0),
             turns: Turns::default(),
-            residents: Residents::new(seed, threads),
+            residents: ResidentTables::new(seed, threads),
             resident_bytes: options.resident_bytes,
             holds: Holds::default(),
             holder,

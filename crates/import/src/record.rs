@@ -1,4 +1,7 @@
-//! Records: where the fields of a block's text lie. Values are not looked at here.
+//! Records: the positions of the fields in a block's text. Values are not parsed here.
+//!
+//! The splitting is written by hand: it finds separators with SIMD and copies no field. `docs/figures.md` compares the import
+//! of CSV with DuckDB's.
 
 const HIGH: u32 = 1 << 31;
 const LOW: u32 = 1 << 30;

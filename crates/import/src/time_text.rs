@@ -2,7 +2,11 @@
 
 use crate::options::DateOrder;
 use atsdb_core::TimeUnit;
-use atsdb_core::time::{DAY_SECONDS, days_from_civil, days_in_month};
+use atsdb_core::time::DAY_SECONDS;
+use atsdb_core::time_text::{DateForm, days_of_date, leading_number, utc_offset, year_first_date};
+
+/// Dates that start with the year: one digit for month or day is enough.
+const YEAR_FIRST: DateForm = DateForm { separators: b"-/.", digits_min: 1 };
 
 /// A time read from text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +78,7 @@ pub(crate) fn usual_form(bytes: &[u8], memory: &mut DateMemory) -> Option<(i64, 
         return None;
     }
     if head[..10] != memory.text {
-        let (days, 10) = year_first(&head[..10])? else { return None };
+        let (days, 10) = year_first_date(&head[..10], YEAR_FIRST)? else { return None };
         memory.text.copy_from_slice(&head[..10]);
         memory.midnight = days * DAY_SECONDS;
     }
@@ -119,7 +123,7 @@ pub(crate) fn parse(bytes: &[u8], order: Option<DateOrder>) -> Option<TimeText> 
         return None;
     }
     let (days, length, order) = match bytes[0] {
-        b'0'..=b'9' | b'+' | b'-' => match year_first(bytes) {
+        b'0'..=b'9' | b'+' | b'-' => match year_first_date(bytes, YEAR_FIRST) {
             Some((days, length)) => (days, length, OrderSeen::Fixed),
             None => year_last(bytes, order)?,
         },
@@ -151,44 +155,6 @@ pub(crate) fn parse(bytes: &[u8], order: Option<DateOrder>) -> Option<TimeText> 
     }
 }
 
-/// The number that bytes begin with, of as many digits as allowed, and how many there were.
-fn leading_number(bytes: &[u8], digits_max: usize) -> Option<(i64, usize)> {
-    let count = bytes.iter().take(digits_max).take_while(|byte| byte.is_ascii_digit()).count();
-    let value = bytes[..count].iter().fold(0, |value, byte| value * 10 + i64::from(byte - b'0'));
-    (count > 0).then_some((value, count))
-}
-
-fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
-    let (month, day) = (u32::try_from(month).ok()?, u32::try_from(day).ok()?);
-    let exists = (1..=12).contains(&month) && day >= 1 && day <= days_in_month(year, month);
-    exists.then(|| days_from_civil(year, month, day))
-}
-
-/// `yyyy-mm-dd`, also with `/` or `.`, one digit for month or day, a sign before far years.
-fn year_first(bytes: &[u8]) -> Option<(i64, usize)> {
-    let (sign, start) = match bytes[0] {
-        b'-' => (-1, 1),
-        b'+' => (1, 1),
-        _ => (1, 0),
-    };
-    let (year, year_digits) = leading_number(&bytes[start..], if start == 1 { 12 } else { 4 })?;
-    if year_digits < 4 {
-        return None;
-    }
-    let separator_at = start + year_digits;
-    let separator = *bytes.get(separator_at)?;
-    if !matches!(separator, b'-' | b'/' | b'.') {
-        return None;
-    }
-    let (month, month_digits) = leading_number(&bytes[separator_at + 1..], 2)?;
-    let second_at = separator_at + 1 + month_digits;
-    if bytes.get(second_at) != Some(&separator) {
-        return None;
-    }
-    let (day, day_digits) = leading_number(&bytes[second_at + 1..], 2)?;
-    Some((days_of(sign * year, month, day)?, second_at + 1 + day_digits))
-}
-
 /// `dd/mm/yyyy`, `mm/dd/yyyy`, with `-` or `.` too (with points the day is first), and `dd-Mon-yyyy`.
 fn year_last(bytes: &[u8], order: Option<DateOrder>) -> Option<(i64, usize, OrderSeen)> {
     let (first, first_digits) = leading_number(bytes, 2)?;
@@ -215,7 +181,7 @@ fn year_last(bytes: &[u8], order: Option<DateOrder>) -> Option<(i64, usize, Orde
     }
     let length = year_at + 4;
     if is_word || separator == b'.' {
-        return Some((days_of(year, second, first)?, length, OrderSeen::Fixed));
+        return Some((days_of_date(year, second, first)?, length, OrderSeen::Fixed));
     }
     let seen = match (first > 12, second > 12) {
         (true, true) => return None,
@@ -228,8 +194,8 @@ fn year_last(bytes: &[u8], order: Option<DateOrder>) -> Option<(i64, usize, Orde
         _ => DateOrder::DayFirst,
     });
     let days = match order {
-        DateOrder::DayFirst => days_of(year, second, first)?,
-        DateOrder::MonthFirst => days_of(year, first, second)?,
+        DateOrder::DayFirst => days_of_date(year, second, first)?,
+        DateOrder::MonthFirst => days_of_date(year, first, second)?,
     };
     Some((days, length, seen))
 }
@@ -242,7 +208,7 @@ fn month_word_first(bytes: &[u8]) -> Option<(i64, usize)> {
     let rest = &rest[day_digits..];
     let rest = rest.strip_prefix(b",").unwrap_or(rest).strip_prefix(b" ")?;
     let (year, 4) = leading_number(rest, 4)? else { return None };
-    Some((days_of(year, month, day)?, bytes.len() - rest.len() + 4))
+    Some((days_of_date(year, month, day)?, bytes.len() - rest.len() + 4))
 }
 
 /// An English month's name, in full or its first three letters: its number and length.
@@ -330,23 +296,7 @@ fn zone(bytes: &[u8]) -> Option<(i64, bool)> {
         return Some((0, false));
     }
     let bytes = bytes.strip_prefix(b" ").unwrap_or(bytes);
-    if [&b"Z"[..], b"UTC", b"GMT"].iter().any(|name| bytes.eq_ignore_ascii_case(name)) {
-        return Some((0, true));
-    }
-    let sign = match bytes.first()? {
-        b'+' => 1,
-        b'-' => -1,
-        _ => return None,
-    };
-    let digit = |position: usize| bytes.get(position).copied().unwrap_or(0);
-    let hours = pair(digit(1), digit(2))?;
-    let minutes = match bytes.len() {
-        3 => 0,
-        5 => pair(digit(3), digit(4))?,
-        6 if bytes[3] == b':' => pair(digit(4), digit(5))?,
-        _ => return None,
-    };
-    (hours <= 18 && minutes <= 59).then(|| (sign * i64::from(hours * 3_600 + minutes * 60), true))
+    utc_offset(bytes, &["Z", "UTC", "GMT"]).map(|offset| (offset, true))
 }
 
 /// A whole or decimal count of `unit` since the epoch: seconds, nanoseconds and the digits of seconds it needs.

@@ -1,24 +1,29 @@
 //! Adding pages to a chunk that is visible.
 
 use crate::state::{State, StoredChunk};
-use crate::table::{self, Gone};
+use crate::table::{self, DroppedTables};
 use atsdb_core::{Amendment, ChunkEntry, ChunkId, ColumnId, Error, ErrorKind, Result, TableId};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// What a change has made of a chunk so far.
+/// The state of a chunk after the preceding amendments of a change.
 struct Amended<'a> {
     descriptor: &'a [u8],
     byte_count: u64,
     columns: BTreeSet<ColumnId>,
 }
 
-/// Refuses amendments that cannot be made.
-pub(crate) fn check(state: &State, amendments: &[Amendment], gone: &Gone, remove: &[(TableId, ChunkId)]) -> Result<()> {
+/// Refuses amendments that cannot be applied.
+pub(crate) fn check(
+    state: &State,
+    amendments: &[Amendment],
+    dropped: &DroppedTables,
+    remove: &[(TableId, ChunkId)],
+) -> Result<()> {
     let mut amended: HashMap<ChunkId, Amended<'_>> = HashMap::new();
     for amendment in amendments {
         let Amendment { table, chunk: id, from, descriptor, descriptor_bytes, pages } = amendment;
-        table::require(state, *table, gone)?;
+        table::require(state, *table, dropped)?;
         let conflict = || {
             let message = format!("chunk {} of table {} was changed by another writer", id.0, table.0);
             Error::new(ErrorKind::Conflict, message)
@@ -41,7 +46,7 @@ pub(crate) fn check(state: &State, amendments: &[Amendment], gone: &Gone, remove
                 && descriptor.page(*column).is_some_and(|page| page.byte_count as usize == bytes.len())
         });
         if !described || columns.len() != descriptor.pages.len() || byte_count != descriptor.byte_count() {
-            let message = format!("chunk {} does not have the pages its new descriptor tells", descriptor.uid);
+            let message = format!("chunk {} does not have the pages that its new descriptor lists", descriptor.uid);
             return Err(Error::internal(message));
         }
         amended.insert(*id, Amended { descriptor: descriptor_bytes, byte_count, columns });
@@ -49,7 +54,7 @@ pub(crate) fn check(state: &State, amendments: &[Amendment], gone: &Gone, remove
     Ok(())
 }
 
-/// Puts a chunk with more pages in the place of the old one, which snapshots keep.
+/// Replaces a chunk by one with more pages. Snapshots keep the old one.
 pub(crate) fn amend(state: &mut State, amendment: &Amendment) {
     let Amendment { table, chunk: id, descriptor, descriptor_bytes, pages, .. } = amendment;
     let view = state.view_mut();

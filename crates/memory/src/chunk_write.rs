@@ -1,22 +1,22 @@
-//! Writing chunks and taking them away. Reading them is in `snapshot`.
+//! Writing and removing chunks. `snapshot` reads them.
 
 use crate::state::{State, StoredChunk};
-use crate::table::{self, Gone};
+use crate::table::{self, DroppedTables};
 use atsdb_core::{ChunkEntry, ChunkId, Error, ErrorKind, NewChunk, Result, TableId};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Refuses a chunk that does not agree with its own descriptor.
+/// Refuses a chunk that contradicts its own descriptor.
 pub(crate) fn check(chunk: &NewChunk) -> Result<()> {
     let described = chunk.descriptor.pages.iter().map(|page| page.byte_count as usize);
     if described.eq(chunk.pages.iter().map(Vec::len)) {
         return Ok(());
     }
-    Err(Error::internal(format!("chunk {} does not have the pages its descriptor tells", chunk.descriptor.uid)))
+    Err(Error::internal(format!("chunk {} does not have the pages that its descriptor lists", chunk.descriptor.uid)))
 }
 
-/// The chunk under its number.
-pub(crate) fn stored(id: ChunkId, chunk: NewChunk) -> StoredChunk {
+/// Converts a new chunk to a stored one with this number.
+pub(crate) fn to_stored(id: ChunkId, chunk: NewChunk) -> StoredChunk {
     let NewChunk { table, descriptor, descriptor_bytes, pages } = chunk;
     let entry = ChunkEntry::of(id, table, &descriptor, descriptor_bytes);
     let columns = descriptor.pages.iter().map(|page| page.column);
@@ -27,11 +27,11 @@ pub(crate) fn stored(id: ChunkId, chunk: NewChunk) -> StoredChunk {
 pub(crate) fn insert(state: &mut State, chunk: NewChunk) {
     state.chunk_last += 1;
     let id = ChunkId(state.chunk_last);
-    show(state, stored(id, chunk));
+    publish(state, to_stored(id, chunk));
 }
 
 /// Makes a chunk of a visible table visible.
-pub(crate) fn show(state: &mut State, chunk: StoredChunk) {
+pub(crate) fn publish(state: &mut State, chunk: StoredChunk) {
     let (id, table, slice_start) = (chunk.entry.id, chunk.entry.table, chunk.entry.slice_start);
     let view = state.view_mut();
     if let Some(owner) = view.tables.get_mut(&table) {
@@ -41,11 +41,11 @@ pub(crate) fn show(state: &mut State, chunk: StoredChunk) {
     }
 }
 
-/// Refuses chunks to remove that are not there.
-pub(crate) fn check_removal(state: &State, remove: &[(TableId, ChunkId)], gone: &Gone) -> Result<()> {
+/// Refuses the removal of chunks that do not exist.
+pub(crate) fn check_removal(state: &State, remove: &[(TableId, ChunkId)], dropped: &DroppedTables) -> Result<()> {
     let mut seen = HashSet::new();
     for (table, id) in remove {
-        table::require(state, *table, gone)?;
+        table::require(state, *table, dropped)?;
         let there = state.view.chunks.get(id).is_some_and(|chunk| chunk.entry.table == *table);
         if !there || !seen.insert(id) {
             let message = format!("chunk {} of table {} was replaced by another writer", id.0, table.0);
@@ -55,7 +55,7 @@ pub(crate) fn check_removal(state: &State, remove: &[(TableId, ChunkId)], gone: 
     Ok(())
 }
 
-/// Takes a chunk away that is there.
+/// Removes an existing chunk.
 pub(crate) fn remove(state: &mut State, table: TableId, id: ChunkId) {
     let view = state.view_mut();
     let Some(chunk) = view.chunks.remove(&id) else { return };

@@ -1,19 +1,19 @@
-//! Committing a change: everything is checked before anything is done.
+//! Committing a change: everything is checked before anything is applied.
 
 use crate::state::State;
-use crate::table::Gone;
+use crate::table::DroppedTables;
 use crate::{amend, chunk_write, redefine, stage, table};
-use atsdb_core::{BasedOn, Change, Error, ErrorKind, Guard, Outcome, Result, StageId};
+use atsdb_core::{Change, ChunkGuard, CommitOutcome, DefinitionGuard, Error, ErrorKind, Result, StageId};
 
-/// Does the change or refuses it.
-pub(crate) fn commit(state: &mut State, change: &Change, now_ms: i64) -> Result<Outcome> {
+/// Applies a change or refuses it.
+pub(crate) fn commit(state: &mut State, change: &Change, now_ms: i64) -> Result<CommitOutcome> {
     if let Some(batch) = &change.batch
         && state.batches.contains_key(batch.as_str())
     {
         if let Some(stage) = change.stage {
             state.stages.remove(&stage);
         }
-        return Ok(Outcome::Duplicate);
+        return Ok(CommitOutcome::Duplicate);
     }
     check(state, change)?;
     if let Some(batch) = &change.batch {
@@ -29,39 +29,40 @@ pub(crate) fn commit(state: &mut State, change: &Change, now_ms: i64) -> Result<
         stage::publish(state, stage);
     }
     change.add.iter().for_each(|chunk| chunk_write::insert(state, chunk.clone()));
-    Ok(Outcome::Committed)
+    Ok(CommitOutcome::Committed)
 }
 
 fn check(state: &State, change: &Change) -> Result<()> {
     change.add.iter().try_for_each(chunk_write::check)?;
-    change.based_on.iter().try_for_each(|based_on| require_version(state, based_on, change.stage))?;
-    change.guards.iter().try_for_each(|guard| require_nothing_new(state, guard, change.stage))?;
-    let mut gone = Gone::new();
+    change.based_on.iter().try_for_each(|based_on| check_definition_version(state, based_on, change.stage))?;
+    change.guards.iter().try_for_each(|guard| check_guard(state, guard, change.stage))?;
+    let mut dropped = DroppedTables::new();
     for table in &change.drop {
-        table::require(state, *table, &gone)?;
-        gone.insert(*table);
+        table::require(state, *table, &dropped)?;
+        dropped.insert(*table);
     }
-    let definitions = redefine::check(state, &change.redefine, &gone)?;
-    chunk_write::check_removal(state, &change.remove, &gone)?;
-    amend::check(state, &change.amend, &gone, &change.remove)?;
+    let definitions = redefine::check(state, &change.redefine, &dropped)?;
+    chunk_write::check_removal(state, &change.remove, &dropped)?;
+    amend::check(state, &change.amend, &dropped, &change.remove)?;
     if let Some(stage) = change.stage {
-        stage::check(state, stage, &gone, &definitions)?;
+        stage::check(state, stage, &dropped, &definitions)?;
     }
     let staged = change.stage.and_then(|stage| state.stages.get(&stage)).map(|stage| &stage.tables);
     for chunk in &change.add {
         if !staged.is_some_and(|tables| tables.contains_key(&chunk.table)) {
-            table::require(state, chunk.table, &gone)?;
+            table::require(state, chunk.table, &dropped)?;
         }
     }
     Ok(())
 }
 
-/// Refuses a table, visible or of this stage, that is gone or no longer has the definition that a change was made under.
-fn require_version(state: &State, based_on: &BasedOn, stage: Option<StageId>) -> Result<()> {
+/// Refuses a table, visible or in the change's stage, that no longer exists or no longer has the definition that a
+/// change was made under.
+fn check_definition_version(state: &State, based_on: &DefinitionGuard, stage: Option<StageId>) -> Result<()> {
     let staged = stage.and_then(|stage| state.stages.get(&stage)?.tables.get(&based_on.table));
     let present = match staged {
         Some(staged) => staged.version,
-        None => table::require(state, based_on.table, &Gone::new())?.version,
+        None => table::require(state, based_on.table, &DroppedTables::new())?.version,
     };
     if present == based_on.version {
         return Ok(());
@@ -70,15 +71,15 @@ fn require_version(state: &State, based_on: &BasedOn, stage: Option<StageId>) ->
     Err(Error::new(ErrorKind::Conflict, message))
 }
 
-/// Refuses a table that has a newer chunk than the guard knows of. A table of the change's stage has none yet.
-fn require_nothing_new(state: &State, guard: &Guard, stage: Option<StageId>) -> Result<()> {
+/// Refuses a table with a newer chunk than the guard's newest one. A table in the change's stage has none yet.
+fn check_guard(state: &State, guard: &ChunkGuard, stage: Option<StageId>) -> Result<()> {
     if stage.and_then(|stage| state.stages.get(&stage)).is_some_and(|stage| stage.tables.contains_key(&guard.table)) {
         return Ok(());
     }
-    table::require(state, guard.table, &Gone::new())?;
+    table::require(state, guard.table, &DroppedTables::new())?;
     let newer = state.view.chunks.iter().rev().take_while(|(id, _)| **id > guard.newest);
     if newer.into_iter().any(|(_, chunk)| chunk.entry.table == guard.table) {
-        let message = format!("another writer has added to table {} meanwhile", guard.table.0);
+        let message = format!("another writer added to table {} in the meantime", guard.table.0);
         return Err(Error::new(ErrorKind::Conflict, message));
     }
     Ok(())

@@ -1,9 +1,9 @@
-//! Leases: who does the maintenance.
+//! Leases: which process runs the maintenance.
 
 use crate::state::{Lease, State};
-use atsdb_core::clocks::{lease_end, lease_end_max};
+use atsdb_core::clock_skew::{lease_end, lease_end_max};
 
-/// Takes or extends a lease; says whether the holder has it now.
+/// Takes or extends a lease. Returns whether the holder has it now.
 pub(crate) fn acquire(state: &mut State, name: &str, holder: &str, now_ms: i64, ttl_ms: i64) -> bool {
     if let Some(lease) = state.leases.get(name)
         && lease.holder != holder
@@ -17,7 +17,7 @@ pub(crate) fn acquire(state: &mut State, name: &str, holder: &str, now_ms: i64, 
     true
 }
 
-/// Gives a lease back, if the holder has it.
+/// Releases a lease, if the holder has it.
 pub(crate) fn release(state: &mut State, name: &str, holder: &str) {
     if state.leases.get(name).is_some_and(|lease| lease.holder == holder) {
         state.leases.remove(name);

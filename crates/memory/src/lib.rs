@@ -1,7 +1,8 @@
-//! The store in the memory of one process: for tests, for trying things out, for data that may be lost.
+//! A store in the memory of one process: for tests, for experiments, and for data that may be lost.
 //!
-//! Owned here: the state and its changes. A snapshot is a reference to the state; whoever writes while one is held
-//! copies the lists it changes, never the pages. Not owned: what pages and descriptors mean, which are bytes here.
+//! Owned here: the state and its changes. A snapshot is a reference to the state. Whoever writes while a snapshot
+//! exists copies the lists that change, never the pages. Not owned: the meaning of pages and descriptors, which are
+//! bytes here.
 
 mod amend;
 mod chunk_write;

@@ -4,9 +4,9 @@ use crate::state::{Dictionaries, State};
 use crate::table;
 use atsdb_core::{ColumnId, Error, ErrorKind, Result, TableId};
 use std::collections::HashSet;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
-/// The indices of the strings; new ones get the next free ones, in order.
+/// Returns the indices of the strings. Unknown strings get the next indices, in order.
 pub(crate) fn map_values(
     state: &State,
     table: TableId,
@@ -15,8 +15,8 @@ pub(crate) fn map_values(
     values: &[&[u8]],
 ) -> Result<Vec<u32>> {
     let staged = || state.stages.values().find_map(|stage| stage.tables.get(&table));
-    let stored = state.view.tables.get(&table).or_else(staged).ok_or_else(|| table::missing(table))?;
-    let mut dictionaries = stored.dictionaries.write().unwrap_or_else(PoisonError::into_inner);
+    let stored = state.view.tables.get(&table).or_else(staged).ok_or_else(|| table::not_found(table))?;
+    let mut dictionaries = stored.dictionaries.write();
     let dictionary = dictionaries.entry(column).or_default();
     let new: HashSet<&[u8]> = values.iter().copied().filter(|value| !dictionary.indices.contains_key(*value)).collect();
     if !new.is_empty() && (dictionary.values.len() + new.len()) as u64 > capacity {
@@ -34,9 +34,9 @@ pub(crate) fn map_values(
     Ok(values.iter().map(|value| index_of(value)).collect())
 }
 
-/// The dictionary from an index on.
+/// Returns the dictionary from an index on.
 pub(crate) fn read(dictionaries: &Dictionaries, column: ColumnId, first: u32) -> Vec<Vec<u8>> {
-    let dictionaries = dictionaries.read().unwrap_or_else(PoisonError::into_inner);
+    let dictionaries = dictionaries.read();
     let values = dictionaries.get(&column).map_or(&[][..], |dictionary| &dictionary.values);
     values.iter().skip(first as usize).map(|value| value.to_vec()).collect()
 }

@@ -1,10 +1,9 @@
-//! What the store and its tables hold.
+//! The size of the store and its tables.
 
 use crate::state::{State, StoredChunk, StoredTable};
 use atsdb_core::store::StoreSize;
-use std::sync::PoisonError;
 
-/// Payload bytes; what maps and lists occupy is not counted.
+/// Returns the payload sizes. The overhead of maps and lists is not counted.
 pub(crate) fn size(state: &State) -> StoreSize {
     let tables: Vec<_> = state.view.tables.iter().map(|(id, stored)| (*id, table_bytes(stored))).collect();
     let staged: u64 =
@@ -18,7 +17,7 @@ fn chunk_bytes(chunk: &StoredChunk) -> u64 {
 
 fn table_bytes(stored: &StoredTable) -> u64 {
     let chunks = stored.chunks.values().map(|chunk| chunk_bytes(chunk));
-    let dictionaries = stored.dictionaries.read().unwrap_or_else(PoisonError::into_inner);
+    let dictionaries = stored.dictionaries.read();
     let values = dictionaries.values().flat_map(|dictionary| &dictionary.values).map(|value| value.len() as u64);
     chunks.sum::<u64>() + values.sum::<u64>()
 }

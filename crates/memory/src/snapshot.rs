@@ -1,4 +1,4 @@
-//! Snapshots: a reference to the view of one moment. Writing chunks is in `chunk_write`.
+//! Snapshots: references to the view of one moment. `chunk_write` writes chunks.
 
 use crate::mapping;
 use crate::state::{StoredTable, View};
@@ -6,11 +6,11 @@ use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, Result, Snapshot, Table, 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The store, or a stage, at the moment the reference was taken.
+/// The store, or a stage, when the reference was taken.
 #[derive(Debug)]
 pub(crate) struct MemorySnapshot {
     view: Arc<View>,
-    // Where not all of the view's tables are to be listed: which are.
+    // The tables to list, if not all of the view's are.
     listed: Option<BTreeSet<TableId>>,
 }
 

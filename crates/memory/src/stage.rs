@@ -1,10 +1,10 @@
 //! Stages: chunks and tables that wait for their commit.
 
 use crate::chunk_write;
-use crate::open_stage::{missing, require};
+use crate::open_stage::{not_open, require};
 use crate::redefine::Definitions;
 use crate::state::{Stage, State, StoredChunk, View};
-use crate::table::{self, Gone};
+use crate::table::{self, DroppedTables};
 use atsdb_core::name::same_name;
 use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, Result, StageId, TableId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,40 +12,40 @@ use std::sync::Arc;
 
 /// Opens a stage.
 pub(crate) fn open(state: &mut State, now_ms: i64) -> StageId {
-    note_clock(state, now_ms);
+    reset_idle_observation(state, now_ms);
     state.stage_last += 1;
     let id = StageId(state.stage_last);
     state.stages.insert(id, Stage { touched_ms: now_ms, tables: BTreeMap::new(), chunks: BTreeMap::new() });
     id
 }
 
-/// Forgets what a clock saw that is ahead of one that writes to stages.
-fn note_clock(state: &mut State, now_ms: i64) {
+/// Drops an observation of idle stages by a clock that is ahead of one that writes to stages.
+fn reset_idle_observation(state: &mut State, now_ms: i64) {
     state.idle_since_ms = state.idle_since_ms.filter(|since_ms| *since_ms <= now_ms);
 }
 
 /// Writes chunks into a stage.
 pub(crate) fn write(state: &mut State, stage: StageId, chunks: Vec<NewChunk>, now_ms: i64) -> Result<()> {
-    note_clock(state, now_ms);
-    let open = state.stages.get_mut(&stage).ok_or_else(|| missing(stage))?;
-    let there =
+    reset_idle_observation(state, now_ms);
+    let open = state.stages.get_mut(&stage).ok_or_else(|| not_open(stage))?;
+    let is_stray =
         |chunk: &&NewChunk| !state.view.tables.contains_key(&chunk.table) && !open.tables.contains_key(&chunk.table);
-    if let Some(stray) = chunks.iter().find(there) {
-        return Err(table::missing(stray.table));
+    if let Some(stray) = chunks.iter().find(is_stray) {
+        return Err(table::not_found(stray.table));
     }
     open.touched_ms = open.touched_ms.max(now_ms);
     for chunk in chunks {
         state.chunk_last += 1;
         let id = ChunkId(state.chunk_last);
-        open.chunks.insert(id, Arc::new(chunk_write::stored(id, chunk)));
+        open.chunks.insert(id, Arc::new(chunk_write::to_stored(id, chunk)));
     }
     Ok(())
 }
 
-/// What lies in a stage, as a view, and which of the view's tables are the stage's. The others are visible ones, with
-/// the chunks that they have in the stage.
+/// Returns the contents of a stage as a view, and which of the view's tables are in the stage. The others are visible
+/// tables with the chunks that they have in the stage.
 pub(crate) fn view(state: &State, stage: StageId) -> Result<(View, BTreeSet<TableId>)> {
-    let open = state.stages.get(&stage).ok_or_else(|| missing(stage))?;
+    let open = state.stages.get(&stage).ok_or_else(|| not_open(stage))?;
     let mut view = View { tables: open.tables.clone(), chunks: open.chunks.clone() };
     for (id, stored) in &state.view.tables {
         view.tables.insert(*id, Arc::new(stored.without_chunks()));
@@ -58,8 +58,8 @@ pub(crate) fn view(state: &State, stage: StageId) -> Result<(View, BTreeSet<Tabl
     Ok((view, open.tables.keys().copied().collect()))
 }
 
-/// Takes chunks out of a stage.
-pub(crate) fn take_chunks(state: &mut State, stage: StageId, chunks: &[ChunkId]) -> Result<()> {
+/// Removes chunks from a stage.
+pub(crate) fn remove_chunks(state: &mut State, stage: StageId, chunks: &[ChunkId]) -> Result<()> {
     let open = require(state, stage)?;
     let mut seen = BTreeSet::new();
     if let Some(chunk) = chunks.iter().find(|chunk| !open.chunks.contains_key(chunk) || !seen.insert(**chunk)) {
@@ -70,8 +70,8 @@ pub(crate) fn take_chunks(state: &mut State, stage: StageId, chunks: &[ChunkId])
     Ok(())
 }
 
-/// Takes a table out of a stage, with its chunks.
-pub(crate) fn take_table(state: &mut State, stage: StageId, table: TableId) -> Result<()> {
+/// Removes a table and its chunks from a stage.
+pub(crate) fn remove_table(state: &mut State, stage: StageId, table: TableId) -> Result<()> {
     let open = require(state, stage)?;
     if open.tables.remove(&table).is_none() {
         return Err(Error::not_found(format!("there is no table number {} in stage {}", table.0, stage.0)));
@@ -80,26 +80,31 @@ pub(crate) fn take_table(state: &mut State, stage: StageId, table: TableId) -> R
     Ok(())
 }
 
-/// Refuses a stage that cannot be published, once some tables are gone and others have new definitions.
-pub(crate) fn check(state: &State, stage: StageId, gone: &Gone, definitions: &Definitions<'_>) -> Result<()> {
-    let open = state.stages.get(&stage).ok_or_else(|| missing(stage))?;
+/// Refuses a stage that cannot be published once some tables are dropped and others have new definitions.
+pub(crate) fn check(
+    state: &State,
+    stage: StageId,
+    dropped: &DroppedTables,
+    definitions: &Definitions<'_>,
+) -> Result<()> {
+    let open = state.stages.get(&stage).ok_or_else(|| not_open(stage))?;
     for staged in open.tables.values() {
         let name = &staged.definition.name;
-        let visible = state.view.tables.iter().filter(|(id, _)| !gone.contains(id));
+        let visible = state.view.tables.iter().filter(|(id, _)| !dropped.contains(id));
         let mut names =
             visible.map(|(id, stored)| definitions.get(id).map_or(&stored.definition.name, |new| &new.name));
         if names.any(|taken| same_name(taken, name)) {
-            return Err(table::exists(name));
+            return Err(table::already_exists(name));
         }
     }
     let owners = open.chunks.values().map(|chunk| chunk.entry.table);
     owners.filter(|owner| !open.tables.contains_key(owner)).try_for_each(|owner| {
-        table::require(state, owner, gone)?;
+        table::require(state, owner, dropped)?;
         Ok(())
     })
 }
 
-/// Makes a stage's tables and chunks visible, these with new numbers, and ends it.
+/// Makes a stage's tables and chunks visible, gives the chunks new numbers, and ends the stage.
 pub(crate) fn publish(state: &mut State, stage: StageId) {
     let Some(stage) = state.stages.remove(&stage) else { return };
     state.view_mut().tables.extend(stage.tables);
@@ -107,6 +112,6 @@ pub(crate) fn publish(state: &mut State, stage: StageId) {
         state.chunk_last += 1;
         let mut chunk = StoredChunk::clone(&chunk);
         chunk.entry.id = ChunkId(state.chunk_last);
-        chunk_write::show(state, chunk);
+        chunk_write::publish(state, chunk);
     }
 }

@@ -1,8 +1,9 @@
-//! What the store holds.
+//! The contents of the store.
 
 use atsdb_core::{ChunkEntry, ChunkId, ColumnId, DefinitionVersion, StageId, TableDefinition, TableId};
+use parking_lot::RwLock;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
 /// What snapshots see. It is shared with them, and copied when it changes while they hold it.
 #[derive(Debug, Clone, Default)]
@@ -28,7 +29,7 @@ impl StoredTable {
     }
 }
 
-/// A chunk with its pages, by column. They are shared by all that becomes of the chunk.
+/// A chunk with its pages, by column. All versions of the chunk share them.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredChunk {
     pub(crate) entry: ChunkEntry,
@@ -45,7 +46,7 @@ pub(crate) struct Dictionary {
     pub(crate) values: Vec<Arc<[u8]>>,
 }
 
-/// What waits for its commit.
+/// An uncommitted stage.
 #[derive(Debug)]
 pub(crate) struct Stage {
     pub(crate) touched_ms: i64,
@@ -53,21 +54,21 @@ pub(crate) struct Stage {
     pub(crate) chunks: BTreeMap<ChunkId, Arc<StoredChunk>>,
 }
 
-/// Who does the maintenance.
+/// A lease.
 #[derive(Debug)]
 pub(crate) struct Lease {
     pub(crate) holder: String,
     pub(crate) expires_ms: i64,
 }
 
-/// Everything. The last numbers given are kept, so that none is used again.
+/// The whole state. The last assigned numbers are kept so that none is reused.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) view: Arc<View>,
     pub(crate) stages: BTreeMap<StageId, Stage>,
     pub(crate) batches: HashMap<String, i64>,
     pub(crate) leases: HashMap<String, Lease>,
-    /// Since when idle stages have been seen.
+    /// When idle stages were first observed.
     pub(crate) idle_since_ms: Option<i64>,
     pub(crate) table_last: i64,
     pub(crate) chunk_last: i64,
@@ -75,7 +76,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// The view, for changing it.
+    /// Returns the view for modification.
     pub(crate) fn view_mut(&mut self) -> &mut View {
         Arc::make_mut(&mut self.view)
     }

@@ -1,14 +1,15 @@
-//! The store itself: one lock around the state, and which module does what.
+//! The store itself: one lock around the state, and calls to the modules.
 
 use crate::snapshot::MemorySnapshot;
 use crate::state::State;
 use crate::{chunk_write, commit, lease, mapping, reclaim, size, stage, table, verify};
 use atsdb_core::store::{Finding, Reclaimed, StoreSize};
 use atsdb_core::{
-    Change, ChunkId, ColumnId, Durability, NewChunk, Outcome, Result, Snapshot, StageId, Store, Table, TableDefinition,
-    TableId,
+    Change, ChunkId, ColumnId, CommitOutcome, Durability, NewChunk, Result, Snapshot, StageId, Store, Table,
+    TableDefinition, TableId,
 };
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// A store in memory. It ends with its last user.
 #[derive(Debug)]
@@ -18,14 +19,14 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty store with this name.
+    /// Creates an empty store with this uid.
     pub fn new(uid: [u8; 16]) -> Self {
         Self { uid, state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every change is checked before the first step of it is done, so that a panic leaves none half done.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        // Every change is checked before its first step is applied, so a panic leaves no partial change.
+        self.state.lock()
     }
 }
 
@@ -75,11 +76,11 @@ impl Store for MemoryStore {
     }
 
     fn unstage(&self, stage: StageId, chunks: &[ChunkId]) -> Result<()> {
-        stage::take_chunks(&mut self.state(), stage, chunks)
+        stage::remove_chunks(&mut self.state(), stage, chunks)
     }
 
     fn unstage_table(&self, stage: StageId, table: TableId) -> Result<()> {
-        stage::take_table(&mut self.state(), stage, table)
+        stage::remove_table(&mut self.state(), stage, table)
     }
 
     fn abandon_stage(&self, stage: StageId) -> Result<()> {
@@ -87,7 +88,7 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Vec<Result<Outcome>>> {
+    fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Vec<Result<CommitOutcome>>> {
         let mut state = self.state();
         Ok(changes.iter().map(|change| commit::commit(&mut state, change, now_ms)).collect())
     }

@@ -1,4 +1,4 @@
-//! Tables: creating, dropping, and asking whether one is there.
+//! Creating, dropping and looking up tables.
 
 use crate::open_stage;
 use crate::state::{State, StoredTable};
@@ -9,15 +9,15 @@ use std::sync::Arc;
 
 type Tables = BTreeMap<TableId, Arc<StoredTable>>;
 
-/// Tables that a change takes away before it does anything else.
-pub(crate) type Gone = BTreeSet<TableId>;
+/// Tables that a change drops before it does anything else.
+pub(crate) type DroppedTables = BTreeSet<TableId>;
 
-/// Adds a table that was checked; a staged one is seen only by its stage, and meets the visible ones when that is
-/// committed: what has the name now may be gone then.
+/// Adds a table that was checked. A staged table is only visible in its stage. It is compared with the visible tables
+/// when the stage is committed, since its name may be free by then.
 pub(crate) fn create(state: &mut State, definition: &TableDefinition, stage: Option<StageId>) -> Result<Table> {
     match stage {
-        Some(stage) => refuse_name(&open_stage::require(state, stage)?.tables, &definition.name)?,
-        None => refuse_name(&state.view.tables, &definition.name)?,
+        Some(stage) => check_name_is_free(&open_stage::require(state, stage)?.tables, &definition.name)?,
+        None => check_name_is_free(&state.view.tables, &definition.name)?,
     }
     state.table_last += 1;
     let id = TableId(state.table_last);
@@ -34,39 +34,39 @@ pub(crate) fn create(state: &mut State, definition: &TableDefinition, stage: Opt
     Ok(Table::new(id, definition.clone()))
 }
 
-fn refuse_name(tables: &Tables, name: &str) -> Result<()> {
+fn check_name_is_free(tables: &Tables, name: &str) -> Result<()> {
     match tables.values().any(|table| same_name(&table.definition.name, name)) {
-        true => Err(exists(name)),
+        true => Err(already_exists(name)),
         false => Ok(()),
     }
 }
 
-/// A table of that name is there already.
-pub(crate) fn exists(name: &str) -> Error {
+/// The error for a name that is taken.
+pub(crate) fn already_exists(name: &str) -> Error {
     Error::new(ErrorKind::Exists, format!("there is a table {name} already"))
 }
 
-/// Takes a table away, or refuses one that is not there.
+/// Drops a table, or refuses one that does not exist.
 pub(crate) fn drop(state: &mut State, table: TableId) -> Result<()> {
-    require(state, table, &Gone::new())?;
+    require(state, table, &DroppedTables::new())?;
     remove(state, table);
     Ok(())
 }
 
-/// Takes a table away that is there. Chunks of open stages are left, so that their commit finds out.
+/// Drops an existing table. Its chunks in open stages stay, so that their commit detects it.
 pub(crate) fn remove(state: &mut State, table: TableId) {
     let view = state.view_mut();
     view.tables.remove(&table);
     view.chunks.retain(|_, chunk| chunk.entry.table != table);
 }
 
-/// A visible table that is not among those that go.
-pub(crate) fn require<'a>(state: &'a State, table: TableId, gone: &Gone) -> Result<&'a StoredTable> {
-    let stored = state.view.tables.get(&table).filter(|_| !gone.contains(&table));
-    stored.map(Arc::as_ref).ok_or_else(|| missing(table))
+/// Returns a visible table that is not among the dropped ones.
+pub(crate) fn require<'a>(state: &'a State, table: TableId, dropped: &DroppedTables) -> Result<&'a StoredTable> {
+    let stored = state.view.tables.get(&table).filter(|_| !dropped.contains(&table));
+    stored.map(Arc::as_ref).ok_or_else(|| not_found(table))
 }
 
-/// The error for a table that is not there.
-pub(crate) fn missing(table: TableId) -> Error {
+/// The error for a table that does not exist.
+pub(crate) fn not_found(table: TableId) -> Error {
     Error::not_found(format!("there is no table number {}; it was dropped", table.0))
 }

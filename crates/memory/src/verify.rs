@@ -1,9 +1,9 @@
-//! Looking for lists that disagree.
+//! Finds contradictions between the lists.
 
 use crate::state::View;
 use atsdb_core::store::Finding;
 
-/// A chunk must be in the list of all chunks and in its table's.
+/// Every chunk must be in the list of all chunks and in its table's.
 pub(crate) fn verify(view: &View) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (id, chunk) in &view.chunks {

@@ -9,69 +9,72 @@ use mysql::{Conn, OptsBuilder, Params};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Translated statements that a connection keeps; the client keeps them prepared.
+/// The maximum number of translated statements that a connection keeps; the client keeps them prepared.
 pub(crate) const STATEMENTS_KEPT_MAX: usize = 256;
-/// What stands in a packet before the values.
+/// The size of a packet before the values, in bytes.
 const PACKET_HEAD_BYTES: usize = 1 << 10;
 
-/// A statement in this server's words: `?` stands for each value, in the order of the text.
+/// A statement in this server's syntax: `?` stands for each parameter, in the order of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Statement {
     sql: Arc<str>,
     order: Arc<[usize]>,
 }
 
-/// A connection that is set up.
+/// A configured connection.
 pub(crate) struct MysqlConnection {
     inner: Conn,
     statements: HashMap<String, Statement>,
-    place: Arc<str>,
+    location: Arc<str>,
     in_cluster: bool,
-    /// What the server takes at once: above that it breaks the connection, or takes a statement for two.
+    /// The maximum packet size in bytes. With a larger one the server breaks the connection, or takes a statement for
+    /// two.
     packet_bytes: usize,
     is_standby: bool,
 }
 
-/// `read_only` is what replicas are set to; some releases name its values, others count them.
-const LOOK: &str = "SELECT CAST(@@max_allowed_packet AS SIGNED), CAST(@@global.read_only AS CHAR) NOT IN ('0', 'OFF')";
+/// Replicas have `read_only` set; some releases report its value as a name, others as a number.
+const SESSION_QUERY: &str =
+    "SELECT CAST(@@max_allowed_packet AS SIGNED), CAST(@@global.read_only AS CHAR) NOT IN ('0', 'OFF')";
 
 impl MysqlConnection {
-    /// Connects, to a node of a cluster if it is one.
-    pub(crate) fn open(options: &OptsBuilder, tls: &Tls, place: &Arc<str>, in_cluster: bool) -> Attempt<Self> {
-        let mut inner = tls.connect(options).map_err(|error| translate(error, place, in_cluster))?;
-        let row: Option<(u64, bool)> = inner.query_first(LOOK).map_err(|error| translate(error, place, in_cluster))?;
+    /// Connects to a server, which may be a node of a cluster.
+    pub(crate) fn open(options: &OptsBuilder, tls: &Tls, location: &Arc<str>, in_cluster: bool) -> Attempt<Self> {
+        let mut inner = tls.connect(options).map_err(|error| translate(error, location, in_cluster))?;
+        let row: Option<(u64, bool)> =
+            inner.query_first(SESSION_QUERY).map_err(|error| translate(error, location, in_cluster))?;
         let (packet_bytes, is_standby) = row.ok_or_else(|| Error::internal("the server tells no settings"))?;
-        let (place, packet_bytes) = (Arc::clone(place), usize::try_from(packet_bytes).unwrap_or(usize::MAX));
-        Ok(Self { inner, statements: HashMap::new(), place, in_cluster, packet_bytes, is_standby })
+        let (location, packet_bytes) = (Arc::clone(location), usize::try_from(packet_bytes).unwrap_or(usize::MAX));
+        Ok(Self { inner, statements: HashMap::new(), location, in_cluster, packet_bytes, is_standby })
     }
 
     fn statement(&mut self, sql: &str, values: &[Value<'_>]) -> Attempt<Statement> {
         let byte_count = statement_bytes(sql, values);
         if byte_count > self.statement_bytes_max() {
-            return Err(statement_too_large(&self.place, byte_count, self.packet_bytes, "max_allowed_packet"));
+            return Err(statement_too_large(&self.location, byte_count, self.packet_bytes, "max_allowed_packet"));
         }
-        Ok(self.kept(sql))
+        Ok(self.translate_cached(sql))
     }
 
-    fn kept(&mut self, sql: &str) -> Statement {
+    fn translate_cached(&mut self, sql: &str) -> Statement {
         if let Some(statement) = self.statements.get(sql) {
             return statement.clone();
         }
         if self.statements.len() >= STATEMENTS_KEPT_MAX {
             self.statements.clear();
         }
-        let statement = rewrite(sql);
+        let statement = translate_placeholders(sql);
         self.statements.insert(sql.to_owned(), statement.clone());
         statement
     }
 
     fn failed(&self, error: mysql::Error) -> atsdb_sqlstore::Failure {
-        translate(error, &self.place, self.in_cluster)
+        translate(error, &self.location, self.in_cluster)
     }
 }
 
-/// `$1` becomes `?`. The statements are fixed: no text in them holds a dollar sign.
-fn rewrite(sql: &str) -> Statement {
+/// Replaces `$1` and the like by `?`. The statements are fixed: no string in them contains a dollar sign.
+fn translate_placeholders(sql: &str) -> Statement {
     let mut order = Vec::new();
     let mut pieces = sql.split('$');
     let mut text = pieces.next().unwrap_or_default().to_owned();
@@ -114,7 +117,7 @@ impl Connection for MysqlConnection {
 
     fn query(&mut self, sql: &str, values: &[Value<'_>]) -> Attempt<Vec<Row>> {
         if values.is_empty() && sql.starts_with("CHECK ") {
-            // MySQL does not prepare it.
+            // MySQL does not prepare this statement.
             let rows: Vec<mysql::Row> = self.inner.query(sql).map_err(|error| self.failed(error))?;
             return rows.into_iter().map(row_of).collect();
         }
@@ -153,7 +156,7 @@ mod tests {
 
     #[test]
     fn numbered_values_become_question_marks_in_the_order_of_the_text() {
-        let statement = rewrite("UPDATE t SET a = $2 WHERE b = $1 AND (c = $2 OR d = $10)");
+        let statement = translate_placeholders("UPDATE t SET a = $2 WHERE b = $1 AND (c = $2 OR d = $10)");
         assert_eq!(&*statement.sql, "UPDATE t SET a = ? WHERE b = ? AND (c = ? OR d = ?)");
         assert_eq!(&*statement.order, [1, 0, 1, 9]);
     }

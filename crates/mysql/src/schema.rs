@@ -1,10 +1,10 @@
-//! The tables: creating them, and telling whether a database has them.
+//! The tables: creating them and checking for them.
 
 use atsdb_core::{Error, ErrorKind};
 use atsdb_sqlstore::{Attempt, Connection, FORMAT, check_format};
 
-/// Statements that may run again: a server undoes no CREATE TABLE, so that a store is there with its format, which is
-/// written last.
+/// The statements can be repeated: a server rolls back no CREATE TABLE. So a store exists once it has a format, which
+/// is written last.
 const CREATE: &str = "
 CREATE TABLE IF NOT EXISTS atsdb_store (name VARBINARY(32) PRIMARY KEY, value VARBINARY(64) NOT NULL) {kind};
 CREATE TABLE IF NOT EXISTS atsdb_number (name VARBINARY(32) PRIMARY KEY, last BIGINT NOT NULL) {kind};
@@ -45,32 +45,33 @@ INSERT IGNORE INTO atsdb_store VALUES ('format', '{format}');
 COMMIT
 ";
 
-const KIND: &str = "ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
+const TABLE_OPTIONS: &str = "ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
 
-/// Makes the tables; another process may do so at the same time. Gives the store's uid.
-pub(crate) fn create(connection: &mut dyn Connection, place: &str) -> Attempt<[u8; 16]> {
-    connection.run(&CREATE.replace("{kind}", KIND).replace("{format}", &FORMAT.to_string()))?;
-    let uid = check(connection, place)?;
-    Ok(uid.ok_or_else(|| Error::new(ErrorKind::NotAStore, format!("{place} has lost its store")))?)
+/// Creates the tables, also if another process does so at the same time. Returns the store's uid.
+pub(crate) fn create(connection: &mut dyn Connection, location: &str) -> Attempt<[u8; 16]> {
+    connection.run(&CREATE.replace("{kind}", TABLE_OPTIONS).replace("{format}", &FORMAT.to_string()))?;
+    let uid = check(connection, location)?;
+    Ok(uid.ok_or_else(|| Error::new(ErrorKind::NotAStore, format!("the store in {location} has disappeared")))?)
 }
 
-/// Refuses what is no whole store, or one of a newer format; gives the store's uid, none where there is no store.
-pub(crate) fn check(connection: &mut dyn Connection, place: &str) -> Attempt<Option<[u8; 16]>> {
+/// Refuses an incomplete store, or one of a newer format. Returns the store's uid, or `None` if there is no store.
+pub(crate) fn check(connection: &mut dyn Connection, location: &str) -> Attempt<Option<[u8; 16]>> {
     let sql = "SELECT CAST(table_name AS BINARY), CAST(coalesce(engine, '') AS BINARY) FROM information_schema.tables
                WHERE table_schema = DATABASE() AND table_name LIKE 'atsdb\\_%'";
     let mut names = Vec::new();
     for mut row in connection.query(sql, &[])? {
         let (name, engine) = (row.text(0)?, row.text(1)?);
         if !["InnoDB", "SPIDER", "ROCKSDB"].iter().any(|safe| engine.eq_ignore_ascii_case(safe)) {
-            let message =
-                format!("the table {name} of the store {place} has the engine {engine}, which keeps no promise");
+            let message = format!(
+                "the table {name} of the store {location} has the engine {engine}, which does not keep the store's promises"
+            );
             return Err(Error::new(ErrorKind::NotAStore, message)
                 .with_hint(format!("ALTER TABLE {name} ENGINE = InnoDB"))
                 .into());
         }
         names.push(name);
     }
-    // Tables without a format are those of a creation that has not ended.
+    // Tables without a format belong to a creation that has not finished.
     let begun = ["atsdb_store", "atsdb_number"].iter().filter(|table| names.iter().any(|name| name == *table)).count();
-    if begun == 1 { Ok(None) } else { check_format(connection, &names, place) }
+    if begun == 1 { Ok(None) } else { check_format(connection, &names, location) }
 }

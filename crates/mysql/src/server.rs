@@ -8,62 +8,62 @@ use atsdb_sqlstore::{Attempt, ClusterDialect, Connection, Server, TABLES};
 use mysql::OptsBuilder;
 use std::sync::Arc;
 
-/// In how many bytes pages are cut. InnoDB keeps a long value in blocks of 16 KiB, which it does not share: these are
-/// four of them, less what it writes into each.
+/// The size of page parts in bytes. InnoDB stores a long value in blocks of 16 KiB, which it does not share: this is
+/// four of them, less their overhead.
 const PART_BYTES: u64 = 65_240;
 
 const CLUSTER: ClusterDialect = ClusterDialect {
     node: "SELECT CAST(sha2(concat_ws(' ', @@hostname, @@port, @@wsrep_node_name, @@wsrep_node_address), 256) AS BINARY)",
-    only_by_commit: "SET SESSION autocommit = 0",
+    disable_autocommit: "SET SESSION autocommit = 0",
 };
 
 const BEGIN_READ: &str =
     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
-const BEGIN_READ_SPREAD: &str =
+const BEGIN_READ_SPIDER: &str =
     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY;
      SELECT max(payload) FROM atsdb_fresh; SELECT max(payload) FROM atsdb_sealed";
 
-/// What begins a transaction that changes something, and one that reads, on such a server; each after what limits the
-/// client's silence.
+/// Returns the statements that begin a write and a read transaction on such a server, each after the statement that
+/// limits the client's silence.
 ///
-/// To write, the session reads what is committed. Of a transaction's engines the one that comes last commits first: Spider's
-/// must, so that no chunk is visible before its pages are. To read, other servers take their snapshots when they are first
-/// read.
-pub(crate) fn begin(is_spread: bool, is_cluster: bool, silence: [String; 2]) -> [String; 2] {
-    let write = match (is_spread, is_cluster) {
+/// A write transaction reads what is committed. Of a transaction's engines the last one commits first. Spider must be
+/// last, so that no chunk is visible before its pages are. In a read transaction, other servers take their snapshots
+/// when they are first read.
+pub(crate) fn begin(uses_spider: bool, is_cluster: bool, silence: [String; 2]) -> [String; 2] {
+    let write = match (uses_spider, is_cluster) {
         (true, _) => "START TRANSACTION; SELECT 1 FROM atsdb_store LIMIT 1",
         (false, true) => "START TRANSACTION; SAVEPOINT begun",
         (false, false) => "START TRANSACTION",
     };
-    let read = if is_spread { BEGIN_READ_SPREAD } else { BEGIN_READ };
+    let read = if uses_spider { BEGIN_READ_SPIDER } else { BEGIN_READ };
     let [before_write, before_read] = silence;
     [before_write + write, before_read + read]
 }
 
 /// A database of a server.
 pub(crate) struct MysqlServer {
-    /// How to reach it, for each address.
+    /// The connection settings, for each address.
     pub(crate) options: Vec<OptsBuilder>,
     pub(crate) tls: Tls,
-    pub(crate) place: Arc<str>,
+    pub(crate) location: Arc<str>,
     pub(crate) durability: Durability,
     pub(crate) setup: String,
-    /// What begins a transaction that changes something, and one that reads.
+    /// The statements that begin a write and a read transaction.
     pub(crate) begin: [String; 2],
     pub(crate) parts_per_statement: usize,
-    /// Whether it is a node of a Galera cluster.
+    /// Whether the server is a node of a Galera cluster.
     pub(crate) is_cluster: bool,
-    /// Whether Spider keeps the pages on other servers.
-    pub(crate) is_spread: bool,
+    /// Whether Spider stores the pages on other servers.
+    pub(crate) uses_spider: bool,
 }
 
 impl std::fmt::Debug for MysqlServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "MysqlServer({})", self.place)
+        write!(f, "MysqlServer({})", self.location)
     }
 }
 
-/// How many parts fit a packet of that many bytes with room to spare; at most a mebibyte.
+/// Returns how many parts fit into a packet of this size in bytes; at most a mebibyte.
 pub(crate) fn parts_per_packet(packet_bytes: u64) -> usize {
     (packet_bytes / 2 / PART_BYTES).clamp(1, 16) as usize
 }
@@ -74,13 +74,13 @@ impl Server for MysqlServer {
     }
 
     fn connect(&self, address: usize) -> Attempt<Box<dyn Connection>> {
-        let mut connection = MysqlConnection::open(&self.options[address], &self.tls, &self.place, self.is_cluster)?;
+        let mut connection = MysqlConnection::open(&self.options[address], &self.tls, &self.location, self.is_cluster)?;
         connection.run(&self.setup)?;
         Ok(Box::new(connection))
     }
 
-    fn place(&self) -> &str {
-        &self.place
+    fn location(&self) -> &str {
+        &self.location
     }
 
     fn durability(&self) -> Durability {
@@ -95,10 +95,10 @@ impl Server for MysqlServer {
         &self.begin[0]
     }
 
-    /// A node undoes a transaction for the sake of another node's and may not say so: what follows is then a transaction of its
-    /// own, without the savepoint.
+    /// A node may roll a transaction back in favour of another node's without reporting it. What follows is then
+    /// another transaction, which lacks the savepoint.
     fn commit(&self) -> &'static str {
-        match (self.is_spread, self.is_cluster) {
+        match (self.uses_spider, self.is_cluster) {
             (false, true) => "RELEASE SAVEPOINT begun; COMMIT",
             _ => "COMMIT",
         }
@@ -109,12 +109,12 @@ impl Server for MysqlServer {
     }
 
     fn reads_pages_later(&self) -> Option<&'static str> {
-        self.is_spread.then_some("LOCK IN SHARE MODE")
+        self.uses_spider.then_some("LOCK IN SHARE MODE")
     }
 
-    /// Spider has none.
+    /// Spider has no savepoints.
     fn has_savepoints(&self) -> bool {
-        !self.is_spread
+        !self.uses_spider
     }
 
     fn integer(&self, expression: &str) -> String {
@@ -125,7 +125,7 @@ impl Server for MysqlServer {
         format!("SUBSTRING({bytes} FROM {first} FOR {count})")
     }
 
-    fn random(&self) -> &'static str {
+    fn random_bytes(&self) -> &'static str {
         "RANDOM_BYTES(16)"
     }
 
@@ -137,14 +137,14 @@ impl Server for MysqlServer {
         self.parts_per_statement
     }
 
-    fn occupied(&self) -> &'static str {
+    fn occupied_bytes_query(&self) -> &'static str {
         "SELECT table_name IN ('atsdb_fresh', 'atsdb_sealed'),
                        CAST(sum(coalesce(data_length, 0) + coalesce(index_length, 0)) AS SIGNED)
                    FROM information_schema.tables
                    WHERE table_schema = DATABASE() AND table_name LIKE 'atsdb\\_%' GROUP BY 1"
     }
 
-    /// InnoDB purges by itself. Its files keep their length: making one shorter would end the snapshots of others.
+    /// InnoDB purges by itself. Its files keep their length, since shrinking one would end the snapshots of others.
     fn vacuum(&self, _: &mut dyn Connection) -> Attempt<()> {
         Ok(())
     }

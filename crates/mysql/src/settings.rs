@@ -3,47 +3,47 @@
 use atsdb_core::{Durability, Error};
 use atsdb_sqlstore::{Attempt, Connection, ServerOptions};
 
-/// A connection that nobody uses is given up after a day.
+/// An unused connection is closed after a day.
 const IDLE_SECONDS_MAX: u64 = 86_400;
-/// A part of a page, and the words around it, must fit.
+/// The minimum packet size in bytes: a part of a page must fit with its statement.
 const PACKET_BYTES_MIN: u64 = 256 << 10;
 
-/// What was found.
+/// The result of the check.
 pub(crate) struct Settings {
     pub(crate) warnings: Vec<String>,
     pub(crate) packet_bytes: u64,
     pub(crate) is_mariadb: bool,
     /// What a commit survives. A session cannot choose it here.
     pub(crate) durability: Durability,
-    /// Whether it is a node of a Galera cluster.
+    /// Whether the server is a node of a Galera cluster.
     pub(crate) is_cluster: bool,
-    /// Whether Spider keeps the pages on other servers.
-    pub(crate) is_spread: bool,
+    /// Whether Spider stores the pages on other servers.
+    pub(crate) uses_spider: bool,
 }
 
-/// What a session is set to besides where nodes may lag behind each other: it waits for what others have committed
-/// before it reads, a snapshot included.
+/// Additional session settings for clusters, whose nodes may lag behind each other: the session waits for what others
+/// have committed before it reads or takes a snapshot.
 pub(crate) const IN_CLUSTER: &str = "; SET SESSION wsrep_sync_wait = 1; SET SESSION wsrep_dirty_reads = OFF";
 
-/// Refuses what cannot be served; tells what breaks a promise, in sentences.
-pub(crate) fn look(connection: &mut dyn Connection, place: &str, durability: Durability) -> Attempt<Settings> {
+/// Refuses a server that is not supported. Settings that break a promise become warnings, as sentences.
+pub(crate) fn check(connection: &mut dyn Connection, location: &str, durability: Durability) -> Attempt<Settings> {
     let version = ask(connection, "version")?;
     let is_mariadb = version.contains("MariaDB");
     let (wanted, name) = if is_mariadb { ((10, 11), "MariaDB") } else { ((8, 0), "MySQL") };
     if release(&version) < wanted {
-        let message = format!("the server of {place} is {name} {version}");
+        let message = format!("the server of {location} is {name} {version}");
         return Err(Error::usage(message)
             .with_hint("atsdb needs MariaDB 10.11 or later, or MySQL 8.0 or later")
             .into());
     }
     let packet_bytes = ask(connection, "max_allowed_packet")?.parse().unwrap_or(0);
     if packet_bytes < PACKET_BYTES_MIN {
-        let message = format!("the server of {place} takes packets of {packet_bytes} bytes only");
+        let message = format!("the server of {location} takes packets of {packet_bytes} bytes only");
         return Err(Error::usage(message).with_hint("set max_allowed_packet there to 16M or more").into());
     }
     let mut warnings = Vec::new();
     let flush = ask(connection, "innodb_flush_log_at_trx_commit")?;
-    // With a binary log that alone tells after a crash what was committed, unless both are written through (3).
+    // After a crash the binary log alone determines what was committed, unless both logs are flushed (3).
     let sync_binlog = if is_on(connection, "log_bin")? { ask(connection, "sync_binlog")? } else { "1".to_owned() };
     let survives = match flush.as_str() {
         "1" if sync_binlog != "1" => Durability::Normal,
@@ -58,27 +58,28 @@ pub(crate) fn look(connection: &mut dyn Connection, place: &str, durability: Dur
             _ => format!("innodb_flush_log_at_trx_commit = {flush}"),
         };
         warnings.push(format!(
-            "{place}: the server runs with {setting}; {event} may take the last of what was acknowledged, and programs that \
+            "{location}: the server runs with {setting}; {event} may take the last of what was acknowledged, and programs that \
              outlive it must be started again"
         ));
     }
     if !is_on(connection, "innodb_doublewrite").unwrap_or(true) {
-        warnings.push(format!("{place}: the server runs with innodb_doublewrite = off; a power cut may damage pages"));
+        warnings
+            .push(format!("{location}: the server runs with innodb_doublewrite = off; a power cut may damage pages"));
     }
     if !ask(connection, "global.sql_mode")?.contains("STRICT_") {
         warnings.push(format!(
-            "{place}: the server runs without strict mode; atsdb's own sessions are strict, others may cut values silently"
+            "{location}: the server runs without strict mode; atsdb's own sessions are strict, others may cut values silently"
         ));
     }
     let is_cluster = is_mariadb && is_on(connection, "wsrep_on")?;
-    let is_spread = is_spread(connection)?;
-    if is_spread && !is_on(connection, "spider_internal_xa")? {
+    let uses_spider = uses_spider(connection)?;
+    if uses_spider && !is_on(connection, "spider_internal_xa")? {
         warnings.push(format!(
-            "{place}: the server runs with spider_internal_xa = off; when a server fails in the middle of a commit, pages of \
+            "{location}: the server runs with spider_internal_xa = off; when a server fails in the middle of a commit, pages of \
              what was acknowledged may be missing"
         ));
     }
-    Ok(Settings { warnings, packet_bytes, is_mariadb, durability: survives, is_cluster, is_spread })
+    Ok(Settings { warnings, packet_bytes, is_mariadb, durability: survives, is_cluster, uses_spider })
 }
 
 fn ask(connection: &mut dyn Connection, name: &str) -> Attempt<String> {
@@ -86,13 +87,13 @@ fn ask(connection: &mut dyn Connection, name: &str) -> Attempt<String> {
     row.ok_or_else(|| Error::internal(format!("the server has no setting {name}")))?.text(0)
 }
 
-/// Some releases write a number, others a word; `innodb_doublewrite` has other words for kinds of being on.
+/// Some releases report a number, others a word; `innodb_doublewrite` has further words for kinds of being on.
 fn is_on(connection: &mut dyn Connection, name: &str) -> Attempt<bool> {
     let value = ask(connection, name)?;
     Ok(value != "0" && !value.eq_ignore_ascii_case("off"))
 }
 
-fn is_spread(connection: &mut dyn Connection) -> Attempt<bool> {
+fn uses_spider(connection: &mut dyn Connection) -> Attempt<bool> {
     let sql = "SELECT 1 FROM information_schema.tables
                WHERE table_schema = DATABASE() AND table_name = 'atsdb_sealed' AND engine = 'SPIDER'";
     connection.exists(sql, &[])
@@ -103,8 +104,8 @@ fn release(version: &str) -> (u32, u32) {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
-/// What a session is set to. All that is sent are bytes: with a character set the server reads every page as text, which
-/// takes it longer than storing it.
+/// The settings of a session. All parameters are bytes: with a character set the server would parse every page as text,
+/// which takes longer than storing it.
 pub(crate) fn setup(options: &ServerOptions) -> String {
     format!(
         "SET NAMES binary;
@@ -117,9 +118,9 @@ pub(crate) fn setup(options: &ServerOptions) -> String {
     )
 }
 
-/// What a session is set to before each transaction that changes something, and before each that reads, which may be held for
-/// as long as a query takes: how long its client may say nothing before the server ends it. MySQL knows only one limit for
-/// any silence. MariaDB's for transactions that have written would not do: a lock may be held before.
+/// Returns the settings before each write and each read transaction, which may stay open for as long as a query takes:
+/// the maximum silence of the client before the server ends it. MySQL has only one limit for any silence. MariaDB's
+/// limit for transactions that have written is not enough, since a lock may be taken before.
 pub(crate) fn silence(options: &ServerOptions, is_mariadb: bool) -> [String; 2] {
     let (setting, of_readers) =
         if is_mariadb { ("idle_transaction_timeout", 0) } else { ("wait_timeout", IDLE_SECONDS_MAX) };

@@ -2,7 +2,7 @@
 
 use crate::connection::STATEMENTS_KEPT_MAX;
 use crate::server::{MysqlServer, begin, parts_per_packet};
-use crate::tls::{Mode, Tls};
+use crate::tls::{Tls, TlsMode};
 use crate::{schema, settings};
 use atsdb_core::Result;
 use atsdb_sqlstore::{Address, Connection, Failure, Secret, Server, ServerOptions, ServerStore, ServerUrl, prepare};
@@ -10,10 +10,10 @@ use mysql::consts::CapabilityFlags;
 use mysql::{Conn, OptsBuilder};
 use std::time::Duration;
 
-/// What may follow the question mark of a URL.
+/// The options of a URL.
 const OPTIONS: [&str; 3] = ["sslmode", "sslrootcert", "socket"];
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A peer that answers nothing for so long is gone.
+/// A peer that answers nothing for this long is gone.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// Opens the store in a MariaDB or MySQL database.
@@ -21,10 +21,10 @@ const SILENCE_MAX: Duration = Duration::from_secs(60);
 pub struct MysqlStore;
 
 impl MysqlStore {
-    /// Opens the store of a URL `mysql://user:password@host:port/database` or `mariadb://...`, and creates its tables if
-    /// the options say so. Of several addresses, separated by commas, the first that answers is used; to write to a cluster,
-    /// the node that all write to. The password of the URL wins over the one given. Also gives warnings: settings of the
-    /// server that break what the store promises.
+    /// Opens the store of a URL `mysql://user:password@host:port/database` or `mariadb://...`, and creates its tables
+    /// if the options say so. Of several addresses, separated by commas, the first that answers is used; writes to a
+    /// cluster use its writer node. A password in the URL takes precedence over `password`. Also returns warnings about
+    /// settings of the server that break the store's promises.
     ///
     /// Errors: `Usage` (the URL, a server that is too old), `NotFound` (no such database, or no store in it),
     /// `Unavailable` (no connection, no login), `ReadOnly` (no store, and no permission to make one), `NewerFormat`,
@@ -34,37 +34,39 @@ impl MysqlStore {
         let tls = Tls::of(&url)?;
         let mut server = MysqlServer {
             options: url.addresses.iter().map(|address| client_options(&url, address, password, options)).collect(),
-            place: url.shown().into(),
+            location: url.shown().into(),
             durability: options.durability,
             setup: settings::setup(options),
             begin: Default::default(),
             parts_per_statement: 1,
             is_cluster: false,
-            is_spread: false,
+            uses_spider: false,
             tls,
         };
-        let look = |connection: &mut dyn Connection| settings::look(connection, server.place(), options.durability);
+        let look = |connection: &mut dyn Connection| settings::check(connection, server.location(), options.durability);
         let (uid, found) =
             prepare(&server, options, look, (schema::check, schema::create)).map_err(Failure::into_error)?;
         server.is_cluster = found.is_cluster;
         if found.is_cluster {
             server.setup.push_str(settings::IN_CLUSTER);
         }
-        server.is_spread = found.is_spread;
-        server.begin = begin(found.is_spread, found.is_cluster, settings::silence(options, found.is_mariadb));
+        server.uses_spider = found.uses_spider;
+        server.begin = begin(found.uses_spider, found.is_cluster, settings::silence(options, found.is_mariadb));
         server.durability = found.durability;
         server.parts_per_statement = parts_per_packet(found.packet_bytes);
         let mut warnings = found.warnings;
-        if !url.is_local() && server.tls.mode != Mode::Require {
-            let said = if server.tls.mode == Mode::Disable { "is" } else { "may be" };
-            warnings.push(format!("{}: the connection {said} unencrypted; sslmode=require forbids that", server.place));
+        if !url.is_local() && server.tls.mode != TlsMode::Require {
+            let said = if server.tls.mode == TlsMode::Disable { "is" } else { "may be" };
+            warnings
+                .push(format!("{}: the connection {said} unencrypted; sslmode=require forbids that", server.location));
         }
         Ok((ServerStore::new(Box::new(server), uid, options), warnings))
     }
 }
 
-/// Connects a program to the server of a store's URL by itself, as the store does: with the URL's login, options and
-/// encryption; of several addresses the first. It is connected to `database`, or to none, whatever the URL names, and waits for answers without end.
+/// Connects a program to the server of a store's URL like the store does: with the URL's login, options and encryption,
+/// and the first of several addresses. It connects to `database`, or to none, whatever the URL names, and waits for
+/// answers without a limit.
 ///
 /// Errors: `Usage` (the URL); within, what the client says of the server.
 pub fn connect(url: &str, database: Option<&str>) -> Result<mysql::Result<Conn>> {
@@ -80,7 +82,7 @@ fn client_options(
     password: Option<&Secret>,
     options: &ServerOptions,
 ) -> OptsBuilder {
-    // As with the servers' own programs: without a user it is the system's.
+    // As in the servers' own programs, the default is the system's user.
     let user = url.user.clone().or_else(|| std::env::var("USER").ok());
     let password = url.password.as_ref().or(password).map(|password| password.reveal().to_owned());
     let host = if address.host.is_empty() { "localhost" } else { &address.host };

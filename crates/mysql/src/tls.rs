@@ -1,61 +1,61 @@
-//! Whether a connection is encrypted, and who the server must prove to be.
+//! The encryption of connections, and the verification of the server.
 
 use atsdb_core::{Error, Result};
 use atsdb_sqlstore::ServerUrl;
 use mysql::{Conn, Opts, OptsBuilder, SslOpts};
 use std::path::PathBuf;
 
-/// How much encryption is asked for.
+/// The requested encryption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum TlsMode {
     /// None.
     Disable,
-    /// Where the server can.
+    /// Encrypted, if the server supports it.
     Prefer,
     /// Always.
     Require,
 }
 
-/// How connections are encrypted.
+/// The encryption settings of connections.
 #[derive(Debug, Clone)]
 pub(crate) struct Tls {
-    pub(crate) mode: Mode,
+    pub(crate) mode: TlsMode,
     root_file: Option<PathBuf>,
 }
 
 impl Tls {
-    /// What the URL asks for with `sslmode` and `sslrootcert`. The server's certificate is always checked, its name too.
-    /// Without a word of it: unencrypted on this machine, else encrypted where the server can.
+    /// Returns the settings in the `sslmode` and `sslrootcert` of the URL. The server's certificate and name are always
+    /// verified. The default is unencrypted on this machine, else encrypted if the server supports it.
     pub(crate) fn of(url: &ServerUrl) -> Result<Self> {
         let mode = match url.options.get("sslmode").map(String::as_str) {
-            Some("disable") => Mode::Disable,
-            Some("prefer") => Mode::Prefer,
-            Some("require" | "verify-ca" | "verify-full") => Mode::Require,
-            None if url.is_local() => Mode::Disable,
-            None => Mode::Prefer,
+            Some("disable") => TlsMode::Disable,
+            Some("prefer") => TlsMode::Prefer,
+            Some("require" | "verify-ca" | "verify-full") => TlsMode::Require,
+            None if url.is_local() => TlsMode::Disable,
+            None => TlsMode::Prefer,
             Some(other) => {
                 return Err(Error::usage(format!("unknown sslmode {other:.40}"))
                     .with_hint("use disable, prefer, require, verify-ca or verify-full"));
             }
         };
-        if mode == Mode::Require && url.socket().is_some() {
+        if mode == TlsMode::Require && url.socket().is_some() {
             let message =
                 format!("nothing is encrypted on a Unix socket, which the store's URL names: {}", url.shown());
             return Err(Error::usage(message).with_hint(
                 "leave sslmode out: nobody reads what goes over a socket; or name the server's host instead",
             ));
         }
-        if mode != Mode::Disable {
-            // What the whole program uses, unless it has chosen already.
+        if mode != TlsMode::Disable {
+            // This is the default of the whole program, unless it has chosen one already.
             let _ = rustls::crypto::ring::default_provider().install_default();
         }
         Ok(Self { mode, root_file: url.options.get("sslrootcert").map(PathBuf::from) })
     }
 
-    /// Connects, encrypted if it is to be.
+    /// Connects, encrypted as configured.
     pub(crate) fn connect(&self, options: &OptsBuilder) -> mysql::Result<Conn> {
         let plain = || Conn::new(Opts::from(options.clone()));
-        if self.mode == Mode::Disable {
+        if self.mode == TlsMode::Disable {
             return plain();
         }
         let tls = SslOpts::default().with_root_cert_path(self.root_file.clone());
@@ -65,10 +65,10 @@ impl Tls {
         }
     }
 
-    /// Whether an unencrypted connection will do, after an encrypted one could not be had: only where the server offers
-    /// none. One that offers it and proves to be nobody is not trusted with anything.
+    /// Whether an unencrypted connection is acceptable after an encrypted one failed: only if the server does not
+    /// support encryption. A server that does and cannot prove its identity is not trusted with anything.
     fn may_go_without(&self, options: &OptsBuilder) -> bool {
-        self.mode == Mode::Prefer && !offers_tls(options)
+        self.mode == TlsMode::Prefer && !offers_tls(options)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Hits and misses of all processes that ever read a store's pages here: a line of two numbers, under a lock.
+//! The hits and misses of all processes that ever read a store's pages here: a line of two numbers, under a lock.
 
 use std::fs::File;
 use std::io::{Read, Result, Seek, Write};
@@ -7,7 +7,7 @@ use std::path::Path;
 /// The name of the file in a store's folder.
 pub(crate) const NAME: &str = "counts";
 
-/// Adds to the counts, and gives what they are then. What is no count is as if it were not there.
+/// Adds to the counters and returns the sums. An invalid file counts as missing.
 pub(crate) fn add(folder: &Path, hits: u64, misses: u64) -> Result<(u64, u64)> {
     let mut options = File::options();
     options.create(true).read(true).write(true).truncate(false);
@@ -16,7 +16,7 @@ pub(crate) fn add(folder: &Path, hits: u64, misses: u64) -> Result<(u64, u64)> {
     let mut file = options.open(folder.join(NAME))?;
     file.lock()?;
     let mut text = String::new();
-    // Two numbers are short; bytes that are no text count as none.
+    // Two numbers are short; bytes that are not text count as zero.
     let _ = (&mut file).take(64).read_to_string(&mut text);
     let mut numbers = text.split_whitespace().map(|word| word.parse::<u64>().unwrap_or(0));
     let mut next = |more: u64| numbers.next().unwrap_or(0).saturating_add(more);

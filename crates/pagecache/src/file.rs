@@ -1,4 +1,5 @@
-//! One file: the pages of a chunk's columns, each at its place, holes where none was kept yet; or the page of one index.
+//! One cache file: the pages of a chunk's columns, each at its offset, with holes for pages that are not cached; or the
+//! page of one index.
 
 use atsdb_core::ChunkUid;
 use std::fmt;
@@ -8,12 +9,12 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 use twox_hash::XxHash3_64;
 
-/// A file that is read is marked as used when its mark is older than this: so that reading hardly ever writes.
+/// A file that is read is marked as used only if its mark is older than this, so that reading hardly ever writes.
 const MARK_AGE_MAX: Duration = Duration::from_secs(300);
-/// A hole is known by so many zeros at its beginning: no page begins like that.
+/// A hole is recognised by this number of zeros at its beginning. No page begins like that.
 const HOLE_BYTES: usize = 16;
 
-/// Which file.
+/// Identifies a cache file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PageFile {
     chunk: ChunkUid,
@@ -21,18 +22,18 @@ pub struct PageFile {
 }
 
 impl PageFile {
-    /// That of the columns of a chunk. They never change, and no other chunk has its name.
+    /// The file of the columns of a chunk. They never change, and no other chunk has its name.
     pub fn of_columns(chunk: ChunkUid) -> Self {
         Self { chunk, meaning: None }
     }
 
-    /// That of an index of a chunk. Indexes are added later, under numbers that a store restored from a backup gives
-    /// again: `meaning` says over what, and whatever else decides the page's values.
+    /// The file of an index of a chunk. Indexes are added later, under numbers that a store restored from a backup
+    /// assigns again. So `meaning` contains what is indexed and everything else that determines the page's values.
     pub fn of_index(chunk: ChunkUid, meaning: &str) -> Self {
         Self { chunk, meaning: Some(XxHash3_64::oneshot(meaning.as_bytes())) }
     }
 
-    /// Whether a file's name is one of these.
+    /// Whether a name is that of a cache file.
     pub(crate) fn is_name(name: &str) -> bool {
         let (chunk, meaning) = name.split_once('-').map_or((name, None), |(chunk, meaning)| (chunk, Some(meaning)));
         let digits = |text: &str, count| text.len() == count && text.bytes().all(|digit| digit.is_ascii_hexdigit());
@@ -47,79 +48,79 @@ impl fmt::Display for PageFile {
     }
 }
 
-/// Where a page lies in its file.
+/// The byte range of a page in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
-    /// Its first byte.
+pub struct PageRange {
+    /// The offset of the first byte.
     pub offset: u64,
-    /// How many bytes it has.
+    /// The number of bytes.
     pub byte_count: u32,
 }
 
-/// What lies at these places; `None` for what does not.
-pub(crate) fn read(path: &Path, places: &[Place]) -> Result<Vec<Option<Vec<u8>>>> {
+/// Reads some ranges; `None` for those that are not cached.
+pub(crate) fn read(path: &Path, ranges: &[PageRange]) -> Result<Vec<Option<Vec<u8>>>> {
     let mut file = match File::open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(vec![None; places.len()]),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(vec![None; ranges.len()]),
         Err(error) => return Err(error),
     };
-    let pages = read_from(&mut file, places)?;
+    let pages = read_from(&mut file, ranges)?;
     let (now, used) = (SystemTime::now(), file.metadata()?.modified()?);
     if now.duration_since(used).unwrap_or_default() > MARK_AGE_MAX {
-        // Where that is not possible it goes earlier than it should.
+        // If this fails, the file is evicted too early.
         let _ = file.set_times(FileTimes::new().set_modified(now));
     }
     Ok(pages)
 }
 
-/// The same while nobody writes there: what is not whole now is damaged. `None` while somebody does, or where that cannot be
-/// known.
-pub(crate) fn read_at_rest(path: &Path, place: Place) -> Option<Option<Vec<u8>>> {
+/// Reads a range while nobody writes to the file: a page that is not intact now is damaged. Returns `None` while
+/// somebody writes, or if that cannot be determined.
+pub(crate) fn read_locked(path: &Path, range: PageRange) -> Option<Option<Vec<u8>>> {
     let mut file = File::open(path).ok()?;
     file.try_lock().ok()?;
-    read_from(&mut file, &[place]).ok()?.pop()
+    read_from(&mut file, &[range]).ok()?.pop()
 }
 
-fn read_from(file: &mut File, places: &[Place]) -> Result<Vec<Option<Vec<u8>>>> {
+fn read_from(file: &mut File, ranges: &[PageRange]) -> Result<Vec<Option<Vec<u8>>>> {
     let length = file.metadata()?.len();
-    let mut pages = Vec::with_capacity(places.len());
+    let mut pages = Vec::with_capacity(ranges.len());
     let mut position = 0;
-    for place in places {
-        let end = place.offset.saturating_add(u64::from(place.byte_count));
+    for range in ranges {
+        let end = range.offset.saturating_add(u64::from(range.byte_count));
         if end > length {
             pages.push(None);
             continue;
         }
-        if position != place.offset {
-            file.seek(SeekFrom::Start(place.offset))?;
+        if position != range.offset {
+            file.seek(SeekFrom::Start(range.offset))?;
         }
-        let mut bytes = Vec::with_capacity(place.byte_count as usize);
-        let read = file.take(u64::from(place.byte_count)).read_to_end(&mut bytes)?;
-        position = place.offset + read as u64;
-        let is_there = read == place.byte_count as usize && bytes.iter().take(HOLE_BYTES).any(|byte| *byte != 0);
+        let mut bytes = Vec::with_capacity(range.byte_count as usize);
+        let read = file.take(u64::from(range.byte_count)).read_to_end(&mut bytes)?;
+        position = range.offset + read as u64;
+        let is_there = read == range.byte_count as usize && bytes.iter().take(HOLE_BYTES).any(|byte| *byte != 0);
         pages.push(is_there.then_some(bytes));
     }
     Ok(pages)
 }
 
-/// Writes pages at their places; gives by how many bytes the file may have grown. Writers share the lock, as all write the
-/// same; it tells a reader who finds a page that is not whole that it may be on its way. While that one looks nothing is
-/// written: nobody waits for another process here.
-pub(crate) fn write(path: &Path, pages: &[(Place, Vec<u8>)]) -> Result<u64> {
+/// Writes pages and returns by how many bytes the file may have grown. Writers share the lock, since all write the same
+/// bytes. The lock tells a reader that finds an incomplete page that it may be in progress. While a reader holds it
+/// nothing is written, so that nobody waits for another process.
+pub(crate) fn write(path: &Path, pages: &[(PageRange, Vec<u8>)]) -> Result<u64> {
     let mut options = File::options();
     options.create(true).write(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path)?;
-    // Where a file system has no locks, readers cannot know, and tell no damage.
+    // On a file system without locks readers cannot know, and do not report damage.
     if let Err(TryLockError::WouldBlock) = file.try_lock_shared() {
         return Ok(0);
     }
     let mut grown = 0;
-    for (place, bytes) in pages {
-        file.seek(SeekFrom::Start(place.offset))?;
+    for (range, bytes) in pages {
+        file.seek(SeekFrom::Start(range.offset))?;
         file.write_all(bytes)?;
-        // Blocks that are not filled count whole.
+        // Partially filled blocks count as whole ones.
         grown += (bytes.len() as u64).next_multiple_of(4096) + 4096;
     }
     Ok(grown)

@@ -1,5 +1,5 @@
-//! Folders and names. A store's folder is named by its uid and its URL together: a server that claims another one's uid
-//! does not get at its pages, nor put its own among them.
+//! Folders and names. A store's folder is named after both its uid and its URL: a server that claims the uid of another
+//! one can neither read nor insert its pages.
 
 use crate::file::PageFile;
 use std::fs;
@@ -8,24 +8,24 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use twox_hash::XxHash3_64;
 
-/// What the names of stores' folders begin with; 32 hexadecimal digits follow.
+/// The prefix of the names of stores' folders; 32 hexadecimal digits follow.
 const PREFIX: &str = "pages-";
-/// A folder in which so many names are taken is not used.
+/// A folder in which this many probe names are taken is not used.
 const TRIES_MAX: u32 = 1_000;
 
-/// The folder of one store's pages. It is made when the first page is kept: a store that is only opened leaves nothing.
+/// The folder of one store's pages. It is created with the first page: a store that is only opened leaves nothing.
 #[derive(Debug)]
 pub(crate) struct StoreFolder {
     root: PathBuf,
     path: PathBuf,
-    /// What a file of this user is like.
+    /// The metadata of a file of this user.
     owner: fs::Metadata,
 }
 
 impl StoreFolder {
-    /// Makes the folder of all stores where it is missing. Others than the user must not be able to write there: a page
-    /// that passes its check would be believed. Until that is known nothing is written through a name that they may have
-    /// made lead elsewhere.
+    /// Creates the folder of all stores if it is missing. Other users must not be able to write to it, since a page
+    /// that passes its check would be trusted. Until that is known, nothing is written through a name that they may
+    /// have linked elsewhere.
     pub(crate) fn open(root: &Path, url: &str, uid: [u8; 16]) -> Result<Self> {
         let name = |seed: u64| XxHash3_64::oneshot_with_seed(seed, &[&uid, url.as_bytes()].concat());
         let path = root.join(format!("{PREFIX}{:016x}{:016x}", name(1), name(2)));
@@ -51,12 +51,12 @@ impl StoreFolder {
         self.path.join(file.to_string())
     }
 
-    /// For messages.
+    /// Returns the folder's path for messages.
     pub(crate) fn shown(&self) -> String {
         format!("the page cache in {}", self.root.display())
     }
 
-    /// Makes the store's folder, at its first page and where it has been deleted since.
+    /// Creates the store's folder, with its first page and after it was deleted.
     pub(crate) fn make(&self) -> Result<()> {
         for folder in [&self.root, &self.path] {
             make(folder)?;
@@ -66,7 +66,7 @@ impl StoreFolder {
     }
 }
 
-/// The folders of stores in the folder of all.
+/// Returns the stores' folders in the folder of all stores.
 pub(crate) fn store_folders(root: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(root).into_iter().flatten().flatten();
     let is_store = |path: &PathBuf| {
@@ -84,15 +84,15 @@ fn make(folder: &Path) -> Result<()> {
     builder.create(folder)
 }
 
-/// What a new file there is like, so also whose. It is a new one or none: nothing that is there is opened, and no link is
-/// followed.
+/// Returns the metadata, including the owner, of a new file in the folder. It creates the file or fails: no existing
+/// file is opened, and no link is followed.
 fn probe(folder: &Path) -> Result<fs::Metadata> {
     static PROBES: AtomicU32 = AtomicU32::new(0);
     for _ in 0..TRIES_MAX {
         let number = PROBES.fetch_add(1, Ordering::Relaxed);
         let path = folder.join(format!("probe-{}-{number}", std::process::id()));
         match fs::File::options().create_new(true).write(true).open(&path) {
-            // Left by an earlier process of this number, or planted.
+            // It was left by an earlier process with this number, or planted.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
             Ok(file) => {

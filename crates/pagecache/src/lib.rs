@@ -1,40 +1,42 @@
-//! The page cache (L2): encoded pages of a store on a server, kept in files on this machine, so that what was read once
-//! does not cross the network again, also not for the next process.
+//! The page cache (L2): encoded pages of a store on a server, kept in files on this machine. So a page that was read
+//! once does not cross the network again, not even for the next process.
 //!
-//! Owned here: the folder, one file for each chunk ([`file`](self)), a thread that writes behind the readers' backs and
-//! makes room. Not owned: what pages mean and whether one is whole; whoever reads says so, and a page that is not is as if
-//! it had never been kept. Nor which chunks there are: that is asked of the store each time, so nothing here is ever stale.
+//! Owned here: the folder, one file for each chunk ([`file`](self)), and a background thread that writes and evicts.
+//! Not owned: what pages mean and whether they are intact; the reader checks each page, and a damaged one counts as not
+//! cached. Nor which chunks exist: the store is asked each time, so nothing here is ever stale.
 //!
-//! A page lies in the file of its chunk's 128-bit name, which no other chunk ever has, at a place that the chunk's
-//! descriptor tells. Whoever writes there writes the same bytes: so processes need no locks, a file may go at any time, and
-//! what a crash left half written fails its check. `docs/internals/caches.md` tells what was rejected.
+//! A page is in the file named after its chunk's 128-bit name, which no other chunk ever has, at an offset that follows
+//! from the chunk's descriptor. All processes write the same bytes there. So processes need no locks, a file may be
+//! deleted at any time, and what a crash left half written fails its check. `docs/internals/caches.md` lists the
+//! rejected designs.
 
 mod counts;
+mod eviction;
 mod file;
 mod folder;
-mod room;
-mod warn;
+mod warnings;
 mod writer;
 
-pub use file::{PageFile, Place};
-pub use warn::OnWarning;
+pub use file::{PageFile, PageRange};
+pub use warnings::OnWarning;
 
 use crate::folder::StoreFolder;
-use crate::warn::{Kind, Warnings};
+use crate::warnings::{WarningKind, Warnings};
 use crate::writer::Writer;
+use parking_lot::Mutex;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where the cache lies, and how large it becomes.
+/// The location and the size limit of the cache.
 #[derive(Clone)]
 pub struct PageCacheOptions {
     /// The folder of all stores' caches.
     pub folder: PathBuf,
-    /// The most bytes on the disk of all that lies in it.
+    /// The maximum size of this folder on disk, in bytes.
     pub bytes_max: u64,
-    /// Who is told of damage, full disks and the like: once of each.
+    /// Receives warnings about damage, full disks and the like, each kind once.
     pub on_warning: OnWarning,
 }
 
@@ -45,36 +47,36 @@ impl fmt::Debug for PageCacheOptions {
     }
 }
 
-/// How the cache does. Where nothing else is said, the numbers are this process's.
+/// Statistics of the cache. Unless noted otherwise, they count this process only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageCacheStats {
     /// The folder of all stores' caches.
     pub folder: PathBuf,
-    /// Pages that were found.
+    /// The number of pages found in the cache.
     pub hits: u64,
-    /// Pages that had to be asked of the store.
+    /// The number of pages that were read from the store.
     pub misses: u64,
-    /// Pages of the store that any process ever found here.
+    /// The number of pages of this store that any process ever found in the cache.
     pub hits_ever: u64,
-    /// Pages of it that any process ever had to ask of the store.
+    /// The number of pages that any process ever read from this store.
     pub misses_ever: u64,
-    /// Of the misses, those that were found, but damaged.
+    /// The number of misses caused by damaged pages.
     pub damaged: u64,
-    /// Bytes on the disk, of all stores.
+    /// The size of all stores' caches on disk, in bytes.
     pub bytes: u64,
-    /// The most bytes on the disk.
+    /// The maximum size on disk, in bytes.
     pub bytes_max: u64,
 }
 
 impl PageCacheStats {
-    /// Hits per lookup, 0 to 1; `None` before the first.
+    /// The share of hits among the lookups, 0 to 1; `None` before the first lookup.
     pub fn hit_rate(&self) -> Option<f64> {
         let lookups = self.hits + self.misses;
         (lookups > 0).then(|| self.hits as f64 / lookups as f64)
     }
 }
 
-/// One store's part of the cache. What waits to be written is written before it is gone.
+/// One store's part of the cache. Dropping it writes what is queued.
 pub struct PageCache {
     folder: Arc<StoreFolder>,
     warnings: Arc<Warnings>,
@@ -83,7 +85,7 @@ pub struct PageCache {
     hits: AtomicU64,
     misses: AtomicU64,
     damaged: AtomicU64,
-    /// Hits and misses that are in the counts of all processes.
+    /// The hits and misses that are included in the counters of all processes.
     counted: Mutex<(u64, u64)>,
 }
 
@@ -94,8 +96,8 @@ impl fmt::Debug for PageCache {
 }
 
 impl PageCache {
-    /// The cache of the store at a URL (without secrets), whose uid is that. `None`, and a warning, where there can be
-    /// none: a folder that cannot be written, or that others can write.
+    /// Opens the cache of a store with this URL (without secrets) and uid. Returns `None`, after a warning, if there
+    /// can be no cache: if the folder cannot be written, or others can write to it.
     pub fn open(options: &PageCacheOptions, url: &str, uid: [u8; 16]) -> Option<Self> {
         let warnings = Arc::new(Warnings::new(Arc::clone(&options.on_warning)));
         match StoreFolder::open(&options.folder, url, uid) {
@@ -106,7 +108,7 @@ impl PageCache {
                 Some(Self { folder, warnings, bytes_max: options.bytes_max, writer, hits, misses, damaged, counted })
             }
             Err(why) => {
-                warnings.tell(Kind::Folder, || {
+                warnings.warn_once(WarningKind::Folder, || {
                     format!("pages are not kept on this machine: {}: {why}", options.folder.display())
                 });
                 None
@@ -114,31 +116,32 @@ impl PageCache {
         }
     }
 
-    /// Pages of a file, in the order asked; `None` is one that is not there, or not whole. `is_whole` is asked with its
-    /// position and its bytes.
+    /// Reads pages of a file, in the given order; `None` for a page that is missing or damaged. `is_whole` checks a
+    /// page by its position and its bytes.
     pub fn read(
         &self,
         file: &PageFile,
-        places: &[Place],
+        ranges: &[PageRange],
         is_whole: impl Fn(usize, &[u8]) -> bool,
     ) -> Vec<Option<Vec<u8>>> {
         let path = self.folder.path_of(file);
-        let mut pages = file::read(&path, places).unwrap_or_else(|error| {
-            self.warnings.tell(Kind::Reading, || format!("{}: {error}; the store is asked", self.folder.shown()));
-            vec![None; places.len()]
+        let mut pages = file::read(&path, ranges).unwrap_or_else(|error| {
+            self.warnings
+                .warn_once(WarningKind::Reading, || format!("{}: {error}; the store is asked", self.folder.shown()));
+            vec![None; ranges.len()]
         });
         for (position, page) in pages.iter_mut().enumerate() {
             let is_torn = |page: &Option<Vec<u8>>| page.as_ref().is_some_and(|bytes| !is_whole(position, bytes));
             if !is_torn(page) {
                 continue;
             }
-            // Its writer may have been at it.
-            *page = file::read_at_rest(&path, places[position]).unwrap_or_default();
+            // A writer may just have been writing it.
+            *page = file::read_locked(&path, ranges[position]).unwrap_or_default();
             if is_torn(page) {
                 *page = None;
                 self.damaged.fetch_add(1, Ordering::Relaxed);
                 let problem = || format!("{}: a page of {file} is damaged; the store is asked", self.folder.shown());
-                self.warnings.tell(Kind::Damage, problem);
+                self.warnings.warn_once(WarningKind::Damage, problem);
             }
         }
         let hits = pages.iter().flatten().count() as u64;
@@ -147,17 +150,18 @@ impl PageCache {
         pages
     }
 
-    /// Keeps pages, each at its place in the file: soon, and if the disk keeps up.
-    pub fn keep(&self, file: PageFile, pages: Vec<(Place, Vec<u8>)>) {
+    /// Caches pages, each at its range of the file. They are written in the background, or dropped if the disk is too
+    /// slow.
+    pub fn keep(&self, file: PageFile, pages: Vec<(PageRange, Vec<u8>)>) {
         self.writer.keep(file, pages);
     }
 
-    /// Waits until everything that was to be kept is in its files.
+    /// Waits until all queued pages are written.
     pub fn flush(&self) {
         self.writer.flush();
     }
 
-    /// How it does.
+    /// Returns the statistics.
     pub fn stats(&self) -> PageCacheStats {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let (hits_ever, misses_ever) = self.count();
@@ -168,26 +172,26 @@ impl PageCache {
             hits_ever,
             misses_ever,
             damaged: count(&self.damaged),
-            bytes: room::look(self.folder.root()).bytes(),
+            bytes: eviction::scan(self.folder.root()).bytes(),
             bytes_max: self.bytes_max,
         }
     }
 
-    /// Adds this process's hits and misses to those of all, and gives these.
+    /// Adds this process's hits and misses to those of all processes, and returns the sums.
     fn count(&self) -> (u64, u64) {
-        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counted = self.counted.lock();
         let own = (self.hits.load(Ordering::Relaxed), self.misses.load(Ordering::Relaxed));
         match counts::add(self.folder.path(), own.0 - counted.0, own.1 - counted.1) {
             Ok(all) => {
                 *counted = own;
                 all
             }
-            // Nothing depends on it.
+            // Nothing depends on these counters.
             Err(_) => own,
         }
     }
 
-    /// The folder of this store's pages; made when the first one is kept.
+    /// Returns the folder of this store's pages. It is created with the first page.
     pub fn store_folder(&self) -> &Path {
         self.folder.path()
     }
@@ -196,7 +200,7 @@ impl PageCache {
 impl Drop for PageCache {
     fn drop(&mut self) {
         if self.hits.load(Ordering::Relaxed) + self.misses.load(Ordering::Relaxed) > 0 {
-            // The counts' folder is made with the first page.
+            // The folder of the counters is created with the first page.
             self.flush();
             self.count();
         }

@@ -1,9 +1,8 @@
-//! One connection. Its bytes are moved by a thread of the store's; who asks blocks on the answer, on whatever thread that
-//! is, one of tokio's included.
+//! One connection. A thread of the store does its I/O; callers block on the answer, on any thread, including tokio's.
 //!
-//! Settings and prepared statements belong to a session, and a pooler between may give each transaction another one. So a
-//! session is marked when it is set up, and each transaction begins with a look at the mark: none runs on a session that
-//! is not this connection's.
+//! Settings and prepared statements belong to a session, and a pooler in between may give each transaction another one.
+//! So a session is marked when it is set up, and each transaction begins by checking the mark: no transaction runs on a
+//! session of another connection.
 
 use crate::error::{other_session, silent, translate};
 use crate::tls::Tls;
@@ -25,24 +24,24 @@ use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage, Statement};
 
-/// Statements that a connection keeps prepared.
+/// The maximum number of prepared statements of a connection.
 const STATEMENTS_KEPT_MAX: usize = 256;
-/// The server ends a connection that sends it a longer message than a gibibyte.
+/// The server ends a connection that sends a message of more than a gibibyte.
 const STATEMENT_BYTES_MAX: usize = (1 << 30) - (1 << 16);
-/// How long a server may take from the first byte to the end of a login.
+/// The maximum duration of a login.
 const LOGIN_MAX: Duration = Duration::from_secs(20);
 
-/// Marks the session, and forgets what another client of a pooler may have prepared there. Gives the mark, and whether the
-/// server is a standby.
+/// Marks the session, and deallocates what another client of a pooler may have prepared there. Returns the mark, and
+/// whether the server is a standby.
 const MARK: &str = "DEALLOCATE ALL;
     SELECT set_config('atsdb.session', concat_ws(' ', random(), clock_timestamp(), pg_backend_pid()), false),
         pg_is_in_recovery()::int";
 
-/// The thread that moves the bytes of all connections of a store.
+/// The thread that does the I/O of all connections of a store.
 #[derive(Debug)]
-pub(crate) struct Mover(Option<Runtime>);
+pub(crate) struct IoThread(Option<Runtime>);
 
-impl Mover {
+impl IoThread {
     pub(crate) fn new() -> std::io::Result<Self> {
         let runtime =
             Builder::new_multi_thread().worker_threads(1).thread_name("atsdb-postgres").enable_all().build()?;
@@ -54,27 +53,27 @@ impl Mover {
     }
 }
 
-impl Drop for Mover {
+impl Drop for IoThread {
     fn drop(&mut self) {
-        // Waiting for the thread is forbidden on tokio's own threads, where a store may well be dropped.
+        // Waiting for the thread is forbidden on tokio's own threads, where a store may be dropped.
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-struct Unpark(Thread);
+struct ThreadWaker(Thread);
 
-impl Wake for Unpark {
+impl Wake for ThreadWaker {
     fn wake(self: Arc<Self>) {
         self.0.unpark();
     }
 }
 
-/// Waits for an answer, so long at most; `None` is none in that time. Not as a part of a task of tokio's, which may only do
-/// so much before it lets others go on: the answer would never come.
+/// Waits for an answer, at most `longest`; `None` if there is none in that time. The future does not run as a part of a
+/// tokio task, which may only do so much before it must yield: the answer would never arrive.
 fn wait<T>(answer: impl Future<Output = T>, longest: Option<Duration>) -> Option<T> {
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let waker = Waker::from(Arc::new(ThreadWaker(std::thread::current())));
     let mut context = Context::from_waker(&waker);
     let mut answer = pin!(coop::unconstrained(answer));
     let end = longest.and_then(|longest| Instant::now().checked_add(longest));
@@ -90,30 +89,30 @@ fn wait<T>(answer: impl Future<Output = T>, longest: Option<Duration>) -> Option
     }
 }
 
-/// A connection that is set up.
+/// A configured connection.
 pub(crate) struct PostgresConnection {
     client: Client,
-    /// Ends the connection, however much is still to be answered.
+    /// Ends the connection, even if answers are outstanding.
     abort: AbortHandle,
-    /// The session's.
+    /// The mark of the session.
     mark: String,
     is_standby: bool,
     statements: HashMap<String, Statement>,
     answer_max: Duration,
-    place: Arc<str>,
-    // Dropped last: without it nothing moves.
-    _mover: Arc<Mover>,
+    location: Arc<str>,
+    // It is dropped last, since it does the I/O.
+    _io_thread: Arc<IoThread>,
 }
 
 impl PostgresConnection {
-    /// Connects. What becomes of the connection later shows in the next answer.
+    /// Connects. A later failure of the connection shows in the next answer.
     pub(crate) fn open(
         (config, tls, setup): (&Config, &Tls, &str),
-        mover: &Arc<Mover>,
-        place: &Arc<str>,
+        io_thread: &Arc<IoThread>,
+        location: &Arc<str>,
         answer_max: Duration,
     ) -> Attempt<Self> {
-        let runtime = mover.runtime().ok_or_else(|| Error::internal("the store is closed"))?;
+        let runtime = io_thread.runtime().ok_or_else(|| Error::internal("the store is closed"))?;
         let config = config.clone();
         let connecting = match tls.connector() {
             None => runtime.spawn(async move {
@@ -129,11 +128,11 @@ impl PostgresConnection {
         let longest = answer_max.min(LOGIN_MAX);
         let connected = wait(connecting, Some(longest)).ok_or_else(|| {
             abort.abort();
-            silent(place, longest)
+            silent(location, longest)
         })?;
         let (client, abort) = connected
-            .map_err(|error| Error::internal(format!("connecting to {place} ended early: {error}")))?
-            .map_err(|error| translate(error, place))?;
+            .map_err(|error| Error::internal(format!("connecting to {location} ended early: {error}")))?
+            .map_err(|error| translate(error, location))?;
         let mut connection = Self {
             client,
             abort,
@@ -141,8 +140,8 @@ impl PostgresConnection {
             is_standby: false,
             statements: HashMap::new(),
             answer_max,
-            place: Arc::clone(place),
-            _mover: Arc::clone(mover),
+            location: Arc::clone(location),
+            _io_thread: Arc::clone(io_thread),
         };
         connection.set_up(setup)?;
         Ok(connection)
@@ -162,10 +161,10 @@ impl PostgresConnection {
     /// Waits for an answer. One that does not come costs the connection, so that nobody waits for what it holds.
     fn answer<T>(&self, answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Attempt<T> {
         match wait(answer, Some(self.answer_max)) {
-            Some(answer) => answer.map_err(|error| translate(error, &self.place)),
+            Some(answer) => answer.map_err(|error| translate(error, &self.location)),
             None => {
                 self.abort.abort();
-                Err(silent(&self.place, self.answer_max))
+                Err(silent(&self.location, self.answer_max))
             }
         }
     }
@@ -173,7 +172,7 @@ impl PostgresConnection {
     fn prepare(&mut self, sql: &str, values: &[Value<'_>]) -> Attempt<Statement> {
         let byte_count = statement_bytes(sql, values);
         if byte_count > STATEMENT_BYTES_MAX {
-            return Err(statement_too_large(&self.place, byte_count, STATEMENT_BYTES_MAX, "PostgreSQL"));
+            return Err(statement_too_large(&self.location, byte_count, STATEMENT_BYTES_MAX, "PostgreSQL"));
         }
         if let Some(statement) = self.statements.get(sql) {
             return Ok(statement.clone());
@@ -192,8 +191,8 @@ impl PostgresConnection {
         let sql = format!("{sql}; SELECT 1 / {is_marked}::int");
         let begun = async { Ok(self.client.batch_execute(&sql).await) };
         match self.answer(begun)? {
-            Err(error) if error.code() == Some(&SqlState::DIVISION_BY_ZERO) => Err(other_session(&self.place)),
-            begun => begun.map_err(|error| translate(error, &self.place)),
+            Err(error) if error.code() == Some(&SqlState::DIVISION_BY_ZERO) => Err(other_session(&self.location)),
+            begun => begun.map_err(|error| translate(error, &self.location)),
         }
     }
 }
@@ -220,7 +219,7 @@ impl Connection for PostgresConnection {
             let rows = self.client.query_raw(&statement, values).await?;
             rows.map_ok(|row| row_of(&row)).try_collect::<Vec<_>>().await
         })?;
-        rows.into_iter().collect::<Result<_, _>>().map_err(|error| translate(error, &self.place))
+        rows.into_iter().collect::<Result<_, _>>().map_err(|error| translate(error, &self.location))
     }
 
     fn run(&mut self, sql: &str) -> Attempt<()> {
@@ -230,7 +229,7 @@ impl Connection for PostgresConnection {
         if sql.starts_with("VACUUM") {
             // That takes what it takes.
             let done = wait(self.client.batch_execute(sql), None);
-            return done.map_or(Ok(()), |done| done.map_err(|error| translate(error, &self.place)));
+            return done.map_or(Ok(()), |done| done.map_err(|error| translate(error, &self.location)));
         }
         self.answer(self.client.batch_execute(sql))
     }

@@ -1,10 +1,10 @@
-//! The tables: creating them, and telling whether a database has them.
+//! The tables: creating them and checking for them.
 
 use atsdb_core::{Error, ErrorKind};
 use atsdb_sqlstore::{Attempt, Connection, FORMAT, check_format};
 
-/// Pages come compressed, so that the server need not try; they lie beside the rows. The tables of pages are emptied and
-/// filled all the time: their room is used again soon.
+/// Pages are compressed already, so the server need not try. They are stored outside of the rows. The tables of pages
+/// are filled and emptied all the time, so autovacuum makes their space reusable soon.
 const PAGES: &str = "(
     payload BIGINT NOT NULL, part BIGINT NOT NULL, bytes BYTEA NOT NULL, PRIMARY KEY (payload, part))
     WITH (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02)";
@@ -46,23 +46,23 @@ INSERT INTO atsdb_store VALUES
     ('created', convert_to(to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), 'UTF8'));
 ";
 
-/// Makes the tables, unless another process has just done so. Gives the store's uid.
-pub(crate) fn create(connection: &mut dyn Connection, place: &str) -> Attempt<[u8; 16]> {
+/// Creates the tables, unless another process has just done so. Returns the store's uid.
+pub(crate) fn create(connection: &mut dyn Connection, location: &str) -> Attempt<[u8; 16]> {
     connection.run(
         "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT pg_advisory_xact_lock(hashtext('atsdb_store'))",
     )?;
-    if let Some(uid) = check(connection, place)? {
+    if let Some(uid) = check(connection, location)? {
         connection.run("COMMIT")?;
         return Ok(uid);
     }
     connection.run(&CREATE.replace("{pages}", PAGES).replace("{format}", &FORMAT.to_string()))?;
     connection.run("COMMIT")?;
-    let uid = check(connection, place)?;
-    Ok(uid.ok_or_else(|| Error::new(ErrorKind::NotAStore, format!("{place} has lost its store")))?)
+    let uid = check(connection, location)?;
+    Ok(uid.ok_or_else(|| Error::new(ErrorKind::NotAStore, format!("the store in {location} has disappeared")))?)
 }
 
-/// Refuses what is no whole store, or one of a newer format; gives the store's uid, none where there is no store.
-pub(crate) fn check(connection: &mut dyn Connection, place: &str) -> Attempt<Option<[u8; 16]>> {
+/// Refuses an incomplete store, or one of a newer format. Returns the store's uid, or `None` if there is no store.
+pub(crate) fn check(connection: &mut dyn Connection, location: &str) -> Attempt<Option<[u8; 16]>> {
     let sql = "SELECT relname::text, (relpersistence = 'p')::int FROM pg_class
                WHERE relkind IN ('r', 'p') AND relname LIKE 'atsdb\\_%' AND pg_table_is_visible(oid)";
     let mut names = Vec::new();
@@ -70,12 +70,12 @@ pub(crate) fn check(connection: &mut dyn Connection, place: &str) -> Attempt<Opt
         let name = row.text(0)?;
         if row.int(1)? == 0 {
             let message =
-                format!("the table {name} of the store {place} is unlogged: a crash of the server empties it");
+                format!("the table {name} of the store {location} is unlogged: a crash of the server would empty it");
             return Err(Error::new(ErrorKind::NotAStore, message)
                 .with_hint(format!("ALTER TABLE {name} SET LOGGED"))
                 .into());
         }
         names.push(name);
     }
-    check_format(connection, &names, place)
+    check_format(connection, &names, location)
 }

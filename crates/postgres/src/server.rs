@@ -1,6 +1,6 @@
 //! The dialect of PostgreSQL.
 
-use crate::connection::{Mover, PostgresConnection};
+use crate::connection::{IoThread, PostgresConnection};
 use crate::tls::Tls;
 use atsdb_core::Durability;
 use atsdb_core::store::Finding;
@@ -9,28 +9,29 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_postgres::Config;
 
-/// In how many bytes pages are cut. The server keeps long values in pieces of 1,996 bytes, four to a block: these are 32.
+/// The size of page parts in bytes. The server stores long values in pieces of 1,996 bytes, four to a block: these are
+/// 32 pieces.
 const PART_BYTES: u64 = 32 * 1_996;
-/// A mebibyte a statement.
+/// The number of parts per statement: about a mebibyte.
 const PARTS_PER_STATEMENT: usize = 16;
 
 /// A database of a server.
 pub(crate) struct PostgresServer {
-    /// How to reach it, for each address.
+    /// The connection settings, for each address.
     pub(crate) configs: Vec<Config>,
     pub(crate) tls: Tls,
-    pub(crate) place: Arc<str>,
+    pub(crate) location: Arc<str>,
     pub(crate) durability: Durability,
     pub(crate) setup: String,
     pub(crate) begin_write: String,
-    /// How long an answer may take.
+    /// The maximum duration of an answer.
     pub(crate) answer_max: Duration,
-    pub(crate) mover: Arc<Mover>,
+    pub(crate) io_thread: Arc<IoThread>,
 }
 
 impl std::fmt::Debug for PostgresServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "PostgresServer({})", self.place)
+        write!(f, "PostgresServer({})", self.location)
     }
 }
 
@@ -41,11 +42,11 @@ impl Server for PostgresServer {
 
     fn connect(&self, address: usize) -> Attempt<Box<dyn Connection>> {
         let how = (&self.configs[address], &self.tls, self.setup.as_str());
-        Ok(Box::new(PostgresConnection::open(how, &self.mover, &self.place, self.answer_max)?))
+        Ok(Box::new(PostgresConnection::open(how, &self.io_thread, &self.location, self.answer_max)?))
     }
 
-    fn place(&self) -> &str {
-        &self.place
+    fn location(&self) -> &str {
+        &self.location
     }
 
     fn durability(&self) -> Durability {
@@ -69,7 +70,7 @@ impl Server for PostgresServer {
         format!("substring({bytes} FROM ({first})::int FOR ({count})::int)")
     }
 
-    fn random(&self) -> &'static str {
+    fn random_bytes(&self) -> &'static str {
         "uuid_send(gen_random_uuid())"
     }
 
@@ -81,8 +82,8 @@ impl Server for PostgresServer {
         PARTS_PER_STATEMENT
     }
 
-    fn occupied(&self) -> &'static str {
-        // Without the server's maps of free space, which say nothing of how much lies there.
+    fn occupied_bytes_query(&self) -> &'static str {
+        // The server's free space maps are excluded, since they say nothing about the content.
         "SELECT (relname IN ('atsdb_fresh', 'atsdb_sealed'))::int, sum(
                        pg_relation_size(oid) + pg_indexes_size(oid)
                        + coalesce(pg_relation_size(nullif(reltoastrelid, 0)), 0)
@@ -91,17 +92,17 @@ impl Server for PostgresServer {
                    GROUP BY 1"
     }
 
-    /// So that the room is used again soon. The table of fresh pages becomes short when it is empty.
+    /// VACUUM makes the space reusable soon. The table of fresh pages becomes short when it is empty.
     fn vacuum(&self, connection: &mut dyn Connection) -> Attempt<()> {
         connection.run("VACUUM atsdb_fresh, atsdb_sealed, atsdb_map")
     }
 
-    /// Until then it takes the strings of a table for a handful and goes through all of them.
-    fn look_at_dictionaries(&self, connection: &mut dyn Connection) -> Attempt<()> {
+    /// Before ANALYZE the planner expects a handful of strings per table and reads all of them.
+    fn analyze_dictionaries(&self, connection: &mut dyn Connection) -> Attempt<()> {
         connection.run("ANALYZE (SKIP_LOCKED) atsdb_map")
     }
 
-    /// What the server can check without an extension it checks as it reads.
+    /// What the server can check without an extension it checks when it reads.
     fn check(&self, _: &mut dyn Connection) -> Attempt<Vec<Finding>> {
         Ok(Vec::new())
     }

@@ -4,30 +4,30 @@ use atsdb_core::{Durability, Error, ErrorKind};
 use atsdb_sqlstore::{Attempt, Connection};
 use std::time::Duration;
 
-/// The oldest version that is served.
+/// The oldest supported version.
 const VERSION_MIN: i64 = 140_000;
 
-/// What was found.
+/// The result of the check.
 pub(crate) struct Settings {
     pub(crate) warnings: Vec<String>,
     /// What a commit survives.
     pub(crate) durability: Durability,
 }
 
-/// Refuses what cannot be served; tells what breaks a promise, in sentences.
-pub(crate) fn look(connection: &mut dyn Connection, place: &str, durability: Durability) -> Attempt<Settings> {
+/// Refuses a server that is not supported. Settings that break a promise become warnings, as sentences.
+pub(crate) fn check(connection: &mut dyn Connection, location: &str, durability: Durability) -> Attempt<Settings> {
     let mut ask = |name: &str| -> Attempt<String> {
         let row = connection.query_first("SELECT current_setting($1)", &[name.into()])?;
         row.ok_or_else(|| Error::internal(format!("the server has no setting {name}")))?.text(0)
     };
     let version = ask("server_version_num")?.parse::<i64>().unwrap_or(0);
     if version < VERSION_MIN {
-        let message = format!("the server of {place} is PostgreSQL {}", ask("server_version")?);
+        let message = format!("the server of {location} is PostgreSQL {}", ask("server_version")?);
         return Err(Error::new(ErrorKind::Usage, message).with_hint("atsdb needs version 14 or later").into());
     }
     let encoding = ask("server_encoding")?;
     if encoding != "UTF8" && encoding != "SQL_ASCII" {
-        let message = format!("the database {place} has the encoding {encoding}: not every name can be kept in it");
+        let message = format!("the database {location} has the encoding {encoding}: it cannot store every name");
         return Err(Error::usage(message).with_hint("CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0").into());
     }
     let (mut warnings, mut survives) = (Vec::new(), Durability::Full);
@@ -37,15 +37,15 @@ pub(crate) fn look(connection: &mut dyn Connection, place: &str, durability: Dur
         if ask(name)? == "off" {
             survives = Durability::Off;
             if durability == Durability::Full {
-                warnings.push(format!("{place}: the server runs with {name} = off; {breaks}"));
+                warnings.push(format!("{location}: the server runs with {name} = off; {breaks}"));
             }
         }
     }
     Ok(Settings { warnings, durability: survives })
 }
 
-/// What a session is set to. A commit waits for the disk whatever the server's default is. A client whose machine is gone
-/// is found out in half a minute, in which it acknowledges nothing and answers no probe.
+/// The settings of a session. A commit waits for the disk, whatever the server's default is. A client whose machine is
+/// gone is detected within half a minute, in which it acknowledges nothing and answers no probe.
 pub(crate) fn setup(busy_timeout: Duration) -> String {
     format!(
         "SET synchronous_commit = on; SET lock_timeout = {}; SET statement_timeout = 0;
@@ -57,8 +57,8 @@ pub(crate) fn setup(busy_timeout: Duration) -> String {
     )
 }
 
-/// Begins a transaction that changes something. The server ends it when its client says nothing for so long; one that reads
-/// may be held for as long as a query takes.
+/// The statement that begins a write transaction. The server ends it after this silence of its client; a read
+/// transaction may stay open for as long as a query takes.
 pub(crate) fn begin_write(silence_max: Duration) -> String {
     format!(
         "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL idle_in_transaction_session_timeout = {}",

@@ -1,6 +1,6 @@
 //! Opening a store.
 
-use crate::connection::Mover;
+use crate::connection::IoThread;
 use crate::server::PostgresServer;
 use crate::tls::Tls;
 use crate::{schema, settings};
@@ -12,10 +12,10 @@ use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// What may follow the question mark of a URL.
+/// The options of a URL.
 const OPTIONS: [&str; 3] = ["sslmode", "sslrootcert", "host"];
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A peer that answers nothing for so long is gone.
+/// A peer that answers nothing for this long is gone.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// Opens the store in a PostgreSQL database.
@@ -24,8 +24,8 @@ pub struct PostgresStore;
 
 impl PostgresStore {
     /// Opens the store of a URL `postgresql://user:password@host:port/database`, and creates its tables if the options
-    /// say so. Of several addresses, separated by commas, the first that answers is used. The password of the URL wins over the one given. Also gives warnings: settings of the server that break
-    /// what the store promises.
+    /// say so. Of several addresses, separated by commas, the first that answers is used. A password in the URL takes
+    /// precedence over `password`. Also returns warnings about settings of the server that break the store's promises.
     ///
     /// Errors: `Usage` (the URL, a server that is too old), `NotFound` (no such database, or no store in it),
     /// `Unavailable` (no connection, no login), `ReadOnly` (no store, and no permission to make one), `NewerFormat`,
@@ -33,34 +33,35 @@ impl PostgresStore {
     pub fn open(url: &str, password: Option<&Secret>, options: &ServerOptions) -> Result<(ServerStore, Vec<String>)> {
         let url = ServerUrl::parse(url, &OPTIONS)?;
         let tls = Tls::of(&url)?;
-        let mover = Mover::new().map_err(|error| {
+        let io_thread = IoThread::new().map_err(|error| {
             Error::new(ErrorKind::Resources, format!("cannot start a thread: {error}")).with_source(error)
         })?;
         let mut server = PostgresServer {
             configs: url.addresses.iter().map(|address| config(&url, address, password, &tls)).collect(),
-            place: url.shown().into(),
+            location: url.shown().into(),
             durability: options.durability,
             setup: settings::setup(options.busy_timeout),
             begin_write: settings::begin_write(options.silence_max()),
             answer_max: options.answer_max(),
-            mover: Arc::new(mover),
+            io_thread: Arc::new(io_thread),
             tls,
         };
-        let look = |connection: &mut dyn Connection| settings::look(connection, server.place(), options.durability);
+        let look = |connection: &mut dyn Connection| settings::check(connection, server.location(), options.durability);
         let (uid, found) =
             prepare(&server, options, look, (schema::check, schema::create)).map_err(Failure::into_error)?;
         server.durability = found.durability;
         let mut warnings = found.warnings;
         if !url.is_local() && server.tls.mode != SslMode::Require {
             let said = if server.tls.mode == SslMode::Disable { "is" } else { "may be" };
-            warnings.push(format!("{}: the connection {said} unencrypted; sslmode=require forbids that", server.place));
+            warnings
+                .push(format!("{}: the connection {said} unencrypted; sslmode=require forbids that", server.location));
         }
         Ok((ServerStore::new(Box::new(server), uid, options), warnings))
     }
 }
 
-/// How a program reaches the server of a store's URL by itself, as the store does: with the URL's login and options, and
-/// with what encrypts where the URL asks for that; of several addresses the first.
+/// Returns the client configuration and the encryption with which a program can connect to the server of a store's URL
+/// like the store does: with the URL's login and options, and the first of several addresses.
 ///
 /// Errors: `Usage` (the URL, its certificates).
 pub fn client_config(url: &str) -> Result<(Config, Option<MakeRustlsConnect>)> {
@@ -84,7 +85,7 @@ fn config(url: &ServerUrl, address: &Address, password: Option<&Secret>, tls: &T
         .tcp_user_timeout(SILENCE_MAX);
     // A name that begins with a slash is the folder of a Unix socket.
     config.host(if address.host.is_empty() { "localhost" } else { &address.host });
-    // As with PostgreSQL's own programs: without a user it is the system's.
+    // As in PostgreSQL's own programs, the default is the system's user.
     let user = url.user.clone().or_else(|| std::env::var("USER").ok()).unwrap_or_else(|| "postgres".into());
     config.user(user);
     if let Some(password) = url.password.as_ref().or(password) {

@@ -1,4 +1,4 @@
-//! Whether a connection is encrypted, and who the server must prove to be.
+//! The encryption of connections, and the verification of the server.
 
 use atsdb_core::{Error, Result};
 use atsdb_sqlstore::ServerUrl;
@@ -8,7 +8,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::config::SslMode;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// How connections are encrypted.
+/// The encryption settings of connections.
 #[derive(Clone)]
 pub(crate) struct Tls {
     pub(crate) mode: SslMode,
@@ -16,8 +16,8 @@ pub(crate) struct Tls {
 }
 
 impl Tls {
-    /// What the URL asks for with `sslmode` and `sslrootcert`. The server's certificate is always checked, its name too.
-    /// Without a word of it: unencrypted on this machine, else encrypted where the server can.
+    /// Returns the settings in the `sslmode` and `sslrootcert` of the URL. The server's certificate and name are always
+    /// verified. The default is unencrypted on this machine, else encrypted if the server supports it.
     pub(crate) fn of(url: &ServerUrl) -> Result<Self> {
         let asked = url.options.get("sslmode").map(String::as_str);
         let mode = match asked {
@@ -38,7 +38,7 @@ impl Tls {
         Ok(Self { mode, connector })
     }
 
-    /// What encrypts, if anything.
+    /// Returns the TLS connector, if connections are encrypted.
     pub(crate) fn connector(&self) -> Option<MakeRustlsConnect> {
         self.connector.clone()
     }
@@ -46,7 +46,7 @@ impl Tls {
 
 fn connector(root_file: Option<&str>) -> Result<MakeRustlsConnect> {
     let Some(file) = root_file else {
-        // What the whole program uses, unless it has chosen already.
+        // This is the default of the whole program, unless it has chosen one already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         return match MakeRustlsConnect::with_native_certs() {
             Ok((connector, _)) => Ok(connector),

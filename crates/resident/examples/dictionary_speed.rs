@@ -4,7 +4,7 @@
 //! `cargo run --release -p atsdb-resident --example dictionary_speed`
 
 use arrow::array::{Array, ArrayRef, AsArray, StringArray};
-use atsdb_resident::{HashIndex, Keys, Matches, Seed};
+use atsdb_resident::{HashIndex, HashSeed, IndexMatches, RowKeys};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -42,14 +42,14 @@ fn main() {
 
         let start = Instant::now();
         let keys: ArrayRef = Arc::new(words.clone());
-        let index = HashIndex::build(Keys::new(&[keys]).unwrap(), Seed::new(*b"0123456789abcdef"), 1).unwrap();
+        let index = HashIndex::build(RowKeys::new(&[keys]).unwrap(), HashSeed::new(*b"0123456789abcdef"), 1).unwrap();
         let built = start.elapsed();
         let start = Instant::now();
-        let (mut found, mut other_sum) = (Matches::default(), 0_u64);
+        let (mut found, mut other_sum) = (IndexMatches::default(), 0_u64);
         for first in (0..LOOKUPS).step_by(BATCH) {
             let some: ArrayRef = Arc::new(rows.slice(first, BATCH.min(LOOKUPS - first)));
             assert!(some.as_string::<i32>().len() <= BATCH);
-            index.find(&Keys::new(&[some]).unwrap(), &mut found);
+            index.find(&RowKeys::new(&[some]).unwrap(), &mut found);
             other_sum += found.rows.drain(..).map(u64::from).sum::<u64>();
             found.probes.clear();
         }

@@ -3,7 +3,7 @@
 //! `cargo run --release -p atsdb-resident --example index_speed [ROWS]`
 
 use arrow::array::{ArrayRef, Int32Array, StringArray};
-use atsdb_resident::{HashIndex, Keys, Matches, Seed};
+use atsdb_resident::{HashIndex, HashSeed, IndexMatches, RowKeys};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -26,7 +26,8 @@ fn build(what: &str, column: ArrayRef) -> HashIndex {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let rows = column.len();
     let start = Instant::now();
-    let index = HashIndex::build(Keys::new(&[column]).unwrap(), Seed::new(*b"0123456789abcdef"), threads).unwrap();
+    let index =
+        HashIndex::build(RowKeys::new(&[column]).unwrap(), HashSeed::new(*b"0123456789abcdef"), threads).unwrap();
     let seconds = start.elapsed().as_secs_f64();
     let bytes = index.byte_count() as f64 / rows as f64;
     say(&format!(
@@ -41,7 +42,7 @@ fn measure(what: &str, column: ArrayRef, keys: impl Fn(Box<dyn Iterator<Item = u
     for (kind, first) in [("hits", 0), ("misses", rows)] {
         let mut random = 1_u64;
         let mut seconds = 0.0;
-        let mut found = Matches::default();
+        let mut found = IndexMatches::default();
         let mut found_count = 0;
         for _ in 0..LOOKUPS / BATCH {
             let mut next = || {
@@ -49,7 +50,7 @@ fn measure(what: &str, column: ArrayRef, keys: impl Fn(Box<dyn Iterator<Item = u
                 first + ((random >> 33) as usize) % rows
             };
             let chosen: Vec<usize> = (0..BATCH).map(|_| next()).collect();
-            let keys = Keys::new(&[keys(Box::new(chosen.into_iter()))]).unwrap();
+            let keys = RowKeys::new(&[keys(Box::new(chosen.into_iter()))]).unwrap();
             found.rows.clear();
             found.probes.clear();
             let start = Instant::now();

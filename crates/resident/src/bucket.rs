@@ -1,43 +1,43 @@
-//! One cache line of an index: twelve row numbers, each with a byte of its key's hash.
+//! One cache line of a hash index: twelve row numbers, each with one byte of its key's hash.
 //!
-//! A lookup reads one line. The bytes, compared all at once, name the rows that are worth a look at the column; of
-//! twelve rows with other keys about one in twenty lookups is misled by them.
+//! A lookup reads one line. All tags are compared at once and select the rows whose column values are compared. With
+//! twelve rows of other keys, about one lookup in twenty compares a value in vain.
 
-/// Rows in one bucket.
+/// The number of rows that a bucket holds.
 pub(crate) const BUCKET_ROWS: usize = 12;
 
-/// Rows that a bucket is meant to have: more, and too many of them overflow into the next.
-pub(crate) const BUCKET_ROWS_MEANT: usize = 8;
+/// The number of rows per bucket that an index is sized for. With more, too many rows overflow into the next bucket.
+pub(crate) const BUCKET_ROWS_TARGET: usize = 8;
 
 const LOW_BITS: u64 = 0x0101_0101_0101_0101;
 const SEVEN_BITS: u64 = 0x7f7f_7f7f_7f7f_7f7f;
 
-/// One cache line. Zeros are an empty bucket.
+/// One cache line. All zeros is an empty bucket.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, align(64))]
 pub(crate) struct Bucket {
-    /// A byte of the hash for each row; zero where there is none.
+    /// One byte of the hash for each row; zero for an empty slot.
     tags: [u8; BUCKET_ROWS],
-    /// Whether rows that belong here stand in the next bucket.
+    /// Whether rows of this bucket are in the next one.
     overflows: bool,
     rows: [u32; BUCKET_ROWS],
 }
 
-/// The byte of a hash that is kept, never zero.
+/// Returns the byte of a hash that is stored. It is never zero.
 #[inline]
-pub(crate) fn tag_of(hash: u32) -> u8 {
+pub(crate) fn tag(hash: u32) -> u8 {
     (hash as u8).max(1)
 }
 
 impl Bucket {
-    /// The slots with this tag, as bits.
+    /// Returns the slots with this tag as a bit mask.
     #[inline]
-    pub(crate) fn slots(&self, tag: u8) -> u32 {
+    pub(crate) fn matching_slots(&self, tag: u8) -> u32 {
         let [a, b, c, d, e, f, g, h, i, j, k, l] = self.tags;
         let front = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
         let back = u64::from(u32::from_le_bytes([i, j, k, l]));
         let wanted = u64::from(tag) * LOW_BITS;
-        zero_bytes(front ^ wanted) | (zero_bytes(back ^ wanted) & 0xf) << 8
+        zero_byte_mask(front ^ wanted) | (zero_byte_mask(back ^ wanted) & 0xf) << 8
     }
 
     #[inline]
@@ -50,10 +50,10 @@ impl Bucket {
         self.rows[slot.min(BUCKET_ROWS - 1)]
     }
 
-    /// Puts a row into a free slot; false if there is none, which it then remembers.
+    /// Inserts a row into a free slot. Returns false if the bucket is full, and marks it as overflowing.
     #[inline]
-    pub(crate) fn put(&mut self, tag: u8, row: u32) -> bool {
-        match self.slots(0).trailing_zeros() as usize {
+    pub(crate) fn insert(&mut self, tag: u8, row: u32) -> bool {
+        match self.matching_slots(0).trailing_zeros() as usize {
             slot if slot < BUCKET_ROWS => {
                 (self.tags[slot], self.rows[slot]) = (tag, row);
                 true
@@ -66,11 +66,11 @@ impl Bucket {
     }
 }
 
-/// Which of eight bytes are zero, as bits.
+/// Returns which of eight bytes are zero, as a bit mask.
 #[inline]
-fn zero_bytes(bytes: u64) -> u32 {
+fn zero_byte_mask(bytes: u64) -> u32 {
     let high = !(((bytes & SEVEN_BITS) + SEVEN_BITS) | bytes | SEVEN_BITS);
-    // Gathers the highest bit of each byte into one byte.
+    // This gathers the highest bit of each byte into one byte.
     ((high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
 }
 
@@ -81,14 +81,14 @@ mod tests {
     #[test]
     fn slots_are_found_by_their_byte() {
         let mut bucket = Bucket::default();
-        assert_eq!(bucket.slots(0), 0xfff);
+        assert_eq!(bucket.matching_slots(0), 0xfff);
         for row in 0..12 {
-            assert!(bucket.put(if row % 3 == 0 { 255 } else { 1 + row as u8 }, row));
+            assert!(bucket.insert(if row % 3 == 0 { 255 } else { 1 + row as u8 }, row));
         }
-        assert!(!bucket.overflows() && !bucket.put(7, 99) && bucket.overflows());
-        assert_eq!(bucket.slots(255), 0b0010_0100_1001);
-        assert_eq!(bucket.slots(12), 1 << 11);
-        assert_eq!((bucket.slots(0), bucket.slots(100), bucket.row(11)), (0, 0, 11));
+        assert!(!bucket.overflows() && !bucket.insert(7, 99) && bucket.overflows());
+        assert_eq!(bucket.matching_slots(255), 0b0010_0100_1001);
+        assert_eq!(bucket.matching_slots(12), 1 << 11);
+        assert_eq!((bucket.matching_slots(0), bucket.matching_slots(100), bucket.row(11)), (0, 0, 11));
         assert_eq!(size_of::<Bucket>(), 64);
     }
 }

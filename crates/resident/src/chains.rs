@@ -1,4 +1,4 @@
-//! The rows of one key, one after the other: for each row that has a next one, which that is.
+//! Chains of the rows of one key: for each row that has a successor, the row that follows.
 //!
 //! ```text
 //! has_next  | 64 bits |  a bit for each row
@@ -6,15 +6,15 @@
 //! next      | 32 bits |  for each row that has a next one, in the order of the rows
 //! ```
 //!
-//! Where no key is there twice nothing is kept; where all are, a place for each row and a bit and a half.
+//! If no key occurs twice, nothing is stored. If all do, it is one row number for each row and a bit and a half.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Rows whose bits are one word.
+/// The number of rows per word of bits.
 const WORD_ROWS: usize = u64::BITS as usize;
 
-/// The chains of an index. Never change.
+/// The chains of an index. They are immutable.
 #[derive(Debug, Default)]
 pub(crate) struct Chains {
     has_next: Vec<u64>,
@@ -23,12 +23,12 @@ pub(crate) struct Chains {
 }
 
 impl Chains {
-    /// Whether no key is there twice.
+    /// Whether no key occurs twice.
     pub(crate) fn is_empty(&self) -> bool {
         self.next.is_empty()
     }
 
-    /// The row behind one.
+    /// Returns the row that follows another.
     #[inline]
     pub(crate) fn next(&self, row: u32) -> Option<u32> {
         let (word, bit) = (row as usize / WORD_ROWS, row as usize % WORD_ROWS);
@@ -40,13 +40,13 @@ impl Chains {
         Some(self.next[(self.before[word] + behind_in_word) as usize])
     }
 
-    /// All rows behind one, in the order of the chain.
+    /// Returns all rows that follow another, in the order of the chain.
     pub(crate) fn behind(&self, row: u32) -> impl Iterator<Item = u32> {
         std::iter::successors(self.next(row), |row| self.next(*row))
     }
 
-    /// Every row that is behind another, in no order.
-    pub(crate) fn all_behind(&self) -> impl Iterator<Item = u32> {
+    /// Returns every row that follows another, in no particular order.
+    pub(crate) fn all_followers(&self) -> impl Iterator<Item = u32> {
         self.next.iter().copied()
     }
 
@@ -55,26 +55,26 @@ impl Chains {
     }
 }
 
-/// Chains that grow, with a place for every row: the next row of its key plus one, or 0. It is made when the first key is
-/// there twice. All rows of a key are one thread's work.
-pub(crate) struct Growing {
+/// Builds chains with one entry for every row: the next row of its key plus one, or 0. The entries are allocated when
+/// the first key occurs twice. All rows of a key are handled by one thread.
+pub(crate) struct ChainsBuilder {
     row_count: usize,
     next: OnceLock<Vec<AtomicU32>>,
 }
 
-impl Growing {
+impl ChainsBuilder {
     pub(crate) fn new(row_count: usize) -> Self {
         Self { row_count, next: OnceLock::new() }
     }
 
-    /// Puts a row right behind the first one of its key.
-    pub(crate) fn put_behind(&self, head: u32, row: u32) {
+    /// Inserts a row right after the first one of its key.
+    pub(crate) fn insert_after(&self, head: u32, row: u32) {
         let next = self.next.get_or_init(|| (0..self.row_count).map(|_| AtomicU32::new(0)).collect());
         let behind = next[head as usize].swap(row + 1, Ordering::Relaxed);
         next[row as usize].store(behind, Ordering::Relaxed);
     }
 
-    /// As they stay.
+    /// Returns the finished, compact chains.
     pub(crate) fn finish(self) -> Chains {
         let Some(next) = self.next.into_inner() else { return Chains::default() };
         let word_count = next.len().div_ceil(WORD_ROWS);
@@ -87,7 +87,7 @@ impl Growing {
             before.push(count);
             count += bits.count_ones();
         }
-        // In the place that they have.
+        // This reuses the allocation.
         let mut next: Vec<u32> = next.into_iter().filter_map(|next| next.into_inner().checked_sub(1)).collect();
         next.shrink_to_fit();
         Chains { has_next, before, next }

@@ -1,9 +1,9 @@
-//! What a batch does to tables in memory, until its commit: each table as it was, and as it is to be.
+//! The changes of a batch to in-memory tables before its commit: each table as it was, and as it will be.
 
+use crate::concat::concat_arrays;
 use crate::error::internal;
-use crate::joined::joined;
 use crate::part::{PART_ROWS_MAX, PART_TEXT_BYTES_MAX, byte_count_of, text_bytes_of};
-use crate::registry::{ResidentSnapshot, Residents};
+use crate::registry::{ResidentSnapshot, ResidentTables};
 use crate::resolve::resolve;
 use crate::state::TableState;
 use arrow::array::{Array, ArrayRef};
@@ -13,7 +13,7 @@ use atsdb_core::{ConflictPolicy, Error, ErrorKind, Result, TableDefinition, Tabl
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Rows that were added, under one policy.
+/// Rows that were added under one conflict policy.
 #[derive(Debug, Clone)]
 struct Addition {
     columns: Vec<ArrayRef>,
@@ -21,79 +21,81 @@ struct Addition {
     policy: ConflictPolicy,
 }
 
-/// One table in a batch.
+/// The uncommitted state of one table in a batch.
 #[derive(Debug, Clone)]
-pub struct Draft {
+pub struct TableDraft {
     base: Arc<TableState>,
     working: Arc<TableState>,
-    /// Rows that wait to become a part.
-    waiting: Vec<Vec<ArrayRef>>,
-    waiting_rows: usize,
-    waiting_bytes: usize,
-    waiting_text: Vec<usize>,
+    /// Appended rows that are not in a part yet.
+    pending: Vec<Vec<ArrayRef>>,
+    pending_rows: usize,
+    pending_bytes: usize,
+    pending_text: Vec<usize>,
     policy: ConflictPolicy,
-    /// What was added, if nothing else was done: it can be added to another state as well.
+    /// The added rows, if the batch only added rows. They can be added to another state as well.
     additions: Option<Vec<Addition>>,
-    kept_out: u64,
+    rejected: u64,
     bytes_max: usize,
 }
 
-impl Draft {
-    /// A draft that begins as the table is; it may take so many bytes.
+impl TableDraft {
+    /// Creates a draft of a table, which may use up to `bytes_max` bytes of memory.
     pub fn new(base: Arc<TableState>, bytes_max: usize) -> Self {
         let working = Arc::clone(&base);
-        let (waiting_text, additions) = (vec![0; base.shape.types.len()], Some(Vec::new()));
+        let (pending_text, additions) = (vec![0; base.shape.types.len()], Some(Vec::new()));
         let policy = ConflictPolicy::Error;
         Self {
             base,
             working,
-            waiting: Vec::new(),
-            waiting_rows: 0,
-            waiting_bytes: 0,
-            waiting_text,
+            pending: Vec::new(),
+            pending_rows: 0,
+            pending_bytes: 0,
+            pending_text,
             policy,
             additions,
-            kept_out: 0,
+            rejected: 0,
             bytes_max,
         }
     }
 
-    /// Adds rows: an array for each column.
+    /// Appends rows, one array for each column. They are [settled](Self::settle) later. It is a
+    /// [`Limit`](ErrorKind::Limit) error if the table would become too large.
     pub fn append(&mut self, columns: Vec<ArrayRef>, row_count: usize, policy: ConflictPolicy) -> Result<()> {
         if row_count == 0 {
             return Ok(());
         }
         let texts: Vec<usize> = columns.iter().map(text_bytes_of).collect();
-        let too_long = self.waiting_text.iter().zip(&texts).any(|(own, more)| own + more > PART_TEXT_BYTES_MAX);
-        if policy != self.policy || too_long || self.waiting_rows + row_count > PART_ROWS_MAX {
+        let too_long = self.pending_text.iter().zip(&texts).any(|(own, more)| own + more > PART_TEXT_BYTES_MAX);
+        if policy != self.policy || too_long || self.pending_rows + row_count > PART_ROWS_MAX {
             self.settle()?;
         }
         self.policy = policy;
-        self.waiting_rows += row_count;
-        self.waiting_bytes += columns.iter().map(byte_count_of).sum::<usize>();
-        self.waiting_text.iter_mut().zip(texts).for_each(|(own, more)| *own += more);
-        self.waiting.push(columns);
-        self.check_bound(self.working.byte_count() + self.waiting_bytes)
+        self.pending_rows += row_count;
+        self.pending_bytes += columns.iter().map(byte_count_of).sum::<usize>();
+        self.pending_text.iter_mut().zip(texts).for_each(|(own, more)| *own += more);
+        self.pending.push(columns);
+        self.check_bound(self.working.byte_count() + self.pending_bytes)
     }
 
-    /// Takes rows of the present state away, and adds others in their place.
+    /// Replaces rows of the current state, given as part and row numbers, by others. It is a
+    /// [`Conflict`](ErrorKind::Conflict) if the current state is not `expected`.
     pub fn change(
         &mut self,
         expected: &TableState,
-        gone: impl IntoIterator<Item = (u32, u32)>,
+        replaced: impl IntoIterator<Item = (u32, u32)>,
         rows: Vec<(Vec<ArrayRef>, usize)>,
     ) -> Result<()> {
         self.settle()?;
         if !self.working.is(expected) {
-            return Err(changed(self.working.definition()));
+            return Err(conflict(self.working.definition()));
         }
         self.additions = None;
-        self.working = Arc::new(self.working.without(gone)?);
+        self.working = Arc::new(self.working.without(replaced)?);
         rows.into_iter().try_for_each(|(columns, row_count)| self.append(columns, row_count, ConflictPolicy::Error))?;
         self.settle().map(drop)
     }
 
-    /// Takes all rows away, and says how many there were.
+    /// Removes all rows and returns how many there were.
     pub fn truncate(&mut self) -> Result<u64> {
         self.settle()?;
         let row_count = self.working.row_count() as u64;
@@ -102,39 +104,39 @@ impl Draft {
         Ok(row_count)
     }
 
-    /// Gives the table another definition.
+    /// Changes the table's definition. `types` are the Arrow types of its columns.
     pub fn redefine(&mut self, definition: &TableDefinition, types: Vec<DataType>) -> Result<()> {
         self.settle()?;
         self.additions = None;
-        self.waiting_text = vec![0; types.len()];
+        self.pending_text = vec![0; types.len()];
         self.working = Arc::new(self.working.redefined(definition, types)?);
         self.check_bound(self.working.byte_count())
     }
 
-    /// Lets the rows that wait into the table. Says how many of all so far were kept out by their keys.
+    /// Adds the pending rows to the table. Returns how many of all rows so far were rejected because of their keys.
     pub fn settle(&mut self) -> Result<u64> {
-        if self.waiting_rows == 0 {
-            return Ok(self.kept_out);
+        if self.pending_rows == 0 {
+            return Ok(self.rejected);
         }
-        let waiting = std::mem::take(&mut self.waiting);
+        let pending = std::mem::take(&mut self.pending);
         let column = |position: usize| {
-            let arrays: Vec<ArrayRef> = waiting.iter().map(|columns| ArrayRef::clone(&columns[position])).collect();
-            joined(&arrays, self.working.threads).map(compact)
+            let arrays: Vec<ArrayRef> = pending.iter().map(|columns| ArrayRef::clone(&columns[position])).collect();
+            concat_arrays(&arrays, self.working.threads).map(compact)
         };
         let columns = (0..self.working.shape.types.len()).map(column).collect::<Result<Vec<_>>>()?;
-        drop(waiting);
-        let addition = Addition { columns, row_count: self.waiting_rows, policy: self.policy };
-        (self.waiting_rows, self.waiting_bytes) = (0, 0);
-        self.waiting_text.fill(0);
-        let (state, kept_out) = added(&self.working, &addition)?;
+        drop(pending);
+        let addition = Addition { columns, row_count: self.pending_rows, policy: self.policy };
+        (self.pending_rows, self.pending_bytes) = (0, 0);
+        self.pending_text.fill(0);
+        let (state, rejected) = added(&self.working, &addition)?;
         self.check_bound(state.byte_count())?;
         self.working = Arc::new(state);
-        self.kept_out += kept_out;
+        self.rejected += rejected;
         self.additions.iter_mut().for_each(|additions| additions.push(addition.clone()));
-        Ok(self.kept_out)
+        Ok(self.rejected)
     }
 
-    /// The table with what was done. Rows that wait are not in it.
+    /// Returns the table with the changes. Pending rows are not included.
     pub fn working(&self) -> &Arc<TableState> {
         &self.working
     }
@@ -152,14 +154,14 @@ impl Draft {
         Err(Error::new(ErrorKind::Limit, message).with_hint(hint))
     }
 
-    /// What to put in the place of `current`.
+    /// Returns the state that replaces `current`.
     fn over(&self, current: &Arc<TableState>) -> Result<Arc<TableState>> {
         if current.is(&self.base) {
             return Ok(Arc::clone(&self.working));
         }
         let same_shape = current.shape == self.base.shape;
         let Some(additions) = self.additions.as_ref().filter(|_| same_shape) else {
-            return Err(changed(current.definition()));
+            return Err(conflict(current.definition()));
         };
         let mut state = TableState::clone(current);
         for addition in additions {
@@ -170,25 +172,25 @@ impl Draft {
     }
 }
 
-/// A state with more rows, and how many of them were kept out.
+/// Returns a state with more rows, and how many of them were rejected.
 fn added(state: &TableState, addition: &Addition) -> Result<(TableState, u64)> {
-    let part = state.part_of(addition.columns.clone(), addition.row_count)?;
+    let part = state.build_part(addition.columns.clone(), addition.row_count)?;
     let resolved = resolve(state, &part, addition.policy)?;
-    let part = match &resolved.stays {
+    let part = match &resolved.kept {
         None => part,
-        Some(stays) => {
-            let kept = part.columns.iter().map(|column| filter(column, stays).map_err(internal));
-            state.part_of(kept.collect::<Result<_>>()?, stays.true_count())?
+        Some(kept) => {
+            let columns = part.columns.iter().map(|column| filter(column, kept).map_err(internal));
+            state.build_part(columns.collect::<Result<_>>()?, kept.true_count())?
         }
     };
-    let state = match resolved.gone.is_empty() {
+    let state = match resolved.replaced.is_empty() {
         true => state.with_part(part)?,
-        false => state.without(resolved.gone)?.with_part(part)?,
+        false => state.without(resolved.replaced)?.with_part(part)?,
     };
-    Ok((state, resolved.kept_out))
+    Ok((state, resolved.rejected))
 }
 
-/// An array of its own, where it is a small piece of a large one.
+/// Copies an array that is a small slice of a large allocation.
 fn compact(array: ArrayRef) -> ArrayRef {
     let own = byte_count_of(&array);
     match array.get_array_memory_size() > 2 * own + 4_096 {
@@ -200,66 +202,66 @@ fn compact(array: ArrayRef) -> ArrayRef {
     }
 }
 
-fn changed(definition: &TableDefinition) -> Error {
-    Error::new(ErrorKind::Conflict, format!("table {} was changed by somebody else meanwhile", definition.name))
+fn conflict(definition: &TableDefinition) -> Error {
+    Error::new(ErrorKind::Conflict, format!("table {} was changed by another writer in the meantime", definition.name))
 }
 
-/// The tables in memory that a batch works on.
+/// The drafts of all in-memory tables that a batch changes.
 #[derive(Debug, Clone, Default)]
-pub struct Drafts {
-    tables: BTreeMap<TableId, Draft>,
+pub struct BatchDrafts {
+    tables: BTreeMap<TableId, TableDraft>,
     dropped: Vec<TableId>,
 }
 
-impl Drafts {
-    /// Whether nothing was done.
+impl BatchDrafts {
+    /// Whether nothing was changed.
     pub fn is_empty(&self) -> bool {
         self.tables.is_empty() && self.dropped.is_empty()
     }
 
-    /// The draft of a table; `base` says what the table is like when the batch first touches it.
+    /// Returns the draft of a table. `base` provides the table's state when the batch first uses it.
     pub fn table(
         &mut self,
         id: TableId,
         bytes_max: usize,
         base: impl FnOnce() -> Result<Arc<TableState>>,
-    ) -> Result<&mut Draft> {
+    ) -> Result<&mut TableDraft> {
         use std::collections::btree_map::Entry;
         match self.tables.entry(id) {
             Entry::Occupied(draft) => Ok(draft.into_mut()),
-            Entry::Vacant(vacant) => Ok(vacant.insert(Draft::new(base()?, bytes_max))),
+            Entry::Vacant(vacant) => Ok(vacant.insert(TableDraft::new(base()?, bytes_max))),
         }
     }
 
-    /// Whether a table is worked on.
+    /// Whether the batch has a draft of a table.
     pub fn has(&self, id: TableId) -> bool {
         self.tables.contains_key(&id)
     }
 
-    /// The table goes with the commit.
+    /// Drops a table with the commit.
     pub fn drop_table(&mut self, id: TableId) {
         self.tables.remove(&id);
         self.dropped.push(id);
     }
 
-    /// Lets all rows that wait into their tables. Says how many were kept out by their keys.
+    /// Adds all pending rows to their tables. Returns how many were rejected because of their keys.
     pub fn settle(&mut self) -> Result<u64> {
-        self.tables.values_mut().map(Draft::settle).sum()
+        self.tables.values_mut().map(TableDraft::settle).sum()
     }
 
-    /// A snapshot with what the batch did. Rows that wait are not in it.
+    /// Returns a snapshot with the batch's changes. Pending rows are not included.
     pub fn over(&self, snapshot: &ResidentSnapshot) -> ResidentSnapshot {
         let mut snapshot = snapshot.clone();
         self.tables.iter().for_each(|(id, draft)| snapshot.put(*id, Arc::clone(&draft.working)));
         snapshot
     }
 
-    /// Makes everything visible at once if `commit` succeeds, which makes visible what else belongs to it, and `counts`
-    /// says that it did. If somebody changed the same tables otherwise than by adding rows, that is
-    /// [`ErrorKind::Conflict`]; if somebody dropped one, [`ErrorKind::NotFound`].
+    /// Makes all drafts visible at once if `commit`, which commits the rest of the batch, succeeds and `counts` accepts
+    /// its result. It is a [`Conflict`](ErrorKind::Conflict) if another writer changed one of the tables other than by
+    /// adding rows, and [`NotFound`](ErrorKind::NotFound) if one was dropped.
     pub fn commit<T>(
         &mut self,
-        residents: &Residents,
+        residents: &ResidentTables,
         commit: impl FnOnce() -> Result<T>,
         counts: impl FnOnce(&T) -> bool,
     ) -> Result<T> {
@@ -268,7 +270,7 @@ impl Drafts {
             if let Some((_, draft)) = self.tables.iter().find(|(id, _)| dropped.contains(id)) {
                 return Err(Error::not_found(format!("table {} is gone", draft.base.definition().name)));
             }
-            let over = |(id, draft): (&TableId, &Draft)| {
+            let over = |(id, draft): (&TableId, &TableDraft)| {
                 let current = current.get(*id).unwrap_or_else(|| Arc::clone(&draft.base));
                 Ok((*id, draft.over(&current)?))
             };

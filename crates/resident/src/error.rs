@@ -1,4 +1,4 @@
-//! Errors of Arrow, which here are always the program's own.
+//! Converts errors of Arrow, which are always internal errors here.
 
 use arrow::error::ArrowError;
 use atsdb_core::Error;

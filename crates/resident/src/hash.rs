@@ -1,22 +1,22 @@
-//! Seeded hashes of 32 bits. Who does not know the seed cannot choose keys that collide.
+//! Seeded 32-bit hashes. Without the seed nobody can choose keys that collide.
 
 use twox_hash::XxHash3_64;
 
-/// Secret numbers that hashes depend on.
+/// The secret seed of the hashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seed([u64; 2]);
+pub struct HashSeed([u64; 2]);
 
 /// An odd number without a pattern: the fractional part of the golden ratio.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-impl Seed {
-    /// Of random bits.
+impl HashSeed {
+    /// Creates a seed from random bits.
     pub fn new(bits: [u8; 16]) -> Self {
         let bits = u128::from_le_bytes(bits);
         Self([bits as u64, (bits >> 64) as u64])
     }
 
-    /// Another one, for another attempt.
+    /// Derives another seed, for another attempt.
     pub(crate) fn next(self) -> Self {
         Self([fold(self.0[0] ^ GOLDEN, self.0[1] | 1), self.0[1].wrapping_add(GOLDEN)])
     }
@@ -33,14 +33,14 @@ impl Seed {
         XxHash3_64::oneshot_with_seed(self.0[0], value) ^ self.0[1]
     }
 
-    /// The hash of a key of several columns, from the hash of those before and that of the next.
+    /// Combines the hash of the preceding columns of a key with the hash of the next column.
     #[inline]
     pub(crate) fn join(self, before: u64, next: u64) -> u64 {
         fold(before ^ self.0[1], GOLDEN).rotate_left(23) ^ next
     }
 }
 
-/// Both halves of a product, folded into one.
+/// Multiplies and folds both halves of the product into one.
 #[inline]
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);

@@ -1,20 +1,21 @@
-//! Which indexes a table in memory has.
+//! The indexes of an in-memory table.
 
 use atsdb_core::{ColumnId, TableDefinition};
 
-/// One index of a table.
+/// The specification of one index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexSpec {
-    /// Its name; a key without one is named by its columns.
+    /// The index's name; a key without a name is named after its columns.
     pub name: String,
-    /// Where its columns stand in the table.
+    /// The positions of the index's columns in the table.
     pub positions: Vec<usize>,
-    /// Whether no two rows may have the same values in them.
+    /// Whether the index is a unique key.
     pub is_key: bool,
 }
 
 impl IndexSpec {
-    /// The indexes of a table: its keys, then what was declared besides. Of those over the same columns the first.
+    /// Returns the indexes of a table: its keys, then the declared indexes. Of several over the same columns it returns
+    /// the first.
     pub fn all_of(definition: &TableDefinition) -> Vec<Self> {
         let positions = |ids: &[ColumnId]| -> Vec<usize> {
             let position = |id: &ColumnId| definition.columns.iter().position(|column| column.id == *id);

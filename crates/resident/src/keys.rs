@@ -1,9 +1,9 @@
-//! The columns of a key, as bits that can be hashed and compared.
+//! The columns of a key as bits that can be hashed and compared.
 //!
-//! Values that are equal in SQL have the same bits here: 0.0 and -0.0 have, and all NaNs. A row with a NULL in one of the
-//! columns has no key.
+//! Values that are equal in SQL have the same bits here; this includes 0.0 and -0.0, and all NaNs. A row with a NULL in
+//! one of the columns has no key.
 
-use crate::hash::Seed;
+use crate::hash::HashSeed;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 use arrow::datatypes::{ArrowNativeType, ArrowPrimitiveType, DataType, Float32Type, Float64Type};
@@ -11,9 +11,9 @@ use atsdb_core::{Error, Result};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The keys of some rows. Cheap to clone: it shares the columns' buffers.
+/// The keys of some rows. It is cheap to clone, since it shares the columns' buffers.
 #[derive(Debug, Clone)]
-pub struct Keys {
+pub struct RowKeys {
     pub(crate) columns: Vec<KeyColumn>,
     nulls: Option<NullBuffer>,
     row_count: usize,
@@ -44,7 +44,8 @@ impl Bytes {
     }
 }
 
-/// Calls an expression with the type of the one column that both keys have, or with all columns.
+/// Evaluates an expression with a comparison that is specialised for keys of a single column, or with one for all
+/// columns.
 macro_rules! by_column {
     ($own:expr, $other:expr, $same:ident => $body:expr) => {
         match ($own.columns.as_slice(), $other.columns.as_slice()) {
@@ -71,72 +72,72 @@ macro_rules! by_column {
 }
 pub(crate) use by_column;
 
-impl Keys {
-    /// The keys that these columns are. All have as many rows.
+impl RowKeys {
+    /// Creates keys from columns of equal length.
     pub fn new(arrays: &[ArrayRef]) -> Result<Self> {
         let row_count = arrays.first().map_or(0, |array| array.len());
-        let columns = arrays.iter().map(|array| KeyColumn::new(&normal(array))).collect::<Result<_>>()?;
+        let columns = arrays.iter().map(|array| KeyColumn::new(&normalize(array))).collect::<Result<_>>()?;
         let nulls = arrays.iter().fold(None, |nulls, array| NullBuffer::union(nulls.as_ref(), array.nulls()));
         Ok(Self { columns, nulls: nulls.filter(|nulls| nulls.null_count() > 0), row_count })
     }
 
-    /// How many rows there are, those without a key included.
+    /// Returns the number of rows, including those without a key.
     pub fn row_count(&self) -> usize {
         self.row_count
     }
 
-    /// Whether a row has no key, as one of its values is NULL.
+    /// Whether a row has no key because one of its values is NULL.
     #[inline]
     pub(crate) fn is_null(&self, row: usize) -> bool {
         self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
     }
 
-    /// Whether other keys are of the same types.
+    /// Whether other keys have the same types.
     pub(crate) fn fits(&self, other: &Self) -> bool {
         let same = |(own, other)| std::mem::discriminant::<KeyColumn>(own) == std::mem::discriminant(other);
         self.columns.len() == other.columns.len() && self.columns.iter().zip(&other.columns).all(same)
     }
 
-    /// The hashes of some rows, behind those that are there.
-    pub(crate) fn hash(&self, rows: Range<usize>, seed: Seed, hashes: &mut Vec<u32>) {
+    /// Appends the hashes of some rows.
+    pub(crate) fn hash(&self, rows: Range<usize>, seed: HashSeed, hashes: &mut Vec<u32>) {
         hashes.reserve(rows.len());
         match self.columns.as_slice() {
             [only] => only.hash(rows, seed, |hash| hashes.push((hash >> 32) as u32)),
             columns => {
-                let mut joined = vec![0_u64; rows.len()];
+                let mut combined = vec![0_u64; rows.len()];
                 for column in columns {
-                    let mut joined = joined.iter_mut();
+                    let mut combined = combined.iter_mut();
                     column.hash(rows.clone(), seed, |hash| {
-                        joined.next().into_iter().for_each(|joined| *joined = seed.join(*joined, hash));
+                        combined.next().into_iter().for_each(|combined| *combined = seed.join(*combined, hash));
                     });
                 }
-                hashes.extend(joined.into_iter().map(|hash| (seed.number(hash) >> 32) as u32));
+                hashes.extend(combined.into_iter().map(|hash| (seed.number(hash) >> 32) as u32));
             }
         }
     }
 }
 
-/// The column with one zero and one NaN. Copied only where it has others, which is rare.
-fn normal(array: &ArrayRef) -> ArrayRef {
-    fn with_one<T: ArrowPrimitiveType>(
+/// Replaces -0.0 by 0.0 and every NaN by the same one. The column is copied only if it has such values, which is rare.
+fn normalize(array: &ArrayRef) -> ArrayRef {
+    fn normalize_with<T: ArrowPrimitiveType>(
         array: &ArrayRef,
-        is_odd: impl Fn(T::Native) -> bool,
-        one: impl Fn(T::Native) -> T::Native,
+        needs_change: impl Fn(T::Native) -> bool,
+        canonical: impl Fn(T::Native) -> T::Native,
     ) -> ArrayRef {
         let values = array.as_primitive::<T>();
-        match values.values().iter().any(|value| is_odd(*value)) {
-            true => Arc::new(values.unary::<_, T>(one)),
+        match values.values().iter().any(|value| needs_change(*value)) {
+            true => Arc::new(values.unary::<_, T>(canonical)),
             false => ArrayRef::clone(array),
         }
     }
     match array.data_type() {
         DataType::Float32 => {
-            let one = |value: f32| if value.is_nan() { f32::NAN } else { value + 0.0 };
-            with_one::<Float32Type>(array, |value| value.to_bits() != one(value).to_bits(), one)
+            let canonical = |value: f32| if value.is_nan() { f32::NAN } else { value + 0.0 };
+            normalize_with::<Float32Type>(array, |value| value.to_bits() != canonical(value).to_bits(), canonical)
         }
         DataType::Float64 => {
-            let one = |value: f64| if value.is_nan() { f64::NAN } else { value + 0.0 };
-            with_one::<Float64Type>(array, |value| value.to_bits() != one(value).to_bits(), one)
+            let canonical = |value: f64| if value.is_nan() { f64::NAN } else { value + 0.0 };
+            normalize_with::<Float64Type>(array, |value| value.to_bits() != canonical(value).to_bits(), canonical)
         }
         _ => ArrayRef::clone(array),
     }
@@ -163,12 +164,12 @@ impl KeyColumn {
                 Some(2) => Self::Short(numbers(&data)),
                 Some(4) => Self::Word(numbers(&data)),
                 Some(8) => Self::Long(numbers(&data)),
-                _ => return Err(Error::internal(format!("{other} is no type of a key"))),
+                _ => return Err(Error::internal(format!("{other} cannot be the type of a key"))),
             },
         })
     }
 
-    fn hash(&self, rows: Range<usize>, seed: Seed, mut each: impl FnMut(u64)) {
+    fn hash(&self, rows: Range<usize>, seed: HashSeed, mut each: impl FnMut(u64)) {
         match self {
             Self::Bits(values) => rows.for_each(|row| each(seed.number(u64::from(values.value(row))))),
             Self::Byte(values) => values[rows].iter().for_each(|value| each(seed.number(u64::from(*value)))),

@@ -1,14 +1,14 @@
-//! Work that is done in pieces, each on a thread of its own.
+//! Parallel work, one thread for each piece.
 
 use std::ops::Range;
 
-/// The rows in as many pieces as there are threads.
-pub(crate) fn shares(row_count: usize, threads: usize) -> Vec<Range<usize>> {
+/// Splits the rows into one range for each thread.
+pub(crate) fn split_rows(row_count: usize, threads: usize) -> Vec<Range<usize>> {
     let share = row_count.div_ceil(threads.max(1)).max(1);
     (0..row_count).step_by(share).map(|start| start..(start + share).min(row_count)).collect()
 }
 
-/// Does each piece of work on a thread of its own, the last one on this.
+/// Runs each piece of work on a thread of its own, the last one on the current thread. Returns the results in order.
 pub(crate) fn in_parallel<I: Send, T: Send>(mut work: Vec<I>, each: impl Fn(I) -> T + Sync) -> Vec<T> {
     let Some(last) = work.pop() else { return Vec::new() };
     std::thread::scope(|scope| {
@@ -24,8 +24,8 @@ pub(crate) fn in_parallel<I: Send, T: Send>(mut work: Vec<I>, each: impl Fn(I) -
     })
 }
 
-/// Does all pieces of work, by so many threads.
-pub(crate) fn by_threads<I: Send>(mut work: Vec<I>, threads: usize, each: impl Fn(I) + Sync) {
+/// Runs all pieces of work with up to this number of threads.
+pub(crate) fn for_each_in_parallel<I: Send>(mut work: Vec<I>, threads: usize, each: impl Fn(I) + Sync) {
     let share = work.len().div_ceil(threads.max(1)).max(1);
     let mut shares = Vec::new();
     while !work.is_empty() {

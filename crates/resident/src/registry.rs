@@ -1,25 +1,26 @@
-//! The tables of one store that live in this process.
+//! The in-memory tables of one store.
 
-use crate::hash::Seed;
+use crate::hash::HashSeed;
 use crate::state::TableState;
 use arrow::datatypes::DataType;
 use atsdb_core::{ChunkId, Result, TableDefinition, TableId};
+use parking_lot::{Mutex, RwLock};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Weak};
 use std::thread::ThreadId;
 
-/// All tables in memory at one moment. Cheap to clone.
+/// A snapshot of all in-memory tables. It is cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct ResidentSnapshot(Arc<BTreeMap<TableId, Arc<TableState>>>);
 
 impl ResidentSnapshot {
-    /// A table that holds rows, or held some.
+    /// Returns a table that has rows or had some.
     pub fn get(&self, id: TableId) -> Option<Arc<TableState>> {
         self.0.get(&id).cloned()
     }
 
-    /// The bytes of all tables.
+    /// Returns the size of all tables in bytes.
     pub fn byte_count(&self) -> usize {
         self.0.values().map(|state| state.byte_count()).sum()
     }
@@ -33,31 +34,31 @@ impl ResidentSnapshot {
     }
 }
 
-/// Chunks, and the table that they were read as.
+/// Chunks, and the table that was loaded from them.
 type ReadRows = (Vec<ChunkId>, Weak<TableState>);
 
-/// Tables that were dropped here: their numbers are never used again, and no row comes back.
+/// Tables that were dropped in this process. Their numbers are never reused, and none of their rows comes back.
 type Dropped = BTreeSet<TableId>;
 
-/// The tables of one store that live in this process.
+/// The in-memory tables of one store.
 #[derive(Debug)]
-pub struct Residents {
+pub struct ResidentTables {
     current: RwLock<ResidentSnapshot>,
-    /// Held while the next state is made.
+    /// Held while the next state is created.
     turn: Mutex<Dropped>,
-    /// The thread that makes the next state, if one does.
+    /// The thread that creates the next state, if any.
     maker: Mutex<Option<ThreadId>>,
-    /// Odd while the next state is made, and one more afterwards.
+    /// Odd while the next state is created, incremented afterwards.
     generation: AtomicU64,
-    /// What was read of the store, for each table: the chunks, and the rows in them. Held by who reads.
+    /// What was loaded from the store, for each table: the chunks, and the rows in them. Loading threads hold the lock.
     read: Mutex<BTreeMap<TableId, ReadRows>>,
-    seed: Seed,
+    seed: HashSeed,
     threads: usize,
 }
 
-impl Residents {
-    /// No tables. `threads` build indexes.
-    pub fn new(seed: Seed, threads: usize) -> Self {
+impl ResidentTables {
+    /// Creates an empty set of tables. Indexes are built with this number of threads.
+    pub fn new(seed: HashSeed, threads: usize) -> Self {
         Self {
             current: RwLock::default(),
             turn: Mutex::default(),
@@ -69,12 +70,13 @@ impl Residents {
         }
     }
 
-    /// All tables as they are now.
+    /// Returns the current snapshot of all tables.
     pub fn snapshot(&self) -> ResidentSnapshot {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current.read().clone()
     }
 
-    /// All tables, and what `take` gives, at one moment: no commit over both shows in one of them only.
+    /// Returns what `take` returns and a snapshot of all tables of the same moment: a commit that changes both is
+    /// visible in both or in neither.
     pub fn beside<T>(&self, take: impl Fn() -> Result<T>) -> Result<(T, ResidentSnapshot)> {
         let before = self.generation.load(Ordering::SeqCst);
         if before.is_multiple_of(2) {
@@ -83,19 +85,19 @@ impl Residents {
                 return Ok((taken, residents));
             }
         }
-        // A commit is under way. Where it is this thread's own, nothing else can be.
-        let is_own = *self.maker.lock().unwrap_or_else(PoisonError::into_inner) == Some(std::thread::current().id());
-        let _turn = (!is_own).then(|| self.turn.lock().unwrap_or_else(PoisonError::into_inner));
+        // A commit is running. If it is this thread's own, no other can be.
+        let is_own = *self.maker.lock() == Some(std::thread::current().id());
+        let _turn = (!is_own).then(|| self.turn.lock());
         Ok((take()?, self.snapshot()))
     }
 
-    /// A table without rows.
+    /// Creates a table without rows.
     pub fn empty(&self, definition: &TableDefinition, types: Vec<DataType>) -> Arc<TableState> {
         Arc::new(TableState::new(definition, types, self.seed, self.threads))
     }
 
-    /// The rows of a table that this process had not used when somebody looked, read from these chunks: once for all
-    /// who find the same ones. The table begins with them, unless it has begun meanwhile.
+    /// Loads a saved table that this process has not used before. `read` reads its rows from these chunks, once for all
+    /// callers that see the same chunks. The table starts with these rows, unless it has been created in the meantime.
     pub fn begin(
         &self,
         id: TableId,
@@ -103,72 +105,72 @@ impl Residents {
         chunks: Vec<ChunkId>,
         read: impl FnOnce() -> Result<Arc<TableState>>,
     ) -> Result<Arc<TableState>> {
-        let mut all = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.read.lock();
         let known = all.get(&id).filter(|(of, _)| *of == chunks).and_then(|(_, state)| state.upgrade());
         if let Some(state) = known.filter(|state| state.definition() == definition) {
             return Ok(state);
         }
         let state = read()?;
         all.insert(id, (chunks, Arc::downgrade(&state)));
-        let dropped = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        let dropped = self.turn.lock();
+        let mut current = self.current.write();
         if current.get(id).is_none() && !dropped.contains(&id) {
             current.put(id, Arc::clone(&state));
         }
         Ok(state)
     }
 
-    /// Puts a table under its present definition in the place of what it was under another, unless it changed meanwhile.
+    /// Replaces a table by the same table under its current definition, unless it changed in the meantime.
     pub fn adopt(&self, id: TableId, from: &Arc<TableState>, to: &Arc<TableState>) {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.turn.lock();
+        let mut current = self.current.write();
         if current.get(id).is_some_and(|state| state.is(from)) {
             current.put(id, Arc::clone(to));
         }
     }
 
-    /// Forgets a table that was dropped, for good.
+    /// Removes a dropped table permanently.
     pub fn drop_table(&self, id: TableId) {
-        let mut dropped = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut dropped = self.turn.lock();
         dropped.insert(id);
-        self.current.write().unwrap_or_else(PoisonError::into_inner).remove(id);
+        self.current.write().remove(id);
     }
 
-    /// Forgets a table's rows.
+    /// Removes a table's rows.
     pub fn forget(&self, id: TableId) {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        self.current.write().unwrap_or_else(PoisonError::into_inner).remove(id);
+        let _turn = self.turn.lock();
+        self.current.write().remove(id);
     }
 
-    /// Puts another snapshot in the place of the current one; `next` gets the tables that were dropped, to add to them.
-    /// Readers go on meanwhile; who else would replace it waits.
+    /// Replaces the current snapshot. `next` also gets the set of dropped tables, to add to it. Readers continue in the
+    /// meantime; other writers wait.
     pub(crate) fn replace<T>(
         &self,
         next: impl FnOnce(&ResidentSnapshot, &mut BTreeSet<TableId>) -> Result<(ResidentSnapshot, T)>,
     ) -> Result<T> {
-        let mut dropped = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let _making = Making::begin(self);
+        let mut dropped = self.turn.lock();
+        let _making = StateChange::begin(self);
         let current = self.snapshot();
         let (next, done) = next(&current, &mut dropped)?;
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = next;
+        *self.current.write() = next;
         Ok(done)
     }
 }
 
-/// Marks that the next state is being made, until it is dropped.
-struct Making<'a>(&'a Residents);
+/// Marks that the next state is being created, until it is dropped.
+struct StateChange<'a>(&'a ResidentTables);
 
-impl<'a> Making<'a> {
-    fn begin(residents: &'a Residents) -> Self {
-        *residents.maker.lock().unwrap_or_else(PoisonError::into_inner) = Some(std::thread::current().id());
+impl<'a> StateChange<'a> {
+    fn begin(residents: &'a ResidentTables) -> Self {
+        *residents.maker.lock() = Some(std::thread::current().id());
         residents.generation.fetch_add(1, Ordering::SeqCst);
         Self(residents)
     }
 }
 
-impl Drop for Making<'_> {
+impl Drop for StateChange<'_> {
     fn drop(&mut self) {
         self.0.generation.fetch_add(1, Ordering::SeqCst);
-        *self.0.maker.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.0.maker.lock() = None;
     }
 }

@@ -1,12 +1,12 @@
-//! A table at one moment: its parts, and which of their rows are gone.
+//! The state of a table: its parts and their deleted rows.
 
-use crate::dead::{DeadRows, PAGE_ROWS};
+use crate::concat::concat_arrays;
+use crate::deleted_rows::{DeletedRows, PAGE_ROWS};
 use crate::error::internal;
-use crate::hash::Seed;
-use crate::index::Matches;
+use crate::hash::HashSeed;
+use crate::index::IndexMatches;
 use crate::index_spec::IndexSpec;
-use crate::joined::joined;
-use crate::keys::Keys;
+use crate::keys::RowKeys;
 use crate::part::{PART_ROWS_MAX, PART_TEXT_BYTES_MAX, Part, byte_count_of, text_bytes_of};
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array, new_empty_array, new_null_array};
 use arrow::compute::{cast, filter, interleave, take};
@@ -15,12 +15,12 @@ use atsdb_core::{Error, Result, TableDefinition, Value};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Parts of fewer rows are made one as soon as a third is no smaller than the second.
-const MERGED_TIMES: usize = 2;
-/// Rows of a part that may be gone before it is made anew, whatever its size.
-const DEAD_ROWS_MIN: usize = 1_024;
+/// Parts are merged with the next ones while they have fewer than this times the rows of those.
+const MERGE_RATIO: usize = 2;
+/// A part is rewritten only if more than this number of its rows are deleted.
+const DELETED_ROWS_MIN: usize = 1_024;
 
-/// What a table's rows are kept by.
+/// The structure of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Shape {
     pub(crate) definition: TableDefinition,
@@ -31,99 +31,99 @@ pub(crate) struct Shape {
 #[derive(Debug, Clone)]
 struct LivePart {
     part: Arc<Part>,
-    dead: Arc<DeadRows>,
+    deleted: Arc<DeletedRows>,
 }
 
 impl LivePart {
     fn live_count(&self) -> usize {
-        self.part.row_count - self.dead.count()
+        self.part.row_count - self.deleted.count()
     }
 }
 
-/// A table at one moment. Never changes; another one shares what is the same.
+/// An immutable state of a table. States share what they have in common.
 #[derive(Debug, Clone)]
 pub struct TableState {
     pub(crate) shape: Arc<Shape>,
     parts: Vec<LivePart>,
-    seed: Seed,
+    seed: HashSeed,
     pub(crate) threads: usize,
 }
 
-/// Where the rows of keys are: for each pair the position among the keys, the part, and the row in it. In the order of
-/// the keys.
+/// The matches of a lookup in a table: for each match the position among the keys, the part, and the row in it. They
+/// are in the order of the keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Found {
-    /// Positions among the keys that were asked for.
+pub struct TableMatches {
+    /// The positions of the matching keys among the keys that were looked up.
     pub probes: Vec<u32>,
-    /// The part of each row.
+    /// The part of each matching row.
     pub parts: Vec<u32>,
-    /// The row's number in its part.
+    /// The number of each matching row in its part.
     pub rows: Vec<u32>,
 }
 
 impl TableState {
-    /// A table without rows. `types` are those of its columns.
-    pub fn new(definition: &TableDefinition, types: Vec<DataType>, seed: Seed, threads: usize) -> Self {
+    /// Creates a table without rows. `types` are the Arrow types of its columns.
+    pub fn new(definition: &TableDefinition, types: Vec<DataType>, seed: HashSeed, threads: usize) -> Self {
         let specs = IndexSpec::all_of(definition);
         let shape = Arc::new(Shape { definition: definition.clone(), types, specs });
         Self { shape, parts: Vec::new(), seed, threads }
     }
 
-    /// What the rows keep to.
+    /// Returns the table's definition.
     pub fn definition(&self) -> &TableDefinition {
         &self.shape.definition
     }
 
-    /// The indexes, keys first.
+    /// Returns the indexes, keys first.
     pub fn indexes(&self) -> &[IndexSpec] {
         &self.shape.specs
     }
 
-    /// How many rows there are.
+    /// Returns the number of live rows.
     pub fn row_count(&self) -> usize {
         self.parts.iter().map(LivePart::live_count).sum()
     }
 
-    /// The bytes that columns and indexes take.
+    /// Returns the size of columns and indexes in bytes.
     pub fn byte_count(&self) -> usize {
-        self.parts.iter().map(|part| part.part.byte_count + part.dead.byte_count()).sum()
+        self.parts.iter().map(|part| part.part.byte_count + part.deleted.byte_count()).sum()
     }
 
-    /// The bytes that one column takes.
+    /// Returns the size of one column in bytes.
     pub fn column_bytes(&self, column: usize) -> usize {
         self.parts.iter().map(|part| byte_count_of(&part.part.columns[column])).sum()
     }
 
-    /// How many parts there are.
+    /// Returns the number of parts.
     pub fn part_count(&self) -> usize {
         self.parts.len()
     }
 
-    /// How many rows a part has, those that are gone included.
+    /// Returns the number of rows in a part, including deleted ones.
     pub fn part_rows(&self, part: usize) -> usize {
         self.parts.get(part).map_or(0, |part| part.part.row_count)
     }
 
-    /// Whether `other` is this very state.
+    /// Whether `other` is the same state.
     pub fn is(&self, other: &Self) -> bool {
         let same = |(own, other): (&LivePart, &LivePart)| {
-            Arc::ptr_eq(&own.part, &other.part) && Arc::ptr_eq(&own.dead, &other.dead)
+            Arc::ptr_eq(&own.part, &other.part) && Arc::ptr_eq(&own.deleted, &other.deleted)
         };
         (Arc::ptr_eq(&self.shape, &other.shape) || self.shape == other.shape)
             && self.parts.len() == other.parts.len()
             && self.parts.iter().zip(&other.parts).all(same)
     }
 
-    /// The rows of many keys by one index.
-    pub fn find(&self, index: usize, keys: &Keys) -> Found {
-        let mut found = Found::default();
+    /// Looks up many keys in one index.
+    pub fn find(&self, index: usize, keys: &RowKeys) -> TableMatches {
+        let mut found = TableMatches::default();
         for (number, part) in self.parts.iter().enumerate() {
             let Some(index) = part.part.indexes.get(index) else { continue };
-            let mut matches = Matches::default();
+            let mut matches = IndexMatches::default();
             index.find(keys, &mut matches);
-            if part.dead.count() > 0 {
+            if part.deleted.count() > 0 {
                 let pairs =
-                    matches.probes.iter().zip(&matches.rows).filter(|(_, row)| !part.dead.contains(**row as usize));
+                    matches.probes.iter().zip(&matches.rows).filter(|(_, row)| !part.deleted.contains(**row as usize));
                 (matches.probes, matches.rows) = pairs.map(|(probe, row)| (*probe, *row)).unzip();
             }
             if found.rows.is_empty() {
@@ -139,13 +139,14 @@ impl TableState {
             let mut order: Vec<usize> = (0..found.probes.len()).collect();
             order.sort_by_key(|at| found.probes[*at]);
             let sorted = |values: &[u32]| order.iter().map(|at| values[*at]).collect();
-            found = Found { probes: sorted(&found.probes), parts: sorted(&found.parts), rows: sorted(&found.rows) };
+            found =
+                TableMatches { probes: sorted(&found.probes), parts: sorted(&found.parts), rows: sorted(&found.rows) };
         }
         found
     }
 
-    /// Columns of rows that were found.
-    pub fn gather(&self, found: &Found, columns: &[usize]) -> Result<Vec<ArrayRef>> {
+    /// Returns columns of the rows that a lookup found.
+    pub fn gather(&self, found: &TableMatches, columns: &[usize]) -> Result<Vec<ArrayRef>> {
         let only = match found.parts.first() {
             None => return Ok(columns.iter().map(|column| new_empty_array(&self.shape.types[*column])).collect()),
             Some(first) => found.parts.iter().all(|part| part == first).then_some(*first as usize),
@@ -155,32 +156,33 @@ impl TableState {
             let taken = |column: &usize| take(&self.parts[part].part.columns[*column], &rows, None).map_err(internal);
             return columns.iter().map(taken).collect();
         }
-        let places: Vec<(usize, usize)> =
+        let locations: Vec<(usize, usize)> =
             found.parts.iter().zip(&found.rows).map(|(part, row)| (*part as usize, *row as usize)).collect();
-        let woven = |column: &usize| {
+        let interleaved = |column: &usize| {
             let arrays: Vec<&dyn Array> = self.parts.iter().map(|part| part.part.columns[*column].as_ref()).collect();
-            interleave(&arrays, &places).map_err(internal)
+            interleave(&arrays, &locations).map_err(internal)
         };
-        columns.iter().map(woven).collect()
+        columns.iter().map(interleaved).collect()
     }
 
-    /// Stretches of rows to read, each of one part and at most so long.
-    pub fn stretches(&self, rows_max: usize) -> Vec<(usize, Range<usize>)> {
+    /// Divides all rows into ranges to read, each within one part and of about `rows_max` rows at most. Returns part
+    /// numbers and row ranges.
+    pub fn row_ranges(&self, rows_max: usize) -> Vec<(usize, Range<usize>)> {
         let step = (rows_max / PAGE_ROWS * PAGE_ROWS).max(PAGE_ROWS);
         let parts = self.parts.iter().enumerate();
-        let stretch = |(number, part): (usize, &LivePart)| {
+        let row_range = |(number, part): (usize, &LivePart)| {
             let row_count = part.part.row_count;
             (0..row_count).step_by(step).map(move |start| (number, start..(start + step).min(row_count)))
         };
-        parts.flat_map(stretch).collect()
+        parts.flat_map(row_range).collect()
     }
 
-    /// Columns of the rows of a stretch that are there, and these rows' numbers.
+    /// Returns columns of the live rows in a range, and these rows' numbers.
     pub fn read(&self, part: usize, rows: Range<usize>, columns: &[usize]) -> Result<(Vec<ArrayRef>, UInt32Array)> {
-        let LivePart { part, dead } = &self.parts[part];
+        let LivePart { part, deleted } = &self.parts[part];
         let slices = columns.iter().map(|column| part.columns[*column].slice(rows.start, rows.len()));
         let numbers = UInt32Array::from_iter_values(rows.start as u32..rows.end as u32);
-        match dead.live(rows.clone()) {
+        match deleted.live(rows.clone()) {
             None => Ok((slices.collect(), numbers)),
             Some(live) => {
                 let live = BooleanArray::new(live, None);
@@ -191,46 +193,47 @@ impl TableState {
         }
     }
 
-    /// The same with some rows gone. Parts of which little is left are made anew.
-    pub fn without(&self, places: impl IntoIterator<Item = (u32, u32)>) -> Result<Self> {
+    /// Returns the state without some rows, given as part and row numbers. Parts with few remaining rows are rewritten.
+    pub fn without(&self, locations: impl IntoIterator<Item = (u32, u32)>) -> Result<Self> {
         let mut state = self.clone();
-        for (part, row) in places {
+        for (part, row) in locations {
             let Some(part) = state.parts.get_mut(part as usize).filter(|part| (row as usize) < part.part.row_count)
             else {
                 return Err(Error::internal(format!("no row {row} in part {part}")));
             };
-            Arc::make_mut(&mut part.dead).insert(row as usize);
+            Arc::make_mut(&mut part.deleted).insert(row as usize);
         }
         state.parts.retain(|part| part.live_count() > 0);
         for part in &mut state.parts {
-            if part.dead.count() > DEAD_ROWS_MIN && part.dead.count() * 2 > part.part.row_count {
+            if part.deleted.count() > DELETED_ROWS_MIN && part.deleted.count() * 2 > part.part.row_count {
                 *part = self.merged(std::slice::from_ref(part))?;
             }
         }
         Ok(state)
     }
 
-    /// The same without rows.
+    /// Returns the state without rows.
     pub fn without_rows(&self) -> Self {
         Self { parts: Vec::new(), ..self.clone() }
     }
 
-    /// Indexes rows, to be added by [`with_part`](Self::with_part).
-    pub(crate) fn part_of(&self, columns: Vec<ArrayRef>, row_count: usize) -> Result<Part> {
+    /// Creates a part, to be added by [`with_part`](Self::with_part).
+    pub(crate) fn build_part(&self, columns: Vec<ArrayRef>, row_count: usize) -> Result<Part> {
         Part::build(columns, row_count, &self.shape.specs, self.seed, self.threads)
     }
 
-    /// The same with more rows. Parts become few by it.
+    /// Returns the state with another part. Small parts are merged.
     pub(crate) fn with_part(&self, part: Part) -> Result<Self> {
         if part.row_count == 0 {
             return Ok(self.clone());
         }
         let mut parts = self.parts.clone();
-        parts.push(LivePart { part: Arc::new(part), dead: Arc::default() });
-        // The last parts that are no larger than those behind them, so that rows are not merged with a few at a time.
+        parts.push(LivePart { part: Arc::new(part), deleted: Arc::default() });
+        // These are the last parts that are not larger than those behind them, so that rows are not merged with a few
+        // others each time.
         let mut first = parts.len() - 1;
         let mut live = parts[first].live_count();
-        while first > 0 && parts[first - 1].live_count() < MERGED_TIMES * live && fit_together(&parts[first - 1..]) {
+        while first > 0 && parts[first - 1].live_count() < MERGE_RATIO * live && fit_together(&parts[first - 1..]) {
             first -= 1;
             live += parts[first].live_count();
         }
@@ -243,25 +246,26 @@ impl TableState {
     }
 
     fn merged(&self, parts: &[LivePart]) -> Result<LivePart> {
-        let live = |part: &LivePart| part.dead.live(0..part.part.row_count).map(|live| BooleanArray::new(live, None));
+        let live =
+            |part: &LivePart| part.deleted.live(0..part.part.row_count).map(|live| BooleanArray::new(live, None));
         let lives: Vec<Option<BooleanArray>> = parts.iter().map(live).collect();
         let column = |position: usize| {
             let arrays = parts.iter().zip(&lives).map(|(part, live)| match live {
                 None => Ok(ArrayRef::clone(&part.part.columns[position])),
                 Some(live) => filter(&part.part.columns[position], live).map_err(internal),
             });
-            joined(&arrays.collect::<Result<Vec<_>>>()?, self.threads)
+            concat_arrays(&arrays.collect::<Result<Vec<_>>>()?, self.threads)
         };
         let columns = (0..self.shape.types.len()).map(column).collect::<Result<_>>()?;
         let row_count = parts.iter().map(LivePart::live_count).sum();
-        Ok(LivePart { part: Arc::new(self.part_of(columns, row_count)?), dead: Arc::default() })
+        Ok(LivePart { part: Arc::new(self.build_part(columns, row_count)?), deleted: Arc::default() })
     }
 
-    /// The same rows under another definition: columns are found by number.
+    /// Returns the same rows under another definition. Columns are matched by number.
     pub fn redefined(&self, definition: &TableDefinition, types: Vec<DataType>) -> Result<Self> {
         let empty = Self::new(definition, types, self.seed, self.threads);
         let mut state = empty.clone();
-        for LivePart { part, dead } in &self.parts {
+        for LivePart { part, deleted } in &self.parts {
             let column = |(column, wanted): (&atsdb_core::Column, &DataType)| {
                 let own = self.shape.definition.columns.iter().position(|own| own.id == column.id);
                 match own {
@@ -273,8 +277,8 @@ impl TableState {
                 }
             };
             let columns = definition.columns.iter().zip(&empty.shape.types).map(column).collect::<Result<_>>()?;
-            let part = Arc::new(empty.part_of(columns, part.row_count)?);
-            state.parts.push(LivePart { part, dead: Arc::clone(dead) });
+            let part = Arc::new(empty.build_part(columns, part.row_count)?);
+            state.parts.push(LivePart { part, deleted: Arc::clone(deleted) });
         }
         Ok(state)
     }
@@ -289,7 +293,7 @@ fn fit_together(parts: &[LivePart]) -> bool {
 
 /// One value as often as there are rows, as older rows have in a new column.
 fn constant(value: Option<&Value>, wanted: &DataType, row_count: usize) -> Result<ArrayRef> {
-    let one: ArrayRef = match value {
+    let canonical: ArrayRef = match value {
         None => return Ok(new_null_array(wanted, row_count)),
         Some(Value::Text(text)) => Arc::new(arrow::array::StringArray::from(vec![text.as_str()])),
         Some(Value::Bytes(bytes)) => Arc::new(arrow::array::BinaryArray::from(vec![bytes.as_slice()])),
@@ -298,6 +302,6 @@ fn constant(value: Option<&Value>, wanted: &DataType, row_count: usize) -> Resul
         Some(Value::UInt(value)) => Arc::new(arrow::array::UInt64Array::from(vec![*value])),
         Some(Value::Float(value)) => Arc::new(arrow::array::Float64Array::from(vec![*value])),
     };
-    let one = cast(&one, wanted).map_err(internal)?;
-    take(&one, &UInt32Array::from(vec![0; row_count]), None).map_err(internal)
+    let canonical = cast(&canonical, wanted).map_err(internal)?;
+    take(&canonical, &UInt32Array::from(vec![0; row_count]), None).map_err(internal)
 }

@@ -6,7 +6,7 @@ use crate::shape::{
     Kind, altered, array, batch_of, definition, indexed, kind, policy_of, rows_of, seconds, text, value,
 };
 use arrow::array::{BooleanArray, UInt32Array};
-use atsdb_core::{BatchId, Error, ErrorKind, Outcome, Result, Table, TableDefinition};
+use atsdb_core::{BatchId, CommitOutcome, Error, ErrorKind, Result, Table, TableDefinition};
 use atsdb_engine::{
     Appender, Batch, Caretaker, ColumnSpec, CopyOptions, Engine, ReadSnapshot, Record, Rewrite, RowReader, RowWriter,
     ScanRequest, Selection,
@@ -251,8 +251,8 @@ fn append(
         let mut batch = engine.batch(batch_id.map(|id| BatchId::new(id.to_string())).transpose()?);
         put(&mut batch, &table)?;
         return Ok(match batch.commit()? {
-            Outcome::Committed => Answer::Done,
-            Outcome::Duplicate => Answer::Duplicate,
+            CommitOutcome::Committed => Answer::Done,
+            CommitOutcome::Duplicate => Answer::Duplicate,
         });
     };
     // Rows without keys are appended without a look at the store.

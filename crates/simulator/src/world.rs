@@ -9,7 +9,7 @@ use crate::shape::BEGINNING;
 use atsdb_core::{Durability, Error, ErrorKind, Result, Store};
 use atsdb_engine::{Engine, EngineOptions, Environment};
 use atsdb_memory::MemoryStore;
-use atsdb_sqlite::{Layout, Split, SqliteOptions, SqliteStore};
+use atsdb_sqlite::{SplitBy, SplitLayout, SqliteOptions, SqliteStore};
 use atsdb_testkit::faulty::{Fails, Faults, FaultyStore};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::path::Path;
@@ -25,7 +25,7 @@ pub enum StoreKind {
     /// In one SQLite file, which each process opens.
     Sqlite,
     /// In a split store, which each process opens.
-    Split,
+    SplitBy,
 }
 
 /// What a process ends with that crashes.
@@ -75,8 +75,8 @@ impl World {
         let store: Arc<dyn Store> = match self.setting.store {
             StoreKind::Memory => Arc::clone(&self.memory) as Arc<dyn Store>,
             StoreKind::Sqlite => Arc::new(SqliteStore::open(&path("store.db"), &options())?),
-            StoreKind::Split => {
-                let layout = Layout { split: Split::Slice, small_chunk_bytes: 0 };
+            StoreKind::SplitBy => {
+                let layout = SplitLayout { split: SplitBy::Slice, small_chunk_bytes: 0 };
                 Arc::new(SqliteStore::open_split(&path("store"), &options(), layout)?)
             }
         };

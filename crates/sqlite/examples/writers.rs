@@ -7,7 +7,7 @@
 #![allow(clippy::print_stdout, reason = "a benchmark tells its figures")]
 
 use atsdb_core::{Change, Durability, Store};
-use atsdb_sqlite::{Layout, Split, SqliteOptions, SqliteStore};
+use atsdb_sqlite::{SplitBy, SplitLayout, SqliteOptions, SqliteStore};
 use atsdb_testkit::sample::{Plan, series_table};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const NOW_MS: i64 = 1_709_294_400_000;
 const TIME: Duration = Duration::from_secs(3);
 const REPEATS: usize = 3;
-const LAYOUTS: [Option<Split>; 3] = [None, Some(Split::Shards(4)), Some(Split::Slice)];
+const LAYOUTS: [Option<SplitBy>; 3] = [None, Some(SplitBy::Shards(4)), Some(SplitBy::Slice)];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -53,16 +53,16 @@ fn median(rates: &mut [f64]) -> f64 {
     rates[rates.len() / 2]
 }
 
-fn open(path: &Path, split: Option<Split>, durability: Durability) -> SqliteStore {
+fn open(path: &Path, split: Option<SplitBy>, durability: Durability) -> SqliteStore {
     let options = SqliteOptions { durability, ..SqliteOptions::default() };
     match split {
         None => SqliteStore::open(path, &options).unwrap(),
-        Some(split) => SqliteStore::open_split(path, &options, Layout::new(split)).unwrap(),
+        Some(split) => SqliteStore::open_split(path, &options, SplitLayout::new(split)).unwrap(),
     }
 }
 
 /// Commits a second by so many processes.
-fn run(path: &Path, split: Option<Split>, durability: Durability, page_bytes: usize, writers: usize) -> f64 {
+fn run(path: &Path, split: Option<SplitBy>, durability: Durability, page_bytes: usize, writers: usize) -> f64 {
     let store = open(path, split, durability);
     store.create_table(&series_table("t"), None).unwrap();
     let spawn = |_| {

@@ -2,13 +2,13 @@
 
 use crate::chunk_write::page_key;
 use crate::error::{Attempt, Failure, primary_code};
-use crate::split::place::Place;
-use crate::split::placed::Enlarged;
+use crate::split::page_location::PageLocation;
+use crate::split::placed_pages::AmendedBlock;
 use crate::table;
 use atsdb_core::{Amendment, Error, ErrorKind, Result};
 use rusqlite::{Connection, OptionalExtension, ffi, params};
 
-/// Refuses an amendment that does not agree with its own descriptor.
+/// Refuses an amendment that contradicts its own descriptor.
 pub(crate) fn check(amendment: &Amendment) -> Result<()> {
     let described = amendment.pages.iter().all(|(column, bytes)| {
         amendment.descriptor.page(*column).is_some_and(|page| page.byte_count as usize == bytes.len())
@@ -17,12 +17,17 @@ pub(crate) fn check(amendment: &Amendment) -> Result<()> {
 }
 
 fn contradiction(amendment: &Amendment) -> Error {
-    let message = format!("chunk {} does not have the pages its new descriptor tells", amendment.descriptor.uid);
+    let message = format!("chunk {} does not have the pages that its new descriptor lists", amendment.descriptor.uid);
     Error::internal(message)
 }
 
-/// Adds the pages beside those of the chunk, or takes the block of a page file that has them all; a conflict if it is gone or is no longer what it was.
-pub(crate) fn amend(connection: &Connection, amendment: &Amendment, enlarged: Option<&Enlarged>) -> Attempt<()> {
+/// Adds the pages to those of the chunk, or switches to the block of a page file that contains all of them. It is a
+/// conflict if the chunk is gone or has changed.
+pub(crate) fn amend(
+    connection: &Connection,
+    amendment: &Amendment,
+    amended_block: Option<&AmendedBlock>,
+) -> Attempt<()> {
     let Amendment { table, chunk, from, descriptor, descriptor_bytes, pages } = amendment;
     table::require(connection, *table, None)?;
     let sql = "SELECT payload, page_count, byte_count FROM atsdb_chunk
@@ -40,17 +45,18 @@ pub(crate) fn amend(connection: &Connection, amendment: &Amendment, enlarged: Op
     if expected != (descriptor.pages.len() as u64, descriptor.byte_count()) {
         return Err(contradiction(amendment).into());
     }
-    let payload = match Place::of(payload) {
+    let payload = match PageLocation::of(payload) {
         None => {
             insert(connection, amendment, payload)?;
             payload
         }
         Some(_) => {
-            let enlarged = enlarged.filter(|enlarged| enlarged.base == payload).ok_or(Failure::Moved)?;
-            let larger = enlarged.payload.ok_or_else(|| contradiction(amendment))?;
+            let amended_block =
+                amended_block.filter(|amended_block| amended_block.base == payload).ok_or(Failure::Relocated)?;
+            let amended = amended_block.payload.ok_or_else(|| contradiction(amendment))?;
             let sql = "INSERT INTO atsdb_garbage (payload, byte_count) VALUES (?1, ?2)";
             connection.prepare_cached(sql)?.execute(params![payload, byte_count as i64])?;
-            larger
+            amended
         }
     };
     let sql = "UPDATE atsdb_chunk SET descriptor = ?2, page_count = ?3, byte_count = ?4, payload = ?5 WHERE id = ?1";
@@ -77,26 +83,26 @@ fn insert(connection: &Connection, amendment: &Amendment, payload: i64) -> Attem
 mod tests {
     use super::*;
     use crate::schema;
-    use crate::split::layout::{Layout, Split};
+    use crate::split::layout::{SplitBy, SplitLayout};
     use atsdb_core::{ChunkId, TableId};
     use atsdb_testkit::sample::{Plan, amended, amendment};
 
     #[test]
     fn a_chunk_that_was_moved_meanwhile_is_looked_at_again() {
         let connection = Connection::open_in_memory().unwrap();
-        schema::create(&connection, Some(Layout::new(Split::Slice))).unwrap();
-        let (chunk, place) = (Plan::new(1).chunk(TableId(1)), Place { file: 2, offset: 48 }.payload());
+        schema::create(&connection, Some(SplitLayout::new(SplitBy::Slice))).unwrap();
+        let (chunk, location) = (Plan::new(1).chunk(TableId(1)), PageLocation { file: 2, offset: 48 }.payload());
         let bytes = chunk.descriptor.byte_count() as i64;
         connection.execute("INSERT INTO atsdb_table VALUES (1, 't', 't', 1, '', 0, NULL)", []).unwrap();
         let sql = "INSERT INTO atsdb_chunk VALUES (1, 1, 0, 0, 1, 0, 0, ?1, 3, ?2, NULL, ?3)";
-        connection.execute(sql, params![bytes, place, chunk.descriptor_bytes]).unwrap();
+        connection.execute(sql, params![bytes, location, chunk.descriptor_bytes]).unwrap();
         let amendment = amendment(ChunkId(1), &chunk, &amended(&chunk, 1, 10));
-        let elsewhere = Place { file: 3, offset: 48 }.payload();
-        let enlarged = |base| Some(Enlarged { base, payload: Some(elsewhere) });
-        for stale in [None, enlarged(elsewhere)] {
-            assert!(matches!(amend(&connection, &amendment, stale.as_ref()), Err(Failure::Moved)));
+        let elsewhere = PageLocation { file: 3, offset: 48 }.payload();
+        let amended_block = |base| Some(AmendedBlock { base, payload: Some(elsewhere) });
+        for stale in [None, amended_block(elsewhere)] {
+            assert!(matches!(amend(&connection, &amendment, stale.as_ref()), Err(Failure::Relocated)));
         }
-        amend(&connection, &amendment, enlarged(place).as_ref()).unwrap();
+        amend(&connection, &amendment, amended_block(location).as_ref()).unwrap();
         let payload: i64 = connection.query_row("SELECT payload FROM atsdb_chunk", [], |row| row.get(0)).unwrap();
         assert_eq!(payload, elsewhere);
     }

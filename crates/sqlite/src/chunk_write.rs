@@ -1,14 +1,14 @@
-//! Writing chunks and taking them away. Reading them is in `snapshot`.
+//! Writing and removing chunks. `snapshot` reads them.
 //!
-//! A chunk's number says when it was committed; its payload number, under which its pages lie, says when they were
-//! written. They differ for a staged chunk: it gets its number when it becomes visible, and its pages stay where
-//! they are. In a split store the payload number of a larger chunk is the place of its pages in a page file.
+//! A chunk's number tells when it was committed; its payload number, under which its pages are stored, tells when they
+//! were written. They differ for a staged chunk: it gets its number when it becomes visible, and its pages stay where
+//! they are. In a split store the payload number of a larger chunk is the location of its pages in a page file.
 
+use crate::chunk_numbers;
 use crate::error::Attempt;
 use crate::list_rows;
-use crate::numbers;
 use crate::schema::COLUMN_BITS;
-use crate::split::placed::Placed;
+use crate::split::placed_pages::PlacedPages;
 use crate::table;
 use crate::writer::WriteTransaction;
 use atsdb_core::list::{ChunkKey, ChunkSums, ListChanges, ListKey, ListState};
@@ -16,29 +16,29 @@ use atsdb_core::{ChunkId, ColumnId, Error, ErrorKind, NewChunk, Result, StageId,
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::collections::BTreeMap;
 
-/// The key of a page.
+/// Returns the key of a page.
 pub(crate) fn page_key(payload: i64, column: ColumnId) -> i64 {
     payload << COLUMN_BITS | i64::from(column.0)
 }
 
-/// Refuses a chunk that does not agree with its own descriptor.
+/// Refuses a chunk that contradicts its own descriptor.
 pub(crate) fn check(chunk: &NewChunk) -> Result<()> {
     let described = chunk.descriptor.pages.iter().map(|page| page.byte_count as usize);
     if described.eq(chunk.pages.iter().map(Vec::len)) {
         return Ok(());
     }
-    Err(Error::internal(format!("chunk {} does not have the pages its descriptor tells", chunk.descriptor.uid)))
+    Err(Error::internal(format!("chunk {} does not have the pages that its descriptor lists", chunk.descriptor.uid)))
 }
 
-/// Writes chunks, visible at once or with their stage; with their pages, but for those that were placed in page files.
+/// Writes chunks, visible immediately or with their stage. Their pages are written too, except for those in page files.
 pub(crate) fn insert(
     transaction: &WriteTransaction<'_>,
     chunks: &[NewChunk],
-    placed: &Placed,
+    placed: &PlacedPages,
     stage: Option<StageId>,
 ) -> Attempt<()> {
     let Some(first) = chunks.first() else { return Ok(()) };
-    let first_id = numbers::take(transaction, transaction.numbers, chunks.len())?;
+    let first_id = chunk_numbers::allocate(transaction, transaction.numbers, chunks.len())?;
     let mut insert_chunk = transaction.prepare_cached(
         "INSERT INTO atsdb_chunk (id, table_id, slice_start, sealed, row_count, time_min, time_max, byte_count,
             page_count, payload, stage, descriptor) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
@@ -81,10 +81,10 @@ pub(crate) fn insert(
     for (table, sums) in added {
         changes.add(ListKey::chunks(stage, table), sums.state(table));
     }
-    list_rows::note(transaction, &changes)
+    list_rows::record(transaction, &changes)
 }
 
-/// Gives the chunks of a stage their numbers, after all others.
+/// Gives the chunks of a stage their final numbers, higher than all others.
 pub(crate) fn publish(connection: &Connection, stage: StageId) -> Attempt<()> {
     let staged = {
         let sql = "SELECT table_id, id, slice_start, time_min, time_max FROM atsdb_chunk WHERE stage = ?1 ORDER BY id";
@@ -100,7 +100,7 @@ pub(crate) fn publish(connection: &Connection, stage: StageId) -> Attempt<()> {
              SELECT {columns}, descriptor FROM atsdb_chunk WHERE stage = ?1 ORDER BY id"
         ))?
         .execute([stage.0])?;
-    // Within one statement the numbers follow each other.
+    // The numbers of one statement are consecutive.
     let first_id = connection.last_insert_rowid() - added as i64 + 1;
     let mut sums: BTreeMap<TableId, ChunkSums> = BTreeMap::new();
     for ((table, key), id) in staged.iter().zip(first_id..) {
@@ -110,12 +110,12 @@ pub(crate) fn publish(connection: &Connection, stage: StageId) -> Attempt<()> {
     for (table, sums) in sums {
         changes.add(ListKey::chunks(None, table), sums.state(table));
     }
-    list_rows::note(connection, &changes)?;
+    list_rows::record(connection, &changes)?;
     connection.prepare_cached("DELETE FROM atsdb_chunk WHERE stage = ?1")?.execute([stage.0])?;
     Ok(())
 }
 
-/// Refuses a stage whose chunks are not those that were written.
+/// Refuses a stage whose chunks differ from those that were written.
 fn check_stage(connection: &Connection, stage: StageId, staged: &[(TableId, ChunkKey)]) -> Attempt<()> {
     let mut sums: BTreeMap<TableId, ChunkSums> = BTreeMap::new();
     for (table, key) in staged {
@@ -123,13 +123,13 @@ fn check_stage(connection: &Connection, stage: StageId, staged: &[(TableId, Chun
     }
     let mut found: BTreeMap<ListKey, ListState> =
         sums.iter().map(|(table, sums)| (ListKey::chunks(Some(stage), *table), sums.state(*table))).collect();
-    for (key, noted) in list_rows::all(connection, &format!("stage = {} AND table_id <> 0", stage.0))? {
-        key.check(found.remove(&key).unwrap_or_default(), noted)?;
+    for (key, recorded) in list_rows::all(connection, &format!("stage = {} AND table_id <> 0", stage.0))? {
+        key.check(found.remove(&key).unwrap_or_default(), recorded)?;
     }
     found.into_iter().try_for_each(|(key, state)| Ok(key.check(state, ListState::default())?))
 }
 
-/// Takes a visible chunk away, which is noted later; a conflict if it is gone.
+/// Removes a visible chunk; the caller records the list change. It is a conflict if the chunk is gone.
 pub(crate) fn remove(
     connection: &Connection,
     table: TableId,
@@ -146,11 +146,11 @@ pub(crate) fn remove(
     let sql = "INSERT INTO atsdb_garbage SELECT payload, byte_count FROM atsdb_chunk WHERE id = ?1";
     connection.prepare_cached(sql)?.execute([chunk.0])?;
     connection.prepare_cached("DELETE FROM atsdb_chunk WHERE id = ?1")?.execute([chunk.0])?;
-    changes.take(ListKey::chunks(None, table), ChunkSums::of(&key).state(table));
+    changes.subtract(ListKey::chunks(None, table), ChunkSums::of(&key).state(table));
     Ok(())
 }
 
-/// Takes all chunks of a condition on `?1`, `?2`, ... away; says how many.
+/// Removes all chunks that match a condition on `?1`, `?2`, ..., and returns how many they were.
 pub(crate) fn discard(connection: &Connection, condition: &str, values: impl Params + Copy) -> Attempt<usize> {
     let mut sums: BTreeMap<(Option<StageId>, TableId), ChunkSums> = BTreeMap::new();
     let sql = format!("SELECT stage, table_id, id, slice_start, time_min, time_max FROM atsdb_chunk WHERE {condition}");
@@ -162,9 +162,9 @@ pub(crate) fn discard(connection: &Connection, condition: &str, values: impl Par
     }
     let mut changes = ListChanges::default();
     for ((stage, table), sums) in sums {
-        changes.take(ListKey::chunks(stage, table), sums.state(table));
+        changes.subtract(ListKey::chunks(stage, table), sums.state(table));
     }
-    list_rows::note(connection, &changes)?;
+    list_rows::record(connection, &changes)?;
     let keep = format!("INSERT INTO atsdb_garbage SELECT payload, byte_count FROM atsdb_chunk WHERE {condition}");
     connection.prepare_cached(&keep)?.execute(values)?;
     Ok(connection.prepare_cached(&format!("DELETE FROM atsdb_chunk WHERE {condition}"))?.execute(values)?)

@@ -1,47 +1,49 @@
-//! Committing changes: many in one transaction, each in its own savepoint. One alone needs none: the transaction is its.
+//! Committing changes: several in one transaction, each in its own savepoint. A single change needs no savepoint.
 
 use crate::drop_table::drop_table;
 use crate::error::{Attempt, Failure};
-use crate::split::placed::Placed;
-use crate::writer::{Sync, WriteTransaction, Writer};
+use crate::split::placed_pages::PlacedPages;
+use crate::writer::{SyncMode, WriteTransaction, Writer};
 use crate::{amend, chunk_write, list_rows, redefine, stage, table};
 use atsdb_core::list::ListChanges;
-use atsdb_core::{BatchId, Change, Error, ErrorKind, Guard, Outcome, Result, StageId};
+use atsdb_core::{BatchId, Change, ChunkGuard, CommitOutcome, Error, ErrorKind, Result, StageId};
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// Whether a table has a chunk above a number. NOT INDEXED leaves the primary key: the newest rows are walked, not all
-/// of the table's.
+/// Whether a table has a chunk above a number. NOT INDEXED forces the primary key, so that only the newest rows are
+/// read, not all of the table's.
 const NEWER: &str = "SELECT 1 FROM atsdb_chunk NOT INDEXED WHERE id > ?1 AND table_id = ?2 AND stage IS NULL LIMIT 1";
 
-/// Does each change or refuses it; a failure of SQLite undoes them all. Of each change is given what was placed in page
-/// files; of none, in a store that has no such files.
+/// Applies each change or refuses it; a failure of SQLite rolls all of them back. `placed` says for each change what
+/// was written to page files; it is empty in a store without page files.
 pub(crate) fn commit(
     writer: &mut Writer,
     changes: &[Change],
-    placed: &[Placed],
+    placed: &[PlacedPages],
     now_ms: i64,
-) -> Attempt<Vec<Result<Outcome>>> {
+) -> Attempt<Vec<Result<CommitOutcome>>> {
     match changes {
         [] => Ok(Vec::new()),
         [change] => {
-            let nothing = Placed::default();
+            let nothing = PlacedPages::default();
             let placed = placed.first().unwrap_or(&nothing);
-            match writer.transaction(Sync::Now, |connection| commit_one(connection, change, placed, now_ms)) {
+            match writer.transaction(SyncMode::Immediate, |connection| commit_one(connection, change, placed, now_ms)) {
                 Err(Failure::Refused(error)) => Ok(vec![Err(error)]),
                 done => Ok(vec![Ok(done?)]),
             }
         }
-        changes => writer.transaction(Sync::Now, |connection| commit_each(connection, changes, placed, now_ms)),
+        changes => {
+            writer.transaction(SyncMode::Immediate, |connection| commit_each(connection, changes, placed, now_ms))
+        }
     }
 }
 
 fn commit_each(
     transaction: &WriteTransaction<'_>,
     changes: &[Change],
-    placed: &[Placed],
+    placed: &[PlacedPages],
     now_ms: i64,
-) -> Attempt<Vec<Result<Outcome>>> {
-    let nothing = Placed::default();
+) -> Attempt<Vec<Result<CommitOutcome>>> {
+    let nothing = PlacedPages::default();
     let mut outcomes = Vec::with_capacity(changes.len());
     for (position, change) in changes.iter().enumerate() {
         let placed = placed.get(position).unwrap_or(&nothing);
@@ -53,7 +55,7 @@ fn commit_each(
                 transaction.numbers.take();
                 outcomes.push(Err(error));
             }
-            // SQLite may have rolled back everything by itself: a full disk does that.
+            // SQLite may have rolled back everything by itself, as it does on a full disk.
             Err(failure) => return Err(failure),
         }
         transaction.prepare_cached("RELEASE change")?.execute([])?;
@@ -61,14 +63,19 @@ fn commit_each(
     Ok(outcomes)
 }
 
-/// Does a change or refuses it; then the transaction must be rolled back.
-fn commit_one(transaction: &WriteTransaction<'_>, change: &Change, placed: &Placed, now_ms: i64) -> Attempt<Outcome> {
+/// Applies a change or refuses it. If it is refused, the caller must roll back.
+fn commit_one(
+    transaction: &WriteTransaction<'_>,
+    change: &Change,
+    placed: &PlacedPages,
+    now_ms: i64,
+) -> Attempt<CommitOutcome> {
     if let Some(batch) = &change.batch {
         if is_committed(transaction, batch)? {
             if let Some(stage) = change.stage {
                 stage::abandon(transaction, stage)?;
             }
-            return Ok(Outcome::Duplicate);
+            return Ok(CommitOutcome::Duplicate);
         }
         transaction
             .prepare_cached("INSERT INTO atsdb_batch (id, committed_ms) VALUES (?1, ?2)")?
@@ -76,42 +83,46 @@ fn commit_one(transaction: &WriteTransaction<'_>, change: &Change, placed: &Plac
     }
     change.add.iter().try_for_each(chunk_write::check)?;
     change.amend.iter().try_for_each(amend::check)?;
-    change.based_on.iter().try_for_each(|based_on| table::require_version(transaction, based_on, change.stage))?;
-    change.guards.iter().try_for_each(|guard| require_nothing_new(transaction, guard, change.stage))?;
+    change
+        .based_on
+        .iter()
+        .try_for_each(|based_on| table::check_definition_version(transaction, based_on, change.stage))?;
+    change.guards.iter().try_for_each(|guard| check_guard(transaction, guard, change.stage))?;
     change.drop.iter().try_for_each(|table| drop_table(transaction, *table))?;
     redefine::redefine(transaction, &change.redefine)?;
-    let mut taken = ListChanges::default();
+    let mut removed = ListChanges::default();
     for (table, chunk) in &change.remove {
         table::require(transaction, *table, None)?;
-        chunk_write::remove(transaction, *table, *chunk, &mut taken)?;
+        chunk_write::remove(transaction, *table, *chunk, &mut removed)?;
     }
-    list_rows::note(transaction, &taken)?;
+    list_rows::record(transaction, &removed)?;
     for (position, amendment) in change.amend.iter().enumerate() {
-        amend::amend(transaction, amendment, placed.enlarged(position))?;
+        amend::amend(transaction, amendment, placed.amended_block(position))?;
     }
     if let Some(stage) = change.stage {
         stage::publish(transaction, stage)?;
     }
     chunk_write::insert(transaction, &change.add, placed, None)?;
-    Ok(Outcome::Committed)
+    Ok(CommitOutcome::Committed)
 }
 
-/// Whether a batch of that name was committed before. Then it is noted anew, as it was: whoever committed it may have been
-/// killed before it was on disk, and only a transaction that writes waits for the log.
+/// Whether a batch with this id was committed before. If so, its row is rewritten unchanged: the process that committed
+/// it may have been killed before it was on disk, and only a transaction that writes waits for the log.
 fn is_committed(transaction: &WriteTransaction<'_>, batch: &BatchId) -> Attempt<bool> {
     let sql = "DELETE FROM atsdb_batch WHERE id = ?1 RETURNING committed_ms";
-    let noted = transaction.prepare_cached(sql)?.query_row([batch.as_str()], |row| row.get::<_, i64>(0)).optional()?;
-    let Some(committed_ms) = noted else { return Ok(false) };
+    let recorded =
+        transaction.prepare_cached(sql)?.query_row([batch.as_str()], |row| row.get::<_, i64>(0)).optional()?;
+    let Some(committed_ms) = recorded else { return Ok(false) };
     let sql = "INSERT INTO atsdb_batch (id, committed_ms) VALUES (?1, ?2)";
     transaction.prepare_cached(sql)?.execute(params![batch.as_str(), committed_ms])?;
     Ok(true)
 }
 
-/// Refuses a table that has a newer chunk than the guard knows of. A table of the change's stage has none yet.
-fn require_nothing_new(connection: &Connection, guard: &Guard, stage: Option<StageId>) -> Attempt<()> {
+/// Refuses a table with a newer chunk than the guard's newest one. A table in the change's stage has none yet.
+fn check_guard(connection: &Connection, guard: &ChunkGuard, stage: Option<StageId>) -> Attempt<()> {
     table::require(connection, guard.table, stage)?;
     if connection.prepare_cached(NEWER)?.exists(params![guard.newest.0, guard.table.0])? {
-        let message = format!("another writer has added to table {} meanwhile", guard.table.0);
+        let message = format!("another writer added to table {} in the meantime", guard.table.0);
         return Err(Error::new(ErrorKind::Conflict, message).into());
     }
     Ok(())

@@ -1,12 +1,13 @@
-//! How a new store's file comes into being: whole, or not at all.
+//! Creating a new store's file: completely or not at all.
 //!
-//! Its bytes are made in memory, written to a file beside its place, and linked there. Other processes find no file or a
-//! store, whenever the process that makes it ends. If two processes do so at once, the second finds the store of the first.
+//! Its bytes are built in memory, written to a temporary file beside the target, and linked to it. Other processes find
+//! either no file or a store, whenever the creating process ends. If two processes do so at once, the second one finds
+//! the store of the first.
 
 use crate::error::Attempt;
 use crate::schema;
 use crate::split::folder::unavailable;
-use crate::split::layout::Layout;
+use crate::split::layout::SplitLayout;
 use atsdb_core::Durability;
 use rusqlite::{Connection, MAIN_DB};
 use std::fs::{self, OpenOptions};
@@ -15,19 +16,19 @@ use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// The bytes of SQLite's header that say how the file is written and read.
+/// The bytes of SQLite's header for the write and the read version of the file.
 const JOURNAL_MODE: Range<usize> = 18..20;
 const WRITE_AHEAD_LOG: u8 = 2;
 
-/// Makes a store where there is no file, which its owner alone may read and write. False where files cannot be linked: SQLite
-/// then has to make it in its place.
-pub(crate) fn create(path: &Path, layout: Option<Layout>, durability: Durability) -> Attempt<bool> {
+/// Creates a store, which only its owner may read and write, if there is no file. Returns false if files cannot be
+/// linked here: then SQLite has to create the store in place.
+pub(crate) fn create(path: &Path, layout: Option<SplitLayout>, durability: Durability) -> Attempt<bool> {
     let (bytes, uid) = image(layout)?;
     let unfinished = unfinished(path, &uid);
-    let linked = write(&unfinished, &bytes, durability).and_then(|()| fs::hard_link(&unfinished, path));
-    // If it stays, it is a few pages that nobody reads.
+    let link_result = write(&unfinished, &bytes, durability).and_then(|()| fs::hard_link(&unfinished, path));
+    // If this fails, a few pages that nobody reads remain.
     let _ = fs::remove_file(&unfinished);
-    match linked {
+    match link_result {
         Ok(()) => Ok(true),
         Err(error) => match error.kind() {
             io::ErrorKind::AlreadyExists => Ok(true),
@@ -37,8 +38,8 @@ pub(crate) fn create(path: &Path, layout: Option<Layout>, durability: Durability
     }
 }
 
-/// The file of an empty store, and the store's uid.
-fn image(layout: Option<Layout>) -> Attempt<(Vec<u8>, String)> {
+/// Returns the bytes of an empty store, and its uid.
+fn image(layout: Option<SplitLayout>) -> Attempt<(Vec<u8>, String)> {
     let mut connection = Connection::open_in_memory()?;
     schema::create(&connection, layout)?;
     let sql = "SELECT lower(hex(value)) FROM atsdb_store WHERE key = 'uid'";
@@ -48,7 +49,7 @@ fn image(layout: Option<Layout>) -> Attempt<(Vec<u8>, String)> {
     Ok((bytes, uid))
 }
 
-/// A name beside the file that no other process takes.
+/// Returns a path beside the file that no other process uses.
 fn unfinished(path: &Path, uid: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!("-new-{uid}"));

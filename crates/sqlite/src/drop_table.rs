@@ -5,11 +5,11 @@ use crate::{chunk_write, list_rows, table};
 use atsdb_core::TableId;
 use rusqlite::Connection;
 
-/// Takes a table away. Its mappings and pages wait for `reclaim`; chunks of open stages are left, so that their
-/// commit finds out.
+/// Drops a table. `reclaim` deletes its mappings and pages later. Its chunks in open stages stay, so that their commit
+/// detects it.
 pub(crate) fn drop_table(connection: &Connection, id: TableId) -> Attempt<()> {
     if !table::delete(connection, id, None)? {
-        return Err(table::missing(id).into());
+        return Err(table::not_found(id).into());
     }
     chunk_write::discard(connection, "table_id = ?1 AND stage IS NULL", [id.0])?;
     list_rows::forget_table(connection, id)

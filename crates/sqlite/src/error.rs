@@ -1,19 +1,19 @@
-//! What can go wrong inside, and how it is told outside: SQLite's codes become kinds of [`Error`].
+//! Internal failures and their conversion to errors: SQLite's codes become kinds of [`Error`].
 
 use atsdb_core::{Error, ErrorKind};
 use rusqlite::ffi;
 use std::io;
 use std::path::Path;
 
-/// A failure on its way out, before it is known which file it happened in.
+/// A failure before it is known in which file it happened.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// SQLite could not do it; nothing of the transaction may stay.
+    /// SQLite failed; the transaction must be rolled back.
     Sqlite(rusqlite::Error),
-    /// This call, or this change of a commit, is not possible; the connection is well.
+    /// This call, or this change of a commit, is refused; the connection is usable.
     Refused(Error),
-    /// A chunk's pages were moved to another page file between two looks. Nothing is done; look again.
-    Moved,
+    /// A chunk's pages were relocated to another page file between two reads. Nothing was changed; the caller retries.
+    Relocated,
 }
 
 pub(crate) type Attempt<T> = Result<T, Failure>;
@@ -31,7 +31,7 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
-    /// Whether the disk was full.
+    /// Whether the disk is full.
     pub(crate) fn is_full(&self) -> bool {
         match self {
             Self::Sqlite(error) => is_full(error),
@@ -41,38 +41,38 @@ impl Failure {
                     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
                 })
             }
-            Self::Moved => false,
+            Self::Relocated => false,
         }
     }
 
-    /// Whether the disk failed a connection, in another way than by being full.
-    pub(crate) fn is_of_disk(&self) -> bool {
-        matches!(self, Self::Sqlite(error) if is_of_disk(error))
+    /// Whether the connection failed because of the disk, other than a full one.
+    pub(crate) fn is_disk_failure(&self) -> bool {
+        matches!(self, Self::Sqlite(error) if is_disk_failure(error))
     }
 
     /// Whether a sync failed.
-    pub(crate) fn is_of_sync(&self) -> bool {
+    pub(crate) fn is_sync_failure(&self) -> bool {
         matches!(self, Self::Sqlite(error) if extended_code(error) == Some(ffi::SQLITE_IOERR_FSYNC))
     }
 
-    /// The error for the caller; `path` is the store's file.
-    pub(crate) fn at(self, path: &Path) -> Error {
+    /// Converts the failure to the error for the caller; `path` is the store's file.
+    pub(crate) fn into_error(self, path: &Path) -> Error {
         match self {
             Self::Sqlite(error) => translate(error, path),
             Self::Refused(error) => error,
-            Self::Moved => Error::internal("chunks were moved meanwhile"),
+            Self::Relocated => Error::internal("chunks were relocated in the meantime"),
         }
     }
 }
 
-/// Whether SQLite found no room, for the file, its log or the index of its log.
+/// Whether SQLite found no space for the file, its log or the index of its log.
 fn is_full(error: &rusqlite::Error) -> bool {
     primary_code(error) == Some(ffi::SQLITE_FULL) || extended_code(error) == Some(ffi::SQLITE_IOERR_SHMSIZE)
 }
 
-/// Whether SQLite was failed by the disk, in another way than by its being full. SQLite calls it damage, too, when the
-/// system cannot read a file (`unixRead` turns EIO into SQLITE_IOERR_CORRUPTFS, and that becomes SQLITE_CORRUPT).
-pub(crate) fn is_of_disk(error: &rusqlite::Error) -> bool {
+/// Whether SQLite failed because of the disk, other than a full one. SQLite also reports corruption if the system
+/// cannot read a file: `unixRead` turns EIO into SQLITE_IOERR_CORRUPTFS, and that becomes SQLITE_CORRUPT.
+pub(crate) fn is_disk_failure(error: &rusqlite::Error) -> bool {
     let code = primary_code(error);
     !is_full(error)
         && matches!(
@@ -87,7 +87,7 @@ pub(crate) fn is_of_disk(error: &rusqlite::Error) -> bool {
         )
 }
 
-/// The extended result code, where SQLite gave one.
+/// Returns the extended result code, if SQLite gave one.
 pub(crate) fn extended_code(error: &rusqlite::Error) -> Option<i32> {
     match error {
         rusqlite::Error::SqlInputError { error, .. } => Some(error.extended_code),
@@ -95,20 +95,20 @@ pub(crate) fn extended_code(error: &rusqlite::Error) -> Option<i32> {
     }
 }
 
-/// The primary result code, where SQLite gave one.
+/// Returns the primary result code, if SQLite gave one.
 pub(crate) fn primary_code(error: &rusqlite::Error) -> Option<i32> {
     extended_code(error).map(|code| code & 0xff)
 }
 
-/// Whether the error says that stored bytes are damaged.
+/// Whether the error means that stored bytes are damaged.
 pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
     use rusqlite::Error as E;
     match error {
         E::IntegralValueOutOfRange(..) | E::InvalidColumnType(..) | E::FromSqlConversionFailure(..) => true,
         E::Utf8Error(..) | E::QueryReturnedNoRows => true,
         _ => {
-            // SQLITE_ERROR: a statement that does not fit the file's tables. The statements are fixed, so that it is the
-            // tables' own descriptions that are damaged.
+            // SQLITE_ERROR is a statement that does not match the file's tables. The statements are fixed, so the
+            // tables' own definitions must be damaged.
             matches!(primary_code(error), Some(ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB | ffi::SQLITE_ERROR))
                 || extended_code(error) == Some(ffi::SQLITE_IOERR_CORRUPTFS)
         }
@@ -116,43 +116,43 @@ pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
 }
 
 fn translate(error: rusqlite::Error, path: &Path) -> Error {
-    let place = path.display();
+    let location = path.display();
     if is_damage(&error) {
         let (message, hint) = if primary_code(&error) == Some(ffi::SQLITE_CORRUPT) {
             let hint = "look for read errors in the system's log; run verify to find what is affected, and restore that \
                         from a backup";
-            (format!("the store {place} is damaged, or the disk could not read it: {error}"), hint)
+            (format!("the store {location} is damaged, or the disk could not read it: {error}"), hint)
         } else {
             let hint = "run verify to find what is affected, and restore that from a backup";
-            (format!("the store {place} is damaged: {error}"), hint)
+            (format!("the store {location} is damaged: {error}"), hint)
         };
         return Error::corrupt(message).with_hint(hint).with_source(error);
     }
     let translated = match primary_code(&error) {
         Some(ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED) => {
-            Error::new(ErrorKind::Busy, format!("the store {place} is held by another writer"))
-                .with_hint("try again when it has finished")
+            Error::new(ErrorKind::Busy, format!("the store {location} is held by another writer"))
+                .with_hint("retry when it has finished")
         }
         _ if is_full(&error) => {
-            Error::new(ErrorKind::Unavailable, format!("disk full at {place}: nothing of this call was stored"))
-                .with_hint("make room and try again; reading goes on")
+            Error::new(ErrorKind::Unavailable, format!("disk full at {location}: nothing of this call was stored"))
+                .with_hint("free some space and retry; reading still works")
         }
         Some(ffi::SQLITE_IOERR) => {
-            let message = format!("input or output failed at {place}, nothing was acknowledged: {error}");
+            let message = format!("input or output failed at {location}, nothing was acknowledged: {error}");
             Error::new(ErrorKind::Unavailable, message).with_hint("check the disk and the system's log")
         }
-        Some(ffi::SQLITE_CANTOPEN) => Error::new(ErrorKind::Unavailable, format!("cannot open {place}: {error}"))
+        Some(ffi::SQLITE_CANTOPEN) => Error::new(ErrorKind::Unavailable, format!("cannot open {location}: {error}"))
             .with_hint("check that you may read and write the file and its directory"),
         Some(ffi::SQLITE_READONLY | ffi::SQLITE_PERM) => {
-            Error::new(ErrorKind::ReadOnly, format!("the store {place} cannot be written: {error}"))
+            Error::new(ErrorKind::ReadOnly, format!("the store {location} cannot be written: {error}"))
                 .with_hint("check the permissions of the file and its directory")
         }
-        Some(ffi::SQLITE_NOMEM) => Error::new(ErrorKind::Resources, format!("out of memory at {place}")),
+        Some(ffi::SQLITE_NOMEM) => Error::new(ErrorKind::Resources, format!("out of memory at {location}")),
         Some(ffi::SQLITE_INTERRUPT) => Error::new(ErrorKind::Interrupted, "interrupted"),
         Some(ffi::SQLITE_TOOBIG) => {
-            Error::new(ErrorKind::Limit, format!("a page is larger than SQLite takes, at {place}"))
+            Error::new(ErrorKind::Limit, format!("a page is larger than SQLite takes, at {location}"))
         }
-        _ => Error::internal(format!("SQLite refused at {place}: {error}")),
+        _ => Error::internal(format!("SQLite failed at {location}: {error}")),
     };
     translated.with_source(error)
 }

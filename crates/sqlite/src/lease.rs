@@ -1,13 +1,13 @@
-//! Leases: who does the maintenance.
+//! Leases: which process runs the maintenance.
 
 use crate::error::Attempt;
-use crate::writer::{Sync, Writer};
-use atsdb_core::clocks::{lease_end, lease_end_max};
+use crate::writer::{SyncMode, Writer};
+use atsdb_core::clock_skew::{lease_end, lease_end_max};
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// Takes or extends a lease; says whether the holder has it now.
+/// Takes or extends a lease. Returns whether the holder has it now.
 pub(crate) fn acquire(writer: &mut Writer, name: &str, holder: &str, now_ms: i64, ttl_ms: i64) -> Attempt<bool> {
-    // Asked without a lock first: those who wait for a lease ask often.
+    // It is checked without a lock first, since processes that wait for a lease ask often.
     let held = writer.read(|connection| {
         let sql = "SELECT 1 FROM atsdb_lease WHERE name = ?1 AND holder <> ?2 AND expires_ms > ?3 AND expires_ms <= ?4";
         let values = params![name, holder, now_ms, lease_end_max(now_ms)];
@@ -16,7 +16,7 @@ pub(crate) fn acquire(writer: &mut Writer, name: &str, holder: &str, now_ms: i64
     if held.is_some() {
         return Ok(false);
     }
-    writer.transaction(Sync::Later, |connection| {
+    writer.transaction(SyncMode::Deferred, |connection| {
         let sql = "INSERT INTO atsdb_lease (name, holder, expires_ms) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO
                    UPDATE SET holder = excluded.holder, expires_ms = excluded.expires_ms
                    WHERE holder = excluded.holder OR expires_ms <= ?4 OR expires_ms > ?5";
@@ -25,7 +25,7 @@ pub(crate) fn acquire(writer: &mut Writer, name: &str, holder: &str, now_ms: i64
     })
 }
 
-/// Gives a lease back, if the holder has it.
+/// Releases a lease, if the holder has it.
 pub(crate) fn release(connection: &Connection, name: &str, holder: &str) -> Attempt<()> {
     let sql = "DELETE FROM atsdb_lease WHERE name = ?1 AND holder = ?2";
     connection.prepare_cached(sql)?.execute(params![name, holder])?;

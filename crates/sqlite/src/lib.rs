@@ -1,33 +1,33 @@
-//! The store in one SQLite file, or split over many files that one SQLite file is the catalogue of.
+//! A store in one SQLite file, or split over many files with an SQLite file as the catalogue.
 //!
 //! Owned here: the tables of the file (`schema`), its connections (`connection`) and the SQL behind each method of
-//! [`atsdb_core::Store`]; for split stores also the page files (`split`). Not owned: what pages and descriptors mean, which are bytes here. The file is described in
-//! `docs/format/sqlite.md`.
+//! [`atsdb_core::Store`]; for split stores also the page files (`split`). Not owned: the meaning of pages and
+//! descriptors, which are bytes here. The file is described in `docs/format/sqlite.md`.
 //!
-//! One connection writes, under a mutex; each snapshot borrows a reading connection from a pool. Every write is
-//! `BEGIN IMMEDIATE`, so that a writer waits for other processes before it has read anything, and never has to
-//! start over.
+//! One connection writes, under a mutex. Each snapshot uses a reading connection from a pool. Every write is `BEGIN
+//! IMMEDIATE`, so that a writer waits for other processes before it has read anything, and never has to start over.
 
 mod amend;
 mod catalogue;
+mod chunk_numbers;
 mod chunk_write;
 mod commit;
 mod connection;
 mod create;
 mod drop_table;
 mod error;
+mod full_disk;
 mod lease;
 mod list_rows;
 mod log_position;
 mod log_sync;
-mod make_room;
 mod mapping;
-mod numbers;
 mod options;
 mod readers;
 mod reclaim;
 mod redefine;
 mod reserve;
+mod rewrite;
 mod schema;
 mod size;
 mod snapshot;
@@ -36,10 +36,9 @@ mod stage;
 mod store;
 mod table;
 mod verify;
-mod write_again;
 mod writer;
 
 pub use options::SqliteOptions;
 pub use schema::{APPLICATION_ID, FORMAT, FORMAT_SPLIT};
-pub use split::layout::{Layout, Split};
+pub use split::layout::{SplitBy, SplitLayout};
 pub use store::SqliteStore;

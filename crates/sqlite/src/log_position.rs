@@ -1,37 +1,37 @@
-//! How far SQLite's checkpoints have come: by it is known that no read transaction is older than a commit, in whatever
-//! process, and that the commit is on disk.
+//! The progress of SQLite's checkpoints. It shows whether any read transaction, in whatever process, is older than a
+//! commit, and whether the commit is on disk.
 
 use crate::error::{Attempt, primary_code};
 use crate::split::folder::unavailable;
-use crate::writer::{Sync, Writer};
+use crate::writer::{SyncMode, Writer};
 use rusqlite::ffi;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// What a checkpoint found and did.
+/// The result of a checkpoint.
 ///
-/// A checkpoint copies a frame of the log into the file only when no reader looks at an older state (`walCheckpoint` stops
-/// at the smallest mark of a reader that it cannot lock, and copies nothing while somebody reads the file alone), and when
-/// all frames were copied, the log may start over, which changes the salts in its head.
+/// A checkpoint copies a frame of the log into the file only when no reader uses an older state (`walCheckpoint` stops
+/// at the smallest mark of a reader that it cannot lock, and copies nothing while a process reads the file alone). When
+/// all frames are copied, the log may be restarted, which changes the salts in its header.
 #[derive(Debug)]
 pub(crate) struct LogPosition {
-    /// The number of its start, and its salts; `None` while there is no log.
+    /// The number of the log's restarts, and its salts; `None` if there is no log.
     generation: Option<[u8; 12]>,
-    /// How many frames it has; `None` if another checkpoint was under way, so that this one could not look.
+    /// The number of frames in the log; `None` if another checkpoint was running, so that this one could not read it.
     frames: Option<i64>,
-    /// How many of them are in the file.
+    /// How many of these frames are in the file.
     carried: Option<i64>,
 }
 
 impl LogPosition {
-    /// Whether everything committed before is in the file: nobody reads an older state.
+    /// Whether everything committed so far is in the file, so that nobody reads an older state.
     pub(crate) fn is_all(&self) -> bool {
         self.frames.is_some() && self.frames == self.carried
     }
 
-    /// Whether everything committed before an earlier look is in the file.
+    /// Whether everything committed before an earlier position is in the file.
     pub(crate) fn has_passed(&self, earlier: &Self) -> bool {
         let carried = matches!((self.carried, earlier.frames), (Some(carried), Some(frames)) if carried >= frames);
         let started_over = matches!((self.generation, earlier.generation), (Some(now), Some(then)) if now != then);
@@ -40,10 +40,10 @@ impl LogPosition {
 }
 
 impl Writer {
-    /// Carries the log into the file as far as readers allow, and says how far that is. Waits for nobody.
+    /// Runs a checkpoint as far as readers allow, and returns its position. It never waits.
     pub(crate) fn checkpoint_position(&mut self) -> Attempt<LogPosition> {
-        self.use_sync(Sync::Later)?;
-        self.mend_log()?;
+        self.set_sync(SyncMode::Deferred)?;
+        self.repair_log()?;
         let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
         let done = self.connection().query_row("PRAGMA wal_checkpoint(PASSIVE)", [], row);
         let (busy, frames, carried): (bool, i64, i64) = match done {
@@ -56,8 +56,9 @@ impl Writer {
     }
 }
 
-/// Bytes 12 to 24 of the log's head; `None` if there is no log. SQLite holds no locks on the log, so that it may be opened
-/// as a plain file. A log that cannot be read says nothing: taken for another one, it would let files go under readers.
+/// Returns bytes 12 to 24 of the log's header; `None` if there is no log. SQLite holds no locks on the log, so it may
+/// be opened as a plain file. It is an error if the log cannot be read: if it were taken for another log, files could
+/// be removed while readers use them.
 fn generation(log_path: &Path) -> io::Result<Option<[u8; 12]>> {
     let mut bytes = [0; 12];
     match File::open(log_path).and_then(|log| log.read_exact_at(&mut bytes, 12)) {
@@ -84,10 +85,10 @@ mod tests {
         assert!(position(1, 20, 10).has_passed(&earlier));
         assert!(position(2, 20, 0).has_passed(&earlier));
         assert!(position(1, 0, 0).has_passed(&earlier));
-        // A look that another checkpoint kept from seeing says nothing.
+        // A position that another checkpoint prevented from reading the log proves nothing.
         assert!(!position(1, -1, -1).is_all() && !position(1, -1, -1).has_passed(&earlier));
         assert!(!position(1, 20, 15).has_passed(&position(1, -1, -1)));
-        // Nor does a log that is not there, whichever of the looks missed it.
+        // Neither does a missing log, in either of the positions.
         let missing = |frames, carried| LogPosition { generation: None, ..position(0, frames, carried) };
         assert!(!missing(20, 4).has_passed(&earlier) && !position(1, 20, 4).has_passed(&missing(10, 4)));
         assert!(missing(0, 0).has_passed(&earlier));
@@ -101,7 +102,7 @@ mod tests {
         assert_eq!(generation(&scratch.path().join("short")).unwrap(), None);
         std::fs::write(scratch.path().join("log"), [7; 32]).unwrap();
         assert_eq!(generation(&scratch.path().join("log")).unwrap(), Some([7; 12]));
-        // A directory can be opened and not be read; below a file nothing can be opened.
+        // A directory can be opened but not read; below a file nothing can be opened.
         assert!(generation(scratch.path()).is_err());
         assert!(generation(&scratch.path().join("log/beneath")).is_err());
     }

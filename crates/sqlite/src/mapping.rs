@@ -3,13 +3,13 @@
 use crate::error::Attempt;
 use crate::list_rows;
 use crate::table;
-use crate::writer::{Sync, Writer};
+use crate::writer::{SyncMode, Writer};
 use atsdb_core::checksum;
 use atsdb_core::list::{ListChanges, ListKey, ListState};
 use atsdb_core::{ColumnId, Error, ErrorKind, TableId};
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// The indices of the strings; new ones get the next free ones, in order.
+/// Returns the indices of the strings. Unknown strings get the next indices, in order.
 pub(crate) fn map_values(
     writer: &mut Writer,
     table: TableId,
@@ -17,7 +17,7 @@ pub(crate) fn map_values(
     capacity: u64,
     values: &[&[u8]],
 ) -> Attempt<Vec<u32>> {
-    // An index never changes, so that what is found needs no lock against other writers.
+    // An index never changes, so reading it needs no lock against other writers.
     let known = writer.read(|connection| {
         table::require_any(connection, table)?;
         values.iter().map(|value| find(connection, table, column, value)).collect::<Attempt<Vec<_>>>()
@@ -25,12 +25,12 @@ pub(crate) fn map_values(
     if let Some(known) = known.iter().copied().collect::<Option<Vec<u32>>>() {
         return Ok(known);
     }
-    if !writer.is_sound(table, column) {
+    if !writer.is_index_checked(table, column) {
         writer.read(|connection| check_values(connection, table, column))?;
-        writer.set_sound(table, column);
+        writer.set_index_checked(table, column);
     }
-    // The log keeps order: a commit that uses an index takes it to the disk with it.
-    writer.transaction(Sync::Later, |connection| {
+    // The log preserves the order: a commit that uses an index takes it to the disk with it.
+    writer.transaction(SyncMode::Deferred, |connection| {
         table::require_any(connection, table)?;
         let next = "SELECT coalesce(max(id) + 1, 0) FROM atsdb_map WHERE table_id = ?1 AND column_id = ?2";
         let mut next: u64 = connection.prepare_cached(next)?.query_row(params![table.0, column.0], |row| row.get(0))?;
@@ -40,7 +40,7 @@ pub(crate) fn map_values(
         let mut insert = connection.prepare_cached(insert)?;
         let mut indices = Vec::with_capacity(values.len());
         for (value, known) in values.iter().zip(known) {
-            // Asked again: another writer, or this very loop, may have added it.
+            // It is looked up again, since another writer or this very loop may have added it.
             let found = match known {
                 Some(index) => Some(index),
                 None => find(connection, table, column, value)?,
@@ -57,8 +57,8 @@ pub(crate) fn map_values(
             hashes += i128::from(checksum::of_bytes(value));
         }
         let mut changes = ListChanges::default();
-        changes.add(ListKey::dictionary(table, column), ListState::of_strings((next - first) as i64, hashes));
-        list_rows::note(connection, &changes)?;
+        changes.add(ListKey::dictionary(table, column), ListState::for_strings((next - first) as i64, hashes));
+        list_rows::record(connection, &changes)?;
         Ok(indices)
     })
 }
@@ -79,8 +79,8 @@ fn find(connection: &Connection, table: TableId, column: ColumnId, value: &[u8])
 }
 
 fn damaged(table: TableId, column: ColumnId, index: u32) -> Error {
-    let place = format!("the dictionary of column {} of table {}", column.0, table.0);
-    Error::corrupt(format!("{place}: string {index} is damaged"))
+    let location = format!("the dictionary of column {} of table {}", column.0, table.0);
+    Error::corrupt(format!("{location}: string {index} is damaged"))
         .with_hint("run verify to find what is affected, and restore that from a backup")
 }
 
@@ -107,20 +107,20 @@ fn check_values(connection: &Connection, table: TableId, column: ColumnId) -> At
         last.clear();
         last.extend_from_slice(value);
     }
-    list_rows::check(connection, key, ListState::of_strings(count, hashes))
+    list_rows::check(connection, key, ListState::for_strings(count, hashes))
 }
 
 /// Refuses a dictionary that ends elsewhere than was written, when it was read from an index on. One whose table is gone is
 /// being deleted.
 fn check_end(connection: &Connection, (table, column): (TableId, ColumnId), first: u32, read: usize) -> Attempt<()> {
     let key = ListKey::dictionary(table, column);
-    let noted = list_rows::noted(connection, key)?;
+    let recorded = list_rows::recorded(connection, key)?;
     let (first, read) = (i64::from(first), read as i64);
-    let is_behind_end = read == 0 && first > noted.count;
-    if is_behind_end || first + read == noted.count || table::require_any(connection, table).is_err() {
+    let is_behind_end = read == 0 && first > recorded.count;
+    if is_behind_end || first + read == recorded.count || table::require_any(connection, table).is_err() {
         return Ok(());
     }
-    Err(key.damaged(ListState { count: first + read, hash: 0 }, noted).into())
+    Err(key.damaged(ListState { count: first + read, hash: 0 }, recorded).into())
 }
 
 /// The dictionary from an index on.
@@ -133,8 +133,8 @@ pub(crate) fn read(connection: &Connection, table: TableId, column: ColumnId, fi
     while let Some(row) = rows.next()? {
         let (id, value): (u32, Vec<u8>) = (row.get(0)?, row.get(1)?);
         if u64::from(id) != u64::from(first) + values.len() as u64 {
-            let place = format!("the dictionary of column {} of table {}", column.0, table.0);
-            return Err(Error::corrupt(format!("{place} has a hole before index {id}")).into());
+            let location = format!("the dictionary of column {} of table {}", column.0, table.0);
+            return Err(Error::corrupt(format!("{location} has a hole before index {id}")).into());
         }
         if row.get::<_, i64>(2)? != checksum::of_string(table, column, id, &value) {
             return Err(damaged(table, column, id).into());

@@ -1,18 +1,18 @@
-//! How a store is opened.
+//! Options for opening a store.
 
 use atsdb_core::Durability;
 use std::time::Duration;
 
-/// How a store is opened.
+/// Options for opening a store.
 #[derive(Debug, Clone)]
 pub struct SqliteOptions {
     /// What an acknowledged commit survives.
     pub durability: Durability,
-    /// Whether a file that does not exist, or is empty, becomes a store.
+    /// Whether a store is created in a file that is missing or empty.
     pub create: bool,
     /// Whether writing is refused.
     pub read_only: bool,
-    /// How long a writer waits for other writers before it gives up with `Busy`.
+    /// How long a writer waits for other writers before it fails with `Busy`.
     pub busy_timeout: Duration,
 }
 

@@ -1,26 +1,26 @@
-//! A pool of connections that read.
+//! The pool of reading connections.
 
-use crate::connection::{Access, connect};
+use crate::connection::{AccessMode, connect};
+use parking_lot::Mutex;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 const READER_CACHE_KIB: i64 = 4 << 10;
-/// Idle reading connections that are kept.
+/// The maximum number of idle connections that are kept.
 const READERS_KEPT_MAX: usize = 8;
 
-/// The connections that read. Each is used by one snapshot at a time.
+/// The reading connections. Each is used by one snapshot at a time.
 #[derive(Debug)]
 pub(crate) struct Readers {
     path: PathBuf,
-    access: Access,
+    access: AccessMode,
     busy_timeout: Duration,
     idle: Mutex<Vec<Connection>>,
 }
 
 impl Readers {
-    pub(crate) fn new(path: &Path, access: Access, busy_timeout: Duration) -> Self {
+    pub(crate) fn new(path: &Path, access: AccessMode, busy_timeout: Duration) -> Self {
         Self { path: path.to_owned(), access, busy_timeout, idle: Mutex::new(Vec::new()) }
     }
 
@@ -29,13 +29,14 @@ impl Readers {
         &self.path
     }
 
-    /// A connection with a read transaction that has begun.
+    /// Returns a connection whose read transaction has begun.
     pub(crate) fn take(&self) -> rusqlite::Result<Connection> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = self.idle.lock().pop();
         let connection = match idle {
             Some(connection) => connection,
             None => {
-                // Opened for writing where possible, though never used so: the log's files may have to be made.
+                // It is opened for writing if possible, although it never writes: the log's files may have to be
+                // created.
                 let connection = connect(&self.path, self.access, false, self.busy_timeout)?;
                 connection.execute_batch("PRAGMA query_only = ON")?;
                 connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
@@ -48,13 +49,13 @@ impl Readers {
         Ok(connection)
     }
 
-    /// Ends the read transaction and keeps the connection for the next; but not one that the disk has failed.
+    /// Ends the read transaction and keeps the connection for the next one, unless the disk failed it.
     pub(crate) fn give_back(&self, connection: Connection, is_failed: bool) {
         if is_failed {
             return;
         }
         let ended = connection.prepare_cached("ROLLBACK").and_then(|mut statement| statement.execute([]));
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle.lock();
         if ended.is_ok() && idle.len() < READERS_KEPT_MAX {
             idle.push(connection);
         }

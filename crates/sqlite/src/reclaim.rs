@@ -1,63 +1,64 @@
-//! Reclaiming: deleting what nobody can see any more, and making the file shorter. Page files are `split::reclaim`'s.
+//! Reclaiming: deleting what nobody can see any more, and shrinking the file. `split::reclaim` handles page files.
 
 use crate::error::Attempt;
 use crate::schema::COLUMN_BITS;
-use crate::split::place::PLACED;
+use crate::split::page_location::PAGE_LOCATION_MIN;
 use crate::stage;
-use crate::writer::{Sync, WriteTransaction, Writer};
-use atsdb_core::limits::BATCH_MEMORY_MS;
+use crate::writer::{SyncMode, WriteTransaction, Writer};
+use atsdb_core::limits::BATCH_ID_RETENTION_MS;
 use atsdb_core::store::Reclaimed;
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// What a small row (a batch name, a string of a dictionary) is taken to occupy with its index, in bytes.
+/// The assumed size of a small row (a batch name, a dictionary string) with its index entry, in bytes.
 const SMALL_ROW_BYTES: u64 = 128;
 
-/// The tables that have dictionaries but are gone. Steps from one to the next by the index, without reading the
-/// dictionaries.
-const DEAD_DICTIONARY: &str = "
+/// Dropped tables that still have dictionaries. The query steps from one table to the next by the index, without
+/// reading the dictionaries.
+const ORPHANED_DICTIONARY: &str = "
 WITH RECURSIVE owner (id) AS (
     SELECT min(table_id) FROM atsdb_map
     UNION ALL SELECT (SELECT min(table_id) FROM atsdb_map WHERE table_id > owner.id) FROM owner WHERE id IS NOT NULL)
 SELECT id FROM owner WHERE id IS NOT NULL AND id NOT IN (SELECT id FROM atsdb_table) LIMIT 1";
 
-/// What is deleted at once, and the smallest step after it, on a disk that is full.
-const FULL_DELETED_BYTES: u64 = 1 << 30;
-const FULL_BUDGET_MIN: u64 = 64 << 10;
+/// On a full disk: how much is deleted at once, and the smallest step after that, in bytes.
+const FULL_DISK_DELETE_BYTES: u64 = 1 << 30;
+const FULL_DISK_BUDGET_MIN: u64 = 64 << 10;
 
-/// One step. It writes to the log before the file becomes shorter, so that a full disk needs another order: first everything
-/// is deleted, so that nothing has to be moved that goes, too; then the file is cut, in smaller steps if need be.
-pub(crate) fn reclaim_in_room(writer: &mut Writer, byte_budget: u64, now_ms: i64) -> Attempt<Reclaimed> {
+/// Runs one step. A step writes to the log before the file becomes shorter, so a full disk needs another order: first
+/// everything is deleted, so that nothing is moved that will be deleted too; then the file is truncated, in smaller
+/// steps if necessary.
+pub(crate) fn reclaim_step(writer: &mut Writer, byte_budget: u64, now_ms: i64) -> Attempt<Reclaimed> {
     match writer.free(|writer| reclaim(writer, byte_budget, now_ms)) {
         Err(failure) if failure.is_full() => {}
         done => return done,
     }
     while writer.read(|connection| is_due(connection, now_ms))? {
-        let delete = |connection: &WriteTransaction<'_>| delete(connection, FULL_DELETED_BYTES, now_ms);
-        writer.free(|writer| writer.transaction(Sync::Later, delete))?;
+        let delete = |connection: &WriteTransaction<'_>| delete(connection, FULL_DISK_DELETE_BYTES, now_ms);
+        writer.free(|writer| writer.transaction(SyncMode::Deferred, delete))?;
     }
     let mut byte_budget = byte_budget;
     loop {
         match writer.free(|writer| reclaim(writer, byte_budget, now_ms)) {
-            Err(failure) if failure.is_full() && byte_budget > FULL_BUDGET_MIN => byte_budget /= 8,
+            Err(failure) if failure.is_full() && byte_budget > FULL_DISK_BUDGET_MIN => byte_budget /= 8,
             done => return done,
         }
     }
 }
 
-/// One step.
+/// Runs one step in the usual order.
 fn reclaim(writer: &mut Writer, byte_budget: u64, now_ms: i64) -> Attempt<Reclaimed> {
     let (garbage, is_news) = writer.read(|connection| {
-        let (before, seen) = stage::look_for_idle(connection, now_ms)?;
+        let (before, seen) = stage::find_idle_stages(connection, now_ms)?;
         Ok((has_garbage(connection, seen.cutoff_ms, now_ms)?, before != seen.since_ms))
     })?;
     if garbage || is_news {
-        writer.transaction(Sync::Later, |connection| delete(connection, byte_budget, now_ms))?;
+        writer.transaction(SyncMode::Deferred, |connection| delete(connection, byte_budget, now_ms))?;
     } else if free_pages(writer.connection())? == 0 {
         return Ok(Reclaimed::default());
     }
     let byte_count = shorten(writer, byte_budget)?;
     let more = writer.read(|connection| Ok(is_due(connection, now_ms)? || free_pages(connection)? > 0))?;
-    // The file need not grow for what goes in the next step.
+    // The file must not grow for what the next step deletes.
     if !more || !writer.would_grow() {
         writer.checkpoint(false)?;
     }
@@ -67,9 +68,9 @@ fn reclaim(writer: &mut Writer, byte_budget: u64, now_ms: i64) -> Attempt<Reclai
     Ok(Reclaimed { byte_count, more })
 }
 
-/// Whether something can be deleted now.
+/// Whether there is anything to delete now.
 fn is_due(connection: &Connection, now_ms: i64) -> Attempt<bool> {
-    let (_, seen) = stage::look_for_idle(connection, now_ms)?;
+    let (_, seen) = stage::find_idle_stages(connection, now_ms)?;
     has_garbage(connection, seen.cutoff_ms, now_ms)
 }
 
@@ -77,24 +78,24 @@ fn has_garbage(connection: &Connection, stage_cutoff: i64, now_ms: i64) -> Attem
     let sql = "SELECT EXISTS (SELECT 1 FROM atsdb_garbage WHERE payload < ?3)
                    OR EXISTS (SELECT 1 FROM atsdb_stage WHERE touched_ms < ?1)
                    OR EXISTS (SELECT 1 FROM atsdb_batch WHERE committed_ms < ?2)";
-    let cutoffs = params![stage_cutoff, batch_cutoff(now_ms), PLACED];
+    let cutoffs = params![stage_cutoff, batch_cutoff(now_ms), PAGE_LOCATION_MIN];
     if connection.prepare_cached(sql)?.query_row(cutoffs, |row| row.get(0))? {
         return Ok(true);
     }
-    Ok(dead_dictionary(connection)?.is_some())
+    Ok(orphaned_dictionary(connection)?.is_some())
 }
 
 fn batch_cutoff(now_ms: i64) -> i64 {
-    now_ms.saturating_sub(BATCH_MEMORY_MS)
+    now_ms.saturating_sub(BATCH_ID_RETENTION_MS)
 }
 
-fn dead_dictionary(connection: &Connection) -> Attempt<Option<i64>> {
-    Ok(connection.prepare_cached(DEAD_DICTIONARY)?.query_row([], |row| row.get(0)).optional()?)
+fn orphaned_dictionary(connection: &Connection) -> Attempt<Option<i64>> {
+    Ok(connection.prepare_cached(ORPHANED_DICTIONARY)?.query_row([], |row| row.get(0)).optional()?)
 }
 
-/// Deletes rows until about the budget is spent; at least something each time.
+/// Deletes rows until about the budget is spent, at least something each time.
 fn delete(connection: &Connection, byte_budget: u64, now_ms: i64) -> Attempt<()> {
-    stage::abandon_idle(connection, now_ms)?;
+    stage::abandon_idle_stages(connection, now_ms)?;
 
     let mut left = delete_pages(connection, byte_budget.max(1))?;
     let batches = "DELETE FROM atsdb_batch WHERE id IN (SELECT id FROM atsdb_batch WHERE committed_ms < ?1 LIMIT ?2)";
@@ -103,7 +104,7 @@ fn delete(connection: &Connection, byte_budget: u64, now_ms: i64) -> Attempt<()>
         let gone = connection.prepare_cached(batches)?.execute(params![batch_cutoff(now_ms), row_limit(left)])?;
         left = left.saturating_sub(gone as u64 * SMALL_ROW_BYTES);
     }
-    if let Some(table) = dead_dictionary(connection)?.filter(|_| left > 0) {
+    if let Some(table) = orphaned_dictionary(connection)?.filter(|_| left > 0) {
         let sql = "DELETE FROM atsdb_map WHERE table_id = ?1 AND (column_id, id) IN
                    (SELECT column_id, id FROM atsdb_map WHERE table_id = ?1 LIMIT ?2)";
         connection.prepare_cached(sql)?.execute(params![table, row_limit(left)])?;
@@ -111,14 +112,14 @@ fn delete(connection: &Connection, byte_budget: u64, now_ms: i64) -> Attempt<()>
     Ok(())
 }
 
-/// Deletes pages of removed chunks; gives what is left of the budget.
+/// Deletes pages of removed chunks and returns the rest of the budget.
 fn delete_pages(connection: &Connection, byte_budget: u64) -> Attempt<u64> {
     let mut left = byte_budget;
     let next = "SELECT payload FROM atsdb_garbage WHERE payload < ?1 LIMIT 1";
     while let Some(payload) =
-        connection.prepare_cached(next)?.query_row([PLACED], |row| row.get::<_, i64>(0)).optional()?
+        connection.prepare_cached(next)?.query_row([PAGE_LOCATION_MIN], |row| row.get::<_, i64>(0)).optional()?
     {
-        // The length of a BLOB stands in its row's head: asking for it reads no page of it.
+        // The length of a BLOB is in its row's header, so reading it reads no page of the BLOB.
         let mut pages = connection
             .prepare_cached("SELECT id, length(bytes) FROM atsdb_page WHERE id >= ?1 AND id < ?2 ORDER BY id")?;
         let keys = params![payload << COLUMN_BITS, (payload + 1) << COLUMN_BITS];
@@ -149,16 +150,16 @@ fn free_pages(connection: &Connection) -> Attempt<i64> {
     Ok(connection.query_row("PRAGMA freelist_count", [], |row| row.get(0))?)
 }
 
-/// Moves pages from the file's end into its holes and cuts it there. Gives the bytes it became shorter by.
+/// Moves pages from the end of the file into its holes and truncates it. Returns by how many bytes it became shorter.
 fn shorten(writer: &mut Writer, byte_budget: u64) -> Attempt<u64> {
-    writer.use_sync(Sync::Later)?;
-    writer.mend_log()?;
+    writer.set_sync(SyncMode::Deferred)?;
+    writer.repair_log()?;
     let connection = writer.connection();
     let page_bytes: u64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
     let count = |name: &str| connection.query_row(name, [], |row| row.get::<_, u64>(0));
     let before = count("PRAGMA page_count")?;
     let limit = (byte_budget / page_bytes).clamp(1, 1 << 30);
-    // It works one page a step, and stops where the steps stop.
+    // Each step of the statement moves one page.
     let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({limit})"))?;
     let mut rows = statement.query([])?;
     while rows.next()?.is_some() {}

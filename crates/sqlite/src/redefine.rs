@@ -10,7 +10,7 @@ use atsdb_core::{Error, ErrorKind, Redefinition, TableDefinition, TableId};
 use rusqlite::{Connection, Row, ffi, params};
 use std::collections::BTreeMap;
 
-/// Gives visible tables their new definitions. Names may be exchanged: what counts is who has which in the end.
+/// Applies the new definitions of visible tables. Names may be swapped: only the final names must be unique.
 pub(crate) fn redefine(connection: &Connection, redefinitions: &[Redefinition]) -> Attempt<()> {
     let mut last: BTreeMap<TableId, &TableDefinition> = BTreeMap::new();
     for Redefinition { table, from, to } in redefinitions {
@@ -25,13 +25,13 @@ pub(crate) fn redefine(connection: &Connection, redefinitions: &[Redefinition]) 
         }
         last.insert(*table, to);
     }
-    // All names are free before the first is taken. None begins with NUL.
+    // All names are freed before the first is taken. None begins with NUL.
     let (mut changes, mut versions) = (ListChanges::default(), Vec::with_capacity(last.len()));
     for table in last.keys() {
         let sql = "SELECT id, version, checksum, name_key FROM atsdb_table WHERE id = ?1";
         let row = |row: &Row<'_>| Ok((row.get::<_, i64>(1)?, table::list_entry(row)?));
         let (version, before) = connection.prepare_cached(sql)?.query_row([table.0], row)?;
-        changes.take(ListKey::tables(None), before);
+        changes.subtract(ListKey::tables(None), before);
         versions.push(version + 1);
         let sql = "UPDATE atsdb_table SET name_key = char(0) || id WHERE id = ?1";
         connection.prepare_cached(sql)?.execute([table.0])?;
@@ -39,10 +39,10 @@ pub(crate) fn redefine(connection: &Connection, redefinitions: &[Redefinition]) 
     for ((table, definition), version) in last.into_iter().zip(versions) {
         changes.add(ListKey::tables(None), write(connection, table, version, definition)?);
     }
-    list_rows::note(connection, &changes)
+    list_rows::record(connection, &changes)
 }
 
-/// Gives what the table is in the list of tables.
+/// Returns the state of the table in the list of tables.
 fn write(connection: &Connection, table: TableId, version: i64, definition: &TableDefinition) -> Attempt<ListState> {
     let json = table::json(definition)?;
     let checksum = checksum::of_definition(table, &json);
@@ -52,8 +52,8 @@ fn write(connection: &Connection, table: TableId, version: i64, definition: &Tab
     let values = params![table.0, definition.name, key, json, checksum, version];
     match connection.prepare_cached(sql)?.execute(values) {
         Err(error) if crate::error::primary_code(&error) == Some(ffi::SQLITE_CONSTRAINT) => {
-            Err(table::exists(&definition.name).into())
+            Err(table::already_exists(&definition.name).into())
         }
-        other => Ok(other.map(|_| ListState::of_table(table, version, checksum, &key))?),
+        other => Ok(other.map(|_| ListState::for_table(table, version, checksum, &key))?),
     }
 }

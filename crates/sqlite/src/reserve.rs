@@ -1,18 +1,18 @@
-//! Room on a full disk: what makes room needs some itself, for the log of its transaction.
+//! The reserve for a full disk: freeing space needs some space itself, for the log of its transaction.
 //!
-//! Beside a store that could make room worth the name lies a file of random bytes, `FILE-reserve`. When the disk is full,
-//! dropping, truncating, retention and reclaiming cut the log; if that is not enough, they remove the reserve, do their work,
-//! and make the reserve again with what is left. Writing rows never uses it.
+//! A file of random bytes, `FILE-reserve`, is kept beside each store that is large enough to free a significant amount.
+//! When the disk is full, dropping, truncating, retention and reclaiming truncate the log. If that is not enough, they
+//! delete the reserve, do their work, and refill the reserve with what is left. Writing rows never uses it.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// A smaller store in one file has no reserve: the disk would be as full without it.
+/// A smaller store in one file has no reserve: without it the disk would be just as full.
 const STORE_BYTES_MIN: u64 = 4 << 20;
-/// The reserve is this part of the file: what dropping writes grows with the number of chunks.
-const STORE_PART: u64 = 64;
+/// The reserve is this fraction of the file, since what dropping writes grows with the number of chunks.
+const STORE_FRACTION: u64 = 64;
 const BYTES_MIN: u64 = 256 << 10;
 const BYTES_MAX: u64 = 4 << 20;
 
@@ -21,31 +21,31 @@ const BYTES_MAX: u64 = 4 << 20;
 pub(crate) struct Reserve {
     path: PathBuf,
     pub(crate) store: PathBuf,
-    /// Of a split store, whose file says little about its size.
+    /// The folder of page files of a split store, whose catalogue says little about its size.
     pages: Option<PathBuf>,
 }
 
 impl Reserve {
-    /// Of a store's file, and of its folder of page files.
+    /// Creates the reserve of a store's file and its folder of page files.
     pub(crate) fn new(store: &Path, pages: Option<PathBuf>) -> Self {
         let mut path = store.as_os_str().to_owned();
         path.push("-reserve");
         Self { path: PathBuf::from(path), store: store.to_owned(), pages }
     }
 
-    /// Makes it as long as it should be beside a file of so many bytes, or as the disk allows. Without it nothing is lost but
-    /// what it is for.
+    /// Extends the reserve to the size that fits a file of `store_bytes`, or as far as the disk allows. If it fails,
+    /// only the reserve is missing.
     pub(crate) fn fill(&self, store_bytes: u64) {
         let _ = self.try_fill(store_bytes);
     }
 
     fn try_fill(&self, store_bytes: u64) -> io::Result<()> {
         let has_pages = |pages: &PathBuf| fs::read_dir(pages).is_ok_and(|mut list| list.next().is_some());
-        let is_worth_it = store_bytes >= STORE_BYTES_MIN || self.pages.as_ref().is_some_and(has_pages);
-        let target = if is_worth_it { (store_bytes / STORE_PART).clamp(BYTES_MIN, BYTES_MAX) } else { 0 };
+        let is_useful = store_bytes >= STORE_BYTES_MIN || self.pages.as_ref().is_some_and(has_pages);
+        let target = if is_useful { (store_bytes / STORE_FRACTION).clamp(BYTES_MIN, BYTES_MAX) } else { 0 };
         let length = fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
         if target < length / 2 {
-            self.give_up();
+            self.release();
         } else if length < target {
             self.append(length, target - length)?;
         }
@@ -55,7 +55,7 @@ impl Reserve {
     fn append(&self, length: u64, mut left: u64) -> io::Result<()> {
         let mode = fs::metadata(&self.store)?.mode() & 0o666;
         let mut file = OpenOptions::new().append(true).create(true).mode(mode).open(&self.path)?;
-        // Zeros would take no room where the file system compresses.
+        // Zeros would take no space on a file system that compresses.
         let mut state = length;
         while left > 0 {
             let bytes: Vec<u8> = (0..512).flat_map(|_| scramble(&mut state).to_le_bytes()).collect();
@@ -66,8 +66,8 @@ impl Reserve {
         Ok(())
     }
 
-    /// Gives its room to whoever is next; whether there was any.
-    pub(crate) fn give_up(&self) -> bool {
+    /// Deletes the reserve to free its space. Returns whether there was any.
+    pub(crate) fn release(&self) -> bool {
         fs::metadata(&self.path).is_ok_and(|metadata| metadata.len() > 0) && fs::remove_file(&self.path).is_ok()
     }
 }
@@ -91,7 +91,7 @@ mod tests {
         fs::write(&store, "").unwrap();
         let reserve = Reserve::new(&store, None);
         let length = || fs::metadata(scratch.path().join("a.db-reserve")).map_or(0, |metadata| metadata.len());
-        assert!(!reserve.give_up());
+        assert!(!reserve.release());
         for (store_bytes, expected) in [
             (STORE_BYTES_MIN - 1, 0),
             (STORE_BYTES_MIN, BYTES_MIN),
@@ -105,6 +105,6 @@ mod tests {
             reserve.fill(store_bytes);
             assert_eq!(length(), expected, "{store_bytes}");
         }
-        assert!(reserve.give_up() && length() == 0 && !reserve.give_up());
+        assert!(reserve.release() && length() == 0 && !reserve.release());
     }
 }

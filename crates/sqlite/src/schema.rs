@@ -1,7 +1,7 @@
-//! The tables of the file: creating them, and telling whether a file has them.
+//! The tables of the file: creating them and checking for them.
 
 use crate::error::{Attempt, Failure};
-use crate::split::layout::{self, Layout};
+use crate::split::layout::{self, SplitLayout};
 use atsdb_core::{Error, ErrorKind};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use std::path::Path;
@@ -15,7 +15,7 @@ pub const FORMAT_SPLIT: i64 = 2;
 /// `PRAGMA application_id` of a store: the letters `ATSD`.
 pub const APPLICATION_ID: i32 = 0x4154_5344;
 
-/// How many bits of a page's key are the column's number; the rest is the chunk's payload number.
+/// The number of bits of a page key that are the column's number; the rest is the chunk's payload number.
 pub(crate) const COLUMN_BITS: u32 = 16;
 
 const TABLES: [&str; 10] = [
@@ -61,7 +61,7 @@ CREATE TABLE atsdb_list (
 INSERT INTO atsdb_store VALUES ('uid', randomblob(16)), ('created', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'));
 ";
 
-/// What a catalogue has beside: the page files, by what they hold, and the chunks by where they lie.
+/// The additional tables of a catalogue: the page files by what they contain, and the chunks by their location.
 const CREATE_SPLIT: &str = "
 CREATE TABLE atsdb_page_file (
     id INTEGER PRIMARY KEY AUTOINCREMENT, table_id INTEGER NOT NULL, part INTEGER NOT NULL, sealed INTEGER NOT NULL)
@@ -70,18 +70,18 @@ CREATE INDEX atsdb_page_file_part ON atsdb_page_file (table_id, part, sealed, id
 CREATE INDEX atsdb_chunk_payload ON atsdb_chunk (payload, byte_count);
 ";
 
-/// Whether the file holds no database at all: it is empty, or was just made.
+/// Whether the file contains no database at all: it is empty, or was just created.
 pub(crate) fn is_blank(connection: &Connection) -> rusqlite::Result<bool> {
-    // The list of tables is asked first: PRAGMA page_count does not look at the header.
+    // The list of tables is read first, since PRAGMA page_count does not look at the header.
     let objects: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let pages: i64 = connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
     Ok(objects == 0 && pages == 0)
 }
 
-/// Makes the tables, unless another process has just done so.
-pub(crate) fn create(connection: &Connection, layout: Option<Layout>) -> rusqlite::Result<()> {
-    // Both are kept by the file from its first page on, and only then. `auto_vacuum` writes that page: inside the
-    // transaction, so that a file which is no store yet stays empty whenever this process ends.
+/// Creates the tables, unless another process has just done so.
+pub(crate) fn create(connection: &Connection, layout: Option<SplitLayout>) -> rusqlite::Result<()> {
+    // Both settings are fixed by the file's first page. `auto_vacuum` writes that page. It is done inside the
+    // transaction, so that a file that is no store yet stays empty whenever this process ends.
     connection.execute_batch("PRAGMA page_size = 4096")?;
     let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
     transaction.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
@@ -103,36 +103,36 @@ fn is_blank_inside(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(objects == 0)
 }
 
-/// Refuses a file that is no store, or one of a newer format; gives the store's uid, and of a catalogue the layout.
-pub(crate) fn check(connection: &Connection, path: &Path) -> Attempt<([u8; 16], Option<Layout>)> {
-    let place = path.display();
+/// Refuses a file that is no store, or one of a newer format. Returns the store's uid, and the layout of a catalogue.
+pub(crate) fn check(connection: &Connection, path: &Path) -> Attempt<([u8; 16], Option<SplitLayout>)> {
+    let location = path.display();
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'atsdb\\_%' ESCAPE '\\' ORDER BY 1";
     let mut statement = connection.prepare(sql)?;
     let names = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
     let application_id: i32 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
     if !names.iter().any(|name| name == "atsdb_store") {
         return Err(Failure::Refused(if application_id == APPLICATION_ID {
-            Error::corrupt(format!("the store {place} has lost its table atsdb_store"))
+            Error::corrupt(format!("the store {location} lacks its table atsdb_store"))
         } else {
-            Error::new(ErrorKind::NotAStore, format!("{place} is an SQLite database, but no atsdb store"))
+            Error::new(ErrorKind::NotAStore, format!("{location} is an SQLite database, but no atsdb store"))
                 .with_hint("name a file that does not exist yet, or import from this one")
         }));
     }
     let format: i64 =
         connection.query_row("SELECT value FROM atsdb_store WHERE key = 'format'", [], |row| row.get(0))?;
     if format > FORMAT_SPLIT {
-        let message = format!("{place} has store format {format}; this program reads formats up to {FORMAT_SPLIT}");
+        let message = format!("{location} has store format {format}; this program reads formats up to {FORMAT_SPLIT}");
         return Err(Error::new(ErrorKind::NewerFormat, message).with_hint("upgrade atsdb").into());
     }
     if let Some(missing) = TABLES.iter().find(|table| !names.iter().any(|name| name == *table)) {
-        return Err(Error::corrupt(format!("the store {place} has lost its table {missing}")).into());
+        return Err(Error::corrupt(format!("the store {location} lacks its table {missing}")).into());
     }
     let layout = layout::recorded(connection)?.transpose()?;
     if layout.is_some() && !names.iter().any(|name| name == "atsdb_page_file") {
-        return Err(Error::corrupt(format!("the store {place} has lost its table atsdb_page_file")).into());
+        return Err(Error::corrupt(format!("the store {location} lacks its table atsdb_page_file")).into());
     }
     let uid: Option<[u8; 16]> = connection
         .query_row("SELECT value FROM atsdb_store WHERE key = 'uid' AND length(value) = 16", [], |row| row.get(0))
         .optional()?;
-    Ok((uid.ok_or_else(|| Error::corrupt(format!("the store {place} has lost its uid")))?, layout))
+    Ok((uid.ok_or_else(|| Error::corrupt(format!("the store {location} lacks its uid")))?, layout))
 }

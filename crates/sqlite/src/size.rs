@@ -1,19 +1,20 @@
-//! What the store and its tables occupy.
+//! The disk space of the store and its tables.
 
 use crate::error::Attempt;
 use crate::split::file::{BLOCK_HEAD_BYTES, BLOCK_PAGE_BYTES, FILE_HEAD_BYTES};
-use crate::split::place::PLACED;
+use crate::split::page_location::PAGE_LOCATION_MIN;
 use atsdb_core::TableId;
 use atsdb_core::store::StoreSize;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 
-/// Sizes as of the connection's read transaction; what only the log has counts too.
+/// Returns the sizes in the connection's read transaction. What is only in the log counts too.
 pub(crate) fn size(connection: &Connection, split: bool) -> Attempt<StoreSize> {
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
     let pages = number("PRAGMA page_count")? - number("PRAGMA freelist_count")?;
-    let garbage = number(&format!("SELECT coalesce(sum(byte_count), 0) FROM atsdb_garbage WHERE payload < {PLACED}"))?;
-    let placed = if split { in_page_files(connection)? } else { 0 };
+    let garbage =
+        number(&format!("SELECT coalesce(sum(byte_count), 0) FROM atsdb_garbage WHERE payload < {PAGE_LOCATION_MIN}"))?;
+    let placed = if split { page_file_bytes(connection)? } else { 0 };
     let total = pages * number("PRAGMA page_size")? - garbage + placed;
 
     let mut tables: BTreeMap<i64, u64> = BTreeMap::new();
@@ -33,11 +34,11 @@ pub(crate) fn size(connection: &Connection, split: bool) -> Attempt<StoreSize> {
     Ok(StoreSize { total: total.max(0) as u64, tables })
 }
 
-/// What the chunks in page files occupy there, and the files' heads.
-fn in_page_files(connection: &Connection) -> Attempt<i64> {
+/// Returns the size of the chunks in page files and of the files' headers, in bytes.
+fn page_file_bytes(connection: &Connection) -> Attempt<i64> {
     let sql = format!(
         "SELECT (SELECT coalesce(sum(byte_count + {BLOCK_HEAD_BYTES} + {BLOCK_PAGE_BYTES} * page_count), 0)
-                 FROM atsdb_chunk WHERE payload >= {PLACED})
+                 FROM atsdb_chunk WHERE payload >= {PAGE_LOCATION_MIN})
               + (SELECT count(*) * {FILE_HEAD_BYTES} FROM atsdb_page_file)"
     );
     Ok(connection.query_row(&sql, [], |row| row.get(0))?)

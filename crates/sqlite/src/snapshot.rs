@@ -1,25 +1,27 @@
-//! Snapshots, of what is visible or of a stage: a reading connection with an open read transaction. Writing chunks is in `chunk_write`.
+//! Snapshots of what is visible, or of a stage: a reading connection with an open read transaction. `chunk_write`
+//! writes chunks.
 
 use crate::chunk_write::page_key;
 use crate::error::Attempt;
 use crate::list_rows;
 use crate::readers::Readers;
 use crate::split::files::PageFiles;
-use crate::split::place::Place;
+use crate::split::page_location::PageLocation;
 use crate::{mapping, stage, table};
 use atsdb_core::list::{ChunkKey, ChunkSums, ListKey};
 use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, Result, Snapshot, StageId, Table, TableId, TimeRange};
+use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
-/// The store at the moment the read transaction began. SQLite keeps the pages it sees, whatever is written, removed
-/// or reclaimed meanwhile.
+/// The store when the read transaction began. SQLite preserves the pages that it sees, whatever is written, removed or
+/// reclaimed in the meantime.
 pub(crate) struct SqliteSnapshot {
-    // Taken out only by drop.
+    // Only `drop` takes it out.
     connection: Mutex<Option<Connection>>,
-    /// Whether the disk has failed it.
+    /// Whether the disk failed the connection.
     is_failed: AtomicBool,
     readers: Arc<Readers>,
     files: Option<Arc<PageFiles>>,
@@ -27,7 +29,7 @@ pub(crate) struct SqliteSnapshot {
 }
 
 impl SqliteSnapshot {
-    /// Of what is visible, or of what lies in a stage that is open.
+    /// Creates a snapshot of what is visible, or of an open stage.
     pub(crate) fn new(
         connection: Connection,
         readers: Arc<Readers>,
@@ -43,18 +45,18 @@ impl SqliteSnapshot {
     }
 
     fn read<T>(&self, work: impl FnOnce(&Connection) -> Attempt<T>) -> Result<T> {
-        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let connection = self.connection.lock();
         let connection = connection.as_ref().ok_or_else(|| Error::internal("the snapshot is closed"))?;
         work(connection).map_err(|failure| {
-            self.is_failed.fetch_or(failure.is_of_disk(), Ordering::Relaxed);
-            failure.at(self.readers.path())
+            self.is_failed.fetch_or(failure.is_disk_failure(), Ordering::Relaxed);
+            failure.into_error(self.readers.path())
         })
     }
 }
 
 impl Drop for SqliteSnapshot {
     fn drop(&mut self) {
-        let connection = self.connection.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let connection = self.connection.get_mut().take();
         if let Some(connection) = connection {
             self.readers.give_back(connection, *self.is_failed.get_mut());
         }
@@ -87,19 +89,19 @@ impl Snapshot for SqliteSnapshot {
     fn read_pages(&self, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {
         match self.read(|connection| pages(connection, self.stage, chunk, columns))? {
             Pages::Read(pages) => Ok(pages),
-            // Other threads may ask the connection meanwhile.
-            Pages::At(place) => {
+            // The connection is free for other threads in the meantime.
+            Pages::At(location) => {
                 let files = self.files.as_ref().ok_or_else(|| {
                     Error::corrupt(format!("chunk {} lies in a page file, but the store has none", chunk.0))
                 })?;
-                files.read(chunk.0, place, columns)
+                files.read(chunk.0, location, columns)
             }
         }
     }
 }
 
-/// All entries of the index, and the rows of those in the range. The index holds the times: a chunk outside the range costs
-/// no look at its row, but its entry counts in the list.
+/// All entries of the index, and the rows of those in the range. The index contains the times: a chunk outside the
+/// range does not cost a row lookup, but its entry counts in the list.
 const VISIBLE_CHUNKS: &str = "SELECT entry.id, entry.slice_start, entry.time_min, entry.time_max,
         chunk.id, chunk.slice_start, chunk.time_min, chunk.time_max,
         chunk.sealed, chunk.row_count, chunk.byte_count, chunk.descriptor
@@ -109,14 +111,14 @@ const VISIBLE_CHUNKS: &str = "SELECT entry.id, entry.slice_start, entry.time_min
     WHERE entry.stage IS NULL AND entry.table_id = ?1
     ORDER BY entry.slice_start, entry.id";
 
-/// The index leads to the rows of a stage, which are all read.
+/// The index leads to the rows of a stage, all of which are read.
 const STAGED_CHUNKS: &str = "SELECT id, slice_start, time_min, time_max, id, slice_start, time_min, time_max,
         sealed, row_count, byte_count, descriptor
     FROM atsdb_chunk INDEXED BY atsdb_chunk_stage
     WHERE stage = ?4 AND table_id = ?1
     ORDER BY slice_start, id";
 
-/// The primary key is walked from its end.
+/// The primary key is read from its end.
 const NEWEST: &str = "SELECT coalesce(max(id), 0), (SELECT seq FROM sqlite_sequence WHERE name = 'atsdb_chunk')
     FROM atsdb_chunk";
 
@@ -152,7 +154,7 @@ fn chunks(
     }
     let list = ListKey::chunks(stage, table);
     list_rows::check(connection, list, sums.state(table))?;
-    // A damaged index may lead to the chunks in another order.
+    // A damaged index may yield the chunks in another order.
     if entries.is_sorted_by(|a: &ChunkEntry, b| (a.slice_start, a.id) < (b.slice_start, b.id)) {
         return Ok(entries);
     }
@@ -163,7 +165,7 @@ fn damaged(problem: &str) -> Error {
     Error::corrupt(problem).with_hint("run verify to find what is affected, and restore that from a backup")
 }
 
-/// A chunk's row, which must say what its entry in the index does.
+/// Reads a chunk's row, which must agree with its entry in the index.
 fn entry(row: &Row<'_>, table: TableId, key: &ChunkKey) -> Attempt<ChunkEntry> {
     let same = row.get::<_, Option<i64>>(4)?.is_some() && list_rows::chunk_key(row, 4)? == *key;
     if !same {
@@ -186,10 +188,10 @@ fn entry(row: &Row<'_>, table: TableId, key: &ChunkKey) -> Attempt<ChunkEntry> {
     })
 }
 
-/// A chunk's pages, or where they lie outside the catalogue.
+/// A chunk's pages, or their location outside of the catalogue.
 enum Pages {
     Read(Vec<Vec<u8>>),
-    At(Place),
+    At(PageLocation),
 }
 
 fn pages(connection: &Connection, stage: Option<StageId>, chunk: ChunkId, columns: &[ColumnId]) -> Attempt<Pages> {
@@ -197,8 +199,8 @@ fn pages(connection: &Connection, stage: Option<StageId>, chunk: ChunkId, column
     let payload: Option<i64> =
         find.query_row(params![chunk.0, stage.map(|stage| stage.0)], |row| row.get(0)).optional()?;
     let payload = payload.ok_or_else(|| Error::corrupt(format!("chunk {} is missing", chunk.0)))?;
-    if let Some(place) = Place::of(payload) {
-        return Ok(Pages::At(place));
+    if let Some(location) = PageLocation::of(payload) {
+        return Ok(Pages::At(location));
     }
     let mut statement = connection.prepare_cached("SELECT bytes FROM atsdb_page WHERE id = ?1")?;
     let mut pages = Vec::with_capacity(columns.len());

@@ -3,43 +3,43 @@
 use crate::chunk_write;
 use crate::error::{Attempt, Failure};
 use crate::list_rows;
-use crate::split::placed::Placed;
+use crate::split::placed_pages::PlacedPages;
 use crate::table;
 use crate::writer::WriteTransaction;
-use atsdb_core::clocks::IdleStages;
+use atsdb_core::clock_skew::IdleStages;
 use atsdb_core::list::{ListChanges, ListKey};
 use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, StageId, TableId};
 use rusqlite::{Connection, OptionalExtension, ffi, params};
 
-/// The row of `atsdb_lease` that says since when idle stages have been seen. It is nobody's lease.
-const IDLE: &str = "idle stages";
+/// The row of `atsdb_lease` that records when idle stages were first observed. It is nobody's lease.
+const IDLE_STAGES_ROW: &str = "idle stages";
 
 /// Opens a stage.
 pub(crate) fn open(connection: &Connection, now_ms: i64) -> Attempt<StageId> {
-    note_clock(connection, now_ms)?;
+    reset_idle_observation(connection, now_ms)?;
     connection.prepare_cached("INSERT INTO atsdb_stage (touched_ms) VALUES (?1)")?.execute([now_ms])?;
     Ok(StageId(connection.last_insert_rowid()))
 }
 
-/// Forgets what a clock saw that is ahead of one that writes to stages.
-fn note_clock(connection: &Connection, now_ms: i64) -> Attempt<()> {
+/// Deletes an observation of idle stages by a clock that is ahead of one that writes to stages.
+fn reset_idle_observation(connection: &Connection, now_ms: i64) -> Attempt<()> {
     let sql = "DELETE FROM atsdb_lease WHERE name = ?1 AND expires_ms > ?2";
-    connection.prepare_cached(sql)?.execute(params![IDLE, now_ms])?;
+    connection.prepare_cached(sql)?.execute(params![IDLE_STAGES_ROW, now_ms])?;
     Ok(())
 }
 
-/// Since when idle stages have been seen, and what is to be done about them.
-pub(crate) fn look_for_idle(connection: &Connection, now_ms: i64) -> Attempt<(Option<i64>, IdleStages)> {
+/// Returns when idle stages were first observed, and the decision about them.
+pub(crate) fn find_idle_stages(connection: &Connection, now_ms: i64) -> Attempt<(Option<i64>, IdleStages)> {
     let since = "SELECT expires_ms FROM atsdb_lease WHERE name = ?1";
-    let since_ms = connection.prepare_cached(since)?.query_row([IDLE], |row| row.get(0)).optional()?;
+    let since_ms = connection.prepare_cached(since)?.query_row([IDLE_STAGES_ROW], |row| row.get(0)).optional()?;
     let oldest = "SELECT min(touched_ms) FROM atsdb_stage";
     let oldest_ms = connection.prepare_cached(oldest)?.query_row([], |row| row.get(0))?;
-    Ok((since_ms, IdleStages::seen(since_ms, oldest_ms, now_ms)))
+    Ok((since_ms, IdleStages::observe(since_ms, oldest_ms, now_ms)))
 }
 
-/// Gives idle stages up, and notes since when there are some.
-pub(crate) fn abandon_idle(connection: &Connection, now_ms: i64) -> Attempt<()> {
-    let (before, seen) = look_for_idle(connection, now_ms)?;
+/// Discards idle stages, and records when they were first observed.
+pub(crate) fn abandon_idle_stages(connection: &Connection, now_ms: i64) -> Attempt<()> {
+    let (before, seen) = find_idle_stages(connection, now_ms)?;
     let idle = connection
         .prepare_cached("SELECT id FROM atsdb_stage WHERE touched_ms < ?1")?
         .query_map([seen.cutoff_ms], |row| row.get(0).map(StageId))?
@@ -49,16 +49,16 @@ pub(crate) fn abandon_idle(connection: &Connection, now_ms: i64) -> Attempt<()> 
         since_ms if since_ms == before => {}
         Some(since_ms) => {
             let sql = "INSERT OR REPLACE INTO atsdb_lease (name, holder, expires_ms) VALUES (?1, '', ?2)";
-            connection.prepare_cached(sql)?.execute(params![IDLE, since_ms])?;
+            connection.prepare_cached(sql)?.execute(params![IDLE_STAGES_ROW, since_ms])?;
         }
         None => {
-            connection.prepare_cached("DELETE FROM atsdb_lease WHERE name = ?1")?.execute([IDLE])?;
+            connection.prepare_cached("DELETE FROM atsdb_lease WHERE name = ?1")?.execute([IDLE_STAGES_ROW])?;
         }
     }
     Ok(())
 }
 
-/// The stages that are open.
+/// Returns the open stages.
 pub(crate) fn list(connection: &Connection) -> Attempt<Vec<StageId>> {
     let mut statement = connection.prepare_cached("SELECT id FROM atsdb_stage ORDER BY id")?;
     let stages = statement.query_map([], |row| row.get(0).map(StageId))?;
@@ -69,13 +69,13 @@ pub(crate) fn list(connection: &Connection) -> Attempt<Vec<StageId>> {
 pub(crate) fn require(connection: &Connection, stage: StageId) -> Attempt<()> {
     match connection.prepare_cached("SELECT 1 FROM atsdb_stage WHERE id = ?1")?.exists([stage.0])? {
         true => Ok(()),
-        false => Err(missing(stage).into()),
+        false => Err(not_open(stage).into()),
     }
 }
 
-fn missing(stage: StageId) -> Error {
+fn not_open(stage: StageId) -> Error {
     Error::not_found(format!("stage {} is not open; it was committed, abandoned or idle for too long", stage.0))
-        .with_hint("write the batch again")
+        .with_hint("send the batch again")
 }
 
 /// Writes chunks into a stage.
@@ -83,16 +83,16 @@ pub(crate) fn write(
     transaction: &WriteTransaction<'_>,
     stage: StageId,
     chunks: &[NewChunk],
-    placed: &Placed,
+    placed: &PlacedPages,
     now_ms: i64,
 ) -> Attempt<()> {
     let touched = transaction
         .prepare_cached("UPDATE atsdb_stage SET touched_ms = max(touched_ms, ?2) WHERE id = ?1")?
         .execute(params![stage.0, now_ms])?;
     if touched == 0 {
-        return Err(missing(stage).into());
+        return Err(not_open(stage).into());
     }
-    note_clock(transaction, now_ms)?;
+    reset_idle_observation(transaction, now_ms)?;
     chunk_write::insert(transaction, chunks, placed, Some(stage))
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn publish(connection: &Connection, stage: StageId) -> Attempt<()> {
     let dropped = "SELECT table_id FROM atsdb_chunk WHERE stage = ?1 AND table_id NOT IN
                    (SELECT id FROM atsdb_table WHERE stage IS NULL OR stage = ?1) LIMIT 1";
     if let Some(id) = connection.prepare_cached(dropped)?.query_row([stage.0], |row| row.get(0)).optional()? {
-        return Err(table::missing(TableId(id)).into());
+        return Err(table::not_found(TableId(id)).into());
     }
     let tables = table::state(connection, Some(stage))?;
     list_rows::check(connection, ListKey::tables(Some(stage)), tables)?;
@@ -115,7 +115,7 @@ pub(crate) fn publish(connection: &Connection, stage: StageId) -> Attempt<()> {
     };
     let mut changes = ListChanges::default();
     changes.add(ListKey::tables(None), tables);
-    list_rows::note(connection, &changes)?;
+    list_rows::record(connection, &changes)?;
     chunk_write::publish(connection, stage)?;
     list_rows::forget_stage(connection, stage)?;
     connection.prepare_cached("DELETE FROM atsdb_stage WHERE id = ?1")?.execute([stage.0])?;
@@ -126,11 +126,11 @@ fn name_taken(connection: &Connection, stage: StageId) -> Result<Error, Failure>
     let sql = "SELECT name FROM atsdb_table WHERE stage = ?1 AND name_key IN
                (SELECT name_key FROM atsdb_table WHERE stage IS NULL) LIMIT 1";
     let name: Option<String> = connection.prepare_cached(sql)?.query_row([stage.0], |row| row.get(0)).optional()?;
-    Ok(table::exists(name.as_deref().unwrap_or("of that name")))
+    Ok(table::already_exists(name.as_deref().unwrap_or("of that name")))
 }
 
-/// Takes chunks out of a stage; what they wrote waits for `reclaim`.
-pub(crate) fn take_chunks(connection: &Connection, stage: StageId, chunks: &[ChunkId]) -> Attempt<()> {
+/// Removes chunks from a stage. `reclaim` deletes their pages later.
+pub(crate) fn remove_chunks(connection: &Connection, stage: StageId, chunks: &[ChunkId]) -> Attempt<()> {
     require(connection, stage)?;
     for chunk in chunks {
         if chunk_write::discard(connection, "stage = ?1 AND id = ?2", [stage.0, chunk.0])? == 0 {
@@ -141,8 +141,8 @@ pub(crate) fn take_chunks(connection: &Connection, stage: StageId, chunks: &[Chu
     Ok(())
 }
 
-/// Takes a table out of a stage, with its chunks; its mappings and pages wait for `reclaim`.
-pub(crate) fn take_table(connection: &Connection, stage: StageId, table: TableId) -> Attempt<()> {
+/// Removes a table and its chunks from a stage. `reclaim` deletes its mappings and pages later.
+pub(crate) fn remove_table(connection: &Connection, stage: StageId, table: TableId) -> Attempt<()> {
     require(connection, stage)?;
     if !table::delete(connection, table, Some(stage))? {
         let message = format!("there is no table number {} in stage {}", table.0, stage.0);
@@ -152,7 +152,7 @@ pub(crate) fn take_table(connection: &Connection, stage: StageId, table: TableId
     list_rows::forget_table(connection, table)
 }
 
-/// Gives a stage up; what it wrote waits for `reclaim`.
+/// Discards a stage. `reclaim` deletes what it wrote later.
 pub(crate) fn abandon(connection: &Connection, stage: StageId) -> Attempt<()> {
     let gone = connection.prepare_cached("DELETE FROM atsdb_stage WHERE id = ?1")?.execute([stage.0])?;
     if gone > 0 {

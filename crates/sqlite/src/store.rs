@@ -1,4 +1,4 @@
-//! The store itself: who may do what, and which module does it.
+//! The store itself: permissions, and calls to the modules.
 
 use crate::catalogue::Catalogue;
 use crate::connection::open;
@@ -9,18 +9,19 @@ use crate::reserve::Reserve;
 use crate::snapshot::SqliteSnapshot;
 use crate::split::files::PageFiles;
 use crate::split::folder::{self, Folder};
-use crate::split::layout::Layout;
-use crate::split::placed::Placed;
-use crate::split::{self, placing};
-use crate::writer::{Sync, Writer};
+use crate::split::layout::SplitLayout;
+use crate::split::placed_pages::PlacedPages;
+use crate::split::{self, page_writer};
+use crate::writer::{SyncMode, Writer};
 use crate::{chunk_write, lease, mapping, reclaim, size, stage, table, verify};
 use atsdb_core::store::{Finding, Reclaimed, StoreSize};
 use atsdb_core::{
-    Change, ChunkId, ColumnId, Durability, Error, NewChunk, Outcome, Result, Snapshot, StageId, Store, Table,
+    Change, ChunkId, ColumnId, CommitOutcome, Durability, Error, NewChunk, Result, Snapshot, StageId, Store, Table,
     TableDefinition, TableId,
 };
+use parking_lot::Mutex;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// A store in one SQLite file, or split over many.
 #[derive(Debug)]
@@ -29,52 +30,52 @@ pub struct SqliteStore {
     uid: [u8; 16],
     durability: Durability,
     catalogue: Catalogue,
-    /// Of a split store.
+    /// The page files of a split store.
     files: Option<Arc<PageFiles>>,
 }
 
 impl SqliteStore {
-    /// Opens the store of a file, and creates it if the options say so. A folder with a split store is recognised.
+    /// Opens the store in a file, and creates it if the options say so. A folder with a split store is recognised.
     ///
-    /// A file that cannot be written, or lies where no lock files can be made, is opened for reading. Errors:
-    /// `NotFound` (no such file or directory), `NotAStore` (something else is there), `NewerFormat`, `Corrupt`,
-    /// `Busy`, `Unavailable` (no permission, disk full).
+    /// A file that cannot be written, or is located where no lock files can be created, is opened for reading. Errors:
+    /// `NotFound` (no such file or directory), `NotAStore` (something else is there), `NewerFormat`, `Corrupt`, `Busy`,
+    /// `Unavailable` (no permission, disk full).
     pub fn open(path: &Path, options: &SqliteOptions) -> Result<Self> {
         Self::open_with(path, options, None)
     }
 
-    /// Opens a split store, or makes one of this layout in a folder that does not exist yet, or is empty. A store that is
-    /// split otherwise is refused (`Usage`), a file and a folder with other things too (`NotAStore`).
-    pub fn open_split(path: &Path, options: &SqliteOptions, layout: Layout) -> Result<Self> {
+    /// Opens a split store, or creates one with this layout in a folder that is empty or does not exist yet. A store
+    /// with another layout is refused (`Usage`), as are a file and a folder with other contents (`NotAStore`).
+    pub fn open_split(path: &Path, options: &SqliteOptions, layout: SplitLayout) -> Result<Self> {
         Self::open_with(path, options, Some(layout))
     }
 
-    fn open_with(path: &Path, options: &SqliteOptions, layout: Option<Layout>) -> Result<Self> {
-        // An absolute path is never one of the names that mean something to SQLite, and stays right when the
-        // program changes its directory.
+    fn open_with(path: &Path, options: &SqliteOptions, layout: Option<SplitLayout>) -> Result<Self> {
+        // An absolute path is never one of the names that are special to SQLite, and stays valid when the program
+        // changes its directory.
         let path = std::path::absolute(path)
             .map_err(|error| Error::usage(format!("cannot read the path {path:?}: {error}")).with_source(error))?;
-        let folder = folder::folder(&path, layout, options)?;
-        // Without a layout nothing is made in a folder.
+        let folder = folder::find_or_create(&path, layout, options)?;
+        // Without a layout nothing is created in a folder.
         let create = options.create && (folder.is_none() || layout.is_some());
         let file = folder.as_ref().map_or_else(|| path.clone(), Folder::catalogue);
         let opened = open(&file, &SqliteOptions { create, ..options.clone() }, layout)?;
         let files = match (folder, opened.layout) {
             (Some(folder), Some(recorded)) => {
-                folder::agree(&path, recorded, layout)?;
+                folder::check_layout(&path, recorded, layout)?;
                 if opened.access.writes() {
                     folder.create_pages(options.durability != Durability::Off)?;
                 }
                 Some(Arc::new(PageFiles::new(&folder, opened.uid, recorded, options.durability)))
             }
             (None, None) => {
-                // SQLite does so for its log with the first commit, but says nothing where files have run out.
+                // SQLite does so for its log with the first commit, but reports nothing if file handles have run out.
                 if opened.access.writes() && options.durability != Durability::Off {
-                    path.parent().map_or(Ok(()), folder::sync_names)?;
+                    path.parent().map_or(Ok(()), folder::sync_directory)?;
                 }
                 None
             }
-            (folder, _) => return Err(folder::misplaced(&file, folder.is_some())),
+            (folder, _) => return Err(folder::misplaced_catalogue(&file, folder.is_some())),
         };
         let readers = Arc::new(Readers::new(&file, opened.access, options.busy_timeout));
         let reserve = Reserve::new(&file, files.as_ref().map(|files| files.folder().to_owned()));
@@ -90,7 +91,7 @@ impl SqliteStore {
         Ok(Self { url, uid: opened.uid, durability: options.durability, catalogue, files })
     }
 
-    /// Whether writing is refused: because it was asked for, or because the file cannot be written.
+    /// Whether writing is refused, because the options say so or because the file cannot be written.
     pub fn is_read_only(&self) -> bool {
         !self.catalogue.can_write()
     }
@@ -101,7 +102,7 @@ impl SqliteStore {
         Ok(Box::new(SqliteSnapshot::new(connection, Arc::clone(readers), self.files.clone(), stage)?))
     }
 
-    /// The page files that a write may go to, of a store that is open for writing.
+    /// Returns the page files to write to, if the store is open for writing.
     fn files_to_write(&self) -> Option<&PageFiles> {
         self.files.as_deref().filter(|_| self.catalogue.can_write())
     }
@@ -122,8 +123,8 @@ impl Store for SqliteStore {
 
     fn create_table(&self, definition: &TableDefinition, stage: Option<StageId>) -> Result<Table> {
         definition.check()?;
-        // A staged table need not outlast a crash before its stage is committed.
-        let sync = if stage.is_some() { Sync::Later } else { Sync::Now };
+        // A staged table need not survive a crash before its stage is committed.
+        let sync = if stage.is_some() { SyncMode::Deferred } else { SyncMode::Immediate };
         self.catalogue.transaction(sync, |connection| {
             stage.map_or(Ok(()), |stage| stage::require(connection, stage))?;
             table::create(connection, definition, stage)
@@ -131,7 +132,7 @@ impl Store for SqliteStore {
     }
 
     fn drop_table(&self, table: TableId) -> Result<()> {
-        self.catalogue.free(Sync::Now, |connection| drop_table(connection, table))
+        self.catalogue.free(SyncMode::Immediate, |connection| drop_table(connection, table))
     }
 
     fn map_values(&self, table: TableId, column: ColumnId, capacity: u64, values: &[&[u8]]) -> Result<Vec<u32>> {
@@ -139,16 +140,17 @@ impl Store for SqliteStore {
     }
 
     fn open_stage(&self, now_ms: i64) -> Result<StageId> {
-        self.catalogue.transaction(Sync::Later, |connection| stage::open(connection, now_ms))
+        self.catalogue.transaction(SyncMode::Deferred, |connection| stage::open(connection, now_ms))
     }
 
     fn stage(&self, stage: StageId, chunks: Vec<NewChunk>, now_ms: i64) -> Result<()> {
         chunks.iter().try_for_each(chunk_write::check)?;
         if let Some(files) = self.files_to_write() {
-            return placing::stage(&self.catalogue, files, stage, &chunks, now_ms);
+            return page_writer::stage(&self.catalogue, files, stage, &chunks, now_ms);
         }
-        let placed = Placed::default();
-        self.catalogue.transaction(Sync::Later, |connection| stage::write(connection, stage, &chunks, &placed, now_ms))
+        let placed = PlacedPages::default();
+        self.catalogue
+            .transaction(SyncMode::Deferred, |connection| stage::write(connection, stage, &chunks, &placed, now_ms))
     }
 
     fn stages(&self) -> Result<Vec<StageId>> {
@@ -160,20 +162,20 @@ impl Store for SqliteStore {
     }
 
     fn unstage(&self, stage: StageId, chunks: &[ChunkId]) -> Result<()> {
-        self.catalogue.transaction(Sync::Later, |connection| stage::take_chunks(connection, stage, chunks))
+        self.catalogue.transaction(SyncMode::Deferred, |connection| stage::remove_chunks(connection, stage, chunks))
     }
 
     fn unstage_table(&self, stage: StageId, table: TableId) -> Result<()> {
-        self.catalogue.transaction(Sync::Later, |connection| stage::take_table(connection, stage, table))
+        self.catalogue.transaction(SyncMode::Deferred, |connection| stage::remove_table(connection, stage, table))
     }
 
     fn abandon_stage(&self, stage: StageId) -> Result<()> {
-        self.catalogue.free(Sync::Later, |connection| stage::abandon(connection, stage))
+        self.catalogue.free(SyncMode::Deferred, |connection| stage::abandon(connection, stage))
     }
 
-    fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Vec<Result<Outcome>>> {
+    fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Vec<Result<CommitOutcome>>> {
         match self.files_to_write() {
-            Some(files) => placing::commit(&self.catalogue, files, changes, now_ms),
+            Some(files) => page_writer::commit(&self.catalogue, files, changes, now_ms),
             None => self.catalogue.try_commit(changes, &[], now_ms).map_err(|failure| self.catalogue.error(failure)),
         }
     }
@@ -183,18 +185,18 @@ impl Store for SqliteStore {
     }
 
     fn acquire_lease(&self, name: &str, holder: &str, now_ms: i64, ttl_ms: i64) -> Result<bool> {
-        // Retention and reclaiming begin with it.
-        let done = self.catalogue.try_free(|writer| lease::acquire(writer, name, holder, now_ms, ttl_ms));
+        // Retention and reclaiming start with a lease, also on a full disk.
+        let done = self.catalogue.try_write_on_full_disk(|writer| lease::acquire(writer, name, holder, now_ms, ttl_ms));
         done.map_err(|failure| self.catalogue.error(failure))
     }
 
     fn release_lease(&self, name: &str, holder: &str) -> Result<()> {
-        self.catalogue.free(Sync::Later, |connection| lease::release(connection, name, holder))
+        self.catalogue.free(SyncMode::Deferred, |connection| lease::release(connection, name, holder))
     }
 
     fn reclaim(&self, byte_budget: u64, now_ms: i64) -> Result<Reclaimed> {
-        // First the catalogue: what a stage held that is given up there, the files may then give back.
-        let of_catalogue = self.catalogue.write(|writer| reclaim::reclaim_in_room(writer, byte_budget, now_ms))?;
+        // The catalogue comes first: the files can then free what its discarded stages used.
+        let of_catalogue = self.catalogue.write(|writer| reclaim::reclaim_step(writer, byte_budget, now_ms))?;
         let of_files = match self.files_to_write() {
             Some(files) => split::reclaim::reclaim(&self.catalogue, files, byte_budget, now_ms)?,
             None => Reclaimed::default(),
@@ -219,7 +221,7 @@ impl Store for SqliteStore {
         self.catalogue.read(|connection| {
             let mut findings = verify::verify(connection, &self.catalogue.path);
             if let (Some(files), Some(listed)) = (&self.files, &listed)
-                && !Finding::is_cut_short(&findings)
+                && !Finding::is_incomplete(&findings)
             {
                 findings.extend(split::verify::verify(connection, files, listed));
             }
@@ -231,11 +233,11 @@ impl Store for SqliteStore {
 impl Drop for SqliteStore {
     fn drop(&mut self) {
         if let Some(writer) = &self.catalogue.writer {
-            let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut writer = writer.lock();
             writer.fill_reserve();
-            writer.settle();
+            writer.repair_before_close();
             if let Some(files) = &self.files {
-                files.settle();
+                files.repair_before_close();
             }
         }
     }

@@ -1,20 +1,22 @@
-//! Tables: creating, dropping, listing, and asking whether one is there.
+//! Creating, dropping, listing and looking up tables.
 
 use crate::error::Attempt;
 use crate::list_rows;
 use atsdb_core::checksum;
 use atsdb_core::list::{ListChanges, ListKey, ListState};
 use atsdb_core::name::name_key;
-use atsdb_core::{BasedOn, DefinitionVersion, Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId};
+use atsdb_core::{
+    DefinitionGuard, DefinitionVersion, Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId,
+};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::collections::BTreeSet;
 
-/// Adds a table that was checked; a staged one is seen only by its stage.
+/// Adds a table that was checked. A staged table is only visible in its stage.
 pub(crate) fn create(connection: &Connection, definition: &TableDefinition, stage: Option<StageId>) -> Attempt<Table> {
     let key = name_key(&definition.name);
-    // A staged table meets the visible ones when its stage is committed: what has the name now may be gone then.
+    // A staged table is compared with the visible ones when its stage is committed, since its name may be free by then.
     if names(connection, stage)?.contains(&key) {
-        return Err(exists(&definition.name).into());
+        return Err(already_exists(&definition.name).into());
     }
     let json = json(definition)?;
     connection
@@ -22,7 +24,7 @@ pub(crate) fn create(connection: &Connection, definition: &TableDefinition, stag
             "INSERT INTO atsdb_table (name, name_key, definition, checksum, stage) VALUES (?1, ?2, ?3, 0, ?4)",
         )?
         .execute(params![definition.name, key, json, stage.map(|stage| stage.0)])?;
-    // The checksum covers the number, which the file has just given.
+    // The checksum covers the number, which the file has just assigned.
     let id = TableId(connection.last_insert_rowid());
     let checksum = checksum::of_definition(id, &json);
     connection
@@ -30,23 +32,23 @@ pub(crate) fn create(connection: &Connection, definition: &TableDefinition, stag
         .execute(params![id.0, checksum])?;
     let table = Table::new(id, definition.clone());
     let mut changes = ListChanges::default();
-    changes.add(ListKey::tables(stage), ListState::of_table(id, table.version.0, checksum, &key));
-    list_rows::note(connection, &changes)?;
+    changes.add(ListKey::tables(stage), ListState::for_table(id, table.version.0, checksum, &key));
+    list_rows::record(connection, &changes)?;
     Ok(table)
 }
 
-/// The definition as stored.
+/// Returns the stored form of a definition.
 pub(crate) fn json(definition: &TableDefinition) -> Result<String> {
     serde_json::to_string(definition)
         .map_err(|error| Error::internal(format!("table {} has no JSON form: {error}", definition.name)))
 }
 
-/// A table of that name is there already.
-pub(crate) fn exists(name: &str) -> Error {
+/// The error for a name that is taken.
+pub(crate) fn already_exists(name: &str) -> Error {
     Error::new(ErrorKind::Exists, format!("there is a table {name} already"))
 }
 
-/// Deletes the row of a visible table, or of one in a stage; says whether it was there.
+/// Deletes the row of a visible table, or of one in a stage. Returns whether it existed.
 pub(crate) fn delete(connection: &Connection, table: TableId, stage: Option<StageId>) -> Attempt<bool> {
     let values = params![table.0, stage.map(|stage| stage.0)];
     let sql = "SELECT id, version, checksum, name_key FROM atsdb_table WHERE id = ?1 AND stage IS ?2";
@@ -55,18 +57,18 @@ pub(crate) fn delete(connection: &Connection, table: TableId, stage: Option<Stag
     };
     connection.prepare_cached("DELETE FROM atsdb_table WHERE id = ?1 AND stage IS ?2")?.execute(values)?;
     let mut changes = ListChanges::default();
-    changes.take(ListKey::tables(stage), state);
-    list_rows::note(connection, &changes)?;
+    changes.subtract(ListKey::tables(stage), state);
+    list_rows::record(connection, &changes)?;
     Ok(true)
 }
 
-/// What a row with number, version, checksum and name key is in the list of tables.
+/// Returns the list state of a row with number, version, checksum and name key.
 pub(crate) fn list_entry(row: &Row<'_>) -> rusqlite::Result<ListState> {
     let name_key = row.get_ref(3)?.as_str()?;
-    Ok(ListState::of_table(TableId(row.get(0)?), row.get(1)?, row.get(2)?, name_key))
+    Ok(ListState::for_table(TableId(row.get(0)?), row.get(1)?, row.get(2)?, name_key))
 }
 
-/// What the list of the visible tables is, or of those of a stage.
+/// Returns the state of the list of visible tables, or of the tables in a stage.
 pub(crate) fn state(connection: &Connection, stage: Option<StageId>) -> Attempt<ListState> {
     let sql = "SELECT id, version, checksum, name_key FROM atsdb_table NOT INDEXED WHERE stage IS ?1";
     let mut statement = connection.prepare_cached(sql)?;
@@ -78,8 +80,8 @@ pub(crate) fn state(connection: &Connection, stage: Option<StageId>) -> Attempt<
     Ok(state)
 }
 
-/// The names that visible tables are found by, or those of a stage. Read from the rows: what an index hides would be given
-/// to a second table.
+/// Returns the name keys of the visible tables, or of those in a stage. They are read from the rows: a name that a
+/// damaged index hides would be given to a second table.
 fn names(connection: &Connection, stage: Option<StageId>) -> Attempt<BTreeSet<String>> {
     let sql = "SELECT id, version, checksum, name_key FROM atsdb_table NOT INDEXED WHERE stage IS ?1";
     let mut statement = connection.prepare_cached(sql)?;
@@ -93,7 +95,7 @@ fn names(connection: &Connection, stage: Option<StageId>) -> Attempt<BTreeSet<St
     Ok(names)
 }
 
-/// The visible tables, or those of a stage, by number.
+/// Returns the visible tables, or those in a stage, by number.
 pub(crate) fn list(connection: &Connection, stage: Option<StageId>) -> Attempt<Vec<Table>> {
     let sql = "SELECT id, version, checksum, name_key, definition FROM atsdb_table WHERE stage IS ?1 ORDER BY id";
     let mut statement = connection.prepare_cached(sql)?;
@@ -107,12 +109,12 @@ pub(crate) fn list(connection: &Connection, stage: Option<StageId>) -> Attempt<V
     Ok(tables)
 }
 
-/// The definition of a visible table.
+/// Returns the definition of a visible table.
 pub(crate) fn definition(connection: &Connection, id: TableId) -> Attempt<TableDefinition> {
     let sql = "SELECT id, version, checksum, name_key, definition FROM atsdb_table WHERE id = ?1 AND stage IS NULL";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([id.0])?;
-    let row = rows.next()?.ok_or_else(|| missing(id))?;
+    let row = rows.next()?.ok_or_else(|| not_found(id))?;
     Ok(table(row)?.definition)
 }
 
@@ -121,7 +123,7 @@ fn table(row: &Row<'_>) -> Attempt<Table> {
     if row.get::<_, i64>(2)? != checksum::of_definition(id, &json) {
         return Err(Error::corrupt(format!("the definition of table {} is damaged", id.0)).into());
     }
-    // Undamaged, it is what a program wrote: one that knows more than this one.
+    // The checksum matches, so a newer program wrote it.
     let newer = |error| {
         Error::new(ErrorKind::NewerFormat, format!("the definition of table {} cannot be read: {error}", id.0))
             .with_hint("upgrade atsdb")
@@ -133,22 +135,27 @@ fn table(row: &Row<'_>) -> Attempt<Table> {
     Ok(Table { id, version, definition })
 }
 
-/// Refuses a table that is neither visible nor of this stage.
+/// Refuses a table that is neither visible nor in this stage.
 pub(crate) fn require(connection: &Connection, table: TableId, stage: Option<StageId>) -> Attempt<()> {
     let sql = "SELECT 1 FROM atsdb_table WHERE id = ?1 AND (stage IS NULL OR stage = ?2)";
     if connection.prepare_cached(sql)?.exists(params![table.0, stage.map(|stage| stage.0)])? {
         return Ok(());
     }
-    Err(missing(table).into())
+    Err(not_found(table).into())
 }
 
-/// Refuses a table, visible or of this stage, that is gone or no longer has the definition that a change was made under.
-pub(crate) fn require_version(connection: &Connection, based_on: &BasedOn, stage: Option<StageId>) -> Attempt<()> {
-    let BasedOn { table, version } = based_on;
+/// Refuses a table, visible or in this stage, that no longer exists or no longer has the definition that a change was
+/// made under.
+pub(crate) fn check_definition_version(
+    connection: &Connection,
+    based_on: &DefinitionGuard,
+    stage: Option<StageId>,
+) -> Attempt<()> {
+    let DefinitionGuard { table, version } = based_on;
     let sql = "SELECT version FROM atsdb_table WHERE id = ?1 AND (stage IS NULL OR stage = ?2)";
     let values = params![table.0, stage.map(|stage| stage.0)];
     match connection.prepare_cached(sql)?.query_row(values, |row| row.get::<_, i64>(0)).optional()? {
-        None => Err(missing(*table).into()),
+        None => Err(not_found(*table).into()),
         Some(present) if present == version.0 => Ok(()),
         Some(_) => {
             let message = format!("the definition of table {} was changed by another writer", table.0);
@@ -157,17 +164,17 @@ pub(crate) fn require_version(connection: &Connection, based_on: &BasedOn, stage
     }
 }
 
-/// Refuses a table that is not there at all, not even staged.
+/// Refuses a table that does not exist, not even in a stage.
 pub(crate) fn require_any(connection: &Connection, table: TableId) -> Attempt<()> {
     let sql = "SELECT 1 FROM atsdb_table WHERE id = ?1";
     match connection.prepare_cached(sql)?.query_row([table.0], |_| Ok(())).optional()? {
         Some(()) => Ok(()),
-        None => Err(missing(table).into()),
+        None => Err(not_found(table).into()),
     }
 }
 
-/// The error for a table that is not there.
-pub(crate) fn missing(table: TableId) -> Error {
+/// The error for a table that does not exist.
+pub(crate) fn not_found(table: TableId) -> Error {
     Error::not_found(format!("there is no table number {}; it was dropped", table.0))
 }
 

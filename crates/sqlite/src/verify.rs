@@ -1,10 +1,10 @@
-//! Looking for damage: SQLite's own check, then what its tables say about each other. What cannot be looked at, as
-//! something is short, is no damage, and ends the check.
+//! Finding damage: SQLite's own check, then the consistency of its tables. If something cannot be read for lack of a
+//! resource, that is not damage, and it ends the check.
 
 use crate::error::Failure;
 use crate::list_rows;
 use crate::schema::COLUMN_BITS;
-use crate::split::place::PLACED;
+use crate::split::page_location::PAGE_LOCATION_MIN;
 use atsdb_core::checksum;
 use atsdb_core::list::{self, ChunkSums, ListKey, ListState};
 use atsdb_core::name::name_key;
@@ -14,9 +14,9 @@ use rusqlite::{Connection, ffi};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What is asked of the tables: each row of an answer is a place and a problem.
-const QUESTIONS: [&str; 9] = [
-    "SELECT 'chunk ' || id, 'belongs to table ' || table_id || ', which is not there' FROM atsdb_chunk
+/// The consistency queries. Each row of a result is a location and a problem.
+const CONSISTENCY_QUERIES: [&str; 9] = [
+    "SELECT 'chunk ' || id, 'belongs to table ' || table_id || ', which does not exist' FROM atsdb_chunk
      WHERE stage IS NULL AND table_id NOT IN (SELECT id FROM atsdb_table WHERE stage IS NULL)",
     "SELECT 'chunk ' || id, 'belongs to stage ' || stage || ', which is not open' FROM atsdb_chunk
      WHERE stage IS NOT NULL AND stage NOT IN (SELECT id FROM atsdb_stage)",
@@ -30,25 +30,25 @@ const QUESTIONS: [&str; 9] = [
      WHERE time_min > time_max OR row_count < 0 OR byte_count < 0 OR sealed NOT IN (0, 1)",
     "SELECT 'dictionary of column ' || column_id || ' of table ' || table_id, 'has holes' FROM atsdb_map
      GROUP BY table_id, column_id HAVING min(id) <> 0 OR max(id) <> count(*) - 1",
-    "SELECT 'atsdb_chunk', 'numbers would be used again' WHERE (SELECT max(id) FROM atsdb_chunk)
+    "SELECT 'atsdb_chunk', 'numbers would be reused' WHERE (SELECT max(id) FROM atsdb_chunk)
      > (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'atsdb_chunk')",
-    "SELECT 'atsdb_table', 'numbers would be used again' WHERE (SELECT max(id) FROM atsdb_table)
+    "SELECT 'atsdb_table', 'numbers would be reused' WHERE (SELECT max(id) FROM atsdb_table)
      > (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'atsdb_table')",
 ];
 
-/// Everything found; a place that cannot be read is a finding too.
+/// Returns all findings. Something that cannot be read is a finding too.
 pub(crate) fn verify(connection: &Connection, path: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut note = |place: &str, look: &dyn Fn(&mut Vec<Finding>) -> rusqlite::Result<()>| {
-        if !Finding::is_cut_short(&findings)
+    let mut note = |location: &str, look: &dyn Fn(&mut Vec<Finding>) -> rusqlite::Result<()>| {
+        if !Finding::is_incomplete(&findings)
             && let Err(error) = look(&mut findings)
         {
-            findings.push(unreadable(place, error, path));
+            findings.push(unreadable(location, error, path));
         }
     };
     note("SQLite", &|found| integrity(connection, found));
-    for question in QUESTIONS {
-        note("tables", &|found| ask(connection, question, found));
+    for query in CONSISTENCY_QUERIES {
+        note("tables", &|found| ask(connection, query, found));
     }
     note("atsdb_page", &|found| pages(connection, found));
     note("atsdb_table", &|found| definitions(connection, found));
@@ -57,18 +57,18 @@ pub(crate) fn verify(connection: &Connection, path: &Path) -> Vec<Finding> {
     findings
 }
 
-/// What an error of SQLite says of a place.
-pub(crate) fn unreadable(place: &str, error: rusqlite::Error, path: &Path) -> Finding {
+/// Converts an error of SQLite to a finding.
+pub(crate) fn unreadable(location: &str, error: rusqlite::Error, path: &Path) -> Finding {
     let problem = format!("cannot be read: {error}");
-    Finding::of_error(place, problem, &Failure::Sqlite(error).at(path))
+    Finding::from_error(location, problem, &Failure::Sqlite(error).into_error(path))
 }
 
-fn finding(place: impl Into<String>, problem: impl Into<String>) -> Finding {
-    Finding::damage(place, problem)
+fn finding(location: impl Into<String>, problem: impl Into<String>) -> Finding {
+    Finding::damage(location, problem)
 }
 
-/// What SQLite's own check says of a page. Also that it could not read it is told as a line of text.
-fn told_by_sqlite(line: &str) -> Finding {
+/// Converts a line of SQLite's own check to a finding. It also reports as a line of text that it could not read a page.
+fn finding_of_integrity_check(line: &str) -> Finding {
     let code = line.rsplit_once("error code=").and_then(|(_, code)| code.trim().parse::<i32>().ok());
     let is_short = |code: i32| {
         code != ffi::SQLITE_IOERR_CORRUPTFS
@@ -77,8 +77,8 @@ fn told_by_sqlite(line: &str) -> Finding {
     Finding { is_damage: !code.is_some_and(is_short), ..finding("SQLite", line) }
 }
 
-/// Whether a line says more than that all is well, or of which file the next ones speak.
-fn is_of_a_page(line: &str) -> bool {
+/// Whether a line reports a problem, rather than that all is well or which file the next lines are about.
+fn is_problem(line: &str) -> bool {
     line != "ok" && line != "*** in database main ***"
 }
 
@@ -87,13 +87,13 @@ fn integrity(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let text: String = row.get(0)?;
-        findings.extend(text.lines().filter(|line| is_of_a_page(line)).map(told_by_sqlite));
+        findings.extend(text.lines().filter(|line| is_problem(line)).map(finding_of_integrity_check));
     }
     Ok(())
 }
 
-fn ask(connection: &Connection, question: &str, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
-    let mut statement = connection.prepare(question)?;
+fn ask(connection: &Connection, query: &str, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare(query)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         findings.push(finding(row.get::<_, String>(0)?, row.get::<_, String>(1)?));
@@ -101,20 +101,20 @@ fn ask(connection: &Connection, question: &str, findings: &mut Vec<Finding>) -> 
     Ok(())
 }
 
-/// Compares chunks with the pages that are there, both in the order of payload numbers, so that memory does not grow
-/// with the store. Lengths stand in the rows' heads: no page is read.
+/// Compares chunks with the existing pages, both in the order of payload numbers, so that memory does not grow with the
+/// store. Lengths are in the rows' headers, so no page is read.
 fn pages(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
     let mut expected = connection.prepare(&format!(
-        "SELECT payload, 'chunk ' || id, page_count, byte_count FROM atsdb_chunk WHERE payload < {PLACED}
-         UNION ALL SELECT payload, NULL, 0, 0 FROM atsdb_garbage WHERE payload < {PLACED} ORDER BY 1",
+        "SELECT payload, 'chunk ' || id, page_count, byte_count FROM atsdb_chunk WHERE payload < {PAGE_LOCATION_MIN}
+         UNION ALL SELECT payload, NULL, 0, 0 FROM atsdb_garbage WHERE payload < {PAGE_LOCATION_MIN} ORDER BY 1",
     ))?;
     let mut present = connection.prepare(&format!(
         "SELECT id >> {COLUMN_BITS}, count(*), sum(length(bytes)) FROM atsdb_page GROUP BY 1 ORDER BY 1"
     ))?;
     let mut expected = expected.query([])?;
     let mut present = present.query([])?;
-    type Group = (i64, i64, i64);
-    let mut next_present = || -> rusqlite::Result<Option<Group>> {
+    type PresentPages = (i64, i64, i64);
+    let mut next_present = || -> rusqlite::Result<Option<PresentPages>> {
         present.next()?.map(|row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).transpose()
     };
     let orphan = |payload: i64| finding(format!("payload {payload}"), "its pages belong to no chunk");
@@ -147,19 +147,19 @@ fn definitions(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite
     let mut statement = connection.prepare("SELECT id, name, name_key, definition, checksum FROM atsdb_table")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let place = format!("table {}", row.get::<_, i64>(0)?);
+        let location = format!("table {}", row.get::<_, i64>(0)?);
         let (name, key, json): (String, String, String) = (row.get(1)?, row.get(2)?, row.get(3)?);
         if row.get::<_, i64>(4)? != checksum::of_definition(TableId(row.get(0)?), &json) {
-            findings.push(finding(&place, "its definition is damaged"));
+            findings.push(finding(&location, "its definition is damaged"));
         }
         match serde_json::from_str::<TableDefinition>(&json) {
-            Err(error) => findings.push(finding(place, format!("its definition cannot be read: {error}"))),
+            Err(error) => findings.push(finding(location, format!("its definition cannot be read: {error}"))),
             Ok(definition) => {
                 if definition.name != name || name_key(&name) != key {
-                    findings.push(finding(&place, "its name is not the definition's"));
+                    findings.push(finding(&location, "its name is not the definition's"));
                 }
                 if let Err(error) = definition.check() {
-                    findings.push(finding(place, error.to_string()));
+                    findings.push(finding(location, error.to_string()));
                 }
             }
         }
@@ -174,16 +174,16 @@ fn strings(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Re
         let (table, column, index): (i64, u16, u32) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let value = row.get_ref(3)?.as_blob().unwrap_or_default();
         if row.get::<_, i64>(4)? != checksum::of_string(TableId(table), ColumnId(column), index, value) {
-            let place = format!("dictionary of column {column} of table {table}");
-            findings.push(finding(place, format!("string {index} is damaged")));
+            let location = format!("dictionary of column {column} of table {table}");
+            findings.push(finding(location, format!("string {index} is damaged")));
         }
     }
     Ok(())
 }
 
-/// Compares what the tables hold with what is noted of each list.
+/// Compares the tables with the records of their lists.
 fn lists(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
-    let mut noted = list_rows::all(connection, "true")?;
+    let mut recorded = list_rows::all(connection, "true")?;
     let mut found: BTreeMap<ListKey, ListState> = BTreeMap::new();
     let mut statement = connection.prepare("SELECT id, version, checksum, name_key, stage FROM atsdb_table")?;
     let mut rows = statement.query([])?;
@@ -200,7 +200,7 @@ fn lists(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Resu
         sums.entry((stage, table)).or_default().add(&list_rows::chunk_key(row, 2)?);
     }
     found.extend(sums.iter().map(|((stage, table), sums)| (ListKey::chunks(*stage, *table), sums.state(*table))));
-    // Dictionaries of tables that are gone are being deleted.
+    // Dictionaries of dropped tables are being deleted.
     let mut dictionaries: BTreeMap<ListKey, (i64, i128)> = BTreeMap::new();
     let mut statement = connection.prepare(
         "SELECT table_id, column_id, value FROM atsdb_map WHERE table_id IN (SELECT id FROM atsdb_table)
@@ -213,13 +213,14 @@ fn lists(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Resu
         *count += 1;
         *hashes += i128::from(checksum::of_bytes(row.get_ref(2)?.as_blob()?));
     }
-    found.extend(dictionaries.into_iter().map(|(key, (count, hashes))| (key, ListState::of_strings(count, hashes))));
+    found.extend(dictionaries.into_iter().map(|(key, (count, hashes))| (key, ListState::for_strings(count, hashes))));
     for (key, state) in found {
-        let noted = noted.remove(&key).unwrap_or_default();
-        findings.extend((state != noted).then(|| finding(key.to_string(), list::problem(state, noted))));
+        let recorded = recorded.remove(&key).unwrap_or_default();
+        findings
+            .extend((state != recorded).then(|| finding(key.to_string(), list::describe_mismatch(state, recorded))));
     }
-    for (key, noted) in noted.into_iter().filter(|(_, noted)| *noted != ListState::default()) {
-        findings.push(finding(key.to_string(), list::problem(ListState::default(), noted)));
+    for (key, recorded) in recorded.into_iter().filter(|(_, recorded)| *recorded != ListState::default()) {
+        findings.push(finding(key.to_string(), list::describe_mismatch(ListState::default(), recorded)));
     }
     Ok(())
 }
@@ -230,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_page_that_could_not_be_read_is_no_damaged_one() {
-        let is_damage = |line: &str| told_by_sqlite(line).is_damage;
+        let is_damage = |line: &str| finding_of_integrity_check(line).is_damage;
         // SQLITE_IOERR_READ, SQLITE_IOERR_NOMEM, SQLITE_NOMEM; SQLITE_CORRUPT, SQLITE_IOERR_CORRUPTFS.
         for line in ["Tree 2 page 5: unable to get the page. error code=266", "error code=3082", "error code=7"] {
             assert!(!is_damage(line), "{line}");
@@ -238,7 +239,7 @@ mod tests {
         for line in ["Tree 2 page 5: unable to get the page. error code=11", "error code=8458", "Page 7: never used"] {
             assert!(is_damage(line), "{line}");
         }
-        assert!(!is_of_a_page("*** in database main ***") && !is_of_a_page("ok") && is_of_a_page("Page 7: never used"));
+        assert!(!is_problem("*** in database main ***") && !is_problem("ok") && is_problem("Page 7: never used"));
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! The connection that writes.
+//! The writing connection.
 
-use crate::connection::{Access, connect, log_path, prepare_to_write};
+use crate::chunk_numbers::ReservedNumbers;
+use crate::connection::{AccessMode, connect, log_path, prepare_to_write};
 use crate::error::{Attempt, Failure, primary_code};
-use crate::numbers::Numbers;
 use crate::reserve::Reserve;
 use atsdb_core::{ColumnId, Durability, Error, ErrorKind, TableId};
 use rusqlite::{Connection, Transaction, TransactionBehavior, ffi};
@@ -12,54 +12,55 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// After how many pages of log a commit carries them into the file: 16 MiB.
+/// The number of log pages after which a commit runs a checkpoint: 16 MiB.
 const CHECKPOINT_PAGES: i64 = 4_096;
-/// The same while a stage is written: 64 MiB, as each checkpoint waits for the disk twice.
+/// The same while a stage is written: 64 MiB, since each checkpoint waits for the disk twice.
 const CHECKPOINT_PAGES_STAGING: i64 = 16_384;
-/// A longer log means that readers overlap so that it never starts over; then a writer waits for them a little.
+/// A longer log, in bytes, means that overlapping readers keep it from being restarted. A writer then waits a little
+/// for them.
 const LOG_BYTES_MAX: u64 = 256 << 20;
-/// How long it waits, for each `LOG_BYTES_MAX` that the log is long, and at most.
+/// How long the writer waits for each multiple of `LOG_BYTES_MAX` in the log's length, and at most.
 const LOG_WAIT: Duration = Duration::from_millis(500);
 const LOG_WAIT_MAX: Duration = Duration::from_secs(5);
-/// After how many transactions its length is looked at.
+/// The number of transactions between two checks of the log's length.
 const TRANSACTIONS_PER_LOOK: u32 = 8;
 
-/// How soon a transaction must be on disk.
+/// When a transaction must be on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sync {
-    /// When it returns, as far as the store's durability goes.
-    Now,
-    /// With the next one that is.
+pub(crate) enum SyncMode {
+    /// When it returns, as far as the store's durability requires.
+    Immediate,
+    /// With the next immediate one.
     ///
-    /// In SQLite's log, `synchronous = NORMAL` leaves out only the fsync of the log at commit (`sqlite3WalFrames`
-    /// syncs if `WAL_SYNC_FLAGS`). A later commit with FULL syncs the log file as a whole, these frames with it. If a
-    /// checkpoint comes between, it syncs the log before and the database after it copied them
-    /// (`walCheckpoint`, `CKPT_SYNC_FLAGS`, which NORMAL sets too), and only then does the log start over. So
-    /// whatever a FULL commit makes visible is on disk when it returns.
-    Later,
+    /// In SQLite's log, `synchronous = NORMAL` only omits the fsync of the log at commit (`sqlite3WalFrames` syncs if
+    /// `WAL_SYNC_FLAGS`). A later commit with FULL syncs the whole log file, including these frames. A checkpoint in
+    /// between syncs the log before and the database after it copied them (`walCheckpoint`, `CKPT_SYNC_FLAGS`, which
+    /// NORMAL sets too), and only then is the log restarted. So whatever a FULL commit makes visible is on disk when it
+    /// returns.
+    Deferred,
 }
 
-/// The connection that writes.
+/// The writing connection.
 #[derive(Debug)]
 pub(crate) struct Writer {
     connection: Connection,
     path: PathBuf,
-    access: Access,
-    /// Whether the disk has failed the connection.
+    access: AccessMode,
+    /// Whether the disk failed the connection.
     is_failed: Cell<bool>,
     /// Whether a sync failed, so that the log may have a hole on disk.
-    pub(crate) has_hole: Cell<bool>,
-    /// Whether the log holds commits that wait for a later sync.
+    pub(crate) log_has_hole: Cell<bool>,
+    /// Whether the log contains commits that wait for a later sync.
     pub(crate) is_unsynced: bool,
     log_path: PathBuf,
     log_bytes_tried: u64,
     transactions_since_look: u32,
-    numbers: Cell<Option<Numbers>>,
+    numbers: Cell<Option<ReservedNumbers>>,
     durability: Durability,
     busy_timeout: Duration,
     synchronous: &'static str,
     checkpoint_pages: i64,
-    sound: HashSet<(TableId, ColumnId)>,
+    checked_indexes: HashSet<(TableId, ColumnId)>,
     keeps_log: bool,
     reserve: Reserve,
 }
@@ -68,7 +69,7 @@ impl Writer {
     pub(crate) fn new(
         connection: Connection,
         path: &Path,
-        access: Access,
+        access: AccessMode,
         reserve: Reserve,
         durability: Durability,
         busy_timeout: Duration,
@@ -79,7 +80,7 @@ impl Writer {
             path: path.to_owned(),
             access,
             is_failed: Cell::new(false),
-            has_hole: Cell::new(false),
+            log_has_hole: Cell::new(false),
             is_unsynced: false,
             reserve,
             log_path,
@@ -90,36 +91,36 @@ impl Writer {
             busy_timeout,
             synchronous: "",
             checkpoint_pages: 0,
-            sound: HashSet::new(),
+            checked_indexes: HashSet::new(),
             keeps_log: false,
         }
     }
 
-    /// Notes what a failure means for what comes next.
-    pub(crate) fn note_failure(&self, failure: &Failure) {
-        if failure.is_of_disk() {
+    /// Records the consequences of a failure.
+    pub(crate) fn record_failure(&self, failure: &Failure) {
+        if failure.is_disk_failure() {
             self.is_failed.set(true);
         }
-        if failure.is_of_sync() {
-            self.has_hole.set(true);
+        if failure.is_sync_failure() {
+            self.log_has_hole.set(true);
         }
     }
 
-    /// Opens the connection anew if the disk has failed it: nothing that it may have kept of that is used again.
-    pub(crate) fn renew(&mut self) -> Attempt<()> {
+    /// Reopens the connection if the disk failed it, so that nothing it may have cached is used.
+    pub(crate) fn reconnect_if_failed(&mut self) -> Attempt<()> {
         if !self.is_failed.get() {
             return Ok(());
         }
         let connection = connect(&self.path, self.access, false, self.busy_timeout)?;
-        // SQLite opens a file for reading that it cannot open for writing.
+        // SQLite opens a file for reading if it cannot open it for writing.
         if connection.is_readonly("main")? {
             let message = format!("cannot open {} for writing again", self.path.display());
             let error = Error::new(ErrorKind::Unavailable, message);
             return Err(error.with_hint("check that you may write the file and its directory").into());
         }
         prepare_to_write(&connection)?;
-        // It reads before the other one goes. Were that the last one, SQLite would forget how much of the log counts, and
-        // find a commit in it that was told to have failed.
+        // The new connection reads before the old one is closed. If the old one were the last, SQLite would forget how
+        // much of the log is valid, and find a commit in it that was reported as failed.
         connection.query_row("SELECT count(*) FROM atsdb_store", [], |_| Ok(()))?;
         self.connection = connection;
         self.numbers.take();
@@ -128,12 +129,12 @@ impl Writer {
         Ok(())
     }
 
-    /// The connection, for what needs no transaction.
+    /// Returns the connection, for statements outside of a transaction.
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// What is kept for a full disk.
+    /// Returns the reserve for a full disk.
     pub(crate) fn reserve(&self) -> &Reserve {
         &self.reserve
     }
@@ -148,61 +149,65 @@ impl Writer {
         self.durability
     }
 
-    /// Whether the index of a dictionary's strings was found to lead to all of them.
-    pub(crate) fn is_sound(&self, table: TableId, column: ColumnId) -> bool {
-        self.sound.contains(&(table, column))
+    /// Whether the index of a dictionary was found to contain all its strings.
+    pub(crate) fn is_index_checked(&self, table: TableId, column: ColumnId) -> bool {
+        self.checked_indexes.contains(&(table, column))
     }
 
-    /// It was.
-    pub(crate) fn set_sound(&mut self, table: TableId, column: ColumnId) {
-        self.sound.insert((table, column));
+    /// Records that the index of a dictionary contains all its strings.
+    pub(crate) fn set_index_checked(&mut self, table: TableId, column: ColumnId) {
+        self.checked_indexes.insert((table, column));
     }
 
-    /// Whether commits leave the log as it is, however long.
+    /// Sets whether commits leave the log as it is, however long.
     pub(crate) fn keep_log(&mut self, keeps: bool) {
         self.keeps_log = keeps;
     }
 
-    /// Chooses when the next transactions reach the disk.
-    pub(crate) fn use_sync(&mut self, sync: Sync) -> rusqlite::Result<()> {
+    /// Sets when the next transactions reach the disk.
+    pub(crate) fn set_sync(&mut self, sync: SyncMode) -> rusqlite::Result<()> {
         let synchronous = match (self.durability, sync) {
             (Durability::Off, _) => "OFF",
-            (Durability::Normal, _) | (Durability::Full, Sync::Later) => "NORMAL",
-            (Durability::Full, Sync::Now) => "FULL",
+            (Durability::Normal, _) | (Durability::Full, SyncMode::Deferred) => "NORMAL",
+            (Durability::Full, SyncMode::Immediate) => "FULL",
         };
         if self.synchronous != synchronous {
             self.connection.pragma_update(None, "synchronous", synchronous)?;
             self.synchronous = synchronous;
         }
         self.checkpoint_pages = match sync {
-            Sync::Now => CHECKPOINT_PAGES,
-            Sync::Later => CHECKPOINT_PAGES_STAGING,
+            SyncMode::Immediate => CHECKPOINT_PAGES,
+            SyncMode::Deferred => CHECKPOINT_PAGES_STAGING,
         };
         Ok(())
     }
 
-    /// Runs the work in one write transaction: all of it, or nothing after an error. On a full disk, what it wrote to the
-    /// log is given back.
+    /// Runs the work in one write transaction, which is rolled back after an error. On a full disk, the space it used
+    /// in the log is freed.
     pub(crate) fn transaction<T>(
         &mut self,
-        sync: Sync,
+        sync: SyncMode,
         work: impl FnOnce(&WriteTransaction<'_>) -> Attempt<T>,
     ) -> Attempt<T> {
         let done = self.try_transaction(sync, work);
         if done.as_ref().is_err_and(Failure::is_full) {
-            self.cut_log();
+            self.truncate_log();
         }
         done
     }
 
-    fn try_transaction<T>(&mut self, sync: Sync, work: impl FnOnce(&WriteTransaction<'_>) -> Attempt<T>) -> Attempt<T> {
-        self.use_sync(sync)?;
-        self.mend_log()?;
+    fn try_transaction<T>(
+        &mut self,
+        sync: SyncMode,
+        work: impl FnOnce(&WriteTransaction<'_>) -> Attempt<T>,
+    ) -> Attempt<T> {
+        self.set_sync(sync)?;
+        self.repair_log()?;
         self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         let transaction = WriteTransaction { connection: &self.connection, numbers: &self.numbers, committed: false };
         let done = work(&transaction)?;
         transaction.commit()?;
-        self.is_unsynced = self.durability != Durability::Full || sync == Sync::Later;
+        self.is_unsynced = self.durability != Durability::Full || sync == SyncMode::Deferred;
         self.after_commit();
         Ok(done)
     }
@@ -213,48 +218,49 @@ impl Writer {
         work(&transaction)
     }
 
-    /// Carries the log into the file as far as readers allow, and cuts it if none needs it. Waits for nobody.
+    /// Runs a checkpoint as far as readers allow, and truncates the log if `cut` is set and no reader needs it. It
+    /// never waits.
     pub(crate) fn checkpoint(&self, cut: bool) -> Attempt<()> {
         let mode = if cut { "TRUNCATE" } else { "PASSIVE" };
         self.checkpoint_within(mode, Duration::ZERO)
     }
 
     fn checkpoint_within(&self, mode: &str, wait: Duration) -> Attempt<()> {
-        self.mend_log()?;
+        self.repair_log()?;
         self.connection.busy_timeout(wait)?;
-        // That it could not finish is told by a row, or by SQLITE_BUSY; neither is a failure here.
+        // An incomplete checkpoint is reported by a row or by SQLITE_BUSY; neither is a failure here.
         let done = self.connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |_| Ok(()));
         self.connection.busy_timeout(self.busy_timeout)?;
         match done {
             Err(error) if primary_code(&error) == Some(ffi::SQLITE_BUSY) => Ok(()),
             Err(error) => {
                 let failure = Failure::Sqlite(error);
-                // Some callers are done, and have nobody to tell.
-                self.note_failure(&failure);
+                // Some callers have finished and cannot report it.
+                self.record_failure(&failure);
                 Err(failure)
             }
             Ok(()) => Ok(()),
         }
     }
 
-    /// What follows each commit, which is done whatever becomes of this.
+    /// Runs the work after each commit, which is done whatever the result.
     pub(crate) fn after_commit(&mut self) {
         if !self.keeps_log && self.log_frames().is_ok_and(|frames| frames >= self.checkpoint_pages) {
             let _ = self.checkpoint(false);
         }
-        self.bound_log();
+        self.limit_log_growth();
     }
 
-    /// How many frames of the log count.
+    /// Returns the number of valid frames in the log.
     pub(crate) fn log_frames(&self) -> rusqlite::Result<i64> {
         self.connection.prepare_cached("PRAGMA wal_checkpoint(NOOP)")?.query_row([], |row| row.get(1))
     }
 
-    /// Looks at what lies beside the file now and then. Keeps the log from growing without end under readers that overlap:
-    /// SQLite's own checkpoints never find the moment without any of them, so once in a while a writer waits until the
-    /// oldest are gone. A reader that stays for minutes holds the log whatever is done: the next try comes only when it has
-    /// grown by half.
-    fn bound_log(&mut self) {
+    /// Checks the reserve and the log now and then. It keeps the log from growing without bound under overlapping
+    /// readers: SQLite's own checkpoints never find a moment without any of them, so once in a while a writer waits
+    /// until the oldest have finished. A reader that stays for minutes holds the log in any case: the next attempt is
+    /// made when it has grown by half.
+    fn limit_log_growth(&mut self) {
         self.transactions_since_look += 1;
         if self.transactions_since_look < TRANSACTIONS_PER_LOOK {
             return;
@@ -266,19 +272,19 @@ impl Writer {
             self.log_bytes_tried = 0;
         } else if length >= self.log_bytes_tried + self.log_bytes_tried / 2 {
             self.log_bytes_tried = length;
-            // The commit is done whatever becomes of this; the next one tries again.
+            // The commit is done whatever the result; the next one retries.
             let excess = u32::try_from(length / LOG_BYTES_MAX).unwrap_or(u32::MAX);
             let _ = self.checkpoint_within("TRUNCATE", LOG_WAIT.saturating_mul(excess).min(LOG_WAIT_MAX));
         }
     }
 }
 
-/// A write transaction that has begun. What is not committed is rolled back when it goes, also by a panic.
+/// An open write transaction. Unless it is committed it is rolled back when dropped, also by a panic.
 #[derive(Debug)]
 pub(crate) struct WriteTransaction<'a> {
     connection: &'a Connection,
-    /// The writer's; forgotten by whoever rolls back.
-    pub(crate) numbers: &'a Cell<Option<Numbers>>,
+    /// The writer's reserved numbers, which a rollback discards.
+    pub(crate) numbers: &'a Cell<Option<ReservedNumbers>>,
     committed: bool,
 }
 
@@ -304,7 +310,7 @@ impl Drop for WriteTransaction<'_> {
             return;
         }
         self.numbers.take();
-        // SQLite may have rolled back by itself. Should it fail, the next transaction cannot begin, and says so.
+        // SQLite may have rolled back by itself. If this fails, the next transaction cannot begin and reports it.
         if !self.is_autocommit() {
             let _ = self.execute_batch("ROLLBACK");
         }

@@ -1,13 +1,13 @@
 //! Adding pages to a chunk that is visible.
 
 use crate::connection::{Connection, Server, Value};
-use crate::directory::Directory;
+use crate::directory::PageDirectory;
 use crate::error::Attempt;
-use crate::pages::Writer;
+use crate::pages::PartWriter;
 use crate::table;
 use atsdb_core::{Amendment, Error, ErrorKind, Result};
 
-/// Refuses an amendment that does not agree with its own descriptor.
+/// Refuses an amendment that contradicts its own descriptor.
 pub(crate) fn check(amendment: &Amendment) -> Result<()> {
     let described = amendment.pages.iter().all(|(column, bytes)| {
         amendment.descriptor.page(*column).is_some_and(|page| page.byte_count as usize == bytes.len())
@@ -16,11 +16,11 @@ pub(crate) fn check(amendment: &Amendment) -> Result<()> {
 }
 
 fn contradiction(amendment: &Amendment) -> Error {
-    let message = format!("chunk {} does not have the pages its new descriptor tells", amendment.descriptor.uid);
+    let message = format!("chunk {} does not have the pages that its new descriptor lists", amendment.descriptor.uid);
     Error::internal(message)
 }
 
-/// Adds the pages behind those of the chunk; a conflict if it is gone or is no longer what it was.
+/// Appends the pages to those of the chunk. It is a conflict if the chunk is gone or has changed.
 pub(crate) fn amend(connection: &mut dyn Connection, server: &dyn Server, amendment: &Amendment) -> Attempt<()> {
     let Amendment { table, chunk, from, descriptor, descriptor_bytes, pages } = amendment;
     table::require(connection, *table, None)?;
@@ -31,7 +31,7 @@ pub(crate) fn amend(connection: &mut dyn Connection, server: &dyn Server, amendm
         let message = format!("chunk {} of table {} was changed by another writer", chunk.0, table.0);
         return Err(Error::new(ErrorKind::Conflict, message).into());
     };
-    let mut directory = Directory::from_bytes(&found.bytes(3)?)?;
+    let mut directory = PageDirectory::from_bytes(&found.bytes(3)?)?;
     let added: u64 = pages.iter().map(|(_, bytes)| bytes.len() as u64).sum();
     let byte_count = found.number::<u64>(2)? + added;
     let expected = (directory.0.len() + pages.len(), byte_count);
@@ -41,10 +41,10 @@ pub(crate) fn amend(connection: &mut dyn Connection, server: &dyn Server, amendm
     if expected != (descriptor.pages.len(), descriptor.byte_count()) || !pages.iter().enumerate().all(is_new) {
         return Err(contradiction(amendment).into());
     }
-    // A part is never written again: the new pages begin with the next one.
+    // A part is never rewritten, so the new pages begin with the next one.
     let part = directory.end().div_ceil(server.part_bytes());
-    directory.place(part * server.part_bytes(), pages.iter().map(|(column, bytes)| (*column, bytes.len())));
-    let mut writer = Writer::new(&mut *connection, server, found.int(1)? != 0);
+    directory.append_pages(part * server.part_bytes(), pages.iter().map(|(column, bytes)| (*column, bytes.len())));
+    let mut writer = PartWriter::new(&mut *connection, server, found.int(1)? != 0);
     writer.write(found.int(0)?, part as i64, pages.iter().map(|(_, bytes)| bytes.as_slice()))?;
     writer.flush()?;
     let directory = directory.to_bytes();

@@ -1,22 +1,23 @@
-//! Writing chunks and taking them away. Reading them is in `snapshot`.
+//! Writing and removing chunks. `snapshot` reads them.
 //!
-//! A chunk's number says when it was committed; its payload number, under which its pages lie, says when they were
-//! written. They differ: pages are sent before the lock is taken under which numbers are given in order.
+//! A chunk's number tells when it was committed; its payload number, under which its pages are stored, tells when they
+//! were written. They differ, since pages are sent before the lock is taken under which chunk numbers are assigned in
+//! order.
 
 use crate::connection::{Connection, Server, Value};
-use crate::directory::Directory;
+use crate::directory::PageDirectory;
 use crate::error::Attempt;
 use crate::list_rows;
-use crate::numbers::ChangeLock;
-use crate::pages::{self, Writer};
+use crate::number_allocation::ChangeLock;
+use crate::pages::{self, PartWriter};
 use crate::{insert, table};
 use atsdb_core::list::{ChunkKey, ChunkSums, ListChanges, ListKey, ListState};
 use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, Result, StageId, TableId};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// How many rows of chunks one statement inserts: their descriptors have some kilobytes each.
-const CHUNKS_TOGETHER: usize = 16;
+/// The maximum number of chunk rows in one INSERT: their descriptors have some kilobytes each.
+const CHUNKS_PER_STATEMENT: usize = 16;
 
 /// The payload numbers of some chunks, in their order.
 #[derive(Debug, Clone)]
@@ -27,12 +28,12 @@ impl Payloads {
         Self(numbers)
     }
 
-    /// The first of them.
+    /// Returns the first payload number.
     pub(crate) fn first(&self) -> i64 {
         self.0.start
     }
 
-    /// Takes the numbers of the first so many chunks off.
+    /// Splits off the numbers of the first `count` chunks.
     pub(crate) fn split_off(&mut self, count: usize) -> Self {
         let first = self.0.start;
         self.0.start += count as i64;
@@ -44,13 +45,13 @@ impl Payloads {
     }
 }
 
-/// Refuses a chunk that does not agree with its own descriptor.
+/// Refuses a chunk that contradicts its own descriptor.
 pub(crate) fn check(chunk: &NewChunk) -> Result<()> {
     let described = chunk.descriptor.pages.iter().map(|page| page.byte_count as usize);
     if described.eq(chunk.pages.iter().map(Vec::len)) {
         return Ok(());
     }
-    Err(Error::internal(format!("chunk {} does not have the pages its descriptor tells", chunk.descriptor.uid)))
+    Err(Error::internal(format!("chunk {} does not have the pages that its descriptor lists", chunk.descriptor.uid)))
 }
 
 /// Writes the pages of chunks.
@@ -61,7 +62,7 @@ pub(crate) fn insert_pages(
     payloads: &Payloads,
 ) -> Attempt<()> {
     for sealed in [false, true] {
-        let mut writer = Writer::new(&mut *connection, server, sealed);
+        let mut writer = PartWriter::new(&mut *connection, server, sealed);
         let of_kind = payloads.each().zip(chunks).filter(|(_, chunk)| chunk.descriptor.sealed == sealed);
         for (payload, chunk) in of_kind {
             writer.write(payload, 0, chunk.pages.iter().map(Vec::as_slice))?;
@@ -71,7 +72,7 @@ pub(crate) fn insert_pages(
     Ok(())
 }
 
-/// Deletes the pages of chunks that are not to be.
+/// Deletes the pages of chunks that will not be committed.
 pub(crate) fn delete_pages(connection: &mut dyn Connection, chunks: &[NewChunk], payloads: &Payloads) -> Attempt<()> {
     payloads
         .each()
@@ -79,7 +80,7 @@ pub(crate) fn delete_pages(connection: &mut dyn Connection, chunks: &[NewChunk],
         .try_for_each(|(payload, chunk)| pages::delete(connection, payload, chunk.descriptor.sealed))
 }
 
-/// Writes chunks whose pages are there, under these numbers, visible at once or with their stage.
+/// Writes chunks whose pages are written already, with these numbers, visible immediately or with their stage.
 pub(crate) fn insert(
     connection: &mut dyn Connection,
     chunks: &[NewChunk],
@@ -94,8 +95,11 @@ pub(crate) fn insert(
             table::require(connection, chunk.table, stage)?;
             checked = Some(chunk.table);
         }
-        let mut directory = Directory::default();
-        directory.place(0, chunk.descriptor.pages.iter().map(|page| page.column).zip(chunk.pages.iter().map(Vec::len)));
+        let mut directory = PageDirectory::default();
+        directory.append_pages(
+            0,
+            chunk.descriptor.pages.iter().map(|page| page.column).zip(chunk.pages.iter().map(Vec::len)),
+        );
         directories.push(directory.to_bytes());
     }
     let mut added: BTreeMap<TableId, ChunkSums> = BTreeMap::new();
@@ -119,43 +123,43 @@ pub(crate) fn insert(
         values.extend(numbers.map(Value::Int));
         values.extend([Value::Bytes(directory), Value::Bytes(&chunk.descriptor_bytes)]);
     }
-    insert::rows(connection, &format!("atsdb_chunk (id, stage, {CARRIED})"), &values, CHUNKS_TOGETHER)?;
+    insert::rows(connection, &format!("atsdb_chunk (id, stage, {PUBLISHED_COLUMNS})"), &values, CHUNKS_PER_STATEMENT)?;
     let mut changes = ListChanges::default();
     for (table, sums) in added {
         changes.add(ListKey::chunks(stage, table), sums.state(table));
     }
-    list_rows::note(connection, &changes)
+    list_rows::record(connection, &changes)
 }
 
-/// The columns of a chunk that stay when it becomes visible.
-const CARRIED: &str =
+/// The columns of a chunk that stay the same when it is published.
+const PUBLISHED_COLUMNS: &str =
     "table_id, slice_start, sealed, row_count, time_min, time_max, byte_count, payload, pages, descriptor";
 
-/// Gives the chunks of a stage their numbers, after all others.
+/// Gives the chunks of a stage their final numbers, higher than all others.
 pub(crate) fn publish(lock: &mut ChangeLock<'_>, stage: StageId) -> Attempt<()> {
     let count = check_stage(lock.connection, stage)?;
-    let before = lock.draw(count) - 1;
+    let before = lock.allocate(count) - 1;
     let sql = format!(
-        "INSERT INTO atsdb_chunk (id, stage, {CARRIED})
-         SELECT $1 + row_number() OVER (ORDER BY id), 0, {CARRIED} FROM atsdb_chunk WHERE stage = $2"
+        "INSERT INTO atsdb_chunk (id, stage, {PUBLISHED_COLUMNS})
+         SELECT $1 + row_number() OVER (ORDER BY id), 0, {PUBLISHED_COLUMNS} FROM atsdb_chunk WHERE stage = $2"
     );
     lock.connection.execute(&sql, &[before.into(), stage.0.into()])?;
     let mut changes = ListChanges::default();
     for (key, state) in list_rows::of_chunks(lock.connection, "id > $1 AND stage = 0", &[before.into()])? {
         changes.add(key, state);
     }
-    list_rows::note(lock.connection, &changes)?;
+    list_rows::record(lock.connection, &changes)?;
     lock.connection.execute("DELETE FROM atsdb_chunk WHERE stage = $1", &[stage.0.into()])?;
     Ok(())
 }
 
-/// Refuses a stage whose chunks are not those that were written; says how many they are.
+/// Refuses a stage whose chunks differ from those that were written. Returns how many there are.
 fn check_stage(connection: &mut dyn Connection, stage: StageId) -> Attempt<usize> {
     let number = [stage.0.into()];
     let mut found = list_rows::of_chunks(connection, "stage = $1", &number)?;
     let count: i64 = found.values().map(|state| state.count).sum();
-    for (key, noted) in list_rows::all(connection, "stage = $1 AND table_id <> 0", &number)? {
-        key.check(found.remove(&key).unwrap_or_default(), noted)?;
+    for (key, recorded) in list_rows::all(connection, "stage = $1 AND table_id <> 0", &number)? {
+        key.check(found.remove(&key).unwrap_or_default(), recorded)?;
     }
     for (key, state) in found {
         key.check(state, ListState::default())?;
@@ -163,7 +167,7 @@ fn check_stage(connection: &mut dyn Connection, stage: StageId) -> Attempt<usize
     Ok(count as usize)
 }
 
-/// Takes a visible chunk away, which is noted later; a conflict if it is gone.
+/// Removes a visible chunk; the caller records the list change. It is a conflict if the chunk is gone.
 pub(crate) fn remove(
     connection: &mut dyn Connection,
     table: TableId,
@@ -176,18 +180,18 @@ pub(crate) fn remove(
         let message = format!("chunk {} of table {} was replaced by another writer", chunk.0, table.0);
         return Err(Error::new(ErrorKind::Conflict, message).into());
     };
-    changes.take(ListKey::chunks(None, table), ChunkSums::of(&list_rows::chunk_key(&row, 0)?).state(table));
+    changes.subtract(ListKey::chunks(None, table), ChunkSums::of(&list_rows::chunk_key(&row, 0)?).state(table));
     delete(connection, condition, &values)?;
     Ok(())
 }
 
-/// Takes all chunks of a condition on `$1`, `$2`, ... away; says how many.
+/// Removes all chunks that match a condition on `$1`, `$2`, ..., and returns how many they were.
 pub(crate) fn discard(connection: &mut dyn Connection, condition: &str, values: &[Value<'_>]) -> Attempt<u64> {
     let mut changes = ListChanges::default();
     for (key, state) in list_rows::of_chunks(connection, condition, values)? {
-        changes.take(key, state);
+        changes.subtract(key, state);
     }
-    list_rows::note(connection, &changes)?;
+    list_rows::record(connection, &changes)?;
     delete(connection, condition, values)
 }
 

@@ -1,21 +1,21 @@
-//! Committing changes: many in one transaction, each in its own savepoint. One alone needs none: the transaction is its.
-//! Where the server has no savepoints, a change that is refused ends the transaction.
+//! Committing changes: several in one transaction, each in its own savepoint. A single change needs no savepoint. If
+//! the server has no savepoints, a refused change ends the transaction.
 
 use crate::chunk_write::{self, Payloads};
 use crate::connection::{Connection, Server, Value};
 use crate::drop_table::drop_table;
 use crate::error::{Attempt, Failure};
-use crate::numbers::ChangeLock;
+use crate::number_allocation::ChangeLock;
 use crate::{amend, list_rows, redefine, stage, table};
 use atsdb_core::list::ListChanges;
-use atsdb_core::{Change, Error, ErrorKind, Guard, Outcome, Result};
+use atsdb_core::{Change, ChunkGuard, CommitOutcome, Error, ErrorKind, Result};
 
 /// Whether a table has a chunk above a number.
 const NEWER: &str = "SELECT 1 FROM atsdb_chunk WHERE id > $1 AND table_id = $2 AND stage = 0 LIMIT 1";
 
-/// Does each change or refuses it; a failure of the server undoes them all. The payload numbers are for the chunks that
-/// they add. What is long, the pages, is sent before the lock is taken. `at` is the change that is being done: when it is
-/// refused and cannot be undone alone, all are.
+/// Applies each change or refuses it; a failure of the server rolls all of them back. `payloads` are the payload
+/// numbers of the chunks that they add. Pages, which take long, are sent before the lock is taken. `at` is set to the
+/// change that is being applied: if it is refused and cannot be rolled back alone, all are.
 pub(crate) fn commit(
     connection: &mut dyn Connection,
     server: &dyn Server,
@@ -23,12 +23,12 @@ pub(crate) fn commit(
     payloads: &Payloads,
     at: &mut usize,
     now_ms: i64,
-) -> Attempt<Vec<Result<Outcome>>> {
+) -> Attempt<Vec<Result<CommitOutcome>>> {
     let mut payloads = payloads.clone();
     let mut work = Vec::with_capacity(changes.len());
     for change in changes {
         let payloads = payloads.split_off(change.add.len());
-        // What contradicts itself is refused below.
+        // A contradictory change is refused below.
         let sent = change.add.iter().try_for_each(chunk_write::check).is_ok();
         if sent {
             chunk_write::insert_pages(connection, server, &change.add, &payloads)?;
@@ -36,7 +36,7 @@ pub(crate) fn commit(
         work.push((change, payloads, sent));
     }
     let savepoints = changes.len() > 1 && server.has_savepoints();
-    let mut lock = ChangeLock::take(connection)?;
+    let mut lock = ChangeLock::acquire(connection)?;
     let mut outcomes = Vec::with_capacity(changes.len());
     for (position, (change, payloads, sent)) in work.iter().enumerate() {
         *at = position;
@@ -51,7 +51,7 @@ pub(crate) fn commit(
             }
             Err(failure) => return Err(failure),
         };
-        if *sent && !matches!(outcome, Ok(Outcome::Committed)) {
+        if *sent && !matches!(outcome, Ok(CommitOutcome::Committed)) {
             chunk_write::delete_pages(lock.connection, &change.add, payloads)?;
         }
         if savepoints {
@@ -59,33 +59,36 @@ pub(crate) fn commit(
         }
         outcomes.push(outcome);
     }
-    lock.note()?;
+    lock.record()?;
     Ok(outcomes)
 }
 
-/// Does a change or refuses it; then what it did must be rolled back.
+/// Applies a change or refuses it. If it is refused, the caller must roll back.
 fn commit_one(
     lock: &mut ChangeLock<'_>,
     server: &dyn Server,
     change: &Change,
     payloads: &Payloads,
     now_ms: i64,
-) -> Attempt<Outcome> {
+) -> Attempt<CommitOutcome> {
     if let Some(batch) = &change.batch {
         let id = Value::Bytes(batch.as_str().as_bytes());
         if lock.connection.exists("SELECT 1 FROM atsdb_batch WHERE id = $1", &[id])? {
             if let Some(stage) = change.stage {
                 stage::abandon(lock.connection, stage)?;
             }
-            return Ok(Outcome::Duplicate);
+            return Ok(CommitOutcome::Duplicate);
         }
         let sql = "INSERT INTO atsdb_batch (id, committed_ms) VALUES ($1, $2)";
         lock.connection.execute(sql, &[id, now_ms.into()])?;
     }
     change.add.iter().try_for_each(chunk_write::check)?;
     change.amend.iter().try_for_each(amend::check)?;
-    change.based_on.iter().try_for_each(|based_on| table::require_version(lock.connection, based_on, change.stage))?;
-    change.guards.iter().try_for_each(|guard| require_nothing_new(lock.connection, guard, change))?;
+    change
+        .based_on
+        .iter()
+        .try_for_each(|based_on| table::check_definition_version(lock.connection, based_on, change.stage))?;
+    change.guards.iter().try_for_each(|guard| check_guard(lock.connection, guard, change))?;
     change.drop.iter().try_for_each(|table| drop_table(lock.connection, *table))?;
     redefine::redefine(lock.connection, &change.redefine)?;
     let (mut required, mut taken) = (None, ListChanges::default());
@@ -96,21 +99,21 @@ fn commit_one(
         }
         chunk_write::remove(lock.connection, *table, *chunk, &mut taken)?;
     }
-    list_rows::note(lock.connection, &taken)?;
+    list_rows::record(lock.connection, &taken)?;
     change.amend.iter().try_for_each(|amendment| amend::amend(lock.connection, server, amendment))?;
     if let Some(stage) = change.stage {
         stage::publish(lock, stage)?;
     }
-    let first_id = lock.draw(change.add.len());
+    let first_id = lock.allocate(change.add.len());
     chunk_write::insert(lock.connection, &change.add, payloads, first_id, None)?;
-    Ok(Outcome::Committed)
+    Ok(CommitOutcome::Committed)
 }
 
-/// Refuses a table that has a newer chunk than the guard knows of. A table of the change's stage has none yet.
-fn require_nothing_new(connection: &mut dyn Connection, guard: &Guard, change: &Change) -> Attempt<()> {
+/// Refuses a table with a newer chunk than the guard's newest one. A table in the change's stage has none yet.
+fn check_guard(connection: &mut dyn Connection, guard: &ChunkGuard, change: &Change) -> Attempt<()> {
     table::require(connection, guard.table, change.stage)?;
     if connection.exists(NEWER, &[guard.newest.0.into(), guard.table.0.into()])? {
-        let message = format!("another writer has added to table {} meanwhile", guard.table.0);
+        let message = format!("another writer added to table {} in the meantime", guard.table.0);
         return Err(Error::new(ErrorKind::Conflict, message).into());
     }
     Ok(())

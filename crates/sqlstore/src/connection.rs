@@ -1,11 +1,11 @@
-//! What a server's crate provides: connections, and the few places where dialects differ.
+//! What a server's crate provides: connections, and the few points where dialects differ.
 
 use crate::error::{Attempt, Failure};
 use atsdb_core::store::Finding;
 use atsdb_core::{Durability, Error};
 use std::fmt;
 
-/// A value that a statement is given.
+/// A parameter of a statement.
 #[derive(Debug, Clone, Copy)]
 pub enum Value<'a> {
     /// An integer.
@@ -34,7 +34,7 @@ impl<'a> From<&'a [u8]> for Value<'a> {
     }
 }
 
-/// A value of an answer.
+/// A value of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cell {
     /// NULL.
@@ -45,12 +45,12 @@ pub enum Cell {
     Bytes(Vec<u8>),
 }
 
-/// A row of an answer.
+/// A row of a result.
 #[derive(Debug)]
 pub struct Row(pub Vec<Cell>);
 
 impl Row {
-    /// The integer in a column.
+    /// Returns the integer in a column.
     pub fn int(&self, column: usize) -> Attempt<i64> {
         match self.0.get(column) {
             Some(Cell::Int(value)) => Ok(*value),
@@ -58,7 +58,7 @@ impl Row {
         }
     }
 
-    /// The integer in a column, as a smaller or unsigned type.
+    /// Returns the integer in a column as a smaller or unsigned type.
     pub fn number<T: TryFrom<i64>>(&self, column: usize) -> Attempt<T> {
         T::try_from(self.int(column)?).map_err(|_| self.unexpected(column, "a number in range"))
     }
@@ -76,15 +76,15 @@ impl Row {
         String::from_utf8(self.bytes(column)?).map_err(|_| self.unexpected(column, "text"))
     }
 
-    fn unexpected(&self, column: usize, wanted: &str) -> Failure {
-        Failure::Refused(Error::corrupt(format!("column {column} of the store's answer is not {wanted}")))
+    fn unexpected(&self, column: usize, expected: &str) -> Failure {
+        Failure::Refused(Error::corrupt(format!("column {column} of the store's answer is not {expected}")))
     }
 }
 
-/// What a statement weighs besides its text and its values, for each value.
+/// The overhead of each parameter of a statement, in bytes.
 const VALUE_BYTES: usize = 16;
 
-/// How many bytes a statement has on its way to the server, at most.
+/// Returns the maximum size in bytes of a statement as it is sent to the server.
 pub fn statement_bytes(sql: &str, values: &[Value<'_>]) -> usize {
     let of_value = |value: &Value<'_>| match value {
         Value::Int(_) => 0,
@@ -94,116 +94,119 @@ pub fn statement_bytes(sql: &str, values: &[Value<'_>]) -> usize {
     sql.len() + values.iter().map(|value| of_value(value) + VALUE_BYTES).sum::<usize>()
 }
 
-/// A connection to a server, used by one thread at a time. After an error that is `Lost` it is thrown away.
+/// A connection to a server, used by one thread at a time. After a `Lost` failure it is dropped.
 pub trait Connection: Send {
-    /// Whether the server was a standby when it was connected to: it follows another one and takes no writes.
+    /// Whether the server was a standby when the connection was made: it follows another server and takes no writes.
     fn is_standby(&self) -> bool {
         false
     }
 
-    /// The most bytes of a statement, by [`statement_bytes`], that the server takes. A larger one is refused before it is
-    /// sent: a server would break the connection.
+    /// The maximum size of a statement in bytes, by [`statement_bytes`]. A larger one is refused before it is sent,
+    /// since a server would break the connection.
     fn statement_bytes_max(&self) -> usize;
 
-    /// Runs a statement that changes rows; gives how many it found.
+    /// Runs a statement that changes rows, and returns how many rows it matched.
     fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Attempt<u64>;
 
-    /// Asks; gives the whole answer.
+    /// Runs a query and returns all rows.
     fn query(&mut self, sql: &str, values: &[Value<'_>]) -> Attempt<Vec<Row>>;
 
-    /// Runs statements without values and answers, separated by semicolons.
+    /// Runs statements without parameters and results, separated by semicolons.
     fn run(&mut self, sql: &str) -> Attempt<()>;
 
-    /// The first row of the answer.
+    /// Runs a query and returns the first row.
     fn query_first(&mut self, sql: &str, values: &[Value<'_>]) -> Attempt<Option<Row>> {
         Ok(self.query(sql, values)?.into_iter().next())
     }
 
-    /// Whether there is an answer.
+    /// Whether a query returns any row.
     fn exists(&mut self, sql: &str, values: &[Value<'_>]) -> Attempt<bool> {
         Ok(!self.query(sql, values)?.is_empty())
     }
 }
 
-/// What is asked and told on a cluster.
+/// The statements for a cluster.
 #[derive(Debug, Clone, Copy)]
 pub struct ClusterDialect {
-    /// The question which node a connection has reached.
+    /// The query for the node that a connection has reached.
     pub node: &'static str,
-    /// Sets a session so that nothing is committed without COMMIT.
-    pub only_by_commit: &'static str,
+    /// The statement that makes a session commit only by COMMIT.
+    pub disable_autocommit: &'static str,
 }
 
 /// A server: how to connect to it, and its dialect.
 pub trait Server: Send + Sync + fmt::Debug {
-    /// Under how many addresses the database can be reached; at least one.
+    /// The number of addresses of the database, at least one.
     fn address_count(&self) -> usize;
 
-    /// A connection to one of them, counted from 0, that is set up: the session's settings do what the store promises.
+    /// Connects to an address, counted from 0. The connection's session is configured to keep the store's promises.
     fn connect(&self, address: usize) -> Attempt<Box<dyn Connection>>;
 
-    /// The URL, without secrets: what messages name, and what opens the store again.
-    fn place(&self) -> &str;
+    /// The URL without secrets. Messages contain it, and it opens the store again.
+    fn location(&self) -> &str;
 
-    /// What a commit survives, as the server is set.
+    /// What a commit survives with the server's settings.
     fn durability(&self) -> Durability;
 
-    /// What is asked and told where nodes of a cluster hold the same tables. Only one of them is written to at a time.
+    /// The statements for a cluster whose nodes hold the same tables. Only one of them is written to at a time.
     fn cluster(&self) -> Option<ClusterDialect> {
         None
     }
 
-    /// Begins a transaction in which each statement sees what was committed before it. It must be on disk when it is
-    /// committed, also where nobody sees it yet: a server that forgot what it had acknowledged would, when it is back,
-    /// meet a program that still knows the indices of strings and numbers of chunks, and give them to others. The server
-    /// ends it when its client has been silent for long: others wait for its locks.
+    /// The statement that begins a write transaction, in which each statement sees what was committed before it. The
+    /// transaction must be on disk when it is committed, even if nobody sees its changes yet: a server that forgets
+    /// what it has acknowledged would later meet a program that still knows the indices of strings and numbers of
+    /// chunks, and assign them again. The server ends the transaction after a long silence of its client, since others
+    /// wait for its locks.
     fn begin_write(&self) -> &str;
 
-    /// Commits what `begin_write` began; fails if it is not that any more.
+    /// The statement that commits what `begin_write` began. It fails if that transaction is no longer open.
     fn commit(&self) -> &'static str {
         "COMMIT"
     }
 
-    /// Begins a transaction that sees the present state until it ends.
+    /// The statement that begins a read transaction, which sees the current state until it ends.
     fn begin_read(&self) -> &str;
 
-    /// Where that state is of one moment for the catalogue and of a little later for the pages: what makes a question wait
-    /// for changes that are being committed.
+    /// If the state of the pages is slightly later than that of the catalogue: the clause that makes a query wait for
+    /// changes that are being committed.
     fn reads_pages_later(&self) -> Option<&'static str> {
         None
     }
 
-    /// Whether a part of a transaction can be undone.
+    /// Whether a part of a transaction can be rolled back.
     fn has_savepoints(&self) -> bool {
         true
     }
 
-    /// An expression of any integer type as 64 bits.
+    /// Casts an expression of any integer type to 64 bits.
     fn integer(&self, expression: &str) -> String;
 
-    /// `count` bytes of `bytes` from position `first`, which counts from 1.
+    /// An expression for `count` bytes of `bytes` from position `first`, counted from 1.
     fn substring(&self, bytes: &str, first: &str, count: &str) -> String;
 
-    /// 16 random bytes.
-    fn random(&self) -> &'static str;
+    /// An expression for 16 random bytes.
+    fn random_bytes(&self) -> &'static str;
 
-    /// In how many bytes pages are cut: a promise of the store's format.
+    /// The size of page parts in bytes. It is fixed by the store format.
     fn part_bytes(&self) -> u64;
 
-    /// How many rows of that many bytes one statement may carry.
+    /// The maximum number of parts in one statement.
     fn parts_per_statement(&self) -> usize;
 
-    /// The question what the tables of pages (1), and all others (0), occupy: bytes, indexes included.
-    fn occupied(&self) -> &'static str;
+    /// The query for the bytes that the tables of pages (1) and all others (0) occupy, including indexes.
+    fn occupied_bytes_query(&self) -> &'static str;
 
-    /// Has the server free what was deleted, where it does not do so by itself. Not in a transaction.
+    /// Makes the server free the space of deleted rows, if it does not do so by itself. It must run outside of a
+    /// transaction.
     fn vacuum(&self, connection: &mut dyn Connection) -> Attempt<()>;
 
-    /// Has the server count what lies in the dictionaries, where it plans by what it knew of them when they were small.
-    fn look_at_dictionaries(&self, _connection: &mut dyn Connection) -> Attempt<()> {
+    /// Makes the server update its statistics of the dictionaries, if its planner would use those from when they were
+    /// small.
+    fn analyze_dictionaries(&self, _connection: &mut dyn Connection) -> Attempt<()> {
         Ok(())
     }
 
-    /// The server's own check of the tables.
+    /// Runs the server's own check of the tables.
     fn check(&self, connection: &mut dyn Connection) -> Attempt<Vec<Finding>>;
 }

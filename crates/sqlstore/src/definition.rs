@@ -1,4 +1,4 @@
-//! Which tables a store has, and whether they are those of a format that this program knows.
+//! The tables of a store, and the check of their format.
 
 use crate::connection::Connection;
 use crate::error::Attempt;
@@ -25,14 +25,14 @@ pub const TABLES: [&str; 14] = [
     "atsdb_writer",
 ];
 
-/// Refuses a database whose tables, of which `names` are there, are no whole store or one of a newer format. Gives the
-/// store's uid; none where there is no store, or one that is just being made.
-pub fn check_format(connection: &mut dyn Connection, names: &[String], place: &str) -> Attempt<Option<[u8; 16]>> {
+/// Checks the tables of a database, whose existing tables are `names`. An incomplete store and one of a newer format
+/// are refused. Returns the store's uid, or `None` if there is no store or one that is still being created.
+pub fn check_format(connection: &mut dyn Connection, names: &[String], location: &str) -> Attempt<Option<[u8; 16]>> {
     let is_there = |table: &str| names.iter().any(|name| name == table);
     if !is_there("atsdb_store") {
         return match TABLES.iter().find(|table| is_there(table)) {
             Some(table) => {
-                Err(Error::corrupt(format!("{place} has a table {table}, but its table atsdb_store is gone")).into())
+                Err(Error::corrupt(format!("{location} has a table {table}, but its table atsdb_store is gone")).into())
             }
             None => Ok(None),
         };
@@ -43,15 +43,15 @@ pub fn check_format(connection: &mut dyn Connection, names: &[String], place: &s
     };
     let Some(format) = value("format")? else { return Ok(None) };
     let format = String::from_utf8_lossy(&format).parse::<i64>();
-    let format = format.map_err(|_| Error::corrupt(format!("the store {place} has lost its format")))?;
+    let format = format.map_err(|_| Error::corrupt(format!("the store {location} lacks its format")))?;
     if format > FORMAT {
-        let message = format!("{place} has store format {format}; this program reads formats up to {FORMAT}");
+        let message = format!("{location} has store format {format}; this program reads formats up to {FORMAT}");
         return Err(Error::new(ErrorKind::NewerFormat, message).with_hint("upgrade atsdb").into());
     }
     let uid = value("uid")?.and_then(|uid| <[u8; 16]>::try_from(uid).ok());
-    let uid = uid.ok_or_else(|| Error::corrupt(format!("the store {place} has lost its uid")))?;
+    let uid = uid.ok_or_else(|| Error::corrupt(format!("the store {location} lacks its uid")))?;
     match TABLES.iter().find(|table| !is_there(table)) {
-        Some(missing) => Err(Error::corrupt(format!("the store {place} has lost its table {missing}")).into()),
+        Some(missing) => Err(Error::corrupt(format!("the store {location} lacks its table {missing}")).into()),
         None => Ok(Some(uid)),
     }
 }

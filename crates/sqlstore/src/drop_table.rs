@@ -5,13 +5,13 @@ use crate::error::Attempt;
 use crate::{chunk_write, list_rows, table};
 use atsdb_core::TableId;
 
-/// Takes a table away. Its mappings and pages wait for `reclaim`; chunks of open stages are left, so that their
-/// commit finds out. The caller holds the change lock.
+/// Drops a table. `reclaim` deletes its mappings and pages later. Its chunks in open stages stay, so that their commit
+/// detects it. The caller holds the change lock.
 pub(crate) fn drop_table(connection: &mut dyn Connection, id: TableId) -> Attempt<()> {
     if !table::delete(connection, id, None)? {
-        return Err(table::missing(id).into());
+        return Err(table::not_found(id).into());
     }
-    table::note_dropped(connection, id)?;
+    table::record_dropped(connection, id)?;
     chunk_write::discard(connection, "stage = 0 AND table_id = $1", &[id.0.into()])?;
     list_rows::forget_table(connection, id)
 }

@@ -3,8 +3,8 @@
 use crate::connection::{Connection, Value, statement_bytes};
 use crate::error::Attempt;
 
-/// Inserts rows, whose values follow each other. The number of rows of each statement is a power of two, so that few
-/// different statements are prepared; it is smaller where the server would not take so many bytes at once.
+/// Inserts rows, whose values are concatenated. The number of rows in each statement is a power of two, so that few
+/// different statements are prepared. It is smaller if the server would not accept so many bytes at once.
 pub(crate) fn rows(
     connection: &mut dyn Connection,
     table_and_columns: &str,

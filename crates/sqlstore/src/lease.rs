@@ -1,14 +1,14 @@
-//! Leases: who does the maintenance.
+//! Leases: which process runs the maintenance.
 
 use crate::connection::{Connection, Value};
 use crate::error::Attempt;
 use crate::pool::Pool;
-use atsdb_core::clocks::{lease_end, lease_end_max};
+use atsdb_core::clock_skew::{lease_end, lease_end_max};
 
-/// Takes or extends a lease; says whether the holder has it now.
+/// Takes or extends a lease. Returns whether the holder has it now.
 pub(crate) fn acquire(pool: &Pool, name: &str, holder: &str, now_ms: i64, ttl_ms: i64) -> Attempt<bool> {
     let (name, holder) = (Value::Bytes(name.as_bytes()), Value::Bytes(holder.as_bytes()));
-    // Asked without a lock first: those who wait for a lease ask often.
+    // It is checked without a lock first, since processes that wait for a lease ask often.
     let held = pool.read(|connection| {
         let sql = "SELECT 1 FROM atsdb_lease WHERE name = $1 AND holder <> $2 AND expires_ms > $3 AND expires_ms <= $4";
         connection.exists(sql, &[name, holder, now_ms.into(), lease_end_max(now_ms).into()])
@@ -18,7 +18,7 @@ pub(crate) fn acquire(pool: &Pool, name: &str, holder: &str, now_ms: i64, ttl_ms
     }
     let expires_ms = lease_end(now_ms, ttl_ms);
     pool.transaction(|connection| {
-        // Who comes first with a lease of a new name is decided by this row.
+        // This row decides which process is first with a lease of a new name.
         connection.query("SELECT last FROM atsdb_number WHERE name = 'lease' FOR UPDATE", &[])?;
         let sql = "UPDATE atsdb_lease SET holder = $1, expires_ms = $2
                    WHERE name = $3 AND (holder = $1 OR expires_ms <= $4 OR expires_ms > $5)";
@@ -35,7 +35,7 @@ pub(crate) fn acquire(pool: &Pool, name: &str, holder: &str, now_ms: i64, ttl_ms
     })
 }
 
-/// Gives a lease back, if the holder has it.
+/// Releases a lease, if the holder has it.
 pub(crate) fn release(connection: &mut dyn Connection, name: &str, holder: &str) -> Attempt<()> {
     let values = [Value::Bytes(name.as_bytes()), Value::Bytes(holder.as_bytes())];
     connection.execute("DELETE FROM atsdb_lease WHERE name = $1 AND holder = $2", &values)?;

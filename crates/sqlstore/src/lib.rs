@@ -1,14 +1,14 @@
-//! A store on an SQL server: everything but the dialect.
+//! A store on an SQL server: everything except the dialect.
 //!
-//! Owned here: the SQL behind each method of [`atsdb_core::Store`], transactions that outlive a lost connection
-//! ([`pool`](self)), where a chunk's pages lie, and the URL of a server. Not owned: the client, the types of columns, the
-//! server's error codes and settings; each server's crate has these, behind [`Server`] and [`Connection`]. Nor what pages
-//! and descriptors mean, which are bytes here.
+//! Owned here: the SQL behind each method of [`atsdb_core::Store`], transactions that survive a lost connection
+//! ([`pool`](self)), the location of a chunk's pages, and the URL of a server. Not owned: the client, the types of
+//! columns, the server's error codes and settings, which each server's crate provides through [`Server`] and
+//! [`Connection`]; and the meaning of pages and descriptors, which are bytes here.
 //!
-//! The statements are written once, with `$1`, `$2`, ... for values. What is visible has stage 0, so that one unique index
-//! serves visible and staged names. Every change of what is visible is made under one lock, the row `chunk` of
-//! `atsdb_number`: numbers of chunks grow in the order of commits, and a guard that holds under the lock holds when the
-//! change is done. Pages are sent before the lock is taken.
+//! The statements are written once, with `$1`, `$2`, ... for values. Visible rows have stage 0, so that one unique
+//! index serves visible and staged names. Every change of what is visible is made under one lock, the row `chunk` of
+//! `atsdb_number`: chunk numbers grow in the order of commits, and a guard that holds under the lock holds when the
+//! change is applied. Pages are sent before the lock is taken.
 
 mod amend;
 mod chunk_write;
@@ -22,14 +22,14 @@ mod insert;
 mod lease;
 mod list_rows;
 mod mapping;
-mod numbers;
+mod number_allocation;
 mod options;
 mod pages;
-mod patience;
 mod pool;
-mod reach;
 mod reclaim;
 mod redefine;
+mod retry;
+mod routing;
 mod size;
 mod snapshot;
 mod stage;
@@ -42,6 +42,6 @@ pub use connection::{Cell, ClusterDialect, Connection, Row, Server, Value, state
 pub use definition::{FORMAT, TABLES, check_format};
 pub use error::{Attempt, Failure, statement_too_large};
 pub use options::{OnNotice, ServerOptions};
-pub use reach::{Check, Create, prepare};
+pub use routing::{CheckStore, CreateStore, prepare};
 pub use store::ServerStore;
 pub use url::{Address, CACHE_OPTIONS, Secret, ServerUrl, take_options};

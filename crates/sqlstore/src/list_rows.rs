@@ -1,6 +1,6 @@
-//! The rows of `atsdb_list`: what is noted of each list of the catalogue. What lists there are, and their hashes, is
-//! [`list`](atsdb_core::list)'s. Whoever changes a list holds the lock under which that list changes, so that its row has no
-//! other writer.
+//! The rows of `atsdb_list`: the integrity records of the catalogue's lists. [`list`](atsdb_core::list) defines the
+//! lists and their hashes. Whoever changes a list holds the lock under which that list changes, so its row has no other
+//! writer.
 
 use crate::connection::{Connection, Row, Value};
 use crate::error::Attempt;
@@ -8,19 +8,19 @@ use atsdb_core::list::{ChunkKey, ChunkSums, ListChanges, ListKey, ListState, MOD
 use atsdb_core::{Error, StageId, TableId};
 use std::collections::BTreeMap;
 
-/// How many chunks, and the sums of their fields, as text: they have more than 64 bits.
+/// The number of chunks and the sums of their fields. The sums are text, since they have more than 64 bits.
 pub(crate) const SUMS: &str = "count(*) AS entry_count, concat(coalesce(sum(id), 0), '') AS ids,
     concat(coalesce(sum(slice_start), 0), '') AS slice_starts, concat(coalesce(sum(time_min), 0), '') AS time_mins,
     concat(coalesce(sum(time_max), 0), '') AS time_maxes";
 
-/// Notes what a transaction does to lists. Of a list without a row nothing was noted yet.
-pub(crate) fn note(connection: &mut dyn Connection, changes: &ListChanges) -> Attempt<()> {
+/// Records the list changes of a transaction. A list without a row has no record yet.
+pub(crate) fn record(connection: &mut dyn Connection, changes: &ListChanges) -> Attempt<()> {
     let change = format!(
         "UPDATE atsdb_list SET entry_count = entry_count + $1, hash = (hash + $2) % {MODULUS}
          WHERE stage = $3 AND table_id = $4 AND column_id = $5"
     );
     let insert = "INSERT INTO atsdb_list (entry_count, hash, stage, table_id, column_id) VALUES ($1, $2, $3, $4, $5)";
-    for (key, state) in changes.each() {
+    for (key, state) in changes.iter() {
         let values = [state.count, state.hash, key.stage, key.table, key.column].map(Value::Int);
         if connection.execute(&change, &values)? == 0 {
             connection.execute(insert, &values)?;
@@ -29,36 +29,36 @@ pub(crate) fn note(connection: &mut dyn Connection, changes: &ListChanges) -> At
     Ok(())
 }
 
-/// What is noted of a list; of one without a row, that it is empty.
-pub(crate) fn noted(connection: &mut dyn Connection, key: ListKey) -> Attempt<ListState> {
+/// Returns the record of a list, or that of an empty list if there is no row.
+pub(crate) fn recorded(connection: &mut dyn Connection, key: ListKey) -> Attempt<ListState> {
     let sql = "SELECT entry_count, hash FROM atsdb_list WHERE stage = $1 AND table_id = $2 AND column_id = $3";
     let row = connection.query_first(sql, &[key.stage, key.table, key.column].map(Value::Int))?;
     row.map_or(Ok(ListState::default()), |row| state(&row, 0))
 }
 
-/// Refuses a list that is not what was noted.
+/// Refuses a list that differs from its record.
 pub(crate) fn check(connection: &mut dyn Connection, key: ListKey, found: ListState) -> Attempt<()> {
-    Ok(key.check(found, noted(connection, key)?)?)
+    Ok(key.check(found, recorded(connection, key)?)?)
 }
 
-/// The number of entries and the hash, from a column of a row on.
+/// Reads the number of entries and the hash, starting at a column of the row.
 pub(crate) fn state(row: &Row, first: usize) -> Attempt<ListState> {
     Ok(ListState { count: row.int(first)?, hash: row.int(first + 1)? })
 }
 
-/// Forgets the lists of a table that is gone; what stages hold for it goes with them.
+/// Deletes the lists of a dropped table. Its lists in stages are deleted with the stages.
 pub(crate) fn forget_table(connection: &mut dyn Connection, table: TableId) -> Attempt<()> {
     connection.execute("DELETE FROM atsdb_list WHERE stage = 0 AND table_id = $1", &[table.0.into()])?;
     Ok(())
 }
 
-/// Forgets the lists of a stage that ends.
+/// Deletes the lists of a stage that ends.
 pub(crate) fn forget_stage(connection: &mut dyn Connection, stage: StageId) -> Attempt<()> {
     connection.execute("DELETE FROM atsdb_list WHERE stage = $1", &[stage.0.into()])?;
     Ok(())
 }
 
-/// What is noted of all lists for which a condition on `$1`, `$2`, ... holds.
+/// Returns the records of all lists that match a condition on `$1`, `$2`, ....
 pub(crate) fn all(
     connection: &mut dyn Connection,
     condition: &str,
@@ -73,7 +73,7 @@ pub(crate) fn all(
     rows.iter().map(entry).collect()
 }
 
-/// What the chunks of a condition on `$1`, `$2`, ... are in their lists; the server adds them up.
+/// Returns the list states of the chunks that match a condition on `$1`, `$2`, .... The server adds them up.
 pub(crate) fn of_chunks(
     connection: &mut dyn Connection,
     condition: &str,
@@ -88,23 +88,23 @@ pub(crate) fn of_chunks(
     rows.into_iter().map(entry).collect()
 }
 
-/// The number of chunks and the sums of their fields, from a column of a row on.
+/// Reads the number of chunks and the sums of their fields, starting at a column of the row.
 pub(crate) fn sums(row: &mut Row, first: usize) -> Attempt<ChunkSums> {
     let mut sums = ChunkSums { count: row.int(first)?, sums: [0; 4] };
     for (position, sum) in sums.sums.iter_mut().enumerate() {
-        *sum = long(row, first + 1 + position)?;
+        *sum = wide_integer(row, first + 1 + position)?;
     }
     Ok(sums)
 }
 
-/// A number that the server gives as text.
-pub(crate) fn long(row: &mut Row, column: usize) -> Attempt<i128> {
+/// Reads a number that the server returns as text.
+pub(crate) fn wide_integer(row: &mut Row, column: usize) -> Attempt<i128> {
     let text = row.text(column)?;
     let not_a_number = |_| Error::corrupt(format!("column {column} of the store's answer is no number: {text}"));
     Ok(text.parse().map_err(not_a_number)?)
 }
 
-/// The fields by which a chunk is found, from a column of a row on.
+/// Reads the fields by which a chunk is found, starting at a column of the row.
 pub(crate) fn chunk_key(row: &Row, first: usize) -> Attempt<ChunkKey> {
     let [id, slice_start, time_min, time_max] = [0, 1, 2, 3].map(|field| row.int(first + field));
     Ok(ChunkKey { id: id?, slice_start: slice_start?, time_min: time_min?, time_max: time_max? })

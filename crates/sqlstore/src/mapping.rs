@@ -1,5 +1,5 @@
-//! The dictionaries of mapped columns: strings to indices, and back. Strings are found by a hash of their bytes, so that
-//! no collation makes two of them one, and that the longest has an index too.
+//! The dictionaries of mapped columns: strings to indices, and back. Strings are looked up by a hash of their bytes, so
+//! that no collation equates two of them, and that even the longest is indexed.
 
 use crate::connection::{Connection, Value};
 use crate::error::{Attempt, Failure};
@@ -8,54 +8,54 @@ use crate::{insert, list_rows, table};
 use atsdb_core::checksum;
 use atsdb_core::list::{ListChanges, ListKey, ListState};
 use atsdb_core::{ColumnId, Error, ErrorKind, TableId};
+use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
 
-/// How many strings one question asks for, or one statement adds.
-const STRINGS_TOGETHER: usize = 128;
+/// The maximum number of strings in one query or INSERT.
+const STRINGS_PER_STATEMENT: usize = 128;
 
-/// A dictionary that is searched fast however the server goes about it.
-const FEW: u64 = 256;
+/// A dictionary with up to this many strings is searched fast with any query plan.
+const SMALL_DICTIONARY_MAX: u64 = 256;
 
-/// How often a dictionary that seems damaged is looked at.
-const LOOKS_MAX: usize = 4;
+/// How often a dictionary that seems damaged is checked.
+const CHECK_ATTEMPTS_MAX: usize = 4;
 
-type Known<'a> = HashMap<&'a [u8], u32>;
+type KnownIndices<'a> = HashMap<&'a [u8], u32>;
 
-/// The dictionaries of which all strings were found to be where they are looked for.
+/// The dictionaries whose strings were all found by their hashes.
 #[derive(Debug, Default)]
-pub(crate) struct SoundDictionaries(Mutex<HashSet<(TableId, ColumnId)>>);
+pub(crate) struct VerifiedDictionaries(Mutex<HashSet<(TableId, ColumnId)>>);
 
-impl SoundDictionaries {
-    /// Looks at a dictionary once.
+impl VerifiedDictionaries {
+    /// Checks a dictionary once.
     fn require(&self, pool: &Pool, (table, column): (TableId, ColumnId)) -> Attempt<()> {
-        if !self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&(table, column)) {
+        if !self.0.lock().contains(&(table, column)) {
             pool.read(|connection| check_values(connection, (table, column)))?;
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((table, column));
+            self.0.lock().insert((table, column));
         }
         Ok(())
     }
 }
 
-/// The indices of the strings; new ones get the next free ones, in order.
+/// Returns the indices of the strings. Unknown strings get the next indices, in order.
 pub(crate) fn map_values(
-    (pool, sound): (&Pool, &SoundDictionaries),
+    (pool, verified): (&Pool, &VerifiedDictionaries),
     (table, column): (TableId, ColumnId),
     capacity: u64,
     values: &[&[u8]],
 ) -> Attempt<Vec<u32>> {
-    // An index never changes, so that what is found needs no lock against other writers.
-    let mut known = Known::new();
+    // An index never changes, so reading it needs no lock against other writers.
+    let mut known = KnownIndices::new();
     let searched = pool.read(|connection| {
         if !connection.exists("SELECT 1 FROM atsdb_table WHERE id = $1", &[table.0.into()])? {
-            return Err(table::missing(table).into());
+            return Err(table::not_found(table).into());
         }
         let count = count(connection, (table, column))?;
         find(connection, (table, column), count, values, &mut known)?;
         Ok(count)
     })?;
     if values.iter().any(|value| !known.contains_key(value)) {
-        sound.require(pool, (table, column))?;
+        verified.require(pool, (table, column))?;
         let asked = known;
         let add = || {
             pool.transaction(|connection| {
@@ -65,9 +65,9 @@ pub(crate) fn map_values(
             })
         };
         let mut added = add();
-        // On a cluster the strings of another node may come between two questions of a transaction, which could then not be
-        // committed. Damage is still there at another look.
-        for _ in 1..LOOKS_MAX {
+        // On a cluster, strings of another node may appear between two queries of a transaction, which could then not
+        // be committed. Damage is still there at another check.
+        for _ in 1..CHECK_ATTEMPTS_MAX {
             match &added {
                 Err(Failure::Refused(error)) if error.kind() == ErrorKind::Corrupt => added = add(),
                 _ => break,
@@ -75,28 +75,28 @@ pub(crate) fn map_values(
         }
         let (count, found) = added?;
         known = found;
-        if count.max(FEW).ilog2() > searched.max(FEW).ilog2() {
-            // The dictionary has outgrown what the server knows of it. Should this fail, searching is only slower.
-            let _ = pool.outside(|connection| pool.server().look_at_dictionaries(connection));
+        if count.max(SMALL_DICTIONARY_MAX).ilog2() > searched.max(SMALL_DICTIONARY_MAX).ilog2() {
+            // The dictionary has outgrown the server's statistics. If this fails, searching is only slower.
+            let _ = pool.without_transaction(|connection| pool.server().analyze_dictionaries(connection));
         }
     }
     Ok(values.iter().map(|value| known[value]).collect())
 }
 
-/// How many strings a dictionary has.
+/// Returns the number of strings in a dictionary.
 fn count(connection: &mut dyn Connection, (table, column): (TableId, ColumnId)) -> Attempt<u64> {
     let sql = "SELECT max(id) FROM atsdb_map WHERE table_id = $1 AND column_id = $2 HAVING max(id) IS NOT NULL";
     let row = connection.query_first(sql, &[table.0.into(), i64::from(column.0).into()])?;
     Ok(row.map(|row| row.number::<u64>(0)).transpose()?.map_or(0, |last| last + 1))
 }
 
-/// Adds the strings that are not there; gives how many there are then. Whoever adds to a dictionary holds its table's row.
+/// Adds the unknown strings and returns the new number of strings. The caller holds the row of the dictionary's table.
 fn add<'a>(
     connection: &mut dyn Connection,
     (table, column): (TableId, ColumnId),
     (searched, capacity): (u64, u64),
     values: &[&'a [u8]],
-    known: &mut Known<'a>,
+    known: &mut KnownIndices<'a>,
 ) -> Attempt<u64> {
     table::lock(connection, table)?;
     let unknown: Vec<&[u8]> = values.iter().copied().filter(|value| !known.contains_key(value)).collect();
@@ -122,10 +122,10 @@ fn add<'a>(
         new.push(value.into());
     }
     let into = "atsdb_map (table_id, column_id, id, hash, checksum, value)";
-    insert::rows(connection, into, &new, STRINGS_TOGETHER)?;
+    insert::rows(connection, into, &new, STRINGS_PER_STATEMENT)?;
     let mut changes = ListChanges::default();
-    changes.add(ListKey::dictionary(table, column), ListState::of_strings((next - first) as i64, hashes));
-    list_rows::note(connection, &changes)?;
+    changes.add(ListKey::dictionary(table, column), ListState::for_strings((next - first) as i64, hashes));
+    list_rows::record(connection, &changes)?;
     Ok(next)
 }
 
@@ -133,20 +133,20 @@ fn full(capacity: u64) -> Error {
     Error::new(ErrorKind::Limit, format!("the dictionary is full: it takes {capacity} strings"))
 }
 
-/// Finds strings in a dictionary of so many, many with one question.
+/// Looks up strings in a dictionary with this many strings, several with one query.
 fn find<'a>(
     connection: &mut dyn Connection,
     (table, column): (TableId, ColumnId),
     count: u64,
     values: &[&'a [u8]],
-    known: &mut Known<'a>,
+    known: &mut KnownIndices<'a>,
 ) -> Attempt<()> {
     if count == 0 {
         return Ok(());
     }
-    for group in values.chunks(STRINGS_TOGETHER) {
+    for group in values.chunks(STRINGS_PER_STATEMENT) {
         let wanted: HashMap<&[u8], &'a [u8]> = group.iter().map(|value| (*value, *value)).collect();
-        // The list is filled up, so that few different statements are prepared.
+        // The list is padded, so that few different statements are prepared.
         let length = group.len().next_power_of_two();
         let hashes = group.iter().map(|value| checksum::of_bytes(value));
         let hashes = hashes.chain(std::iter::repeat(checksum::of_bytes(group[0]))).take(length);
@@ -159,7 +159,7 @@ fn find<'a>(
         );
         for mut row in connection.query(&sql, &asked)? {
             let (index, checksum, value) = (row.number::<u32>(0)?, row.int(1)?, row.bytes(2)?);
-            // Also of one that was not asked for: its hash may be that of the string that it was.
+            // This also checks strings that were not asked for: such a hash may be that of the original string.
             if checksum != checksum::of_string(table, column, index, &value) {
                 return Err(damaged(table, column, index).into());
             }
@@ -172,24 +172,23 @@ fn find<'a>(
 }
 
 fn damaged(table: TableId, column: ColumnId, index: u32) -> Error {
-    let place = format!("the dictionary of column {} of table {}", column.0, table.0);
-    Error::corrupt(format!("{place}: string {index} is damaged"))
+    let location = format!("the dictionary of column {} of table {}", column.0, table.0);
+    Error::corrupt(format!("{location}: string {index} is damaged"))
         .with_hint("run verify to find what is affected, and restore that from a backup")
 }
 
-/// Refuses to look for strings by hashes that do not lead to all of them: a string that is not found would get a second
-/// index.
+/// Refuses a dictionary whose hashes do not lead to all strings: a string that is not found would get a second index.
 fn check_values(connection: &mut dyn Connection, (table, column): (TableId, ColumnId)) -> Attempt<()> {
     let sql = "SELECT count(*), concat(coalesce(sum(hash), 0), '') FROM atsdb_map
                WHERE table_id = $1 AND column_id = $2";
     let row = connection.query_first(sql, &[table.0.into(), i64::from(column.0).into()])?;
     let mut row = row.ok_or_else(|| Error::internal("the server gave no count"))?;
-    let found = ListState::of_strings(row.int(0)?, list_rows::long(&mut row, 1)?);
+    let found = ListState::for_strings(row.int(0)?, list_rows::wide_integer(&mut row, 1)?);
     list_rows::check(connection, ListKey::dictionary(table, column), found)
 }
 
-/// Refuses a dictionary that ends elsewhere than was written, when it was read from an index on. One whose table is gone is
-/// being deleted.
+/// Refuses a dictionary that, read from an index on, does not end where its record says. The dictionary of a dropped
+/// table is being deleted.
 fn check_end(
     connection: &mut dyn Connection,
     (table, column): (TableId, ColumnId),
@@ -197,19 +196,19 @@ fn check_end(
     read: u64,
 ) -> Attempt<()> {
     let key = ListKey::dictionary(table, column);
-    let noted = list_rows::noted(connection, key)?;
+    let recorded = list_rows::recorded(connection, key)?;
     let (first, read) = (first as i64, read as i64);
-    let is_behind_end = read == 0 && first > noted.count;
+    let is_behind_end = read == 0 && first > recorded.count;
     if is_behind_end
-        || first + read == noted.count
+        || first + read == recorded.count
         || !connection.exists("SELECT 1 FROM atsdb_table WHERE id = $1", &[table.0.into()])?
     {
         return Ok(());
     }
-    Err(key.damaged(ListState { count: first + read, hash: 0 }, noted).into())
+    Err(key.damaged(ListState { count: first + read, hash: 0 }, recorded).into())
 }
 
-/// The dictionary from an index on.
+/// Returns the dictionary from an index on.
 pub(crate) fn read(
     connection: &mut dyn Connection,
     table: TableId,
@@ -218,13 +217,13 @@ pub(crate) fn read(
 ) -> Attempt<Vec<Vec<u8>>> {
     let sql = "SELECT id, checksum, value FROM atsdb_map
                WHERE table_id = $1 AND column_id = $2 AND id >= $3 ORDER BY id";
-    let place = [table.0.into(), i64::from(column.0).into(), i64::from(first).into()];
+    let location = [table.0.into(), i64::from(column.0).into(), i64::from(first).into()];
     let mut values = Vec::new();
-    for mut row in connection.query(sql, &place)? {
+    for mut row in connection.query(sql, &location)? {
         let (id, checksum, value) = (row.number::<u32>(0)?, row.int(1)?, row.bytes(2)?);
         if u64::from(id) != u64::from(first) + values.len() as u64 {
-            let place = format!("the dictionary of column {} of table {}", column.0, table.0);
-            return Err(Error::corrupt(format!("{place} has a hole before index {id}")).into());
+            let location = format!("the dictionary of column {} of table {}", column.0, table.0);
+            return Err(Error::corrupt(format!("{location} has a hole before index {id}")).into());
         }
         if checksum != checksum::of_string(table, column, id, &value) {
             return Err(damaged(table, column, id).into());

@@ -1,27 +1,27 @@
-//! How a store on a server is opened.
+//! Options for opening a store on a server.
 
 use atsdb_core::Durability;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How a store on a server is opened.
+/// Options for opening a store on a server.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
-    /// What an acknowledged commit has to survive. A server that promises less is warned about.
+    /// What an acknowledged commit must survive. If the server promises less, there is a warning.
     pub durability: Durability,
-    /// Whether a database without a store gets one.
+    /// Whether a store is created in a database without one.
     pub create: bool,
     /// Whether writing is refused.
     pub read_only: bool,
-    /// How long a writer waits for other writers, or for a server that is away.
+    /// How long a writer waits for other writers, or for an unreachable server.
     pub busy_timeout: Duration,
-    /// How long an answer may take beyond that: a connection without one is given up.
+    /// How long an answer may take beyond that. After this time the connection is dropped.
     pub answer_timeout: Duration,
-    /// Who is told, while the store is opened, that the server is waited for, or that a standby answers.
+    /// Receives notices while the store is opened: that it waits for the server, or that a standby answers.
     pub on_notice: Option<OnNotice>,
 }
 
-/// Is told, in a sentence, what goes on.
+/// Receives a notice as a sentence.
 #[derive(Clone)]
 pub struct OnNotice(pub Arc<dyn Fn(&str) + Send + Sync>);
 
@@ -31,17 +31,17 @@ impl std::fmt::Debug for OnNotice {
     }
 }
 
-/// No transaction that changes something may be silent for longer.
+/// The maximum silence of a client within a write transaction.
 const SILENCE_IN_TRANSACTION_MAX: Duration = Duration::from_secs(30);
 
 impl ServerOptions {
-    /// After how much silence of a client that changes something the server undoes its transaction, so that others get on:
-    /// half of their patience, half a minute at most.
+    /// The silence after which the server rolls a write transaction back, so that others can continue: half of their
+    /// timeout, and half a minute at most.
     pub fn silence_max(&self) -> Duration {
         (self.busy_timeout / 2).clamp(Duration::from_secs(1), SILENCE_IN_TRANSACTION_MAX)
     }
 
-    /// How long any answer may take, that of a lock that is waited for included.
+    /// The maximum duration of any answer, including the wait for a lock.
     pub fn answer_max(&self) -> Duration {
         self.busy_timeout.saturating_add(self.answer_timeout)
     }

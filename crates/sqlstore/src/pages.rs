@@ -1,22 +1,22 @@
-//! The parts that pages are cut into: writing, reading and deleting them. The parts of fresh chunks, which soon go, lie in
-//! another table than those of sealed ones, which stay: so neither leaves holes among the other.
+//! The parts into which pages are cut: writing, reading and deleting them. The parts of fresh chunks, which are deleted
+//! soon, are in another table than those of sealed chunks, so that neither leaves holes among the other.
 
 use crate::connection::{Connection, Server, Value};
-use crate::directory::{Directory, Place};
+use crate::directory::{PageDirectory, PageExtent};
 use crate::error::Attempt;
 use crate::insert;
 use atsdb_core::{ColumnId, Error};
 
-/// How many ranges one question asks for.
-const RANGES_TOGETHER: usize = 16;
+/// The maximum number of ranges in one query.
+const RANGES_PER_STATEMENT: usize = 16;
 
-/// The table of the parts of fresh or sealed chunks.
+/// Returns the table of the parts of fresh or sealed chunks.
 pub(crate) fn table(sealed: bool) -> &'static str {
     if sealed { "atsdb_sealed" } else { "atsdb_fresh" }
 }
 
-/// Writes parts as they fill, several with one statement.
-pub(crate) struct Writer<'a> {
+/// Writes parts as they fill up, several with one statement.
+pub(crate) struct PartWriter<'a> {
     connection: &'a mut dyn Connection,
     part_bytes: usize,
     together: usize,
@@ -24,14 +24,14 @@ pub(crate) struct Writer<'a> {
     full: Vec<(i64, i64, Vec<u8>)>,
 }
 
-impl<'a> Writer<'a> {
-    /// Of fresh or of sealed chunks.
+impl<'a> PartWriter<'a> {
+    /// Creates a writer for fresh or sealed chunks.
     pub(crate) fn new(connection: &'a mut dyn Connection, server: &dyn Server, sealed: bool) -> Self {
         let (part_bytes, together) = (server.part_bytes() as usize, server.parts_per_statement().max(1));
         Self { connection, part_bytes, together, sealed, full: Vec::new() }
     }
 
-    /// Writes pages under a payload number, from a part on.
+    /// Writes pages under a payload number, starting with a part.
     pub(crate) fn write<'p>(
         &mut self,
         payload: i64,
@@ -59,7 +59,7 @@ impl<'a> Writer<'a> {
         if self.full.len() < self.together { Ok(()) } else { self.flush() }
     }
 
-    /// Sends what is left.
+    /// Sends the rest.
     pub(crate) fn flush(&mut self) -> Attempt<()> {
         let mut values: Vec<Value<'_>> = Vec::with_capacity(self.full.len() * 3);
         for (payload, part, bytes) in &self.full {
@@ -72,12 +72,12 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The pages of some columns; `chunk` is what an error names.
+/// Reads the pages of some columns; `chunk` is named in errors.
 pub(crate) fn read(
     connection: &mut dyn Connection,
     server: &dyn Server,
     (payload, sealed): (i64, bool),
-    directory: &Directory,
+    directory: &PageDirectory,
     (chunk, columns): (i64, &[ColumnId]),
 ) -> Attempt<Vec<Vec<u8>>> {
     let missing = |column: ColumnId| {
@@ -85,35 +85,38 @@ pub(crate) fn read(
         Error::corrupt(message).with_hint("run verify to find what is affected, and restore that from a backup")
     };
     let find = |column: &ColumnId| directory.find(*column).ok_or_else(|| missing(*column));
-    let places = columns.iter().map(find).collect::<Result<Vec<Place>, Error>>()?;
-    // Neighbours are read as one range.
+    let places = columns.iter().map(find).collect::<Result<Vec<PageExtent>, Error>>()?;
+    // Adjacent pages are read as one range.
     let mut wanted = places.clone();
-    wanted.sort_unstable_by_key(|place| place.first);
+    wanted.sort_unstable_by_key(|location| location.first);
     let mut ranges: Vec<(u64, u64)> = Vec::new();
-    for place in wanted.iter().filter(|place| place.byte_count > 0) {
+    for location in wanted.iter().filter(|location| location.byte_count > 0) {
         match ranges.last_mut() {
-            Some((_, end)) if place.first <= *end => *end = (*end).max(place.end()),
-            _ => ranges.push((place.first, place.end())),
+            Some((_, end)) if location.first <= *end => *end = (*end).max(location.end()),
+            _ => ranges.push((location.first, location.end())),
         }
     }
     let mut found: Vec<(u64, Vec<u8>)> = Vec::with_capacity(ranges.len());
-    for group in ranges.chunks(RANGES_TOGETHER) {
+    for group in ranges.chunks(RANGES_PER_STATEMENT) {
         read_ranges(connection, server, (payload, sealed), group, &mut found)?;
     }
-    let cut = |place: Place| {
-        let range =
-            found.iter().find(|(first, bytes)| *first <= place.first && place.end() <= *first + bytes.len() as u64);
+    let cut = |location: PageExtent| {
+        let range = found
+            .iter()
+            .find(|(first, bytes)| *first <= location.first && location.end() <= *first + bytes.len() as u64);
         match range {
-            _ if place.byte_count == 0 => Ok(Vec::new()),
-            Some((first, bytes)) => Ok(bytes[(place.first - first) as usize..(place.end() - first) as usize].to_vec()),
-            None => Err(missing(place.column).into()),
+            _ if location.byte_count == 0 => Ok(Vec::new()),
+            Some((first, bytes)) => {
+                Ok(bytes[(location.first - first) as usize..(location.end() - first) as usize].to_vec())
+            }
+            None => Err(missing(location.column).into()),
         }
     };
     places.into_iter().map(cut).collect()
 }
 
-/// Asks for ranges of the stream, of the first and the last part only what lies in them. A range that is not whole comes
-/// back short.
+/// Queries ranges of the stream; of the first and the last part only the bytes within the range. A range with missing
+/// parts is returned short.
 fn read_ranges(
     connection: &mut dyn Connection,
     server: &dyn Server,
@@ -151,7 +154,7 @@ fn read_ranges(
     for (position, (first, _)) in ranges.iter().enumerate() {
         let (mut bytes, mut next) = (Vec::new(), *first as i64 / part_bytes);
         while let Some((_, part, piece)) = parts.next_if(|(range, ..)| *range == position) {
-            // Behind a hole nothing is where it belongs.
+            // After a hole nothing is at its position.
             if part == next {
                 next += 1;
                 if bytes.is_empty() { bytes = piece } else { bytes.extend_from_slice(&piece) }
@@ -162,7 +165,7 @@ fn read_ranges(
     Ok(())
 }
 
-/// Deletes all that lies under a payload number.
+/// Deletes everything under a payload number.
 pub(crate) fn delete(connection: &mut dyn Connection, payload: i64, sealed: bool) -> Attempt<()> {
     connection.execute(&format!("DELETE FROM {} WHERE payload = $1", table(sealed)), &[payload.into()])?;
     Ok(())

@@ -1,52 +1,55 @@
-//! Connections, and transactions that outlive them.
+//! Connections, and transactions that survive a lost one.
 //!
-//! A transaction whose connection breaks, or that the server undoes for another's sake, is done again. Where it broke while
-//! committing, the server is asked what became of it: each connection that writes has a row in `atsdb_writer`, in which
-//! every transaction of it notes its number. Whoever locks that row waits until the transaction has ended. Nodes of a
-//! cluster do not wait for each other's locks: whoever finds the number missing deletes the row, so that the transaction,
-//! if it comes later, conflicts. They are all read, each program the one that its URL names first; [which one is
-//! written to](crate::reach) is noted in the store.
+//! A transaction is retried if its connection breaks or the server rolls it back in favour of another. If the
+//! connection broke during the commit, the server is asked for the outcome: each writing connection has a row in
+//! `atsdb_writer`, in which every transaction records its number. Locking that row waits until the transaction has
+//! ended. Nodes of a cluster do not wait for each other's locks: if the number is missing, the row is deleted, so that
+//! the transaction conflicts if it arrives later. All nodes are read from, each program uses the first one in its URL;
+//! [the node that is written to](crate::routing) is recorded in the store. The pool is written by hand, since general
+//! pools neither retry transactions nor find out the outcome of a commit.
 
 use crate::connection::{Connection, Server, Value};
 use crate::error::{Attempt, Failure, unknown_outcome};
 use crate::options::ServerOptions;
-use crate::patience::{Patience, READER_PATIENCE_MAX};
-use crate::reach::{Wanted, conflict_with_noting, reach, reach_writer, require_noted, require_store};
+use crate::retry::{READER_WAIT_MAX, RetryDeadline};
+use crate::routing::{
+    ServerRole, check_writer_node, conflict_with_node_change, connect_to_any, connect_to_writer_node, require_store,
+};
 use atsdb_core::{Error, ErrorKind};
+use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Idle connections that are kept.
-const KEPT_MAX: usize = 8;
+/// The maximum number of idle connections that are kept.
+const IDLE_CONNECTIONS_MAX: usize = 8;
 
 /// The connections of a store.
 #[derive(Debug)]
 pub(crate) struct Pool {
     server: Box<dyn Server>,
-    /// The store's.
+    /// The uid of the store.
     uid: [u8; 16],
-    patience: Duration,
-    wanted: Wanted,
+    retry_for: Duration,
+    role: ServerRole,
     sessions: Sessions,
-    /// Those of a cluster's node that is written to; unused elsewhere.
+    /// The connections to the writer node of a cluster; unused elsewhere.
     writing: Sessions,
     now_ms: AtomicI64,
 }
 
-/// Connections that are idle, and the address that answered last.
+/// Idle connections, and the address that answered last.
 #[derive(Debug, Default)]
 struct Sessions {
     address: AtomicUsize,
     idle: Mutex<Vec<Session>>,
 }
 
-/// A connection, and where its transactions are noted.
+/// A connection, and the record of its transactions.
 pub(crate) struct Session {
     connection: Box<dyn Connection>,
-    /// The node of a cluster, if it is connected to write.
+    /// The node of a cluster, if the connection is for writing.
     node: Option<Vec<u8>>,
-    receipt: Option<Receipt>,
+    receipt: Option<CommitReceipt>,
 }
 
 impl std::fmt::Debug for Session {
@@ -57,7 +60,7 @@ impl std::fmt::Debug for Session {
 
 /// The connection's row in `atsdb_writer`, and the number of its last transaction.
 #[derive(Debug, Clone)]
-struct Receipt {
+struct CommitReceipt {
     id: Vec<u8>,
     last: i64,
 }
@@ -65,16 +68,16 @@ struct Receipt {
 impl Pool {
     pub(crate) fn new(server: Box<dyn Server>, uid: [u8; 16], options: &ServerOptions) -> Self {
         let (sessions, writing) = (Sessions::default(), Sessions::default());
-        let (patience, wanted) = (options.busy_timeout, Wanted::of(options));
-        Self { server, uid, patience, wanted, sessions, writing, now_ms: AtomicI64::new(0) }
+        let (retry_for, role) = (options.busy_timeout, ServerRole::of(options));
+        Self { server, uid, retry_for, role, sessions, writing, now_ms: AtomicI64::new(0) }
     }
 
-    /// The server.
+    /// Returns the server.
     pub(crate) fn server(&self) -> &dyn Server {
         &*self.server
     }
 
-    /// Keeps the caller's clock, for what notes when it was last used.
+    /// Updates the current time, for rows that record when they were last used.
     pub(crate) fn set_now(&self, now_ms: i64) {
         self.now_ms.fetch_max(now_ms, Ordering::Relaxed);
     }
@@ -84,8 +87,8 @@ impl Pool {
         idle.map_or_else(|| self.connect(), Ok)
     }
 
-    /// A session of the node that is written to, where there are several.
-    fn take_to_write(&self) -> Attempt<Session> {
+    /// Returns a session for writing: on a cluster one of the writer node.
+    fn take_for_writing(&self) -> Attempt<Session> {
         if self.server.cluster().is_none() {
             return self.take();
         }
@@ -94,40 +97,41 @@ impl Pool {
     }
 
     fn connect(&self) -> Attempt<Session> {
-        let (connection, ()) = reach(self.server(), &self.sessions.address, self.wanted, |new| self.look(new))?;
+        let (connection, ()) =
+            connect_to_any(self.server(), &self.sessions.address, self.role, |new| self.check_store(new))?;
         Ok(Session { connection, node: None, receipt: None })
     }
 
     fn connect_to_write(&self) -> Attempt<Session> {
         let Some(dialect) = self.server.cluster() else { return self.connect() };
         let (server, address) = (self.server(), &self.writing.address);
-        let (connection, node) = reach_writer(server, address, |new| self.look(new), dialect)?;
+        let (connection, node) = connect_to_writer_node(server, address, |new| self.check_store(new), dialect)?;
         Ok(Session { connection, node: Some(node), receipt: None })
     }
 
-    fn look(&self, connection: &mut dyn Connection) -> Attempt<()> {
-        require_store(connection, self.uid, self.server.place())
+    fn check_store(&self, connection: &mut dyn Connection) -> Attempt<()> {
+        require_store(connection, self.uid, self.server.location())
     }
 
     fn give_back(&self, session: Session) {
         let mut idle = if session.node.is_some() { self.writing.idle() } else { self.sessions.idle() };
-        if idle.len() < KEPT_MAX {
+        if idle.len() < IDLE_CONNECTIONS_MAX {
             idle.push(session);
         }
     }
 
-    /// Where one connection broke, the idle ones are likely to be gone too.
-    fn forget_idle(&self) {
+    /// Drops the idle connections: if one connection broke, the others are likely to be broken too.
+    fn drop_idle(&self) {
         for sessions in [&self.sessions, &self.writing] {
             let idle = std::mem::take(&mut *sessions.idle());
             drop(idle);
         }
     }
 
-    /// Ends a transaction that failed, and keeps the connection where it is well.
-    fn undo(&self, mut session: Session, failure: &Failure) {
+    /// Rolls a failed transaction back, and keeps the connection if it is usable.
+    fn roll_back(&self, mut session: Session, failure: &Failure) {
         match failure {
-            Failure::Lost(_) => self.forget_idle(),
+            Failure::Lost(_) => self.drop_idle(),
             _ => {
                 if session.connection.run("ROLLBACK").is_ok() {
                     self.give_back(session);
@@ -136,13 +140,13 @@ impl Pool {
         }
     }
 
-    /// Runs the work in one transaction: all of it, or nothing after an error. The work is done again where a connection
-    /// broke, for as long as the store's patience lasts.
+    /// Runs the work in one transaction, which is rolled back after an error. It is retried after a lost connection
+    /// until the store's timeout.
     pub(crate) fn transaction<T>(&self, mut work: impl FnMut(&mut dyn Connection) -> Attempt<T>) -> Attempt<T> {
-        let mut patience = Patience::new(self.patience);
+        let mut retry = RetryDeadline::new(self.retry_for);
         loop {
-            match self.try_transaction(&mut work, &mut patience) {
-                Err(failure) if failure.may_pass() && patience.wait() => {}
+            match self.try_transaction(&mut work, &mut retry) {
+                Err(failure) if failure.is_transient() && retry.wait() => {}
                 done => return done,
             }
         }
@@ -151,14 +155,14 @@ impl Pool {
     fn try_transaction<T>(
         &self,
         work: &mut impl FnMut(&mut dyn Connection) -> Attempt<T>,
-        patience: &mut Patience,
+        retry: &mut RetryDeadline,
     ) -> Attempt<T> {
-        let mut session = self.take_to_write()?;
+        let mut session = self.take_for_writing()?;
         let done = self.work(&mut session, work);
         let (done, receipt) = match done {
             Ok(done) => done,
             Err(failure) => {
-                self.undo(session, &failure);
+                self.roll_back(session, &failure);
                 return Err(failure);
             }
         };
@@ -167,31 +171,31 @@ impl Pool {
                 self.give_back(session);
                 Ok(done)
             }
-            // A node that is told of another's change while it commits may say so of a commit that came through.
-            Err(failure @ (Failure::Lost(_) | Failure::Undone(_))) => {
+            // A node that learns of another's change during a commit may report this for a commit that succeeded.
+            Err(failure @ (Failure::Lost(_) | Failure::RolledBack(_))) => {
                 drop(session);
                 if let Failure::Lost(_) = failure {
-                    self.forget_idle();
+                    self.drop_idle();
                 }
-                match self.was_committed(&receipt, patience) {
+                match self.was_committed(&receipt, retry) {
                     Ok(true) => Ok(done),
                     Ok(false) => Err(failure),
-                    Err(unknown) => Err(Failure::Server(unknown_outcome(self.server.place(), unknown.into_error()))),
+                    Err(unknown) => Err(Failure::Server(unknown_outcome(self.server.location(), unknown.into_error()))),
                 }
             }
             Err(failure) => {
-                self.undo(session, &failure);
+                self.roll_back(session, &failure);
                 Err(failure)
             }
         }
     }
 
-    /// All of a transaction but its COMMIT.
+    /// Runs all of a transaction except its COMMIT.
     fn work<T>(
         &self,
         session: &mut Session,
         work: &mut impl FnMut(&mut dyn Connection) -> Attempt<T>,
-    ) -> Attempt<(T, Receipt)> {
+    ) -> Attempt<(T, CommitReceipt)> {
         if session.receipt.is_none() {
             session.receipt = Some(self.new_receipt(&mut *session.connection)?);
         }
@@ -204,20 +208,20 @@ impl Pool {
         let now_ms = self.now_ms.load(Ordering::Relaxed);
         let values = [receipt.last.into(), now_ms.into(), Value::Bytes(&receipt.id)];
         if session.connection.execute(sql, &values)? == 0 {
-            // Long idle, it was forgotten.
+            // The row was deleted because the connection was idle for long.
             session.receipt = None;
-            return Err(Failure::Undone(Error::internal("a connection's row in atsdb_writer is gone")));
+            return Err(Failure::RolledBack(Error::internal("a connection's row in atsdb_writer is gone")));
         }
         if let Some(node) = &session.node {
-            // Who notes another node from now on conflicts with the row above.
-            require_noted(&mut *session.connection, node, self.server.place())?;
+            // Recording another node from now on conflicts with the row above.
+            check_writer_node(&mut *session.connection, node, self.server.location())?;
         }
         Ok((done, receipt))
     }
 
-    /// Adds the connection's row, in a transaction of its own: nobody could wait for a row that is not there yet.
-    fn new_receipt(&self, connection: &mut dyn Connection) -> Attempt<Receipt> {
-        let row = connection.query_first(&format!("SELECT {}", self.server.random()), &[])?;
+    /// Adds the connection's row, in a transaction of its own: nobody could wait for a row that does not exist yet.
+    fn new_receipt(&self, connection: &mut dyn Connection) -> Attempt<CommitReceipt> {
+        let row = connection.query_first(&format!("SELECT {}", self.server.random_bytes()), &[])?;
         let id = row.ok_or_else(|| Error::internal("the server gave no random bytes"))?.bytes(0)?;
         let values = [Value::Bytes(&id), 0.into(), self.now_ms.load(Ordering::Relaxed).into()];
         let sql = "INSERT INTO atsdb_writer (id, last, touched_ms) VALUES ($1, $2, $3)";
@@ -226,17 +230,17 @@ impl Pool {
             Some(_) => {
                 connection.run(self.server.begin_write())?;
                 connection.execute(sql, &values)?;
-                conflict_with_noting(connection)?;
+                conflict_with_node_change(connection)?;
                 connection.run(self.server.commit())?;
             }
         }
-        Ok(Receipt { id, last: 0 })
+        Ok(CommitReceipt { id, last: 0 })
     }
 
-    /// Whether the receipt's transaction was committed. Waits until it has ended, one way or the other; if it was not, it
-    /// never will be. If it was, others may see it before it is on disk, and who answers yes acknowledges it: so a row is
-    /// changed either way, and what is on disk with that has the transaction, too.
-    fn was_committed(&self, receipt: &Receipt, patience: &mut Patience) -> Attempt<bool> {
+    /// Returns whether the receipt's transaction was committed. It waits until the transaction has ended; if it was not
+    /// committed, it never will be. If it was, others may see it before it is on disk, and a positive answer
+    /// acknowledges it. So a row is changed in either case, and once that is on disk, the transaction is too.
+    fn was_committed(&self, receipt: &CommitReceipt, retry: &mut RetryDeadline) -> Attempt<bool> {
         loop {
             let ask = || -> Attempt<bool> {
                 let mut session = self.connect_to_write()?;
@@ -255,25 +259,25 @@ impl Pool {
                 Ok(committed)
             };
             match ask() {
-                Err(failure) if failure.may_pass() && patience.wait() => {}
+                Err(failure) if failure.is_transient() && retry.wait() => {}
                 answer => return answer,
             }
         }
     }
 
-    /// A connection with a transaction that sees the present state.
+    /// Returns a connection with an open read transaction.
     pub(crate) fn begin_read(&self) -> Attempt<Session> {
-        let mut patience = Patience::new(self.patience.min(READER_PATIENCE_MAX));
+        let mut retry = RetryDeadline::new(self.retry_for.min(READER_WAIT_MAX));
         loop {
             let begun = self.take().and_then(|mut session| match self.try_begin_read(&mut *session.connection) {
                 Ok(()) => Ok(session),
                 Err(failure) => {
-                    self.undo(session, &failure);
+                    self.roll_back(session, &failure);
                     Err(failure)
                 }
             });
             match begun {
-                Err(failure) if failure.may_pass() && patience.wait() => {}
+                Err(failure) if failure.is_transient() && retry.wait() => {}
                 begun => return begun,
             }
         }
@@ -282,25 +286,25 @@ impl Pool {
     fn try_begin_read(&self, connection: &mut dyn Connection) -> Attempt<()> {
         connection.run(self.server.begin_read())?;
         let Some(waiting) = self.server.reads_pages_later() else { return Ok(()) };
-        // What is deleted from now on, the snapshots of the pages still have.
+        // The snapshots of the pages still contain what is deleted from now on.
         let sql = "SELECT last FROM atsdb_number WHERE name = 'reclaim'";
         let seen = connection.query_first(sql, &[])?.map(|row| row.int(0)).transpose()?;
-        let now = self.outside(|other| other.query_first(&format!("{sql} {waiting}"), &[]))?;
+        let now = self.without_transaction(|other| other.query_first(&format!("{sql} {waiting}"), &[]))?;
         if now.map(|row| row.int(0)).transpose()? != seen {
             let message = "pages were deleted while their snapshot was taken";
-            return Err(Failure::Undone(Error::new(ErrorKind::Busy, message)));
+            return Err(Failure::RolledBack(Error::new(ErrorKind::Busy, message)));
         }
         Ok(())
     }
 
-    /// Ends a transaction that only read.
+    /// Ends a read transaction.
     pub(crate) fn end_read(&self, mut session: Session) {
         if session.connection.run("ROLLBACK").is_ok() {
             self.give_back(session);
         }
     }
 
-    /// Reads in a transaction.
+    /// Runs work in a read transaction.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&mut dyn Connection) -> Attempt<T>) -> Attempt<T> {
         let mut session = self.begin_read()?;
         let done = work(&mut *session.connection);
@@ -308,8 +312,8 @@ impl Pool {
         done
     }
 
-    /// Works on a connection that has no transaction.
-    pub(crate) fn outside<T>(&self, work: impl FnOnce(&mut dyn Connection) -> Attempt<T>) -> Attempt<T> {
+    /// Runs work on a connection without a transaction.
+    pub(crate) fn without_transaction<T>(&self, work: impl FnOnce(&mut dyn Connection) -> Attempt<T>) -> Attempt<T> {
         let mut session = self.take()?;
         let done = work(&mut *session.connection)?;
         self.give_back(session);
@@ -319,12 +323,12 @@ impl Pool {
 
 impl Sessions {
     fn idle(&self) -> MutexGuard<'_, Vec<Session>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock()
     }
 }
 
 impl Session {
-    /// The connection.
+    /// Returns the connection.
     pub(crate) fn connection(&mut self) -> &mut dyn Connection {
         &mut *self.connection
     }

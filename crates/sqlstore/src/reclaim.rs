@@ -1,19 +1,19 @@
-//! Reclaiming: deleting what nobody can see any more. What a snapshot still sees the server keeps for it.
+//! Reclaiming: deleting what nobody can see any more. The server preserves what a snapshot still sees.
 
 use crate::connection::{Connection, Server, Value};
 use crate::error::Attempt;
 use crate::pool::Pool;
 use crate::{pages, stage};
-use atsdb_core::limits::{BATCH_MEMORY_MS, STAGE_IDLE_MS_MAX};
+use atsdb_core::limits::{BATCH_ID_RETENTION_MS, STAGE_IDLE_MS_MAX};
 use atsdb_core::store::Reclaimed;
 
-/// What a small row (a batch name, a string of a dictionary) is taken to occupy with its index, in bytes.
+/// The assumed size of a small row (a batch name, a dictionary string) with its index entry, in bytes.
 const SMALL_ROW_BYTES: u64 = 128;
 
-/// One step.
+/// Runs one step.
 pub(crate) fn reclaim(pool: &Pool, byte_budget: u64, now_ms: i64) -> Attempt<Reclaimed> {
     let look = |connection: &mut dyn Connection| {
-        let (before, seen) = stage::look_for_idle(connection, now_ms)?;
+        let (before, seen) = stage::find_idle_stages(connection, now_ms)?;
         Ok((has_garbage(connection, seen.cutoff_ms, now_ms)?, before != seen.since_ms))
     };
     let (has_garbage, is_news) = pool.read(look)?;
@@ -21,21 +21,22 @@ pub(crate) fn reclaim(pool: &Pool, byte_budget: u64, now_ms: i64) -> Attempt<Rec
         return Ok(Reclaimed::default());
     }
     let byte_count = pool.transaction(|connection| {
-        // One at a time: the others wait for this row. It also tells readers that something was deleted.
+        // Only one process reclaims at a time, the others wait for this row. The row also shows readers that something
+        // was deleted.
         connection.execute("UPDATE atsdb_number SET last = last + 1 WHERE name = 'reclaim'", &[])?;
         delete(connection, pool.server(), byte_budget.max(1), now_ms)
     })?;
     let (more, _) = pool.read(look)?;
     if !more {
-        forget_writers(pool, now_ms.saturating_sub(STAGE_IDLE_MS_MAX))?;
-        pool.outside(|connection| pool.server().vacuum(connection))?;
+        delete_idle_writers(pool, now_ms.saturating_sub(STAGE_IDLE_MS_MAX))?;
+        pool.without_transaction(|connection| pool.server().vacuum(connection))?;
     }
     Ok(Reclaimed { byte_count, more })
 }
 
-/// Connections that were not heard of for a day have no transaction whose outcome anybody waits for. Only their rows are
-/// locked: everybody else commits meanwhile.
-fn forget_writers(pool: &Pool, cutoff: i64) -> Attempt<()> {
+/// Deletes the rows of connections that were idle for a day, whose transactions nobody waits for. Only these rows are
+/// locked; others can commit in the meantime.
+fn delete_idle_writers(pool: &Pool, cutoff: i64) -> Attempt<()> {
     let sql = "SELECT id FROM atsdb_writer WHERE touched_ms < $1";
     let idle = pool.read(|connection| connection.query(sql, &[cutoff.into()]))?;
     let ids = idle.into_iter().map(|mut row| row.bytes(0)).collect::<Attempt<Vec<_>>>()?;
@@ -57,12 +58,13 @@ fn has_garbage(connection: &mut dyn Connection, stage_cutoff: i64, now_ms: i64) 
 }
 
 fn batch_cutoff(now_ms: i64) -> i64 {
-    now_ms.saturating_sub(BATCH_MEMORY_MS)
+    now_ms.saturating_sub(BATCH_ID_RETENTION_MS)
 }
 
-/// Deletes rows until about the budget is spent; at least something each time. Gives the bytes of pages deleted.
+/// Deletes rows until about the budget is spent, at least something each time. Returns the size of the deleted pages in
+/// bytes.
 fn delete(connection: &mut dyn Connection, server: &dyn Server, byte_budget: u64, now_ms: i64) -> Attempt<u64> {
-    stage::abandon_idle(connection, now_ms)?;
+    stage::abandon_idle_stages(connection, now_ms)?;
     let freed = delete_pages(connection, server, byte_budget)?;
     let mut left = byte_budget.saturating_sub(freed);
     if left > 0 {
@@ -74,7 +76,7 @@ fn delete(connection: &mut dyn Connection, server: &dyn Server, byte_budget: u64
     Ok(freed)
 }
 
-/// Deletes parts of removed chunks; gives their bytes.
+/// Deletes parts of removed chunks and returns their size in bytes.
 fn delete_pages(connection: &mut dyn Connection, server: &dyn Server, byte_budget: u64) -> Attempt<u64> {
     let mut freed = 0;
     let next = "SELECT payload, sealed, byte_count FROM atsdb_garbage ORDER BY payload LIMIT 1";
@@ -82,7 +84,7 @@ fn delete_pages(connection: &mut dyn Connection, server: &dyn Server, byte_budge
         let (payload, sealed, byte_count) = (row.int(0)?, row.int(1)? != 0, row.number::<u64>(2)?);
         let (table, left) = (pages::table(sealed), byte_budget - freed);
         if byte_count > left {
-            // From the end, so that what is left still begins with part 0.
+            // They are deleted from the end, so that the rest still begins with part 0.
             let part_count = left.div_ceil(server.part_bytes()).max(1) as i64;
             let last = format!("SELECT max(part) FROM {table} WHERE payload = $1 HAVING max(part) IS NOT NULL");
             let last = connection.query_first(&last, &[payload.into()])?.map(|row| row.int(0)).transpose()?;
@@ -105,7 +107,7 @@ fn delete_pages(connection: &mut dyn Connection, server: &dyn Server, byte_budge
     Ok(freed.min(byte_budget))
 }
 
-/// Deletes old batch names, oldest first; says how many at least.
+/// Deletes old batch names, oldest first, and returns at least how many.
 fn delete_batches(connection: &mut dyn Connection, left: u64, now_ms: i64) -> Attempt<u64> {
     let limit = row_limit(left);
     let sql = "SELECT committed_ms FROM atsdb_batch WHERE committed_ms < $1 ORDER BY committed_ms LIMIT 1 OFFSET $2";
@@ -115,7 +117,7 @@ fn delete_batches(connection: &mut dyn Connection, left: u64, now_ms: i64) -> At
     connection.execute(sql, &[last.unwrap_or(cutoff.saturating_sub(1)).into()])
 }
 
-/// Deletes strings of a table that is gone, the last ones first.
+/// Deletes strings of a dropped table, the last ones first.
 fn delete_dictionary(connection: &mut dyn Connection, left: u64) -> Attempt<()> {
     let Some(row) = connection.query_first("SELECT table_id FROM atsdb_dropped ORDER BY table_id LIMIT 1", &[])? else {
         return Ok(());

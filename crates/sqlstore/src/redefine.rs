@@ -9,7 +9,7 @@ use atsdb_core::name::name_key;
 use atsdb_core::{Error, ErrorKind, Redefinition, TableDefinition, TableId};
 use std::collections::BTreeMap;
 
-/// Gives visible tables their new definitions. Names may be exchanged: what counts is who has which in the end.
+/// Applies the new definitions of visible tables. Names may be swapped: only the final names must be unique.
 pub(crate) fn redefine(connection: &mut dyn Connection, redefinitions: &[Redefinition]) -> Attempt<()> {
     let mut last: BTreeMap<TableId, &TableDefinition> = BTreeMap::new();
     for Redefinition { table, from, to } in redefinitions {
@@ -24,12 +24,12 @@ pub(crate) fn redefine(connection: &mut dyn Connection, redefinitions: &[Redefin
         }
         last.insert(*table, to);
     }
-    // All names are free before the first is taken. No name holds a control character.
+    // All names are freed before the first is taken. No name contains a control character.
     let (mut changes, mut versions) = (ListChanges::default(), Vec::with_capacity(last.len()));
     for table in last.keys() {
         let sql = "SELECT id, version, checksum, name_key FROM atsdb_table WHERE id = $1";
-        let mut before = connection.query_first(sql, &[table.0.into()])?.ok_or_else(|| table::missing(*table))?;
-        changes.take(ListKey::tables(None), table::list_entry(&mut before, 0)?.1);
+        let mut before = connection.query_first(sql, &[table.0.into()])?.ok_or_else(|| table::not_found(*table))?;
+        changes.subtract(ListKey::tables(None), table::list_entry(&mut before, 0)?.1);
         versions.push(before.int(1)? + 1);
         let free = format!("\u{1}{}", table.0);
         connection
@@ -38,10 +38,10 @@ pub(crate) fn redefine(connection: &mut dyn Connection, redefinitions: &[Redefin
     for ((table, definition), version) in last.into_iter().zip(versions) {
         changes.add(ListKey::tables(None), write(connection, table, version, definition)?);
     }
-    list_rows::note(connection, &changes)
+    list_rows::record(connection, &changes)
 }
 
-/// Gives what the table is in the list of tables.
+/// Returns the state of the table in the list of tables.
 fn write(
     connection: &mut dyn Connection,
     table: TableId,
@@ -50,7 +50,7 @@ fn write(
 ) -> Attempt<ListState> {
     let key = name_key(&definition.name);
     if connection.exists("SELECT 1 FROM atsdb_table WHERE stage = 0 AND name_key = $1", &[key.as_str().into()])? {
-        return Err(table::exists(&definition.name).into());
+        return Err(table::already_exists(&definition.name).into());
     }
     let json = table::json(definition)?;
     let checksum = checksum::of_definition(table, &json);
@@ -65,5 +65,5 @@ fn write(
     let sql = "UPDATE atsdb_table SET name = $1, name_key = $2, definition = $3, checksum = $4, version = $5
                WHERE id = $6";
     connection.execute(sql, &values)?;
-    Ok(ListState::of_table(table, version, checksum, &key))
+    Ok(ListState::for_table(table, version, checksum, &key))
 }

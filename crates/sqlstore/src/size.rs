@@ -1,4 +1,4 @@
-//! What the store and its tables occupy.
+//! The disk space of the store and its tables.
 
 use crate::connection::{Connection, Server};
 use crate::error::Attempt;
@@ -6,10 +6,10 @@ use atsdb_core::TableId;
 use atsdb_core::store::StoreSize;
 use std::collections::BTreeMap;
 
-/// Sizes as of the connection's transaction.
+/// Returns the sizes in the connection's transaction.
 ///
-/// Servers keep the room of deleted rows for rows to come, some until long after, and count their tables only now and
-/// then. So what the tables of pages occupy is what the server says, but within a tenth above what lies in them.
+/// Servers reserve the space of deleted rows for new ones, some for long, and update their statistics only now and
+/// then. So the size of the page tables is what the server reports, but at most a tenth above their content.
 pub(crate) fn size(connection: &mut dyn Connection, server: &dyn Server) -> Attempt<StoreSize> {
     let mut tables: BTreeMap<i64, u64> = BTreeMap::new();
     let sum = |of: &str| server.integer(&format!("sum({of})"));
@@ -32,9 +32,9 @@ pub(crate) fn size(connection: &mut dyn Connection, server: &dyn Server) -> Atte
     let lying = format!("SELECT {} FROM atsdb_chunk HAVING count(*) > 0", sum("byte_count"));
     let lying = connection.query_first(&lying, &[])?.map(|row| row.number::<u64>(0)).transpose()?.unwrap_or(0);
     let (mut pages, mut others) = (0, 0);
-    for row in connection.query(server.occupied(), &[])? {
-        let occupied = if row.int(0)? == 1 { &mut pages } else { &mut others };
-        *occupied = row.number::<u64>(1)?;
+    for row in connection.query(server.occupied_bytes_query(), &[])? {
+        let occupied_bytes_query = if row.int(0)? == 1 { &mut pages } else { &mut others };
+        *occupied_bytes_query = row.number::<u64>(1)?;
     }
     let held: u64 = tables.values().sum();
     let total = (pages.clamp(lying, lying + lying / 10) + others).max(held);

@@ -1,27 +1,27 @@
-//! Snapshots, of what is visible or of a stage: a connection with a transaction that sees one moment. Writing chunks is in
-//! `chunk_write`.
+//! Snapshots of what is visible, or of a stage: a connection with a read transaction. `chunk_write` writes chunks.
 
 use crate::connection::{Cell, Connection, Row, Value};
-use crate::directory::Directory;
+use crate::directory::PageDirectory;
 use crate::error::{Attempt, Failure};
 use crate::pool::{Pool, Session};
 use crate::{list_rows, mapping, pages, stage, table};
 use atsdb_core::list::{ChunkSums, ListKey, ListState};
 use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, Result, Snapshot, StageId, Table, TableId, TimeRange};
+use parking_lot::Mutex;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-/// The store at the moment the transaction began. The server keeps the rows it sees, whatever is written, removed or
-/// reclaimed meanwhile.
+/// The store when the transaction began. The server preserves the rows that it sees, whatever is written, removed or
+/// reclaimed in the meantime.
 pub(crate) struct ServerSnapshot {
-    // Taken out by drop, or when the connection breaks.
+    // It is taken out by `drop`, or when the connection breaks.
     session: Mutex<Option<Session>>,
     pool: Arc<Pool>,
     stage: Option<StageId>,
 }
 
 impl ServerSnapshot {
-    /// Of what is visible, or of what lies in a stage that is open.
+    /// Creates a snapshot of what is visible, or of an open stage.
     pub(crate) fn new(pool: Arc<Pool>, stage: Option<StageId>) -> Result<Self> {
         let session = pool.begin_read().map_err(Failure::into_error)?;
         let snapshot = Self { session: Mutex::new(Some(session)), pool, stage };
@@ -32,10 +32,9 @@ impl ServerSnapshot {
     }
 
     fn read<T>(&self, work: impl FnOnce(&mut dyn Connection) -> Attempt<T>) -> Result<T> {
-        let mut held = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.session.lock();
         let session = held.as_mut().ok_or_else(|| {
-            let message =
-                format!("the connection to {} broke, and with it what was being read", self.pool.server().place());
+            let message = format!("the connection to {} broke while reading", self.pool.server().location());
             Error::new(atsdb_core::ErrorKind::Unavailable, message).with_hint("ask again")
         })?;
         work(session.connection()).map_err(|failure| {
@@ -49,7 +48,7 @@ impl ServerSnapshot {
 
 impl Drop for ServerSnapshot {
     fn drop(&mut self) {
-        if let Some(session) = self.session.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(session) = self.session.get_mut().take() {
             self.pool.end_read(session);
         }
     }
@@ -57,7 +56,7 @@ impl Drop for ServerSnapshot {
 
 impl fmt::Debug for ServerSnapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ServerSnapshot({})", self.pool.server().place())
+        write!(f, "ServerSnapshot({})", self.pool.server().location())
     }
 }
 
@@ -85,9 +84,9 @@ impl Snapshot for ServerSnapshot {
             let mut row = connection
                 .query_first(sql, &asked)?
                 .ok_or_else(|| Error::corrupt(format!("chunk {} is missing", chunk.0)))?;
-            let directory = Directory::from_bytes(&row.bytes(2)?)?;
-            let place = (row.int(0)?, row.int(1)? != 0);
-            pages::read(connection, self.pool.server(), place, &directory, (chunk.0, columns))
+            let directory = PageDirectory::from_bytes(&row.bytes(2)?)?;
+            let location = (row.int(0)?, row.int(1)? != 0);
+            pages::read(connection, self.pool.server(), location, &directory, (chunk.0, columns))
         })
     }
 }
@@ -98,14 +97,14 @@ fn newest_chunk(connection: &mut dyn Connection) -> Attempt<ChunkId> {
     Ok(ChunkId(newest))
 }
 
-/// What is noted of the list, and the chunks in one question.
+/// The record of the list and the chunks, in one query.
 const CHUNKS: &str =
     "SELECT noted.entry_count, noted.hash, chunk.id, chunk.slice_start, chunk.time_min, chunk.time_max,
         chunk.sealed, chunk.row_count, chunk.byte_count, chunk.descriptor
     FROM atsdb_list noted LEFT JOIN atsdb_chunk chunk ON chunk.stage = $1 AND chunk.table_id = $2
     WHERE noted.stage = $1 AND noted.table_id = $2 AND noted.column_id = -1";
 
-/// The same of chunks in a range, and sums over all: of the others only an index is read, and nothing is sent.
+/// The same for chunks in a range, and sums over all chunks: of the others only an index is read, and nothing is sent.
 fn chunks_between() -> String {
     format!(
         "SELECT noted.entry_count, noted.hash, chunk.id, chunk.slice_start, chunk.time_min, chunk.time_max,
@@ -136,12 +135,12 @@ fn chunks(
     };
     let list = ListKey::chunks(stage, table);
     let Some(row) = rows.first_mut() else {
-        // Nothing was noted yet.
+        // There is no record yet.
         let found = list_rows::of_chunks(connection, "stage = $1 AND table_id = $2", &values[..2])?;
         list.check(found.get(&list).copied().unwrap_or_default(), ListState::default())?;
         return Ok(Vec::new());
     };
-    let noted = list_rows::state(row, 0)?;
+    let recorded = list_rows::state(row, 0)?;
     let mut sums = if is_all { ChunkSums::default() } else { list_rows::sums(row, 10)? };
     let mut entries = Vec::with_capacity(rows.len());
     for row in rows.into_iter().filter(|row| row.0.get(2) != Some(&Cell::Null)) {
@@ -150,7 +149,7 @@ fn chunks(
         }
         entries.push(entry(row, table)?);
     }
-    list.check(sums.state(table), noted)?;
+    list.check(sums.state(table), recorded)?;
     entries.sort_unstable_by_key(|entry| (entry.slice_start, entry.id));
     Ok(entries)
 }

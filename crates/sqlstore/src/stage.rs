@@ -1,55 +1,55 @@
-//! Stages: chunks and tables that wait for their commit. Whoever changes one holds its row.
+//! Stages: chunks and tables that wait for their commit. Whoever changes a stage holds its row.
 
 use crate::chunk_write::{self, Payloads};
 use crate::connection::{Connection, Server, Value};
 use crate::error::Attempt;
 use crate::list_rows;
-use crate::numbers::{self, ChangeLock};
+use crate::number_allocation::{self, ChangeLock};
 use crate::table;
-use atsdb_core::clocks::IdleStages;
+use atsdb_core::clock_skew::IdleStages;
 use atsdb_core::list::{ListChanges, ListKey};
 use atsdb_core::{ChunkId, Error, ErrorKind, NewChunk, StageId, TableId};
 
-/// The row of `atsdb_lease` that says since when idle stages have been seen. It is nobody's lease.
-const IDLE: &[u8] = b"idle stages";
+/// The row of `atsdb_lease` that records when idle stages were first observed. It is nobody's lease.
+const IDLE_STAGES_ROW: &[u8] = b"idle stages";
 
 /// Opens a stage.
 pub(crate) fn open(connection: &mut dyn Connection, now_ms: i64) -> Attempt<StageId> {
-    note_clock(connection, now_ms)?;
-    let id = numbers::next(connection, "stage")?;
+    reset_idle_observation(connection, now_ms)?;
+    let id = number_allocation::next(connection, "stage")?;
     connection.execute("INSERT INTO atsdb_stage (id, touched_ms) VALUES ($1, $2)", &[id.into(), now_ms.into()])?;
     Ok(StageId(id))
 }
 
-/// Forgets what a clock saw that is ahead of one that writes to stages.
-fn note_clock(connection: &mut dyn Connection, now_ms: i64) -> Attempt<()> {
+/// Deletes an observation of idle stages by a clock that is ahead of one that writes to stages.
+fn reset_idle_observation(connection: &mut dyn Connection, now_ms: i64) -> Attempt<()> {
     let sql = "SELECT 1 FROM atsdb_lease WHERE name = $1 AND expires_ms > $2";
-    // Locks nothing where there is nothing to forget.
-    if connection.exists(sql, &[Value::Bytes(IDLE), now_ms.into()])? {
+    // It locks nothing if there is nothing to delete.
+    if connection.exists(sql, &[Value::Bytes(IDLE_STAGES_ROW), now_ms.into()])? {
         let sql = "DELETE FROM atsdb_lease WHERE name = $1 AND expires_ms > $2";
-        connection.execute(sql, &[Value::Bytes(IDLE), now_ms.into()])?;
+        connection.execute(sql, &[Value::Bytes(IDLE_STAGES_ROW), now_ms.into()])?;
     }
     Ok(())
 }
 
-/// Since when idle stages have been seen, and what is to be done about them.
-pub(crate) fn look_for_idle(connection: &mut dyn Connection, now_ms: i64) -> Attempt<(Option<i64>, IdleStages)> {
+/// Returns when idle stages were first observed, and the decision about them.
+pub(crate) fn find_idle_stages(connection: &mut dyn Connection, now_ms: i64) -> Attempt<(Option<i64>, IdleStages)> {
     let since = "SELECT expires_ms FROM atsdb_lease WHERE name = $1";
-    let since = connection.query_first(since, &[Value::Bytes(IDLE)])?.map(|row| row.int(0)).transpose()?;
+    let since = connection.query_first(since, &[Value::Bytes(IDLE_STAGES_ROW)])?.map(|row| row.int(0)).transpose()?;
     let oldest = "SELECT touched_ms FROM atsdb_stage ORDER BY touched_ms LIMIT 1";
     let oldest = connection.query_first(oldest, &[])?.map(|row| row.int(0)).transpose()?;
-    Ok((since, IdleStages::seen(since, oldest, now_ms)))
+    Ok((since, IdleStages::observe(since, oldest, now_ms)))
 }
 
-/// Gives idle stages up, and notes since when there are some.
-pub(crate) fn abandon_idle(connection: &mut dyn Connection, now_ms: i64) -> Attempt<()> {
-    let (before, seen) = look_for_idle(connection, now_ms)?;
-    if !note_idle(connection, before, seen.since_ms)? {
+/// Discards idle stages, and records when they were first observed.
+pub(crate) fn abandon_idle_stages(connection: &mut dyn Connection, now_ms: i64) -> Attempt<()> {
+    let (before, seen) = find_idle_stages(connection, now_ms)?;
+    if !record_idle_since(connection, before, seen.since_ms)? {
         return Ok(());
     }
     let idle = connection.query("SELECT id FROM atsdb_stage WHERE touched_ms < $1", &[seen.cutoff_ms.into()])?;
     for row in idle {
-        // Unless it was touched while this waited for it.
+        // The stage may have been written to while this waited for it.
         let sql = "SELECT 1 FROM atsdb_stage WHERE id = $1 AND touched_ms < $2 FOR UPDATE";
         if connection.exists(sql, &[row.int(0)?.into(), seen.cutoff_ms.into()])? {
             abandon(connection, StageId(row.int(0)?))?;
@@ -58,9 +58,10 @@ pub(crate) fn abandon_idle(connection: &mut dyn Connection, now_ms: i64) -> Atte
     Ok(())
 }
 
-/// Notes since when there are idle stages. False where somebody else was faster, whose clock may be an earlier one.
-fn note_idle(connection: &mut dyn Connection, before: Option<i64>, since: Option<i64>) -> Attempt<bool> {
-    let name = Value::Bytes(IDLE);
+/// Records when idle stages were first observed. Returns false if another process was faster, whose clock may be
+/// earlier.
+fn record_idle_since(connection: &mut dyn Connection, before: Option<i64>, since: Option<i64>) -> Attempt<bool> {
+    let name = Value::Bytes(IDLE_STAGES_ROW);
     let changed = match (before, since) {
         (before, since) if before == since => return Ok(true),
         (Some(before), Some(since)) => {
@@ -80,7 +81,7 @@ fn note_idle(connection: &mut dyn Connection, before: Option<i64>, since: Option
     Ok(changed > 0)
 }
 
-/// The stages that are open.
+/// Returns the open stages.
 pub(crate) fn list(connection: &mut dyn Connection) -> Attempt<Vec<StageId>> {
     let rows = connection.query("SELECT id FROM atsdb_stage ORDER BY id", &[])?;
     rows.iter().map(|row| row.int(0).map(StageId)).collect()
@@ -91,18 +92,18 @@ pub(crate) fn require(connection: &mut dyn Connection, stage: StageId) -> Attemp
     found(connection.exists("SELECT 1 FROM atsdb_stage WHERE id = $1", &[stage.0.into()])?, stage)
 }
 
-/// The same, and holds it until the transaction ends.
+/// Refuses a stage that is not open, and locks it until the transaction ends.
 pub(crate) fn lock(connection: &mut dyn Connection, stage: StageId) -> Attempt<()> {
     found(connection.exists("SELECT 1 FROM atsdb_stage WHERE id = $1 FOR UPDATE", &[stage.0.into()])?, stage)
 }
 
 fn found(found: bool, stage: StageId) -> Attempt<()> {
-    if found { Ok(()) } else { Err(missing(stage).into()) }
+    if found { Ok(()) } else { Err(not_open(stage).into()) }
 }
 
-fn missing(stage: StageId) -> Error {
+fn not_open(stage: StageId) -> Error {
     Error::not_found(format!("stage {} is not open; it was committed, abandoned or idle for too long", stage.0))
-        .with_hint("write the batch again")
+        .with_hint("send the batch again")
 }
 
 /// Writes chunks into a stage.
@@ -117,7 +118,7 @@ pub(crate) fn write(
     chunk_write::insert_pages(connection, server, chunks, payloads)?;
     let sql = "UPDATE atsdb_stage SET touched_ms = greatest(touched_ms, $1) WHERE id = $2";
     found(connection.execute(sql, &[now_ms.into(), stage.0.into()])? > 0, stage)?;
-    note_clock(connection, now_ms)?;
+    reset_idle_observation(connection, now_ms)?;
     chunk_write::insert(connection, chunks, payloads, payloads.first(), Some(stage))
 }
 
@@ -128,27 +129,27 @@ pub(crate) fn publish(lock: &mut ChangeLock<'_>, stage: StageId) -> Attempt<()> 
     let dropped = "SELECT table_id FROM atsdb_chunk WHERE stage = $1 AND table_id NOT IN
                    (SELECT id FROM atsdb_table WHERE stage = 0 OR stage = $1) LIMIT 1";
     if let Some(row) = lock.connection.query_first(dropped, &number)? {
-        return Err(table::missing(TableId(row.int(0)?)).into());
+        return Err(table::not_found(TableId(row.int(0)?)).into());
     }
     let taken = "SELECT name FROM atsdb_table WHERE stage = $1 AND name_key IN
                  (SELECT name_key FROM atsdb_table WHERE stage = 0) LIMIT 1";
     if let Some(mut row) = lock.connection.query_first(taken, &number)? {
-        return Err(table::exists(&row.text(0)?).into());
+        return Err(table::already_exists(&row.text(0)?).into());
     }
     let tables = table::state(lock.connection, Some(stage))?;
     list_rows::check(lock.connection, ListKey::tables(Some(stage)), tables)?;
     lock.connection.execute("UPDATE atsdb_table SET stage = 0 WHERE stage = $1", &number)?;
     let mut changes = ListChanges::default();
     changes.add(ListKey::tables(None), tables);
-    list_rows::note(lock.connection, &changes)?;
+    list_rows::record(lock.connection, &changes)?;
     chunk_write::publish(lock, stage)?;
     list_rows::forget_stage(lock.connection, stage)?;
     lock.connection.execute("DELETE FROM atsdb_stage WHERE id = $1", &number)?;
     Ok(())
 }
 
-/// Takes chunks out of a stage; what they wrote waits for `reclaim`.
-pub(crate) fn take_chunks(connection: &mut dyn Connection, stage: StageId, chunks: &[ChunkId]) -> Attempt<()> {
+/// Removes chunks from a stage. `reclaim` deletes their pages later.
+pub(crate) fn remove_chunks(connection: &mut dyn Connection, stage: StageId, chunks: &[ChunkId]) -> Attempt<()> {
     lock(connection, stage)?;
     for chunk in chunks {
         if chunk_write::discard(connection, "stage = $1 AND id = $2", &[stage.0.into(), chunk.0.into()])? == 0 {
@@ -159,20 +160,20 @@ pub(crate) fn take_chunks(connection: &mut dyn Connection, stage: StageId, chunk
     Ok(())
 }
 
-/// Takes a table out of a stage, with its chunks; its mappings and pages wait for `reclaim`.
-pub(crate) fn take_table(connection: &mut dyn Connection, stage: StageId, table: TableId) -> Attempt<()> {
+/// Removes a table and its chunks from a stage. `reclaim` deletes its mappings and pages later.
+pub(crate) fn remove_table(connection: &mut dyn Connection, stage: StageId, table: TableId) -> Attempt<()> {
     lock(connection, stage)?;
     let both = [stage.0.into(), table.0.into()];
     if !table::delete(connection, table, Some(stage))? {
         let message = format!("there is no table number {} in stage {}", table.0, stage.0);
         return Err(Error::not_found(message).into());
     }
-    table::note_dropped(connection, table)?;
+    table::record_dropped(connection, table)?;
     chunk_write::discard(connection, "stage = $1 AND table_id = $2", &both)?;
     list_rows::forget_table(connection, table)
 }
 
-/// Gives a stage up; what it wrote waits for `reclaim`.
+/// Discards a stage. `reclaim` deletes what it wrote later.
 pub(crate) fn abandon(connection: &mut dyn Connection, stage: StageId) -> Attempt<()> {
     let number = [stage.0.into()];
     if connection.execute("DELETE FROM atsdb_stage WHERE id = $1", &number)? > 0 {

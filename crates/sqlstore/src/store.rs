@@ -1,18 +1,18 @@
-//! The store itself: which module does what, in which kind of transaction.
+//! The store itself: calls to the modules, each in its kind of transaction.
 
 use crate::chunk_write::{self, Payloads};
 use crate::connection::{Connection, Server};
 use crate::drop_table::drop_table;
 use crate::error::{Attempt, Failure};
-use crate::mapping::SoundDictionaries;
-use crate::numbers::{ChangeLock, PayloadNumbers};
+use crate::mapping::VerifiedDictionaries;
+use crate::number_allocation::{ChangeLock, PayloadNumbers};
 use crate::options::ServerOptions;
 use crate::pool::Pool;
 use crate::snapshot::ServerSnapshot;
 use crate::{commit, lease, mapping, reclaim, size, stage, table, verify};
 use atsdb_core::store::{Finding, Reclaimed, StoreSize};
 use atsdb_core::{
-    Change, ChunkId, ColumnId, Durability, Error, ErrorKind, NewChunk, Outcome, Result, Snapshot, StageId, Store,
+    Change, ChunkId, ColumnId, CommitOutcome, Durability, Error, ErrorKind, NewChunk, Result, Snapshot, StageId, Store,
     Table, TableDefinition, TableId,
 };
 use std::sync::Arc;
@@ -31,18 +31,18 @@ impl Default for ServerOptions {
     }
 }
 
-/// A store on a server, whose tables are there.
+/// A store on a server. Its tables exist.
 #[derive(Debug)]
 pub struct ServerStore {
     uid: [u8; 16],
     read_only: bool,
     pool: Arc<Pool>,
     payloads: PayloadNumbers,
-    sound: SoundDictionaries,
+    verified: VerifiedDictionaries,
 }
 
 impl ServerStore {
-    /// The store of a server that was checked.
+    /// Creates the store of a server that was checked by [`prepare`](crate::prepare).
     pub fn new(server: Box<dyn Server>, uid: [u8; 16], options: &ServerOptions) -> Self {
         let pool = Arc::new(Pool::new(server, uid, options));
         Self {
@@ -50,13 +50,13 @@ impl ServerStore {
             read_only: options.read_only,
             pool,
             payloads: PayloadNumbers::default(),
-            sound: SoundDictionaries::default(),
+            verified: VerifiedDictionaries::default(),
         }
     }
 
     fn write<T>(&self, work: impl FnOnce() -> Attempt<T>) -> Result<T> {
         if self.read_only {
-            let message = format!("the store {} is open for reading only", self.pool.server().place());
+            let message = format!("the store {} is open for reading only", self.pool.server().location());
             return Err(Error::new(ErrorKind::ReadOnly, message).with_hint("open it without read_only"));
         }
         work().map_err(Failure::into_error)
@@ -66,11 +66,11 @@ impl ServerStore {
         self.write(|| self.pool.transaction(work))
     }
 
-    /// In one transaction. Where a change that is refused ends it, the others are done again without that one.
-    fn commit_together(&self, changes: &[Change], now_ms: i64) -> Attempt<Vec<Result<Outcome>>> {
+    /// Commits changes in one transaction. If a refused change ends it, the others are retried without that one.
+    fn commit_together(&self, changes: &[Change], now_ms: i64) -> Attempt<Vec<Result<CommitOutcome>>> {
         let count = changes.iter().map(|change| change.add.len()).sum();
-        let payloads = Payloads::new(self.payloads.take(&self.pool, count)?);
-        let mut outcomes: Vec<Option<Result<Outcome>>> = changes.iter().map(|_| None).collect();
+        let payloads = Payloads::new(self.payloads.allocate(&self.pool, count)?);
+        let mut outcomes: Vec<Option<Result<CommitOutcome>>> = changes.iter().map(|_| None).collect();
         loop {
             let left: Vec<usize> = (0..changes.len()).filter(|position| outcomes[*position].is_none()).collect();
             if left.is_empty() {
@@ -94,17 +94,17 @@ impl ServerStore {
     }
 }
 
-/// Does the work under the lock under which everything changes that is visible.
+/// Runs work under the lock under which everything visible changes.
 fn locked<T>(connection: &mut dyn Connection, work: impl FnOnce(&mut dyn Connection) -> Attempt<T>) -> Attempt<T> {
-    let lock = ChangeLock::take(connection)?;
+    let lock = ChangeLock::acquire(connection)?;
     let done = work(&mut *lock.connection)?;
-    lock.note()?;
+    lock.record()?;
     Ok(done)
 }
 
 impl Store for ServerStore {
     fn url(&self) -> &str {
-        self.pool.server().place()
+        self.pool.server().location()
     }
 
     fn uid(&self) -> [u8; 16] {
@@ -132,7 +132,7 @@ impl Store for ServerStore {
     }
 
     fn map_values(&self, table: TableId, column: ColumnId, capacity: u64, values: &[&[u8]]) -> Result<Vec<u32>> {
-        self.write(|| mapping::map_values((&self.pool, &self.sound), (table, column), capacity, values))
+        self.write(|| mapping::map_values((&self.pool, &self.verified), (table, column), capacity, values))
     }
 
     fn open_stage(&self, now_ms: i64) -> Result<StageId> {
@@ -144,7 +144,7 @@ impl Store for ServerStore {
         chunks.iter().try_for_each(chunk_write::check)?;
         self.pool.set_now(now_ms);
         self.write(|| {
-            let payloads = Payloads::new(self.payloads.take(&self.pool, chunks.len())?);
+            let payloads = Payloads::new(self.payloads.allocate(&self.pool, chunks.len())?);
             self.pool.transaction(|connection| {
                 stage::write(connection, self.pool.server(), stage, &chunks, &payloads, now_ms)
             })
@@ -160,18 +160,18 @@ impl Store for ServerStore {
     }
 
     fn unstage(&self, stage: StageId, chunks: &[ChunkId]) -> Result<()> {
-        self.transaction(|connection| stage::take_chunks(connection, stage, chunks))
+        self.transaction(|connection| stage::remove_chunks(connection, stage, chunks))
     }
 
     fn unstage_table(&self, stage: StageId, table: TableId) -> Result<()> {
-        self.transaction(|connection| stage::take_table(connection, stage, table))
+        self.transaction(|connection| stage::remove_table(connection, stage, table))
     }
 
     fn abandon_stage(&self, stage: StageId) -> Result<()> {
         self.transaction(|connection| stage::abandon(connection, stage))
     }
 
-    fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Vec<Result<Outcome>>> {
+    fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Vec<Result<CommitOutcome>>> {
         if changes.is_empty() {
             return Ok(Vec::new());
         }

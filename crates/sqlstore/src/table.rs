@@ -1,19 +1,21 @@
-//! Tables: creating, dropping, listing, and asking whether one is there.
+//! Creating, dropping, listing and looking up tables.
 
 use crate::connection::{Cell, Connection, Row, Value};
 use crate::error::Attempt;
-use crate::{list_rows, numbers};
+use crate::{list_rows, number_allocation};
 use atsdb_core::checksum;
 use atsdb_core::list::{ListChanges, ListKey, ListState};
 use atsdb_core::name::name_key;
-use atsdb_core::{BasedOn, DefinitionVersion, Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId};
+use atsdb_core::{
+    DefinitionGuard, DefinitionVersion, Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId,
+};
 
-/// The number that a stage has in the tables; 0 is what is visible.
+/// Returns the number of a stage in the tables; 0 is what is visible.
 pub(crate) fn stage_number(stage: Option<StageId>) -> i64 {
     stage.map_or(0, |stage| stage.0)
 }
 
-/// Adds a table that was checked; a staged one is seen only by its stage. The caller holds the change lock, or the
+/// Adds a table that was checked. A staged table is only visible in its stage. The caller holds the change lock, or the
 /// stage's.
 pub(crate) fn create(
     connection: &mut dyn Connection,
@@ -21,14 +23,14 @@ pub(crate) fn create(
     stage: Option<StageId>,
 ) -> Attempt<Table> {
     let key = name_key(&definition.name);
-    // A staged table meets the visible ones when its stage is committed: what has the name now may be gone then.
+    // A staged table is compared with the visible ones when its stage is committed, since its name may be free by then.
     let tables = names(connection, stage)?;
     list_rows::check(connection, ListKey::tables(stage), tables.iter().fold(ListState::default(), sum))?;
     if tables.iter().any(|(name_key, _)| *name_key == key) {
-        return Err(exists(&definition.name).into());
+        return Err(already_exists(&definition.name).into());
     }
     let json = json(definition)?;
-    let id = TableId(numbers::next(connection, "table")?);
+    let id = TableId(number_allocation::next(connection, "table")?);
     let checksum = checksum::of_definition(id, &json);
     let values: [Value<'_>; 6] = [
         id.0.into(),
@@ -45,43 +47,42 @@ pub(crate) fn create(
     )?;
     let table = Table::new(id, definition.clone());
     let mut changes = ListChanges::default();
-    changes.add(ListKey::tables(stage), ListState::of_table(id, table.version.0, checksum, &key));
-    list_rows::note(connection, &changes)?;
+    changes.add(ListKey::tables(stage), ListState::for_table(id, table.version.0, checksum, &key));
+    list_rows::record(connection, &changes)?;
     Ok(table)
 }
 
-/// The definition as stored.
+/// Returns the stored form of a definition.
 pub(crate) fn json(definition: &TableDefinition) -> Result<String> {
     serde_json::to_string(definition)
         .map_err(|error| Error::internal(format!("table {} has no JSON form: {error}", definition.name)))
 }
 
-/// A table of that name is there already.
-pub(crate) fn exists(name: &str) -> Error {
+/// The error for a name that is taken.
+pub(crate) fn already_exists(name: &str) -> Error {
     Error::new(ErrorKind::Exists, format!("there is a table {name} already"))
 }
 
-/// Deletes the row of a visible table, or of one in a stage; says whether it was there.
+/// Deletes the row of a visible table, or of one in a stage. Returns whether it existed.
 pub(crate) fn delete(connection: &mut dyn Connection, table: TableId, stage: Option<StageId>) -> Attempt<bool> {
     let values = [table.0.into(), stage_number(stage).into()];
     let sql = "SELECT id, version, checksum, name_key FROM atsdb_table WHERE id = $1 AND stage = $2";
     let Some(mut row) = connection.query_first(sql, &values)? else { return Ok(false) };
     connection.execute("DELETE FROM atsdb_table WHERE id = $1 AND stage = $2", &values)?;
     let mut changes = ListChanges::default();
-    changes.take(ListKey::tables(stage), list_entry(&mut row, 0)?.1);
-    list_rows::note(connection, &changes)?;
+    changes.subtract(ListKey::tables(stage), list_entry(&mut row, 0)?.1);
+    list_rows::record(connection, &changes)?;
     Ok(true)
 }
 
-/// The name that a table is found by, and what it is in the list of tables: from number, version,
-/// checksum and name key.
+/// Returns the name key of a table and its state in the list of tables, from number, version, checksum and name key.
 pub(crate) fn list_entry(row: &mut Row, first: usize) -> Attempt<(String, ListState)> {
     let name_key = row.text(first + 3)?;
-    let state = ListState::of_table(TableId(row.int(first)?), row.int(first + 1)?, row.int(first + 2)?, &name_key);
+    let state = ListState::for_table(TableId(row.int(first)?), row.int(first + 1)?, row.int(first + 2)?, &name_key);
     Ok((name_key, state))
 }
 
-/// The names of the visible tables, or of those of a stage, and what each table is in their list.
+/// Returns the name keys of the visible tables, or of those in a stage, and each table's state in their list.
 fn names(connection: &mut dyn Connection, stage: Option<StageId>) -> Attempt<Vec<(String, ListState)>> {
     let sql = "SELECT id, version, checksum, name_key FROM atsdb_table WHERE stage = $1";
     let rows = connection.query(sql, &[stage_number(stage).into()])?;
@@ -92,48 +93,48 @@ fn sum(list: ListState, (_, table): &(String, ListState)) -> ListState {
     list.plus(*table)
 }
 
-/// What the list of the visible tables is, or of those of a stage.
+/// Returns the state of the list of visible tables, or of the tables in a stage.
 pub(crate) fn state(connection: &mut dyn Connection, stage: Option<StageId>) -> Attempt<ListState> {
     Ok(names(connection, stage)?.iter().fold(ListState::default(), sum))
 }
 
-/// Leaves the dictionaries of a table that is gone to `reclaim`.
-pub(crate) fn note_dropped(connection: &mut dyn Connection, table: TableId) -> Attempt<()> {
+/// Records a dropped table, whose dictionaries `reclaim` deletes.
+pub(crate) fn record_dropped(connection: &mut dyn Connection, table: TableId) -> Attempt<()> {
     connection.execute("INSERT INTO atsdb_dropped (table_id) VALUES ($1)", &[table.0.into()])?;
     Ok(())
 }
 
-/// The visible tables, or those of a stage, by number.
+/// Returns the visible tables, or those in a stage, by number.
 pub(crate) fn list(connection: &mut dyn Connection, stage: Option<StageId>) -> Attempt<Vec<Table>> {
-    // One question for both: each statement begins with it.
+    // One query reads both, since each statement begins with it.
     let sql = "SELECT noted.entry_count, noted.hash, one.id, one.version, one.checksum, one.name_key, one.definition
                FROM atsdb_list noted LEFT JOIN atsdb_table one ON one.stage = $1
                WHERE noted.stage = $1 AND noted.table_id = 0 AND noted.column_id = -1 ORDER BY one.id";
     let key = ListKey::tables(stage);
     let rows = connection.query(sql, &[stage_number(stage).into()])?;
     let Some(first) = rows.first() else {
-        // Nothing was noted yet.
+        // There is no record yet.
         key.check(state(connection, stage)?, ListState::default())?;
         return Ok(Vec::new());
     };
-    let (noted, mut found, mut tables) = (list_rows::state(first, 0)?, ListState::default(), Vec::new());
+    let (recorded, mut found, mut tables) = (list_rows::state(first, 0)?, ListState::default(), Vec::new());
     for row in rows.into_iter().filter(|row| row.0.get(2) != Some(&Cell::Null)) {
         let (table, state) = table(row, 2)?;
         found = found.plus(state);
         tables.push(table);
     }
-    key.check(found, noted)?;
+    key.check(found, recorded)?;
     Ok(tables)
 }
 
-/// The definition of a visible table.
+/// Returns the definition of a visible table.
 pub(crate) fn definition(connection: &mut dyn Connection, id: TableId) -> Attempt<TableDefinition> {
     let sql = "SELECT id, version, checksum, name_key, definition FROM atsdb_table WHERE id = $1 AND stage = 0";
-    let row = connection.query_first(sql, &[id.0.into()])?.ok_or_else(|| missing(id))?;
+    let row = connection.query_first(sql, &[id.0.into()])?.ok_or_else(|| not_found(id))?;
     Ok(table(row, 0)?.0.definition)
 }
 
-/// A table, and what it is in the list of tables: from number, version, checksum, name key and definition.
+/// Returns a table and its state in the list of tables, from number, version, checksum, name key and definition.
 fn table(mut row: Row, first: usize) -> Attempt<(Table, ListState)> {
     let (id, version, checksum) =
         (TableId(row.int(first)?), DefinitionVersion(row.int(first + 1)?), row.int(first + 2)?);
@@ -142,7 +143,7 @@ fn table(mut row: Row, first: usize) -> Attempt<(Table, ListState)> {
     if checksum != checksum::of_definition(id, &json) {
         return Err(Error::corrupt(format!("the definition of table {} is damaged", id.0)).into());
     }
-    // Undamaged, it is what a program wrote: one that knows more than this one.
+    // The checksum matches, so a newer program wrote it.
     let newer = |error| {
         Error::new(ErrorKind::NewerFormat, format!("the definition of table {} cannot be read: {error}", id.0))
             .with_hint("upgrade atsdb")
@@ -154,40 +155,42 @@ fn table(mut row: Row, first: usize) -> Attempt<(Table, ListState)> {
     Ok((Table { id, version, definition }, state))
 }
 
-/// Refuses a table that is neither visible nor of this stage.
+/// Refuses a table that is neither visible nor in this stage.
 pub(crate) fn require(connection: &mut dyn Connection, table: TableId, stage: Option<StageId>) -> Attempt<()> {
     let sql = "SELECT 1 FROM atsdb_table WHERE id = $1 AND (stage = 0 OR stage = $2)";
     match connection.exists(sql, &[table.0.into(), stage_number(stage).into()])? {
         true => Ok(()),
-        false => Err(missing(table).into()),
+        false => Err(not_found(table).into()),
     }
 }
 
-/// Refuses a table, visible or of this stage, that is gone or no longer has the definition that a change was made under.
-pub(crate) fn require_version(
+/// Refuses a table, visible or in this stage, that no longer exists or no longer has the definition that a change was
+/// made under.
+pub(crate) fn check_definition_version(
     connection: &mut dyn Connection,
-    based_on: &BasedOn,
+    based_on: &DefinitionGuard,
     stage: Option<StageId>,
 ) -> Attempt<()> {
-    let BasedOn { table, version } = based_on;
+    let DefinitionGuard { table, version } = based_on;
     let sql = "SELECT version FROM atsdb_table WHERE id = $1 AND (stage = 0 OR stage = $2)";
     let row = connection.query_first(sql, &[table.0.into(), stage_number(stage).into()])?;
-    if row.ok_or_else(|| missing(*table))?.int(0)? == version.0 {
+    if row.ok_or_else(|| not_found(*table))?.int(0)? == version.0 {
         return Ok(());
     }
     let message = format!("the definition of table {} was changed by another writer", table.0);
     Err(Error::new(ErrorKind::Conflict, message).into())
 }
 
-/// Refuses a table that is not there at all, not even staged; else holds it, so that it stays until the transaction ends.
+/// Refuses a table that does not exist, not even in a stage; else locks it, so that it stays until the transaction
+/// ends.
 pub(crate) fn lock(connection: &mut dyn Connection, table: TableId) -> Attempt<()> {
     match connection.exists("SELECT 1 FROM atsdb_table WHERE id = $1 FOR UPDATE", &[table.0.into()])? {
         true => Ok(()),
-        false => Err(missing(table).into()),
+        false => Err(not_found(table).into()),
     }
 }
 
-/// The error for a table that is not there.
-pub(crate) fn missing(table: TableId) -> Error {
+/// The error for a table that does not exist.
+pub(crate) fn not_found(table: TableId) -> Error {
     Error::not_found(format!("there is no table number {}; it was dropped", table.0))
 }

@@ -1,16 +1,18 @@
-//! The URL of a store on a server: `scheme://user:password@host:port/database?option=value`. Several addresses, separated
-//! by commas, are those of one database: nodes of a cluster, or a server and who takes over from it.
+//! The URL of a store on a server: `scheme://user:password@host:port/database?option=value`. Several addresses,
+//! separated by commas, belong to one database: the nodes of a cluster, or a server and its standbys.
 
 use atsdb_core::{Error, Result};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, percent_decode_str, utf8_percent_encode};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Options of every server's URL that are not the server's: where its pages are kept on this machine.
+/// Options of every server's URL that are not for the server: where its pages are cached on this machine.
 pub const CACHE_OPTIONS: [&str; 2] = ["cache", "cache_bytes"];
 
-/// A URL without some of its options, and these.
+/// Removes some options from a URL. Returns the rest of the URL and the decoded options.
 pub fn take_options(url: &str, names: &[&str]) -> Result<(String, BTreeMap<String, String>)> {
-    let Some((place, options)) = url.split_once('?') else { return Ok((url.to_owned(), BTreeMap::new())) };
+    let Some((location, options)) = url.split_once('?') else { return Ok((url.to_owned(), BTreeMap::new())) };
     let (mut taken, mut left) = (BTreeMap::new(), Vec::new());
     for option in options.split('&') {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
@@ -24,21 +26,21 @@ pub fn take_options(url: &str, names: &[&str]) -> Result<(String, BTreeMap<Strin
             false => left.push(option),
         }
     }
-    let url = if left.is_empty() { place.to_owned() } else { format!("{place}?{}", left.join("&")) };
+    let url = if left.is_empty() { location.to_owned() } else { format!("{location}?{}", left.join("&")) };
     Ok((url, taken))
 }
 
-/// A password. It does not show in messages.
+/// A password. Messages and debug output do not contain it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// This password.
+    /// Creates a secret from a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The password itself, for the client alone.
+    /// Returns the password, for the client only.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -50,12 +52,12 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Where a server listens.
+/// The address of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// Its name or address; empty where an option names a socket.
+    /// The host name or IP address; empty if an option names a socket.
     pub host: String,
-    /// The port, if it is not the usual one.
+    /// The port, if it is not the default.
     pub port: Option<u16>,
 }
 
@@ -69,7 +71,7 @@ impl Address {
             "" => None,
             port => match port.parse::<u16>() {
                 Ok(port) if port > 0 => Some(port),
-                _ => return Err("has a port that is no number from 1 to 65535"),
+                _ => return Err("has a port that is not a number from 1 to 65535"),
             },
         };
         let host = decode(host.trim_start_matches('[').trim_end_matches(']'))
@@ -77,7 +79,7 @@ impl Address {
         Ok(Self { host, port })
     }
 
-    /// Whether it is on this machine.
+    /// Whether the address is on this machine.
     fn is_local(&self) -> bool {
         self.host.is_empty()
             || self.host == "localhost"
@@ -90,39 +92,39 @@ impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.host.contains(':') {
             true => write!(f, "[{}]", self.host)?,
-            false => f.write_str(&encode(&self.host))?,
+            false => write!(f, "{}", encode(&self.host))?,
         }
         self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
     }
 }
 
-/// A server and a database there.
+/// The parsed URL of a database on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerUrl {
     scheme: String,
-    /// Who connects.
+    /// The user.
     pub user: Option<String>,
-    /// With which password.
+    /// The password.
     pub password: Option<Secret>,
-    /// Where the database can be reached: at least one address. Those of the option `host`, if there is one.
+    /// The addresses of the database, at least one. If the option `host` is given, these are its hosts.
     pub addresses: Vec<Address>,
-    /// The addresses before the database, which the option `host` may overrule.
+    /// The addresses before the database, which the option `host` may override.
     written: Vec<Address>,
-    /// The database.
+    /// The name of the database.
     pub database: String,
-    /// What follows the question mark.
+    /// The options after the question mark.
     pub options: BTreeMap<String, String>,
 }
 
 impl ServerUrl {
-    /// Takes a URL apart. `known` are the options that the server's store has. No error tells the password.
+    /// Parses a URL. `known` are the options of this kind of server. Errors never contain the password.
     pub fn parse(url: &str, known: &[&str]) -> Result<Self> {
         let refuse = |what: &str| {
             Err(Error::usage(format!("the store's URL {what}")).with_hint(
                 "write scheme://user@host:port/database, and % with two hexadecimal digits for what is special",
             ))
         };
-        // What else stands there may be a password, and a scheme is shown.
+        // Anything else there may be a password, while a scheme is shown.
         let is_scheme = |scheme: &str| scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let Some((scheme, rest)) = url.split_once("://").filter(|(scheme, _)| is_scheme(scheme)) else {
             return refuse("has no ://");
@@ -176,7 +178,7 @@ impl ServerUrl {
         })
     }
 
-    /// The URL without the password: for messages.
+    /// Returns the URL without the password, for messages.
     pub fn shown(&self) -> String {
         let mut shown = format!("{}://", self.scheme);
         if let Some(user) = &self.user {
@@ -191,19 +193,19 @@ impl ServerUrl {
         shown
     }
 
-    /// The Unix socket that is used whatever the addresses are.
+    /// Returns the Unix socket, which takes precedence over the addresses.
     pub fn socket(&self) -> Option<&str> {
         self.options.get("socket").map(String::as_str)
     }
 
-    /// Whether the server is on this machine, so that nobody reads what goes to it.
+    /// Whether the server is on this machine, so that its traffic cannot be intercepted.
     pub fn is_local(&self) -> bool {
         self.socket().is_some() || self.addresses.iter().all(Address::is_local)
     }
 }
 
-/// The addresses of the option `host`: names, or folders of Unix sockets, separated by commas. The ports are those of the
-/// addresses that they overrule.
+/// Returns the addresses of the option `host`: names, or folders of Unix sockets, separated by commas. Their ports are
+/// those of the addresses that they override.
 fn overruled(hosts: &str, written: &[Address]) -> Result<Vec<Address>, &'static str> {
     let hosts: Vec<&str> = hosts.split(',').collect();
     if written.len() != 1 && written.len() != hosts.len() {
@@ -214,32 +216,20 @@ fn overruled(hosts: &str, written: &[Address]) -> Result<Vec<Address>, &'static 
     Ok(hosts.iter().enumerate().map(address).collect())
 }
 
+/// Decodes percent escapes. Returns `None` where a `%` is not followed by two hexadecimal digits, which
+/// [`percent_decode_str`] would leave as it is, and where the bytes are not UTF-8.
 fn decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        match first {
-            b'%' => {
-                let digits = std::str::from_utf8(rest.get(..2)?).ok()?;
-                bytes.push(u8::from_str_radix(digits, 16).ok()?);
-                rest = &rest[2..];
-            }
-            other => bytes.push(*other),
-        }
+    let is_escape = |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
+    if !text.split('%').skip(1).all(is_escape) {
+        return None;
     }
-    String::from_utf8(bytes).ok()
+    percent_decode_str(text).decode_utf8().ok().map(Cow::into_owned)
 }
 
-fn encode(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' => encoded.push(char::from(byte)),
-            other => encoded.push_str(&format!("%{other:02X}")),
-        }
-    }
-    encoded
+fn encode(text: &str) -> PercentEncode<'_> {
+    /// All bytes but those that stand for themselves in every part of a URL.
+    const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'/');
+    utf8_percent_encode(text, ESCAPED)
 }
 
 #[cfg(test)]
@@ -309,6 +299,8 @@ mod tests {
             "mysql://u:secret@h",
             "mysql://u:secret@h:x/d",
             "mysql://u:secret%2@h/d",
+            "mysql://u:secret%+2@h/d",
+            "mysql://u:secret%ff@h/d",
             "mysql://u:secret@h/d?x=1",
             "mysql://u:secret@h,/d",
             "mysql://u:secret@h:1,i:x/d",

@@ -1,8 +1,8 @@
-//! Looking for damage: the server's own check, then what the tables say about each other. What cannot be looked at, as
-//! something is short, is no damage, and ends the check.
+//! Finding damage: the server's own check, then the consistency of the tables. If something cannot be read for lack of
+//! a resource, that is not damage, and it ends the check.
 
 use crate::connection::{Connection, Server};
-use crate::directory::Directory;
+use crate::directory::PageDirectory;
 use crate::error::Attempt;
 use crate::{list_rows, pages};
 use atsdb_core::checksum;
@@ -12,8 +12,8 @@ use atsdb_core::store::Finding;
 use atsdb_core::{ColumnId, StageId, TableDefinition, TableId};
 use std::collections::BTreeMap;
 
-/// What is asked of the tables: what each row of an answer names, and the problem.
-const QUESTIONS: [(&str, &str, &str); 9] = [
+/// The consistency queries: what each row of a result names, the problem, and the query.
+const CONSISTENCY_QUERIES: [(&str, &str, &str); 9] = [
     (
         "chunk",
         "belongs to a table that is not there",
@@ -65,17 +65,17 @@ const QUESTIONS: [(&str, &str, &str); 9] = [
 ];
 
 /// How many payload numbers are compared at once, so that memory does not grow with the store.
-const PAYLOADS_TOGETHER: i64 = 100_000;
+const PAYLOADS_PER_STEP: i64 = 100_000;
 
-/// Everything found; a place that cannot be read is a finding too. What may pass is a failure of the whole: the check is
-/// made again.
+/// Returns all findings. Something that cannot be read is a finding too. A transient failure fails the whole check,
+/// which is retried.
 pub(crate) fn verify(connection: &mut dyn Connection, server: &dyn Server) -> Attempt<Vec<Finding>> {
     let mut findings = Vec::new();
     note(&mut findings, "server", |found| {
         found.extend(server.check(connection)?);
         Ok(())
     })?;
-    for (what, problem, sql) in QUESTIONS {
+    for (what, problem, sql) in CONSISTENCY_QUERIES {
         note(&mut findings, what, |found| {
             for row in connection.query(sql, &[])? {
                 found.push(finding(format!("{what} {}", row.int(0)?), problem));
@@ -90,26 +90,30 @@ pub(crate) fn verify(connection: &mut dyn Connection, server: &dyn Server) -> At
     Ok(findings)
 }
 
-fn note(findings: &mut Vec<Finding>, place: &str, look: impl FnOnce(&mut Vec<Finding>) -> Attempt<()>) -> Attempt<()> {
-    if Finding::is_cut_short(findings) {
+fn note(
+    findings: &mut Vec<Finding>,
+    location: &str,
+    look: impl FnOnce(&mut Vec<Finding>) -> Attempt<()>,
+) -> Attempt<()> {
+    if Finding::is_incomplete(findings) {
         return Ok(());
     }
     match look(findings) {
-        Err(failure) if failure.may_pass() => Err(failure),
+        Err(failure) if failure.is_transient() => Err(failure),
         Err(failure) => {
             let error = failure.into_error();
-            findings.push(Finding::of_error(place, format!("cannot be read: {error}"), &error));
+            findings.push(Finding::from_error(location, format!("cannot be read: {error}"), &error));
             Ok(())
         }
         Ok(()) => Ok(()),
     }
 }
 
-fn finding(place: impl Into<String>, problem: impl Into<String>) -> Finding {
-    Finding::damage(place, problem)
+fn finding(location: impl Into<String>, problem: impl Into<String>) -> Finding {
+    Finding::damage(location, problem)
 }
 
-/// Compares chunks with the parts that are there.
+/// Compares chunks with the existing parts.
 fn payloads(connection: &mut dyn Connection, server: &dyn Server, findings: &mut Vec<Finding>) -> Attempt<()> {
     let ends = "SELECT min(payload), max(payload) FROM (SELECT payload FROM atsdb_chunk
         UNION ALL SELECT payload FROM atsdb_garbage UNION ALL SELECT payload FROM atsdb_fresh
@@ -117,7 +121,7 @@ fn payloads(connection: &mut dyn Connection, server: &dyn Server, findings: &mut
     let Some(row) = connection.query_first(ends, &[])? else { return Ok(()) };
     let (mut first, end) = (row.int(0)?, row.int(1)?.saturating_add(1));
     while first < end {
-        let after = first.saturating_add(PAYLOADS_TOGETHER).min(end);
+        let after = first.saturating_add(PAYLOADS_PER_STEP).min(end);
         payloads_between(connection, server, (first, after), findings)?;
         first = after;
     }
@@ -149,8 +153,8 @@ fn payloads_between(
         if found != expected {
             findings.push(finding(&chunk, format!("has pages of {found} bytes, not of {expected}")));
         }
-        let listed = Directory::from_bytes(&row.bytes(4)?);
-        let listed = listed.map(|pages| pages.0.iter().map(|place| i64::from(place.byte_count)).sum::<i64>());
+        let listed = PageDirectory::from_bytes(&row.bytes(4)?);
+        let listed = listed.map(|pages| pages.0.iter().map(|location| i64::from(location.byte_count)).sum::<i64>());
         if !listed.is_ok_and(|listed| listed == expected) {
             findings.push(finding(chunk, "its list of pages is damaged"));
         }
@@ -169,19 +173,19 @@ fn definitions(connection: &mut dyn Connection, findings: &mut Vec<Finding>) -> 
     let sql = "SELECT id, checksum, name, name_key, definition FROM atsdb_table ORDER BY id";
     for mut row in connection.query(sql, &[])? {
         let (id, checksum) = (row.int(0)?, row.int(1)?);
-        let place = format!("table {id}");
+        let location = format!("table {id}");
         let (name, key, json) = (row.text(2)?, row.text(3)?, row.text(4)?);
         if checksum != checksum::of_definition(TableId(id), &json) {
-            findings.push(finding(&place, "its definition is damaged"));
+            findings.push(finding(&location, "its definition is damaged"));
         }
         match serde_json::from_str::<TableDefinition>(&json) {
-            Err(error) => findings.push(finding(place, format!("its definition cannot be read: {error}"))),
+            Err(error) => findings.push(finding(location, format!("its definition cannot be read: {error}"))),
             Ok(definition) => {
                 if definition.name != name || name_key(&name) != key {
-                    findings.push(finding(&place, "its name is not the definition's"));
+                    findings.push(finding(&location, "its name is not the definition's"));
                 }
                 if let Err(error) = definition.check() {
-                    findings.push(finding(place, error.to_string()));
+                    findings.push(finding(location, error.to_string()));
                 }
             }
         }
@@ -189,7 +193,7 @@ fn definitions(connection: &mut dyn Connection, findings: &mut Vec<Finding>) -> 
     Ok(())
 }
 
-/// Dictionary by dictionary, some strings at a time.
+/// Checks the strings, dictionary by dictionary, some at a time.
 fn strings(connection: &mut dyn Connection, findings: &mut Vec<Finding>) -> Attempt<()> {
     let dictionaries = "SELECT table_id, column_id FROM atsdb_map GROUP BY table_id, column_id";
     for row in connection.query(dictionaries, &[])? {
@@ -205,8 +209,8 @@ fn strings(connection: &mut dyn Connection, findings: &mut Vec<Finding>) -> Atte
                 let (index, hash, checksum, value) = (row.number::<u32>(0)?, row.int(1)?, row.int(2)?, row.bytes(3)?);
                 let expected = checksum::of_string(TableId(table), ColumnId(column), index, &value);
                 if (hash, checksum) != (checksum::of_bytes(&value), expected) {
-                    let place = format!("dictionary of column {column} of table {table}");
-                    findings.push(finding(place, format!("string {index} is damaged")));
+                    let location = format!("dictionary of column {column} of table {table}");
+                    findings.push(finding(location, format!("string {index} is damaged")));
                 }
                 first = i64::from(index) + 1;
             }
@@ -215,27 +219,28 @@ fn strings(connection: &mut dyn Connection, findings: &mut Vec<Finding>) -> Atte
     Ok(())
 }
 
-/// Compares what the tables hold with what is noted of each list.
+/// Compares the tables with the records of their lists.
 fn lists(connection: &mut dyn Connection, findings: &mut Vec<Finding>) -> Attempt<()> {
-    let mut noted = list_rows::all(connection, "stage >= 0", &[])?;
+    let mut recorded = list_rows::all(connection, "stage >= 0", &[])?;
     let mut found = list_rows::of_chunks(connection, "id > 0", &[])?;
     for mut row in connection.query("SELECT id, version, checksum, name_key, stage FROM atsdb_table", &[])? {
         let state = found.entry(ListKey::tables(Some(StageId(row.int(4)?)))).or_default();
         *state = state.plus(crate::table::list_entry(&mut row, 0)?.1);
     }
-    // Dictionaries of tables that are gone are being deleted.
+    // Dictionaries of dropped tables are being deleted.
     let sql = "SELECT table_id, column_id, count(*), concat(sum(hash), '') FROM atsdb_map
                WHERE table_id IN (SELECT id FROM atsdb_table) GROUP BY table_id, column_id";
     for mut row in connection.query(sql, &[])? {
         let key = ListKey::dictionary(TableId(row.int(0)?), ColumnId(row.number(1)?));
-        found.insert(key, ListState::of_strings(row.int(2)?, list_rows::long(&mut row, 3)?));
+        found.insert(key, ListState::for_strings(row.int(2)?, list_rows::wide_integer(&mut row, 3)?));
     }
     for (key, state) in found {
-        let noted = noted.remove(&key).unwrap_or_default();
-        findings.extend((state != noted).then(|| finding(key.to_string(), list::problem(state, noted))));
+        let recorded = recorded.remove(&key).unwrap_or_default();
+        findings
+            .extend((state != recorded).then(|| finding(key.to_string(), list::describe_mismatch(state, recorded))));
     }
-    for (key, noted) in noted.into_iter().filter(|(_, noted)| *noted != ListState::default()) {
-        findings.push(finding(key.to_string(), list::problem(ListState::default(), noted)));
+    for (key, recorded) in recorded.into_iter().filter(|(_, recorded)| *recorded != ListState::default()) {
+        findings.push(finding(key.to_string(), list::describe_mismatch(ListState::default(), recorded)));
     }
     Ok(())
 }

@@ -3,8 +3,8 @@
 
 use atsdb_core::store::{Finding, Reclaimed, StoreSize};
 use atsdb_core::{
-    Change, ChunkEntry, ChunkId, ColumnId, Durability, Error, ErrorKind, NewChunk, Outcome, Result, Snapshot, StageId,
-    Store, Table, TableDefinition, TableId, TimeRange,
+    Change, ChunkEntry, ChunkId, ColumnId, CommitOutcome, Durability, Error, ErrorKind, NewChunk, Result, Snapshot,
+    StageId, Store, Table, TableDefinition, TableId, TimeRange,
 };
 use std::collections::BTreeMap;
 use std::fmt;
@@ -251,7 +251,7 @@ impl Store for FaultyStore {
         self.faults.call("abandon_stage", || self.inner.abandon_stage(stage))
     }
 
-    fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Vec<Result<Outcome>>> {
+    fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Vec<Result<CommitOutcome>>> {
         self.faults.call("commit", || self.inner.commit(changes, now_ms))
     }
 

@@ -9,7 +9,7 @@ use atsdb_engine::{ContentHash, CopyOptions, CopyReport, Engine, EngineOptions, 
 use atsdb_memory::MemoryStore;
 use atsdb_mysql::MysqlStore;
 use atsdb_postgres::PostgresStore;
-use atsdb_sqlite::{Layout, SqliteOptions, SqliteStore};
+use atsdb_sqlite::{SplitLayout, SqliteOptions, SqliteStore};
 use atsdb_sqlstore::ServerOptions;
 use atsdb_testkit::sample::Random;
 use atsdb_testkit::server::{self, Kind};
@@ -39,7 +39,7 @@ pub(crate) fn sqlite(path: &Path) -> Engine {
 /// A store of many files.
 pub(crate) fn split(path: &Path) -> Engine {
     let options = SqliteOptions { durability: Durability::Off, ..SqliteOptions::default() };
-    engine(Arc::new(SqliteStore::open_split(path, &options, Layout::parse("split=slice").unwrap()).unwrap()))
+    engine(Arc::new(SqliteStore::open_split(path, &options, SplitLayout::parse("split=slice").unwrap()).unwrap()))
 }
 
 /// An empty store on a server of that kind, if it is installed.

@@ -5,7 +5,8 @@ use arrow::array::{ArrayRef, AsArray, BinaryArray, Float64Array, Int32Array, Int
 use arrow::compute::{SortColumn, cast, concat_batches, lexsort_to_indices, take_record_batch};
 use arrow::datatypes::{DataType, Field, Int64Type, Schema};
 use atsdb::{
-    BatchId, ColumnType, Database, MapWidth, Outcome, ReadSnapshot, Result, ScanRequest, TableDefinition, TimeUnit,
+    BatchId, ColumnType, CommitOutcome, Database, MapWidth, ReadSnapshot, Result, ScanRequest, TableDefinition,
+    TimeUnit,
 };
 use atsdb_testkit::sample::Random;
 use std::collections::BTreeMap;
@@ -178,11 +179,11 @@ fn part(
 }
 
 /// Sends the batch of a number, under its own id.
-pub(crate) fn send(db: &Database, shape: Shape, number: u64) -> Result<Outcome> {
+pub(crate) fn send(db: &Database, shape: Shape, number: u64) -> Result<CommitOutcome> {
     send_as(db, shape, number, &format!("batch {number}"))
 }
 
-pub(crate) fn send_as(db: &Database, shape: Shape, number: u64, id: &str) -> Result<Outcome> {
+pub(crate) fn send_as(db: &Database, shape: Shape, number: u64, id: &str) -> Result<CommitOutcome> {
     let snapshot = db.snapshot()?;
     let mut batch = db.batch(Some(BatchId::new(id)?));
     for part in parts(shape, number) {

@@ -3,7 +3,7 @@
 
 use crate::content::{Shape, assert_batches, assert_sound, create_tables, numbers, read, send};
 use crate::support::{Acknowledged, as_other_process, assert_no_complaints, beside, open, open_quiet, other_process};
-use atsdb::Outcome;
+use atsdb::CommitOutcome;
 use atsdb_testkit::sample::Random;
 use std::path::Path;
 use std::time::Duration;
@@ -53,7 +53,7 @@ fn check_that_nothing_counts_twice(path: &Path, shape: Shape) {
     let before = read(&db.snapshot().unwrap()).unwrap();
     let found = numbers(&before).len() as u64;
     for number in 0..found {
-        assert_eq!(send(&db, shape, number).unwrap(), Outcome::Duplicate, "batch {number}");
+        assert_eq!(send(&db, shape, number).unwrap(), CommitOutcome::Duplicate, "batch {number}");
     }
     assert!(before == read(&db.snapshot().unwrap()).unwrap(), "sending it all again changed something");
     drop(before);

@@ -2,7 +2,8 @@
 
 use crate::support::open_quiet;
 use atsdb::{
-    BatchId, ColumnType, Database, ErrorKind, MapWidth, Outcome, Record, SliceWidth, TableOptions, TimeUnit, TypedTable,
+    BatchId, ColumnType, CommitOutcome, Database, ErrorKind, MapWidth, Record, SliceWidth, TableOptions, TimeUnit,
+    TypedTable,
 };
 use std::fmt::Debug;
 
@@ -280,12 +281,12 @@ fn a_flush_with_an_id_counts_once_and_the_appender_goes_on() {
         names.iter().enumerate().for_each(|(time, name)| appender.push(time as i64, &station(name)).unwrap());
         appender.flush_as(id(as_id)).unwrap()
     };
-    assert_eq!(send(&["a", "b"], "1"), Outcome::Committed);
-    assert_eq!(send(&["a", "b"], "1"), Outcome::Duplicate);
-    assert_eq!(send(&["c"], "2"), Outcome::Committed);
-    assert_eq!(send(&["d"], "1"), Outcome::Duplicate);
-    assert_eq!(send(&[], "3"), Outcome::Committed);
-    assert_eq!(send(&["e"], "3"), Outcome::Duplicate);
+    assert_eq!(send(&["a", "b"], "1"), CommitOutcome::Committed);
+    assert_eq!(send(&["a", "b"], "1"), CommitOutcome::Duplicate);
+    assert_eq!(send(&["c"], "2"), CommitOutcome::Committed);
+    assert_eq!(send(&["d"], "1"), CommitOutcome::Duplicate);
+    assert_eq!(send(&[], "3"), CommitOutcome::Committed);
+    assert_eq!(send(&["e"], "3"), CommitOutcome::Duplicate);
     let mut names: Vec<String> = table.stream(..).unwrap().map(|row| row.unwrap().1.name).collect();
     names.sort();
     assert_eq!(names, ["a", "b", "c"]);

@@ -3,7 +3,7 @@
 
 use crate::content::{Shape, assert_batches, assert_sound, create_tables, read, send};
 use crate::support::open;
-use atsdb::{Database, Error, ErrorKind, Outcome};
+use atsdb::{CommitOutcome, Database, Error, ErrorKind};
 use atsdb_testkit::disk::{SmallDisk, alone};
 
 fn assert_tells_full(error: &Error) {
@@ -18,7 +18,7 @@ fn fill(db: &Database, failures: usize) -> (Vec<u64>, Vec<u64>) {
     for number in 0.. {
         match send(db, Shape::Bulky, number) {
             Ok(outcome) => {
-                assert_eq!(outcome, Outcome::Committed);
+                assert_eq!(outcome, CommitOutcome::Committed);
                 acknowledged.push(number);
             }
             Err(error) => {
@@ -54,10 +54,10 @@ fn a_full_disk_is_told_what_was_acknowledged_stays_and_with_room_it_goes_on() {
         assert_sound(&db);
         disk.resize(64 << 20);
         for number in &acknowledged {
-            assert_eq!(send(&db, Shape::Bulky, *number).unwrap(), Outcome::Duplicate);
+            assert_eq!(send(&db, Shape::Bulky, *number).unwrap(), CommitOutcome::Duplicate);
         }
         for number in &refused {
-            assert_eq!(send(&db, Shape::Bulky, *number).unwrap(), Outcome::Committed);
+            assert_eq!(send(&db, Shape::Bulky, *number).unwrap(), CommitOutcome::Committed);
         }
         let mut all = [acknowledged, refused].concat();
         all.sort();
@@ -91,7 +91,7 @@ fn a_batch_larger_than_the_disk_stores_nothing_and_its_room_is_given_back() {
         holds(&db, 3);
         disk.resize(128 << 20);
         for number in 3..6 {
-            assert_eq!(send(&db, Shape::Import, number).unwrap(), Outcome::Committed);
+            assert_eq!(send(&db, Shape::Import, number).unwrap(), CommitOutcome::Committed);
         }
         holds(&db, 6);
         db.engine().recompress(None).unwrap();

@@ -9,7 +9,7 @@ use arrow::array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, UInt64
 use arrow::compute::{cast, concat_batches, sort_to_indices, take_record_batch};
 use arrow::datatypes::DataType;
 use atsdb::{
-    ColumnType, Database, MapWidth, Outcome, Retention, ScanRequest, SliceWidth, TableDefinition, TimeUnit,
+    ColumnType, CommitOutcome, Database, MapWidth, Retention, ScanRequest, SliceWidth, TableDefinition, TimeUnit,
     logical_type,
 };
 use atsdb_testkit::sample::Random;
@@ -230,9 +230,9 @@ fn batches_of_a_store_of_format_1_are_read_and_remembered() {
     assert_sound(&db);
     assert_batches(&read(&db.snapshot().unwrap()).unwrap(), Shape::Small, 0..16);
     for number in 0..16 {
-        assert_eq!(send(&db, Shape::Small, number).unwrap(), Outcome::Duplicate);
+        assert_eq!(send(&db, Shape::Small, number).unwrap(), CommitOutcome::Duplicate);
     }
-    assert_eq!(send(&db, Shape::Small, 16).unwrap(), Outcome::Committed);
+    assert_eq!(send(&db, Shape::Small, 16).unwrap(), CommitOutcome::Committed);
     db.engine().recompress(None).unwrap();
     assert_batches(&read(&db.snapshot().unwrap()).unwrap(), Shape::Small, 0..17);
     assert_sound(&db);

@@ -14,7 +14,7 @@ use crate::shared::definitions::carry;
 use crate::shared::handle::Handle;
 use arrow::array::RecordBatch;
 use arrow::buffer::NullBuffer;
-use atsdb_core::{BatchId, Column, Error, Outcome, Result, Table};
+use atsdb_core::{BatchId, Column, CommitOutcome, Error, Result, Table};
 use std::sync::Arc;
 
 /// Appends to one table. Rows are buffered; [`flush`](Self::flush) acknowledges them, all or none since the last
@@ -90,11 +90,11 @@ impl Appender {
     }
 
     /// The same as a batch with an id: sent twice, it counts once.
-    pub fn flush_as(&mut self, id: BatchId) -> Result<Outcome> {
+    pub fn flush_as(&mut self, id: BatchId) -> Result<CommitOutcome> {
         self.flush_batch(Some(id))
     }
 
-    fn flush_batch(&mut self, id: Option<BatchId>) -> Result<Outcome> {
+    fn flush_batch(&mut self, id: Option<BatchId>) -> Result<CommitOutcome> {
         let cut = self.check_whole().and_then(|()| self.cut());
         self.failure = None;
         let mut batch = std::mem::replace(&mut self.batch, Batch::new(self.handle.clone(), None));

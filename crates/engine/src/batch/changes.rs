@@ -2,7 +2,9 @@
 
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::definitions::changed_meanwhile;
-use atsdb_core::{BasedOn, Change, ChunkId, DefinitionVersion, Error, Guard, Redefinition, Result, Table, TableId};
+use atsdb_core::{
+    Change, ChunkGuard, ChunkId, DefinitionGuard, DefinitionVersion, Error, Redefinition, Result, Table, TableId,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The chunks and tables that the commit takes away, and the definitions that it changes.
@@ -23,7 +25,7 @@ pub(crate) struct Changes {
     /// Tables of the base that change.
     pub(crate) redefined: BTreeMap<TableId, Redefinition>,
     /// Conditions that the store checks in the commit.
-    pub(crate) guards: Vec<Guard>,
+    pub(crate) guards: Vec<ChunkGuard>,
     /// The definitions under which the batch has done something.
     pub(crate) based_on: BTreeMap<TableId, DefinitionVersion>,
     /// Chunks of the stage that go before the commit.
@@ -48,7 +50,7 @@ impl Changes {
     }
 
     /// Every definition that the batch has relied on.
-    pub(crate) fn named_definitions(&self) -> Vec<BasedOn> {
+    pub(crate) fn named_definitions(&self) -> Vec<DefinitionGuard> {
         let mut based_on = self.based_on.clone();
         if let Some(base) = &self.base {
             let touched = self.removed.values().chain(&self.dropped).chain(self.redefined.keys());
@@ -56,7 +58,7 @@ impl Changes {
                 based_on.entry(table.id).or_insert(table.version);
             }
         }
-        based_on.into_iter().map(|(table, version)| BasedOn { table, version }).collect()
+        based_on.into_iter().map(|(table, version)| DefinitionGuard { table, version }).collect()
     }
 
     /// Notes that the batch does something to a table under this definition. Another one than it has relied on so far, or
@@ -134,12 +136,12 @@ impl Changes {
     }
 
     /// Makes the commit fail with [`ErrorKind::Conflict`] if a chunk newer than `newest` is visible in the table.
-    pub(crate) fn guard(&mut self, guard: Guard) {
+    pub(crate) fn guard(&mut self, guard: ChunkGuard) {
         self.guards.push(guard);
     }
 
     /// The conditions that the store checks in the commit.
-    pub(crate) fn guards(&self) -> &[Guard] {
+    pub(crate) fn guards(&self) -> &[ChunkGuard] {
         &self.guards
     }
 

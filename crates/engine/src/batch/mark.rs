@@ -3,7 +3,7 @@
 use crate::batch::changes::Changes;
 use crate::batch::overlay::OwnChunk;
 use atsdb_core::ChunkId;
-use atsdb_resident::Drafts;
+use atsdb_resident::BatchDrafts;
 use std::collections::BTreeSet;
 
 /// The state of a batch at one moment.
@@ -13,7 +13,7 @@ pub(crate) struct Mark {
     pub(crate) own: Vec<OwnChunk>,
     pub(crate) own_bytes: usize,
     pub(crate) changes: Changes,
-    pub(crate) drafts: Drafts,
+    pub(crate) drafts: BatchDrafts,
     pub(crate) staged: BTreeSet<ChunkId>,
     pub(crate) row_count: u64,
 }

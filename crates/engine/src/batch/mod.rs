@@ -32,10 +32,10 @@ use crate::shared::Shared;
 use crate::shared::handle::Handle;
 use arrow::array::{ArrayRef, RecordBatch};
 use atsdb_core::{
-    BatchId, Change, ConflictPolicy, Error, ErrorKind, NewChunk, Outcome, Result, StageId, Table, TableDefinition,
-    TableId,
+    BatchId, Change, CommitOutcome, ConflictPolicy, Error, ErrorKind, NewChunk, Result, StageId, Table,
+    TableDefinition, TableId,
 };
-use atsdb_resident::Drafts;
+use atsdb_resident::BatchDrafts;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -67,7 +67,7 @@ pub struct Batch {
     /// Rows of tables with keys, before they go on.
     pub(crate) keyed: KeyedTables,
     /// What becomes of tables in memory.
-    pub(crate) drafts: Drafts,
+    pub(crate) drafts: BatchDrafts,
     pub(crate) outstanding: usize,
     sender: Sender<Result<Option<NewChunk>>>,
     pub(crate) receiver: Receiver<Result<Option<NewChunk>>>,
@@ -90,7 +90,7 @@ impl Batch {
             changes: Changes::default(),
             marks: Vec::new(),
             keyed: KeyedTables::default(),
-            drafts: Drafts::default(),
+            drafts: BatchDrafts::default(),
             outstanding: 0,
             sender,
             receiver,
@@ -257,20 +257,20 @@ impl Batch {
         if waiting > WAITING_BYTES_MAX { self.drain() } else { Ok(()) }
     }
 
-    /// Makes everything visible, in one step. With [`Outcome::Duplicate`] a batch of the same id had been
+    /// Makes everything visible, in one step. With [`CommitOutcome::Duplicate`] a batch of the same id had been
     /// committed before, and this one is dropped. After an error nothing is stored.
-    pub fn commit(self) -> Result<Outcome> {
+    pub fn commit(self) -> Result<CommitOutcome> {
         if self.was_sent {
-            return Ok(Outcome::Duplicate);
+            return Ok(CommitOutcome::Duplicate);
         }
         let (shared, id) = (Arc::clone(&self.handle.shared), self.id.clone());
         match self.commit_unsent() {
-            Err(error) if shared.was_sent(id.as_ref(), &error) => Ok(Outcome::Duplicate),
+            Err(error) if shared.was_sent(id.as_ref(), &error) => Ok(CommitOutcome::Duplicate),
             done => done,
         }
     }
 
-    fn commit_unsent(mut self) -> Result<Outcome> {
+    fn commit_unsent(mut self) -> Result<CommitOutcome> {
         if self.is_half_done {
             return Err(Error::usage("the batch had failed: nothing of it is stored").with_hint("begin a new one"));
         }
@@ -283,7 +283,7 @@ impl Batch {
         }
         let shared = Arc::clone(&self.handle.shared);
         self.count_kept_out(drafts.settle()?);
-        drafts.commit(&shared.residents, || self.commit_in_turn(), |outcome| *outcome == Outcome::Committed)
+        drafts.commit(&shared.residents, || self.commit_in_turn(), |outcome| *outcome == CommitOutcome::Committed)
     }
 
     /// Ignores that rows were refused if the batch was committed before, and from then on all further rows.
@@ -299,13 +299,13 @@ impl Batch {
     }
 
     /// One attempt to commit.
-    pub(crate) fn commit_once(&mut self) -> Result<Outcome> {
+    pub(crate) fn commit_once(&mut self) -> Result<CommitOutcome> {
         self.settle()?;
         self.marks.clear();
         self.give_up_hidden()?;
         let stage = self.stage.take();
         if stage.is_none() && self.own.is_empty() && self.id.is_none() && self.changes.is_empty() {
-            return Ok(Outcome::Committed);
+            return Ok(CommitOutcome::Committed);
         }
         // A snapshot that is still held keeps its own copy.
         let own = std::mem::take(&mut self.own).into_iter();

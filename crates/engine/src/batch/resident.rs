@@ -10,7 +10,7 @@ use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use atsdb_codec::arrow_schema;
 use atsdb_core::limits::CHUNK_ROWS_MAX;
 use atsdb_core::{Error, Result, Table, TableDefinition, TimeRange};
-use atsdb_resident::{Draft, TableState};
+use atsdb_resident::{TableDraft, TableState};
 use std::sync::Arc;
 
 impl Batch {
@@ -27,7 +27,7 @@ impl Batch {
     }
 
     /// What becomes of a table in memory. It begins as it was when the batch first looked.
-    pub(crate) fn draft(&mut self, table: &Table) -> Result<&mut Draft> {
+    pub(crate) fn draft(&mut self, table: &Table) -> Result<&mut TableDraft> {
         self.changes.name_definition(table)?;
         let looked_at = self.changes.looked_at().cloned();
         let is_created = self.changes.has_created(table.id);
@@ -77,7 +77,7 @@ impl Batch {
         }
         let columns: Vec<usize> = (0..table.definition.columns.len()).collect();
         let schema = arrow_schema(&table.definition);
-        for (part, rows) in state.stretches(CHUNK_ROWS_MAX) {
+        for (part, rows) in state.row_ranges(CHUNK_ROWS_MAX) {
             let (columns, numbers) = state.read(part, rows, &columns)?;
             let options = RecordBatchOptions::new().with_row_count(Some(numbers.len()));
             let columns = match numbers.len() {

@@ -10,8 +10,8 @@ use crate::copy::plan::{Fate, Plan};
 use crate::copy::stage::{Filled, Staged};
 use crate::shared::environment::Environment;
 use atsdb_core::{
-    BasedOn, Change, ChunkId, DefinitionVersion, Error, ErrorKind, Guard, Origin, Redefinition, Result, Store, Table,
-    TableDefinition, TableId, TimeRange,
+    Change, ChunkGuard, ChunkId, DefinitionGuard, DefinitionVersion, Error, ErrorKind, Origin, Redefinition, Result,
+    Store, Table, TableDefinition, TableId, TimeRange,
 };
 use std::collections::BTreeMap;
 
@@ -60,14 +60,14 @@ pub(super) fn commit(
             Fate::Update(there) => {
                 change.based_on.push(based_on(there));
                 change.redefine.push(Redefinition { table: there.id, from: there.definition.clone(), to });
-                change.guards.push(Guard { table: there.id, newest });
+                change.guards.push(ChunkGuard { table: there.id, newest });
                 change.remove.extend(filled.remove.iter().map(|chunk| (there.id, *chunk)));
                 change.amend.extend(filled.amend);
             }
             Fate::Create => {
                 let from = staged.tables.get(&table.table.id).map(|table| table.definition.clone());
                 let from = from.ok_or_else(|| Error::internal("a table that is not in the stage"))?;
-                later.based_on.push(BasedOn { table: filled.id, version });
+                later.based_on.push(DefinitionGuard { table: filled.id, version });
                 later.redefine.push(Redefinition { table: filled.id, from, to });
             }
         }
@@ -84,8 +84,8 @@ pub(super) fn commit(
     settle_rollups(staged.store, &finals, environment)
 }
 
-fn based_on(table: &Table) -> BasedOn {
-    BasedOn { table: table.id, version: table.version }
+fn based_on(table: &Table) -> DefinitionGuard {
+    DefinitionGuard { table: table.id, version: table.version }
 }
 
 fn explain(error: Error, target: &dyn Store) -> Error {

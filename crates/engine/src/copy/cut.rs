@@ -329,7 +329,7 @@ fn selected(all: &[Table], selection: &Selection) -> Result<Vec<Table>> {
 /// The rows of a table in memory that the process uses. Of any other they are in its chunks.
 fn rows_of(snapshot: &ReadSnapshot, table: &Table) -> Result<Option<Vec<Piece>>> {
     let Some(state) = snapshot.resident_in_use(snapshot.table(&table.definition.name)?)? else { return Ok(None) };
-    let stretches = state.stretches(RESIDENT_ROWS).into_iter();
+    let stretches = state.row_ranges(RESIDENT_ROWS).into_iter();
     Ok(Some(stretches.map(|(part, rows)| Piece::Rows(Arc::clone(&state), part, rows)).collect()))
 }
 

@@ -54,7 +54,7 @@ fn content_hash(snapshot: &ReadSnapshot, table: &Table) -> Result<ContentHash> {
     if definition.is_in_memory() {
         let state = snapshot.resident(table)?;
         let positions: Vec<usize> = (0..definition.columns.len()).collect();
-        for (part, rows) in state.stretches(RESIDENT_ROWS) {
+        for (part, rows) in state.row_ranges(RESIDENT_ROWS) {
             let (columns, numbers) = state.read(part, rows, &positions)?;
             sum.add(&columns, numbers.len())?;
         }

@@ -69,7 +69,7 @@ pub(crate) fn verify(shared: &Arc<Shared>, table: Option<&Table>) -> Result<Veri
 impl VerifyReport {
     /// Whether something could not be looked at, and so neither was what comes after it.
     pub fn is_cut_short(&self) -> bool {
-        Finding::is_cut_short(&self.findings)
+        Finding::is_incomplete(&self.findings)
     }
 
     fn add(&mut self, place: &str, error: &Error) {
@@ -77,7 +77,7 @@ impl VerifyReport {
             .message()
             .strip_prefix(place)
             .map_or(error.message(), |rest| rest.trim_start_matches([':', ',', ' ']));
-        self.findings.push(Finding::of_error(place, problem, error));
+        self.findings.push(Finding::from_error(place, problem, error));
     }
 }
 

@@ -7,7 +7,7 @@ use crate::read::snapshot::Inner;
 use atsdb_codec::check_page;
 use atsdb_core::limits::INDEX_ID_MIN;
 use atsdb_core::{ChunkDescriptor, ChunkEntry, ColumnId, Error, Result, Table, TableDefinition};
-use atsdb_pagecache::{PageFile, Place};
+use atsdb_pagecache::{PageFile, PageRange};
 
 impl Inner {
     /// Pages that the chunk has, of columns or of one index, in the order asked. Whoever decodes them checks them.
@@ -21,7 +21,7 @@ impl Inner {
         let page_cache = self.shared.page_cache.as_deref().filter(|_| !self.past_caches);
         let kept = page_cache.zip(file_of(table, entry, descriptor, ids));
         let Some((cache, file)) = kept else { return self.stored_pages(entry, ids) };
-        let places: Vec<Place> = ids.iter().map(|id| place_of(descriptor, *id)).collect::<Result<_>>()?;
+        let places: Vec<PageRange> = ids.iter().map(|id| place_of(descriptor, *id)).collect::<Result<_>>()?;
         let is_whole = |position: usize, bytes: &[u8]| check_page(descriptor.uid, ids[position], bytes).is_ok();
         let mut pages = cache.read(&file, &places, is_whole);
         let missing: Vec<usize> = (0..ids.len()).filter(|position| pages[*position].is_none()).collect();
@@ -69,12 +69,12 @@ fn is_column(id: &ColumnId) -> bool {
 
 /// Pages of columns lie in the order of their numbers, as in the descriptor: which columns a chunk has pages of never
 /// changes. An index has a file of its own.
-fn place_of(descriptor: &ChunkDescriptor, id: ColumnId) -> Result<Place> {
+fn place_of(descriptor: &ChunkDescriptor, id: ColumnId) -> Result<PageRange> {
     let mut offset = 0;
     for page in descriptor.pages.iter().filter(|page| is_column(&page.column) || page.column == id) {
         if page.column == id {
             let offset = if is_column(&id) { offset } else { 0 };
-            return Ok(Place { offset, byte_count: page.byte_count });
+            return Ok(PageRange { offset, byte_count: page.byte_count });
         }
         offset += u64::from(page.byte_count);
     }

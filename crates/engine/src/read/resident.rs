@@ -7,7 +7,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::DataType;
 use atsdb_codec::logical_type;
 use atsdb_core::{ConflictPolicy, Error, Result, Table, TableDefinition, TimeRange};
-use atsdb_resident::{Draft, TableState};
+use atsdb_resident::{TableDraft, TableState};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -62,7 +62,7 @@ fn read_rows(snapshot: &ReadSnapshot, table: &Table, empty: Arc<TableState>) -> 
     let shared = &snapshot.inner.shared;
     let bytes_max = shared.resident_bytes_of(&shared.residents.snapshot(), table);
     let scan = Scan::plan(snapshot, table, &ScanRequest::all(table))?;
-    let mut draft = Draft::new(empty, bytes_max);
+    let mut draft = TableDraft::new(empty, bytes_max);
     for start in (0..scan.chunks().len()).step_by(CHUNKS_AT_ONCE) {
         let end = (start + CHUNKS_AT_ONCE).min(scan.chunks().len());
         for rows in read_chunks(&scan, start..end, shared.workers.thread_count())? {

@@ -6,7 +6,8 @@ use arrow::array::ArrayRef;
 use atsdb_codec::{decode_descriptor, decode_page, stored_type};
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{
-    BasedOn, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, Column, ColumnId, Error, Result, Snapshot, Table, TableId,
+    ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, Column, ColumnId, DefinitionGuard, Error, Result, Snapshot, Table,
+    TableId,
 };
 use atsdb_resident::ResidentSnapshot;
 use std::collections::BTreeSet;
@@ -77,9 +78,9 @@ impl ReadSnapshot {
 
     /// The definitions that a change of a table's chunks relies on: its own, which also says whether there is a log that
     /// must tell of the change, and the log's.
-    pub(crate) fn based_on(&self, table: &Table) -> Vec<BasedOn> {
+    pub(crate) fn based_on(&self, table: &Table) -> Vec<DefinitionGuard> {
         let tables = std::iter::once(table).chain(self.log_of(table));
-        tables.map(|table| BasedOn { table: table.id, version: table.version }).collect()
+        tables.map(|table| DefinitionGuard { table: table.id, version: table.version }).collect()
     }
 
     /// Refuses a table whose definition is not the snapshot's: positions and types of columns may be others.

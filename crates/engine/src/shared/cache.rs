@@ -39,7 +39,7 @@ impl ColumnCache {
     pub(crate) fn new(bytes_max: usize) -> Self {
         let bytes_max = bytes_max as u64;
         // A column of a full chunk has 128 KiB to 1 MiB.
-        let expected = (bytes_max >> 19).max(16) as usize;
+        let expected = (bytes_max >> 19).clamp(16, 1 << 20) as usize;
         Self { columns: Cache::with_weighter(expected, bytes_max, ByteWeighter), bytes_max }
     }
 

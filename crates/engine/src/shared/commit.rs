@@ -3,7 +3,7 @@
 //! Everything that the engine does to a store's tables goes through here, and here it is checked that a change names the
 //! definition of every table that it touches.
 
-use atsdb_core::{Change, Error, Outcome, Result, Store, Table, TableId};
+use atsdb_core::{Change, CommitOutcome, Error, Result, Store, Table, TableId};
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -19,7 +19,7 @@ struct Line {
     next_ticket: u64,
     waiting: Vec<(u64, Change)>,
     busy: bool,
-    done: HashMap<u64, Result<Outcome, Refused>>,
+    done: HashMap<u64, Result<CommitOutcome, Refused>>,
 }
 
 /// A change that was not done, as it was given, and why.
@@ -52,7 +52,7 @@ pub(crate) fn check_based_on(change: &Change, created: &[Table]) -> Result<()> {
 
 impl Committer {
     /// Commits a change, together with others' that wait at the same time.
-    pub(crate) fn commit(&self, store: &dyn Store, change: Change, now_ms: i64) -> Result<Outcome, Refused> {
+    pub(crate) fn commit(&self, store: &dyn Store, change: Change, now_ms: i64) -> Result<CommitOutcome, Refused> {
         let mut line = self.lock();
         let ticket = line.next_ticket;
         line.next_ticket += 1;
@@ -102,13 +102,13 @@ impl Drop for Leader<'_> {
     }
 }
 
-fn commit_all(store: &dyn Store, changes: Vec<Change>, now_ms: i64) -> Vec<Result<Outcome, Refused>> {
+fn commit_all(store: &dyn Store, changes: Vec<Change>, now_ms: i64) -> Vec<Result<CommitOutcome, Refused>> {
     let results = match store.commit(&changes, now_ms) {
         Ok(results) if results.len() == changes.len() => results,
         Ok(_) => changes.iter().map(|_| Err(Error::internal("the store answered for other changes"))).collect(),
         Err(error) => changes.iter().map(|_| Err(error.duplicate())).collect(),
     };
-    let refused = |(result, change): (Result<Outcome>, Change)| {
+    let refused = |(result, change): (Result<CommitOutcome>, Change)| {
         result.map_err(|error| Refused { error, change: Box::new(change) })
     };
     results.into_iter().zip(changes).map(refused).collect()

@@ -29,9 +29,9 @@ use crate::shared::holds::Holds;
 use crate::shared::preload::Preloaded;
 use crate::shared::turns::Turns;
 use crate::shared::workers::Workers;
-use atsdb_core::{Change, Outcome, Result, Store, Table, TableDefinition, TableId};
+use atsdb_core::{Change, CommitOutcome, Result, Store, Table, TableDefinition, TableId};
 use atsdb_pagecache::PageCache;
-use atsdb_resident::{ResidentSnapshot, Residents};
+use atsdb_resident::{ResidentSnapshot, ResidentTables};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -54,7 +54,7 @@ pub(crate) struct Shared {
     /// Which batch may commit rows with keys next.
     pub(crate) turns: Turns,
     /// Tables whose rows live in this process.
-    pub(crate) residents: Residents,
+    pub(crate) residents: ResidentTables,
     pub(crate) resident_bytes: usize,
     /// Transactions whose chunks are not to be sealed.
     pub(crate) holds: Holds,
@@ -68,7 +68,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Commits a change of tables that exist, or that it creates. The change names the definitions that it was made under.
-    pub(crate) fn commit(&self, change: Change, created: &[Table]) -> Result<Outcome, Refused> {
+    pub(crate) fn commit(&self, change: Change, created: &[Table]) -> Result<CommitOutcome, Refused> {
         if let Err(error) = check_based_on(&change, created) {
             return Err(Refused { error, change: Box::new(change) });
         }

@@ -4,7 +4,7 @@
 //! first time) or its table is gone, is asked for here.
 
 use crate::shared::Shared;
-use atsdb_core::{BatchId, Change, ChunkId, Error, ErrorKind, Outcome, TableId};
+use atsdb_core::{BatchId, Change, ChunkId, CommitOutcome, Error, ErrorKind, TableId};
 
 impl Shared {
     /// Whether a batch was refused only because it had been committed before.
@@ -17,6 +17,6 @@ impl Shared {
         // A change that cannot be done: no chunk has this number. It is a duplicate all the same.
         let change = Change { batch: Some(id.clone()), remove: vec![(TableId(0), ChunkId(0))], ..Change::default() };
         let outcome = self.committer.commit(self.store.as_ref(), change, self.environment.now_ms());
-        matches!(outcome, Ok(Outcome::Duplicate))
+        matches!(outcome, Ok(CommitOutcome::Duplicate))
     }
 }

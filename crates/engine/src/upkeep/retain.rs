@@ -4,7 +4,7 @@
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
 use crate::shared::commit::Refused;
-use atsdb_core::{BasedOn, Change, ChunkEntry, ErrorKind, Result, Table, TableId, TimeRange};
+use atsdb_core::{Change, ChunkEntry, DefinitionGuard, ErrorKind, Result, Table, TableId, TimeRange};
 use std::sync::Arc;
 
 /// How often a table is looked at anew that changes meanwhile.
@@ -54,8 +54,9 @@ fn retain_table(shared: &Arc<Shared>, id: TableId, report: &mut RetainReport) ->
     let range = TimeRange { start: None, end: Some(cutoff) };
     let mut has_changed = false;
     // Whether rows may go depends on the rollups, too.
-    let rollups = snapshot.rollups_of(table.id).map(|rollup| BasedOn { table: rollup.id, version: rollup.version });
-    let based_on: Vec<BasedOn> = snapshot.based_on(table).into_iter().chain(rollups).collect();
+    let rollups =
+        snapshot.rollups_of(table.id).map(|rollup| DefinitionGuard { table: rollup.id, version: rollup.version });
+    let based_on: Vec<DefinitionGuard> = snapshot.based_on(table).into_iter().chain(rollups).collect();
     for entry in snapshot.inner.store.chunks(table.id, range)?.iter().filter(|entry| expired(entry)) {
         let (remove, based_on) = (vec![(table.id, entry.id)], based_on.clone());
         match shared.commit(Change { remove, based_on, ..Default::default() }, &[]).map_err(Refused::into_error) {

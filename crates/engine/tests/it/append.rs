@@ -2,7 +2,7 @@
 
 use crate::support::{append, batch_of, engines, read_all, readings, row, sorted};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-use atsdb_core::{BatchId, ColumnType, ErrorKind, MapWidth, Outcome, TableDefinition, TimeUnit};
+use atsdb_core::{BatchId, ColumnType, CommitOutcome, ErrorKind, MapWidth, TableDefinition, TimeUnit};
 use atsdb_engine::{ColumnSpec, Field, Record, RowReader, RowWriter};
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ fn a_batch_with_an_id_counts_once() {
     let (_folder, engines) = engines();
     for engine in engines {
         let table = engine.create_table(&readings()).unwrap();
-        for expected in [Outcome::Committed, Outcome::Duplicate] {
+        for expected in [CommitOutcome::Committed, CommitOutcome::Duplicate] {
             let mut batch = engine.batch(Some(BatchId::new("first").unwrap()));
             batch.append(&table, &batch_of(&[row(1, "a", "ok", 1)])).unwrap();
             assert_eq!(batch.commit().unwrap(), expected);

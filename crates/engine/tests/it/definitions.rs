@@ -360,7 +360,7 @@ fn an_older_definition_takes_no_column_of_a_table_in_memory_away() {
         let snapshot = engine.snapshot().unwrap();
         let state = snapshot.resident(snapshot.table("m").unwrap()).unwrap();
         let mut found = Vec::new();
-        for (part, rows) in state.stretches(1 << 20) {
+        for (part, rows) in state.row_ranges(1 << 20) {
             let (columns, _) = state.read(part, rows, &[0, 1]).unwrap();
             let (ids, owners) = (columns[0].as_primitive::<Int64Type>(), columns[1].as_string::<i32>());
             let owner = |at: usize| owners.is_valid(at).then(|| owners.value(at).to_owned());

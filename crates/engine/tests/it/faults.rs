@@ -5,8 +5,8 @@ use crate::support::{Row, append, batch_of, engine, read_all, readings, row};
 use arrow::array::{ArrayRef, AsArray, BinaryArray, Int64Array, RecordBatch, TimestampSecondArray};
 use arrow::datatypes::{DataType, Int64Type};
 use atsdb_core::{
-    BatchId, ColumnType, ConflictPolicy, ErrorKind, Index, MapWidth, Outcome, Result, Store, Table, TableDefinition,
-    TimeUnit, Unique,
+    BatchId, ColumnType, CommitOutcome, ConflictPolicy, ErrorKind, Index, MapWidth, Result, Store, Table,
+    TableDefinition, TimeUnit, Unique,
 };
 use atsdb_engine::{Appender, ColumnSpec, Engine, Field, Record, RowReader, RowWriter, ScanRequest, SystemEnvironment};
 use atsdb_memory::MemoryStore;
@@ -186,8 +186,8 @@ fn a_large_batch_is_stored_whole_or_not_at_all_whichever_call_fails() {
             let _pause = faults.pause();
             let found = numbers(engine, &table);
             match done {
-                Ok(Outcome::Committed) => assert_eq!(found, added, "{label}"),
-                Ok(Outcome::Duplicate) => assert_eq!(found.len(), 65, "{label}"),
+                Ok(CommitOutcome::Committed) => assert_eq!(found, added, "{label}"),
+                Ok(CommitOutcome::Duplicate) => assert_eq!(found.len(), 65, "{label}"),
                 Err(_) => assert!(found.is_empty() || found.len() == 65, "{label}: {} rows", found.len()),
             }
             if found.len() == 65 && done.is_ok() {

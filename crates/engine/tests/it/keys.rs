@@ -5,7 +5,7 @@ use arrow::array::{ArrayRef, AsArray, Float64Array, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::Int32Type;
 use atsdb_core::{
-    BatchId, ColumnType, ConflictPolicy, ErrorKind, InMemory, MapWidth, Outcome, Table, TableDefinition, Unique,
+    BatchId, ColumnType, CommitOutcome, ConflictPolicy, ErrorKind, InMemory, MapWidth, Table, TableDefinition, Unique,
 };
 use atsdb_engine::{Engine, KeyValue, SystemEnvironment};
 use proptest::prelude::*;
@@ -64,8 +64,8 @@ fn a_batch_that_is_sent_again_is_a_duplicate_although_its_keys_are_there() {
                 batch.append(&table, &batch_of(&[row(2, "a", "ok", 1)]))?;
                 batch.commit()
             };
-            assert_eq!(send("first").unwrap(), Outcome::Committed);
-            assert_eq!(send("first").unwrap(), Outcome::Duplicate);
+            assert_eq!(send("first").unwrap(), CommitOutcome::Committed);
+            assert_eq!(send("first").unwrap(), CommitOutcome::Duplicate);
             assert_eq!(send("second").unwrap_err().kind(), ErrorKind::DuplicateKey);
             assert_eq!(
                 send("second").unwrap_err().kind(),
@@ -73,7 +73,7 @@ fn a_batch_that_is_sent_again_is_a_duplicate_although_its_keys_are_there() {
                 "what is refused is not remembered"
             );
             engine.drop_table(&table).unwrap();
-            assert_eq!(send("first").unwrap(), Outcome::Duplicate);
+            assert_eq!(send("first").unwrap(), CommitOutcome::Duplicate);
         }
     }
 }

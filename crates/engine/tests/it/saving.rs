@@ -8,7 +8,7 @@ use atsdb_core::{
 };
 use atsdb_engine::{Engine, ReadSnapshot, SystemEnvironment};
 use atsdb_memory::MemoryStore;
-use atsdb_resident::Keys;
+use atsdb_resident::RowKeys;
 use std::sync::Arc;
 
 /// id (key), name (index).
@@ -47,7 +47,7 @@ fn delete(engine: &Engine, table: &Table, ids: std::ops::Range<i32>) {
     let mut batch = engine.batch(None);
     let state = batch.snapshot().unwrap().resident(table).unwrap();
     let keys: ArrayRef = Arc::new(Int32Array::from_iter_values(ids));
-    let found = state.find(0, &Keys::new(&[keys]).unwrap());
+    let found = state.find(0, &RowKeys::new(&[keys]).unwrap());
     let gone: Vec<(u32, u32)> = found.parts.iter().copied().zip(found.rows.iter().copied()).collect();
     batch.change_resident(table, &state, gone, Vec::new()).unwrap();
     batch.commit().unwrap();
@@ -56,7 +56,7 @@ fn delete(engine: &Engine, table: &Table, ids: std::ops::Range<i32>) {
 fn ids_of(snapshot: &ReadSnapshot, table: &Table) -> Vec<i32> {
     let state = snapshot.resident(table).unwrap();
     let mut ids = Vec::new();
-    for (part, rows) in state.stretches(1 << 20) {
+    for (part, rows) in state.row_ranges(1 << 20) {
         let (columns, _) = state.read(part, rows, &[0]).unwrap();
         ids.extend(columns[0].as_primitive::<Int32Type>().values());
     }
@@ -94,10 +94,10 @@ fn a_process_begins_with_the_saved_rows_and_their_indexes() {
         let state = other.snapshot().unwrap().resident(&table).unwrap();
         assert_eq!(state.row_count(), 299_900);
         let keys: ArrayRef = Arc::new(Int32Array::from(vec![99, 150, 299_999]));
-        let found = state.find(0, &Keys::new(&[keys]).unwrap());
+        let found = state.find(0, &RowKeys::new(&[keys]).unwrap());
         assert_eq!(found.probes, [0, 2]);
         let names: ArrayRef = Arc::new(StringArray::from(vec!["name 7"]));
-        assert_eq!(state.find(1, &Keys::new(&[names]).unwrap()).rows.len(), 300);
+        assert_eq!(state.find(1, &RowKeys::new(&[names]).unwrap()).rows.len(), 300);
         let texts = state.gather(&found, &[1]).unwrap();
         assert_eq!(texts[0].as_string::<i32>().iter().collect::<Vec<_>>(), [Some("name 99"), Some("name 999")]);
         // Its keys are kept against new rows.

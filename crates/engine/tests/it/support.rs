@@ -4,7 +4,7 @@ use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray, TimestampSeco
 use atsdb_core::{ColumnType, Durability, MapWidth, Result, Store, Table, TableDefinition, TimeUnit};
 use atsdb_engine::{Engine, EngineOptions, Environment, ScanRequest, SystemEnvironment};
 use atsdb_memory::MemoryStore;
-use atsdb_sqlite::{Layout, Split, SqliteOptions, SqliteStore};
+use atsdb_sqlite::{SplitBy, SplitLayout, SqliteOptions, SqliteStore};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -33,7 +33,7 @@ pub(crate) fn sqlite(path: &Path) -> Arc<dyn Store> {
 
 /// A store that is split by slice.
 pub(crate) fn split(path: &Path) -> Arc<dyn Store> {
-    let layout = Layout { split: Split::Slice, small_chunk_bytes: 0 };
+    let layout = SplitLayout { split: SplitBy::Slice, small_chunk_bytes: 0 };
     Arc::new(SqliteStore::open_split(path, &sqlite_options(), layout).unwrap())
 }
 

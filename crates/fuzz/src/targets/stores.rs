@@ -7,8 +7,8 @@ use atsdb_archive::{Archive, Which};
 use atsdb_core::{ChunkUid, ColumnType, Durability, SliceWidth, TableDefinition, TimeUnit};
 use atsdb_engine::{CopyOptions, Engine, EngineOptions, Selection};
 use atsdb_memory::MemoryStore;
-use atsdb_pagecache::{PageCache, PageCacheOptions, PageFile, Place};
-use atsdb_sqlite::{Layout, Split, SqliteOptions, SqliteStore};
+use atsdb_pagecache::{PageCache, PageCacheOptions, PageFile, PageRange};
+use atsdb_sqlite::{SplitBy, SplitLayout, SqliteOptions, SqliteStore};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use tempfile::TempDir;
@@ -74,7 +74,7 @@ fn split_store() -> &'static (TempDir, PathBuf) {
 
 fn open_split(path: &Path) -> atsdb_core::Result<Engine> {
     let options = SqliteOptions { durability: Durability::Off, ..SqliteOptions::default() };
-    let layout = Layout { split: Split::Slice, small_chunk_bytes: 0 };
+    let layout = SplitLayout { split: SplitBy::Slice, small_chunk_bytes: 0 };
     Ok(engine(Arc::new(SqliteStore::open_split(path, &options, layout)?)))
 }
 
@@ -106,11 +106,11 @@ fn cache(folder: &Path) -> PageCache {
     PageCache::open(&options, "postgresql://me@host/air", [7; 16]).expect("a cache")
 }
 
-fn places() -> [Place; 3] {
-    [(0, 500), (500, 40), (540, 3_000)].map(|(offset, byte_count)| Place { offset, byte_count })
+fn places() -> [PageRange; 3] {
+    [(0, 500), (500, 40), (540, 3_000)].map(|(offset, byte_count)| PageRange { offset, byte_count })
 }
 
-fn cached_page(place: &Place) -> Vec<u8> {
+fn cached_page(place: &PageRange) -> Vec<u8> {
     (0..place.byte_count).map(|byte| (byte as u8) ^ (place.offset as u8) | 1).collect()
 }
 

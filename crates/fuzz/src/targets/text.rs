@@ -65,7 +65,7 @@ fn read_url(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let known = ["sslmode", "host", "socket", "sslrootcert"];
     let _ = take_options(&text, CACHE_OPTIONS.as_slice());
-    let _ = atsdb_sqlite::Layout::parse(&text);
+    let _ = atsdb_sqlite::SplitLayout::parse(&text);
     let _ = atsdb_archive::is_archive(&text);
     if let Ok(url) = ServerUrl::parse(&text, &known)
         && let Some(password) = &url.password

@@ -1,7 +1,7 @@
 //! What the tests have in common: a cache whose warnings are kept, and pages that tell whether they are whole.
 
 use atsdb_core::ChunkUid;
-use atsdb_pagecache::{PageCache, PageCacheOptions, PageFile, Place};
+use atsdb_pagecache::{PageCache, PageCacheOptions, PageFile, PageRange};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -37,7 +37,7 @@ pub(crate) fn file(number: u64) -> PageFile {
 }
 
 /// A page that no other file or place has: its bytes follow from where it is.
-pub(crate) fn page(number: u64, place: Place) -> Vec<u8> {
+pub(crate) fn page(number: u64, place: PageRange) -> Vec<u8> {
     let mut state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ place.offset ^ 0x5555_5555_5555_5555;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -46,21 +46,21 @@ pub(crate) fn page(number: u64, place: Place) -> Vec<u8> {
     (0..place.byte_count).map(|_| next()).collect()
 }
 
-pub(crate) fn places(sizes: &[u32]) -> Vec<Place> {
+pub(crate) fn places(sizes: &[u32]) -> Vec<PageRange> {
     let mut offset = 0;
     let place = |size: &u32| {
         offset += u64::from(*size);
-        Place { offset: offset - u64::from(*size), byte_count: *size }
+        PageRange { offset: offset - u64::from(*size), byte_count: *size }
     };
     sizes.iter().map(place).collect()
 }
 
-pub(crate) fn keep(cache: &PageCache, number: u64, places: &[Place]) {
+pub(crate) fn keep(cache: &PageCache, number: u64, places: &[PageRange]) {
     cache.keep(file(number), places.iter().map(|place| (*place, page(number, *place))).collect());
 }
 
 /// Which of the pages are there; those that are, are right.
-pub(crate) fn found(cache: &PageCache, number: u64, places: &[Place]) -> Vec<bool> {
+pub(crate) fn found(cache: &PageCache, number: u64, places: &[PageRange]) -> Vec<bool> {
     let is_whole = |position: usize, bytes: &[u8]| bytes == page(number, places[position]);
     let pages = cache.read(&file(number), places, is_whole);
     assert_eq!(pages.len(), places.len());

@@ -1,12 +1,12 @@
 //! What is acknowledged is as durable as the server is set to make it, whatever way it was acknowledged.
 
 use crate::support::open;
-use atsdb_core::{BatchId, Change, Outcome, Result, Store, TableId};
+use atsdb_core::{BatchId, Change, CommitOutcome, Result, Store, TableId};
 use atsdb_testkit::sample::{Plan, series_table};
 use atsdb_testkit::server::{Kind, TestServer};
 use std::time::Duration;
 
-fn send(store: &dyn Store, table: TableId) -> Result<Outcome> {
+fn send(store: &dyn Store, table: TableId) -> Result<CommitOutcome> {
     let batch = Some(BatchId::new("batch").unwrap());
     let add = vec![Plan::new(1).chunk(table)];
     store.commit(&[Change { batch, add, ..Change::default() }], 1_709_294_400_000)?.remove(0)
@@ -54,7 +54,7 @@ fn a_batch_that_is_there_already_is_acknowledged_when_a_commit_would_be() {
         let again = scope.spawn(|| send(&*second, table));
         waiting("2");
         require_standby("");
-        assert_eq!(sending.join().unwrap().unwrap(), Outcome::Committed);
-        assert_eq!(again.join().unwrap().unwrap(), Outcome::Duplicate);
+        assert_eq!(sending.join().unwrap().unwrap(), CommitOutcome::Committed);
+        assert_eq!(again.join().unwrap().unwrap(), CommitOutcome::Duplicate);
     });
 }

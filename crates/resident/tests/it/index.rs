@@ -1,17 +1,17 @@
 //! Indexes over many rows, and over rows that were chosen to be hard.
 
 use arrow::array::{ArrayRef, Float32Array, Float64Array, Int32Array, StringArray};
-use atsdb_resident::{HashIndex, Keys, Matches, Seed};
+use atsdb_resident::{HashIndex, HashSeed, IndexMatches, RowKeys};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 fn build(column: ArrayRef) -> HashIndex {
-    HashIndex::build(Keys::new(&[column]).unwrap(), Seed::new(*b"a seed of tests!"), 2).unwrap()
+    HashIndex::build(RowKeys::new(&[column]).unwrap(), HashSeed::new(*b"a seed of tests!"), 2).unwrap()
 }
 
-fn find(index: &HashIndex, keys: ArrayRef) -> Matches {
-    let mut found = Matches::default();
-    index.find(&Keys::new(&[keys]).unwrap(), &mut found);
+fn find(index: &HashIndex, keys: ArrayRef) -> IndexMatches {
+    let mut found = IndexMatches::default();
+    index.find(&RowKeys::new(&[keys]).unwrap(), &mut found);
     found
 }
 

@@ -3,7 +3,7 @@
 use crate::support::{ID, Row, all, append, columns, definition, draft, found, residents, rows_of, state, types};
 use arrow::array::{ArrayRef, Int32Array, StringArray};
 use atsdb_core::{ConflictPolicy, ErrorKind};
-use atsdb_resident::{Drafts, Residents, TableState};
+use atsdb_resident::{BatchDrafts, ResidentTables, TableState};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -57,11 +57,11 @@ fn places(state: &TableState, c1: i32) -> (Vec<(u32, u32)>, Vec<Row>) {
     (places, rows)
 }
 
-fn change(residents: &Residents, with_key: bool, c1: i32, to: Option<i32>) {
+fn change(residents: &ResidentTables, with_key: bool, c1: i32, to: Option<i32>) {
     let before = state(residents, with_key);
     let (gone, rows) = places(&before, c1);
     let new: Vec<Row> = rows.into_iter().filter_map(|row| to.map(|to| (Some(to), row.1))).collect();
-    let mut drafts = Drafts::default();
+    let mut drafts = BatchDrafts::default();
     let batches = vec![(columns(&new), new.len())];
     draft(&mut drafts, residents, with_key, usize::MAX).change(&before, gone, batches).unwrap();
     drafts.commit(residents, || Ok(()), |_| true).unwrap();
@@ -124,14 +124,14 @@ proptest! {
                     list.iter_mut().filter(|row| row.0 == Some(from)).for_each(|row| row.0 = Some(to));
                 }
                 Step::Truncate => {
-                    let mut drafts = Drafts::default();
+                    let mut drafts = BatchDrafts::default();
                     let count = draft(&mut drafts, &residents, with_key, usize::MAX).truncate().unwrap();
                     assert_eq!(count, list.len() as u64);
                     drafts.commit(&residents, || Ok(()), |_| true).unwrap();
                     list.clear();
                 }
                 Step::GiveUp(rows) => {
-                    let mut drafts = Drafts::default();
+                    let mut drafts = BatchDrafts::default();
                     let draft = draft(&mut drafts, &residents, with_key, usize::MAX);
                     draft.append(columns(&rows), rows.len(), ConflictPolicy::Keep).unwrap();
                     draft.settle().unwrap();
@@ -166,7 +166,7 @@ fn at_the_bound_nothing_changes() {
     let residents = residents();
     let rows: Vec<Row> = (0..1_000).map(|number| (Some(number), None)).collect();
     append(&residents, false, &rows, ConflictPolicy::Error).unwrap();
-    let mut drafts = Drafts::default();
+    let mut drafts = BatchDrafts::default();
     let bound = state(&residents, false).byte_count() + 10_000;
     let draft = draft(&mut drafts, &residents, false, bound);
     let mut failed = None;
@@ -187,7 +187,7 @@ fn at_the_bound_nothing_changes() {
 fn who_changes_what_another_changed_is_told() {
     let residents = residents();
     append(&residents, false, &[(Some(1), None), (Some(2), None)], ConflictPolicy::Error).unwrap();
-    let (mut added, mut emptied) = (Drafts::default(), Drafts::default());
+    let (mut added, mut emptied) = (BatchDrafts::default(), BatchDrafts::default());
     draft(&mut added, &residents, false, usize::MAX)
         .append(columns(&[(Some(3), None)]), 1, ConflictPolicy::Error)
         .unwrap();
@@ -203,7 +203,7 @@ fn who_changes_what_another_changed_is_told() {
 fn nothing_comes_into_a_table_that_was_dropped() {
     let residents = residents();
     append(&residents, false, &[(Some(1), None)], ConflictPolicy::Error).unwrap();
-    let (mut added, mut dropped) = (Drafts::default(), Drafts::default());
+    let (mut added, mut dropped) = (BatchDrafts::default(), BatchDrafts::default());
     draft(&mut added, &residents, false, usize::MAX)
         .append(columns(&[(Some(2), None)]), 1, ConflictPolicy::Error)
         .unwrap();

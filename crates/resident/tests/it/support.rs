@@ -3,7 +3,7 @@
 use arrow::array::{Array, ArrayRef, AsArray, Int32Array, StringArray};
 use arrow::datatypes::{DataType, Int32Type};
 use atsdb_core::{ColumnType, ConflictPolicy, InMemory, Result, TableDefinition, TableId, Unique};
-use atsdb_resident::{Draft, Drafts, Keys, Residents, Seed, TableState};
+use atsdb_resident::{BatchDrafts, HashSeed, ResidentTables, RowKeys, TableDraft, TableState};
 use std::sync::Arc;
 
 pub(crate) type Row = (Option<i32>, Option<String>);
@@ -31,16 +31,16 @@ pub(crate) fn types() -> Vec<DataType> {
     vec![DataType::Int32, DataType::Utf8]
 }
 
-pub(crate) fn residents() -> Residents {
-    Residents::new(Seed::new(*b"a seed of tests!"), 2)
+pub(crate) fn residents() -> ResidentTables {
+    ResidentTables::new(HashSeed::new(*b"a seed of tests!"), 2)
 }
 
 pub(crate) fn draft<'a>(
-    drafts: &'a mut Drafts,
-    residents: &Residents,
+    drafts: &'a mut BatchDrafts,
+    residents: &ResidentTables,
     with_key: bool,
     bytes_max: usize,
-) -> &'a mut Draft {
+) -> &'a mut TableDraft {
     let base = || {
         let known = residents.snapshot().get(ID);
         Ok(known.unwrap_or_else(|| residents.empty(&definition(with_key), types())))
@@ -54,13 +54,13 @@ pub(crate) fn columns(rows: &[Row]) -> Vec<ArrayRef> {
     vec![Arc::new(c1), Arc::new(c2)]
 }
 
-pub(crate) fn append(residents: &Residents, with_key: bool, rows: &[Row], policy: ConflictPolicy) -> Result<()> {
-    let mut drafts = Drafts::default();
+pub(crate) fn append(residents: &ResidentTables, with_key: bool, rows: &[Row], policy: ConflictPolicy) -> Result<()> {
+    let mut drafts = BatchDrafts::default();
     draft(&mut drafts, residents, with_key, usize::MAX).append(columns(rows), rows.len(), policy)?;
     drafts.commit(residents, || Ok(()), |_| true)
 }
 
-pub(crate) fn state(residents: &Residents, with_key: bool) -> Arc<TableState> {
+pub(crate) fn state(residents: &ResidentTables, with_key: bool) -> Arc<TableState> {
     residents.snapshot().get(ID).unwrap_or_else(|| residents.empty(&definition(with_key), types()))
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn rows_of(columns: &[ArrayRef]) -> Vec<Row> {
 /// All rows with their places, sorted.
 pub(crate) fn all(state: &TableState) -> Vec<(Row, (u32, u32))> {
     let mut found = Vec::new();
-    for (part, rows) in state.stretches(1) {
+    for (part, rows) in state.row_ranges(1) {
         let (columns, numbers) = state.read(part, rows, &[0, 1]).unwrap();
         let places = numbers.values().iter().map(|number| (part as u32, *number));
         found.extend(rows_of(&columns).into_iter().zip(places));
@@ -86,7 +86,7 @@ pub(crate) fn all(state: &TableState) -> Vec<(Row, (u32, u32))> {
 /// The rows that an index finds for keys, sorted, each with its key's position.
 pub(crate) fn found(state: &TableState, name: &str, keys: &[ArrayRef]) -> Vec<(u32, Row)> {
     let index = state.indexes().iter().position(|index| index.name == name).unwrap();
-    let found = state.find(index, &Keys::new(keys).unwrap());
+    let found = state.find(index, &RowKeys::new(keys).unwrap());
     assert!(found.probes.is_sorted());
     let rows = rows_of(&state.gather(&found, &[0, 1]).unwrap());
     let mut pairs: Vec<(u32, Row)> = found.probes.into_iter().zip(rows).collect();

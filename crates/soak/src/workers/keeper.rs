@@ -2,7 +2,7 @@
 
 use super::Worker;
 use crate::store::query;
-use atsdb_core::limits::BATCH_MEMORY_MS;
+use atsdb_core::limits::BATCH_ID_RETENTION_MS;
 use atsdb_core::{ErrorKind, Result};
 use atsdb_engine::Environment;
 
@@ -30,7 +30,7 @@ fn keep(worker: &mut Worker, task: u64) -> Result<()> {
         1 => worker.engine.retain(None).map(drop),
         2 => reclaim(worker, 0),
         // Stages are idle only when a clock that is right says so, too.
-        3 => reclaim(worker, BATCH_MEMORY_MS - BATCH_MEMORY_HERE_MS),
+        3 => reclaim(worker, BATCH_ID_RETENTION_MS - BATCH_MEMORY_HERE_MS),
         4 => query(&worker.session, "REFRESH ROLLUP summary").map(drop),
         5 => {
             let width = ["hour", "day"][worker.random.below(2) as usize];

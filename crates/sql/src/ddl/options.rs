@@ -3,8 +3,8 @@
 use super::constraints::{add_unique, series_key_of_primary};
 use crate::parse::foreign::is_memory_engine;
 use crate::text::errors::{not_supported, sql_error};
-use atsdb_core::byte_size::parse_byte_size;
 use atsdb_core::name::{nearest_name, same_name};
+use atsdb_core::size::parse_size;
 use atsdb_core::{
     ColumnId, ColumnType, ConflictPolicy, InMemory, MapWidth, Result, Retention, SliceWidth, TableDefinition, TimeUnit,
     Unique,
@@ -77,7 +77,7 @@ impl TableOptions {
             "key" => self.key = Some(names_of(text)),
             "sort" => self.sort = Some(names_of(text)),
             "engine" => self.in_memory = Some(is_memory_engine(text)?),
-            "max_memory" => self.memory_bytes_max = Some(parse_byte_size(text)?),
+            "max_memory" => self.memory_bytes_max = Some(parse_size(text)?),
             "on_conflict" => self.on_conflict = Some(ConflictPolicy::parse(text)?),
             _ => {
                 for item in names_of(text) {

@@ -2,7 +2,7 @@
 
 use super::defaults::value_sql;
 use super::options::{TableOptions, list_name};
-use atsdb_core::byte_size::byte_size;
+use atsdb_core::size::format_size;
 use atsdb_core::{Column, ColumnId, ColumnType, ConflictPolicy, Rollup, TableDefinition, TimeUnit};
 use datafusion::sql::sqlparser::ast::Expr;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
@@ -112,7 +112,7 @@ fn options_of(definition: &TableDefinition) -> Vec<(&'static str, String)> {
     }
     if let Some(memory) = definition.memory {
         options.push(("engine", "memory".to_owned()));
-        options.extend(memory.bytes_max.map(|bytes| ("max_memory", byte_size(bytes))));
+        options.extend(memory.bytes_max.map(|bytes| ("max_memory", format_size(bytes))));
     }
     if let Some(retention) = definition.retention {
         options.push(("retention", retention.to_string()));

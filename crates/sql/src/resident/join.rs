@@ -1,7 +1,7 @@
 //! The operator that joins rows with those of a table in memory, found by an index: no table of hashes is made for it.
 
 use super::scan::{ResidentScan, external, piece};
-use atsdb_resident::{Found, Keys};
+use atsdb_resident::{RowKeys, TableMatches};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
 use datafusion::arrow::compute::take;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -28,7 +28,7 @@ pub(super) enum Kind {
     /// The same, and those for which none is found with NULLs.
     All,
     /// Those for which some row is found.
-    Found,
+    TableMatches,
     /// Those for which none is.
     NotFound,
 }
@@ -39,7 +39,7 @@ impl Kind {
         match (join_type, outer_is_left) {
             (JoinType::Inner, _) => Some(Self::Pairs),
             (JoinType::Left, true) | (JoinType::Right, false) => Some(Self::All),
-            (JoinType::LeftSemi, true) | (JoinType::RightSemi, false) => Some(Self::Found),
+            (JoinType::LeftSemi, true) | (JoinType::RightSemi, false) => Some(Self::TableMatches),
             (JoinType::LeftAnti, true) | (JoinType::RightAnti, false) => Some(Self::NotFound),
             _ => None,
         }
@@ -81,7 +81,7 @@ impl IndexJoin {
     fn join(&self, outer: &RecordBatch, batch_rows: usize) -> Result<Vec<RecordBatch>> {
         let keys = self.keys.iter().map(|key| key.evaluate(outer)?.into_array(outer.num_rows()));
         let keys: Vec<ArrayRef> = keys.collect::<Result<_>>()?;
-        let found = self.inner.state().find(self.index, &Keys::new(&keys).map_err(external)?);
+        let found = self.inner.state().find(self.index, &RowKeys::new(&keys).map_err(external)?);
         let mut batches = Vec::new();
         match self.kind {
             Kind::Pairs | Kind::All => {
@@ -95,7 +95,7 @@ impl IndexJoin {
                     batches.push(self.both(taken(outer, &rows)?, nulls.collect(), rows.len())?);
                 }
             }
-            Kind::Found => {
+            Kind::TableMatches => {
                 let mut probes = found.probes;
                 probes.dedup();
                 let rows = UInt32Array::from(probes);
@@ -109,7 +109,7 @@ impl IndexJoin {
         Ok(batches)
     }
 
-    fn pairs(&self, outer: &RecordBatch, found: &Found) -> Result<RecordBatch> {
+    fn pairs(&self, outer: &RecordBatch, found: &TableMatches) -> Result<RecordBatch> {
         let outer = taken(outer, &UInt32Array::from(found.probes.clone()))?;
         let inner = self.inner.state().gather(found, self.inner.columns()).map_err(external)?;
         self.both(outer, inner, found.rows.len())
@@ -131,7 +131,7 @@ fn taken(rows: &RecordBatch, numbers: &UInt32Array) -> Result<Vec<ArrayRef>> {
 }
 
 /// The rows for which nothing was found.
-fn others(found: &Found, row_count: usize) -> UInt32Array {
+fn others(found: &TableMatches, row_count: usize) -> UInt32Array {
     let mut is_found = vec![false; row_count];
     found.probes.iter().for_each(|row| is_found[*row as usize] = true);
     UInt32Array::from_iter_values((0..row_count as u32).filter(|row| !is_found[*row as usize]))
@@ -148,7 +148,7 @@ impl DisplayAs for IndexJoin {
             match self.kind {
                 Kind::Pairs => "inner",
                 Kind::All => "outer",
-                Kind::Found => "semi",
+                Kind::TableMatches => "semi",
                 Kind::NotFound => "anti",
             },
             state.definition().name,

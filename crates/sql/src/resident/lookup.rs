@@ -7,7 +7,7 @@ use arrow::row::{RowConverter, SortField};
 use atsdb_codec::logical_type;
 use atsdb_core::{Column, ColumnType, Error, Result, TableDefinition};
 use atsdb_engine::{Comparison, Predicate, Value};
-use atsdb_resident::{Keys, TableState};
+use atsdb_resident::{RowKeys, TableState};
 use datafusion::logical_expr::Expr;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ const KEYS_MAX: usize = 1 << 17;
 pub(crate) struct Lookup {
     /// The index's number in the table.
     pub(crate) index: usize,
-    pub(crate) keys: Keys,
+    pub(crate) keys: RowKeys,
     /// What `EXPLAIN` says of it.
     pub(crate) description: String,
 }
@@ -58,7 +58,7 @@ impl Lookup {
         let columns: Vec<ArrayRef> = spec.positions.iter().filter_map(|position| values[*position].clone()).collect();
         let keys = combined(&columns)?;
         let description = format!("index={}, keys={}", spec.name, keys.first().map_or(0, |column| column.len()));
-        Ok(Some(Self { index, keys: Keys::new(&keys)?, description }))
+        Ok(Some(Self { index, keys: RowKeys::new(&keys)?, description }))
     }
 
     /// Whether a condition may choose the keys of a lookup.

@@ -9,7 +9,7 @@ use atsdb_codec::arrow_schema;
 use atsdb_core::name::same_name;
 use atsdb_core::{ColumnType, Error, Result, Table};
 use atsdb_engine::{ReadSnapshot, Value};
-use atsdb_resident::Keys;
+use atsdb_resident::RowKeys;
 use std::sync::Arc;
 
 /// More rows are streamed, which a plan does.
@@ -110,7 +110,7 @@ impl<'a> PlainSelect<'a> {
         }
         // A number that the column cannot hold is in no row.
         let found = match arrays.iter().all(|array| array.len() == 1) {
-            true => state.find(index, &Keys::new(&arrays)?),
+            true => state.find(index, &RowKeys::new(&arrays)?),
             false => Default::default(),
         };
         if let Wanted::Count(heading) = self.answer {

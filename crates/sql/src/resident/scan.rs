@@ -1,7 +1,7 @@
 //! The leaf of a physical plan that reads a table in memory: all of it, or the rows that an index finds.
 
 use super::lookup::Lookup;
-use atsdb_resident::{Found, TableState};
+use atsdb_resident::{TableMatches, TableState};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::stats::Precision;
@@ -68,7 +68,7 @@ impl ResidentScan {
     }
 
     /// Rows that were found.
-    fn gather(&self, found: &Found) -> Result<RecordBatch> {
+    fn gather(&self, found: &TableMatches) -> Result<RecordBatch> {
         let column_count = self.state.definition().columns.len();
         let stored: Vec<usize> = self.columns.iter().copied().filter(|column| *column < column_count).collect();
         let mut gathered = self.state.gather(found, &stored).map_err(external)?.into_iter();
@@ -158,7 +158,7 @@ impl ExecutionPlan for ResidentScan {
             }
             None => {
                 let step = self.properties.partitioning.partition_count();
-                let stretches = self.state.stretches(batch_rows).into_iter().skip(partition).step_by(step);
+                let stretches = self.state.row_ranges(batch_rows).into_iter().skip(partition).step_by(step);
                 Box::new(stretches.map(move |(part, rows)| scan.read(part, rows)))
             }
         };
@@ -198,10 +198,10 @@ impl ExecutionPlan for ResidentScan {
 }
 
 /// Some of the rows that were found.
-pub(super) fn piece(found: &Found, start: usize, length: usize) -> Found {
+pub(super) fn piece(found: &TableMatches, start: usize, length: usize) -> TableMatches {
     let range = start..(start + length).min(found.rows.len());
     let cut = |values: &[u32]| values[range.clone()].to_vec();
-    Found { probes: cut(&found.probes), parts: cut(&found.parts), rows: cut(&found.rows) }
+    TableMatches { probes: cut(&found.probes), parts: cut(&found.parts), rows: cut(&found.rows) }
 }
 
 pub(super) fn external(error: atsdb_core::Error) -> DataFusionError {

@@ -1,7 +1,11 @@
 //! Times and dates in text: ISO 8601 as people and databases write it, for every time that i64 holds.
 
 use atsdb_core::TimeUnit;
-use atsdb_core::time::{DAY_SECONDS, days_from_civil, days_in_month};
+use atsdb_core::time::DAY_SECONDS;
+use atsdb_core::time_text::{DateForm, leading_number, utc_offset, year_first_date};
+
+/// Dates in SQL: two digits for month and day.
+const DATE: DateForm = DateForm { separators: b"-/", digits_min: 2 };
 
 /// The count of `unit` since the epoch that is nearest to the time that a text names. `None` if it is no such text,
 /// or the time lies outside of what i64 counts.
@@ -35,10 +39,10 @@ pub(crate) fn read_time(text: &str, unit: TimeUnit) -> Option<WrittenTime> {
     let days = reader.date()?;
     let (mut second_of_day, mut fraction, mut rest, mut has_offset) = (0, 0, Rest::Nothing, false);
     if reader.take(b'T') || reader.take(b't') || reader.take(b' ') {
-        let hour = reader.digits(2, 2, 24)?;
+        let hour = reader.two_digits(24)?;
         reader.take(b':').then_some(())?;
-        let minute = reader.digits(2, 2, 59)?;
-        let second = if reader.take(b':') { reader.digits(2, 2, 59)? } else { 0 };
+        let minute = reader.two_digits(59)?;
+        let second = if reader.take(b':') { reader.two_digits(59)? } else { 0 };
         if reader.take(b'.') || reader.take(b',') {
             (fraction, rest) = reader.fraction(unit)?;
         }
@@ -77,28 +81,17 @@ impl Reader<'_> {
         found
     }
 
-    /// A number of `least` to `most` digits that is at most `max`.
-    fn digits(&mut self, least: usize, most: usize, max: i64) -> Option<i64> {
-        let count = self.bytes.iter().take(most).take_while(|byte| byte.is_ascii_digit()).count();
-        if count < least {
-            return None;
-        }
-        let value = self.bytes[..count].iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
-        self.bytes = &self.bytes[count..];
+    /// A number of two digits that is at most `max`.
+    fn two_digits(&mut self, max: i64) -> Option<i64> {
+        let (value, 2) = leading_number(self.bytes, 2)? else { return None };
+        self.bytes = &self.bytes[2..];
         (value <= max).then_some(value)
     }
 
     fn date(&mut self) -> Option<i64> {
-        let negative = self.take(b'-');
-        let signed = negative || self.take(b'+');
-        let year = if signed { self.digits(4, 12, i64::MAX)? } else { self.digits(4, 4, 9_999)? };
-        let year = if negative { -year } else { year };
-        let separator = [b'-', b'/'].into_iter().find(|byte| self.take(*byte))?;
-        let month = self.digits(2, 2, 12)? as u32;
-        self.take(separator).then_some(())?;
-        let day = self.digits(2, 2, 31)? as u32;
-        let valid = month >= 1 && day >= 1 && day <= days_in_month(year, month);
-        valid.then(|| days_from_civil(year, month, day))
+        let (days, length) = year_first_date(self.bytes, DATE)?;
+        self.bytes = &self.bytes[length..];
+        Some(days)
     }
 
     /// Digits after the point, in the unit, and what the further ones come to.
@@ -122,20 +115,10 @@ impl Reader<'_> {
     /// How far the clock is ahead of UTC, if the text says so.
     fn offset_seconds(&mut self) -> Option<Option<i64>> {
         while self.take(b' ') {}
-        if self.bytes.is_empty() {
-            return Some(None);
+        match std::mem::take(&mut self.bytes) {
+            [] => Some(None),
+            offset => utc_offset(offset, &["Z", "UTC"]).map(Some),
         }
-        if self.take(b'Z') || self.take(b'z') {
-            return Some(Some(0));
-        }
-        if self.bytes.eq_ignore_ascii_case(b"UTC") {
-            self.bytes = &[];
-            return Some(Some(0));
-        }
-        let sign = if self.take(b'-') { -1 } else { self.take(b'+').then_some(1)? };
-        let hours = self.digits(2, 2, 18)?;
-        let minutes = if self.take(b':') || !self.bytes.is_empty() { self.digits(2, 2, 59)? } else { 0 };
-        Some(Some(sign * (hours * 3_600 + minutes * 60)))
     }
 }
 

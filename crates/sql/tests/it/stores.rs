@@ -6,7 +6,7 @@ use atsdb_memory::MemoryStore;
 use atsdb_mysql::MysqlStore;
 use atsdb_postgres::PostgresStore;
 use atsdb_sql::{Session, SessionOptions};
-use atsdb_sqlite::{Layout, Split, SqliteOptions, SqliteStore};
+use atsdb_sqlite::{SplitBy, SplitLayout, SqliteOptions, SqliteStore};
 use atsdb_sqlstore::{ServerOptions, ServerStore};
 use atsdb_testkit::server::{self, Kind};
 use std::sync::Arc;
@@ -52,10 +52,10 @@ pub(crate) fn session(store: &str) -> (Session, TempDir) {
             let options = SqliteOptions { durability: Durability::Off, ..SqliteOptions::default() };
             let path = directory.path().join("test.db");
             let split =
-                |split| SqliteStore::open_split(&path, &options, Layout { split, small_chunk_bytes: 0 }).unwrap();
+                |split| SqliteStore::open_split(&path, &options, SplitLayout { split, small_chunk_bytes: 0 }).unwrap();
             Arc::new(match other {
-                "sqlite split by slice" => split(Split::Slice),
-                "sqlite in shards" => split(Split::Shards(2)),
+                "sqlite split by slice" => split(SplitBy::Slice),
+                "sqlite in shards" => split(SplitBy::Shards(2)),
                 _ => SqliteStore::open(&path, &options).unwrap(),
             })
         }

@@ -4,7 +4,7 @@
 //! there; or, where commits do not wait for the disk, is gone.
 
 use crate::options::SqliteOptions;
-use crate::split::layout::{Layout, Split};
+use crate::split::layout::{SplitBy, SplitLayout};
 use crate::store::SqliteStore;
 use atsdb_core::{BatchId, Change, ChunkEntry, Durability, NewChunk, Snapshot, Store, TableId, TimeRange};
 use atsdb_testkit::sample::{Plan, amended, amendment, series_table};
@@ -26,14 +26,14 @@ const POINTS: [&str; 6] = [
     "a file is removed",
 ];
 const COUNTS: [u32; 4] = [1, 2, 6, 17];
-const LAYOUTS: [Split; 2] = [Split::Slice, Split::Shards(2)];
+const LAYOUTS: [SplitBy; 2] = [SplitBy::Slice, SplitBy::Shards(2)];
 
-fn open(path: &Path, split: Split, durability: Durability) -> SqliteStore {
+fn open(path: &Path, split: SplitBy, durability: Durability) -> SqliteStore {
     let options = SqliteOptions { durability, ..SqliteOptions::default() };
-    SqliteStore::open_split(path, &options, Layout { split, small_chunk_bytes: 20_000 }).unwrap()
+    SqliteStore::open_split(path, &options, SplitLayout { split, small_chunk_bytes: 20_000 }).unwrap()
 }
 
-/// The chunks of a batch, over three slices; one is small and lies in the catalogue.
+/// Returns the chunks of a batch, in three slices; one is small and stored in the catalogue.
 fn chunks(table: TableId, batch: u64) -> Vec<NewChunk> {
     let chunk = |part: u64| {
         let page_bytes = if part == 2 { 1_000 } else { 40_000 };
@@ -141,7 +141,7 @@ fn cut_power(path: &Path, to: &Path) {
     }
 }
 
-/// Checks that the store is whole, and stays so when it is used again; gives the step it is at.
+/// Checks that the store is intact, and stays so when it is used again. Returns the step that it has reached.
 fn check(path: &Path, case: &str) -> Option<u64> {
     let store = SqliteStore::open(path, &SqliteOptions { create: false, ..SqliteOptions::default() }).unwrap();
     assert_eq!(store.verify().unwrap(), [], "{case}");
@@ -152,7 +152,7 @@ fn check(path: &Path, case: &str) -> Option<u64> {
     drop(snapshot);
     // What was left goes, and nothing else does.
     // Stages that are idle are given up when they were seen to be so for a while.
-    for earlier_ms in [atsdb_core::limits::STAGE_DOUBT_MS, 0] {
+    for earlier_ms in [atsdb_core::limits::STAGE_IDLE_CONFIRM_MS, 0] {
         while store.reclaim(1 << 20, i64::MAX - earlier_ms).unwrap().more {}
     }
     assert_eq!(store.verify().unwrap(), [], "{case}");
@@ -206,7 +206,7 @@ fn a_power_cut_leaves_whole_changes_where_commits_do_not_wait_for_the_disk() {
     }
 }
 
-fn cases() -> impl Iterator<Item = (Split, &'static str, u32)> {
+fn cases() -> impl Iterator<Item = (SplitBy, &'static str, u32)> {
     LAYOUTS
         .into_iter()
         .flat_map(|split| POINTS.into_iter().flat_map(move |point| COUNTS.map(|count| (split, point, count))))

@@ -1,17 +1,17 @@
-//! What tests of crashes need to know and do: points at which they end the process, and what is on disk by then. Elsewhere
-//! they are nothing.
+//! Hooks for crash tests: points at which they end the process, and a log of what is on disk by then. Outside of tests
+//! they do nothing.
 
-/// A named moment between two steps.
+/// A named point between two steps.
 #[cfg(not(test))]
 #[inline(always)]
 pub(crate) fn point(_name: &str) {}
 
-/// Tells that so many bytes of a file are on disk.
+/// Reports that the current length of a file is on disk.
 #[cfg(not(test))]
 #[inline(always)]
 pub(crate) fn synced(_number: i64, _file: &std::fs::File) {}
 
-/// Notes it in the file that the environment names.
+/// Appends it to the file that the environment names.
 #[cfg(test)]
 pub(crate) fn synced(number: i64, file: &std::fs::File) {
     use std::io::Write;

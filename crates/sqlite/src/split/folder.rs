@@ -1,7 +1,7 @@
-//! The folder of a split store: where its catalogue and its page files lie, and what else may stand at the path.
+//! The folder of a split store: the locations of its catalogue and its page files, and checks of what is at the path.
 
 use crate::options::SqliteOptions;
-use crate::split::layout::Layout;
+use crate::split::layout::SplitLayout;
 use atsdb_core::{Error, ErrorKind, Result};
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -11,44 +11,44 @@ use std::path::{Path, PathBuf};
 const CATALOGUE: &str = "atsdb.db";
 const PAGES: &str = "pages";
 
-/// A folder that is a split store, or is to become one.
+/// A folder that is a split store or will become one.
 #[derive(Debug, Clone)]
 pub(crate) struct Folder {
     pub(crate) path: PathBuf,
 }
 
 impl Folder {
-    /// The SQLite file that decides what is visible.
+    /// Returns the path of the SQLite file that decides what is visible.
     pub(crate) fn catalogue(&self) -> PathBuf {
         self.path.join(CATALOGUE)
     }
 
-    /// Where the page files lie.
+    /// Returns the folder of the page files.
     pub(crate) fn pages(&self) -> PathBuf {
         self.path.join(PAGES)
     }
 
-    /// Makes the folder. Several processes may do so at once.
+    /// Creates the folder. Several processes may do so at once.
     fn create(&self) -> Result<()> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.path);
         made.map_err(|error| unavailable("create the store", &self.path, error))
     }
 
-    /// Makes the folder of the page files where it is not there yet. With `durable` the names of both folders are on disk
-    /// then: of what is acknowledged, nothing hangs from a name that a power cut takes. Whoever made them may have ended
-    /// before they were.
+    /// Creates the folder of the page files if it does not exist. With `durable` the names of both folders are on disk
+    /// afterwards, so that nothing acknowledged depends on a name that a power cut removes. The process that created
+    /// them may have ended before they were.
     pub(crate) fn create_pages(&self, durable: bool) -> Result<()> {
         let pages = self.pages();
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&pages);
         made.map_err(|error| unavailable("create", &pages, error))?;
         if durable {
-            sync_names(&self.path)?;
-            self.path.parent().map_or(Ok(()), sync_names)?;
+            sync_directory(&self.path)?;
+            self.path.parent().map_or(Ok(()), sync_directory)?;
         }
         Ok(())
     }
 
-    /// Whether nothing lies in it but what making a store puts there.
+    /// Whether the folder contains only what creating a store puts there.
     fn is_fresh(&self) -> Result<bool> {
         let entries = fs::read_dir(&self.path).map_err(|error| unavailable("list", &self.path, error))?;
         for entry in entries {
@@ -63,9 +63,9 @@ impl Folder {
 }
 
 /// Makes the names in a folder durable.
-pub(crate) fn sync_names(folder: &Path) -> Result<()> {
+pub(crate) fn sync_directory(folder: &Path) -> Result<()> {
     match fs::File::open(folder).and_then(|folder| folder.sync_all()) {
-        // One that may be entered and not be listed can only have been made by somebody else, before.
+        // A folder that may be entered but not listed must have been created by somebody else before.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         other => other.map_err(|error| unavailable("make durable", folder, error)),
     }
@@ -73,43 +73,47 @@ pub(crate) fn sync_names(folder: &Path) -> Result<()> {
 
 /// The error for a folder or file that cannot be used.
 pub(crate) fn unavailable(work: &str, path: &Path, error: io::Error) -> Error {
-    let place = path.display();
+    let location = path.display();
     let unavailable = |message: String, hint: &str| Error::new(ErrorKind::Unavailable, message).with_hint(hint);
-    let told = match error.kind() {
+    let failure = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            let message = format!("disk full at {place}: nothing of this call was stored");
-            unavailable(message, "make room and try again; reading goes on")
+            let message = format!("disk full at {location}: nothing of this call was stored");
+            unavailable(message, "free some space and retry; reading still works")
         }
         io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
-            let message = format!("cannot {work} {place}: {error}");
+            let message = format!("cannot {work} {location}: {error}");
             unavailable(message, "check that you may read and write the folder and what is in it")
         }
-        _ => unavailable(format!("cannot {work} {place}: {error}"), "check the disk and the system's log"),
+        _ => unavailable(format!("cannot {work} {location}: {error}"), "check the disk and the system's log"),
     };
-    told.with_source(error)
+    failure.with_source(error)
 }
 
-/// The folder, if the path is a split store's or is to become one; it is made where that is asked for. `None` for a store
-/// in one file.
-pub(crate) fn folder(path: &Path, layout: Option<Layout>, options: &SqliteOptions) -> Result<Option<Folder>> {
-    let (place, folder) = (path.display(), Folder { path: path.to_owned() });
+/// Returns the folder, if the path is that of a split store or will become one. It is created if requested. Returns
+/// `None` for a store in one file.
+pub(crate) fn find_or_create(
+    path: &Path,
+    layout: Option<SplitLayout>,
+    options: &SqliteOptions,
+) -> Result<Option<Folder>> {
+    let (location, folder) = (path.display(), Folder { path: path.to_owned() });
     let create = options.create && !options.read_only;
     match (fs::metadata(path), layout) {
         (Ok(metadata), _) if metadata.is_dir() && folder.catalogue().exists() => Ok(Some(folder)),
         (Ok(metadata), None) if metadata.is_dir() => {
-            Err(Error::new(ErrorKind::NotAStore, format!("{place} is a directory, and no split store"))
+            Err(Error::new(ErrorKind::NotAStore, format!("{location} is a directory, not a split store"))
                 .with_hint("name a file in it, or add ?split=slice or ?shards=N to make a split store of an empty one"))
         }
         (Ok(metadata), Some(_)) if metadata.is_dir() && create => {
             if !folder.is_fresh()? {
-                return Err(Error::new(ErrorKind::NotAStore, format!("the directory {place} holds something else"))
+                return Err(Error::new(ErrorKind::NotAStore, format!("the directory {location} holds something else"))
                     .with_hint("name an empty directory, or one that does not exist yet"));
             }
             folder.create()?;
             Ok(Some(folder))
         }
         (Ok(metadata), Some(layout)) if !metadata.is_dir() => {
-            let message = format!("{place} is a file; a store with {} is a directory", layout.split);
+            let message = format!("{location} is a file; a store with {} is a directory", layout.split);
             Err(Error::new(ErrorKind::NotAStore, message).with_hint("leave the option out, or name another path"))
         }
         (Err(error), Some(_)) if error.kind() == io::ErrorKind::NotFound && create => {
@@ -121,34 +125,36 @@ pub(crate) fn folder(path: &Path, layout: Option<Layout>, options: &SqliteOption
             folder.create()?;
             Ok(Some(folder))
         }
-        (Ok(_), Some(_)) => Err(Error::not_found(format!("there is no store in {place}")).with_hint("check the path")),
-        (Err(error), Some(_)) if error.kind() == io::ErrorKind::NotFound => {
-            Err(Error::not_found(format!("there is no store {place}")).with_hint("check the path"))
+        (Ok(_), Some(_)) => {
+            Err(Error::not_found(format!("there is no store in {location}")).with_hint("check the path"))
         }
-        (Err(error), Some(_)) => Err(unavailable("look at", path, error)),
+        (Err(error), Some(_)) if error.kind() == io::ErrorKind::NotFound => {
+            Err(Error::not_found(format!("there is no store {location}")).with_hint("check the path"))
+        }
+        (Err(error), Some(_)) => Err(unavailable("read", path, error)),
         (_, None) => Ok(None),
     }
 }
 
-/// Refuses a layout that is not the recorded one.
-pub(crate) fn agree(path: &Path, recorded: Layout, asked: Option<Layout>) -> Result<()> {
+/// Refuses a requested layout that differs from the recorded one.
+pub(crate) fn check_layout(path: &Path, recorded: SplitLayout, asked: Option<SplitLayout>) -> Result<()> {
     match asked.filter(|asked| asked.split != recorded.split) {
         None => Ok(()),
         Some(asked) => {
             let message = format!("the store {} has {}, not {}", path.display(), recorded.split, asked.split);
-            Err(Error::usage(message).with_hint("leave the option out: a store tells by itself how it is split"))
+            Err(Error::usage(message).with_hint("leave the option out: a store knows how it is split"))
         }
     }
 }
 
-/// The error for a catalogue outside of a split store, or a store in one file where a catalogue should be.
-pub(crate) fn misplaced(file: &Path, in_folder: bool) -> Error {
-    let (place, folder) = (file.display(), file.parent().unwrap_or(file).display());
+/// The error for a catalogue outside of a split store, or for a store in one file in place of a catalogue.
+pub(crate) fn misplaced_catalogue(file: &Path, in_folder: bool) -> Error {
+    let (location, folder) = (file.display(), file.parent().unwrap_or(file).display());
     if in_folder {
-        Error::new(ErrorKind::NotAStore, format!("{place} is a store in one file, not a split store's catalogue"))
-            .with_hint(format!("open {place} itself"))
+        Error::new(ErrorKind::NotAStore, format!("{location} is a store in one file, not a split store's catalogue"))
+            .with_hint(format!("open {location} itself"))
     } else {
-        Error::new(ErrorKind::NotAStore, format!("{place} is the catalogue of a split store, not a store"))
+        Error::new(ErrorKind::NotAStore, format!("{location} is the catalogue of a split store, not a store"))
             .with_hint(format!("open the directory {folder}"))
     }
 }

@@ -1,10 +1,11 @@
-//! Split stores: a folder with a catalogue, which is a store in one SQLite file but for the pages of larger chunks, and
-//! page files beside it.
+//! Split stores: a folder with a catalogue and page files. The catalogue is a store in one SQLite file, except that
+//! page files contain the pages of larger chunks.
 //!
-//! Owned here: how a store is split (`layout`), where its parts lie (`folder`), one page file (`file`), all of them and who
-//! writes to which (`files`), what it knows of them (`listing`), writing pages before their commit (`placing`), giving space back (`reclaim`, `moving`), and
-//! looking for damage (`verify`). Not owned: what is visible. The catalogue alone decides that: a block of a page file to
-//! which no chunk refers is nothing.
+//! Owned here: the layout (`layout`), the folder (`folder`), the location of pages (`page_location`), one page file
+//! (`file`), all of them and their locks (`files`), what the catalogue records about them (`page_file_table`), writing
+//! pages before their commit (`page_writer`, `placed_pages`), freeing space (`reclaim`, `reclaim_state`, `relocation`),
+//! and finding damage (`verify`). Not owned: what is visible. The catalogue alone decides that: a block in a page file
+//! that no chunk refers to is meaningless.
 
 #[cfg(test)]
 mod crash;
@@ -13,11 +14,11 @@ pub(crate) mod file;
 pub(crate) mod files;
 pub(crate) mod folder;
 pub(crate) mod layout;
-mod listing;
-mod moving;
-pub(crate) mod place;
-pub(crate) mod placed;
-pub(crate) mod placing;
+mod page_file_table;
+pub(crate) mod page_location;
+pub(crate) mod page_writer;
+pub(crate) mod placed_pages;
 pub(crate) mod reclaim;
-mod reclaimer;
+mod reclaim_state;
+mod relocation;
 pub(crate) mod verify;

@@ -73,7 +73,7 @@ fn kill_writers(layout: usize) {
     drop(snapshot);
     // What the killed ones had staged goes in the end.
     // Stages that are idle are given up when they were seen to be so for a while.
-    for earlier_ms in [atsdb_core::limits::STAGE_DOUBT_MS, 0] {
+    for earlier_ms in [atsdb_core::limits::STAGE_IDLE_CONFIRM_MS, 0] {
         while store.reclaim(8 << 20, i64::MAX - earlier_ms).unwrap().more {}
     }
     reclaim_all(&store);
@@ -132,7 +132,7 @@ fn kill_rolling_writers(layout: usize) {
     let store = reopen(&path);
     assert_eq!(store.verify().unwrap(), []);
     // Stages that are idle are given up when they were seen to be so for a while.
-    for earlier_ms in [atsdb_core::limits::STAGE_DOUBT_MS, 0] {
+    for earlier_ms in [atsdb_core::limits::STAGE_IDLE_CONFIRM_MS, 0] {
         while store.reclaim(8 << 20, i64::MAX - earlier_ms).unwrap().more {}
     }
     assert_eq!(rolling::check(&store), last);

@@ -9,7 +9,7 @@ use atsdb_core::{
     Change, ChunkDescriptor, ChunkId, ColumnId, Durability, Error, ErrorKind, NewChunk, Result, Snapshot, Store, Table,
     TableId, TimeRange,
 };
-use atsdb_sqlite::{Layout, Split, SqliteOptions, SqliteStore};
+use atsdb_sqlite::{SplitBy, SplitLayout, SqliteOptions, SqliteStore};
 use atsdb_testkit::sample::{Plan, Random};
 use std::fs::{File, OpenOptions};
 use std::ops::Range;
@@ -136,7 +136,7 @@ fn place((position, bit): (u64, u8)) -> String {
 }
 
 /// A store that is closed, in small pages and without a log; its catalogue, and the tables asked.
-fn sample(scratch: &Scratch, layout: Option<Layout>) -> (PathBuf, PathBuf, Vec<TableId>) {
+fn sample(scratch: &Scratch, layout: Option<SplitLayout>) -> (PathBuf, PathBuf, Vec<TableId>) {
     let path = scratch.path("a");
     let store = open(&path, layout, Durability::Off);
     let tables = ["t", "u", "empty"].map(|name| create(&store, name)).to_vec();
@@ -156,7 +156,7 @@ fn sample(scratch: &Scratch, layout: Option<Layout>) -> (PathBuf, PathBuf, Vec<T
 }
 
 /// How many flips of the catalogue were reported.
-fn flips_reported(layout: Option<Layout>) -> usize {
+fn flips_reported(layout: Option<SplitLayout>) -> usize {
     let scratch = Scratch::new();
     let (path, file, tables) = sample(&scratch, layout);
     let expected = ask(&path, &tables).unwrap();
@@ -187,7 +187,7 @@ fn a_bit_that_flips_changes_no_answer_or_is_reported() {
 
 #[test]
 fn a_bit_that_flips_in_the_catalogue_of_a_split_store_changes_no_answer_or_is_reported() {
-    let reported = flips_reported(Some(Layout { split: Split::Slice, small_chunk_bytes: 0 }));
+    let reported = flips_reported(Some(SplitLayout { split: SplitBy::Slice, small_chunk_bytes: 0 }));
     assert!(reported > 1_000, "{reported}");
 }
 

@@ -2,17 +2,17 @@
 
 use crate::support::NOW_MS;
 use atsdb_core::{
-    BatchId, Change, ChunkEntry, ChunkId, Durability, NewChunk, Outcome, Result, Store, TableId, TimeRange,
+    BatchId, Change, ChunkEntry, ChunkId, CommitOutcome, Durability, NewChunk, Result, Store, TableId, TimeRange,
 };
-use atsdb_sqlite::{Layout, Split, SqliteOptions, SqliteStore};
+use atsdb_sqlite::{SplitBy, SplitLayout, SqliteOptions, SqliteStore};
 use atsdb_testkit::sample::{Plan, Random, amended, amendment, series_table};
 use std::path::{Path, PathBuf};
 
 /// In one file and split, with small chunks in the catalogue.
-pub(crate) const LAYOUTS: [Option<Layout>; 3] = [
+pub(crate) const LAYOUTS: [Option<SplitLayout>; 3] = [
     None,
-    Some(Layout { split: Split::Slice, small_chunk_bytes: 2_000 }),
-    Some(Layout { split: Split::Shards(2), small_chunk_bytes: 2_000 }),
+    Some(SplitLayout { split: SplitBy::Slice, small_chunk_bytes: 2_000 }),
+    Some(SplitLayout { split: SplitBy::Shards(2), small_chunk_bytes: 2_000 }),
 ];
 const TABLES: usize = 3;
 const SLICES: u64 = 3;
@@ -159,13 +159,13 @@ pub(crate) fn apply(state: &mut State, action: &Action) {
 /// A store that a history is done on.
 pub(crate) struct Subject {
     path: PathBuf,
-    layout: Option<Layout>,
+    layout: Option<SplitLayout>,
     durability: Durability,
     pub(crate) store: Option<SqliteStore>,
 }
 
 impl Subject {
-    pub(crate) fn new(path: &Path, layout: Option<Layout>) -> Self {
+    pub(crate) fn new(path: &Path, layout: Option<SplitLayout>) -> Self {
         Self { path: path.to_owned(), layout, durability: Durability::Full, store: None }
     }
 
@@ -261,7 +261,7 @@ pub(crate) fn resend(store: &dyn Store, action: &Action) {
     let Some(batch) = &changed.batch else { return };
     let change = Change { batch: Some(BatchId::new(batch.clone()).unwrap()), ..Change::default() };
     let outcome = store.commit(&[change], NOW_MS).unwrap().remove(0).unwrap();
-    assert_eq!(outcome, Outcome::Duplicate, "{batch}");
+    assert_eq!(outcome, CommitOutcome::Duplicate, "{batch}");
 }
 
 /// Whether exactly this is visible, bit for bit.

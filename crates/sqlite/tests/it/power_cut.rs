@@ -3,7 +3,7 @@
 
 use crate::split::{page_files, plan, remove};
 use crate::support::{LAYOUTS, NOW_MS, Scratch, append, create, file_bytes, open, reclaim_all, reopen, visible};
-use atsdb_core::{BatchId, Change, Durability, NewChunk, Outcome, Store, TableId};
+use atsdb_core::{BatchId, Change, CommitOutcome, Durability, NewChunk, Store, TableId};
 use atsdb_sqlite::SqliteStore;
 use atsdb_testkit::sample::Plan;
 use std::fs::{self, File};
@@ -144,9 +144,9 @@ fn a_batch_that_is_sent_again_waits_for_the_disk() {
             let change = Change { batch: Some(batch), add, ..Change::default() };
             store.commit(&[change], NOW_MS).unwrap().remove(0).unwrap()
         };
-        assert_eq!(send(), Outcome::Committed);
+        assert_eq!(send(), CommitOutcome::Committed);
         let before = file_bytes(&log);
-        assert_eq!(send(), Outcome::Duplicate);
+        assert_eq!(send(), CommitOutcome::Duplicate);
         let after = file_bytes(&log);
         // A transaction that writes nothing waits for nothing.
         assert!(after > before, "{after} {before}");

@@ -3,7 +3,7 @@
 use crate::support::{
     LAYOUTS, Scratch, append, as_other_process, create, open, other_process, reclaim_all, reopen, visible,
 };
-use atsdb_core::{BatchId, Change, ChunkId, ColumnId, Durability, ErrorKind, Guard, Store, TableId};
+use atsdb_core::{BatchId, Change, ChunkGuard, ChunkId, ColumnId, Durability, ErrorKind, Store, TableId};
 use atsdb_sqlite::{SqliteOptions, SqliteStore};
 use atsdb_testkit::sample::{Plan, Random, series_table};
 
@@ -93,7 +93,7 @@ fn one_guarded_writer_of_two() {
         let entries = visible(&store, table);
         let newest = entries[..round as usize].last().map_or(ChunkId(0), |entry| entry.id);
         let add = vec![Plan::new(number * 1_000 + round).chunk(table)];
-        let change = Change { add, guards: vec![Guard { table, newest }], ..Change::default() };
+        let change = Change { add, guards: vec![ChunkGuard { table, newest }], ..Change::default() };
         match store.commit(&[change], 0).unwrap().remove(0) {
             Ok(_) => won += 1,
             Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict, "{error}"),

@@ -5,7 +5,8 @@
 
 use crate::support::{NOW_MS, visible};
 use atsdb_core::{
-    BasedOn, Change, Guard, NewChunk, Redefinition, Result, Store, Table, TableDefinition, TableId, TimeRange,
+    Change, ChunkGuard, DefinitionGuard, NewChunk, Redefinition, Result, Store, Table, TableDefinition, TableId,
+    TimeRange,
 };
 use atsdb_testkit::sample::{Plan, amended, amendment, series_table};
 
@@ -65,8 +66,8 @@ pub(crate) fn step(store: &dyn Store) -> Result<u64> {
         drop: vec![old.id],
         redefine: vec![Redefinition { table: table.id, from: table.definition.clone(), to: steady(next) }],
         amend: vec![amendment(id(&from), &from, &to)],
-        guards: vec![Guard { table: table.id, newest: entries.iter().map(|entry| entry.id).max().unwrap() }],
-        based_on: vec![BasedOn { table: table.id, version: table.version }],
+        guards: vec![ChunkGuard { table: table.id, newest: entries.iter().map(|entry| entry.id).max().unwrap() }],
+        based_on: vec![DefinitionGuard { table: table.id, version: table.version }],
     };
     store.commit(&[change], NOW_MS)?.remove(0)?;
     Ok(next)

@@ -5,7 +5,7 @@ use crate::support::{
     visible,
 };
 use atsdb_core::{Change, ColumnId, Durability, ErrorKind, Snapshot, Store, TableId, TimeRange};
-use atsdb_sqlite::{Layout, Split, SqliteOptions, SqliteStore};
+use atsdb_sqlite::{SplitBy, SplitLayout, SqliteOptions, SqliteStore};
 use atsdb_testkit::sample::{Plan, amended, amendment};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ fn a_directory_is_recognised_and_another_layout_refused() {
     let scratch = Scratch::new();
     let path = scratch.path("a");
     let options = SqliteOptions::default();
-    let slices = Layout::new(Split::Slice);
+    let slices = SplitLayout::new(SplitBy::Slice);
     let store = SqliteStore::open_split(&path, &options, slices).unwrap();
     let table = create(&store, "t");
     append(&store, table, &plan(1));
@@ -55,7 +55,7 @@ fn a_directory_is_recognised_and_another_layout_refused() {
     assert_eq!(reopen(&path).uid(), store.uid());
     assert_eq!(reopen(&path).url(), store.url());
     assert_eq!(visible(&reopen(&path), table).len(), 1);
-    let refusal = |path: &Path, layout: Option<Layout>, options: &SqliteOptions| {
+    let refusal = |path: &Path, layout: Option<SplitLayout>, options: &SqliteOptions| {
         let opened = match layout {
             Some(layout) => SqliteStore::open_split(path, options, layout),
             None => SqliteStore::open(path, options),
@@ -63,7 +63,7 @@ fn a_directory_is_recognised_and_another_layout_refused() {
         let error = opened.expect_err("it is refused");
         (error.kind(), error.to_string())
     };
-    let shards = |count| Some(Layout::new(Split::Shards(count)));
+    let shards = |count| Some(SplitLayout::new(SplitBy::Shards(count)));
     let (kind, message) = refusal(&path, shards(4), &options);
     assert_eq!(kind, ErrorKind::Usage);
     assert!(message.contains("split=slice") && message.contains("shards=4"), "{message}");

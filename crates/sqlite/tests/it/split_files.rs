@@ -3,7 +3,7 @@
 use crate::split::{page_files, plan};
 use crate::support::{LAYOUTS, NOW_MS, Scratch, append, create, open, reclaim_all, reopen, visible};
 use atsdb_core::{Change, ColumnId, Durability, ErrorKind, Store, TableId};
-use atsdb_sqlite::{Layout, Split};
+use atsdb_sqlite::{SplitBy, SplitLayout};
 use atsdb_testkit::sample::{Plan, Random, amended, amendment};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -137,7 +137,7 @@ fn the_golden_split_store_is_read() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/format2/split");
     if std::env::var_os("ATSDB_WRITE_GOLDEN").is_some() && !golden.exists() {
         fs::create_dir_all(golden.parent().unwrap()).unwrap();
-        let layout = Layout { split: Split::Slice, small_chunk_bytes: 1_000 };
+        let layout = SplitLayout { split: SplitBy::Slice, small_chunk_bytes: 1_000 };
         let store = open(&golden, Some(layout), Durability::Full);
         let table = create(&store, "golden");
         golden_plans().iter().for_each(|plan| append(&store, table, plan));

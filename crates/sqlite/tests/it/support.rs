@@ -1,7 +1,7 @@
 //! What the tests have in common: a folder that vanishes, and runs of this test program as another process.
 
 use atsdb_core::{Change, ChunkEntry, Durability, Store, TableId, TimeRange};
-use atsdb_sqlite::{Layout, Split, SqliteOptions, SqliteStore};
+use atsdb_sqlite::{SplitBy, SplitLayout, SqliteOptions, SqliteStore};
 use atsdb_testkit::sample::{Plan, series_table};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,15 +10,15 @@ use tempfile::TempDir;
 pub(crate) const NOW_MS: i64 = 1_709_294_400_000;
 
 /// In one file, and split; where all pages lie in page files, and where those of small chunks lie in the catalogue.
-pub(crate) const LAYOUTS: [Option<Layout>; 4] = [
+pub(crate) const LAYOUTS: [Option<SplitLayout>; 4] = [
     None,
-    Some(Layout { split: Split::Slice, small_chunk_bytes: 0 }),
-    Some(Layout { split: Split::Shards(3), small_chunk_bytes: 0 }),
-    Some(Layout { split: Split::Slice, small_chunk_bytes: 50_000 }),
+    Some(SplitLayout { split: SplitBy::Slice, small_chunk_bytes: 0 }),
+    Some(SplitLayout { split: SplitBy::Shards(3), small_chunk_bytes: 0 }),
+    Some(SplitLayout { split: SplitBy::Slice, small_chunk_bytes: 50_000 }),
 ];
 
 /// Opens the store of that layout, or makes it.
-pub(crate) fn open(path: &Path, layout: Option<Layout>, durability: Durability) -> SqliteStore {
+pub(crate) fn open(path: &Path, layout: Option<SplitLayout>, durability: Durability) -> SqliteStore {
     let options = SqliteOptions { durability, ..SqliteOptions::default() };
     match layout {
         None => SqliteStore::open(path, &options).unwrap(),

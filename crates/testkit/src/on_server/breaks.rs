@@ -4,7 +4,7 @@ use super::proxy::{AtCommit, Proxy};
 use super::{NOW_MS, Subject, append, count};
 use crate::sample::{Plan, series_table};
 use crate::server;
-use atsdb_core::{BatchId, Change, ColumnId, Outcome};
+use atsdb_core::{BatchId, Change, ColumnId, CommitOutcome};
 
 /// Whether it was done or not before the connection broke: in the end it is done, once.
 pub fn a_commit_whose_answer_is_lost_counts_once(subject: Subject) {
@@ -22,7 +22,7 @@ pub fn a_commit_whose_answer_is_lost_counts_once(subject: Subject) {
             let change = Change { batch, add, ..Change::default() };
             let outcome = store.commit(&[change], NOW_MS).unwrap().remove(0).unwrap();
             assert!(proxy.is_done(), "no COMMIT passed");
-            assert_eq!(outcome, Outcome::Committed, "{round} {what:?}");
+            assert_eq!(outcome, CommitOutcome::Committed, "{round} {what:?}");
             expected += 2;
             assert_eq!(count(&*store, table) as u64, expected, "{round} {what:?}");
         }

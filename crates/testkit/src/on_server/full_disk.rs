@@ -72,7 +72,7 @@ pub fn a_full_disk_is_told_and_what_was_acknowledged_stays(subject: Subject) {
     acknowledged.push(COMMITS);
     check(&*store, table, &acknowledged);
     // Stages that are idle are given up when they were seen to be so for a while.
-    for earlier_ms in [atsdb_core::limits::STAGE_DOUBT_MS, 0] {
+    for earlier_ms in [atsdb_core::limits::STAGE_IDLE_CONFIRM_MS, 0] {
         while store.reclaim(8 << 20, i64::MAX - earlier_ms).unwrap().more {}
     }
     server.kill();

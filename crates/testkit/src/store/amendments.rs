@@ -3,7 +3,7 @@
 use super::helpers::*;
 use crate::sample::{Plan, amended, amendment};
 use atsdb_core::limits::INDEX_ID_MIN;
-use atsdb_core::{Change, ChunkId, ColumnId, ErrorKind, NewChunk, Outcome, Store, TableId, TimeRange};
+use atsdb_core::{Change, ChunkId, ColumnId, CommitOutcome, ErrorKind, NewChunk, Store, TableId, TimeRange};
 
 /// A table with one chunk.
 fn sample(store: &dyn Store) -> (NewChunk, ChunkId) {
@@ -18,7 +18,7 @@ pub(super) fn an_amended_chunk_keeps_what_it_has(store: &dyn Store) {
     let other = Plan::new(2).chunk(chunk.table);
     append(store, &other);
     let more = amended(&chunk, 5, 3_000);
-    assert_eq!(commit(store, amending(vec![amendment(id, &chunk, &more)])).unwrap(), Outcome::Committed);
+    assert_eq!(commit(store, amending(vec![amendment(id, &chunk, &more)])).unwrap(), CommitOutcome::Committed);
     assert_holds(store, chunk.table, &[more.clone(), other.clone()]);
     assert_eq!(visible(store, chunk.table)[0].id, id);
     // Another index, empty, with a lower number, beside one for the other chunk.

@@ -2,8 +2,8 @@
 
 use super::helpers::*;
 use crate::sample::Plan;
-use atsdb_core::limits::BATCH_MEMORY_MS;
-use atsdb_core::{Change, ChunkId, ErrorKind, Outcome, Store, TableId};
+use atsdb_core::limits::BATCH_ID_RETENTION_MS;
+use atsdb_core::{Change, ChunkId, CommitOutcome, ErrorKind, Store, TableId};
 
 pub(super) fn what_is_committed_comes_back_as_it_was(store: &dyn Store) {
     let table = create(store, "t");
@@ -41,7 +41,7 @@ pub(super) fn a_change_that_fails_leaves_the_others(store: &dyn Store) {
     ];
     let outcomes = store.commit(&changes, NOW_MS).unwrap();
     let kinds: Vec<_> = outcomes.into_iter().map(|outcome| outcome.map_err(|error| error.kind())).collect();
-    let done = Ok(Outcome::Committed);
+    let done = Ok(CommitOutcome::Committed);
     assert_eq!(kinds, [done, Err(ErrorKind::Conflict), Err(ErrorKind::NotFound), done, Err(ErrorKind::Conflict), done]);
     let left = [1, 4, 5].map(|seed| Plan::new(seed).chunk(table));
     assert_holds(store, table, &left);
@@ -68,29 +68,29 @@ pub(super) fn a_swap_is_seen_whole(store: &dyn Store) {
     let stage = store.open_stage(NOW_MS).unwrap();
     store.stage(stage, vec![Plan::new(20).chunk(table)], NOW_MS).unwrap();
     let swap = Change { stage: Some(stage), add: vec![Plan::new(21).chunk(table)], ..removing(&entries) };
-    assert_eq!(commit(store, swap).unwrap(), Outcome::Committed);
+    assert_eq!(commit(store, swap).unwrap(), CommitOutcome::Committed);
     assert_holds(store, table, &[Plan::new(20).chunk(table), Plan::new(21).chunk(table)]);
 }
 
 pub(super) fn a_batch_sent_twice_counts_once(store: &dyn Store) {
     let table = create(store, "t");
     let send = |name: &str, seed| commit(store, named(name, adding(vec![Plan::new(seed).chunk(table)])));
-    assert_eq!(send("batch", 1).unwrap(), Outcome::Committed);
-    assert_eq!(send("batch", 2).unwrap(), Outcome::Duplicate);
+    assert_eq!(send("batch", 1).unwrap(), CommitOutcome::Committed);
+    assert_eq!(send("batch", 2).unwrap(), CommitOutcome::Duplicate);
     for (seed, name) in ["Batch", "batch ", "batch\0", "b\u{e4}tch"].into_iter().enumerate() {
-        assert_eq!(send(name, 10 + seed as u64).unwrap(), Outcome::Committed, "{name:?}");
+        assert_eq!(send(name, 10 + seed as u64).unwrap(), CommitOutcome::Committed, "{name:?}");
     }
     assert_eq!(visible(store, table).len(), 5);
     // A duplicate is one even if it could not be done any more.
     let gone = Change { remove: vec![(table, ChunkId(9_999))], ..Change::default() };
-    assert_eq!(commit(store, named("batch", gone)).unwrap(), Outcome::Duplicate);
+    assert_eq!(commit(store, named("batch", gone)).unwrap(), CommitOutcome::Duplicate);
 }
 
 pub(super) fn a_batch_twice_in_one_commit_counts_once(store: &dyn Store) {
     let table = create(store, "t");
     let changes: Vec<_> = (0..3).map(|seed| named("batch", adding(vec![Plan::new(seed).chunk(table)]))).collect();
     let outcomes: Vec<_> = store.commit(&changes, NOW_MS).unwrap().into_iter().map(Result::unwrap).collect();
-    assert_eq!(outcomes, [Outcome::Committed, Outcome::Duplicate, Outcome::Duplicate]);
+    assert_eq!(outcomes, [CommitOutcome::Committed, CommitOutcome::Duplicate, CommitOutcome::Duplicate]);
     assert_holds(store, table, &[Plan::new(0).chunk(table)]);
 }
 
@@ -99,7 +99,7 @@ pub(super) fn a_duplicate_drops_its_stage(store: &dyn Store) {
     commit(store, named("batch", adding(vec![Plan::new(1).chunk(table)]))).unwrap();
     let stage = store.open_stage(NOW_MS).unwrap();
     store.stage(stage, vec![Plan::new(1).chunk(table)], NOW_MS).unwrap();
-    assert_eq!(commit(store, named("batch", publishing(stage))).unwrap(), Outcome::Duplicate);
+    assert_eq!(commit(store, named("batch", publishing(stage))).unwrap(), CommitOutcome::Duplicate);
     assert_kind(commit(store, publishing(stage)), ErrorKind::NotFound);
     assert_eq!(visible(store, table).len(), 1);
 }
@@ -109,7 +109,7 @@ pub(super) fn a_batch_that_failed_may_be_sent_again(store: &dyn Store) {
     let missing = Change { remove: vec![(table, ChunkId(9_999))], ..Change::default() };
     assert_kind(commit(store, named("batch", missing)), ErrorKind::Conflict);
     let good = named("batch", adding(vec![Plan::new(1).chunk(table)]));
-    assert_eq!(commit(store, good).unwrap(), Outcome::Committed);
+    assert_eq!(commit(store, good).unwrap(), CommitOutcome::Committed);
 }
 
 pub(super) fn a_batch_is_remembered_for_its_time(store: &dyn Store) {
@@ -118,11 +118,11 @@ pub(super) fn a_batch_is_remembered_for_its_time(store: &dyn Store) {
         let change = named("batch", adding(vec![Plan::new(1).chunk(table)]));
         store.commit(&[change], now_ms).unwrap().remove(0).unwrap()
     };
-    assert_eq!(send(NOW_MS), Outcome::Committed);
-    reclaim_all(store, 1 << 20, NOW_MS + BATCH_MEMORY_MS);
-    assert_eq!(send(NOW_MS + BATCH_MEMORY_MS), Outcome::Duplicate);
-    reclaim_all(store, 1 << 20, NOW_MS + BATCH_MEMORY_MS + 1_000);
-    assert_eq!(send(NOW_MS + BATCH_MEMORY_MS + 1_000), Outcome::Committed);
+    assert_eq!(send(NOW_MS), CommitOutcome::Committed);
+    reclaim_all(store, 1 << 20, NOW_MS + BATCH_ID_RETENTION_MS);
+    assert_eq!(send(NOW_MS + BATCH_ID_RETENTION_MS), CommitOutcome::Duplicate);
+    reclaim_all(store, 1 << 20, NOW_MS + BATCH_ID_RETENTION_MS + 1_000);
+    assert_eq!(send(NOW_MS + BATCH_ID_RETENTION_MS + 1_000), CommitOutcome::Committed);
 }
 
 pub(super) fn later_commits_have_higher_numbers(store: &dyn Store) {
@@ -167,11 +167,11 @@ pub(super) fn a_dropped_table_takes_no_chunks(store: &dyn Store) {
 
 pub(super) fn nothing_may_be_committed(store: &dyn Store) {
     assert!(store.commit(&[], NOW_MS).unwrap().is_empty());
-    assert_eq!(commit(store, Change::default()).unwrap(), Outcome::Committed);
-    assert_eq!(commit(store, named("empty", Change::default())).unwrap(), Outcome::Committed);
-    assert_eq!(commit(store, named("empty", Change::default())).unwrap(), Outcome::Duplicate);
+    assert_eq!(commit(store, Change::default()).unwrap(), CommitOutcome::Committed);
+    assert_eq!(commit(store, named("empty", Change::default())).unwrap(), CommitOutcome::Committed);
+    assert_eq!(commit(store, named("empty", Change::default())).unwrap(), CommitOutcome::Duplicate);
     let stage = store.open_stage(NOW_MS).unwrap();
-    assert_eq!(commit(store, publishing(stage)).unwrap(), Outcome::Committed);
+    assert_eq!(commit(store, publishing(stage)).unwrap(), CommitOutcome::Committed);
 }
 
 pub(super) fn a_chunk_that_contradicts_itself_is_refused(store: &dyn Store) {

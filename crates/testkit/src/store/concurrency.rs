@@ -2,7 +2,7 @@
 
 use super::helpers::*;
 use crate::sample::{Plan, amended, amendment};
-use atsdb_core::{BatchId, Change, ChunkId, Error, ErrorKind, Outcome, Result, Store, TimeRange};
+use atsdb_core::{BatchId, Change, ChunkId, CommitOutcome, Error, ErrorKind, Result, Store, TimeRange};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -58,7 +58,7 @@ pub(super) fn of_swaps_of_one_chunk_one_wins(store: &dyn Store) {
 
 /// Of what four threads did one succeeded, the others met a conflict.
 #[track_caller]
-fn assert_one_won(outcomes: Vec<Result<Outcome>>) {
+fn assert_one_won(outcomes: Vec<Result<CommitOutcome>>) {
     let kinds: Vec<_> = outcomes.iter().map(|outcome| outcome.as_ref().map_err(Error::kind)).collect();
     assert_eq!(kinds.iter().filter(|kind| kind.is_ok()).count(), 1, "{kinds:?}");
     assert_eq!(kinds.iter().filter(|kind| **kind == Err(ErrorKind::Conflict)).count(), 3, "{kinds:?}");
@@ -131,7 +131,7 @@ pub(super) fn a_batch_sent_by_many_counts_once(store: &dyn Store) {
         let batch = Some(BatchId::new("batch").unwrap());
         commit(store, Change { batch, ..adding(vec![Plan::new(number).chunk(table)]) }).unwrap()
     });
-    assert_eq!(outcomes.iter().filter(|outcome| **outcome == Outcome::Committed).count(), 1);
+    assert_eq!(outcomes.iter().filter(|outcome| **outcome == CommitOutcome::Committed).count(), 1);
     assert_eq!(visible(store, table).len(), 1);
 }
 

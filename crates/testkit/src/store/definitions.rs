@@ -4,8 +4,8 @@ use super::helpers::*;
 use crate::sample::{Plan, amended, amendment, series_table};
 use atsdb_core::limits::INDEX_ID_MIN;
 use atsdb_core::{
-    BasedOn, Change, ColumnId, ColumnType, ConflictPolicy, DefinitionVersion, ErrorKind, Index, Outcome, Redefinition,
-    Store, TableDefinition, TableId, Unique, Value,
+    Change, ColumnId, ColumnType, CommitOutcome, ConflictPolicy, DefinitionGuard, DefinitionVersion, ErrorKind, Index,
+    Redefinition, Store, TableDefinition, TableId, Unique, Value,
 };
 
 fn widened(name: &str) -> TableDefinition {
@@ -57,7 +57,7 @@ pub(super) fn a_new_definition_leaves_everything_else(store: &dyn Store) {
     let entries = fill(store, table, 0..3);
     let held = store.snapshot().unwrap();
     let redefinition = Redefinition { table, from: series_table("t"), to: widened("Other") };
-    assert_eq!(commit(store, redefining(vec![redefinition])).unwrap(), Outcome::Committed);
+    assert_eq!(commit(store, redefining(vec![redefinition])).unwrap(), CommitOutcome::Committed);
     assert_eq!(tables(store)[0].definition, widened("Other"));
     assert_eq!(visible(store, table), entries);
     assert_eq!(store.map_values(table, ColumnId(1), 10, &[b"b", b"c"]).unwrap(), [1, 2]);
@@ -98,11 +98,11 @@ pub(super) fn a_change_made_under_another_definition_is_a_conflict(store: &dyn S
     let (table, other) = (create(store, "t"), create(store, "other"));
     let entries = fill(store, table, 0..2);
     let under = |version: i64, change: Change| {
-        let based_on = vec![BasedOn { table, version: DefinitionVersion(version) }, based_on_first(other)];
+        let based_on = vec![DefinitionGuard { table, version: DefinitionVersion(version) }, based_on_first(other)];
         Change { based_on, ..change }
     };
     let chunk = Plan::new(7).chunk(table);
-    assert_eq!(commit(store, under(1, adding(vec![chunk.clone()]))).unwrap(), Outcome::Committed);
+    assert_eq!(commit(store, under(1, adding(vec![chunk.clone()]))).unwrap(), CommitOutcome::Committed);
     commit(store, redefining(vec![renaming(table, "t", "u")])).unwrap();
     let before = everything(store);
     for stale in [1, 3] {
@@ -121,7 +121,7 @@ pub(super) fn a_change_made_under_another_definition_is_a_conflict(store: &dyn S
     assert_eq!(everything(store), before);
     // The definition that the change itself gives is none that it was made under.
     let both = Change { add: vec![chunk], ..redefining(vec![renaming(table, "u", "v")]) };
-    assert_eq!(commit(store, under(2, both)).unwrap(), Outcome::Committed);
+    assert_eq!(commit(store, under(2, both)).unwrap(), CommitOutcome::Committed);
     commit(store, dropping(other)).unwrap();
     assert_kind(commit(store, under(3, adding(vec![Plan::new(10).chunk(table)]))), ErrorKind::NotFound);
 }
@@ -131,10 +131,10 @@ pub(super) fn a_staged_table_has_its_first_definition(store: &dyn Store) {
     let staged = store.create_table(&series_table("s"), Some(stage)).unwrap();
     assert_eq!(staged.version, DefinitionVersion::FIRST);
     store.stage(stage, vec![Plan::new(1).chunk(staged.id)], NOW_MS).unwrap();
-    let later = BasedOn { table: staged.id, version: DefinitionVersion(2) };
+    let later = DefinitionGuard { table: staged.id, version: DefinitionVersion(2) };
     assert_kind(commit(store, Change { based_on: vec![later], ..publishing(stage) }), ErrorKind::Conflict);
     let change = Change { based_on: vec![based_on_first(staged.id)], ..publishing(stage) };
-    assert_eq!(commit(store, change).unwrap(), Outcome::Committed);
+    assert_eq!(commit(store, change).unwrap(), CommitOutcome::Committed);
     assert_eq!(tables(store)[0].version, DefinitionVersion::FIRST);
 }
 
@@ -193,7 +193,7 @@ pub(super) fn a_later_change_of_a_commit_finds_the_tables_of_an_earlier_one(stor
     store.stage(stage, vec![Plan::new(1).chunk(table)], NOW_MS).unwrap();
     let later = redefining(vec![renaming(table, "staged", "shown")]);
     let outcomes = store.commit(&[publishing(stage), later], NOW_MS).unwrap();
-    assert!(outcomes.into_iter().all(|outcome| outcome.unwrap() == Outcome::Committed));
+    assert!(outcomes.into_iter().all(|outcome| outcome.unwrap() == CommitOutcome::Committed));
     assert_eq!(table_names(store), ["shown"]);
     assert_holds(store, table, &[Plan::new(1).chunk(table)]);
 }
@@ -220,7 +220,7 @@ pub(super) fn a_change_drops_a_table_with_all_it_has(store: &dyn Store) {
     store.map_values(gone, ColumnId(1), 10, &[b"a"]).unwrap();
     let held = store.snapshot().unwrap();
     let change = Change { add: vec![Plan::new(5).chunk(kept)], ..guarded(gone, entries[2].id, dropping(gone)) };
-    assert_eq!(commit(store, change).unwrap(), Outcome::Committed);
+    assert_eq!(commit(store, change).unwrap(), CommitOutcome::Committed);
     assert_eq!(table_names(store), ["kept"]);
     assert!(visible(store, gone).is_empty());
     assert_holds(store, kept, &[Plan::new(5).chunk(kept)]);

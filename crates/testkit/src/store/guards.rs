@@ -2,7 +2,7 @@
 
 use super::helpers::*;
 use crate::sample::{Plan, amended, amendment, series_table};
-use atsdb_core::{Change, ChunkId, ErrorKind, Outcome, Store, TableId};
+use atsdb_core::{Change, ChunkId, CommitOutcome, ErrorKind, Store, TableId};
 
 const NONE: ChunkId = ChunkId(0);
 
@@ -30,7 +30,7 @@ pub(super) fn what_the_change_itself_adds_does_not_count(store: &dyn Store) {
     store.stage(stage, vec![Plan::new(5).chunk(table)], NOW_MS).unwrap();
     let change = Change { stage: Some(stage), add: vec![Plan::new(6).chunk(table)], ..removing(&old) };
     let change = guarded(table, newest(store, table), change);
-    assert_eq!(commit(store, change).unwrap(), Outcome::Committed);
+    assert_eq!(commit(store, change).unwrap(), CommitOutcome::Committed);
     assert_holds(store, table, &[Plan::new(5).chunk(table), Plan::new(6).chunk(table)]);
 }
 
@@ -102,7 +102,7 @@ pub(super) fn every_guard_of_a_change_must_hold(store: &dyn Store) {
     let tables = [create(store, "a"), create(store, "b"), create(store, "c")];
     let known: Vec<_> = tables.iter().map(|table| append(store, &Plan::new(1).chunk(*table))).collect();
     let guards = |known: &[ChunkId]| {
-        let guard = |(table, newest): (&TableId, &ChunkId)| atsdb_core::Guard { table: *table, newest: *newest };
+        let guard = |(table, newest): (&TableId, &ChunkId)| atsdb_core::ChunkGuard { table: *table, newest: *newest };
         tables.iter().zip(known).map(guard).collect::<Vec<_>>()
     };
     let change = |known: &[ChunkId]| Change { guards: guards(known), ..adding(vec![Plan::new(9).chunk(tables[0])]) };
@@ -120,7 +120,7 @@ pub(super) fn a_guard_sees_the_changes_before_it(store: &dyn Store) {
     let failing = Change { remove: vec![(table, ChunkId(9_999))], ..change(7) };
     let outcomes = store.commit(&[failing, change(2), change(3)], NOW_MS).unwrap();
     let kinds: Vec<_> = outcomes.into_iter().map(|outcome| outcome.map_err(|error| error.kind())).collect();
-    assert_eq!(kinds, [Err(ErrorKind::Conflict), Ok(Outcome::Committed), Err(ErrorKind::Conflict)]);
+    assert_eq!(kinds, [Err(ErrorKind::Conflict), Ok(CommitOutcome::Committed), Err(ErrorKind::Conflict)]);
     assert_holds(store, table, &[Plan::new(1).chunk(table), Plan::new(2).chunk(table)]);
 }
 

@@ -2,8 +2,9 @@
 
 use crate::sample::{Plan, series_table};
 use atsdb_core::{
-    Amendment, BasedOn, BatchId, Change, ChunkEntry, ChunkId, ColumnId, DefinitionVersion, Error, ErrorKind, Guard,
-    NewChunk, Outcome, Redefinition, Result, Snapshot, StageId, Store, Table, TableId, TimeRange,
+    Amendment, BatchId, Change, ChunkEntry, ChunkGuard, ChunkId, ColumnId, CommitOutcome, DefinitionGuard,
+    DefinitionVersion, Error, ErrorKind, NewChunk, Redefinition, Result, Snapshot, StageId, Store, Table, TableId,
+    TimeRange,
 };
 
 /// The time of all cases, in milliseconds: in 2024.
@@ -13,7 +14,7 @@ pub(super) fn create(store: &dyn Store, name: &str) -> TableId {
     store.create_table(&series_table(name), None).unwrap().id
 }
 
-pub(super) fn commit(store: &dyn Store, change: Change) -> Result<Outcome> {
+pub(super) fn commit(store: &dyn Store, change: Change) -> Result<CommitOutcome> {
     let mut outcomes = store.commit(&[change], NOW_MS).unwrap();
     assert_eq!(outcomes.len(), 1);
     outcomes.remove(0)
@@ -49,12 +50,12 @@ pub(super) fn amending(amend: Vec<Amendment>) -> Change {
 
 /// The change, on condition that the table has nothing newer.
 pub(super) fn guarded(table: TableId, newest: ChunkId, change: Change) -> Change {
-    Change { guards: vec![Guard { table, newest }], ..change }
+    Change { guards: vec![ChunkGuard { table, newest }], ..change }
 }
 
 /// A table's first definition as a condition.
-pub(super) fn based_on_first(table: TableId) -> BasedOn {
-    BasedOn { table, version: DefinitionVersion::FIRST }
+pub(super) fn based_on_first(table: TableId) -> DefinitionGuard {
+    DefinitionGuard { table, version: DefinitionVersion::FIRST }
 }
 
 /// A table's sample definition under another name.
@@ -64,7 +65,7 @@ pub(super) fn renaming(table: TableId, from: &str, to: &str) -> Redefinition {
 
 /// Commits one chunk; gives its number.
 pub(super) fn append(store: &dyn Store, chunk: &NewChunk) -> ChunkId {
-    assert_eq!(commit(store, adding(vec![chunk.clone()])).unwrap(), Outcome::Committed);
+    assert_eq!(commit(store, adding(vec![chunk.clone()])).unwrap(), CommitOutcome::Committed);
     visible(store, chunk.table).iter().map(|entry| entry.id).max().unwrap()
 }
 
@@ -81,7 +82,7 @@ pub(super) fn everything(store: &dyn Store) -> Vec<(Table, Vec<ChunkEntry>)> {
 /// Commits one chunk for each seed; gives the table's chunks.
 pub(super) fn fill(store: &dyn Store, table: TableId, seeds: std::ops::Range<u64>) -> Vec<ChunkEntry> {
     let add = seeds.map(|seed| Plan::new(seed).chunk(table)).collect();
-    assert_eq!(commit(store, adding(add)).unwrap(), Outcome::Committed);
+    assert_eq!(commit(store, adding(add)).unwrap(), CommitOutcome::Committed);
     visible(store, table)
 }
 

@@ -2,8 +2,8 @@
 
 use super::helpers::*;
 use crate::sample::{Plan, series_table};
-use atsdb_core::limits::{STAGE_DOUBT_MS, STAGE_IDLE_MS_MAX};
-use atsdb_core::{Change, ErrorKind, Outcome, StageId, Store, TableId};
+use atsdb_core::limits::{STAGE_IDLE_CONFIRM_MS, STAGE_IDLE_MS_MAX};
+use atsdb_core::{Change, CommitOutcome, ErrorKind, StageId, Store, TableId};
 
 pub(super) fn staged_chunks_appear_together_at_commit(store: &dyn Store) {
     let (first, second) = (create(store, "a"), create(store, "b"));
@@ -13,7 +13,7 @@ pub(super) fn staged_chunks_appear_together_at_commit(store: &dyn Store) {
     store.stage(stage, vec![Plan::new(3).chunk(first)], NOW_MS).unwrap();
     assert!(visible(store, first).is_empty() && visible(store, second).is_empty());
     let change = Change { stage: Some(stage), add: vec![Plan::new(4).chunk(second)], ..Change::default() };
-    assert_eq!(commit(store, change).unwrap(), Outcome::Committed);
+    assert_eq!(commit(store, change).unwrap(), CommitOutcome::Committed);
     assert_holds(store, first, &[Plan::new(1).chunk(first), Plan::new(3).chunk(first)]);
     assert_holds(store, second, &[Plan::new(2).chunk(second), Plan::new(4).chunk(second)]);
 }
@@ -90,12 +90,12 @@ pub(super) fn an_idle_stage_is_given_up_and_a_touched_one_is_not(store: &dyn Sto
     reclaim_all(store, 1 << 20, NOW_MS + STAGE_IDLE_MS_MAX / 2);
     store.stage(idle, vec![Plan::new(3).chunk(table)], NOW_MS).unwrap();
     // It is seen to be idle, and an hour later it still is.
-    for later in [1, STAGE_DOUBT_MS / 2, STAGE_DOUBT_MS, STAGE_DOUBT_MS + 1] {
+    for later in [1, STAGE_IDLE_CONFIRM_MS / 2, STAGE_IDLE_CONFIRM_MS, STAGE_IDLE_CONFIRM_MS + 1] {
         assert_eq!(store.stages().unwrap(), [idle, touched]);
         reclaim_all(store, 1 << 20, NOW_MS + STAGE_IDLE_MS_MAX + later);
     }
     assert_kind(commit(store, publishing(idle)), ErrorKind::NotFound);
-    assert_eq!(commit(store, publishing(touched)).unwrap(), Outcome::Committed);
+    assert_eq!(commit(store, publishing(touched)).unwrap(), CommitOutcome::Committed);
     assert_holds(store, table, &[Plan::new(1).chunk(table), Plan::new(2).chunk(table)]);
     assert_eq!(table_names(store), ["t"]);
     create(store, "idle");
@@ -107,13 +107,13 @@ pub(super) fn a_clock_that_is_ahead_takes_no_stage_that_is_written_to(store: &dy
     let stage = store.open_stage(NOW_MS).unwrap();
     let ahead = 3 * STAGE_IDLE_MS_MAX;
     for hour in 0..6 {
-        let now_ms = NOW_MS + hour * STAGE_DOUBT_MS;
+        let now_ms = NOW_MS + hour * STAGE_IDLE_CONFIRM_MS;
         store.stage(stage, vec![Plan::new(hour as u64).chunk(table)], now_ms).unwrap();
         reclaim_all(store, 1 << 20, now_ms + ahead);
-        reclaim_all(store, 1 << 20, now_ms + ahead + STAGE_DOUBT_MS - 1);
+        reclaim_all(store, 1 << 20, now_ms + ahead + STAGE_IDLE_CONFIRM_MS - 1);
     }
     // Somebody else who looks knows better too.
-    let now_ms = NOW_MS + 6 * STAGE_DOUBT_MS;
+    let now_ms = NOW_MS + 6 * STAGE_IDLE_CONFIRM_MS;
     for minute in 0..180 {
         reclaim_all(store, 1 << 20, now_ms + minute * 60_000);
         reclaim_all(store, 1 << 20, now_ms + minute * 60_000 + ahead);

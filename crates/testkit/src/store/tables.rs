@@ -2,7 +2,7 @@
 
 use super::helpers::*;
 use crate::sample::{Plan, series_table, wide_table};
-use atsdb_core::{ColumnId, ErrorKind, Outcome, Retention, StageId, Store, TableDefinition, TableId};
+use atsdb_core::{ColumnId, CommitOutcome, ErrorKind, Retention, StageId, Store, TableDefinition, TableId};
 
 pub(super) fn a_new_store_is_empty_and_well(store: &dyn Store) {
     assert!(tables(store).is_empty());
@@ -80,7 +80,7 @@ pub(super) fn a_staged_table_appears_with_its_commit(store: &dyn Store) {
     store.stage(stage, vec![Plan::new(1).chunk(table.id)], NOW_MS).unwrap();
     assert!(tables(store).is_empty());
     assert!(visible(store, table.id).is_empty());
-    assert_eq!(commit(store, publishing(stage)).unwrap(), Outcome::Committed);
+    assert_eq!(commit(store, publishing(stage)).unwrap(), CommitOutcome::Committed);
     assert_eq!(tables(store), std::slice::from_ref(&table));
     assert_holds(store, table.id, &[Plan::new(1).chunk(table.id)]);
     assert_kind(store.create_table(&series_table("u"), Some(StageId(stage.0 + 1_000))), ErrorKind::NotFound);
@@ -97,7 +97,7 @@ pub(super) fn a_staged_table_whose_name_was_taken_is_refused_whole(store: &dyn S
     assert!(visible(store, other).is_empty() && visible(store, staged).is_empty());
     // What stood in the way may go; the stage is still there.
     store.drop_table(taken).unwrap();
-    assert_eq!(commit(store, publishing(stage)).unwrap(), Outcome::Committed);
+    assert_eq!(commit(store, publishing(stage)).unwrap(), CommitOutcome::Committed);
     assert_holds(store, staged, &[Plan::new(1).chunk(staged)]);
 }
 

@@ -3,7 +3,8 @@
 use super::helpers::*;
 use crate::sample::{Plan, amended, amendment, series_table};
 use atsdb_core::{
-    Change, ChunkId, ColumnId, DefinitionVersion, ErrorKind, Guard, NewChunk, Outcome, StageId, Store, TableId,
+    Change, ChunkGuard, ChunkId, ColumnId, CommitOutcome, DefinitionVersion, ErrorKind, NewChunk, StageId, Store,
+    TableId,
 };
 
 /// A change of every part, and what the store has to have for it.
@@ -28,7 +29,7 @@ fn sample(store: &dyn Store) -> Sample {
     store.stage(stage, vec![Plan::new(10).chunk(staged), Plan::new(11).chunk(table)], NOW_MS).unwrap();
     let chunk = Plan::new(3).chunk(table);
     let more = amended(&chunk, 0, 700);
-    let guard = |table: TableId, newest: ChunkId| Guard { table, newest };
+    let guard = |table: TableId, newest: ChunkId| ChunkGuard { table, newest };
     let change = Change {
         batch: None,
         stage: Some(stage),
@@ -59,7 +60,7 @@ fn assert_done(store: &dyn Store, sample: &Sample) {
 pub(super) fn a_change_of_all_parts_is_done_whole(store: &dyn Store) {
     let sample = sample(store);
     let held = store.snapshot().unwrap();
-    assert_eq!(commit(store, named("batch", sample.change.clone())).unwrap(), Outcome::Committed);
+    assert_eq!(commit(store, named("batch", sample.change.clone())).unwrap(), CommitOutcome::Committed);
     assert_done(store, &sample);
     assert_eq!(held.tables().unwrap().len(), 3);
     assert_shows(&*held, sample.table, &[2, 3, 4].map(|seed| Plan::new(seed).chunk(sample.table)));
@@ -76,7 +77,7 @@ pub(super) fn a_part_that_fails_undoes_all_others(store: &dyn Store) {
     let breaks: [(ErrorKind, Break<'_>); 16] = [
         (ErrorKind::Conflict, Box::new(|change| change.based_on[1].version = DefinitionVersion(2))),
         (ErrorKind::NotFound, Box::new(|change| change.based_on.push(based_on_first(missing)))),
-        (ErrorKind::NotFound, Box::new(|change| change.guards.push(Guard { table: missing, newest: ChunkId(9) }))),
+        (ErrorKind::NotFound, Box::new(|change| change.guards.push(ChunkGuard { table: missing, newest: ChunkId(9) }))),
         (ErrorKind::Conflict, Box::new(|change| change.guards[0].newest.0 -= 1)),
         (ErrorKind::NotFound, Box::new(|change| change.drop.push(missing))),
         (ErrorKind::NotFound, Box::new(|change| change.redefine.push(renaming(missing, "x", "y")))),
@@ -115,7 +116,7 @@ pub(super) fn a_part_that_fails_undoes_all_others(store: &dyn Store) {
     let changes = vec![broken, named("batch", sample.change.clone()), sample.change.clone()];
     let kinds: Vec<_> = store.commit(&changes, NOW_MS).unwrap();
     let kinds: Vec<_> = kinds.into_iter().map(|outcome| outcome.map_err(|error| error.kind())).collect();
-    assert_eq!(kinds, [Err(ErrorKind::Conflict), Ok(Outcome::Committed), Err(ErrorKind::NotFound)]);
+    assert_eq!(kinds, [Err(ErrorKind::Conflict), Ok(CommitOutcome::Committed), Err(ErrorKind::NotFound)]);
     assert_done(store, &sample);
 }
 
@@ -123,7 +124,7 @@ pub(super) fn a_duplicate_does_no_part_of_it(store: &dyn Store) {
     let sample = sample(store);
     commit(store, named("batch", Change::default())).unwrap();
     let before = everything(store);
-    assert_eq!(commit(store, named("batch", sample.change.clone())).unwrap(), Outcome::Duplicate);
+    assert_eq!(commit(store, named("batch", sample.change.clone())).unwrap(), CommitOutcome::Duplicate);
     assert_eq!(everything(store), before);
     assert_kind(store.stage_snapshot(sample.stage), ErrorKind::NotFound);
     assert_kind(store.map_values(sample.staged, ColumnId(1), 10, &[b"a"]), ErrorKind::NotFound);
@@ -133,6 +134,6 @@ pub(super) fn a_duplicate_does_no_part_of_it(store: &dyn Store) {
     gone.drop.push(TableId(9_999));
     gone.redefine[0].from = series_table("other");
     gone.amend[0].from.push(0);
-    assert_eq!(commit(store, named("batch", gone)).unwrap(), Outcome::Duplicate);
+    assert_eq!(commit(store, named("batch", gone)).unwrap(), CommitOutcome::Duplicate);
     assert_eq!(everything(store), before);
 }

@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use crate::quantity::{show_bytes, show_count, show_duration, show_many, show_rows};
 use crate::settings::{self, Access};
 use atsdb::Engine;
-use atsdb_core::{Error, ErrorKind, Outcome, Result, Table};
+use atsdb_core::{CommitOutcome, Error, ErrorKind, Result, Table};
 use atsdb_import::Report;
 use declared::Declared;
 use sink::{BatchSink, Discard};
@@ -56,7 +56,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<()> {
     let table = engine.table(&args.table)?;
     let mut out = Destination::stdout();
     show_remarks(&report);
-    if outcome == Outcome::Duplicate {
+    if outcome == CommitOutcome::Duplicate {
         out.put(b"this batch was imported before; nothing is stored twice\n")?;
         return out.complete();
     }

@@ -4,7 +4,7 @@ use super::declared::Declared;
 use crate::interrupt::{self, Watch};
 use arrow::record_batch::RecordBatch;
 use atsdb::{Batch, Engine};
-use atsdb_core::{BatchId, Error, Outcome, Result, Table, TableDefinition};
+use atsdb_core::{BatchId, CommitOutcome, Error, Result, Table, TableDefinition};
 
 /// One batch of the engine, begun anew as often as the importer changes its mind about the table.
 pub(super) struct BatchSink<'a> {
@@ -30,7 +30,7 @@ impl<'a> BatchSink<'a> {
 
     /// Makes everything visible at once. Rows of a table in memory would be gone with this program: they are saved by the
     /// same commit, where the store outlives it.
-    pub(super) fn commit(&mut self) -> Result<Outcome> {
+    pub(super) fn commit(&mut self) -> Result<CommitOutcome> {
         interrupt::check()?;
         match self.open.take() {
             Some((mut batch, table)) if table.definition.is_in_memory() && self.engine.store().url() != "memory:" => {

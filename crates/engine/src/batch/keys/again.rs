@@ -9,7 +9,7 @@ use crate::chunk::missing::column_statistics;
 use crate::read::scan::{Scan, ScanRequest};
 use crate::read::scan_chunk::ScanChunk;
 use crate::read::snapshot::ReadSnapshot;
-use atsdb_core::{ChunkId, ColumnStatistics, Error, ErrorKind, Guard, Result, Table, TimeRange};
+use atsdb_core::{ChunkGuard, ChunkId, ColumnStatistics, Error, ErrorKind, Result, Table, TimeRange};
 use std::collections::BTreeSet;
 
 impl Batch {
@@ -40,7 +40,13 @@ impl Batch {
 }
 
 /// Refuses what has a key in one of the batch's own chunks and in one that is newer than the guard.
-fn compare(table: &Table, guard: &Guard, fresh: &ReadSnapshot, own: &ReadSnapshot, base: &ReadSnapshot) -> Result<()> {
+fn compare(
+    table: &Table,
+    guard: &ChunkGuard,
+    fresh: &ReadSnapshot,
+    own: &ReadSnapshot,
+    base: &ReadSnapshot,
+) -> Result<()> {
     let keys = Key::all_of(&table.definition)?;
     let (fresh, own) = (scan(fresh, table)?, scan(own, table)?);
     let known = base.inner.store.chunks(table.id, TimeRange::ALL)?;

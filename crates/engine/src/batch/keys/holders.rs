@@ -18,7 +18,7 @@ use arrow::compute::{cast, take_record_batch};
 use arrow::datatypes::{DataType, Field, Schema};
 use atsdb_codec::{arrow_schema, logical_type};
 use atsdb_core::{Column, ConflictPolicy, Error, Result, Table, TimeRange};
-use atsdb_resident::{Found, Keys, TableState};
+use atsdb_resident::{RowKeys, TableMatches, TableState};
 use std::fmt;
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl HeldRows {
             Self::Resident(state) => {
                 let schema = arrow_schema(state.definition());
                 let columns: Vec<usize> = (0..schema.fields().len()).collect();
-                let found = Found { probes: Vec::new(), parts: vec![chunk; rows.len()], rows };
+                let found = TableMatches { probes: Vec::new(), parts: vec![chunk; rows.len()], rows };
                 RecordBatch::try_new(schema, state.gather(&found, &columns)?).map_err(internal)
             }
         }
@@ -102,7 +102,7 @@ impl Batch {
     pub fn would_stay(&mut self, table: &Table, rows: &RecordBatch) -> Result<Vec<bool>> {
         if table.definition.is_in_memory() {
             let state = self.snapshot()?.resident(table)?;
-            return state.would_stay(rows.columns().to_vec(), rows.num_rows());
+            return state.rows_kept(rows.columns().to_vec(), rows.num_rows());
         }
         let keys = Key::all_of(&table.definition)?;
         let columns = keys.iter().map(|key| self.stored_key(table, key, rows)).collect::<Result<Vec<_>>>()?;
@@ -151,7 +151,7 @@ fn resident_holders(snapshot: &ReadSnapshot, table: &Table, key: &Key, columns: 
     let index = state.indexes().iter().position(|index| index.positions == key.positions);
     let index = index.ok_or_else(|| Error::internal("a key without an index"))?;
     let groups = Groups::of(std::slice::from_ref(columns))?;
-    let found = state.find(index, &Keys::new(columns)?);
+    let found = state.find(index, &RowKeys::new(columns)?);
     let mut places = vec![None; groups.count()];
     for ((row, part), number) in found.probes.iter().zip(&found.parts).zip(&found.rows) {
         if let Some(place) = groups.group(*row as usize).and_then(|group| places.get_mut(group as usize)) {

@@ -3,7 +3,7 @@
 use crate::batch::Batch;
 use crate::batch::keys::keyed_rows::KeyedRows;
 use arrow::array::RecordBatch;
-use atsdb_core::{ConflictPolicy, Error, ErrorKind, Guard, Outcome, Result, Table, TableId};
+use atsdb_core::{ChunkGuard, CommitOutcome, ConflictPolicy, Error, ErrorKind, Result, Table, TableId};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -99,7 +99,7 @@ impl Batch {
     fn guard_keys(&mut self, id: TableId) -> Result<()> {
         if !self.changes.has_created(id) && !self.changes.has_guard(id) {
             let newest = self.base()?.inner.store.newest_chunk()?;
-            self.changes.guard(Guard { table: id, newest });
+            self.changes.guard(ChunkGuard { table: id, newest });
         }
         Ok(())
     }
@@ -111,7 +111,7 @@ impl Batch {
 
     /// Commits, with the [`turns`](Self::turns) held. If all there is are rows with keys that wait, and another adds to their tables meanwhile, they are
     /// settled again.
-    pub(crate) fn commit_in_turn(mut self) -> Result<Outcome> {
+    pub(crate) fn commit_in_turn(mut self) -> Result<CommitOutcome> {
         let waiting = self.keyed.waiting();
         if waiting.is_empty() {
             return self.commit_settled();
@@ -139,7 +139,7 @@ impl Batch {
     }
 
     /// Commits what can no longer be settled again.
-    fn commit_settled(mut self) -> Result<Outcome> {
+    fn commit_settled(mut self) -> Result<CommitOutcome> {
         self.settle()?;
         self.look_again().and_then(|()| self.commit_once()).map_err(with_hint)
     }

@@ -1,21 +1,22 @@
-//! Numbers of tables, stages and chunks: never given twice. Those of chunks are given in the order of commits.
+//! Allocation of numbers for tables, stages and chunks. None is allocated twice; those of chunks follow the order of
+//! commits.
 
 use crate::connection::Connection;
 use crate::error::Attempt;
 use crate::pool::Pool;
 use atsdb_core::Error;
+use parking_lot::Mutex;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
-/// How many numbers are drawn together for chunks that are being written.
-const DRAWN_TOGETHER: i64 = 32;
+/// How many payload numbers are allocated together.
+const NUMBERS_PER_ALLOCATION: i64 = 32;
 
-/// Draws the next number for tables or stages.
+/// Allocates the next number of a table or stage.
 pub(crate) fn next(connection: &mut dyn Connection, of: &str) -> Attempt<i64> {
-    draw(connection, of, 1).map(|range| range.start)
+    allocate(connection, of, 1).map(|range| range.start)
 }
 
-fn draw(connection: &mut dyn Connection, of: &str, count: i64) -> Attempt<Range<i64>> {
+fn allocate(connection: &mut dyn Connection, of: &str, count: i64) -> Attempt<Range<i64>> {
     connection.execute("UPDATE atsdb_number SET last = last + $1 WHERE name = $2", &[count.into(), of.into()])?;
     let row = connection.query_first("SELECT last FROM atsdb_number WHERE name = $1", &[of.into()])?;
     let last = row.ok_or_else(|| lost(of))?.int(0)?;
@@ -26,18 +27,18 @@ fn lost(of: &str) -> Error {
     Error::corrupt(format!("the store has lost the number of its last {of}"))
 }
 
-/// Numbers for chunks that are written before their commit: their pages lie under these.
+/// The payload numbers of chunks, under which their pages are stored. They are allocated before the commit.
 #[derive(Debug, Default)]
 pub(crate) struct PayloadNumbers(Mutex<Range<i64>>);
 
 impl PayloadNumbers {
-    /// That many numbers, which nobody else has.
-    pub(crate) fn take(&self, pool: &Pool, count: usize) -> Attempt<Range<i64>> {
+    /// Allocates `count` numbers that nobody else has.
+    pub(crate) fn allocate(&self, pool: &Pool, count: usize) -> Attempt<Range<i64>> {
         let count = count as i64;
-        let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left = self.0.lock();
         if left.end - left.start < count {
-            let together = count.max(DRAWN_TOGETHER);
-            *left = pool.transaction(|connection| draw(connection, "chunk", together))?;
+            let together = count.max(NUMBERS_PER_ALLOCATION);
+            *left = pool.transaction(|connection| allocate(connection, "chunk", together))?;
         }
         let first = left.start;
         left.start += count;
@@ -45,31 +46,31 @@ impl PayloadNumbers {
     }
 }
 
-/// The lock under which everything changes that is visible, and the numbers of the chunks that become so. It is held to
-/// the transaction's end.
+/// The lock under which everything visible changes, and the allocation of the numbers of committed chunks. It is held
+/// until the end of the transaction.
 pub(crate) struct ChangeLock<'a> {
     pub(crate) connection: &'a mut dyn Connection,
     last: i64,
 }
 
 impl<'a> ChangeLock<'a> {
-    /// Waits for the lock.
-    pub(crate) fn take(connection: &'a mut dyn Connection) -> Attempt<Self> {
+    /// Waits for the lock and takes it.
+    pub(crate) fn acquire(connection: &'a mut dyn Connection) -> Attempt<Self> {
         let row = connection.query_first("SELECT last FROM atsdb_number WHERE name = 'chunk' FOR UPDATE", &[])?;
         let last = row.ok_or_else(|| lost("chunk"))?.int(0)?;
         Ok(Self { connection, last })
     }
 
-    /// The first of that many numbers, all higher than any given before.
-    pub(crate) fn draw(&mut self, count: usize) -> i64 {
+    /// Allocates `count` numbers higher than all earlier ones, and returns the first.
+    pub(crate) fn allocate(&mut self, count: usize) -> i64 {
         let first = self.last + 1;
         self.last += count as i64;
         first
     }
 
-    /// Notes what was drawn. It is noted even if that is nothing: servers that replicate find out by this row that two of
-    /// them changed something at once.
-    pub(crate) fn note(self) -> Attempt<()> {
+    /// Records the allocated numbers, even if there are none: by this row replicating servers detect that two of them
+    /// changed something at once.
+    pub(crate) fn record(self) -> Attempt<()> {
         let last = self.last + 1;
         self.connection.execute("UPDATE atsdb_number SET last = $1 WHERE name = 'chunk'", &[last.into()])?;
         Ok(())

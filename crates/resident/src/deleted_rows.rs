@@ -1,22 +1,22 @@
-//! Which rows of a part are gone, page by page, so that another version that differs in one row shares the other pages.
+//! The deleted rows of a part, page by page, so that another version that differs in one row shares the other pages.
 
 use arrow::buffer::BooleanBuffer;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Rows of one page.
+/// The number of rows per page.
 pub(crate) const PAGE_ROWS: usize = 1 << 14;
 
 type Page = [u64; PAGE_ROWS / 64];
 
-/// The rows that are gone.
+/// A set of deleted rows.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct DeadRows {
+pub(crate) struct DeletedRows {
     pages: Vec<Option<Arc<Page>>>,
     count: usize,
 }
 
-impl DeadRows {
+impl DeletedRows {
     pub(crate) fn count(&self) -> usize {
         self.count
     }
@@ -40,7 +40,7 @@ impl DeadRows {
         *word |= 1 << (row % 64);
     }
 
-    /// Which of some rows are there; `None` if all are.
+    /// Returns which rows of a range are live, or `None` if all are.
     pub(crate) fn live(&self, rows: Range<usize>) -> Option<BooleanBuffer> {
         if self.count == 0 || rows.is_empty() {
             return None;

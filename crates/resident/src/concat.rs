@@ -1,26 +1,26 @@
-//! Arrays one behind the other as one, copied by several threads: what a load gathered becomes one column.
+//! Concatenates arrays with several threads: what a load gathered becomes one column.
 
 use crate::error::internal;
-use crate::parallel::by_threads;
+use crate::parallel::for_each_in_parallel;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, StringArray};
 use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{DataType, Int32Type, Int64Type};
 use atsdb_core::Result;
 
-/// Fewer rows are one thread's work.
-const ROWS_ALONE_MAX: usize = 1 << 18;
+/// Up to this number of rows a single thread concatenates.
+const SINGLE_THREAD_ROWS_MAX: usize = 1 << 18;
 
-/// One array of all.
-pub(crate) fn joined(arrays: &[ArrayRef], threads: usize) -> Result<ArrayRef> {
+/// Concatenates the arrays into one.
+pub(crate) fn concat_arrays(arrays: &[ArrayRef], threads: usize) -> Result<ArrayRef> {
     if let [only] = arrays {
         return Ok(ArrayRef::clone(only));
     }
     let row_count: usize = arrays.iter().map(|array| array.len()).sum();
-    let is_large = row_count > ROWS_ALONE_MAX && arrays.iter().all(|array| array.null_count() == 0);
+    let is_large = row_count > SINGLE_THREAD_ROWS_MAX && arrays.iter().all(|array| array.null_count() == 0);
     match arrays.first().map(|array| array.data_type()) {
-        Some(DataType::Int32) if is_large => Ok(numbers::<Int32Type>(arrays, row_count, threads)),
-        Some(DataType::Int64) if is_large => Ok(numbers::<Int64Type>(arrays, row_count, threads)),
-        Some(DataType::Utf8) if is_large => texts(arrays, row_count, threads),
+        Some(DataType::Int32) if is_large => Ok(concat_numbers::<Int32Type>(arrays, row_count, threads)),
+        Some(DataType::Int64) if is_large => Ok(concat_numbers::<Int64Type>(arrays, row_count, threads)),
+        Some(DataType::Utf8) if is_large => concat_strings(arrays, row_count, threads),
         _ => {
             let arrays: Vec<&dyn Array> = arrays.iter().map(|array| array.as_ref()).collect();
             arrow::compute::concat(&arrays).map_err(internal)
@@ -28,17 +28,17 @@ pub(crate) fn joined(arrays: &[ArrayRef], threads: usize) -> Result<ArrayRef> {
     }
 }
 
-fn numbers<T: ArrowPrimitiveType>(arrays: &[ArrayRef], row_count: usize, threads: usize) -> ArrayRef {
+fn concat_numbers<T: ArrowPrimitiveType>(arrays: &[ArrayRef], row_count: usize, threads: usize) -> ArrayRef {
     let mut values = vec![T::Native::default(); row_count];
     let sources: Vec<&[T::Native]> = arrays.iter().map(|array| &array.as_primitive::<T>().values()[..]).collect();
-    let targets = cut(&mut values, sources.iter().map(|source| source.len()));
-    by_threads(sources.into_iter().zip(targets).collect(), threads, |(source, target)| {
+    let targets = split_by_lengths(&mut values, sources.iter().map(|source| source.len()));
+    for_each_in_parallel(sources.into_iter().zip(targets).collect(), threads, |(source, target)| {
         target.copy_from_slice(source);
     });
     std::sync::Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), None))
 }
 
-fn texts(arrays: &[ArrayRef], row_count: usize, threads: usize) -> Result<ArrayRef> {
+fn concat_strings(arrays: &[ArrayRef], row_count: usize, threads: usize) -> Result<ArrayRef> {
     let sources: Vec<&StringArray> = arrays.iter().map(|array| array.as_string::<i32>()).collect();
     let bounds = |source: &&StringArray| {
         let offsets = source.value_offsets();
@@ -52,23 +52,23 @@ fn texts(arrays: &[ArrayRef], row_count: usize, threads: usize) -> Result<ArrayR
         before - length
     };
     let starts: Vec<usize> = lengths.iter().map(start).collect();
-    let value_targets = cut(&mut values, lengths.iter().copied());
-    let offset_targets = cut(&mut offsets[1..], sources.iter().map(|source| source.len()));
+    let value_targets = split_by_lengths(&mut values, lengths.iter().copied());
+    let offset_targets = split_by_lengths(&mut offsets[1..], sources.iter().map(|source| source.len()));
     let work = sources.into_iter().zip(starts).zip(value_targets.into_iter().zip(offset_targets));
-    by_threads(work.collect(), threads, |((source, start), (values, offsets))| {
+    for_each_in_parallel(work.collect(), threads, |((source, start), (values, offsets))| {
         let (first, end) = bounds(&source);
         values.copy_from_slice(&source.value_data()[first..end]);
         let ends = &source.value_offsets()[1..];
         offsets.iter_mut().zip(ends).for_each(|(target, offset)| *target = offset - first as i32 + start as i32);
     });
-    // Each piece is text, and so is all of it: what is checked here was checked before, but cheaply.
+    // Each piece is valid UTF-8, and so is the whole. It is checked once more, which is cheap.
     let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
     let array = StringArray::try_new(offsets, Buffer::from_vec(values), None).map_err(internal)?;
     Ok(std::sync::Arc::new(array))
 }
 
-/// One mutable piece for each length.
-fn cut<T>(mut whole: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
+/// Splits a slice into one mutable piece for each length.
+fn split_by_lengths<T>(mut whole: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
     let mut pieces = Vec::new();
     for length in lengths {
         let (piece, rest) = whole.split_at_mut(length);

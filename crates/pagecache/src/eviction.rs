@@ -1,4 +1,4 @@
-//! Room: what all stores' files occupy on the disk, and which of them go first.
+//! Eviction: the disk space of all stores' files, and which of them are deleted first.
 
 use crate::counts;
 use crate::file::PageFile;
@@ -7,35 +7,35 @@ use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Files that were not used for so long go, however much room there is: their store may be gone for ever.
-const UNUSED_MAX: Duration = Duration::from_secs(30 * 24 * 3_600);
+/// Files that were not used for this long are deleted even if there is room: their store may no longer exist.
+const UNUSED_AGE_MAX: Duration = Duration::from_secs(30 * 24 * 3_600);
 
-/// What lies in the folder of all stores.
+/// The contents of the cache folder of all stores.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
-    files: Vec<KeptFile>,
-    /// Of the stores' folders themselves, and of their counts.
+pub(crate) struct CacheContents {
+    files: Vec<CachedFile>,
+    /// The size of the stores' folders themselves and of their counters.
     folder_bytes: u64,
 }
 
-/// A file of pages.
+/// A cache file.
 #[derive(Debug)]
-struct KeptFile {
+struct CachedFile {
     path: PathBuf,
     bytes: u64,
     used: SystemTime,
 }
 
-impl Kept {
-    /// On the disk.
+impl CacheContents {
+    /// Returns the size on disk in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.folder_bytes + self.files.iter().map(|file| file.bytes).sum::<u64>()
     }
 }
 
-/// All files of all stores. Files that are not the cache's own are skipped.
-pub(crate) fn look(root: &Path) -> Kept {
-    let mut kept = Kept::default();
+/// Lists all files of all stores. Files that do not belong to the cache are skipped.
+pub(crate) fn scan(root: &Path) -> CacheContents {
+    let mut kept = CacheContents::default();
     for folder in store_folders(root) {
         kept.folder_bytes += fs::metadata(&folder).map_or(0, |metadata| on_disk(&metadata));
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -45,18 +45,18 @@ pub(crate) fn look(root: &Path) -> Kept {
             if name == counts::NAME {
                 kept.folder_bytes += bytes;
             } else if let Some(used) = metadata.modified().ok().filter(|_| PageFile::is_name(name)) {
-                kept.files.push(KeptFile { path: entry.path(), bytes, used });
+                kept.files.push(CachedFile { path: entry.path(), bytes, used });
             }
         }
     }
     kept
 }
 
-/// Deletes the files that nobody has used for [`UNUSED_MAX`], and gives the others. Folders of stores that have nothing
-/// left go too.
-pub(crate) fn forget_unused(root: &Path, kept: Kept, now: SystemTime) -> Kept {
-    let is_unused = |file: &KeptFile| now.duration_since(file.used).is_ok_and(|unused| unused > UNUSED_MAX);
-    let (unused, files): (Vec<KeptFile>, Vec<KeptFile>) = kept.files.into_iter().partition(is_unused);
+/// Deletes the files that were not used for [`UNUSED_AGE_MAX`], and returns the others. Folders of stores without files are
+/// deleted too.
+pub(crate) fn delete_unused(root: &Path, kept: CacheContents, now: SystemTime) -> CacheContents {
+    let is_unused = |file: &CachedFile| now.duration_since(file.used).is_ok_and(|unused| unused > UNUSED_AGE_MAX);
+    let (unused, files): (Vec<CachedFile>, Vec<CachedFile>) = kept.files.into_iter().partition(is_unused);
     for file in &unused {
         // Another process may have deleted it just now.
         let _ = fs::remove_file(&file.path);
@@ -64,18 +64,18 @@ pub(crate) fn forget_unused(root: &Path, kept: Kept, now: SystemTime) -> Kept {
     for folder in store_folders(root) {
         let changed = fs::metadata(folder.join(counts::NAME)).or_else(|_| fs::metadata(&folder));
         let unused = changed.and_then(|metadata| metadata.modified()).map(|changed| now.duration_since(changed));
-        if unused.is_ok_and(|unused| unused.is_ok_and(|unused| unused > UNUSED_MAX)) {
+        if unused.is_ok_and(|unused| unused.is_ok_and(|unused| unused > UNUSED_AGE_MAX)) {
             remove_if_empty(&folder);
         }
     }
-    Kept { files, ..kept }
+    CacheContents { files, ..kept }
 }
 
-/// Deletes the files that were not used for longest until the rest has at most so many bytes. Folders of stores that have
-/// nothing left go too.
-pub(crate) fn make_room(root: &Path, mut kept: Kept, bytes_max: u64) {
+/// Deletes the least recently used files until the rest has at most `bytes_max` bytes. Folders of stores without files
+/// are deleted too.
+pub(crate) fn evict(root: &Path, mut kept: CacheContents, bytes_max: u64) {
     let mut bytes = kept.bytes();
-    // The folders of stores without pages first: they may be all that is too much.
+    // Folders of stores without pages come first, since they alone may exceed the limit.
     for folder in store_folders(root) {
         bytes -= remove_if_empty(&folder).min(bytes);
     }
@@ -90,7 +90,7 @@ pub(crate) fn make_room(root: &Path, mut kept: Kept, bytes_max: u64) {
     }
 }
 
-/// Removes a store's folder in which no page is left; gives how many bytes it had.
+/// Removes a store's folder that contains no pages, and returns how many bytes it had.
 fn remove_if_empty(folder: &Path) -> u64 {
     let only_counts = fs::read_dir(folder).is_ok_and(|mut entries| {
         entries.next().is_none_or(|entry| entry.is_ok_and(|entry| entry.file_name() == counts::NAME))
@@ -103,7 +103,7 @@ fn remove_if_empty(folder: &Path) -> u64 {
     let counts = folder.join(counts::NAME);
     let bytes = bytes_of(folder) + bytes_of(&counts);
     let _ = fs::remove_file(counts);
-    // Refused for one that is not empty any more.
+    // This fails if the folder is no longer empty.
     fs::remove_dir(folder).map_or(0, |()| bytes)
 }
 

@@ -1,38 +1,38 @@
-//! Numbers by pcodec (<https://github.com/pcodec/pcodec>), as its "wrapped" format: version, chunk metadata, one
-//! page. What is ours here is how it is configured, and what is refused before it allocates.
+//! Numbers compressed by pcodec (<https://github.com/pcodec/pcodec>) in its "wrapped" format: version, chunk metadata,
+//! one page. Owned here: its configuration, and checks before it allocates.
 //!
-//! A fresh page leaves nothing to pcodec's search. Level 0 packs all numbers into one range of bits and writes 170
-//! to 500 million a second; whether numbers or their differences are packed, whether all are multiples of something,
-//! and whether a few far ones spoil the range so that more bins pay, is told from a sample.
+//! A fresh page skips pcodec's search. Level 0 packs all numbers into one range of bits and writes 170 to 500 million a
+//! second. A sample decides whether numbers or their differences are packed, whether all are multiples of a number, and
+//! whether a few outliers widen the range so much that more bins pay off.
 
 use crate::encoding::Effort;
 use crate::number::Number;
-use crate::wire::{Damage, Decoded, zigzag};
+use crate::wire::{Damage, DecodeResult, zigzag};
 use atsdb_core::{Error, Result};
 use pco::metadata::{DeltaEncoding, FormatVersion};
 use pco::wrapped::{FileCompressor, FileDecompressor};
 use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
 
-/// The level of a sealed page. Higher ones gain under 1 % and cost 2 to 20 times the time.
+/// The level of a sealed page. Higher levels save less than 1 % and take 2 to 20 times the time.
 const SEALED_LEVEL: usize = 8;
 
-/// The level of a fresh page whose range is spoilt by far values.
-const FRESH_SPREAD_LEVEL: usize = 4;
+/// The level of a fresh page with outliers.
+const FRESH_OUTLIER_LEVEL: usize = 4;
 
-/// By how many bits the range must be wider than the mean number for that.
-const FRESH_SPREAD_BITS: f64 = 2.5;
+/// A page has outliers if its range is wider than the mean number by this many bits.
+const FRESH_OUTLIER_BITS: f64 = 2.5;
 
-/// What multiples must be of to be divided: less saves less than it costs.
+/// The minimum divisor for multiples: smaller ones save less than they cost.
 const MULTIPLE_MIN: u64 = 8;
 
-/// pcodec's number for its dictionary mode, in the lowest bits of the chunk metadata. It allocates a length that is
-/// not checked against the bytes, and no page has it.
+/// pcodec's number for its dictionary mode, in the lowest bits of the chunk metadata. That mode allocates a length that
+/// is not checked against the bytes, and no page uses it.
 const DICTIONARY_MODE: u8 = 4;
 
-/// The widest window that a page's lookback can have; it is allocated.
+/// The largest window of a page's lookback mode, as a power of two; the window is allocated.
 const LOOKBACK_WINDOW_LOG_MAX: u32 = 17;
 
-/// Writes values, of which there is at least one.
+/// Writes values, at least one.
 pub(crate) fn encode<T: Number>(out: &mut Vec<u8>, values: &[T], effort: Effort) -> Result<()> {
     let config = match effort {
         Effort::Fresh => fresh_config(values),
@@ -52,8 +52,8 @@ fn write<T: Number>(out: &mut Vec<u8>, values: &[T], config: &ChunkConfig) -> pc
     Ok(())
 }
 
-/// Reads `count` values, of which there is at least one, from all of the bytes.
-pub(crate) fn decode<T: Number>(bytes: &[u8], count: usize) -> Decoded<Vec<T>> {
+/// Reads `count` values, at least one, from all bytes.
+pub(crate) fn decode<T: Number>(bytes: &[u8], count: usize) -> DecodeResult<Vec<T>> {
     let (file, rest) = FileDecompressor::new(bytes)?;
     if *file.format_version() > FormatVersion::max_supported() {
         return Err(Damage(format!("pcodec's format {} is not known", file.format_version())));
@@ -92,18 +92,18 @@ fn fresh_config<T: Number>(values: &[T]) -> ChunkConfig {
     } else {
         (DeltaSpec::NoOp, sample.plain_bits, plain_range_bits(values))
     };
-    let spoilt = f64::from(range_bits) - divisor_bits > (mean_bits - divisor_bits).max(0.0) + FRESH_SPREAD_BITS;
-    let level = if spoilt { FRESH_SPREAD_LEVEL } else { 0 };
+    let has_outliers = f64::from(range_bits) - divisor_bits > (mean_bits - divisor_bits).max(0.0) + FRESH_OUTLIER_BITS;
+    let level = if has_outliers { FRESH_OUTLIER_LEVEL } else { 0 };
     ChunkConfig::default().with_compression_level(level).with_mode_spec(mode).with_delta_spec(delta)
 }
 
-/// What a few runs of neighbouring values show.
+/// Statistics of a few runs of adjacent values.
 struct Sample {
-    /// The mean width of a number's distance from the median.
+    /// The mean number of bits of a value's distance from the median.
     plain_bits: f64,
-    /// The mean width of its distance from the number before.
+    /// The mean number of bits of its distance from the preceding value.
     delta_bits: f64,
-    /// What all are multiples of, apart from a common offset; 0 if all are equal.
+    /// The greatest common divisor, apart from a common offset; 0 if all are equal.
     divisor: u64,
 }
 
@@ -147,7 +147,7 @@ fn width(value: u64) -> u32 {
     u64::BITS - value.leading_zeros()
 }
 
-/// What both are multiples of; every number divides 0.
+/// Returns the greatest common divisor; every number divides 0.
 pub(crate) fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);

@@ -1,8 +1,8 @@
-//! Files of which a sync failed.
+//! Repairing files after a failed sync.
 //!
-//! Linux says once that it could not write to the disk, and takes the pages for written from then on: the next sync of the
-//! file succeeds, and a power cut takes what was written before the failure (Rebello et al., "Can Applications Recover from
-//! fsync Failures?", 2020). What is still in memory must be written once more to be made durable.
+//! Linux reports once that it could not write to the disk, and considers the pages written from then on: the next sync
+//! of the file succeeds, and a power cut loses what was written before the failure (Rebello et al., "Can Applications
+//! Recover from fsync Failures?", 2020). So what is still in memory must be rewritten to become durable.
 
 use std::fs::File;
 use std::io;
@@ -10,8 +10,9 @@ use std::os::unix::fs::FileExt;
 
 const STEP_BYTES: u64 = 1 << 20;
 
-/// Writes the first bytes of a file over themselves, and makes them durable. Nobody else may write to them meanwhile.
-pub(crate) fn write_again(file: &File, length: u64) -> io::Result<()> {
+/// Rewrites the first `length` bytes of a file with their own content and syncs the file. Nobody else may write to them
+/// at the same time.
+pub(crate) fn rewrite_and_sync(file: &File, length: u64) -> io::Result<()> {
     let end = length.min(file.metadata()?.len());
     let (mut start, mut bytes) = (0, Vec::new());
     while start < end {
@@ -34,7 +35,7 @@ mod tests {
         let bytes: Vec<u8> = (0..STEP_BYTES * 2 + 77).map(|at| (at * 31 % 251) as u8).collect();
         for length in [0, 1, STEP_BYTES, STEP_BYTES + 1, STEP_BYTES * 2 + 77, STEP_BYTES * 9] {
             std::fs::write(&path, &bytes).unwrap();
-            write_again(&File::options().read(true).write(true).open(&path).unwrap(), length).unwrap();
+            rewrite_and_sync(&File::options().read(true).write(true).open(&path).unwrap(), length).unwrap();
             assert!(std::fs::read(&path).unwrap() == bytes);
         }
     }
