@@ -175,7 +175,7 @@ impl InsertRun {
         self.text_bytes += text.len();
         let is_at_once = matches!(self.keys, Keys::AtOnce);
         if is_at_once || self.row_count >= CHUNK_ROWS_MAX || self.text_bytes > TEXT_BYTES_MAX || self.maps.are_full() {
-            let kept_out = batch.kept_out();
+            let kept_out = batch.skipped_rows();
             let kept_out_before = kept_out.load(std::sync::atomic::Ordering::Relaxed);
             self.flush(batch)?;
             if is_at_once {

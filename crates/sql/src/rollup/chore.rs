@@ -8,7 +8,7 @@ use super::refresh::{Effort, Refresh, rollups_named};
 use crate::runtime::{Interrupt, Worker};
 use crate::session::SessionOptions;
 use atsdb_core::{Result, TableId};
-use atsdb_engine::{Chore, Engine};
+use atsdb_engine::{Engine, MaintenanceTask};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -38,8 +38,8 @@ impl RollupChore {
     }
 }
 
-impl Chore for RollupChore {
-    fn look(&self, engine: &Engine, go_on: &dyn Fn() -> bool) -> Result<bool> {
+impl MaintenanceTask for RollupChore {
+    fn run(&self, engine: &Engine, go_on: &dyn Fn() -> bool) -> Result<bool> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let snapshot = engine.snapshot()?;
         let mut rollups = Vec::new();

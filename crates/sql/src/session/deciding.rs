@@ -63,7 +63,7 @@ impl Session {
         rows: Rows,
         asking: &Asking<'_>,
     ) -> Result<Inserted> {
-        let kept_out = batch.kept_out();
+        let kept_out = batch.skipped_rows();
         let before = kept_out.load(Ordering::Relaxed);
         let meaning = target.on_duplicate.meaning(table)?;
         if let (Meaning::Policy(_), None) = (&meaning, &target.returning) {
@@ -90,7 +90,7 @@ impl Session {
                 (row_count, returned)
             }
             Meaning::Policy(ConflictPolicy::Keep) if table.definition.has_unique() => {
-                let stays = BooleanArray::from(batch.would_stay(table, &rows)?);
+                let stays = BooleanArray::from(batch.would_insert(table, &rows)?);
                 let rows = filter_record_batch(&rows, &stays).map_err(|error| Error::internal(error.to_string()))?;
                 batch.append_with(table, &rows, ConflictPolicy::Error)?;
                 (rows.num_rows() as u64, vec![rows])

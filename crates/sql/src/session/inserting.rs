@@ -71,7 +71,7 @@ impl Session {
             Pushed::Refused(error) => return Err(error),
         };
         run.flush(&mut batch)?;
-        let kept_out = batch.kept_out();
+        let kept_out = batch.skipped_rows();
         batch.commit()?;
         Ok(Some(row_count.saturating_sub(kept_out.load(Ordering::Relaxed))))
     }

@@ -98,7 +98,7 @@ impl InterruptHandle {
 impl Session {
     /// A session over an engine. Cheap: threads are started by the first query.
     pub fn new(engine: Engine, options: SessionOptions) -> Result<Self> {
-        engine.set_chore(Arc::new(RollupChore::new(&options)));
+        engine.set_maintenance_task(Arc::new(RollupChore::new(&options)));
         Ok(Self {
             engine,
             options,
@@ -195,7 +195,7 @@ impl Session {
     /// Does what appends rows. They count but for those that are left out as their key is there.
     fn insert(&self, append: impl FnOnce(&mut Batch) -> Result<u64>) -> Result<Answer> {
         let (row_count, before, kept_out) = self.with_batch(|batch| {
-            let kept_out = batch.kept_out();
+            let kept_out = batch.skipped_rows();
             let before = kept_out.load(Ordering::Relaxed);
             Ok((append(batch)?, before, kept_out))
         })?;

@@ -10,7 +10,7 @@ use super::savepoint::Savepoint;
 use crate::answer::Answer;
 use crate::error::{not_supported, sql_error};
 use atsdb_core::{Error, ErrorKind, Index, Result, Table};
-use atsdb_engine::{Batch, Engine, Hold, ReadSnapshot};
+use atsdb_engine::{Batch, Engine, ReadSnapshot, SealingHold};
 use std::sync::{MutexGuard, PoisonError};
 
 /// How often a statement is done again when others change the same chunks at the same time.
@@ -23,7 +23,7 @@ pub(super) struct Transaction {
     pub(super) runs: InsertRuns,
     pub(super) failed: bool,
     /// Keeps its chunks from being sealed.
-    hold: Hold,
+    hold: SealingHold,
     /// Whether it has read rows.
     has_read: bool,
     /// Indexes for which the chunks that are there get pages once they are committed.
@@ -208,7 +208,7 @@ fn prepare_to_look(open: &mut Transaction) -> Result<()> {
         let closed = open.runs.close(&mut open.batch);
         open.failed = closed.is_err();
         closed?;
-        open.batch.look_anew();
+        open.batch.refresh();
     }
     Ok(())
 }

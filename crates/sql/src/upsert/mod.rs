@@ -17,7 +17,7 @@ use crate::returning::Asking;
 use arrow::array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow::datatypes::{Field, Schema};
 use atsdb_core::{ConflictPolicy, Error, Result, Table};
-use atsdb_engine::{Batch, HeldRows};
+use atsdb_engine::{Batch, RowSource};
 use evaluate::Evaluation;
 use rounds::{Fates, Rounds};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(crate) fn upsert(
     asking: &Asking<'_>,
     limits: Limits,
 ) -> Result<Upserted> {
-    let holders = batch.holders(table, key, rows)?;
+    let holders = batch.conflicting_rows(table, key, rows)?;
     let mut evaluation = update
         .map(|update| Evaluation::new(table, &table.definition.unique[key], update, alias, asking))
         .transpose()?;
@@ -56,11 +56,11 @@ pub(crate) fn upsert(
         let columns = change.columns.iter().map(|position| Arc::clone(rows.column(*position))).collect();
         let rows = Rows::fixed(placed(chunks, numbers, columns)?);
         match holders.rows {
-            HeldRows::Stored(scan) => {
+            RowSource::Stored(scan) => {
                 change.source = Some(Numbered { scan: Arc::new(*scan), partitions_in_order: None });
                 CarryOut::new(batch, &change, limits, asking.interrupt).run(rows)?;
             }
-            HeldRows::Resident(state) => drop(change_resident(batch, &change, &state, rows)?),
+            RowSource::Resident(state) => drop(change_resident(batch, &change, &state, rows)?),
         }
     }
     // Another key's row is not looked at.
