@@ -1,9 +1,9 @@
-//! A place with backups.
+//! An archive: a directory or bucket that holds backups.
 
 use crate::bucket::Bucket;
 use crate::folder::Folder;
 use crate::listing::{self, Backups};
-use crate::manifest::{self, Manifest, Which};
+use crate::manifest::{self, BackupSelector, Manifest};
 use crate::objects::Objects;
 use atsdb_core::store::Finding;
 use atsdb_core::{Error, ErrorKind, Result};
@@ -16,7 +16,7 @@ const MARK: &str = "atsdb-archive";
 /// The content of the mark.
 const MARK_TEXT: &[u8] = b"backups of atsdb stores, format 2; see docs/format/archive.md\n";
 
-/// A place with backups.
+/// A directory or bucket that holds backups.
 #[derive(Clone, Debug)]
 pub struct Archive {
     pub(crate) objects: Arc<dyn Objects>,
@@ -25,7 +25,7 @@ pub struct Archive {
 /// The file that marks a folder as a split store.
 const SPLIT_STORE: &str = "atsdb.db";
 
-/// Whether a place can only be an archive: `s3://...`, `dir:...`, or a directory that is there and no split store.
+/// Whether a location can only be an archive: `s3://...`, `dir:...`, or an existing directory that is not a split store.
 pub fn is_archive(place: &str) -> bool {
     let path = Path::new(place);
     let is_folder = path.is_dir() && !path.join(SPLIT_STORE).exists();
@@ -33,7 +33,7 @@ pub fn is_archive(place: &str) -> bool {
 }
 
 impl Archive {
-    /// The archive at a place: `s3://BUCKET/PREFIX`, with credentials from the usual environment (`AWS_ACCESS_KEY_ID`,
+    /// Opens the archive at a location: `s3://BUCKET/PREFIX`, with credentials from the usual environment (`AWS_ACCESS_KEY_ID`,
     /// `AWS_SECRET_ACCESS_KEY`, `AWS_REGION`, `AWS_ENDPOINT_URL`, ...), or a directory. Nothing is created yet.
     pub fn open(place: &str) -> Result<Self> {
         let objects: Arc<dyn Objects> = match place.strip_prefix("s3://") {
@@ -43,41 +43,42 @@ impl Archive {
         Ok(Self { objects })
     }
 
-    /// Where it is, without secrets.
+    /// Its location, without secrets.
     pub fn place(&self) -> &str {
         self.objects.place()
     }
 
-    /// Its backups, in the order in which they were made. One that is damaged is listed as damaged.
+    /// Its backups, in the order in which they were made. Damaged backups are listed as such.
     pub fn backups(&self) -> Result<Backups> {
         listing::read(self.objects.as_ref())
     }
 
-    /// The backup that is meant: [`Backups::choose`].
-    pub fn backup(&self, which: &Which) -> Result<Manifest> {
+    /// The selected backup ([`Backups::choose`]).
+    pub fn backup(&self, which: &BackupSelector) -> Result<Manifest> {
         self.backups()?.choose(which).cloned()
     }
 
-    /// Makes sure that there is an archive, or nothing yet that could be mistaken for one.
+    /// Marks the location as an archive. It must be an archive already, or empty.
     pub(crate) fn mark(&self) -> Result<()> {
         match self.objects.get(MARK) {
             Ok(_) => Ok(()),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 match self.objects.is_empty()? || self.has_backups()? {
                     true => self.objects.put(MARK, MARK_TEXT.to_vec()),
-                    false => {
-                        Err(Error::new(ErrorKind::NotAStore, format!("{} is not empty, and no archive", self.place()))
-                            .with_hint("name an empty directory or prefix"))
-                    }
+                    false => Err(Error::new(
+                        ErrorKind::NotAStore,
+                        format!("{} is not empty and not an archive", self.place()),
+                    )
+                    .with_hint("use an empty directory or prefix")),
                 }
             }
             Err(error) => Err(error),
         }
     }
 
-    /// Refuses a place where no backup ever was.
+    /// Refuses a location that has no backup.
     ///
-    /// Errors: `NotFound`, and what reading there may say.
+    /// Errors: [`NotFound`](ErrorKind::NotFound) if there is none, and the errors of reading there.
     pub fn require(&self) -> Result<()> {
         match self.objects.get(MARK) {
             Ok(_) => Ok(()),
@@ -89,13 +90,13 @@ impl Archive {
         }
     }
 
-    /// Whether the archive has manifests. Only their names are looked at.
+    /// Whether the archive has manifests. Only their names are read.
     pub(crate) fn has_backups(&self) -> Result<bool> {
         let names = manifest::names(self.objects.as_ref())?;
         Ok(names.iter().any(|name| manifest::id_in(name).is_some_and(|id| manifest::NameParts::of_id(id).is_some())))
     }
 
-    /// What is wrong with the mark. Nothing needs it but who asks whether this is an archive.
+    /// Checks the object that marks an archive. Only [`is_archive`] depends on it.
     pub(crate) fn check_mark(&self) -> Result<Option<Finding>> {
         let problem = match self.objects.get(MARK) {
             Ok(bytes) if bytes == MARK_TEXT => return Ok(None),

@@ -1,4 +1,4 @@
-//! Objects as the files of a directory: written beside their place, synced, then renamed.
+//! Objects as files in a directory: each is written under a temporary name, synced, then renamed.
 
 use crate::objects::{Lock, Objects, UNFINISHED};
 use atsdb_core::{Error, ErrorKind, Result};
@@ -18,7 +18,7 @@ const LOCK: &str = "lock";
 pub(crate) struct Folder {
     path: PathBuf,
     place: String,
-    /// Tells unfinished files of this process apart.
+    /// Makes the names of this process's temporary files unique.
     unfinished: AtomicU64,
 }
 
@@ -27,7 +27,7 @@ impl Folder {
         let path = std::path::absolute(path)
             .map_err(|error| Error::usage(format!("cannot read the path {path:?}: {error}")).with_source(error))?;
         if path.exists() && !path.is_dir() {
-            return Err(Error::new(ErrorKind::NotAStore, format!("{} is no directory", path.display())));
+            return Err(Error::new(ErrorKind::NotAStore, format!("{} is not a directory", path.display())));
         }
         let place = path.display().to_string();
         Ok(Self { path, place, unfinished: AtomicU64::new(0) })
@@ -39,7 +39,7 @@ impl Folder {
             io::ErrorKind::NotFound => (ErrorKind::NotFound, None),
             io::ErrorKind::PermissionDenied => (ErrorKind::ReadOnly, Some("give permission to the directory")),
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                (ErrorKind::Unavailable, Some("make room: what was written is used by the next backup"))
+                (ErrorKind::Unavailable, Some("free some space: the next backup uses what was written"))
             }
             // Linux and macOS give this number to what the medium cannot read any more.
             _ if error.raw_os_error() == Some(EIO) => (ErrorKind::Corrupt, None),
@@ -146,8 +146,8 @@ impl Objects for Folder {
         match file.try_lock() {
             Ok(()) => Ok(Box::new(Locked { _file: file })),
             Err(TryLockError::WouldBlock) => {
-                Err(Error::new(ErrorKind::Busy, format!("something else is being backed up to {}", self.place))
-                    .with_hint("try again when it is done"))
+                Err(Error::new(ErrorKind::Busy, format!("another backup to {} is running", self.place))
+                    .with_hint("retry when it has finished"))
             }
             Err(TryLockError::Error(error)) => Err(self.at("lock", LOCK, error)),
         }
@@ -158,7 +158,7 @@ impl Objects for Folder {
     }
 }
 
-/// The system takes it back with the process, however that ends.
+/// The operating system releases the lock when the process ends.
 struct Locked {
     _file: File,
 }

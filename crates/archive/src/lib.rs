@@ -1,13 +1,13 @@
 //! Backups of a store in a directory or on S3-compatible object storage.
 //!
 //! An archive holds any number of backups of any number of stores. Chunks, lists and dictionaries are objects that never
-//! change and are shared by all backups that need them; a backup is one more object, its manifest, which is written last:
-//! a backup is there whole or not at all. What is written comes from a [`Cut`](atsdb_engine::Cut), and what is restored
-//! becomes one again, so that backing up and restoring are copying. The format is in `docs/format/archive.md`.
+//! change and are shared by all backups that need them. A backup is one more object, its manifest, which is written last, so
+//! that a backup is complete or does not exist. A backup is written from a [`Cut`](atsdb_engine::Cut) and read as one, so
+//! backup and restore are copies. The format is described in `docs/format/archive.md`.
 //!
-//! Each part has a file: `archive` the place, [`manifest`] what a backup is, `listing` which there are and which is meant,
-//! `object` the bytes of the other objects, `write` a backup's making, `read` its reading, `rotate` what goes with old
-//! backups, `verify` what is damaged. `objects` is where they lie: `folder` or `bucket`.
+//! One part per file: `archive` is the location, [`manifest`] describes a backup, `listing` lists and selects backups, `object`
+//! encodes the other objects, `write` makes a backup, `read` reads one, `rotate` deletes old backups, `verify` finds damage.
+//! `objects` is the storage, implemented by `folder` and `bucket`.
 
 mod archive;
 mod bucket;
@@ -16,7 +16,6 @@ mod listing;
 pub mod manifest;
 mod object;
 mod objects;
-mod parallel;
 mod read;
 mod rotate;
 mod verify;
@@ -24,6 +23,6 @@ mod write;
 
 pub use archive::{Archive, is_archive};
 pub use listing::{Backups, DamagedBackup};
-pub use manifest::{Manifest, Which};
+pub use manifest::{BackupSelector, Manifest};
 pub use verify::ArchiveReport;
 pub use write::BackupReport;

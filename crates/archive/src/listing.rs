@@ -1,9 +1,9 @@
-//! Listing: the backups of an archive, those that are damaged among them, and which of them is meant.
+//! Lists the backups of an archive, including damaged ones, and selects one of them.
 //!
-//! A damaged manifest costs its own backup and no other. Its name still says when it was made and of which store, so that
-//! nobody gets an older backup in its place without a word.
+//! A damaged manifest affects only its own backup. Its name still shows when it was made and of which store, so that an older
+//! backup is never restored silently in its place.
 
-use crate::manifest::{self, Manifest, NameParts, Which};
+use crate::manifest::{self, BackupSelector, Manifest, NameParts};
 use crate::objects::Objects;
 use atsdb_core::{Error, ErrorKind, Result};
 use std::collections::BTreeMap;
@@ -11,26 +11,26 @@ use std::collections::BTreeMap;
 /// The backups of an archive.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Backups {
-    /// Where they are, without secrets.
+    /// Their location, without secrets.
     pub(crate) place: String,
-    /// Those that can be read, in the order in which they were made.
+    /// The readable backups, in the order in which they were made.
     pub whole: Vec<Manifest>,
-    /// Those that cannot, by name.
+    /// The unreadable backups, ordered by name.
     pub damaged: Vec<DamagedBackup>,
 }
 
 /// A backup whose manifest cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DamagedBackup {
-    /// Its id, as far as its name says.
+    /// Its id, as far as its name shows it.
     pub id: String,
-    /// Its object.
+    /// The name of its object.
     pub name: String,
-    /// What is wrong.
+    /// Why it cannot be read.
     pub problem: String,
-    /// Damaged, of a newer format, or not for this user to read.
+    /// Damaged, of a newer format, or not permitted to this user.
     pub kind: ErrorKind,
-    /// What its name says; none where that is no manifest's.
+    /// What its name shows. `None` if it is not the name of a manifest.
     pub(crate) parts: Option<NameParts>,
 }
 
@@ -46,14 +46,14 @@ impl DamagedBackup {
         self.parts.as_ref().is_none_or(|parts| parts.may_be_of(source))
     }
 
-    /// Whether it may be newer than the backup of a number, and of a time or before.
+    /// Whether it may be newer than the backup with a number, and not newer than a time.
     fn may_be_between(&self, number: u64, time_ms: i64) -> bool {
         let Some(parts) = &self.parts else { return true };
         parts.number > number && parts.taken_ms.is_none_or(|taken_ms| taken_ms <= time_ms)
     }
 }
 
-/// Reads all manifests. One that goes meanwhile is passed over.
+/// Reads all manifests. Manifests that are deleted in the meantime are skipped.
 pub(crate) fn read(objects: &dyn Objects) -> Result<Backups> {
     let mut backups = Backups { place: objects.place().to_owned(), ..Backups::default() };
     for name in manifest::names(objects)? {
@@ -73,24 +73,25 @@ pub(crate) fn read(objects: &dyn Objects) -> Result<Backups> {
 }
 
 impl Backups {
-    /// The backup that is meant.
+    /// The selected backup.
     ///
-    /// Errors: `NotFound`; `Corrupt` where it is damaged, or where one is that may be meant; `Usage` where backups of
-    /// several stores are there and nothing says which store is meant.
-    pub fn choose(&self, which: &Which) -> Result<&Manifest> {
+    /// Errors: [`NotFound`](ErrorKind::NotFound) if there is none; [`Corrupt`](ErrorKind::Corrupt) if it is damaged, or if a
+    /// damaged backup may be the selected one; [`Usage`](ErrorKind::Usage) if the archive has backups of several stores and
+    /// none is selected.
+    pub fn choose(&self, which: &BackupSelector) -> Result<&Manifest> {
         if self.whole.is_empty() && self.damaged.is_empty() {
             return Err(Error::not_found(format!("there is no backup in {}", self.place)));
         }
         match which {
-            Which::Id(id) => self.of_id(id),
-            Which::Latest => self.newest(self.only_source()?, i64::MAX),
-            Which::At(time_ms) => self.newest(self.only_source()?, *time_ms),
-            Which::Of(store, which) => {
+            BackupSelector::Id(id) => self.of_id(id),
+            BackupSelector::Latest => self.newest(self.only_source()?, i64::MAX),
+            BackupSelector::At(time_ms) => self.newest(self.only_source()?, *time_ms),
+            BackupSelector::Of(store, which) => {
                 let source = self.source_of(store)?;
                 match which.as_ref() {
-                    Which::Latest => self.newest(source, i64::MAX),
-                    Which::At(time_ms) => self.newest(source, *time_ms),
-                    Which::Id(_) | Which::Of(..) => self.choose(which),
+                    BackupSelector::Latest => self.newest(source, i64::MAX),
+                    BackupSelector::At(time_ms) => self.newest(source, *time_ms),
+                    BackupSelector::Id(_) | BackupSelector::Of(..) => self.choose(which),
                 }
             }
         }
@@ -103,7 +104,7 @@ impl Backups {
         match self.damaged.iter().find(|backup| backup.id == id) {
             Some(damaged) => Err(self.explain(damaged)),
             None => Err(Error::not_found(format!("{} has no backup of that id", self.place))
-                .with_hint("atsdb backup --list tells those that there are")),
+                .with_hint("atsdb backup --list lists the backups")),
         }
     }
 
@@ -113,7 +114,7 @@ impl Backups {
         Error::new(damaged.kind, message)
     }
 
-    /// The newest backup of a source that was not taken after a time. A damaged one that may be it is an error.
+    /// The newest backup of a source that was taken at `time_ms` or before. If a damaged backup may be it, that is an error.
     fn newest(&self, source: Option<&str>, time_ms: i64) -> Result<&Manifest> {
         let is_of = |backup: &&Manifest| source.is_none_or(|source| backup.source == source);
         let of_source = || self.whole.iter().filter(is_of);
@@ -141,17 +142,17 @@ impl Backups {
         })
     }
 
-    /// The one store that backups are of, by its number; none where no name says it.
+    /// The only store that has backups here, by its number. `None` if no name shows it.
     fn only_source(&self) -> Result<Option<&str>> {
         let stores = self.stores();
         match stores.len() {
             0 | 1 => Ok(stores.keys().next().copied()),
             _ => Err(Error::usage(format!("{} holds backups of {} stores", self.place, stores.len()))
-                .with_hint(format!("say which one by --store, or name a backup by --backup: {}", show(&stores)))),
+                .with_hint(format!("select a store with --store, or a backup with --backup: {}", show(&stores)))),
         }
     }
 
-    /// The store of a URL, or whose number begins with some digits.
+    /// The store with a URL, or with a number that begins with some digits.
     fn source_of(&self, store: &str) -> Result<Option<&str>> {
         let stores = self.stores();
         let is_meant = |source: &str, url: &str| url == store || (store.len() >= 4 && source.starts_with(store));
@@ -163,11 +164,11 @@ impl Backups {
             1 => Ok(meant.keys().next().copied()),
             0 => Err(Error::not_found(format!("{} has no backup of a store {store}", self.place)).with_hint(hint)),
             _ => Err(Error::usage(format!("{} has backups of {} stores {store}", self.place, meant.len()))
-                .with_hint(format!("say which one by the first digits of its number; {hint}"))),
+                .with_hint(format!("select one by the first digits of its number; {hint}"))),
         }
     }
 
-    /// Every store's number, or what is known of it, with the URL that it had last.
+    /// The number of each store, as far as it is known, with its latest URL.
     fn stores(&self) -> BTreeMap<&str, &str> {
         let mut stores: BTreeMap<&str, &str> =
             self.whole.iter().map(|backup| (backup.source.as_str(), backup.url.as_str())).collect();

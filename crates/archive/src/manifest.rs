@@ -1,4 +1,4 @@
-//! Manifest: what one backup is. JSON, so that people can read it; its name has the hash of its bytes.
+//! The manifest of a backup. It is JSON, so that people can read it, and its name contains the hash of its bytes.
 
 use crate::object::{STRINGS_PER_OBJECT, hash_name};
 use crate::objects::{Objects, UNFINISHED};
@@ -9,30 +9,30 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 pub(crate) const FOLDER: &str = "backups";
-/// The format that this version writes, and the only one that it reads.
+/// The only format that this version writes and reads.
 const FORMAT: u32 = 2;
-/// Digits of the source that are part of an id.
+/// How many digits of the source are part of an id.
 const SOURCE_DIGITS: usize = 8;
-/// Digits that a number is filled up to, so that names sort as numbers do.
+/// How many digits numbers are padded to, so that names sort like numbers.
 const NUMBER_DIGITS: usize = 6;
-/// Digits that a number in a name may have: it stays far below what the type holds.
+/// Maximum number of digits of a number in a name, well below the limit of its type.
 const NUMBER_DIGITS_MAX: usize = 15;
 
-/// Which backup is meant.
+/// Selects a backup.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Which {
-    /// The newest.
+pub enum BackupSelector {
+    /// The newest backup.
     Latest,
-    /// The one of this id.
+    /// The backup with this id.
     Id(String),
-    /// The newest that was not taken after this time, in milliseconds since the Unix epoch.
+    /// The newest backup taken at this time or before, in milliseconds since the Unix epoch.
     At(i64),
-    /// Among the backups of one store, named by its URL or by the first digits of its number in hexadecimal.
-    Of(String, Box<Which>),
+    /// One of the backups of a store, given by its URL or by the first digits of its number in hexadecimal.
+    Of(String, Box<BackupSelector>),
 }
 
-impl Which {
-    /// The same among the backups of one store.
+impl BackupSelector {
+    /// Restricts the selection to the backups of one store.
     #[must_use]
     pub fn of(self, store: impl Into<String>) -> Self {
         Self::Of(store.into(), Box::new(self))
@@ -47,15 +47,15 @@ pub struct Manifest {
     pub(crate) object: String,
     /// The format of the archive, 2.
     pub format: u32,
-    /// Its number in the archive, greater than that of every backup made before: clocks jump, numbers do not.
+    /// Its number in the archive, greater than those of all earlier backups. Unlike the time, it does not depend on clocks.
     pub number: u64,
-    /// Its name: its number, the time it was taken and the first digits of the source.
+    /// Its id: its number, the time it was taken and the first digits of the source.
     pub id: String,
     /// When its snapshot was taken, in milliseconds since the Unix epoch.
     pub taken_ms: i64,
-    /// The same for people, in UTC.
+    /// The same time as text, in UTC.
     pub taken: String,
-    /// The 128 bits that name the source, in hexadecimal.
+    /// The 128-bit identity of the source store, in hexadecimal.
     pub source: String,
     /// The source's URL, without secrets.
     pub url: String,
@@ -67,9 +67,9 @@ pub struct Manifest {
     pub rows: u64,
     /// Chunks.
     pub chunks: u64,
-    /// Bytes of all objects that it needs, its own not counted.
+    /// Bytes of all objects that it needs, without the manifest.
     pub bytes: u64,
-    /// The tables, by number.
+    /// The tables, ordered by number.
     pub tables: Vec<TableEntry>,
 }
 
@@ -78,13 +78,13 @@ pub struct Manifest {
 pub struct TableEntry {
     /// Its number in the source.
     pub id: TableId,
-    /// What it is.
+    /// Its definition.
     pub definition: TableDefinition,
     /// Rows.
     pub rows: u64,
     /// Chunks.
     pub chunks: u64,
-    /// The object that lists them; none where there are none.
+    /// The object that lists the chunks. `None` if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<ObjectEntry>,
     /// The strings of mapped columns.
@@ -97,39 +97,39 @@ pub struct TableEntry {
 pub struct DictionaryEntry {
     /// The column.
     pub column: ColumnId,
-    /// How many strings.
+    /// The number of strings.
     pub strings: u64,
-    /// The objects that have them, in order of index.
+    /// The objects that contain them, in order of index.
     pub objects: Vec<ObjectEntry>,
 }
 
-/// An object by its name, which ends with the hash of its bytes.
+/// A reference to an object. Its name ends with the hash of its bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectEntry {
     /// Its name.
     pub name: String,
-    /// How many bytes it has.
+    /// Its length in bytes.
     pub bytes: u64,
 }
 
-/// What every format has.
+/// The fields that all formats have.
 #[derive(Deserialize)]
 struct FormatOnly {
     format: u32,
 }
 
-/// What the name of a manifest says, so that something is known of one that is damaged.
+/// What the name of a manifest shows, which is known even if the manifest is damaged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NameParts {
     pub(crate) number: u64,
-    /// When it was taken, if the time has four digits for its year.
+    /// When it was taken, if the year has four digits.
     pub(crate) taken_ms: Option<i64>,
     /// The first digits of the source.
     pub(crate) source: String,
 }
 
 impl NameParts {
-    /// What an id says; none where it is no id.
+    /// Parses an id. `None` if it is not one.
     pub(crate) fn of_id(id: &str) -> Option<Self> {
         let mut parts = id.split('-');
         let (number, time, source) = (parts.next()?, parts.next()?, parts.next()?);
@@ -143,7 +143,7 @@ impl NameParts {
         Some(Self { number: number.parse().ok()?, taken_ms: time_of(time), source: source.to_owned() })
     }
 
-    /// Whether the manifest may be of a source.
+    /// Whether the backup may be of this source.
     pub(crate) fn may_be_of(&self, source: &str) -> bool {
         source.starts_with(&self.source)
     }
@@ -164,14 +164,14 @@ fn time_of(compact: &str) -> Option<i64> {
     }
 }
 
-/// The id in the name of a manifest's object: all but the hash at its end.
+/// The id in the name of a manifest's object: everything before the hash.
 pub(crate) fn id_in(name: &str) -> Option<&str> {
     let (id, _) = name.strip_prefix(FOLDER)?.strip_prefix('/')?.strip_suffix(".json")?.rsplit_once('-')?;
     Some(id)
 }
 
 impl Manifest {
-    /// The id of a backup of this number, time and source.
+    /// The id of a backup with this number, time and source.
     pub(crate) fn new_id(number: u64, taken_ms: i64, source: &str) -> String {
         let text = format_time(taken_ms, TimeUnit::Millisecond);
         let compact: String = text.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
@@ -180,10 +180,10 @@ impl Manifest {
 
     pub(crate) const FORMAT: u32 = FORMAT;
 
-    /// Its object's name and bytes.
+    /// The name and bytes of its object.
     pub(crate) fn encode(&self) -> Result<(String, Vec<u8>)> {
         let mut bytes = serde_json::to_vec_pretty(self)
-            .map_err(|error| Error::internal("a manifest that is no JSON").with_source(error))?;
+            .map_err(|error| Error::internal("a manifest cannot be written as JSON").with_source(error))?;
         bytes.push(b'\n');
         Ok((format!("{FOLDER}/{}-{}.json", self.id, hash_name(&bytes)), bytes))
     }
@@ -198,7 +198,7 @@ impl Manifest {
     fn decode(name: &str, bytes: &[u8]) -> Result<Self> {
         let hash = name.strip_suffix(".json").and_then(|name| name.rsplit('-').next());
         if hash != Some(hash_name(bytes).as_str()) {
-            return Err(damaged("its bytes are not those that its name says"));
+            return Err(damaged("its bytes do not match the hash in its name"));
         }
         let no_json = |error: serde_json::Error| damaged(error.to_string());
         let FormatOnly { format } = serde_json::from_slice(bytes).map_err(no_json)?;
@@ -207,23 +207,23 @@ impl Manifest {
             return Err(Error::new(ErrorKind::NewerFormat, message).with_hint("upgrade atsdb"));
         }
         if format < FORMAT {
-            return Err(damaged(format!("it has format {format}, which no release wrote")));
+            return Err(damaged(format!("it has format {format}, which no release has written")));
         }
         let manifest: Self = serde_json::from_slice(bytes).map_err(no_json)?;
         manifest.check()?;
         if id_in(name) != Some(manifest.id.as_str()) {
-            return Err(damaged(format!("it is that of backup {}, under another name", manifest.id)));
+            return Err(damaged(format!("it is the manifest of backup {} under another name", manifest.id)));
         }
         Ok(manifest)
     }
 
-    /// Refuses what no backup is.
+    /// Refuses a manifest that contradicts itself.
     fn check(&self) -> Result<()> {
         if uid_of(&self.source).is_none() {
             return Err(damaged("it names no source"));
         }
         if self.id != Self::new_id(self.number, self.taken_ms, &self.source) {
-            return Err(damaged("its id is not that of its number, time and source"));
+            return Err(damaged("its id does not match its number, time and source"));
         }
         // Names lead nowhere but to the archive's own folders.
         let is_ours = |object: &ObjectEntry| {
@@ -233,7 +233,7 @@ impl Manifest {
                 && name.bytes().all(|digit| digit.is_ascii_hexdigit())
         };
         if !self.named_objects().all(is_ours) {
-            return Err(damaged("it names what is no object"));
+            return Err(damaged("it refers to an object with an impossible name"));
         }
         let mut numbers = BTreeSet::new();
         for table in &self.tables {
@@ -247,11 +247,11 @@ impl Manifest {
         let totals: (u128, u128) = (total(|table| table.rows), total(|table| table.chunks));
         match totals == (self.rows.into(), self.chunks.into()) {
             true => Ok(()),
-            false => Err(damaged("its rows and chunks are not those of its tables")),
+            false => Err(damaged("its numbers of rows and chunks do not match its tables")),
         }
     }
 
-    /// The objects that its manifest names: lists and dictionaries.
+    /// The objects that the manifest refers to: lists and dictionaries.
     pub(crate) fn named_objects(&self) -> impl Iterator<Item = &ObjectEntry> {
         self.tables.iter().flat_map(|table| {
             table.list.iter().chain(table.dictionaries.iter().flat_map(|dictionary| &dictionary.objects))
@@ -263,7 +263,7 @@ impl TableEntry {
     fn check(&self) -> Result<()> {
         self.definition.check().map_err(|error| damaged(error.to_string()))?;
         if self.list.is_some() != (self.chunks > 0) || (self.chunks == 0 && self.rows > 0) {
-            return Err(damaged("its list of chunks is not of as many as it says"));
+            return Err(damaged("its list of chunks does not match its number of chunks"));
         }
         let mapped = self.definition.columns.iter().filter(|column| column.map.is_some());
         let mut dictionaries = self.dictionaries.iter();
@@ -275,7 +275,7 @@ impl TableEntry {
         }
         match dictionaries.next() {
             None => Ok(()),
-            Some(more) => Err(damaged(format!("it has a dictionary of column {}, which has none", more.column.0))),
+            Some(more) => Err(damaged(format!("it has a dictionary of column {}, which is not mapped", more.column.0))),
         }
     }
 }
@@ -284,7 +284,7 @@ impl DictionaryEntry {
     fn check(&self, column: &Column) -> Result<()> {
         let capacity = column.map.map_or(0, |width| width.capacity());
         if self.strings > capacity {
-            return Err(damaged(format!("a dictionary of {} strings, where {capacity} fit", self.strings)));
+            return Err(damaged(format!("a dictionary has {} strings; the maximum is {capacity}", self.strings)));
         }
         match self.strings.div_ceil(STRINGS_PER_OBJECT as u64) == self.objects.len() as u64 {
             true => Ok(()),
@@ -297,7 +297,7 @@ fn damaged(problem: impl std::fmt::Display) -> Error {
     Error::corrupt(format!("the manifest is damaged: {problem}"))
 }
 
-/// The names of all manifests: what lies in their folder is one, but for what is not written to its end.
+/// The names of all manifests: all objects in their folder but unfinished ones.
 pub(crate) fn names(objects: &dyn Objects) -> Result<Vec<String>> {
     let found = objects.list(FOLDER)?.into_iter().map(|(name, _)| name);
     let is_hidden = |name: &str| name.rsplit('/').next().is_some_and(|last| last.starts_with('.'));

@@ -1,5 +1,5 @@
-//! The bytes of objects: chunks, lists of chunks, dictionaries. Each begins with eight bytes that say what it is and in
-//! which format; numbers are little-endian. Nothing that a byte claims is allocated before the object has it.
+//! The encoding of objects: chunks, lists of chunks, dictionaries. Each begins with eight bytes for its kind and format.
+//! Numbers are little-endian. No memory is allocated for a claimed length before the object is known to be that long.
 
 use atsdb_core::{ChunkDescriptor, ChunkUid, Error, ErrorKind, Result};
 use twox_hash::XxHash3_64;
@@ -7,30 +7,31 @@ use twox_hash::XxHash3_64;
 const CHUNK: &[u8; 7] = b"ATSDBCH";
 const LIST: &[u8; 7] = b"ATSDBLI";
 const DICTIONARY: &[u8; 7] = b"ATSDBDI";
-/// The format of all three.
+/// The format of all three kinds.
 const FORMAT: u8 = 1;
 const HEADER_BYTES: usize = 8;
 
-/// Strings of one dictionary object; only the last one has fewer.
+/// The number of strings in a dictionary object. Only the last object of a dictionary has fewer.
 pub(crate) const STRINGS_PER_OBJECT: usize = 65_536;
 
-/// The hash that names what it is of, in hexadecimal.
+/// The hash of bytes in hexadecimal, for names.
 pub(crate) fn hash_name(bytes: &[u8]) -> String {
     format!("{:016x}", XxHash3_64::oneshot(bytes))
 }
 
-/// A chunk's object: of its name and what is known of it, so that a chunk that got more pages is another object.
+/// The name of a chunk's object. It depends on the chunk's name and descriptor, so that a chunk that got more pages becomes
+/// another object.
 pub(crate) fn chunk_name(uid: ChunkUid, descriptor: &[u8]) -> String {
     let uid = uid.to_string();
     format!("chunks/{}/{uid}-{}", &uid[..2], hash_name(descriptor))
 }
 
-/// How long a chunk's object is.
+/// The length of a chunk's object in bytes.
 pub(crate) fn chunk_length(descriptor: &ChunkDescriptor, descriptor_bytes: &[u8]) -> u64 {
     (HEADER_BYTES + 4 + descriptor_bytes.len()) as u64 + descriptor.byte_count()
 }
 
-/// Header, length of the descriptor (4), the descriptor, its pages in its order.
+/// Encodes a chunk: header, length of the descriptor (4), the descriptor, its pages in its order.
 pub(crate) fn encode_chunk(descriptor: &[u8], pages: &[Vec<u8>]) -> Vec<u8> {
     let length = HEADER_BYTES + 4 + descriptor.len() + pages.iter().map(Vec::len).sum::<usize>();
     let mut bytes = Vec::with_capacity(length);
@@ -41,11 +42,11 @@ pub(crate) fn encode_chunk(descriptor: &[u8], pages: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// The pages of a chunk's object, which must have this descriptor.
+/// Decodes the pages of a chunk. The object must have this descriptor.
 pub(crate) fn decode_chunk(bytes: &[u8], descriptor: &ChunkDescriptor, expected: &[u8]) -> Result<Vec<Vec<u8>>> {
     let mut rest = Rest::new(bytes, CHUNK)?;
     if rest.bytes()? != expected {
-        return Err(damaged("its descriptor is another one than the list says"));
+        return Err(damaged("its descriptor differs from the one in the list"));
     }
     let pages = descriptor.pages.iter().map(|page| Ok(rest.take(page.byte_count as usize)?.to_vec()));
     let pages = pages.collect::<Result<Vec<_>>>()?;
@@ -53,7 +54,8 @@ pub(crate) fn decode_chunk(bytes: &[u8], descriptor: &ChunkDescriptor, expected:
     Ok(pages)
 }
 
-/// Header, count (4), then for each chunk its number in the source (8), the length of its descriptor (4), the descriptor.
+/// Encodes a list of chunks: header, count (4), then for each chunk its number in the source (8), the length of its
+/// descriptor (4), the descriptor.
 pub(crate) fn encode_list(chunks: &[(i64, Vec<u8>)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     bytes.extend_from_slice(LIST);
@@ -66,7 +68,7 @@ pub(crate) fn encode_list(chunks: &[(i64, Vec<u8>)]) -> Vec<u8> {
     bytes
 }
 
-/// What [`encode_list`] was given.
+/// Decodes what [`encode_list`] has encoded.
 pub(crate) fn decode_list(bytes: &[u8]) -> Result<Vec<(i64, Vec<u8>)>> {
     let mut rest = Rest::new(bytes, LIST)?;
     let count = rest.number()?;
@@ -80,7 +82,7 @@ pub(crate) fn decode_list(bytes: &[u8]) -> Result<Vec<(i64, Vec<u8>)>> {
     Ok(chunks)
 }
 
-/// Header, count (4), then for each string its length (4) and its bytes.
+/// Encodes strings: header, count (4), then for each string its length (4) and its bytes.
 pub(crate) fn encode_strings(strings: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     bytes.extend_from_slice(DICTIONARY);
@@ -90,7 +92,7 @@ pub(crate) fn encode_strings(strings: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// What [`encode_strings`] was given.
+/// Decodes what [`encode_strings`] has encoded.
 pub(crate) fn decode_strings(bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
     let mut rest = Rest::new(bytes, DICTIONARY)?;
     let count = rest.number()?;
@@ -111,7 +113,7 @@ fn damaged(problem: &str) -> Error {
     Error::corrupt(problem)
 }
 
-/// What is not read yet of an object.
+/// The part of an object that has not been decoded yet.
 struct Rest<'a>(&'a [u8]);
 
 impl<'a> Rest<'a> {
@@ -128,7 +130,7 @@ impl<'a> Rest<'a> {
                 format!("it has format {newer}; this version reads up to {FORMAT}"),
             )
             .with_hint("upgrade atsdb")),
-            _ => Err(damaged("its format is none")),
+            _ => Err(damaged("its format number is invalid")),
         }
     }
 
@@ -150,7 +152,7 @@ impl<'a> Rest<'a> {
     }
 
     fn end(&self) -> Result<()> {
-        if self.0.is_empty() { Ok(()) } else { Err(damaged("more follows than belongs to it")) }
+        if self.0.is_empty() { Ok(()) } else { Err(damaged("it has extra bytes at its end")) }
     }
 }
 

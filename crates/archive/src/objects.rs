@@ -1,47 +1,51 @@
-//! Where an archive's objects lie: what a directory and a bucket have in common.
+//! The storage of an archive's objects: the interface of directories and buckets.
 
 use atsdb_core::Result;
 use std::fmt;
 
-/// How the name of an object ends that is not written to its end.
+/// The suffix of the names of unfinished objects.
 pub(crate) const UNFINISHED: &str = ".unfinished";
 
-/// Named bytes. Names are relative, of letters, digits, `-`, `_`, `.` and `/`.
+/// A storage of named byte strings. Names are relative and consist of letters, digits, `-`, `_`, `.` and `/`.
 pub(crate) trait Objects: Send + Sync + fmt::Debug {
-    /// Where, without secrets.
+    /// Its location, without secrets.
     fn place(&self) -> &str;
 
-    /// Writes an object, in the place of one that is there: whole or not at all, and on disk when it returns.
+    /// Writes an object, or replaces it: as a whole or not at all, and durable when this returns.
     fn put(&self, name: &str, bytes: Vec<u8>) -> Result<()>;
 
-    /// Reads an object. One that is not there is [`NotFound`](atsdb_core::ErrorKind::NotFound), one that the medium gives
-    /// no more is [`Corrupt`](atsdb_core::ErrorKind::Corrupt).
+    /// Reads an object.
+    ///
+    /// Errors: [`NotFound`](atsdb_core::ErrorKind::NotFound) if it does not exist; [`Corrupt`](atsdb_core::ErrorKind::Corrupt)
+    /// if the medium can no longer read it.
     fn get(&self, name: &str) -> Result<Vec<u8>>;
 
-    /// The objects below a folder, with their lengths.
+    /// The names of all objects in a folder, with their lengths in bytes.
     fn list(&self, folder: &str) -> Result<Vec<(String, u64)>>;
 
-    /// Whether nothing is there at all.
+    /// Whether there is no object at all.
     fn is_empty(&self) -> Result<bool>;
 
-    /// Deletes an object; one that is not there is passed over.
+    /// Deletes an object, if it exists.
     fn delete(&self, name: &str) -> Result<()>;
 
-    /// Keeps other writers away until it is dropped. If one is at work that is [`Busy`](atsdb_core::ErrorKind::Busy).
+    /// Takes the lock that excludes other writers.
+    ///
+    /// Errors: [`Busy`](atsdb_core::ErrorKind::Busy) if another writer has it.
     fn lock(&self) -> Result<Box<dyn Lock>>;
 
-    /// How many objects are best moved at once.
+    /// How many objects to transfer at the same time.
     fn at_once(&self) -> usize;
 }
 
-/// Keeps other writers away.
+/// Excludes other writers until it is dropped.
 pub(crate) trait Lock: Send + Sync {
-    /// Refuses to go on without it. What is asked of others may be some seconds old.
+    /// Fails if the lock is lost. The answer may be some seconds old.
     fn require(&self) -> Result<()>;
 
-    /// The same, asked now.
+    /// Fails if the lock is lost now.
     fn confirm(&self) -> Result<()>;
 
-    /// Whether the holder before did not give it back: it may still be on its way to delete something.
+    /// Whether the previous holder did not release it. That holder may still be deleting an object.
     fn is_inherited(&self) -> bool;
 }

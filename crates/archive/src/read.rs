@@ -1,4 +1,4 @@
-//! Reading a backup: a snapshot like a store's, whose pages lie in objects.
+//! Reads a backup as a snapshot whose pages are in objects.
 
 use crate::archive::Archive;
 use crate::manifest::{DictionaryEntry, Manifest, ObjectEntry, TableEntry, uid_of};
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 impl Archive {
-    /// What a backup holds, to be copied into a store.
+    /// The contents of a backup, to be copied into a store.
     pub fn cut(&self, backup: &Manifest, selection: &Selection) -> Result<Cut> {
         let source = uid_of(&backup.source).ok_or_else(|| Error::internal("a manifest without a source"))?;
         let place = format!("backup {} in {}", backup.id, self.place());
@@ -27,9 +27,9 @@ impl Archive {
 struct Backup {
     objects: Arc<dyn Objects>,
     tables: Vec<TableEntry>,
-    /// By table, in order of number.
+    /// The chunks of each table, ordered by number.
     chunks: HashMap<TableId, Vec<ChunkEntry>>,
-    /// Every chunk's table and place in its list.
+    /// The table of each chunk, and its position in the table's list.
     places: HashMap<ChunkId, (TableId, usize)>,
 }
 
@@ -59,7 +59,7 @@ impl Backup {
     }
 }
 
-/// The chunks of a table, as a store lists them.
+/// The chunks of a table, in the form in which a store lists them.
 pub(crate) fn list(objects: &dyn Objects, table: &TableEntry) -> Result<Vec<ChunkEntry>> {
     let Some(list) = &table.list else { return Ok(Vec::new()) };
     let place = || format!("{}/{}", objects.place(), list.name);
@@ -75,7 +75,7 @@ pub(crate) fn list(objects: &dyn Objects, table: &TableEntry) -> Result<Vec<Chun
         true => Ok(entries),
         false => {
             let message = format!(
-                "it lists {} chunks of {rows} rows; the manifest says {} of {}",
+                "it lists {} chunks with {rows} rows, but the manifest says {} with {}",
                 entries.len(),
                 table.chunks,
                 table.rows
@@ -91,8 +91,8 @@ pub(crate) fn strings(objects: &dyn Objects, object: &ObjectEntry) -> Result<Vec
     decode_strings(&named(objects, object)?).map_err(|error| error.context(place()))
 }
 
-/// Refuses a dictionary whose objects have other strings than it says, given how many each has. Only the last may have
-/// fewer than all others.
+/// Refuses a dictionary whose objects do not match its number of strings. `counts` are the objects' numbers of strings. Only
+/// the last object may be smaller than the others.
 pub(crate) fn count_strings(dictionary: &DictionaryEntry, counts: &[u64]) -> Result<()> {
     let found: u128 = counts.iter().map(|count| u128::from(*count)).sum();
     let are_full = counts.iter().rev().skip(1).all(|count| *count == STRINGS_PER_OBJECT as u64);
@@ -102,17 +102,17 @@ pub(crate) fn count_strings(dictionary: &DictionaryEntry, counts: &[u64]) -> Res
     }
 }
 
-/// An object whose name has the hash of its bytes.
+/// Reads an object and checks the hash in its name.
 pub(crate) fn named(objects: &dyn Objects, object: &ObjectEntry) -> Result<Vec<u8>> {
     let place = || format!("{}/{}", objects.place(), object.name);
     let bytes = objects.get(&object.name).map_err(|error| missing(error, &place()))?;
     match object.name.ends_with(&format!("/{}", hash_name(&bytes))) && object.bytes == bytes.len() as u64 {
         true => Ok(bytes),
-        false => Err(Error::corrupt("its bytes are not those that its name says").context(place())),
+        false => Err(Error::corrupt("its bytes do not match the hash in its name").context(place())),
     }
 }
 
-/// The pages of a chunk, all of them.
+/// All pages of a chunk.
 pub(crate) fn pages(objects: &dyn Objects, entry: &ChunkEntry) -> Result<Vec<(ColumnId, Vec<u8>)>> {
     let descriptor = decode_descriptor(&entry.descriptor_bytes)?;
     let name = chunk_name(descriptor.uid, &entry.descriptor_bytes);
@@ -127,8 +127,9 @@ pub(crate) fn pages(objects: &dyn Objects, entry: &ChunkEntry) -> Result<Vec<(Co
 
 fn missing(error: Error, place: &str) -> Error {
     match error.kind() {
-        ErrorKind::NotFound => Error::corrupt(format!("{place} is missing"))
-            .with_hint("restore another backup; or back up again: what the source still has is written anew"),
+        ErrorKind::NotFound => Error::corrupt(format!("{place} is missing")).with_hint(
+            "restore another backup; or back up again, which writes missing objects that the source still has",
+        ),
         _ => error,
     }
 }

@@ -1,7 +1,7 @@
-//! Rotation: old backups go, then the objects that no backup needs any more.
+//! Rotation: deletes old backups, then the objects that no backup needs any more.
 //!
-//! What a damaged manifest or list needs is not known, so nothing that it may need is deleted. A damaged backup goes when
-//! it would if it were whole: when as many newer backups of its store are there as are kept.
+//! It is not known which objects a damaged manifest or list needs, so nothing that it may need is deleted. A damaged backup is
+//! deleted like others once there are as many newer backups of its store as are kept.
 
 use crate::archive::Archive;
 use crate::listing::{self, Backups, DamagedBackup};
@@ -15,14 +15,14 @@ use atsdb_core::store::Finding;
 use atsdb_core::{ErrorKind, Result};
 use std::collections::HashSet;
 
-/// Objects deleted before the lock is asked for again.
+/// How many objects are deleted before the lock is checked again.
 const DELETED_TOGETHER: usize = 64;
-/// How often deleting one object is tried.
+/// How often deleting an object is attempted.
 const TRIES: usize = 3;
 
 impl Archive {
-    /// Keeps the newest backups of a source; the one just made is the newest. Manifests go first: what is left of a
-    /// deletion that was interrupted is needed by nobody, and goes with the next.
+    /// Keeps the newest backups of a source, including the one just made, and deletes the others. Manifests are deleted first:
+    /// objects left by an interrupted deletion are unused, and the next rotation deletes them.
     pub(crate) fn rotate(
         &self,
         made: &Manifest,
@@ -71,7 +71,7 @@ impl Archive {
         Ok(())
     }
 
-    /// The objects that some backups need. Lists that are damaged are noted.
+    /// The objects that some backups need. Damaged lists are noted.
     fn needed(&self, backups: &[Manifest], report: &mut BackupReport) -> Result<HashSet<String>> {
         let (mut needed, mut lists) = (HashSet::new(), HashSet::new());
         for backup in backups {
@@ -104,7 +104,7 @@ impl DamagedBackup {
     }
 }
 
-/// Takes the backups that go out of a list, and gives the names of their manifests, oldest first.
+/// Removes the backups to delete from a list, and returns the names of their manifests, oldest first.
 fn take_old(backups: &mut Backups, made: &Manifest, keep: usize) -> Vec<String> {
     let is_of = |backup: &&Manifest| backup.source == made.source && backup.id != made.id;
     let older = backups.whole.iter().filter(is_of);

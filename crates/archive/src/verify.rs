@@ -1,37 +1,35 @@
-//! Verify: reads every object that a backup needs, and says what is damaged or missing. What restoring a backup would
-//! refuse is found here too: both build the same cut.
+//! Verification: reads every object that a backup needs and reports what is damaged or missing. It finds everything that
+//! restoring a backup would refuse, as both build the same cut.
 
 use crate::archive::Archive;
 use crate::listing::Backups;
 use crate::manifest::{Manifest, TableEntry};
 use crate::object::chunk_name;
-use crate::parallel;
 use crate::read::{count_strings, list, pages, strings};
 use atsdb_codec::decode_descriptor;
 use atsdb_core::store::Finding;
 use atsdb_core::{ChunkEntry, Error, ErrorKind, Result};
-use atsdb_engine::Selection;
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, PoisonError};
+use atsdb_engine::{Selection, parallel_map};
+use std::collections::HashMap;
 
-/// What was looked at, and what was found.
+/// What verification checked and found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ArchiveReport {
-    /// Backups looked at.
+    /// Backups checked.
     pub backups: u64,
     /// Objects read and checked.
     pub objects: u64,
-    /// What is damaged, or could not be looked at; empty is well.
+    /// What is damaged or could not be checked. Empty if all is well.
     pub findings: Vec<Finding>,
 }
 
 impl Archive {
-    /// Checks every backup. Damage is found, not an error. What cannot be looked at, as something is short, is found too, as
-    /// no damage, and ends the check.
+    /// Checks every backup. Damage is a finding, not an error. If something cannot be read because of a shortage, that is a
+    /// finding without damage and ends the check.
     pub fn verify(&self) -> Result<ArchiveReport> {
         self.require()?;
         let mut verifying = Verifying { archive: self, report: ArchiveReport::default(), seen: HashMap::new() };
-        match verifying.everything() {
+        match verifying.check_all() {
             Err(error) if error.kind().is_shortage() => {
                 let finding = Finding::from_error(self.place(), error.message(), &error);
                 verifying.report.findings.push(finding);
@@ -41,7 +39,7 @@ impl Archive {
         Ok(verifying.report)
     }
 
-    /// What is wrong with an object of the archive. Its place in messages is the archive's; here it is named alone.
+    /// A finding for an object of the archive. It names the object without the archive's location.
     pub(crate) fn finding(&self, name: &str, error: &Error) -> Finding {
         let message = error.message();
         let problem = message.strip_prefix(&format!("{}/{name}", self.place())).unwrap_or(message);
@@ -49,7 +47,7 @@ impl Archive {
     }
 }
 
-/// Whether an error is about the bytes that were read, not about reading them.
+/// Whether an error means damaged bytes, rather than a failure to read them.
 fn is_damage(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NewerFormat)
 }
@@ -57,12 +55,12 @@ fn is_damage(error: &Error) -> bool {
 struct Verifying<'a> {
     archive: &'a Archive,
     report: ArchiveReport,
-    /// Objects that were read, and whether they are whole: of a dictionary's how many strings it has.
+    /// The objects read so far. `None` for damaged ones; for a dictionary's object its number of strings.
     seen: HashMap<String, Option<u64>>,
 }
 
 impl Verifying<'_> {
-    fn everything(&mut self) -> Result<()> {
+    fn check_all(&mut self) -> Result<()> {
         let Backups { whole, damaged, .. } = self.archive.backups()?;
         self.report.findings.extend(self.archive.check_mark()?);
         let count = (whole.len() + damaged.len()) as u64;
@@ -79,7 +77,7 @@ impl Verifying<'_> {
             is_whole &= self.dictionaries(backup, table)?;
             is_whole &= self.list(table)?;
         }
-        // What does not fit together although each object is whole.
+        // The objects may contradict each other even if each is undamaged.
         if is_whole && self.report.findings.len() == before {
             let cut = self.archive.cut(backup, &Selection::default()).map(drop);
             self.note(&backup.object, cut)?;
@@ -130,24 +128,19 @@ impl Verifying<'_> {
         let named = entries.iter().filter_map(|entry| Some((name(entry)?, entry)));
         let seen = &mut self.seen;
         let is_new = |(name, _): &(String, &ChunkEntry)| seen.insert(name.clone(), Some(1)).is_none();
-        let new: Vec<(usize, (String, &ChunkEntry))> = named.filter(is_new).enumerate().collect();
+        let new: Vec<(String, &ChunkEntry)> = named.filter(is_new).collect();
         self.report.objects += new.len() as u64;
-        let (archive, found) = (self.archive, Mutex::new(BTreeMap::new()));
-        let look =
-            |(place, (name, entry)): &(usize, (String, &ChunkEntry))| match pages(archive.objects.as_ref(), entry) {
-                Err(error) if is_damage(&error) => {
-                    let finding = archive.finding(name, &error);
-                    found.lock().unwrap_or_else(PoisonError::into_inner).insert(*place, finding);
-                    Ok(())
-                }
-                read => read.map(drop),
-            };
-        parallel::for_each(archive.objects.at_once(), &new, look)?;
-        self.report.findings.extend(found.into_inner().unwrap_or_else(PoisonError::into_inner).into_values());
+        let archive = self.archive;
+        let check = |(name, entry): &(String, &ChunkEntry)| match pages(archive.objects.as_ref(), entry) {
+            Err(error) if is_damage(&error) => Ok(Some(archive.finding(name, &error))),
+            read => read.map(|_| None),
+        };
+        let findings = parallel_map(archive.objects.at_once(), &new, check)?;
+        self.report.findings.extend(findings.into_iter().flatten());
         Ok(())
     }
 
-    /// What was read, or a finding where it is damaged.
+    /// Returns what was read, or notes a finding if it is damaged.
     fn note<T>(&mut self, name: &str, read: Result<T>) -> Result<Option<T>> {
         match read {
             Ok(read) => Ok(Some(read)),

@@ -1,4 +1,4 @@
-//! Making a backup: chunks that the archive lacks, dictionaries, lists, and last of all the manifest.
+//! Makes a backup: writes the chunks that the archive lacks, dictionaries, lists, and finally the manifest.
 
 use crate::archive::Archive;
 use crate::manifest::{self, DictionaryEntry, Manifest, ObjectEntry, TableEntry};
@@ -6,14 +6,13 @@ use crate::object::{
     STRINGS_PER_OBJECT, chunk_length, chunk_name, encode_chunk, encode_list, encode_strings, hash_name,
 };
 use crate::objects::Lock;
-use crate::parallel;
 use atsdb_codec::decode_descriptor;
 use atsdb_core::store::Finding;
 use atsdb_core::time::format_time;
 use atsdb_core::{Error, ErrorKind, NewChunk, Result, TimeUnit};
-use atsdb_engine::{CopyProgress, Cut, CutTable, Piece, Watcher};
+use atsdb_engine::{CopyProgress, Cut, CutChunk, CutTable, ProgressCallback, parallel_map};
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Mutex;
 
 /// What making a backup did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -28,28 +27,28 @@ pub struct BackupReport {
     pub chunks: u64,
     /// Bytes of all objects that it needs.
     pub bytes: u64,
-    /// Chunks that had to be written; the others were there.
+    /// Chunks written. The others existed.
     pub chunks_written: u64,
-    /// Bytes of all objects that had to be written.
+    /// Bytes of all objects written.
     pub bytes_written: u64,
-    /// Old backups that were deleted.
+    /// Old backups deleted.
     pub backups_deleted: u64,
-    /// Objects that nobody needs any more, and were deleted.
+    /// Unused objects deleted.
     pub objects_deleted: u64,
-    /// What is damaged in the archive and was met on the way. As long as it is there, what it may need is not deleted.
+    /// Damage found in the archive on the way. While it exists, objects that it may need are not deleted.
     pub findings: Vec<Finding>,
 }
 
 impl Archive {
-    /// Backs a cut up. With `verify` the source's structures are checked first, and everything that was written is read
-    /// back. With `keep` only so many of the source's
-    /// backups stay, this one among them, and objects that no backup needs are deleted.
+    /// Backs a cut up. With `verify` the source's structures are checked first, and everything written is read back. With `keep`
+    /// only that many backups of the source are kept, including this one, and unused objects are deleted. `on_progress` is
+    /// called repeatedly.
     pub fn write(
         &self,
         cut: &Cut,
         verify: bool,
         keep: Option<usize>,
-        watcher: Option<&Watcher>,
+        on_progress: Option<&ProgressCallback>,
     ) -> Result<BackupReport> {
         if keep == Some(0) {
             return Err(Error::usage("a backup cannot keep 0 backups").with_hint("keep 1 or more"));
@@ -60,8 +59,15 @@ impl Archive {
         let lock = self.objects.lock()?;
         self.mark()?;
         let there = self.lengths()?;
-        let writing =
-            Writing { archive: self, cut, there, verify, lock: lock.as_ref(), watcher, done: Mutex::default() };
+        let writing = BackupWriter {
+            archive: self,
+            cut,
+            there,
+            verify,
+            lock: lock.as_ref(),
+            on_progress,
+            done: Mutex::default(),
+        };
         let (manifest, mut report) = writing.run()?;
         if let Some(keep) = keep {
             self.rotate(&manifest, keep, lock.as_ref(), &mut report)?;
@@ -69,22 +75,22 @@ impl Archive {
         Ok(report)
     }
 
-    /// The objects that are there, but for manifests, with their lengths.
+    /// All objects except manifests, with their lengths in bytes.
     fn lengths(&self) -> Result<HashMap<String, u64>> {
         let folders = ["chunks", "dictionaries", "lists"].into_iter().map(|folder| self.objects.list(folder));
         Ok(folders.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
 }
 
-/// A backup in the making.
-struct Writing<'a> {
+/// A backup that is being made.
+struct BackupWriter<'a> {
     archive: &'a Archive,
     cut: &'a Cut,
-    /// Objects that were there before, with their lengths.
+    /// The objects that existed before, with their lengths in bytes.
     there: HashMap<String, u64>,
     verify: bool,
     lock: &'a dyn Lock,
-    watcher: Option<&'a Watcher>,
+    on_progress: Option<&'a ProgressCallback>,
     done: Mutex<Done>,
 }
 
@@ -92,24 +98,24 @@ struct Writing<'a> {
 struct Done {
     report: BackupReport,
     progress: CopyProgress,
-    /// Of each table of the cut, what its pieces became: descriptors, by the place of the piece.
+    /// The encoded descriptors of the chunks written, by the position of the table in the cut and of the source in the table.
     chunks: BTreeMap<(usize, usize), Vec<Vec<u8>>>,
-    /// Objects that the backup needs, with their lengths.
+    /// The objects that the backup needs, with their lengths in bytes.
     used: HashMap<String, u64>,
 }
 
-/// A chunk's number in a list: the source's, or where that has none, one of this table's that no store gives.
-fn number_of(piece: &Piece, table: usize, count: usize) -> i64 {
-    match piece {
-        Piece::Whole(entry, _) | Piece::Part(entry) => entry.id.0,
-        Piece::Rows(..) => i64::MIN + ((table as i64) << 32) + count as i64,
+/// The number of a chunk in a list: that of the source, or for rows in memory one that no store uses.
+fn number_of(source: &CutChunk, table: usize, count: usize) -> i64 {
+    match source {
+        CutChunk::Whole(entry, _) | CutChunk::Partial(entry) => entry.id.0,
+        CutChunk::Resident(..) => i64::MIN + ((table as i64) << 32) + count as i64,
     }
 }
 
-impl Writing<'_> {
+impl BackupWriter<'_> {
     fn run(self) -> Result<(Manifest, BackupReport)> {
         self.write_chunks()?;
-        let mut report = std::mem::take(&mut self.lock_done().report);
+        let mut report = std::mem::take(&mut self.done.lock().report);
         let mut tables = Vec::new();
         for (position, table) in self.cut.tables().iter().enumerate() {
             tables.push(self.write_table(position, table, &mut report)?);
@@ -148,61 +154,59 @@ impl Writing<'_> {
         Ok((manifest, report))
     }
 
-    /// Makes sure that what the backup needs is there: a writer that did not give its lock back may have deleted some of
-    /// it meanwhile.
+    /// Checks that all objects that the backup needs exist: a writer that did not release its lock may have deleted some of
+    /// them in the meantime.
     fn find_written(&self) -> Result<()> {
         let there = self.archive.lengths()?;
-        let used = std::mem::take(&mut self.lock_done().used);
+        let used = std::mem::take(&mut self.done.lock().used);
         match used.iter().find(|(name, bytes)| there.get(*name) != Some(bytes)) {
             None => Ok(()),
             Some((name, _)) => {
                 let message = format!("another backup to {} deleted {name}", self.archive.place());
-                Err(Error::new(ErrorKind::Conflict, message).with_hint("back up again: what was written is used"))
+                Err(Error::new(ErrorKind::Conflict, message)
+                    .with_hint("back up again: the next backup uses what was written"))
             }
         }
     }
 
-    fn lock_done(&self) -> std::sync::MutexGuard<'_, Done> {
-        self.done.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-
     fn write_chunks(&self) -> Result<()> {
         let tables = self.cut.tables().iter().enumerate();
-        let pieces: Vec<(usize, usize, &CutTable, &Piece)> = tables
+        let sources: Vec<(usize, usize, &CutTable, &CutChunk)> = tables
             .flat_map(|(position, table)| {
-                table.pieces.iter().enumerate().map(move |(place, piece)| (position, place, table, piece))
+                table.chunks.iter().enumerate().map(move |(place, source)| (position, place, table, source))
             })
             .collect();
-        let missing = pieces.iter().filter(|(_, _, _, piece)| self.found(piece).is_none());
-        self.lock_done().progress.bytes_total = missing.map(|(_, _, _, piece)| piece.byte_count()).sum();
-        parallel::for_each(self.archive.objects.at_once(), &pieces, |(position, place, table, piece)| {
-            self.write_piece(*position, *place, table, piece)
+        let missing = sources.iter().filter(|(_, _, _, source)| self.found(source).is_none());
+        self.done.lock().progress.bytes_total = missing.map(|(_, _, _, source)| source.byte_count()).sum();
+        parallel_map(self.archive.objects.at_once(), &sources, |(position, place, table, source)| {
+            self.write_source(*position, *place, table, source)
         })
+        .map(drop)
     }
 
-    /// The descriptor of a piece whose object is there, the object's name, and its length.
-    fn found(&self, piece: &Piece) -> Option<(Vec<u8>, String, u64)> {
-        let Piece::Whole(entry, uid) = piece else { return None };
+    /// The encoded descriptor of a chunk whose object exists, the object's name, and its length in bytes.
+    fn found(&self, source: &CutChunk) -> Option<(Vec<u8>, String, u64)> {
+        let CutChunk::Whole(entry, uid) = source else { return None };
         let length = chunk_length(&decode_descriptor(&entry.descriptor_bytes).ok()?, &entry.descriptor_bytes);
         let name = chunk_name(*uid, &entry.descriptor_bytes);
         (self.there.get(&name) == Some(&length)).then(|| (entry.descriptor_bytes.clone(), name, length))
     }
 
-    fn write_piece(&self, position: usize, place: usize, table: &CutTable, piece: &Piece) -> Result<()> {
-        if let Some((descriptor, name, length)) = self.found(piece) {
-            let mut done = self.lock_done();
+    fn write_source(&self, position: usize, place: usize, table: &CutTable, source: &CutChunk) -> Result<()> {
+        if let Some((descriptor, name, length)) = self.found(source) {
+            let mut done = self.done.lock();
             done.used.insert(name, length);
             done.report.bytes += length;
             done.chunks.insert((position, place), vec![descriptor]);
             return Ok(());
         }
         let mut descriptors = Vec::new();
-        for chunk in self.cut.read(table, piece, table.table.id)? {
+        for chunk in self.cut.read(table, source, table.table.id)? {
             self.lock.require()?;
             self.write_chunk(&chunk)?;
             descriptors.push(chunk.descriptor_bytes);
         }
-        self.lock_done().chunks.insert((position, place), descriptors);
+        self.done.lock().chunks.insert((position, place), descriptors);
         Ok(())
     }
 
@@ -212,7 +216,7 @@ impl Writing<'_> {
         let name = chunk_name(chunk.descriptor.uid, &chunk.descriptor_bytes);
         self.put(&name, bytes)?;
         let progress = {
-            let mut done = self.lock_done();
+            let mut done = self.done.lock();
             done.used.insert(name, length);
             done.report.chunks_written += 1;
             done.report.bytes_written += length;
@@ -221,7 +225,7 @@ impl Writing<'_> {
             done.progress.rows += u64::from(chunk.descriptor.row_count);
             done.progress
         };
-        self.watcher.map_or(Ok(()), |watcher| watcher(&progress))
+        self.on_progress.map_or(Ok(()), |callback| callback(&progress))
     }
 
     fn put(&self, name: &str, bytes: Vec<u8>) -> Result<()> {
@@ -231,12 +235,12 @@ impl Writing<'_> {
         self.archive.objects.put(name, bytes.clone())?;
         match self.archive.objects.get(name)? == bytes {
             true => Ok(()),
-            false => Err(Error::corrupt(format!("{}/{name} is not what was written", self.archive.place()))),
+            false => Err(Error::corrupt(format!("{}/{name} differs from what was written", self.archive.place()))),
         }
     }
 
-    /// Whether an object that is named by its hash is there; with `verify` as it should be, so that one that was damaged is
-    /// written anew.
+    /// Whether an object that is named by its hash exists. With `verify` its bytes are checked, so that a damaged object is
+    /// written again.
     fn is_there(&self, entry: &ObjectEntry, bytes: &[u8]) -> Result<bool> {
         if self.there.get(&entry.name) != Some(&entry.bytes) || !self.verify {
             return Ok(self.there.get(&entry.name) == Some(&entry.bytes));
@@ -248,11 +252,11 @@ impl Writing<'_> {
         }
     }
 
-    /// Writes an object that is named by its hash, if it is not there.
+    /// Writes an object that is named by its hash, if it does not exist.
     fn put_named(&self, folder: &str, bytes: Vec<u8>, report: &mut BackupReport) -> Result<ObjectEntry> {
         let entry = ObjectEntry { name: format!("{folder}/{}", hash_name(&bytes)), bytes: bytes.len() as u64 };
         report.bytes += entry.bytes;
-        self.lock_done().used.insert(entry.name.clone(), entry.bytes);
+        self.done.lock().used.insert(entry.name.clone(), entry.bytes);
         if !self.is_there(&entry, &bytes)? {
             report.bytes_written += entry.bytes;
             self.put(&entry.name, bytes)?;
@@ -262,11 +266,11 @@ impl Writing<'_> {
 
     fn write_table(&self, position: usize, table: &CutTable, report: &mut BackupReport) -> Result<TableEntry> {
         let (mut listed, mut rows) = (Vec::new(), 0);
-        for (place, piece) in table.pieces.iter().enumerate() {
-            let descriptors = self.lock_done().chunks.remove(&(position, place)).unwrap_or_default();
+        for (place, source) in table.chunks.iter().enumerate() {
+            let descriptors = self.done.lock().chunks.remove(&(position, place)).unwrap_or_default();
             for descriptor in descriptors {
                 rows += u64::from(decode_descriptor(&descriptor)?.row_count);
-                listed.push((number_of(piece, position, listed.len()), descriptor));
+                listed.push((number_of(source, position, listed.len()), descriptor));
             }
         }
         let mut dictionaries = Vec::new();

@@ -1,22 +1,22 @@
-//! Backups of an open store in a directory or a bucket, and restoring them into one.
+//! Backup of an open store to a directory or bucket, and restore into an open store.
 
 use crate::database::Database;
-use atsdb_archive::{Archive, BackupReport, Manifest, Which};
+use atsdb_archive::{Archive, BackupReport, BackupSelector, Manifest};
 use atsdb_core::Result;
-use atsdb_engine::{CopyOptions, CopyReport, Selection, Watcher};
+use atsdb_engine::{CopyOptions, CopyReport, ProgressCallback, Selection};
 use std::fmt;
 
-/// How a backup is made.
+/// The options of a backup.
 #[derive(Clone, Default)]
 pub struct BackupOptions {
-    /// What is backed up.
+    /// The tables and times to back up.
     pub selection: Selection,
-    /// How many backups of this store stay, the new one among them; `None` is all.
+    /// How many backups of this store to keep, including the new one. `None` keeps all.
     pub keep: Option<usize>,
-    /// Whether everything that was written is read back and compared.
+    /// Whether to read back and compare everything that was written.
     pub verify: bool,
-    /// Who is told how far it is.
-    pub watcher: Option<Watcher>,
+    /// Called with the progress.
+    pub on_progress: Option<ProgressCallback>,
 }
 
 impl fmt::Debug for BackupOptions {
@@ -28,8 +28,8 @@ impl fmt::Debug for BackupOptions {
 }
 
 impl Database {
-    /// Backs the store up, as it is now, to a directory or to `s3://BUCKET/PREFIX`. Writers go on meanwhile. Only chunks
-    /// that the archive lacks are written; interrupted, what was written is used by the next backup.
+    /// Backs up the present state of the store to a directory or to `s3://BUCKET/PREFIX`, while writers continue. Only chunks
+    /// that the archive lacks are written. The next backup uses what an interrupted one has written.
     ///
     /// ```
     /// # fn main() -> atsdb::Result<()> {
@@ -40,19 +40,29 @@ impl Database {
     /// let backup = db.backup(archive, &atsdb::BackupOptions { keep: Some(7), ..Default::default() })?;
     ///
     /// let restored = atsdb::open("memory:")?;
-    /// let (manifest, _) = restored.restore(archive, &atsdb::Which::Latest, &atsdb::CopyOptions::default())?;
+    /// let (manifest, _) = restored.restore(archive, &atsdb::BackupSelector::Latest, &atsdb::CopyOptions::default())?;
     /// assert_eq!(manifest.id, backup.id);
     /// # Ok(())
     /// # }
     /// ```
     pub fn backup(&self, archive: &str, options: &BackupOptions) -> Result<BackupReport> {
         let archive = Archive::open(archive)?;
-        archive.write(&self.engine().cut(&options.selection)?, options.verify, options.keep, options.watcher.as_ref())
+        archive.write(
+            &self.engine().cut(&options.selection)?,
+            options.verify,
+            options.keep,
+            options.on_progress.as_ref(),
+        )
     }
 
-    /// Puts what a backup holds into this store, which must be empty or hold unchanged copies of the same source, unless
-    /// the options allow more. Every page is checked; all of it becomes visible at once.
-    pub fn restore(&self, archive: &str, which: &Which, options: &CopyOptions) -> Result<(Manifest, CopyReport)> {
+    /// Restores a backup into this store. The store must be empty or hold unchanged copies of the same source, unless the
+    /// options allow more. Every page is checked, and everything becomes visible at once.
+    pub fn restore(
+        &self,
+        archive: &str,
+        which: &BackupSelector,
+        options: &CopyOptions,
+    ) -> Result<(Manifest, CopyReport)> {
         let archive = Archive::open(archive)?;
         let manifest = archive.backup(which)?;
         let report = self.engine().copy_from(&archive.cut(&manifest, &options.selection)?, options)?;

@@ -1,4 +1,4 @@
-//! Copying an open store: to another one, and from another one.
+//! Copying an open store to another store.
 
 use crate::database::Database;
 use crate::open::OpenOptions;
@@ -6,11 +6,11 @@ use atsdb_core::Result;
 use atsdb_engine::{CopyOptions, CopyReport};
 
 impl Database {
-    /// Copies the store, as it is now, to the one that a URL names, which is created where there is none. Writers go on
-    /// meanwhile. Copied again, only what is new is moved; the copy is always as of one moment.
+    /// Copies the present state of the store to the store at a URL, which is created if it does not exist. Writers continue
+    /// during the copy. A repeated copy transfers only what is new. An interrupted copy is resumed when it is called again.
     ///
-    /// The target must be empty or hold copies of this store that nobody has changed, unless the options allow more:
-    /// else [`Exists`](crate::ErrorKind::Exists). Interrupted, it goes on where it was when it is called again.
+    /// Errors: [`Exists`](crate::ErrorKind::Exists) if the target has other tables than unchanged copies of this store's, and
+    /// the options do not allow them.
     ///
     /// ```
     /// # fn main() -> atsdb::Result<()> {
@@ -28,7 +28,7 @@ impl Database {
         self.copy_into(&target, options)
     }
 
-    /// The same into a store that is open, also one in memory.
+    /// Copies the present state of the store to another open store, which may be in memory.
     pub fn copy_into(&self, target: &Database, options: &CopyOptions) -> Result<CopyReport> {
         target.engine().copy_from(&self.engine().cut(&options.selection)?, options)
     }

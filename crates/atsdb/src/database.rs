@@ -9,7 +9,7 @@ use std::sync::Arc;
 #[cfg(feature = "sql")]
 use std::sync::OnceLock;
 
-/// An open store. Cloning it is cheap; the store is closed with the last clone.
+/// An open store. Clones are cheap. The store is closed when the last clone is dropped.
 #[derive(Clone, Debug)]
 pub struct Database {
     engine: Engine,
@@ -28,34 +28,35 @@ impl Database {
         }
     }
 
-    /// What works on the store: everything that is not here.
+    /// The engine, with all operations that are not methods of this type.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// What breaks a promise of the store, in sentences: settings of its server, a connection that is not encrypted.
+    /// Warnings about conditions that break a promise of the store, such as settings of its server or an unencrypted
+    /// connection.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Loads into memory, now, the last hours of tables that declare `preload`. A thread does so by itself when the store is
-    /// opened, and keeps it up; this waits for it.
+    /// Loads the last hours of tables that declare `preload` into memory, and waits for that. A thread also does so when the
+    /// store is opened, and keeps them loaded.
     pub fn preload(&self) -> Result<PreloadStats> {
         self.engine.preload()
     }
 
-    /// The tables there are.
+    /// The tables, ordered by number.
     pub fn tables(&self) -> Result<Vec<Table>> {
         self.engine.tables()
     }
 
-    /// The typed table of a name; created with [`TableOptions::default`] at first use. A table that is there must
-    /// have the record's columns.
+    /// Opens a typed table. It is created with [`TableOptions::default`] if it does not exist. An existing table must have the
+    /// record's columns.
     pub fn table<R: Record>(&self, name: &str) -> Result<TypedTable<R>> {
         self.table_with(name, &TableOptions::default())
     }
 
-    /// The same, created otherwise.
+    /// Opens a typed table, and creates it with these options if it does not exist.
     pub fn table_with<R: Record>(&self, name: &str, options: &TableOptions) -> Result<TypedTable<R>> {
         let wanted = options.definition::<R>(name)?;
         let table = match self.engine.table(name) {
@@ -73,22 +74,22 @@ impl Database {
         }
     }
 
-    /// An appender to a table, for Arrow batches.
+    /// Opens an appender to a table, for Arrow batches.
     pub fn appender(&self, table: &str) -> Result<Appender> {
         Ok(self.engine.appender(&self.engine.table(table)?))
     }
 
-    /// A batch over any number of tables.
+    /// Begins a batch over any number of tables. A batch with an id counts once, even if it is sent several times.
     pub fn batch(&self, id: Option<BatchId>) -> Batch {
         self.engine.batch(id)
     }
 
-    /// The present state, for reading.
+    /// Takes a snapshot of the present state, for reading.
     pub fn snapshot(&self) -> Result<ReadSnapshot> {
         self.engine.snapshot()
     }
 
-    /// Runs SQL: one statement or several. The answer is the last one's; rows of others are read to their end.
+    /// Runs one or several SQL statements. Returns the answer of the last one; the rows of the others are discarded.
     #[cfg(feature = "sql")]
     pub fn sql(&self, text: &str) -> Result<Answer> {
         let session = self.default_session()?;
@@ -104,7 +105,7 @@ impl Database {
         answer.ok_or_else(|| atsdb_core::Error::new(ErrorKind::Sql, "there is no statement in the text"))
     }
 
-    /// A session of its own, with its own bounds.
+    /// Opens a session with its own limits.
     #[cfg(feature = "sql")]
     pub fn session(&self, options: SessionOptions) -> Result<Session> {
         Session::new(self.engine.clone(), options)

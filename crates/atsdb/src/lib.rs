@@ -30,7 +30,7 @@
 //! ```
 //!
 //! Owned here: opening by URL ([`open`], [`OpenOptions`]), the handle ([`Database`]) and typed tables
-//! ([`TypedTable`]). Everything else is the crates' below, named again: one crate is all that users name.
+//! ([`TypedTable`]). Everything else is re-exported from the crates below, so that users depend on one crate alone.
 
 #[cfg(feature = "archive")]
 mod backup;
@@ -43,7 +43,9 @@ mod password;
 mod typed;
 
 #[cfg(feature = "archive")]
-pub use atsdb_archive::{Archive, ArchiveReport, BackupReport, Backups, DamagedBackup, Manifest, Which, is_archive};
+pub use atsdb_archive::{
+    Archive, ArchiveReport, BackupReport, BackupSelector, Backups, DamagedBackup, Manifest, is_archive,
+};
 pub use atsdb_core::{
     BatchId, Column, ColumnId, ColumnType, CommitOutcome, Durability, Error, ErrorKind, MapWidth, Result, Retention,
     Slice, SliceWidth, Table, TableDefinition, TableId, TimeColumn, TimeRange, TimeUnit, limits, name, time,
@@ -51,9 +53,9 @@ pub use atsdb_core::{
 pub use atsdb_derive::Record;
 pub use atsdb_engine::{
     Appender, Batch, BuildReport, CacheFigures, CacheStats, ColumnStats, Comparison, ContentHash, CopyOptions,
-    CopyProgress, CopyReport, Cut, Engine, IndexStats, Moment, PageCacheStats, Predicate, PreloadStats, ReadSnapshot,
-    Record, RetainReport, Rewrite, Scan, ScanRequest, SealReport, Selection, SliceStats, TableStats, Value,
-    VerifyReport, Watcher,
+    CopyProgress, CopyReport, Cut, Engine, IndexStats, Moment, PageCacheStats, Predicate, PreloadStats,
+    ProgressCallback, ReadSnapshot, Record, RetainReport, Rewrite, Scan, ScanRequest, SealReport, Selection,
+    SliceStats, TableStats, Value, VerifyReport,
 };
 #[cfg(feature = "archive")]
 pub use backup::BackupOptions;
@@ -63,12 +65,12 @@ pub use open::{OpenOptions, open};
 pub use page_cache::PageCacheFolder;
 pub use typed::{TableOptions, TypedAppender, TypedTable};
 
-/// What a [`Record`] is written with and read from.
+/// The types with which a [`Record`] is written and read.
 pub mod record {
     pub use atsdb_engine::{ColumnSpec, Field, RowReader, RowWriter};
 }
 
-/// The rows that a lookup found.
+/// The result of a lookup in a table in memory.
 pub use atsdb_resident::TableMatches;
 
 /// SQL: sessions, statements, answers.

@@ -1,4 +1,4 @@
-//! Tables in memory without SQL: lookups by their hash indexes, many at a time.
+//! Tables in memory without SQL: batched lookups in their hash indexes.
 
 use crate::database::Database;
 use arrow::array::{ArrayRef, RecordBatch};
@@ -8,13 +8,13 @@ use atsdb_core::{Error, Result};
 use atsdb_resident::{RowKeys, TableMatches, TableState};
 use std::sync::Arc;
 
-/// A table in memory as it was when it was asked for. Cloning it is cheap; later changes do not show in it.
+/// A snapshot of a table in memory. Clones are cheap. Later changes do not show in it.
 #[derive(Debug, Clone)]
 pub struct MemoryTable {
     state: Arc<TableState>,
 }
 
-/// Finds rows of a table by one of its indexes, as it was when it was asked for. May be shared by threads.
+/// Finds rows of a table's snapshot by one of its indexes. Threads can share it.
 #[derive(Debug, Clone)]
 pub struct MemoryLookup {
     state: Arc<TableState>,
@@ -22,7 +22,7 @@ pub struct MemoryLookup {
 }
 
 impl Database {
-    /// A table in memory as it is now.
+    /// Takes a snapshot of a table in memory.
     ///
     /// ```
     /// use atsdb::arrow::array::{ArrayRef, AsArray, Int32Array};
@@ -53,8 +53,8 @@ impl Database {
 }
 
 impl Database {
-    /// Saves the rows of tables in memory in the store, all of them or none: whoever opens it and uses these tables
-    /// begins with them. They take the place of rows that were saved before. Says how many rows were saved.
+    /// Saves the rows of tables in memory to the store, all or none. They replace the rows saved before, and every process that
+    /// opens the store starts with them. Returns the number of rows saved.
     pub fn checkpoint(&self, tables: &[&str]) -> Result<u64> {
         let tables = tables.iter().map(|name| self.engine().table(name)).collect::<Result<Vec<_>>>()?;
         self.engine().save_resident(&tables)
@@ -62,17 +62,17 @@ impl Database {
 }
 
 impl MemoryTable {
-    /// How many rows there are.
+    /// The number of rows.
     pub fn row_count(&self) -> usize {
         self.state.row_count()
     }
 
-    /// The bytes that rows and indexes take.
+    /// The size of rows and indexes in bytes.
     pub fn byte_count(&self) -> usize {
         self.state.byte_count()
     }
 
-    /// Prepares lookups by the index over just these columns.
+    /// Prepares lookups by the index over exactly these columns, in this order.
     pub fn lookup(&self, columns: &[&str]) -> Result<MemoryLookup> {
         let definition = self.state.definition();
         let wanted = columns.iter().map(|name| definition.position(name)).collect::<Result<Vec<_>>>()?;
@@ -87,8 +87,8 @@ impl MemoryTable {
 }
 
 impl MemoryLookup {
-    /// Finds the rows of many keys: an array for each column of the index, of its type. Some thousands at a time are
-    /// fastest: their waits for memory overlap.
+    /// Finds the rows of many keys, given as one array for each column of the index, of the column's type. Some thousands of
+    /// keys at a time are fastest, as their memory accesses overlap.
     pub fn find(&self, keys: &[ArrayRef]) -> Result<TableMatches> {
         let definition = self.state.definition();
         let columns = self.state.indexes()[self.index].positions.iter().map(|position| &definition.columns[*position]);
@@ -101,17 +101,13 @@ impl MemoryLookup {
         Ok(self.state.find(self.index, &keys))
     }
 
-    /// Columns of the rows that were found.
+    /// Returns some columns of the rows found.
     pub fn rows(&self, found: &TableMatches, columns: &[&str]) -> Result<RecordBatch> {
         let definition = self.state.definition();
         let wanted = columns.iter().map(|name| definition.position(name)).collect::<Result<Vec<_>>>()?;
-        let schema: Schema = arrow_schema(definition).project(&wanted).map_err(internal)?;
+        let schema: Schema = arrow_schema(definition).project(&wanted)?;
         let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(found.rows.len()));
         let columns = self.state.gather(found, &wanted)?;
-        RecordBatch::try_new_with_options(Arc::new(schema), columns, &options).map_err(internal)
+        Ok(RecordBatch::try_new_with_options(Arc::new(schema), columns, &options)?)
     }
-}
-
-fn internal(error: arrow::error::ArrowError) -> Error {
-    Error::internal(error.to_string())
 }

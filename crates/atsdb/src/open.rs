@@ -14,17 +14,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Opens the store that a URL names, as [`OpenOptions::new`] does: created where there is none, full durability.
+/// Opens the store at a URL with the defaults of [`OpenOptions::new`]: it is created if it does not exist, with full durability.
 ///
-/// A plain path is a SQLite file; `sqlite:PATH` the same, and with `?split=slice` or `?shards=N` a folder of many files;
-/// `memory:` is a store in this process.
+/// A plain path is a SQLite file. `sqlite:PATH` is the same, and with `?split=slice` or `?shards=N` it is a folder of many
+/// files. `memory:` is a store in this process.
 /// `postgresql://user@host/database` and `mariadb://user@host/database` (or `mysql://`) are stores in a database of a
-/// server; what follows the database is in `docs/reference/stores.md`.
+/// server; `docs/reference/stores.md` describes their options.
 pub fn open(url: &str) -> Result<Database> {
     OpenOptions::new().open(url)
 }
 
-/// How a store is opened.
+/// The options for opening a store.
 #[derive(Debug, Clone)]
 pub struct OpenOptions {
     durability: Durability,
@@ -46,8 +46,8 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// Created where there is none, full durability, maintenance in the background, 64 MiB of cache, a minute's
-    /// patience with other writers.
+    /// The defaults: the store is created if it does not exist, full durability, background maintenance, 64 MiB of column
+    /// cache, a busy timeout of one minute.
     pub fn new() -> Self {
         Self {
             durability: Durability::Full,
@@ -63,8 +63,8 @@ impl OpenOptions {
         }
     }
 
-    /// The password for a server, where the URL has none. Without either it is what the environment variable
-    /// `ATSDB_PASSWORD` holds, or the file that `ATSDB_PASSWORD_FILE` names.
+    /// The password for a server, if the URL has none. Without either it is read from the environment variable
+    /// `ATSDB_PASSWORD`, or from the file named by `ATSDB_PASSWORD_FILE`.
     pub fn password(mut self, password: impl Into<String>) -> Self {
         self.password = Some(Secret::new(password));
         self
@@ -76,66 +76,66 @@ impl OpenOptions {
         self
     }
 
-    /// Whether a store is created where there is none.
+    /// Whether to create the store if it does not exist.
     pub fn create(mut self, create: bool) -> Self {
         self.create = create;
         self
     }
 
-    /// Whether writing is refused. Also works where the file cannot be written.
+    /// Whether to refuse writing. This also allows opening a file without write permission.
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;
         self
     }
 
-    /// Whether a thread in the background seals slices, drops expired ones and gives space back.
+    /// Whether a background thread seals slices, drops expired ones and gives space back.
     pub fn maintenance(mut self, maintenance: bool) -> Self {
         self.maintenance = maintenance;
         self
     }
 
-    /// The most bytes of decoded columns kept for the next reader.
+    /// Size of the cache of decoded columns, in bytes.
     pub fn cache_bytes(mut self, cache_bytes: usize) -> Self {
         self.cache_bytes = cache_bytes;
         self
     }
 
-    /// The most bytes that are held of what tables declare by `preload`; 256 MiB unless this says otherwise. 0 is for a
-    /// process that asks once and ends.
+    /// Maximum size in bytes of the columns that tables preload. The default is 256 MiB. 0 switches preloading off, which
+    /// suits a process that runs one query.
     pub fn preload_bytes(mut self, preload_bytes: usize) -> Self {
         self.preload_bytes = preload_bytes;
         self
     }
 
-    /// In which folder pages of stores on servers are kept on this machine. What the URL says (`cache`) goes before it;
-    /// without either it is what `ATSDB_CACHE_DIR` names, else `atsdb` in `XDG_CACHE_HOME` or `~/.cache`.
+    /// The folder for the page cache of stores on servers. The URL's option `cache` takes precedence. Without either it is
+    /// `ATSDB_CACHE_DIR`, else `atsdb` in `XDG_CACHE_HOME` or `~/.cache`.
     pub fn page_cache(mut self, folder: PageCacheFolder) -> Self {
         self.page_cache.folder = Some(folder);
         self
     }
 
-    /// The most bytes on the disk of all that lies in the folder of pages. What the URL says (`cache_bytes`) goes before
-    /// it; without either it is what `ATSDB_CACHE_BYTES` says, else 1 GiB.
+    /// Maximum size in bytes of the folder of the page cache. The URL's option `cache_bytes` takes precedence. Without either it
+    /// is `ATSDB_CACHE_BYTES`, else 1 GiB.
     pub fn page_cache_bytes(mut self, bytes_max: u64) -> Self {
         self.page_cache.bytes_max = Some(bytes_max);
         self
     }
 
-    /// Who is told, in sentences, of what the caches on this machine cannot do: a folder that cannot be written, a disk
-    /// that is full, a page that is damaged. Everything works without them. Also, while a store is opened, that its server is
-    /// waited for, or that a standby answers.
-    pub fn on_warning(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        self.page_cache.on_warning = Some(Arc::new(tell));
+    /// A function that is called with warnings, which are full sentences. They concern caches on this machine (a folder cannot
+    /// be written, the disk is full, a page is damaged), without which everything still works, and the opening of a store
+    /// (waiting for its server, a standby answers).
+    pub fn on_warning(mut self, callback: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.page_cache.on_warning = Some(Arc::new(callback));
         self
     }
 
-    /// The most bytes that tables in memory take together; half of the machine's memory unless this says otherwise.
+    /// Maximum size in bytes of all tables in memory together. The default is half of the machine's memory.
     pub fn resident_bytes(mut self, resident_bytes: usize) -> Self {
         self.resident_bytes = resident_bytes;
         self
     }
 
-    /// How long a writer waits for another process's commit.
+    /// How long a writer waits for the commit of another process.
     pub fn busy_timeout(mut self, busy_timeout: Duration) -> Self {
         self.busy_timeout = busy_timeout;
         self
@@ -195,7 +195,7 @@ impl OpenOptions {
     }
 }
 
-/// Where a URL says the store is.
+/// The location of a store, parsed from its URL.
 #[derive(Debug, PartialEq)]
 enum Place<'a> {
     Memory,
@@ -219,7 +219,7 @@ impl<'a> Place<'a> {
         match scheme {
             Some((scheme, "")) if scheme == "memory" => Ok(Self::Memory),
             Some((scheme, rest)) if scheme == "memory" => {
-                Err(Error::usage(format!("memory: takes nothing after it, not {rest}")))
+                Err(Error::usage(format!("nothing may follow memory:, but the URL has {rest}")))
             }
             Some((scheme, rest)) if scheme == "sqlite" => Self::sqlite(rest.strip_prefix("//").unwrap_or(rest)),
             Some((scheme, _)) if ["mysql", "mariadb"].contains(&scheme.as_str()) => Ok(Self::Server(Server::Mysql)),

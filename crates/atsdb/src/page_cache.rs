@@ -1,5 +1,4 @@
-//! Where the pages of stores on servers are kept on this machine: what the URL says, else the program, else the
-//! environment.
+//! The folder of the page cache for stores on servers: set by the URL, else by the program, else by the environment.
 
 use atsdb_core::size::parse_size;
 use atsdb_core::{Error, Result, Store};
@@ -9,19 +8,19 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The most bytes where nobody says otherwise.
+/// The default maximum size in bytes.
 const BYTES_MAX_DEFAULT: u64 = 1 << 30;
 
-/// In which folder pages of stores on servers are kept on this machine.
+/// The folder of the page cache for stores on servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PageCacheFolder {
-    /// None: each page is asked of the server.
+    /// No cache: every page is read from the server.
     Off,
-    /// This one; made where it is missing. Nobody but the user may write there.
+    /// This folder. It is created if it does not exist. Only the user may have write permission.
     At(PathBuf),
 }
 
-/// What the program says of it.
+/// The program's settings of the page cache.
 #[derive(Clone, Default)]
 pub(crate) struct Choice {
     pub(crate) folder: Option<PageCacheFolder>,
@@ -36,7 +35,7 @@ impl fmt::Debug for Choice {
 }
 
 impl Choice {
-    /// The page cache of a store whose URL had these options.
+    /// Opens the page cache of a store. `of_url` are the options in the store's URL.
     pub(crate) fn open(&self, store: &dyn Store, of_url: &BTreeMap<String, String>) -> Result<Option<PageCache>> {
         let from_url = of_url.get("cache").map(|text| folder_of(text)).transpose()?;
         let on_warning = self.on_warning.clone().unwrap_or_else(|| Arc::new(|_: &str| {}));
@@ -82,7 +81,7 @@ fn folder_of(text: &str) -> Result<PageCacheFolder> {
     }
 }
 
-/// `ATSDB_CACHE_DIR`, else `atsdb` in the user's folder of caches.
+/// `ATSDB_CACHE_DIR`, else `atsdb` in the user's cache folder.
 fn from_environment() -> Result<Option<PageCacheFolder>> {
     if let Some(folder) = variable("ATSDB_CACHE_DIR") {
         return folder_of(&folder.to_string_lossy()).map(Some);

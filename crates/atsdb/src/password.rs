@@ -1,9 +1,9 @@
-//! The password for a server from outside the program.
+//! The password for a server from the environment.
 
 use atsdb_core::{Error, Result};
 use atsdb_sqlstore::Secret;
 
-/// What `ATSDB_PASSWORD` holds, or the file that `ATSDB_PASSWORD_FILE` names, less the end of its last line.
+/// The value of `ATSDB_PASSWORD`, or the content of the file named by `ATSDB_PASSWORD_FILE` without the final line break.
 pub(crate) fn from_environment() -> Result<Option<Secret>> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     if let Some(password) = variable("ATSDB_PASSWORD") {

@@ -1,4 +1,4 @@
-//! Tables of a struct.
+//! Tables whose rows are structs.
 
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch};
 use arrow::compute::cast;
@@ -10,20 +10,20 @@ use atsdb_core::{
 use atsdb_engine::{Appender, Engine, Record, RowReader, Scan, ScanRequest};
 use std::marker::PhantomData;
 
-/// How a typed table is created, apart from the record's columns.
+/// The options of a typed table besides the record's columns.
 #[derive(Debug, Clone)]
 pub struct TableOptions {
-    /// The name of the time column; `None` makes a plain table.
+    /// The name of the time column. `None` makes a plain table.
     pub time: Option<String>,
-    /// What the time column counts.
+    /// The unit of the time column.
     pub unit: TimeUnit,
-    /// How wide slices are.
+    /// The width of slices.
     pub slice: SliceWidth,
-    /// The columns that tell the series apart. Empty: sealing chooses by size.
+    /// The columns of the series key. If empty, sealing chooses the key that makes the data smallest.
     pub key: Vec<String>,
-    /// How long rows are kept; `None` is for ever.
+    /// How long rows are kept. `None` keeps them for ever.
     pub retention: Option<Retention>,
-    /// Up to how long ago rows are kept decoded in the memory of each process that has the store open.
+    /// How far back each process that has the store open keeps rows decoded in memory.
     pub preload: Option<Retention>,
 }
 
@@ -42,7 +42,7 @@ impl Default for TableOptions {
 }
 
 impl TableOptions {
-    /// The table that these options make of a record: the time column, then the record's.
+    /// The table definition for a record: the time column, then the record's columns.
     pub fn definition<R: Record>(&self, name: &str) -> Result<TableDefinition> {
         let mut definition = TableDefinition::new(name);
         if let Some(time) = &self.time {
@@ -75,7 +75,9 @@ impl<R: Record> TypedTable<R> {
     pub(crate) fn new(engine: Engine, table: Table, wanted: &TableDefinition) -> Result<Self> {
         if let Some(rollup) = &table.definition.rollup {
             let message = format!("{} is a rollup of {}", table.definition.name, rollup.table);
-            return Err(Error::usage(message).with_hint("ask it with SQL: part of its rows may be computed only then"));
+            return Err(
+                Error::usage(message).with_hint("query it with SQL: some of its rows may be computed only then")
+            );
         }
         check_same_columns(&table.definition, wanted)?;
         Ok(Self { engine, table, record: PhantomData })
@@ -91,8 +93,8 @@ impl<R: Record> TypedTable<R> {
         Ok(TypedAppender { inner: self.engine.appender(&self.table), record: PhantomData })
     }
 
-    /// The rows of a time range, with their times, slice after slice; a chunk at a time is in memory. The range is
-    /// in the time column's unit; a plain table's times are 0.
+    /// Streams the rows of a time range with their times, slice by slice, with one chunk in memory at a time. The range is in
+    /// the time column's unit. The times of a plain table are 0.
     pub fn stream<T: Into<TimeRange>>(&self, range: T) -> Result<impl Iterator<Item = Result<(i64, R)>> + use<R, T>> {
         let time = self.table.definition.time.map(|_| 0);
         let read = move |batch: Result<RecordBatch>| match batch.and_then(|batch| BatchRows::new(batch, time)) {
@@ -103,7 +105,7 @@ impl<R: Record> TypedTable<R> {
         Ok(self.scan(range.into())?.batches().map(read).flat_map(rows))
     }
 
-    /// The same rows as Arrow batches.
+    /// Streams the rows of a time range as Arrow batches.
     pub fn batches<T: Into<TimeRange>>(
         &self,
         range: T,
@@ -122,8 +124,8 @@ impl<R: Record> TypedTable<R> {
         }
     }
 
-    /// Where the record's columns stand in a definition that came later. Columns may have been added, renamed and mapped
-    /// wider; one that is gone or holds something else is refused.
+    /// The positions of the record's columns in a later definition. Columns may have been added, renamed or widened; a dropped
+    /// column, or one with another type, is refused.
     fn columns_in(&self, now: &TableDefinition) -> Result<Vec<usize>> {
         let own = &self.table.definition;
         let position = |column: &Column| {
@@ -141,14 +143,14 @@ impl<R: Record> TypedTable<R> {
     }
 }
 
-/// Appends records to one table. Dropped without [`flush`](Self::flush), what was not flushed is gone.
+/// Appends records to one table. Rows that are not flushed are lost when the appender is dropped.
 pub struct TypedAppender<R> {
     inner: Appender,
     record: PhantomData<fn(R)>,
 }
 
 impl<R: Record> TypedAppender<R> {
-    /// Adds a row to a series table; `time` is in the time column's unit.
+    /// Adds a row to a series table. `time` is in the time column's unit.
     #[inline]
     pub fn push(&mut self, time: i64, record: &R) -> Result<()> {
         self.inner.push(time, record)
@@ -159,12 +161,12 @@ impl<R: Record> TypedAppender<R> {
         self.inner.push_plain(record)
     }
 
-    /// Makes what was added since the last flush visible and durable, all or none.
+    /// Makes the rows added since the last flush visible and durable, all or none.
     pub fn flush(&mut self) -> Result<()> {
         self.inner.flush()
     }
 
-    /// The same as a batch with an id: sent twice, it counts once.
+    /// Flushes as a batch with an id: if it is sent again, it counts once.
     pub fn flush_as(&mut self, id: BatchId) -> Result<CommitOutcome> {
         self.inner.flush_as(id)
     }
@@ -211,7 +213,7 @@ fn times_of(batch: &RecordBatch, time: Option<usize>) -> Result<Int64Array> {
     }
 }
 
-/// A table serves a record when its columns are the record's: names, types, order; the time first.
+/// Checks that a table has the record's columns: names, types and order, after the time column.
 fn check_same_columns(found: &TableDefinition, wanted: &TableDefinition) -> Result<()> {
     let refuse = |why: String| {
         Err(Error::usage(format!("table {} does not have the record's columns: {why}", found.name))

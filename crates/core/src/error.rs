@@ -1,6 +1,7 @@
 //! The error that every crate returns: a kind that tells the caller what to do, a message that says what happened and
 //! where, and a hint that says what to do next.
 
+use arrow_schema::ArrowError;
 use std::fmt;
 
 /// The result type of all fallible functions.
@@ -169,6 +170,14 @@ impl Error {
         copy.0.hint.clone_from(&self.0.hint);
         copy.0.source = self.0.source.as_ref().map(|source| source.to_string().into());
         copy
+    }
+}
+
+/// An error of an Arrow kernel that the caller's checks should have made impossible. Where the data of a user can cause it,
+/// map it to another kind instead.
+impl From<ArrowError> for Error {
+    fn from(error: ArrowError) -> Self {
+        Self::internal(format!("arrow: {error}")).with_source(error)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What `#[atsdb(...)]` says of one field.
+//! The attributes `#[atsdb(...)]` of a field.
 
 use syn::spanned::Spanned;
 use syn::{Attribute, Error, LitStr, Result};
@@ -6,19 +6,19 @@ use syn::{Attribute, Error, LitStr, Result};
 /// The variants of `atsdb::MapWidth`, by the text that chooses them.
 const WIDTHS: [(&str, &str); 3] = [("u8", "U8"), ("u16", "U16"), ("u32", "U32")];
 
-/// The attributes of one field, read and checked one by one.
+/// The attributes of one field.
 #[derive(Default)]
 pub(crate) struct FieldAttributes {
     /// The variant of `MapWidth`, for a mapped column.
     pub(crate) map: Option<&'static str>,
-    /// The column's name, where it is not the field's.
+    /// The column's name, if it differs from the field's.
     pub(crate) rename: Option<LitStr>,
-    /// Whether the field is no column.
+    /// Whether the field is not a column.
     pub(crate) skip: bool,
 }
 
 impl FieldAttributes {
-    /// Reads those of `attributes` that are atsdb's.
+    /// Reads and checks the `atsdb` attributes among `attributes`.
     pub(crate) fn read(attributes: &[Attribute]) -> Result<Self> {
         let mut read = Self::default();
         for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("atsdb")) {

@@ -1,4 +1,4 @@
-//! The engine: a store with what works on it, shared by everybody in the process.
+//! The engine: a store with its caches and threads, shared by the whole process.
 
 use crate::batch::Batch;
 use crate::batch::appender::Appender;
@@ -13,17 +13,17 @@ use crate::read::snapshot::{ReadSnapshot, find_table};
 use crate::shared::Shared;
 use crate::shared::cache::{CacheStats, ColumnCache};
 use crate::shared::commit::Committer;
+use crate::shared::commit_locks::CommitLocks;
 use crate::shared::definitions::Definitions;
 use crate::shared::dictionary::Dictionaries;
 use crate::shared::environment::{Environment, SystemEnvironment};
 use crate::shared::handle::Handle;
-use crate::shared::hold::Hold;
+use crate::shared::hold::SealingHold;
 use crate::shared::holds::Holds;
 use crate::shared::preload::{PreloadStats, Preloaded};
-use crate::shared::turns::Turns;
 use crate::shared::workers::Workers;
 use crate::upkeep::build_index::{self, BuildReport};
-use crate::upkeep::maintenance::{self, Caretaker, MoreWork};
+use crate::upkeep::maintenance::{self, Maintenance, Task};
 use crate::upkeep::preloading;
 use crate::upkeep::resident_save;
 use crate::upkeep::retain::{self, RetainReport};
@@ -35,32 +35,32 @@ use std::fmt;
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, OnceLock};
 
-/// What is assumed where the operating system does not say how much memory there is.
+/// The machine's memory in bytes where the operating system does not report it.
 const MEMORY_BYTES_ASSUMED: usize = 4 << 30;
-/// How often a table is dropped that changes meanwhile.
+/// How often a drop is attempted while other writers change the table.
 const DROP_ATTEMPTS_MAX: usize = 20;
 
-/// How an engine works.
+/// The options of an engine.
 pub struct EngineOptions {
-    /// The most bytes of decoded columns that are kept for the next reader.
+    /// Size of the cache of decoded columns, in bytes.
     pub cache_bytes: usize,
-    /// Where pages of a store on a server are kept on this machine.
+    /// The cache on this machine for the pages of a store on a server.
     pub page_cache: Option<PageCache>,
-    /// The most bytes that are held of what tables declare by `preload`; 0 is none, and no thread for it.
+    /// Maximum size in bytes of the columns that tables preload. 0 switches preloading and its thread off.
     pub preload_bytes: usize,
-    /// The most bytes that tables in memory take, together.
+    /// Maximum size in bytes of all tables in memory together.
     pub resident_bytes: usize,
-    /// Whether slices are sealed, expired ones dropped and space given back by a thread in the background.
+    /// Whether a background thread seals slices, drops expired ones and gives space back.
     pub maintenance: bool,
-    /// How many threads encode and decode chunks. With 1, what is small and all of sealing is done by the calling thread.
+    /// How many threads encode and decode chunks. With 1, the calling thread encodes small chunks and does all sealing.
     pub threads: usize,
     /// The clock and the source of random bits.
     pub environment: Arc<dyn Environment>,
 }
 
 impl Default for EngineOptions {
-    /// 64 MiB of cache, 256 MiB of what tables preload, half of the machine's memory for tables that live there, maintenance on, the operating system's
-    /// clock.
+    /// 64 MiB of column cache, 256 MiB of preloaded columns, half of the machine's memory for tables in memory, one thread
+    /// for each core, maintenance on, the operating system's clock.
     fn default() -> Self {
         Self {
             cache_bytes: 64 << 20,
@@ -88,20 +88,21 @@ impl fmt::Debug for EngineOptions {
     }
 }
 
-/// Work of the layer above that the thread does while it holds the lease: whoever sees a store without that layer leaves
-/// it to those who have it.
-pub trait Chore: Send + Sync {
-    /// One look at everything; whether another should follow soon. `go_on` says between two steps whether the lease is
-    /// still held and the engine in use.
-    fn look(&self, engine: &Engine, go_on: &dyn Fn() -> bool) -> Result<bool>;
+/// Maintenance that a layer above the engine adds, such as refreshing rollups. A process without that layer leaves the work
+/// to those that have it.
+pub trait MaintenanceTask: Send + Sync {
+    /// Does the work that is due, while the engine holds the maintenance lease. Between two steps it must ask
+    /// `may_continue`, which is false once the lease is lost or the engine is closed. Returns whether it should run again
+    /// soon.
+    fn run(&self, engine: &Engine, may_continue: &dyn Fn() -> bool) -> Result<bool>;
 }
 
-/// A store and what works on it. Cloning it is cheap; all clones are the same engine. The background threads end when the last
+/// A store with its caches and threads. Clones are cheap and are the same engine. The background threads end when the last
 /// clone, batch and appender is dropped.
 #[derive(Clone)]
 pub struct Engine {
     handle: Handle,
-    chore: Arc<OnceLock<Arc<dyn Chore>>>,
+    task: Arc<OnceLock<Arc<dyn MaintenanceTask>>>,
 }
 
 impl fmt::Debug for Engine {
@@ -127,7 +128,7 @@ impl Engine {
             page_cache: options.page_cache.map(Arc::new),
             preloaded: Preloaded::new(options.preload_bytes),
             own_chunks: AtomicI64::new(0),
-            turns: Turns::default(),
+            commit_locks: CommitLocks::default(),
             residents: ResidentTables::new(seed, threads),
             resident_bytes: options.resident_bytes,
             holds: Holds::default(),
@@ -135,18 +136,18 @@ impl Engine {
             maintenance: Arc::default(),
             preloading: Arc::default(),
         });
-        let chore = Arc::<OnceLock<Arc<dyn Chore>>>::default();
+        let task = Arc::<OnceLock<Arc<dyn MaintenanceTask>>>::default();
         let mut threads = Vec::with_capacity(2);
         if options.maintenance {
-            threads.push(maintenance::start(&shared, more_work(&chore))?);
+            threads.push(maintenance::start(&shared, task_of(&task))?);
         }
         if options.preload_bytes > 0 {
             threads.push(preloading::start(&shared)?);
         }
-        Ok(Self { handle: Handle::new(shared, threads), chore })
+        Ok(Self { handle: Handle::new(shared, threads), task })
     }
 
-    /// What the engine's clones, batches and snapshots share.
+    /// The state that the engine's clones, batches and snapshots share.
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.handle.shared
     }
@@ -156,7 +157,7 @@ impl Engine {
         &self.shared().store
     }
 
-    /// The tables there are, by number.
+    /// The tables, ordered by number.
     pub fn tables(&self) -> Result<Vec<Table>> {
         let mut tables = self.shared().store.snapshot()?.tables()?;
         self.shared().definitions.note(&tables);
@@ -164,7 +165,7 @@ impl Engine {
         Ok(tables)
     }
 
-    /// The table of a name, compared without case.
+    /// Looks a table up by name, ignoring case.
     pub fn table(&self, name: &str) -> Result<Table> {
         find_table(&self.tables()?, name).cloned()
     }
@@ -181,7 +182,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Drops a table, again when its definition changes meanwhile.
+    /// Drops a table, and retries if its definition changes in the meantime.
     fn drop_in_attempts(&self, table: &Table) -> Result<()> {
         let mut attempt = 1;
         loop {
@@ -194,7 +195,8 @@ impl Engine {
         }
     }
 
-    /// A batch: rows of any number of tables that become visible together. With an id, sent twice, it counts once.
+    /// Begins a batch: rows of any number of tables that become visible together. A batch with an id counts once, even if it
+    /// is sent several times.
     pub fn batch(&self, id: Option<BatchId>) -> Batch {
         Batch::new(self.handle.clone(), id)
     }
@@ -204,29 +206,29 @@ impl Engine {
         Appender::new(&self.handle, table)
     }
 
-    /// The present state, for reading.
+    /// Takes a snapshot of the present state, for reading.
     pub fn snapshot(&self) -> Result<ReadSnapshot> {
         ReadSnapshot::take(self.shared())
     }
 
-    /// How the cache of decoded columns does.
+    /// Figures of the cache of decoded columns.
     pub fn cache_stats(&self) -> CacheStats {
         self.shared().cache.stats()
     }
 
-    /// How the cache of pages on this machine does; `None` where the store has none.
+    /// The cache of pages on this machine, if the store has one.
     pub fn page_cache(&self) -> Option<&PageCache> {
         self.shared().page_cache.as_deref()
     }
 
-    /// Gives the background thread work of the layer above, done with each look; the first that is given stays.
-    pub fn set_chore(&self, chore: Arc<dyn Chore>) {
-        let _ = self.chore.set(chore);
+    /// Adds work of the layer above to background maintenance. If it is called several times, the first task stays.
+    pub fn set_maintenance_task(&self, task: Arc<dyn MaintenanceTask>) {
+        let _ = self.task.set(task);
     }
 
-    /// The work of the background thread, for a caller that has switched the thread off and decides when it is done.
-    pub fn caretaker(&self) -> Caretaker {
-        Caretaker::new(self.shared(), more_work(&self.chore))
+    /// Background maintenance, for a caller that has switched the thread off and decides itself when to run it.
+    pub fn maintenance(&self) -> Maintenance {
+        Maintenance::new(self.shared(), task_of(&self.task))
     }
 
     /// Milliseconds since the Unix epoch, by the engine's clock.
@@ -234,56 +236,58 @@ impl Engine {
         self.shared().environment.now_ms()
     }
 
-    /// Keeps sealing in the background away, for a transaction that begins.
-    pub fn hold(&self) -> Hold {
-        Hold::new(self.shared())
+    /// Pauses sealing in the background, for a transaction that begins, until the hold is dropped.
+    pub fn hold(&self) -> SealingHold {
+        SealingHold::new(self.shared())
     }
 
-    /// Seals every slice of one table, or of all, that has fresh chunks, and gives the space back. Chunks of another
-    /// slice width than the table's are cut anew before. A damaged slice is left as it is, and reported when the others are
-    /// sealed.
+    /// Seals all slices of one table, or of all tables, that have fresh chunks, and gives the space back. Chunks with another
+    /// slice width than the table's are re-sliced first. A damaged slice is left as it is and reported as
+    /// [`Corrupt`](ErrorKind::Corrupt) after the others are sealed.
     pub fn recompress(&self, table: Option<&Table>) -> Result<SealReport> {
         seal::recompress(self.shared(), table)
     }
 
-    /// Drops the expired slices of one table or of all, and gives their space back.
+    /// Drops the expired slices of one table, or of all tables, and gives their space back.
     pub fn retain(&self, table: Option<&Table>) -> Result<RetainReport> {
         retain::retain(self.shared(), table)
     }
 
-    /// Gives every chunk of the table that has no page of the index one. The index is in the table's definition already,
-    /// so that chunks that come meanwhile bring theirs. What another process builds, or an earlier call that did not
-    /// come to its end built, is not built again. A table or an index that is gone is
-    /// [`NotFound`](ErrorKind::NotFound). Damaged chunks are left without, and reported when the others have theirs.
+    /// Builds the index pages of all chunks that have none. The index must be in the table's definition already, so that
+    /// chunks appended in the meantime bring their own. Pages built by another process or by an interrupted call are kept.
+    ///
+    /// Errors: [`NotFound`](ErrorKind::NotFound) if the table or index was dropped; [`Corrupt`](ErrorKind::Corrupt), after
+    /// all other chunks have their pages, if a chunk is damaged.
     pub fn build_index(&self, table: &Table, index: &Index) -> Result<BuildReport> {
         build_index::build_index(self.shared(), table, index)
     }
 
-    /// Saves the rows of tables in memory, all of them or none: they take the place of those that were saved before,
-    /// and every process that uses a table for the first time begins with them. Of a table that this process has not
-    /// used nothing is to be saved. Says how many rows were saved.
+    /// Saves the rows of tables in memory, all or none. They replace the rows saved before, and every process that uses a
+    /// table for the first time starts with them. A table that this process has not used is skipped. Returns the number of
+    /// rows saved.
     pub fn save_resident(&self, tables: &[Table]) -> Result<u64> {
         resident_save::save_resident(&self.handle, tables)
     }
 
-    /// Loads what tables declare by `preload`, now, and says how much that is. The thread does the same by itself.
+    /// Loads the columns that tables declare by `preload` now, and returns how much that is. The background thread does the
+    /// same by itself.
     pub fn preload(&self) -> Result<PreloadStats> {
         preloading::preload(self.shared())?;
         Ok(self.preload_stats())
     }
 
-    /// How preloading does.
+    /// Figures of preloading.
     pub fn preload_stats(&self) -> PreloadStats {
         self.shared().preloaded.stats()
     }
 
-    /// All caches that the store has here, in the order in which a read asks them. Hits and misses are this process's; of
-    /// pages, those of all processes that ever read the store here.
+    /// Figures of all caches on this machine, in the order in which a read asks them. Hits and misses are those of this
+    /// process, except for the page cache: there they are those of all processes that ever read the store here.
     pub fn caches(&self) -> Vec<CacheFigures> {
         caches::caches(self.shared())
     }
 
-    /// Figures of one table, or of all.
+    /// Figures of one table, or of all tables.
     pub fn stats(&self, table: Option<&Table>) -> Result<Vec<TableStats>> {
         self.snapshot()?.stats(table)
     }
@@ -293,40 +297,40 @@ impl Engine {
         self.snapshot()?.slices(table)
     }
 
-    /// The content hashes of one table, or of all, by name.
+    /// The content hashes of one table, or of all tables, ordered by name.
     pub fn content_hashes(&self, table: Option<&Table>) -> Result<Vec<ContentHash>> {
         self.snapshot()?.content_hashes(table)
     }
 
-    /// Checks the store's structures, and every page of one table or of all. Damage is found, not an error.
+    /// Checks the store's structures and every page of one table, or of all tables. Damage is a finding, not an error.
     pub fn verify(&self, table: Option<&Table>) -> Result<VerifyReport> {
         verify::verify(self.shared(), table)
     }
 
-    /// What a copy of the store would hold now.
+    /// A cut: what a copy of the store would hold now.
     pub fn cut(&self, selection: &Selection) -> Result<Cut> {
         Cut::of(&self.snapshot()?, selection)
     }
 
-    /// Makes the store hold what a cut does. What the process keeps of tables that went is forgotten.
+    /// Copies a cut into the store.
     pub fn copy_from(&self, cut: &Cut, options: &CopyOptions) -> Result<CopyReport> {
         copy::copy_from(self.shared(), cut, options)
     }
 }
 
-/// The chore, if there is one by then, as the maintenance thread calls it. The thread keeps no engine alive.
-fn more_work(chore: &Arc<OnceLock<Arc<dyn Chore>>>) -> MoreWork {
-    let chore = Arc::clone(chore);
-    Box::new(move |shared, go_on| {
-        let Some(work) = chore.get() else { return Ok(false) };
-        work.look(&Engine { handle: Handle::without_threads(shared), chore: Arc::clone(&chore) }, go_on)
+/// The task, if one is set by then, in the form in which the maintenance thread calls it. The thread keeps no engine alive.
+fn task_of(task: &Arc<OnceLock<Arc<dyn MaintenanceTask>>>) -> Task {
+    let cell = Arc::clone(task);
+    Box::new(move |shared, may_continue| {
+        let Some(task) = cell.get() else { return Ok(false) };
+        task.run(&Engine { handle: Handle::without_threads(shared), task: Arc::clone(&cell) }, may_continue)
     })
 }
 
 /// Half of the machine's memory.
 fn half_of_memory() -> usize {
-    let told = std::fs::read_to_string("/proc/meminfo").ok();
-    let kibibytes = told.as_deref().and_then(|text| {
+    let meminfo = std::fs::read_to_string("/proc/meminfo").ok();
+    let kibibytes = meminfo.as_deref().and_then(|text| {
         let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
         line.split_whitespace().next()?.parse::<usize>().ok()
     });

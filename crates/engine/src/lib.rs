@@ -1,19 +1,19 @@
-//! What is done with chunks, over any [`Store`](atsdb_core::Store): append, map, read, seal, retain, copy, verify.
+//! The operations on chunks over any [`Store`](atsdb_core::Store): append, map, read, seal, retain, copy, verify.
 //!
-//! Rooms, from the top; each imports only rooms below it:
+//! Rooms, from the top. Each imports only rooms below it:
 //!
 //! | room | what it owns |
 //! |---|---|
 //! | `engine` | the facade: an [`Engine`] and its options |
-//! | `inspect` | what a store holds and occupies, whether it is whole |
-//! | `copy` | moving tables from one store to another without decoding them |
-//! | `upkeep` | sealing, retention, new slice widths, building indexes, preloading, the background thread |
-//! | `batch` | rows on their way in: batches, appenders, keys, savepoints, rollups |
+//! | `inspect` | contents, sizes and integrity of a store |
+//! | `copy` | copying tables from one store to another without decoding them |
+//! | `upkeep` | sealing, retention, re-slicing, building indexes, preloading, background maintenance |
+//! | `batch` | writing rows: batches, appenders, keys, savepoints, rollups |
 //! | `read` | snapshots, scans, pruning, rewriting one chunk |
-//! | `shared` | the store with its caches, dictionaries, clock and workers |
+//! | `shared` | the store with its caches, dictionaries, clock, locks and threads |
 //! | `chunk` | the rows of one chunk: converting, sorting, encoding |
 //!
-//! Not owned: bytes of pages (`codec`), where they lie (`sqlite`, `memory` and the stores on servers), SQL (`sql`).
+//! Not owned: the bytes of pages (`codec`), their storage (`sqlite`, `memory` and the stores on servers), SQL (`sql`).
 
 pub mod batch;
 mod chunk;
@@ -28,20 +28,20 @@ pub use atsdb_core::Value;
 pub use atsdb_pagecache::{OnWarning, PageCache, PageCacheOptions, PageCacheStats};
 pub use batch::Batch;
 pub use batch::appender::Appender;
-pub use batch::keys::holders::{HeldRows, Holders};
+pub use batch::keys::conflicting_rows::{ConflictingRows, RowSource};
 pub use batch::keys::index::KeyIndex;
 pub use batch::keys::key::KeyValue;
 pub use batch::record::{ColumnSpec, Field, Record, RowReader, RowWriter};
 pub use chunk::times;
-pub use copy::cut::{Cut, CutTable, Moment, Piece, Selection};
-pub use copy::options::{CopyOptions, CopyProgress, CopyReport, Watcher};
-pub use engine::{Chore, Engine, EngineOptions};
+pub use copy::cut::{Cut, CutChunk, CutTable, Moment, Selection};
+pub use copy::options::{CopyOptions, CopyProgress, CopyReport, ProgressCallback};
+pub use engine::{Engine, EngineOptions, MaintenanceTask};
 pub use inspect::caches::CacheFigures;
 pub use inspect::content_hash::ContentHash;
 pub use inspect::stats::{ColumnStats, IndexStats, SliceStats, TableStats};
 pub use inspect::verify::VerifyReport;
 pub use read::condition::is_exact;
-pub use read::latest::Latest;
+pub use read::latest::LatestRows;
 pub use read::predicate::{Comparison, Predicate};
 pub use read::rewrite::Rewrite;
 pub use read::scan::{Scan, ScanRequest};
@@ -49,9 +49,10 @@ pub use read::scan_chunk::ScanChunk;
 pub use read::snapshot::ReadSnapshot;
 pub use shared::cache::CacheStats;
 pub use shared::environment::{Environment, SystemEnvironment};
-pub use shared::hold::Hold;
+pub use shared::hold::SealingHold;
+pub use shared::parallel::parallel_map;
 pub use shared::preload::PreloadStats;
 pub use upkeep::build_index::BuildReport;
-pub use upkeep::maintenance::Caretaker;
+pub use upkeep::maintenance::Maintenance;
 pub use upkeep::retain::RetainReport;
 pub use upkeep::seal::SealReport;

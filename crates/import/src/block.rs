@@ -1,8 +1,8 @@
-//! Blocks: a file's text in pieces that end where a record ends, so that they can be read apart. UTF-8 is checked
-//! by who reads a block.
+//! Blocks: splits a file's text where records end, so that several threads can read it. UTF-8 is checked when a block is
+//! read.
 
-use crate::place::line_ends;
 use crate::record::{Cut, Separator};
+use crate::record_error::line_ends;
 use crate::{json, source::Source};
 use atsdb_core::{Error, ErrorKind, Result};
 use std::io::Read;
@@ -12,16 +12,16 @@ use std::sync::atomic::AtomicU64;
 /// The longest record, in bytes.
 pub(crate) const RECORD_BYTES_MAX: usize = 64 << 20;
 
-/// Where records end.
+/// The format of records, which decides where they end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum RecordFormat {
     /// Separated values.
     Separated(Separator),
     /// JSON objects.
     Json,
 }
 
-impl Shape {
+impl RecordFormat {
     fn last_end(self, text: &[u8]) -> Cut {
         match self {
             Self::Separated(separator) => separator.last_end(text),
@@ -39,16 +39,16 @@ pub(crate) struct Block {
     pub(crate) bytes: Vec<u8>,
     /// The line its first byte is in, from 1.
     pub(crate) first_line: u64,
-    /// Whether it is the file's first.
+    /// Whether it is the first block of the file.
     pub(crate) is_first: bool,
 }
 
-/// Cuts one file into blocks.
+/// Splits one file into blocks.
 pub(crate) struct BlockReader<'a> {
     source: &'a Source,
     reader: Box<dyn Read + Send>,
     file: usize,
-    shape: Shape,
+    format: RecordFormat,
     carry: Vec<u8>,
     line: u64,
     is_first: bool,
@@ -56,13 +56,13 @@ pub(crate) struct BlockReader<'a> {
 }
 
 impl<'a> BlockReader<'a> {
-    /// A reader of the source that stands at `file` in the import.
-    pub(crate) fn new(source: &'a Source, file: usize, shape: Shape, read: &Arc<AtomicU64>) -> Result<Self> {
+    /// A reader of a source. `file` is its position in the import.
+    pub(crate) fn new(source: &'a Source, file: usize, format: RecordFormat, read: &Arc<AtomicU64>) -> Result<Self> {
         let reader = source.open(read)?;
-        Ok(Self { source, reader, file, shape, carry: Vec::new(), line: 1, is_first: true, is_at_end: false })
+        Ok(Self { source, reader, file, format, carry: Vec::new(), line: 1, is_first: true, is_at_end: false })
     }
 
-    /// Whether everything was given out.
+    /// Whether all blocks were returned.
     pub(crate) fn is_done(&self) -> bool {
         self.is_at_end && self.carry.is_empty()
     }
@@ -76,7 +76,7 @@ impl<'a> BlockReader<'a> {
             if self.is_at_end && bytes.is_empty() {
                 return Ok(None);
             }
-            let cut = self.shape.last_end(&bytes);
+            let cut = self.format.last_end(&bytes);
             if self.is_at_end {
                 if let Some(open) = cut.open.filter(|open| *open < bytes.len()) {
                     return Err(self.unclosed(&bytes[..open]));
@@ -115,9 +115,9 @@ impl<'a> BlockReader<'a> {
     }
 
     fn unclosed(&self, before: &[u8]) -> Error {
-        let what = match self.shape {
-            Shape::Separated(_) => "a quote opens that is never closed",
-            Shape::Json => "an object opens that is never closed",
+        let what = match self.format {
+            RecordFormat::Separated(_) => "a quote is opened and never closed",
+            RecordFormat::Json => "an object is opened and never closed",
         };
         let line = self.line + line_ends(before);
         Error::invalid(format!("{}, line {line}: {what}", self.source.name))
@@ -129,14 +129,14 @@ impl<'a> BlockReader<'a> {
         let name = &self.source.name;
         let most = RECORD_BYTES_MAX >> 20;
         Error::new(ErrorKind::Limit, format!("{name}, line {line}: a record is longer than {most} MiB"))
-            .with_hint("a quote may be open, or the file may be no text")
+            .with_hint("a quote may not be closed, or the file may not be text")
     }
 }
 
 /// The blocks of all files of an import, one after another.
 pub(crate) struct AllBlocks<'a> {
     sources: &'a [Source],
-    shapes: Vec<Shape>,
+    formats: Vec<RecordFormat>,
     byte_counts: Vec<usize>,
     read: Arc<AtomicU64>,
     file: usize,
@@ -144,14 +144,14 @@ pub(crate) struct AllBlocks<'a> {
 }
 
 impl<'a> AllBlocks<'a> {
-    /// Of these sources, each with its shape and the size of its blocks.
+    /// The blocks of these sources, each with its format and its block size in bytes.
     pub(crate) fn new(
         sources: &'a [Source],
-        shapes: Vec<Shape>,
+        formats: Vec<RecordFormat>,
         byte_counts: Vec<usize>,
         read: &Arc<AtomicU64>,
     ) -> Self {
-        Self { sources, shapes, byte_counts, read: Arc::clone(read), file: 0, reader: None }
+        Self { sources, formats, byte_counts, read: Arc::clone(read), file: 0, reader: None }
     }
 
     /// The next block.
@@ -162,7 +162,7 @@ impl<'a> AllBlocks<'a> {
                 None => self.reader.insert(BlockReader::new(
                     &self.sources[self.file],
                     self.file,
-                    self.shapes[self.file],
+                    self.formats[self.file],
                     &self.read,
                 )?),
             };

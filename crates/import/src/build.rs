@@ -1,16 +1,16 @@
-//! Building: the records of a block become one array for each column of the table.
+//! Builds one array for each column of the table from the records of a block.
 
 use crate::cell_text::Utf8Slice;
 use crate::cells::Cells;
+use crate::column_values::{ColumnValues, InvalidValue, Rounded};
 use crate::distinct::{Distinct, TextNumbers};
-use crate::gathered::{Gathered, Rounded, Wrong};
 use crate::null::{NullCounts, NullTexts};
 use crate::options::{Options, Skipped};
-use crate::place::{Flaw, shown};
 use crate::plan::Plan;
 use crate::plan_column::{Binding, MapRule, PlanColumn};
-use crate::read::{Manner, ReadBlock};
+use crate::read::{ReadBlock, RecordParser};
 use crate::record::Field;
+use crate::record_error::{RecordError, shown};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, new_null_array};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::{
@@ -18,7 +18,7 @@ use arrow::datatypes::{
 };
 use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
-use atsdb_core::{ColumnType, Error, Result, TableDefinition, TimeUnit};
+use atsdb_core::{ColumnType, Result, TableDefinition, TimeUnit};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -61,12 +61,12 @@ pub(crate) fn schema(definition: &TableDefinition) -> SchemaRef {
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
 
-/// Columns whose distinct texts nobody needs to count any more.
+/// The columns whose distinct texts need not be counted any more.
 #[derive(Debug)]
 pub(crate) struct Uncounted(Vec<AtomicBool>);
 
 impl Uncounted {
-    /// Those of a plan.
+    /// The columns that a plan does not count.
     pub(crate) fn new(plan: &Plan) -> Self {
         let is_counted = |column: &PlanColumn| column.map_rule != MapRule::Fixed || column.may_keep_words;
         Self(plan.columns.iter().map(|column| AtomicBool::new(!is_counted(column))).collect())
@@ -81,27 +81,27 @@ impl Uncounted {
     }
 }
 
-/// What became of a block.
+/// The result of building a block.
 #[derive(Debug)]
 pub(crate) enum Built {
     /// Rows.
     Rows(BuiltRows),
-    /// A value that the plan has no place for.
-    Misfit(Box<Flaw>),
+    /// A value that does not fit the plan.
+    Misfit(Box<RecordError>),
 }
 
 /// The rows of a block.
 #[derive(Debug)]
 pub(crate) struct BuiltRows {
-    /// Of the plan's definition.
+    /// The rows, with the columns of the plan's definition.
     pub(crate) batch: RecordBatch,
     /// The first and last time.
     pub(crate) time_bounds: Option<(i64, i64)>,
-    /// Distinct texts and values of columns that are counted.
+    /// For each counted column its distinct texts and its number of values.
     pub(crate) distinct: Vec<Option<(Distinct, u64)>>,
-    /// What was NULL, or kept though it is usually NULL, in each column.
+    /// For each column the NULLs, and the values kept though they usually mean NULL.
     pub(crate) nulls: Vec<NullCounts>,
-    /// Numbers that were rounded, in each column.
+    /// For each column the numbers that were rounded.
     pub(crate) rounded: Vec<Rounded>,
     /// Records left out.
     pub(crate) skipped: Vec<Skipped>,
@@ -109,17 +109,17 @@ pub(crate) struct BuiltRows {
 
 /// Builds the rows of blocks.
 pub(crate) struct Builder<'a> {
-    /// What to build.
+    /// The plan to follow.
     pub(crate) plan: &'a Plan,
-    /// How the files are read.
-    pub(crate) manners: Vec<&'a Manner>,
-    /// The files' names without endings.
+    /// The parser of each file.
+    pub(crate) parsers: Vec<&'a RecordParser>,
+    /// The files' names without extensions.
     pub(crate) stems: Vec<&'a str>,
     /// Of the plan's definition.
     pub(crate) schema: SchemaRef,
-    /// What is NULL.
+    /// The texts that mean NULL.
     pub(crate) nulls: &'a NullTexts,
-    /// What the caller asked for.
+    /// The caller's options.
     pub(crate) options: &'a Options,
     /// Columns that are not counted.
     pub(crate) uncounted: &'a Uncounted,
@@ -129,60 +129,60 @@ impl Builder<'_> {
     /// The rows of a block.
     pub(crate) fn build(&self, read: ReadBlock) -> Result<Built> {
         if let Some((name, line)) = read.unknown {
-            let file = self.manners[read.file].file.clone();
+            let file = self.parsers[read.file].file.clone();
             let reason = format!("{name} is a name that the table has no column for");
             let skipped = Skipped { file, line, column: None, value: String::new(), reason };
-            return Ok(Built::Misfit(Box::new(Flaw { row: 0, skipped, hint: None })));
+            return Ok(Built::Misfit(Box::new(RecordError { row: 0, skipped, hint: None })));
         }
         let may_skip = self.options.skip_bad && self.plan.is_definitive;
         let mut arrays = Vec::with_capacity(self.plan.columns.len());
         let mut distinct = Vec::with_capacity(self.plan.columns.len());
         let mut nulls = Vec::with_capacity(self.plan.columns.len());
         let mut rounded = Vec::with_capacity(self.plan.columns.len());
-        let mut flaws: Vec<Flaw> = Vec::new();
+        let mut errors: Vec<RecordError> = Vec::new();
         for (position, column) in self.plan.columns.iter().enumerate() {
-            let gathered = self.column(position, column, &read, may_skip).map_err(internal)?;
+            let gathered = self.column(position, column, &read, may_skip)?;
             let wrong = if may_skip { &gathered.wrong[..] } else { &gathered.wrong[..gathered.wrong.len().min(1)] };
-            flaws.extend(wrong.iter().map(|wrong| self.flaw(&read, column, wrong)));
+            errors.extend(wrong.iter().map(|wrong| self.record_error(&read, column, wrong)));
             arrays.push(gathered.array);
             distinct.push(gathered.distinct);
             nulls.push(gathered.nulls);
             rounded.push(gathered.rounded);
         }
-        flaws.sort_by_key(|flaw| flaw.row);
-        if !may_skip && !flaws.is_empty() {
-            return Ok(Built::Misfit(Box::new(flaws.swap_remove(0))));
+        errors.sort_by_key(|record_error| record_error.row);
+        if !may_skip && !errors.is_empty() {
+            return Ok(Built::Misfit(Box::new(errors.swap_remove(0))));
         }
         let mut skipped = read.skipped;
-        let batch = if flaws.is_empty() {
-            RecordBatch::try_new(Arc::clone(&self.schema), arrays).map_err(internal)?
+        let batch = if errors.is_empty() {
+            RecordBatch::try_new(Arc::clone(&self.schema), arrays)?
         } else {
-            flaws.dedup_by_key(|flaw| flaw.row);
+            errors.dedup_by_key(|record_error| record_error.row);
             let mut keep = vec![true; read.records.count()];
-            flaws.iter().for_each(|flaw| keep[flaw.row] = false);
+            errors.iter().for_each(|record_error| keep[record_error.row] = false);
             // A NULL time is among what is filtered out, so that only then the schema holds.
             let columns = self.schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
             let loose = Arc::new(Schema::new(columns.collect::<Vec<_>>()));
-            let batch = RecordBatch::try_new(loose, arrays).map_err(internal)?;
-            let batch = filter_record_batch(&batch, &BooleanArray::from(keep)).map_err(internal)?;
-            skipped.extend(flaws.into_iter().map(|flaw| flaw.skipped));
+            let batch = RecordBatch::try_new(loose, arrays)?;
+            let batch = filter_record_batch(&batch, &BooleanArray::from(keep))?;
+            skipped.extend(errors.into_iter().map(|record_error| record_error.skipped));
             skipped.sort_by_key(|skipped| skipped.line);
-            RecordBatch::try_new(Arc::clone(&self.schema), batch.columns().to_vec()).map_err(internal)?
+            RecordBatch::try_new(Arc::clone(&self.schema), batch.columns().to_vec())?
         };
         let time = self.plan.columns.iter().position(|column| column.is_time);
         let time_bounds = time.and_then(|position| time_bounds(batch.column(position)));
         Ok(Built::Rows(BuiltRows { batch, time_bounds, distinct, nulls, rounded, skipped }))
     }
 
-    fn flaw(&self, read: &ReadBlock, column: &PlanColumn, wrong: &Wrong) -> Flaw {
+    fn record_error(&self, read: &ReadBlock, column: &PlanColumn, wrong: &InvalidValue) -> RecordError {
         let value = shown(wrong.field.bytes(read.text.as_bytes()).utf8());
         let start = read.records.starts.get(wrong.row).map_or(0, |start| *start as usize);
         let at = if wrong.field == Field::ABSENT { start } else { wrong.field.start() };
         let is_empty = wrong.field.start() == wrong.field.end();
-        Flaw {
+        RecordError {
             row: wrong.row,
             skipped: Skipped {
-                file: self.manners[read.file].file.clone(),
+                file: self.parsers[read.file].file.clone(),
                 line: read.line_of(at),
                 column: Some(column.column.name.clone()),
                 value: if is_empty { String::new() } else { value },
@@ -198,7 +198,7 @@ impl Builder<'_> {
         column: &PlanColumn,
         read: &ReadBlock,
         all: bool,
-    ) -> Result<Gathered, ArrowError> {
+    ) -> Result<ColumnValues, ArrowError> {
         let row_count = read.records.count();
         let is_mapped = column.column.map.is_some();
         let cells = Cells { read, nulls: self.nulls, column, all };
@@ -216,23 +216,19 @@ impl Builder<'_> {
                 }
             }
             Binding::Field(field, _) if column.column.column_type == ColumnType::Text => {
-                let is_padded = self.manners[read.file].dialect.as_ref().is_some_and(|dialect| dialect.is_padded);
+                let is_padded = self.parsers[read.file].dialect.as_ref().is_some_and(|dialect| dialect.is_padded);
                 return cells.texts(*field, is_padded, !self.uncounted.has(position));
             }
-            Binding::Field(field, manner) => return cells.typed(*field, *manner),
-            Binding::DateClock(date, clock, manner) => return cells.date_clocks(*date, *clock, *manner),
+            Binding::Field(field, parsing) => return cells.typed(*field, *parsing),
+            Binding::DateClock(date, clock, parsing) => return cells.date_clocks(*date, *clock, *parsing),
             Binding::Parts(fields) => return cells.parts(fields),
         };
         let is_missing = matches!(binding, Binding::Missing) && !column.column.nullable;
         let wrong_rows = if is_missing { 0..row_count } else { 0..0 };
         let wrong =
-            wrong_rows.map(|row| Wrong { row, field: Field::ABSENT, reason: "is missing".to_owned() }).collect();
-        Ok(Gathered { array, wrong, distinct: None, nulls: NullCounts::default(), rounded: Rounded::default() })
+            wrong_rows.map(|row| InvalidValue { row, field: Field::ABSENT, reason: "is missing".to_owned() }).collect();
+        Ok(ColumnValues { array, wrong, distinct: None, nulls: NullCounts::default(), rounded: Rounded::default() })
     }
-}
-
-fn internal(error: ArrowError) -> Error {
-    Error::internal(format!("an array of the import does not hold together: {error}"))
 }
 
 /// The first and last of a time column, in its own steps.

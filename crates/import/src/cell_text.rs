@@ -1,7 +1,7 @@
-//! One cell: a text read as a value of its column's type, and why it is none.
+//! Parses the text of one cell as a value of its column's type, or explains why it is not one.
 
 use crate::number_text::{any_f64, is_number};
-use crate::plan_column::TimeManner;
+use crate::plan_column::TimeParsing;
 use crate::time_text::{count, epoch, parse};
 use arrow::array::{
     ArrayRef, TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
@@ -11,20 +11,20 @@ use arrow::error::ArrowError;
 use atsdb_core::TimeUnit;
 use std::sync::Arc;
 
-pub(crate) fn time_of(bytes: &[u8], manner: TimeManner, unit: TimeUnit, is_strict: bool) -> Result<i64, String> {
+pub(crate) fn time_of(bytes: &[u8], parsing: TimeParsing, unit: TimeUnit, is_strict: bool) -> Result<i64, String> {
     let beyond = || format!("is finer than, or beyond, what a time in {unit} holds");
-    if let Some(time) = parse(bytes, manner.order) {
+    if let Some(time) = parse(bytes, parsing.order) {
         return time.count(unit).ok_or_else(beyond);
     }
-    if let Some(epoch_unit) = manner.epoch.filter(|_| !is_strict)
+    if let Some(epoch_unit) = parsing.epoch.filter(|_| !is_strict)
         && let Some((seconds, nanoseconds, _)) = epoch(bytes, epoch_unit)
     {
         return count(seconds, nanoseconds, unit).ok_or_else(beyond);
     }
-    Err(match manner.order {
-        Some(crate::options::DateOrder::DayFirst) => "is no time (days are read before months)".to_owned(),
-        Some(crate::options::DateOrder::MonthFirst) => "is no time (months are read before days)".to_owned(),
-        None => "is no time".to_owned(),
+    Err(match parsing.order {
+        Some(crate::options::DateOrder::DayFirst) => "is not a time (days are read before months)".to_owned(),
+        Some(crate::options::DateOrder::MonthFirst) => "is not a time (months are read before days)".to_owned(),
+        None => "is not a time".to_owned(),
     })
 }
 
@@ -53,12 +53,12 @@ pub(crate) fn loose_boolean(bytes: &[u8]) -> Option<bool> {
 pub(crate) fn not_whole(bytes: &[u8], name: &str) -> String {
     match any_f64(bytes) {
         Some(value) if value.fract() == 0.0 => format!("is out of the range of {name}"),
-        _ => "is no whole number".to_owned(),
+        _ => "is not an integer".to_owned(),
     }
 }
 
 pub(crate) fn no_number(bytes: &[u8], name: &str) -> String {
-    if is_number(bytes) { format!("is out of the range of {name}") } else { "is no number".to_owned() }
+    if is_number(bytes) { format!("is out of the range of {name}") } else { "is not a number".to_owned() }
 }
 
 pub(crate) fn from_hex(text: &[u8]) -> Option<Vec<u8>> {

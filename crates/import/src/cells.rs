@@ -1,13 +1,13 @@
-//! Cells: the fields of one column of a block, read as the column's type into one array.
+//! Parses the fields of one column of a block as the column's type into one array.
 
 use crate::cell_text::{
     Utf8Slice, from_hex, loose_boolean, no_number, not_whole, time_of, time_of_parts, timestamp_array,
 };
+use crate::column_values::{ColumnValues, InvalidValue, Rounded, Values};
 use crate::distinct::{Distinct, TextNumbers, hash, text_array};
-use crate::gathered::{Gathered, Rounded, Values, Wrong};
 use crate::null::{NullCounts, NullField, NullTexts};
 use crate::number_text::{any_f64, any_i64, any_u64, boolean, is_odd_float, is_rounded, plain_f64, plain_i64};
-use crate::plan_column::{PlanColumn, TimeManner};
+use crate::plan_column::{PlanColumn, TimeParsing};
 use crate::read::ReadBlock;
 use crate::record::Field;
 use crate::time_text::{DateMemory, count, parse, usual_form};
@@ -21,24 +21,24 @@ use arrow::error::ArrowError;
 use atsdb_core::{ColumnType, TimeUnit};
 use std::sync::Arc;
 
-/// The fields of one block, to be read as one column.
+/// The fields of a block that become one column.
 pub(crate) struct Cells<'a> {
     /// The block.
     pub(crate) read: &'a ReadBlock,
-    /// What is NULL.
+    /// The texts that mean NULL.
     pub(crate) nulls: &'a NullTexts,
     /// The column.
     pub(crate) column: &'a PlanColumn,
-    /// Whether all wrong values are wanted, or the first.
+    /// Whether to collect all invalid values, or only the first.
     pub(crate) all: bool,
 }
 
 impl Cells<'_> {
-    fn done(&self, array: ArrayRef, wrong: Vec<Wrong>, nulls: NullCounts) -> Result<Gathered, ArrowError> {
-        Ok(Gathered { array, wrong, distinct: None, nulls, rounded: Rounded::default() })
+    fn done(&self, array: ArrayRef, wrong: Vec<InvalidValue>, nulls: NullCounts) -> Result<ColumnValues, ArrowError> {
+        Ok(ColumnValues { array, wrong, distinct: None, nulls, rounded: Rounded::default() })
     }
 
-    /// Reads every field; `Err` of `parse` is why it does not fit.
+    /// Parses every field. `Err` of `parse` says why the field does not fit.
     #[inline]
     fn gather<T: Copy + Default>(
         &self,
@@ -62,7 +62,7 @@ impl Cells<'_> {
                 Ok(value) => gathered.values.push(value),
                 Err(reason) => {
                     gathered.values.push(T::default());
-                    gathered.wrong.push(Wrong { row, field, reason });
+                    gathered.wrong.push(InvalidValue { row, field, reason });
                     if !self.all {
                         gathered.values.resize(self.read.records.count(), T::default());
                         gathered.valid = None;
@@ -88,9 +88,9 @@ impl Cells<'_> {
 
     #[cold]
     #[inline(never)]
-    fn null_not_allowed(&self, row: usize, field: Field) -> Wrong {
-        let reason = if self.column.is_time { "a time cannot be NULL" } else { "the column takes no NULL" };
-        Wrong { row, field, reason: reason.to_owned() }
+    fn null_not_allowed(&self, row: usize, field: Field) -> InvalidValue {
+        let reason = if self.column.is_time { "a time cannot be NULL" } else { "the column is NOT NULL" };
+        InvalidValue { row, field, reason: reason.to_owned() }
     }
 
     fn null<T: Default>(&self, gathered: &mut Values<T>, row: usize, field: Field) {
@@ -104,7 +104,7 @@ impl Cells<'_> {
         gathered.values.push(T::default());
     }
 
-    pub(crate) fn typed(&self, position: usize, manner: TimeManner) -> Result<Gathered, ArrowError> {
+    pub(crate) fn typed(&self, position: usize, parsing: TimeParsing) -> Result<ColumnValues, ArrowError> {
         let is_inferred = self.column.is_inferred;
         let is_counted = self.column.is_time;
         match self.column.column.column_type {
@@ -148,16 +148,16 @@ impl Cells<'_> {
                     let value = if is_inferred { plain_f64(bytes) } else { any_f64(bytes) };
                     value.ok_or_else(|| no_number(bytes, "DOUBLE"))
                 })?;
-                Ok(Gathered { rounded, ..gathered })
+                Ok(ColumnValues { rounded, ..gathered })
             }
             ColumnType::Timestamp(unit) => {
-                let gathered = self.times(position, manner, unit);
+                let gathered = self.times(position, parsing, unit);
                 let nulls = Values::<i64>::nulls(gathered.valid);
                 self.done(timestamp_array(gathered.values, nulls, unit)?, gathered.wrong, gathered.counts)
             }
             ColumnType::Date => {
                 let gathered = self.gather(position, |bytes| {
-                    let time = parse(bytes, manner.order).ok_or_else(|| "is no date".to_owned())?;
+                    let time = parse(bytes, parsing.order).ok_or_else(|| "is not a date".to_owned())?;
                     let is_fit = !is_inferred || time.is_date;
                     time.days().filter(|_| is_fit).ok_or_else(|| "has a time of day; the column holds dates".to_owned())
                 });
@@ -168,10 +168,10 @@ impl Cells<'_> {
                     gathered.counts,
                 )
             }
-            ColumnType::Int64 => self.counted::<Int64Type>(position, manner),
-            ColumnType::Int32 => self.counted::<Int32Type>(position, manner),
-            ColumnType::UInt32 => self.counted::<UInt32Type>(position, manner),
-            ColumnType::UInt64 => self.counted::<UInt64Type>(position, manner),
+            ColumnType::Int64 => self.counted::<Int64Type>(position, parsing),
+            ColumnType::Int32 => self.counted::<Int32Type>(position, parsing),
+            ColumnType::UInt32 => self.counted::<UInt32Type>(position, parsing),
+            ColumnType::UInt64 => self.counted::<UInt64Type>(position, parsing),
             ColumnType::Binary => self.binary(position),
             ColumnType::Text => self.texts(position, false, false),
         }
@@ -181,7 +181,7 @@ impl Cells<'_> {
         &self,
         position: usize,
         parse: impl FnMut(&[u8]) -> Result<T::Native, String>,
-    ) -> Result<Gathered, ArrowError> {
+    ) -> Result<ColumnValues, ArrowError> {
         let gathered = self.gather(position, parse);
         let nulls = Values::<T::Native>::nulls(gathered.valid);
         self.done(
@@ -191,7 +191,7 @@ impl Cells<'_> {
         )
     }
 
-    fn signed<T: ArrowPrimitiveType>(&self, position: usize, name: &str) -> Result<Gathered, ArrowError>
+    fn signed<T: ArrowPrimitiveType>(&self, position: usize, name: &str) -> Result<ColumnValues, ArrowError>
     where
         T::Native: TryFrom<i64>,
     {
@@ -199,7 +199,7 @@ impl Cells<'_> {
         self.primitive::<T>(position, |bytes| any_i64(bytes).and_then(convert).ok_or_else(|| not_whole(bytes, name)))
     }
 
-    fn unsigned<T: ArrowPrimitiveType>(&self, position: usize, name: &str) -> Result<Gathered, ArrowError>
+    fn unsigned<T: ArrowPrimitiveType>(&self, position: usize, name: &str) -> Result<ColumnValues, ArrowError>
     where
         T::Native: TryFrom<u64>,
     {
@@ -208,18 +208,18 @@ impl Cells<'_> {
     }
 
     /// An integer time column: counts as they are, or times as text.
-    fn counted<T: ArrowPrimitiveType>(&self, position: usize, manner: TimeManner) -> Result<Gathered, ArrowError>
+    fn counted<T: ArrowPrimitiveType>(&self, position: usize, parsing: TimeParsing) -> Result<ColumnValues, ArrowError>
     where
         T::Native: TryFrom<i64>,
     {
-        let manner = TimeManner { epoch: manner.epoch.or(Some(self.column.count_unit)), ..manner };
-        let gathered = self.times(position, manner, self.column.count_unit);
+        let parsing = TimeParsing { epoch: parsing.epoch.or(Some(self.column.count_unit)), ..parsing };
+        let gathered = self.times(position, parsing, self.column.count_unit);
         let mut wrong = gathered.wrong;
         let mut values = Vec::with_capacity(gathered.values.len());
         for (row, count) in gathered.values.iter().enumerate() {
             values.push(T::Native::try_from(*count).unwrap_or_else(|_| {
                 let field = self.read.records.column(position).nth(row).unwrap_or(Field::ABSENT);
-                wrong.push(Wrong { row, field, reason: "is out of the column's range".to_owned() });
+                wrong.push(InvalidValue { row, field, reason: "is out of the column's range".to_owned() });
                 T::Native::default()
             }));
         }
@@ -227,7 +227,7 @@ impl Cells<'_> {
         self.done(Arc::new(PrimitiveArray::<T>::try_new(values.into(), nulls)?), wrong, gathered.counts)
     }
 
-    fn times(&self, position: usize, manner: TimeManner, unit: TimeUnit) -> Values<i64> {
+    fn times(&self, position: usize, parsing: TimeParsing, unit: TimeUnit) -> Values<i64> {
         let mut memory = DateMemory::default();
         let is_strict = self.column.is_inferred && !self.column.is_time;
         self.gather(position, |bytes| {
@@ -236,11 +236,16 @@ impl Cells<'_> {
             {
                 return Ok(count);
             }
-            time_of(bytes, manner, unit, is_strict)
+            time_of(bytes, parsing, unit, is_strict)
         })
     }
 
-    pub(crate) fn date_clocks(&self, date: usize, clock: usize, manner: TimeManner) -> Result<Gathered, ArrowError> {
+    pub(crate) fn date_clocks(
+        &self,
+        date: usize,
+        clock: usize,
+        parsing: TimeParsing,
+    ) -> Result<ColumnValues, ArrowError> {
         let ColumnType::Timestamp(unit) = self.column.column.column_type else {
             return Err(ArrowError::SchemaError("a date and a time of day make a timestamp".to_owned()));
         };
@@ -254,13 +259,13 @@ impl Cells<'_> {
                 joined.push(b' ');
                 joined.extend_from_slice(clock);
             }
-            time_of(&joined, manner, unit, false)
+            time_of(&joined, parsing, unit, false)
         });
         let nulls = Values::<i64>::nulls(gathered.valid);
         self.done(timestamp_array(gathered.values, nulls, unit)?, gathered.wrong, gathered.counts)
     }
 
-    /// Like [`gather`](Self::gather), for what walks along other columns: called for NULLs, too.
+    /// Like [`gather`](Self::gather), but calls `parse` for NULLs, too, for values that depend on other columns.
     fn gather_with(&self, position: usize, parse: &mut dyn FnMut(&[u8]) -> Result<i64, String>) -> Values<i64> {
         let text = self.read.text.as_bytes();
         let mut gathered = Values::with_capacity(0);
@@ -272,7 +277,7 @@ impl Cells<'_> {
                 (Some(_), Ok(value)) => gathered.values.push(value),
                 (Some(_), Err(reason)) => {
                     gathered.values.push(0);
-                    gathered.wrong.push(Wrong { row, field, reason });
+                    gathered.wrong.push(InvalidValue { row, field, reason });
                 }
             }
             if bytes.is_some()
@@ -284,7 +289,7 @@ impl Cells<'_> {
         gathered
     }
 
-    pub(crate) fn parts(&self, fields: &[usize]) -> Result<Gathered, ArrowError> {
+    pub(crate) fn parts(&self, fields: &[usize]) -> Result<ColumnValues, ArrowError> {
         let ColumnType::Timestamp(unit) = self.column.column.column_type else {
             return Err(ArrowError::SchemaError("year, month, day make a timestamp".to_owned()));
         };
@@ -294,7 +299,7 @@ impl Cells<'_> {
         for row in 0..self.read.records.count() {
             let first = row * self.read.records.width;
             let mut numbers = [0, 1, 1, 0, 0, 0];
-            let mut flaw = None;
+            let mut record_error = None;
             for (part, position) in fields.iter().enumerate() {
                 let field = self.read.records.fields[first + position];
                 let value = self.nulls.value(field, text);
@@ -302,10 +307,10 @@ impl Cells<'_> {
                     Some(number) => numbers[part] = number,
                     None => {
                         let reason = match value {
-                            Some(_) => format!("is no {}", WHAT[part]),
+                            Some(_) => format!("is not a valid {}", WHAT[part]),
                             None => format!("the {} of a time cannot be NULL", WHAT[part]),
                         };
-                        flaw = flaw.or(Some((field, reason)));
+                        record_error = record_error.or(Some((field, reason)));
                     }
                 }
             }
@@ -314,11 +319,11 @@ impl Cells<'_> {
                 let parts: Vec<String> = numbers[..fields.len()].iter().map(i64::to_string).collect();
                 (written, format!("there is no time of {} {}", WHAT[..fields.len()].join(","), parts.join(",")))
             });
-            match (flaw, count) {
+            match (record_error, count) {
                 (None, Ok(count)) => gathered.values.push(count),
                 (Some((field, reason)), _) | (None, Err((field, reason))) => {
                     gathered.values.push(0);
-                    gathered.wrong.push(Wrong { row, field, reason });
+                    gathered.wrong.push(InvalidValue { row, field, reason });
                 }
             }
         }
@@ -326,7 +331,7 @@ impl Cells<'_> {
         self.done(timestamp_array(gathered.values, nulls, unit)?, gathered.wrong, gathered.counts)
     }
 
-    fn binary(&self, position: usize) -> Result<Gathered, ArrowError> {
+    fn binary(&self, position: usize) -> Result<ColumnValues, ArrowError> {
         let text = self.read.text.as_bytes();
         let column = self.read.records.column(position);
         let mut counts = NullCounts::default();
@@ -343,7 +348,7 @@ impl Cells<'_> {
         self.done(array, Vec::new(), counts)
     }
 
-    pub(crate) fn texts(&self, position: usize, is_padded: bool, is_counted: bool) -> Result<Gathered, ArrowError> {
+    pub(crate) fn texts(&self, position: usize, is_padded: bool, is_counted: bool) -> Result<ColumnValues, ArrowError> {
         let text = self.read.text.as_bytes();
         let column = self.read.records.column(position);
         let is_mapped = self.column.column.map.is_some();
@@ -356,7 +361,7 @@ impl Cells<'_> {
         for (row, field) in column.enumerate() {
             if !self.column.is_known && self.nulls.value(field, text).is_some() && rest.wrong.is_empty() {
                 let reason = "is the column's first value".to_owned();
-                rest.wrong.push(Wrong { row, field, reason });
+                rest.wrong.push(InvalidValue { row, field, reason });
             }
             let null = self.nulls.null_text(field, text);
             let is_kept = matches!(null, Some(NullField::Text(number)) if self.column.kept_words.has(number));
@@ -417,7 +422,7 @@ impl Cells<'_> {
             None => Arc::new(text_array(offsets, bytes, nulls)?),
         };
         let distinct = is_counted.then_some((distinct, value_count));
-        Ok(Gathered { array, wrong: rest.wrong, distinct, nulls: rest.counts, rounded: Rounded::default() })
+        Ok(ColumnValues { array, wrong: rest.wrong, distinct, nulls: rest.counts, rounded: Rounded::default() })
     }
 }
 

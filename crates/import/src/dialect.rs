@@ -1,4 +1,4 @@
-//! Dialect: how a file of separated values is separated, and whether its first record names the columns.
+//! The dialect of a file of separated values: its separator, and whether its first record names the columns.
 
 use crate::facts::{Facts, kind};
 use crate::null::NullTexts;
@@ -7,10 +7,10 @@ use crate::record::{Field, Separator};
 use atsdb_core::name::name_key;
 use std::collections::HashSet;
 
-/// Bytes that are looked at.
+/// How many bytes are inspected.
 pub(crate) const LOOK_BYTES: u64 = 256 << 10;
 
-/// Records that are looked at.
+/// How many records are inspected.
 const LOOK_RECORDS: usize = 1_000;
 
 /// How to read one file of separated values.
@@ -129,7 +129,7 @@ fn first_record(separator: Separator, text: &[u8]) -> (Vec<Field>, usize) {
     (records.fields, end)
 }
 
-/// The separator that cuts the records most evenly, the header with them.
+/// The separator that splits the records, including the header, most evenly.
 fn separator_of(text: &[u8]) -> Separator {
     let mut best = (Separator(b','), (0, 0, 1));
     for candidate in [b',', b';', b'\t', b'|'].map(Separator) {

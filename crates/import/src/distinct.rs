@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
-/// More distinct texts than these are not worth a dictionary.
+/// With more distinct texts a dictionary does not pay.
 pub(crate) const DISTINCT_MAX: usize = 1_000_000;
 
 /// A hash of 64 bits, good enough to count by: with a million texts the chance that two share one is 1 in 37 million.
@@ -28,11 +28,11 @@ fn fold(a: u64, b: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Takes a hash as it is.
+/// A hasher that returns a 64-bit hash unchanged.
 #[derive(Debug, Default)]
-pub(crate) struct Already(u64);
+pub(crate) struct PrecomputedHash(u64);
 
-impl Hasher for Already {
+impl Hasher for PrecomputedHash {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -49,7 +49,7 @@ impl Hasher for Already {
 /// Counts distinct texts up to [`DISTINCT_MAX`].
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Distinct {
-    hashes: HashSet<u64, BuildHasherDefault<Already>>,
+    hashes: HashSet<u64, BuildHasherDefault<PrecomputedHash>>,
     is_full: bool,
 }
 
@@ -69,18 +69,18 @@ impl Distinct {
         }
     }
 
-    /// Counts no further: there are too many.
+    /// Stops counting because there are too many.
     pub(crate) fn give_up(&mut self) {
         (self.hashes, self.is_full) = (HashSet::default(), true);
     }
 
-    /// How many there are; `None` when there are too many.
+    /// The number of distinct texts. `None` if there are too many.
     pub(crate) fn count(&self) -> Option<usize> {
         if self.is_full { None } else { Some(self.hashes.len()) }
     }
 }
 
-/// The distinct texts of one column of one block, numbered as they come.
+/// The distinct texts of one column of one block, numbered in order of appearance.
 #[derive(Debug)]
 pub(crate) struct TextNumbers {
     /// Number + 1 of the text whose hash leads here; 0 is free. A power of two long, at most half full.

@@ -1,5 +1,5 @@
-//! Facts: what the values of one column of one file have in common. Gathered value by value, merged in any order,
-//! and never weakened by more values, so that what follows from the facts follows from the data alone.
+//! Facts: what is known of the values of one column of one file. They are collected value by value and can be merged in any
+//! order, so that conclusions from them depend on the data alone.
 
 use crate::distinct::{Distinct, hash};
 use crate::null::{NullCounts, NullTexts};
@@ -110,7 +110,7 @@ impl Facts {
         }
     }
 
-    /// Takes in one column of a block. `line_of` tells the line of a byte of the text.
+    /// Adds the values of one column of a block. `line_of` returns the line of a byte of the text.
     pub(crate) fn observe(
         &mut self,
         text: &[u8],
@@ -144,12 +144,12 @@ impl Facts {
         }
     }
 
-    /// Takes in a whole number that is no text.
+    /// Adds an integer that was not text.
     pub(crate) fn observe_int(&mut self, value: i64) {
         self.int_bounds = widened(self.int_bounds, Some((value, value)));
     }
 
-    /// Takes in a string, which is a time or text.
+    /// Adds a string, which is a time or text.
     pub(crate) fn observe_string(&mut self, bytes: &[u8]) {
         self.observe_value(bytes, true, None, &mut DateMemory::default());
     }
@@ -222,7 +222,7 @@ impl Facts {
         self.second_bounds = widened(self.second_bounds, Some((seconds, seconds)));
     }
 
-    /// Takes in the facts of other values that came later.
+    /// Adds the facts of later values.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.value_count += other.value_count;
         self.number_count += other.number_count;

@@ -1,7 +1,7 @@
-//! Formats that are read by nobody here and would only make strange columns: known by a file's beginning, and refused
-//! with what to do.
+//! Well-known formats that are not supported and would only make meaningless columns. They are recognised by a file's beginning
+//! and refused with a hint.
 
-/// What a text is, and what to do with it, where it is nothing that can be imported. `name` is the file's.
+/// The format of a text that cannot be imported, and a hint. `name` is the file's name.
 pub(crate) fn foreign_text(head: &[u8], name: &str) -> Option<(&'static str, String)> {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let jq = |program: &str| format!("make a line of each: jq -c '{program}' {name} | atsdb import URL TABLE -");

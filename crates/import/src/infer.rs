@@ -1,10 +1,10 @@
-//! Inference: from the facts of a column to its type, from counts to slice widths. Only rules, no files.
+//! Inference rules: the type of a column from its facts, and the slice width from row counts. No files are read here.
 
 use crate::facts::{Facts, kind, orders};
 use crate::options::DateOrder;
 use atsdb_core::{ColumnType, SliceWidth, TimeUnit};
 
-/// The type that holds every value, and what to tell a person when that is text for a few values' sake.
+/// The type that can hold every value, and a note for the user if that is text because of a few values.
 pub(crate) fn column_type(facts: &Facts) -> (ColumnType, Option<String>) {
     let kinds = facts.kinds;
     let within = |allowed: u16| kinds != 0 && kinds & !allowed == 0;
@@ -56,7 +56,7 @@ fn why_text(facts: &Facts) -> Option<String> {
     let seen = facts.first_text.as_ref()?;
     (typed * 10 > facts.value_count * 9).then(|| {
         let (what, value) = (if facts.number_count >= facts.time_count { "numbers" } else { "times" }, &seen.value);
-        format!("not all of its values are {what}: line {} has {}", seen.line, crate::place::shown(value))
+        format!("not all of its values are {what}: line {} has {}", seen.line, crate::record_error::shown(value))
     })
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn date_order(seen: u8) -> Result<Option<DateOrder>, ()> {
     }
 }
 
-/// Rows of a slice that are worth one: below, a wider slice is taken.
+/// The minimum number of rows in a slice. With fewer, a wider slice is chosen.
 const SLICE_ROWS_MIN: f64 = 400_000.0;
 
 /// The narrowest slice that holds enough rows, at this density.

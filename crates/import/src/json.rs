@@ -116,7 +116,7 @@ pub(crate) fn records(text: &str, names: &mut Names) -> JsonBlock {
             }
             Err(reason) => {
                 let found = text.get(reader.position..).unwrap_or("").lines().next().unwrap_or("").to_owned();
-                bad.push(BadRecord { start, reason: format!("is no JSON object: {reason}"), value: found });
+                bad.push(BadRecord { start, reason: format!("is not a JSON object: {reason}"), value: found });
                 // On with the next line that begins an object.
                 position =
                     memchr::memmem::find(&bytes[start + 1..], b"\n{").map_or(bytes.len(), |next| start + 1 + next);
@@ -278,7 +278,7 @@ mod tests {
     fn what_is_no_object_is_bad_and_the_next_line_is_read() {
         let block = records("{\"a\":1}\n{\"a\":}\n{\"a\":3}\n{\"a\"", &mut Names::new(&[], true));
         assert_eq!((block.records.count(), block.bad.len()), (2, 2));
-        assert_eq!(block.bad[0].reason, "is no JSON object: expected a value");
+        assert_eq!(block.bad[0].reason, "is not a JSON object: expected a value");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use atsdb_core::{ColumnId, Result, TableDefinition, Unique};
 
-/// Declares the columns to be the key: with the time among them, or in a plain table, it tells every row from every
-/// other and is the primary key. Else it is the series key, which forbids nothing.
+/// Declares the key columns. If the time is among them, or the table is plain, they identify a row and are the primary key.
+/// Otherwise they are the series key, which is not unique.
 ///
 /// # Errors
 ///

@@ -1,22 +1,22 @@
-//! Files become a table definition and Arrow batches: separated values, JSON objects and Parquet, plain or compressed.
+//! Reads files into a table definition and Arrow batches: separated values, JSON objects and Parquet, plain or compressed.
 //!
-//! Owned here: what a file is written in ([`Format`]), what its columns hold, which of them is the time, which texts
-//! are worth a dictionary, and the errors that name file, line, column and value. Not owned: stores; whoever calls
-//! [`import`] gives a [`Sink`] and decides what to do with rows that were handed on before an error.
+//! Owned here: the format of a file ([`Format`]), the types of its columns, which of them is the time, which texts are worth
+//! a dictionary, and errors that name file, line, column and value. Not owned: stores. The caller of [`import`] passes a
+//! [`Sink`] and decides what to do with rows that were delivered before an error.
 //!
-//! What comes out follows from the data alone. The beginning of every file is looked at first, and a plan made of
-//! it; when a later value does not fit the plan, all values are looked at, and the sink begins again.
+//! The result depends on the data alone. First the beginning of every file is sampled and a plan is made. If a later value does
+//! not fit the plan, all values are read, and the sink starts over.
 
 mod block;
 mod build;
-mod caught;
+mod catch_panic;
 mod cell_text;
 mod cells;
+mod column_values;
 mod dialect;
 mod distinct;
 mod facts;
 mod foreign;
-mod gathered;
 mod infer;
 mod json;
 mod json_text;
@@ -30,12 +30,12 @@ mod options;
 mod parquet;
 mod parquet_reader;
 mod pipeline;
-mod place;
 mod plan;
 mod plan_column;
 mod planner;
 mod read;
 mod record;
+mod record_error;
 mod run;
 mod single;
 mod source;
@@ -50,17 +50,16 @@ pub use single::SingleColumn;
 use atsdb_core::{Error, Result, TableDefinition};
 use source::Source;
 
-/// Reads all inputs as one table and hands its rows to the sink.
+/// Reads all inputs as one table and delivers its rows to the sink.
 ///
-/// `table_name` names the table that is created; `existing` is the one that rows are added to. Memory stays below
-/// 256 MiB whatever the size of the inputs. On an error the sink has been given some rows, none, or all: nothing of
-/// them may stay.
+/// `table_name` is the name of a new table; `existing` is the table to which rows are added. Memory stays below 256 MiB,
+/// whatever the size of the inputs. After an error the sink may have received any number of rows, and must discard them.
 ///
 /// # Errors
 ///
-/// `Usage` where the caller must say more, and the hint is the option to pass; `InvalidValue` for a value that does
-/// not fit, with file, line, column and value; `NotFound` for a column that is not there, with the nearest name;
-/// `Limit` for a record of more than 64 MiB; `Unavailable` where reading fails; and whatever the sink returns.
+/// `Usage` if an option is missing, which the hint names; `InvalidValue` for a value that does not fit, with file, line,
+/// column and value; `NotFound` for a column that does not exist, with the most similar name; `Limit` for a record of more
+/// than 64 MiB; `Unavailable` if reading fails; and the errors of the sink.
 pub fn import(
     table_name: &str,
     inputs: Vec<Input>,

@@ -1,13 +1,13 @@
-//! What a person is told of NULLs: which texts were taken as such, how often, and where a word was kept.
+//! Notes for the user about NULLs: which texts were read as NULL, how often, and where such a text was kept.
 
 use crate::null::{NullCounts, NullTexts};
-use crate::place::shown;
 use crate::plan_column::PlanColumn;
+use crate::record_error::shown;
 
-/// The most columns that a note names.
+/// Maximum number of columns that a note names.
 const COLUMNS_SHOWN: usize = 4;
 
-/// One note of what became NULL, and one for each column that kept a word.
+/// One note about texts that became NULL, and one for each column that kept such a text.
 pub(crate) fn null_notes(columns: &[PlanColumn], counts: &[NullCounts], nulls: &NullTexts) -> Vec<String> {
     let (mut taken, mut notes) = (Vec::new(), Vec::new());
     for (number, text) in nulls.texts().enumerate() {

@@ -101,7 +101,7 @@ fn whole_digits(digits: &[u8]) -> Option<&[u8]> {
 }
 
 /// A number of 64-bit floating point, rounded to the nearest; what would become infinite or zero by that is none.
-/// Leading zeros are for the caller to look at.
+/// The caller must check for leading zeros.
 #[inline]
 pub(crate) fn any_f64(bytes: &[u8]) -> Option<f64> {
     let (negative, digits) = split_sign(bytes);

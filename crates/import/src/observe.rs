@@ -1,30 +1,30 @@
-//! Observing files: the beginning of each, or all of them, turned into [`Facts`].
+//! Collects [`Facts`] from files: from the beginning of each, or from all of it.
 
-use crate::block::{BlockReader, Shape};
+use crate::block::{BlockReader, RecordFormat};
 use crate::dialect::{Dialect, LOOK_BYTES};
 use crate::facts::Facts;
 use crate::null::NullTexts;
 use crate::options::{Format, Options};
 use crate::pipeline::run_in_order;
-use crate::read::{Manner, ReadBlock};
+use crate::read::{ReadBlock, RecordParser};
 use crate::source::Source;
 use atsdb_core::{Error, Result};
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The most bytes of text looked at in one file before its rows are read.
+/// Maximum number of bytes of one file that are sampled.
 const SAMPLE_BYTES_MAX: usize = 4 << 20;
 
-/// The same over all files of an import: many files get less each.
+/// Maximum number of bytes sampled over all files of an import.
 const SAMPLE_BYTES_TOTAL: usize = 48 << 20;
 
 /// What is known of one file.
 #[derive(Debug, Clone)]
 pub(crate) struct FileFacts {
-    /// How it is read.
-    pub(crate) manner: Manner,
-    /// Its name without endings.
+    /// Its parser.
+    pub(crate) parser: RecordParser,
+    /// Its name without extensions.
     pub(crate) stem: String,
     /// One for each field.
     pub(crate) columns: Vec<Facts>,
@@ -32,7 +32,7 @@ pub(crate) struct FileFacts {
     pub(crate) row_count: u64,
     /// Bytes of text observed.
     pub(crate) byte_count: u64,
-    /// Rows in all of the file, by its size.
+    /// Estimated number of rows in the whole file, by its size.
     pub(crate) row_count_estimate: u64,
     /// Whether all of it was observed.
     pub(crate) is_complete: bool,
@@ -40,8 +40,8 @@ pub(crate) struct FileFacts {
 
 impl FileFacts {
     fn take(&mut self, names: Vec<String>, columns: &[Facts], row_count: u64) {
-        self.manner.names = names;
-        self.columns.resize_with(self.manner.names.len().max(self.columns.len()), Facts::new);
+        self.parser.names = names;
+        self.columns.resize_with(self.parser.names.len().max(self.columns.len()), Facts::new);
         for (own, new) in self.columns.iter_mut().zip(columns) {
             own.merge(new);
         }
@@ -82,23 +82,23 @@ fn sample_file(
     options: &Options,
     nulls: &NullTexts,
 ) -> Result<FileFacts> {
-    let mut manner = Manner {
+    let mut parser = RecordParser {
         file: source.name.clone(),
-        shape: Shape::Json,
+        format: RecordFormat::Json,
         names: Vec::new(),
         dialect: None,
         skip_bad: options.skip_bad,
     };
     if source.format == Format::Csv {
         let dialect = look(source, options, nulls)?;
-        manner.shape = Shape::Separated(dialect.separator);
-        manner.names.clone_from(&dialect.names);
-        manner.dialect = Some(dialect);
+        parser.format = RecordFormat::Separated(dialect.separator);
+        parser.names.clone_from(&dialect.names);
+        parser.dialect = Some(dialect);
     }
     let read = Arc::new(AtomicU64::new(0));
-    let mut blocks = BlockReader::new(source, position, manner.shape, &read)?;
+    let mut blocks = BlockReader::new(source, position, parser.format, &read)?;
     let mut facts = FileFacts {
-        manner,
+        parser,
         stem: source.stem().to_owned(),
         columns: Vec::new(),
         row_count: 0,
@@ -108,11 +108,11 @@ fn sample_file(
     };
     if let Some(block) = blocks.next(byte_count)? {
         facts.byte_count = block.bytes.len() as u64;
-        let block = facts.manner.read(block, true)?;
+        let block = facts.parser.read(block, true)?;
         let columns = observe_block(&block, options, nulls);
         facts.take(block.names, &columns, block.records.count() as u64);
     }
-    facts.columns.resize_with(facts.manner.names.len(), Facts::new);
+    facts.columns.resize_with(facts.parser.names.len(), Facts::new);
     facts.is_complete = blocks.is_done();
     // A decompressor reads ahead, so that the rows of a compressed file are guessed low rather than high.
     let read = if source.is_compressed() { read.load(Ordering::Relaxed) } else { facts.byte_count };
@@ -157,7 +157,7 @@ fn observe_block(block: &ReadBlock, options: &Options, nulls: &NullTexts) -> Vec
 }
 
 /// Observes all of every file.
-pub(crate) fn everything(
+pub(crate) fn observe_all(
     sources: &[Source],
     sampled: &Observed,
     options: &Options,
@@ -168,26 +168,26 @@ pub(crate) fn everything(
 ) -> Result<Observed> {
     let mut files = sampled.files.clone();
     for file in &mut files {
-        file.columns = vec![Facts::new(); file.manner.names.len()];
+        file.columns = vec![Facts::new(); file.parser.names.len()];
         (file.row_count, file.byte_count) = (0, 0);
     }
-    let manners: Vec<Manner> = files.iter().map(|file| file.manner.clone()).collect();
-    let shapes: Vec<Shape> = manners.iter().map(|manner| manner.shape).collect();
-    let mut blocks = crate::block::AllBlocks::new(sources, shapes, vec![SAMPLE_BYTES_MAX; sources.len()], read);
+    let parsers: Vec<RecordParser> = files.iter().map(|file| file.parser.clone()).collect();
+    let formats: Vec<RecordFormat> = parsers.iter().map(|parser| parser.format).collect();
+    let mut blocks = crate::block::AllBlocks::new(sources, formats, vec![SAMPLE_BYTES_MAX; sources.len()], read);
     run_in_order(
         threads,
         || blocks.next(),
         |block| {
             let byte_count = block.bytes.len() as u64;
-            let block = manners[block.file].read(block, true)?;
+            let block = parsers[block.file].read(block, true)?;
             let columns = observe_block(&block, options, nulls);
             Ok((block.file, block.names, columns, block.records.count() as u64, byte_count))
         },
         |(file, names, columns, row_count, byte_count)| {
             let file = &mut files[file];
             file.byte_count += byte_count;
-            let ordered = aligned(&mut file.manner.names, &names, columns);
-            file.take(file.manner.names.clone(), &ordered, row_count);
+            let ordered = aligned(&mut file.parser.names, &names, columns);
+            file.take(file.parser.names.clone(), &ordered, row_count);
             progress();
             Ok(())
         },

@@ -1,4 +1,4 @@
-//! What a caller says about an import, and what the import says back. Nothing here reads a file.
+//! The options and the report of an import. Nothing here reads a file.
 
 use arrow::record_batch::RecordBatch;
 use atsdb_core::{MapWidth, Result, SliceWidth, TableDefinition, TimeUnit};
@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::Read;
 use std::path::PathBuf;
 
-/// What a file is written in.
+/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Separated values: comma, semicolon, tab or `|`.
@@ -26,41 +26,41 @@ pub enum DateOrder {
     MonthFirst,
 }
 
-/// What the caller knows better than the files show. The default leaves everything to the files.
+/// The options of an import. By default everything is inferred from the files.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The format of every file; `None` is told by each file's content and ending.
+    /// The format of all files. `None` infers it from each file's content and extension.
     pub format: Option<Format>,
     /// The byte between fields.
     pub delimiter: Option<u8>,
     /// Whether the first record names the columns.
     pub header: Option<bool>,
-    /// The names of the fields, whatever the first record says. Every record must have as many.
+    /// The names of the fields, which override the first record. Every record must have as many fields.
     pub names: Option<Vec<String>>,
-    /// Look at all values before the first row is handed on, so that a [`Sink`] begins once.
+    /// Whether to read all values before the first row is delivered, so that a [`Sink`] never starts over.
     pub begin_once: bool,
     /// The time: one column; a column of dates and one of times of day; or columns of year, month, day and as far
     /// as there are hour, minute, second. The one word `none` makes a plain table. Empty: chosen from the files.
     pub time: Vec<String>,
-    /// What integer times count. A table that is created counts it, too.
+    /// The unit of integer times, and of the time column of a new table.
     pub time_unit: Option<TimeUnit>,
     /// How dates with the year last are read.
     pub date_order: Option<DateOrder>,
     /// Columns to map, with the width of their index or the one that fits.
     pub map: Vec<(String, Option<MapWidth>)>,
-    /// How wide the slices of a table that is created are.
+    /// The slice width of a new table.
     pub slice: Option<SliceWidth>,
-    /// The key columns of a table that is created, as [`declare_key`](crate::declare_key) takes them.
+    /// The key columns of a new table, as for [`declare_key`](crate::declare_key).
     pub key: Vec<String>,
-    /// The texts that mean NULL, beside fields with nothing in them; the usual ones if none are given.
+    /// The texts that mean NULL besides empty fields. If empty, the usual ones.
     pub null: Vec<String>,
-    /// Leave bad records out and count them, instead of refusing the import.
+    /// Whether to skip and count bad records instead of refusing the import.
     pub skip_bad: bool,
-    /// A column that takes each file's name, without folder and endings.
+    /// A column for the name of each file, without folder and extensions.
     pub file_column: Option<String>,
 }
 
-/// Where bytes come from.
+/// An input of an import.
 pub enum Input {
     /// A file.
     Path(PathBuf),
@@ -84,10 +84,10 @@ impl fmt::Debug for Input {
     }
 }
 
-/// Where rows go.
+/// The receiver of the rows.
 pub trait Sink {
-    /// The table that the rows which follow are of. Called again when a later value showed that the table must be
-    /// another one: every row given before is then to be dropped, and all come again.
+    /// Starts receiving the rows of a table. This is called again if a later value shows that the table must be defined
+    /// differently: all earlier rows must then be dropped, and all rows are delivered again.
     fn begin(&mut self, definition: &TableDefinition) -> Result<()>;
 
     /// The next rows, in the files' order, one array for each column of the definition; at most
@@ -95,25 +95,25 @@ pub trait Sink {
     fn rows(&mut self, batch: RecordBatch) -> Result<()>;
 }
 
-/// How far an import is.
+/// The progress of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes read of the files as they lie on disk, in this pass.
+    /// Bytes read in this pass, as stored on disk.
     pub bytes_read: u64,
     /// Bytes of all files.
     pub bytes_total: u64,
-    /// Rows handed on in this pass.
+    /// Rows delivered in this pass.
     pub row_count: u64,
 }
 
-/// A record that was left out.
+/// A skipped record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
     /// The file's name.
     pub file: String,
     /// The line it starts in, from 1; the row in a Parquet file.
     pub line: u64,
-    /// The column, where one is at fault.
+    /// The column, if one is at fault.
     pub column: Option<String>,
     /// The value, shortened.
     pub value: String,
@@ -127,16 +127,16 @@ pub const SKIPPED_SHOWN_MAX: usize = 100;
 /// What an import did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// The table that the rows are of.
+    /// The table of the rows.
     pub definition: TableDefinition,
-    /// Rows handed on.
+    /// Rows delivered.
     pub row_count: u64,
-    /// Bytes of the files as they lie on disk.
+    /// Bytes of the files, as stored on disk.
     pub bytes_read: u64,
-    /// The first [`SKIPPED_SHOWN_MAX`] records left out.
+    /// The first [`SKIPPED_SHOWN_MAX`] skipped records.
     pub skipped: Vec<Skipped>,
-    /// How many were left out.
+    /// How many records were skipped.
     pub skipped_count: u64,
-    /// What a person should know: choices that were not obvious.
+    /// Notes for the user about choices that were not obvious.
     pub notes: Vec<String>,
 }

@@ -402,14 +402,14 @@ impl Pass<'_> {
                     line: first_row + row as u64,
                     column: Some(definition.columns[column].name.clone()),
                     value: String::new(),
-                    reason: "is NULL, which the column does not take".to_owned(),
+                    reason: "is NULL, but the column is NOT NULL".to_owned(),
                 };
                 if !self.options.skip_bad {
                     let message = format!(
                         "{}, row {}, column {}: {}",
                         skipped.file, skipped.line, definition.columns[column].name, skipped.reason
                     );
-                    return Err(Error::invalid(message).with_hint("pass --skip-bad to leave such rows out"));
+                    return Err(Error::invalid(message).with_hint("pass --skip-bad to skip such rows"));
                 }
                 if !std::mem::replace(&mut keep[row], false) {
                     continue;
@@ -420,13 +420,11 @@ impl Pass<'_> {
                 }
             }
         }
-        let internal =
-            |error: arrow::error::ArrowError| Error::internal(format!("a batch does not hold together: {error}"));
         let fields =
             schema.fields().iter().zip(&arrays).map(|(field, array)| (field.name().as_str(), Arc::clone(array), true));
-        let mut batch = RecordBatch::try_from_iter_with_nullable(fields).map_err(internal)?;
+        let mut batch = RecordBatch::try_from_iter_with_nullable(fields)?;
         if keep.contains(&false) {
-            batch = filter_record_batch(&batch, &BooleanArray::from(keep)).map_err(internal)?;
+            batch = filter_record_batch(&batch, &BooleanArray::from(keep))?;
         }
         if let Some(time) = definition.time_column().and_then(|time| definition.position(&time.name).ok())
             && let Some((min, max)) = time_bounds(batch.column(time))
@@ -434,7 +432,7 @@ impl Pass<'_> {
             let (old_min, old_max) = self.bounds.unwrap_or((min, max));
             self.bounds = Some((old_min.min(min), old_max.max(max)));
         }
-        RecordBatch::try_new(Arc::clone(schema), batch.columns().to_vec()).map_err(internal)
+        Ok(RecordBatch::try_new(Arc::clone(schema), batch.columns().to_vec())?)
     }
 }
 

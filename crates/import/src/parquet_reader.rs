@@ -1,6 +1,6 @@
 //! Reading Parquet files, which may be damaged, or made to do harm.
 
-use crate::caught::caught;
+use crate::catch_panic::catch_panic;
 use crate::source::Source;
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
@@ -20,7 +20,7 @@ pub(crate) fn damaged(source: &Source, error: impl std::fmt::Display) -> Error {
 
 /// What the Parquet reader makes of a file; a panic of it is damage, too.
 pub(crate) fn read<T>(source: &Source, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    caught(work).map_err(|panic| damaged(source, panic))?
+    catch_panic(work).map_err(|panic| damaged(source, panic))?
 }
 
 /// The batches of a file, up to its end or to what cannot be read.

@@ -1,9 +1,9 @@
 //! Work on blocks on several threads, results in the blocks' order, a bounded number under way.
 
 use atsdb_core::{Error, Result};
+use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Blocks that may be read and not yet delivered, for each thread.
 const WINDOW_PER_THREAD: usize = 2;
@@ -33,14 +33,14 @@ pub(crate) fn run_in_order<B: Send, T: Send>(
             scope.spawn(move || {
                 loop {
                     let (index, block) = {
-                        let mut reading = lock(reading);
+                        let mut reading = reading.lock();
                         if reading.is_done {
                             return;
                         }
                         let index = reading.next;
-                        let mut delivered = lock(delivered);
+                        let mut delivered = delivered.lock();
                         while index >= delivered.saturating_add(window) {
-                            delivered = has_room.wait(delivered).unwrap_or_else(PoisonError::into_inner);
+                            has_room.wait(&mut delivered);
                         }
                         // The caller stopped.
                         if *delivered == usize::MAX {
@@ -72,21 +72,17 @@ pub(crate) fn run_in_order<B: Send, T: Send>(
                 while let Some(result) = waiting.remove(&next) {
                     deliver(result?)?;
                     next += 1;
-                    *lock(&delivered) = next;
+                    *delivered.lock() = next;
                     has_room.notify_all();
                 }
             }
             if waiting.is_empty() { Ok(()) } else { Err(Error::internal("a block of the import was lost")) }
         };
         let outcome = deliver_all();
-        *lock(&delivered) = usize::MAX;
+        *delivered.lock() = usize::MAX;
         has_room.notify_all();
         outcome
     })
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The plan of an import: the table, and where each of its columns comes from in each file.
+//! The plan of an import: the table, and the source of each of its columns in each file.
 
 use crate::null::{NullTexts, WordSet, WordUse, kept_words};
 use crate::observe::{FileFacts, Observed};
@@ -9,7 +9,7 @@ use crate::time_choice::Merged;
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result, TableDefinition};
 
-/// What to do with every file.
+/// The plan of an import.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     /// The table.
@@ -25,7 +25,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The plan that follows from what was observed.
+    /// Makes the plan from what was observed.
     pub(crate) fn new(
         name: &str,
         observed: &Observed,
@@ -68,12 +68,12 @@ fn keep_words(merged: &[Merged], columns: &mut [PlanColumn]) {
     }
 }
 
-/// Columns of one name become one. `has_file_names` is whether a column tells the files apart.
+/// Merges columns of the same name. `has_file_names` is whether a column holds the names of the files.
 fn merge(files: &[FileFacts], has_file_names: bool, notes: &mut Vec<String>) -> Result<Vec<Merged>> {
     let mut merged: Vec<Merged> = Vec::new();
     for (number, file) in files.iter().enumerate() {
         let mut shared = 0;
-        for (position, (name, facts)) in file.manner.names.iter().zip(&file.columns).enumerate() {
+        for (position, (name, facts)) in file.parser.names.iter().zip(&file.columns).enumerate() {
             if name.is_empty() {
                 continue;
             }
@@ -92,7 +92,7 @@ fn merge(files: &[FileFacts], has_file_names: bool, notes: &mut Vec<String>) -> 
         }
         let before = files[..number].iter().any(|file| !file.columns.is_empty());
         if before && shared == 0 && !file.columns.is_empty() {
-            let (this, first) = (&file.manner.file, &files[0].manner.file);
+            let (this, first) = (&file.parser.file, &files[0].parser.file);
             return Err(Error::usage(format!("{this} has no column in common with {first} and the files after it"))
                 .with_hint("import files of different columns into different tables"));
         }
@@ -117,7 +117,7 @@ fn merge(files: &[FileFacts], has_file_names: bool, notes: &mut Vec<String>) -> 
         ));
     }
     if merged.is_empty() {
-        let names: Vec<&str> = files.iter().map(|file| file.manner.file.as_str()).collect();
+        let names: Vec<&str> = files.iter().map(|file| file.parser.file.as_str()).collect();
         return Err(Error::invalid(format!("{}: no columns: there is nothing in it", names.join(", "))));
     }
     Ok(merged)

@@ -1,4 +1,4 @@
-//! The columns of a plan: where the values of each come from, and what becomes of them.
+//! The columns of a plan: the source of each column's values, and their conversion.
 
 use crate::map_choice::{map_of, map_width};
 use crate::null::WordSet;
@@ -7,24 +7,24 @@ use atsdb_core::{Column, MapWidth, TimeUnit};
 
 /// How the times of one column of one file are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct TimeManner {
-    /// For dates with the year last.
+pub(crate) struct TimeParsing {
+    /// The order of day and month, for dates with the year last.
     pub(crate) order: Option<DateOrder>,
-    /// What numbers count; `None` refuses them.
+    /// The unit of numbers. `None` refuses numbers.
     pub(crate) epoch: Option<TimeUnit>,
 }
 
-/// Where a column comes from in one file; positions are those of fields.
+/// The source of a column in one file. Positions are those of fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Binding {
-    /// Not there: NULL.
+    /// The file has no such column: NULL.
     Missing,
     /// A field.
-    Field(usize, TimeManner),
+    Field(usize, TimeParsing),
     /// The file's name.
     FileName,
     /// A date and a time of day.
-    DateClock(usize, usize, TimeManner),
+    DateClock(usize, usize, TimeParsing),
     /// Year, month, day, and so on.
     Parts(Vec<usize>),
 }
@@ -42,9 +42,9 @@ pub(crate) struct PlanColumn {
     pub(crate) count_unit: TimeUnit,
     /// Whether its type was inferred: then each value must be of the type by itself, as text like `007` is not.
     pub(crate) is_inferred: bool,
-    /// Whether a value was seen at all; if not, the first one changes the plan.
+    /// Whether a value was seen. If not, the first one changes the plan.
     pub(crate) is_known: bool,
-    /// What its map follows from.
+    /// What decides whether and how it is mapped.
     pub(crate) map_rule: MapRule,
     /// Whether it is text that may keep words which are usually NULL.
     pub(crate) may_keep_words: bool,
@@ -52,7 +52,7 @@ pub(crate) struct PlanColumn {
     pub(crate) kept_words: WordSet,
 }
 
-/// What the map of a column follows from.
+/// What decides whether and how a column is mapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MapRule {
     /// It is given.

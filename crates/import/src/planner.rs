@@ -1,4 +1,4 @@
-//! The planner: binds each column of the table to the files, and settles how their times are read.
+//! The planner: binds each column of the table to the files, and decides how times are parsed.
 
 use crate::facts::kind;
 use crate::infer::{column_type, date_order, is_mixed, slice_width, text_unit};
@@ -7,7 +7,7 @@ use crate::map_choice::{map_of, map_width};
 use crate::null::WordSet;
 use crate::observe::Observed;
 use crate::options::{DateOrder, Options};
-use crate::plan_column::{Binding, MapRule, PlanColumn, TimeManner};
+use crate::plan_column::{Binding, MapRule, PlanColumn, TimeParsing};
 use crate::time_choice::{Merged, TimeChoice, asked, choose, unknown_epoch};
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Column, ColumnId, ColumnType, Error, MapWidth, Result, TableDefinition, TimeUnit};
@@ -29,7 +29,7 @@ impl Planner<'_> {
         self.observed.files.iter().map(|file| file.row_count).sum()
     }
 
-    /// A table that is there: its columns take what the files have under their names.
+    /// Plans for an existing table: its columns get the values that the files have under their names.
     pub(crate) fn existing(&mut self, definition: &TableDefinition) -> Result<(TableDefinition, Vec<PlanColumn>)> {
         if let Some(file_column) = &self.options.file_column {
             definition.column(file_column)?;
@@ -91,7 +91,7 @@ impl Planner<'_> {
         }
     }
 
-    /// A table that is made from what the files show.
+    /// Plans a new table from what was observed.
     pub(crate) fn created(&mut self, name: &str) -> Result<(TableDefinition, Vec<PlanColumn>)> {
         let choice = choose(&self.merged, self.row_count(), self.options, &mut self.notes)?;
         let mut definition = TableDefinition::new(name);
@@ -201,8 +201,8 @@ impl Planner<'_> {
                 }
                 column.column.column_type = ColumnType::Text;
                 column.bindings.iter_mut().for_each(|binding| {
-                    if let Binding::Field(_, manner) = binding {
-                        *manner = TimeManner::default();
+                    if let Binding::Field(_, parsing) = binding {
+                        *parsing = TimeParsing::default();
                     }
                 });
             }
@@ -232,7 +232,7 @@ impl Planner<'_> {
         if !has_numbers {
             if facts.time_count == 0 && facts.value_count > 0 {
                 let value = facts.first_text.as_ref().map_or(String::new(), |seen| {
-                    format!(", as {} in line {}", crate::place::shown(&seen.value), seen.line)
+                    format!(", as {} in line {}", crate::record_error::shown(&seen.value), seen.line)
                 });
                 return Err(Error::invalid(format!("column {} holds no times{value}", column.name))
                     .with_hint("name another column with --time, or --time none for a plain table"));
@@ -286,7 +286,7 @@ impl Planner<'_> {
         for (file, order) in orders.into_iter().enumerate() {
             let epoch = if is_stamp { self.epoch_in(position, file)? } else { None };
             bindings.push(match self.merged[position].positions[file] {
-                Some(field) => Binding::Field(field, TimeManner { order, epoch }),
+                Some(field) => Binding::Field(field, TimeParsing { order, epoch }),
                 None => Binding::Missing,
             });
         }
@@ -307,7 +307,7 @@ impl Planner<'_> {
         let mut orders = Vec::new();
         let mut followers = Vec::new();
         for (file, own) in own.into_iter().enumerate() {
-            let name = &files[file].manner.file;
+            let name = &files[file].parser.file;
             orders.push(match own {
                 Ok(order) => order,
                 Err(()) if is_mixed(seen(file)) => {
@@ -358,12 +358,12 @@ impl Planner<'_> {
             let fields: Option<Vec<usize>> =
                 positions.iter().map(|position| self.merged[*position].positions[file]).collect();
             let Some(fields) = fields else {
-                let name = &self.observed.files[file].manner.file;
-                return Err(Error::invalid(format!("{name}: not all columns of the time are there")));
+                let name = &self.observed.files[file].parser.file;
+                return Err(Error::invalid(format!("{name}: some columns of the time are missing")));
             };
             combined.push(match (choice, binding) {
-                (TimeChoice::DateClock(..), Binding::Field(date, manner)) => {
-                    Binding::DateClock(date, fields[1], manner)
+                (TimeChoice::DateClock(..), Binding::Field(date, parsing)) => {
+                    Binding::DateClock(date, fields[1], parsing)
                 }
                 (TimeChoice::Parts(_), _) => Binding::Parts(fields),
                 (_, binding) => binding,

@@ -1,25 +1,25 @@
-//! Reading a block: UTF-8 checked, the header passed over, records found, bad ones refused or set aside.
+//! Reads a block: checks UTF-8, skips the header, finds the records, and refuses or skips bad ones.
 
-use crate::block::{Block, Shape};
+use crate::block::{Block, RecordFormat};
 use crate::dialect::Dialect;
 use crate::json::{self, Names};
 use crate::options::Skipped;
-use crate::place::{Flaw, line_ends, shown};
 use crate::record::{BadRecord, Records};
+use crate::record_error::{RecordError, line_ends, shown};
 use atsdb_core::{Error, Result};
 
-/// How to read one file.
+/// The parser of one file's records.
 #[derive(Debug, Clone)]
-pub(crate) struct Manner {
+pub(crate) struct RecordParser {
     /// The file's name, for messages.
     pub(crate) file: String,
-    /// Where its records end.
-    pub(crate) shape: Shape,
+    /// The format of its records.
+    pub(crate) format: RecordFormat,
     /// Names of the fields; an empty one is not read.
     pub(crate) names: Vec<String>,
     /// For separated values.
     pub(crate) dialect: Option<Dialect>,
-    /// Whether bad records are set aside.
+    /// Whether bad records are skipped.
     pub(crate) skip_bad: bool,
 }
 
@@ -28,17 +28,17 @@ pub(crate) struct Manner {
 pub(crate) struct ReadBlock {
     /// The file's position in the import.
     pub(crate) file: usize,
-    /// The text that fields lie in.
+    /// The text that contains the fields.
     pub(crate) text: String,
     /// The line its first byte is in.
     pub(crate) first_line: u64,
-    /// Where the fields lie.
+    /// The locations of the fields.
     pub(crate) records: Records,
-    /// Names of the fields, more than the manner's when JSON brought new ones.
+    /// Names of the fields: those of the parser, and new ones in JSON.
     pub(crate) names: Vec<String>,
-    /// Records set aside.
+    /// Skipped records.
     pub(crate) skipped: Vec<Skipped>,
-    /// The first name that is not among the manner's, when none may be added, and the line of its object.
+    /// The first name that the parser does not know and must not add, and the line of its object.
     pub(crate) unknown: Option<(String, u64)>,
 }
 
@@ -49,22 +49,22 @@ impl ReadBlock {
     }
 }
 
-impl Manner {
+impl RecordParser {
     /// Finds the records of a block. With `may_grow`, names that are new are added, else the first is reported.
     pub(crate) fn read(&self, block: Block, may_grow: bool) -> Result<ReadBlock> {
         let Block { file, bytes, first_line, is_first } = block;
         let text = String::from_utf8(bytes).map_err(|error| self.not_utf8(&error, first_line))?;
         let mut names = self.names.clone();
         let mut unknown = None;
-        let (records, bad) = match self.shape {
-            Shape::Separated(separator) => {
+        let (records, bad) = match self.format {
+            RecordFormat::Separated(separator) => {
                 let start = match &self.dialect {
                     Some(dialect) if is_first => dialect.data_start(text.as_bytes()),
                     _ => 0,
                 };
                 separator.records_from(text.as_bytes(), start, Some(self.names.len().max(1)))
             }
-            Shape::Json => {
+            RecordFormat::Json => {
                 let mut known = Names::new(&self.names, may_grow);
                 let block = json::records(&text, &mut known);
                 names = known.list;
@@ -76,7 +76,7 @@ impl Manner {
         let mut described = bad.iter().map(|bad| self.describe(&read, bad));
         if !self.skip_bad {
             return match described.next() {
-                Some(skipped) => Err(Flaw { row: 0, skipped, hint: None }.into_error()),
+                Some(skipped) => Err(RecordError { row: 0, skipped, hint: None }.into_error()),
                 None => {
                     drop(described);
                     Ok(read)
@@ -102,7 +102,7 @@ impl Manner {
         let position = error.utf8_error().valid_up_to();
         let line = first_line + line_ends(&error.as_bytes()[..position]);
         let byte = error.as_bytes().get(position).copied().unwrap_or(0);
-        Error::invalid(format!("{}, line {line}: byte {byte:#04x} is no UTF-8", self.file))
+        Error::invalid(format!("{}, line {line}: byte {byte:#04x} is not UTF-8", self.file))
             .with_hint("convert it on the way: iconv -f LATIN1 -t UTF-8 FILE | atsdb import URL TABLE -")
     }
 }

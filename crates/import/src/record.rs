@@ -1,4 +1,4 @@
-//! Records: the positions of the fields in a block's text. Values are not parsed here.
+//! Records: the locations of fields in a block's text. Values are not parsed here.
 //!
 //! The splitting is written by hand: it finds separators with SIMD and copies no field. `docs/figures.md` compares the import
 //! of CSV with DuckDB's.
@@ -6,7 +6,7 @@
 const HIGH: u32 = 1 << 31;
 const LOW: u32 = 1 << 30;
 
-/// Where one field lies in a text of less than 2^30 bytes, and how it was written.
+/// The location of a field in a text of less than 2^30 bytes, and how it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Field {
     /// Bit 31: quoted. Bit 30: a JSON string.
@@ -93,7 +93,7 @@ impl Records {
     }
 }
 
-/// A record that is no record of this file.
+/// A malformed record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BadRecord {
     /// Where it starts.
@@ -186,13 +186,13 @@ impl Separator {
                 continue;
             }
             let (start, first) = (position, records.fields.len());
-            let mut flaw = None;
+            let mut record_error = None;
             loop {
                 let (field, end, wrong) = self.field(text, position);
                 if let Some(reason) = wrong
-                    && flaw.is_none()
+                    && record_error.is_none()
                 {
-                    flaw = Some((reason, field));
+                    record_error = Some((reason, field));
                 }
                 records.fields.push(field);
                 position = end + 1;
@@ -209,13 +209,13 @@ impl Separator {
             if records.width == 0 {
                 records.width = count;
             }
-            if count == records.width && flaw.is_none() {
+            if count == records.width && record_error.is_none() {
                 records.starts.push(start as u32);
                 continue;
             }
             let is_blank = count == 1 && records.fields[first].bytes(text).trim_ascii().is_empty();
             if !is_blank {
-                bad.push(match flaw {
+                bad.push(match record_error {
                     Some((reason, field)) => BadRecord {
                         start,
                         reason: reason.to_owned(),
@@ -320,7 +320,7 @@ fn fields(count: usize) -> String {
     if count == 1 { "1 field".to_owned() } else { format!("{count} fields") }
 }
 
-/// The quote that closes the one at `quote`, and whether doubled ones lie between.
+/// The quote that closes the one at `quote`, and whether there are doubled ones between.
 fn closing_quote(text: &[u8], quote: usize) -> Option<(usize, bool)> {
     let (mut position, mut is_doubled) = (quote + 1, false);
     loop {

@@ -1,34 +1,34 @@
-//! The run of an import of text files: sample, plan, build; and again with a better plan when the data asks for it.
+//! Runs an import of text files: sample, plan, build; and again with a better plan if later values do not fit the first one.
 
 use crate::block::AllBlocks;
 use crate::build::{Builder, Built, BuiltRows, Uncounted, schema};
+use crate::column_values::Rounded;
 use crate::distinct::Distinct;
-use crate::gathered::Rounded;
 use crate::infer::slice_width;
 use crate::null::{NullCounts, NullTexts, WordUse, kept_words};
 use crate::null_notes::null_notes;
-use crate::observe::{Observed, everything, sample};
+use crate::observe::{Observed, observe_all, sample};
 use crate::options::{Options, Progress, Report, SKIPPED_SHOWN_MAX, Sink, Skipped};
 use crate::pipeline::run_in_order;
-use crate::place::{Flaw, shown};
 use crate::plan::Plan;
 use crate::plan_column::MapRule;
+use crate::record_error::{RecordError, shown};
 use crate::source::Source;
 use atsdb_core::limits::CHUNK_ROWS_MAX;
 use atsdb_core::{Error, MapWidth, Result, TableDefinition};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The bytes of text that a block has at most, unless one record is longer.
+/// Maximum number of bytes of text in a block, unless one record is longer.
 const BLOCK_BYTES_MAX: usize = 6 << 20;
 
-/// The bytes that the arrays of a block take at most, as far as the sample tells.
+/// Maximum size in bytes of the arrays of a block, estimated from the sample.
 const ARRAY_BYTES_MAX: usize = 16 << 20;
 
 /// Distinct texts counted over all columns together; beyond, the column with the most is given up.
 const DISTINCT_TOTAL_MAX: usize = 2_500_000;
 
-/// What is counted while rows go by.
+/// What is counted while rows are built.
 struct Tally {
     row_count: u64,
     time_bounds: Option<(i64, i64)>,
@@ -75,7 +75,7 @@ impl Tally {
 
 enum Outcome {
     Done(Tally),
-    Misfit(Flaw),
+    Misfit(RecordError),
 }
 
 /// One import of text files.
@@ -86,7 +86,7 @@ pub(crate) struct Run<'a> {
     pub(crate) sources: Vec<Source>,
     /// What the caller asked for.
     pub(crate) options: &'a Options,
-    /// The table, if it is there.
+    /// The existing table, if there is one.
     pub(crate) existing: Option<&'a TableDefinition>,
     /// Told how far it is.
     pub(crate) progress: &'a dyn Fn(Progress),
@@ -95,21 +95,21 @@ pub(crate) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Does it.
+    /// Runs the import.
     pub(crate) fn run(&self, sink: &mut dyn Sink) -> Result<Report> {
         let nulls = NullTexts::new(&self.options.null);
         let mut observed = sample(&self.sources, self.options, &nulls)?;
         if self.options.begin_once && !observed.is_complete() {
-            self.plan_of_everything(&mut observed, &nulls)?;
+            self.plan_of_observe_all(&mut observed, &nulls)?;
         }
         let mut plan = match Plan::new(self.name, &observed, self.options, &nulls, self.existing) {
-            Err(_) if !observed.is_complete() => self.plan_of_everything(&mut observed, &nulls)?,
+            Err(_) if !observed.is_complete() => self.plan_of_observe_all(&mut observed, &nulls)?,
             plan => plan?,
         };
         loop {
             match self.build(&plan, &observed, &nulls, sink)? {
-                Outcome::Misfit(flaw) if plan.is_definitive => return Err(flaw.into_error()),
-                Outcome::Misfit(_) => plan = self.plan_of_everything(&mut observed, &nulls)?,
+                Outcome::Misfit(record_error) if plan.is_definitive => return Err(record_error.into_error()),
+                Outcome::Misfit(_) => plan = self.plan_of_observe_all(&mut observed, &nulls)?,
                 Outcome::Done(tally) => match self.revised(&plan, &tally, &nulls) {
                     Some(revised) => plan = revised,
                     None => return Ok(self.report(plan, tally, &nulls)),
@@ -122,14 +122,14 @@ impl Run<'_> {
         self.sources.iter().map(|source| source.byte_count).sum()
     }
 
-    fn plan_of_everything(&self, observed: &mut Observed, nulls: &NullTexts) -> Result<Plan> {
+    fn plan_of_observe_all(&self, observed: &mut Observed, nulls: &NullTexts) -> Result<Plan> {
         let read = Arc::new(AtomicU64::new(0));
         let bytes_total = self.byte_total();
         let progress = || {
             let bytes_read = read.load(Ordering::Relaxed);
             (self.progress)(Progress { bytes_read, bytes_total, row_count: 0 });
         };
-        *observed = everything(&self.sources, observed, self.options, nulls, self.threads, &read, &progress)?;
+        *observed = observe_all(&self.sources, observed, self.options, nulls, self.threads, &read, &progress)?;
         Plan::new(self.name, observed, self.options, nulls, self.existing)
     }
 
@@ -138,7 +138,7 @@ impl Run<'_> {
         let uncounted = Uncounted::new(plan);
         let builder = Builder {
             plan,
-            manners: observed.files.iter().map(|file| &file.manner).collect(),
+            parsers: observed.files.iter().map(|file| &file.parser).collect(),
             stems: observed.files.iter().map(|file| file.stem.as_str()).collect(),
             schema: schema(&plan.definition),
             nulls,
@@ -147,10 +147,10 @@ impl Run<'_> {
         };
         let read = Arc::new(AtomicU64::new(0));
         let bytes_total = self.byte_total();
-        let shapes = observed.files.iter().map(|file| file.manner.shape).collect();
+        let formats = observed.files.iter().map(|file| file.parser.format).collect();
         let byte_counts =
             observed.files.iter().map(|file| block_bytes(file.row_count, file.byte_count, plan)).collect();
-        let mut blocks = AllBlocks::new(&self.sources, shapes, byte_counts, &read);
+        let mut blocks = AllBlocks::new(&self.sources, formats, byte_counts, &read);
         let mut tally = Tally {
             row_count: 0,
             time_bounds: None,
@@ -165,15 +165,15 @@ impl Run<'_> {
             self.threads,
             || blocks.next(),
             |block| {
-                let manner = builder.manners[block.file];
-                builder.build(manner.read(block, false)?)
+                let parser = builder.parsers[block.file];
+                builder.build(parser.read(block, false)?)
             },
             |built| {
                 let rows = match built {
                     Built::Rows(rows) => rows,
-                    Built::Misfit(flaw) => {
-                        misfit = Some(*flaw);
-                        return Err(Error::internal("a misfit ends the pass"));
+                    Built::Misfit(record_error) => {
+                        misfit = Some(*record_error);
+                        return Err(Error::internal("a value that does not fit must end the pass"));
                     }
                 };
                 tally.take(&rows, &uncounted);
@@ -187,12 +187,12 @@ impl Run<'_> {
             },
         );
         match misfit {
-            Some(flaw) => Ok(Outcome::Misfit(flaw)),
+            Some(record_error) => Ok(Outcome::Misfit(record_error)),
             None => outcome.map(|()| Outcome::Done(tally)),
         }
     }
 
-    /// The plan that all rows ask for, where it is another one.
+    /// The plan that all rows require, if it differs from the present one.
     fn revised(&self, plan: &Plan, tally: &Tally, nulls: &NullTexts) -> Option<Plan> {
         let mut revised = plan.clone();
         let is_kept_anew = nulls.have_words() && !plan.is_definitive && revise_words(&mut revised, tally);
@@ -272,7 +272,7 @@ fn set_map(plan: &mut Plan, position: usize, map: Option<MapWidth>) {
 /// How many bytes of a file's text make a block: about a chunk's rows, fewer where they would take much memory.
 fn block_bytes(row_count: u64, byte_count: u64, plan: &Plan) -> usize {
     let row_bytes = (byte_count / row_count.max(1)).max(1) as usize;
-    // Eight bytes of value, eight of where its field lies.
+    // Eight bytes for the value, eight for the location of its field.
     let array_bytes = plan.columns.len() * 16 + row_bytes;
     let rows = (ARRAY_BYTES_MAX / array_bytes).clamp(1, CHUNK_ROWS_MAX);
     (rows * row_bytes).clamp(64 << 10, BLOCK_BYTES_MAX)

@@ -1,6 +1,6 @@
-//! A plain file of one column, straight into arrays: each core takes pieces of the file, cut where lines end, and makes
-//! an array of each. What is not plain (quotes, blanks around values, NULLs, anything malformed) is left to [`import`]:
-//! it knows what is meant, and names the place of what is wrong.
+//! A fast path for a plain file of one column: each core takes pieces of the file, split where lines end, and makes an array of
+//! each. A file that is not plain (quotes, blanks around values, NULLs, anything malformed) is left to [`import`], which
+//! handles all of that and reports errors with their location.
 //!
 //! [`import`]: crate::import
 
@@ -11,20 +11,21 @@ use crate::source::Source;
 use arrow::array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray, RecordBatch, StringArray};
 use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{Field as ArrowField, Int8Type, Int16Type, Int32Type, Int64Type, Schema};
-use atsdb_core::{Column, ColumnType, Error, Result, TableDefinition};
+use atsdb_core::{Column, ColumnType, Result, TableDefinition};
 use memchr::{memchr, memchr_iter, memrchr};
+use parking_lot::Mutex;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of one piece.
 const PIECE_BYTES: usize = 4 << 20;
 /// A longer line is not plain.
 const LINE_BYTES_MAX: usize = 1 << 20;
 
-/// How the file is written.
+/// The format of the file.
 #[derive(Debug, Clone)]
 pub struct SingleColumn<'a> {
     /// The column that each line is a value of.
@@ -33,11 +34,12 @@ pub struct SingleColumn<'a> {
     pub delimiter: u8,
     /// The texts that mean NULL; the usual ones if there are none.
     pub null: &'a [String],
-    /// The most bytes that the arrays may take together.
+    /// Maximum size in bytes of all arrays together.
     pub bytes_max: u64,
 }
 
-/// A plain file of one column into a table in memory, which takes its rows whole; `None` if it is something else.
+/// Imports a plain file of one column into a table in memory, which accepts arrays of any length. `None` if the file is not
+/// plain.
 pub(crate) fn run(
     sources: &[Source],
     options: &Options,
@@ -90,7 +92,7 @@ impl SingleColumn<'_> {
                 }
                 let array = lines_of(&file, length, piece, &mut bytes).and_then(|lines| self.array(lines, &nulls));
                 match array {
-                    Some(array) => arrays.lock().unwrap_or_else(PoisonError::into_inner)[piece] = Some(array),
+                    Some(array) => arrays.lock()[piece] = Some(array),
                     None => is_plain.store(false, Ordering::Relaxed),
                 }
             }
@@ -103,11 +105,11 @@ impl SingleColumn<'_> {
         if !is_plain.into_inner() {
             return Ok(None);
         }
-        let arrays = arrays.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let arrays = arrays.into_inner();
         let batch = |array: ArrayRef| {
             let field = ArrowField::new(&self.column.name, array.data_type().clone(), true);
             let batch = RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![array]);
-            batch.map_err(|error| Error::internal(error.to_string()))
+            Ok(batch?)
         };
         arrays.into_iter().flatten().map(batch).collect::<Result<_>>().map(Some)
     }
@@ -163,7 +165,7 @@ impl SingleColumn<'_> {
 
 /// The lines that begin in a piece, whole.
 fn lines_of<'a>(file: &File, length: usize, piece: usize, bytes: &'a mut Vec<u8>) -> Option<&'a [u8]> {
-    // The byte before tells whether a line begins with the first one.
+    // The byte before decides whether a line begins with the first byte.
     let start = (piece * PIECE_BYTES).saturating_sub(1);
     let end = ((piece + 1) * PIECE_BYTES).min(length);
     let wanted = (end + LINE_BYTES_MAX).min(length) - start;
@@ -174,7 +176,7 @@ fn lines_of<'a>(file: &File, length: usize, piece: usize, bytes: &'a mut Vec<u8>
     if first >= inside {
         return Some(&[]);
     }
-    // The last line may go on in the next piece.
+    // The last line may continue in the next piece.
     let mut known = inside;
     while known < wanted && bytes[known - 1] != b'\n' {
         let more = (known + 4_096).min(wanted);

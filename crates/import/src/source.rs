@@ -1,5 +1,5 @@
-//! Sources: files that can be read again from the start, decompressed on the way. What a file is, its first bytes
-//! say; its ending is asked only where they do not.
+//! Sources: files that can be read repeatedly from the start, and are decompressed. The first bytes of a file decide its
+//! format; its extension is used only if they do not.
 
 use crate::foreign::foreign_text;
 use crate::options::{Format, Input};
@@ -18,7 +18,7 @@ enum Compression {
     Zstd,
 }
 
-/// Where a source's bytes lie.
+/// The location of a source's bytes.
 #[derive(Debug)]
 enum Place {
     Path(PathBuf),
@@ -32,14 +32,14 @@ pub(crate) struct Source {
     pub(crate) name: String,
     /// Its bytes on disk.
     pub(crate) byte_count: u64,
-    /// What it is written in.
+    /// Its format.
     pub(crate) format: Format,
     place: Place,
     compression: Compression,
 }
 
 impl Source {
-    /// Opens an input and looks at its beginning. A stream is copied to a temporary file.
+    /// Opens an input and inspects its beginning. A stream is copied to a temporary file.
     pub(crate) fn new(input: Input, format: Option<Format>) -> Result<Self> {
         let (name, place) = match input {
             Input::Path(path) => {
@@ -104,7 +104,7 @@ impl Source {
         Ok(())
     }
 
-    /// Refuses well-known formats that would only make strange columns.
+    /// Refuses well-known formats that would only make meaningless columns.
     fn refuse_foreign(&self, head: &[u8], is_format_open: bool) -> Result<()> {
         let (what, hint) = match head {
             [b'P', b'K', 3, 4, ..] if self.has_ending(&["xlsx", "ods"]) => {

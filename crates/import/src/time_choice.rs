@@ -1,4 +1,4 @@
-//! Which column is the time: the one the caller names, else one whose name says so, else the only one there is.
+//! Chooses the time column: the one that the caller names, else one with a suitable name, else the only candidate.
 
 use crate::facts::{Facts, kind};
 use crate::options::Options;
@@ -12,24 +12,24 @@ pub(crate) struct Merged {
     pub(crate) name: String,
     /// Of all files together.
     pub(crate) facts: Facts,
-    /// Where it stands in each file.
+    /// Its position in each file.
     pub(crate) positions: Vec<Option<usize>>,
 }
 
-/// What the time is made of; positions among the merged columns.
+/// The source of the time. Positions are those of the merged columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TimeChoice {
-    /// Nothing: a plain table, and why.
+    /// There is none: a plain table, and the reason.
     None(Option<String>),
     /// One column.
     Column(usize),
     /// A date and a time of day.
     DateClock(usize, usize),
-    /// Year, month, day and as far as there are hour, minute, second.
+    /// Year, month, day, and if present hour, minute, second.
     Parts(Vec<usize>),
 }
 
-/// Names that say time, best first, as [`plain_name`] gives them.
+/// Names that suggest a time, best first, as [`plain_name`] returns them.
 const NAMES: [&str; 12] = [
     "time",
     "timestamp",
@@ -60,7 +60,7 @@ fn plain_name(name: &str) -> String {
     plain.chars().filter(|letter| letter.is_alphanumeric()).collect()
 }
 
-/// Chooses for a table that is created.
+/// Chooses the time of a new table.
 pub(crate) fn choose(
     columns: &[Merged],
     row_count: u64,
@@ -102,7 +102,7 @@ pub(crate) fn choose(
     })))
 }
 
-/// Finds what `--time` names.
+/// Finds the columns that `--time` names.
 pub(crate) fn asked(columns: &[Merged], names: &[String]) -> Result<TimeChoice> {
     let find = |name: &String| {
         columns.iter().position(|column| same_name(&column.name, name)).ok_or_else(|| {

@@ -115,7 +115,7 @@ fn pair(tens: u8, ones: u8) -> Option<u32> {
 }
 
 /// A date and, if there is one, the time of day, in any form that is known. `order` is how `a/b/yyyy` is read;
-/// without one, a number above 12 tells, and where neither is, the day comes first.
+/// without one, a number above 12 decides, and if neither is above 12, the day comes first.
 pub(crate) fn parse(bytes: &[u8], order: Option<DateOrder>) -> Option<TimeText> {
     // Sorts out most of what is no time: the shortest is `1/1/2024`, and every date starts with a digit, a sign or
     // a month's letter.

@@ -8,7 +8,7 @@ use crate::shape::{
 use arrow::array::{BooleanArray, UInt32Array};
 use atsdb_core::{BatchId, CommitOutcome, Error, ErrorKind, Result, Table, TableDefinition};
 use atsdb_engine::{
-    Appender, Batch, Caretaker, ColumnSpec, CopyOptions, Engine, ReadSnapshot, Record, Rewrite, RowReader, RowWriter,
+    Appender, Batch, ColumnSpec, CopyOptions, Engine, Maintenance, ReadSnapshot, Record, Rewrite, RowReader, RowWriter,
     ScanRequest, Selection,
 };
 use atsdb_testkit::faulty::Faults;
@@ -36,7 +36,7 @@ pub(crate) struct Process {
     number: usize,
     pub(crate) engine: Engine,
     pub(crate) faults: Arc<Faults>,
-    caretaker: Caretaker,
+    caretaker: Maintenance,
     sessions: BTreeMap<usize, Session>,
     pub(crate) held: Option<ReadSnapshot>,
     target: Engine,
@@ -60,7 +60,7 @@ struct Transaction {
 
 impl Process {
     pub(crate) fn new(number: usize, engine: Engine, faults: Arc<Faults>, target: Engine, language: Language) -> Self {
-        let caretaker = engine.caretaker();
+        let caretaker = engine.maintenance();
         Self { number, engine, faults, caretaker, sessions: BTreeMap::new(), held: None, target, language }
     }
 }
@@ -118,20 +118,20 @@ pub(crate) fn perform(process: &mut Process, action: &Action) -> Result<Answer> 
             session(sessions, *number).transaction = None;
             Ok(Answer::Done)
         }
-        Action::Mark { session: number, mark } => {
-            in_transaction(session(sessions, *number), |batch| batch.mark(&mark.to_string()).map(|()| Answer::Done))
-        }
+        Action::Mark { session: number, mark } => in_transaction(session(sessions, *number), |batch| {
+            batch.savepoint(&mark.to_string()).map(|()| Answer::Done)
+        }),
         Action::ReturnTo { session: number, mark } => match &mut session(sessions, *number).transaction {
             None => Ok(Answer::Nothing),
             Some(open) => {
-                let done = open.batch.return_to(&mark.to_string());
+                let done = open.batch.rollback_to_savepoint(&mark.to_string());
                 open.has_failed = done.is_err();
                 done.map(|_| Answer::Done)
             }
         },
-        Action::ReleaseMark { session: number, mark } => {
-            in_transaction(session(sessions, *number), |batch| batch.release(&mark.to_string()).map(|_| Answer::Done))
-        }
+        Action::ReleaseMark { session: number, mark } => in_transaction(session(sessions, *number), |batch| {
+            batch.release_savepoint(&mark.to_string()).map(|_| Answer::Done)
+        }),
         Action::Delete { session: number, table, rows } => {
             in_batch(&engine, session(sessions, *number), |batch| change(batch, name(*table), *rows, None))
         }
@@ -169,7 +169,7 @@ pub(crate) fn perform(process: &mut Process, action: &Action) -> Result<Answer> 
         }
         Action::Index { table, .. } => index(&engine, name(*table)),
         Action::Seal { .. } => engine.recompress(None).map(|_| Answer::Done),
-        Action::Look { .. } => process.caretaker.look_once().map(|_| Answer::Done),
+        Action::Look { .. } => process.caretaker.run_once().map(|_| Answer::Done),
         Action::Retain { .. } => engine.retain(None).map(|_| Answer::Done),
         Action::Hold { .. } => {
             process.held = None;

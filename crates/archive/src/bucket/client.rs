@@ -1,6 +1,6 @@
-//! The client of a bucket: requests and what their errors mean.
+//! The client of a bucket: requests, and the meaning of their errors.
 //!
-//! The client's futures run on threads of a runtime of its own, so that callers block wherever they are.
+//! The client's futures run on a runtime of its own, so that callers may block in any context.
 
 use atsdb_core::{Error, ErrorKind, Result};
 use futures::TryStreamExt;
@@ -74,7 +74,7 @@ impl Bucket {
         Ok(Self { store, runtime: Arc::new(runtime), prefix: String::new(), place: place.to_owned() })
     }
 
-    /// Runs a future on the runtime's threads and waits for it, on any thread.
+    /// Runs a future on the runtime's threads and waits for it. Any thread may call this.
     pub(super) fn run<T: Send + 'static>(
         &self,
         what: &str,
@@ -85,7 +85,7 @@ impl Bucket {
             // Nobody listens when the caller is gone.
             let _ = sender.send(future.await);
         });
-        let done = receiver.recv().map_err(|_| Error::internal("a thread of the S3 client is gone"))?;
+        let done = receiver.recv().map_err(|_| Error::internal("a thread of the S3 client has ended"))?;
         done.map_err(|error| self.explain(what, error))
     }
 
@@ -99,11 +99,11 @@ impl Bucket {
         };
         let hint = match kind {
             ErrorKind::NotFound => "does the bucket exist?",
-            ErrorKind::ReadOnly => "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and what they may do",
+            ErrorKind::ReadOnly => "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and their permissions",
             _ if std::env::var_os("AWS_ACCESS_KEY_ID").is_none() => {
                 "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set, and this machine has no role that gives them"
             }
-            _ => "check AWS_ENDPOINT_URL, AWS_REGION and the network; what was written is used by the next backup",
+            _ => "check AWS_ENDPOINT_URL, AWS_REGION and the network; the next backup uses what was written",
         };
         Error::new(kind, format!("cannot {what} of {}: {error}", self.place)).with_hint(hint)
     }
@@ -124,7 +124,7 @@ impl Bucket {
         self.run(&format!("write {name}"), put).map(UpdateVersion::from)
     }
 
-    /// An object and its version, if it is there.
+    /// An object and its version, if it exists.
     pub(super) fn get_version(&self, name: &str) -> Result<Option<(Vec<u8>, UpdateVersion)>> {
         let (store, path) = (Arc::clone(&self.store), self.path(name));
         let get = async move {

@@ -1,90 +1,91 @@
-//! The lock object of a bucket: one writer at a time, among machines that know nothing of each other.
+//! The lock object of a bucket: one writer at a time, among machines that do not know each other.
 //!
-//! Every version of the object has another text, so that its ETag names it, and every change of it is a put on condition
-//! that it is still the version that was seen: taking it, renewing it, taking it over from a writer that is gone, giving it
-//! back. It is never deleted, as no condition can be put on that. What a holder does between two renewals is done on
-//! trust, so the trust is short, and before anything is deleted the lock is asked for again.
+//! Every version of the object has another text, so its ETag identifies the version. Every change is a conditional put on the
+//! version that was seen: taking the lock, renewing it, taking it over from a dead writer, releasing it. The object is never
+//! deleted, as deletions cannot be conditional. Between two renewals a holder relies on the last one, so that time is short,
+//! and the lock is renewed before anything is deleted.
 
 use super::client::Bucket;
 use crate::objects::{Lock, Objects};
 use atsdb_core::{Error, ErrorKind, Result};
 use atsdb_engine::{Environment, SystemEnvironment};
 use object_store::{PutMode, UpdateVersion};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The object.
 pub(super) const LOCK: &str = "lock";
-/// How the text of a lock begins that nobody has.
+/// The beginning of the text of a free lock.
 const FREE: &str = "free";
 
-/// How long what is waited for.
+/// The times of a lock.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
-    /// Between two renewals.
+pub(super) struct LockTimes {
+    /// The interval between two renewals.
     pub(super) renew: Duration,
-    /// So long after a renewal nothing is done on trust.
-    pub(super) trust: Duration,
-    /// A lock that was not renewed for so long is that of a writer that is gone. A holder's trust and a request that was
-    /// sent at its end are over before.
-    pub(super) others: Duration,
-    /// Between two looks at a lock that somebody else has.
+    /// How long a holder relies on its last renewal.
+    pub(super) valid: Duration,
+    /// A lock that was not renewed for this long belongs to a dead writer. It is longer than `valid` plus a request sent at the
+    /// end of that time.
+    pub(super) expired: Duration,
+    /// The interval between two checks of another writer's lock.
     pub(super) step: Duration,
 }
 
-impl Patience {
-    pub(super) const USUAL: Self = Self {
+impl LockTimes {
+    pub(super) const DEFAULT: Self = Self {
         renew: Duration::from_secs(3),
-        trust: Duration::from_secs(4),
-        others: Duration::from_secs(12),
+        valid: Duration::from_secs(4),
+        expired: Duration::from_secs(12),
         step: Duration::from_millis(500),
     };
 }
 
-/// The lock, held. A thread renews it.
-pub(super) struct Locked {
+/// The lock while it is held. A thread renews it.
+pub(super) struct BucketLock {
     holder: Arc<Holder>,
     is_inherited: bool,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Who has the lock, or had it.
+/// The state that the lock and its thread share.
 struct Holder {
     bucket: Bucket,
-    /// Names it among all processes of all machines.
+    /// Unique among all processes of all machines.
     name: String,
     is_lost: AtomicBool,
     version: Mutex<Version>,
-    trust: Duration,
+    valid: Duration,
 }
 
 /// The version of the object that the holder wrote last.
 struct Version {
     number: u64,
     known: UpdateVersion,
-    /// When it began to be written, by two clocks: one of them stands still where the machine sleeps, the other is set.
+    /// When writing it began, by two clocks: one stops while the machine sleeps, the other can be set.
     since: Instant,
     since_ms: i64,
 }
 
-impl Locked {
-    pub(super) fn take(bucket: &Bucket, patience: Patience) -> Result<Self> {
+impl BucketLock {
+    pub(super) fn take(bucket: &Bucket, times: LockTimes) -> Result<Self> {
         let name: String = SystemEnvironment.random()?.iter().map(|byte| format!("{byte:02x}")).collect();
-        let (known, is_inherited, since, since_ms) = wait_and_take(bucket, &name, patience)?;
+        let (known, is_inherited, since, since_ms) = wait_and_take(bucket, &name, times)?;
         let version = Mutex::new(Version { number: 0, known, since, since_ms });
         let (bucket, is_lost) = (bucket.clone(), AtomicBool::new(false));
-        let holder = Arc::new(Holder { bucket, name, is_lost, version, trust: patience.trust });
+        let holder = Arc::new(Holder { bucket, name, is_lost, version, valid: times.valid });
         holder.require_conditions()?;
         let (stop, stopped) = channel::<()>();
         let renew = {
             let holder = Arc::clone(&holder);
             move || {
-                while stopped.recv_timeout(patience.renew) == Err(RecvTimeoutError::Timeout) {
-                    // What fails now is tried again: others are patient for some renewals.
+                while stopped.recv_timeout(times.renew) == Err(RecvTimeoutError::Timeout) {
+                    // A failed renewal is retried: the lock stays valid for several of them.
                     let _ = holder.renew();
                     if holder.is_lost.load(Ordering::SeqCst) {
                         return;
@@ -103,9 +104,9 @@ fn text(holder: &str, number: u64) -> String {
     format!("{holder} writes a backup, {number}\n")
 }
 
-/// Takes the lock when it is free or its holder is gone. Gives its version, whether the holder before did not give it
-/// back, and when it began to be written.
-fn wait_and_take(bucket: &Bucket, name: &str, patience: Patience) -> Result<(UpdateVersion, bool, Instant, i64)> {
+/// Waits until the lock is free or its holder is dead, and takes it. Returns its version, whether the previous holder did not
+/// release it, and when writing it began by both clocks.
+fn wait_and_take(bucket: &Bucket, name: &str, times: LockTimes) -> Result<(UpdateVersion, bool, Instant, i64)> {
     let started = Instant::now();
     let mut seen: Option<(Vec<u8>, Instant)> = None;
     loop {
@@ -114,18 +115,18 @@ fn wait_and_take(bucket: &Bucket, name: &str, patience: Patience) -> Result<(Upd
             None => (PutMode::Create, false),
             Some((text, version)) if text.starts_with(FREE.as_bytes()) => (PutMode::Update(version), false),
             Some((text, version)) => match &seen {
-                Some((before, since)) if *before == text && since.elapsed() > patience.others => {
+                Some((before, since)) if *before == text && since.elapsed() > times.expired => {
                     (PutMode::Update(version), true)
                 }
                 Some((before, _)) if *before == text => {
-                    std::thread::sleep(patience.step);
+                    std::thread::sleep(times.step);
                     continue;
                 }
-                // It is renewed: its writer lives.
-                Some(_) if started.elapsed() > patience.others => return Err(busy(bucket)),
+                // It has been renewed: its writer is alive.
+                Some(_) if started.elapsed() > times.expired => return Err(busy(bucket)),
                 _ => {
                     seen = Some((text, Instant::now()));
-                    std::thread::sleep(patience.step);
+                    std::thread::sleep(times.step);
                     continue;
                 }
             },
@@ -134,9 +135,9 @@ fn wait_and_take(bucket: &Bucket, name: &str, patience: Patience) -> Result<(Upd
         let is_new = matches!(mode, PutMode::Create);
         match bucket.put_with(LOCK, text(name, 0).into_bytes(), mode) {
             Ok(version) => return Ok((version, is_inherited, since, since_ms)),
-            // Where nothing is to be there, it is the bucket that is not found.
+            // If the object is to be created, NotFound means that the bucket does not exist.
             Err(error) if is_refused(&error) && !(is_new && error.kind() == ErrorKind::NotFound) => {
-                // Somebody else was faster; or it was done, and the answer was lost and the request sent again.
+                // Another writer was faster; or the put succeeded, its answer was lost, and the client sent it again.
                 if let Some((there, version)) = bucket.get_version(LOCK)?
                     && there == text(name, 0).into_bytes()
                 {
@@ -149,38 +150,34 @@ fn wait_and_take(bucket: &Bucket, name: &str, patience: Patience) -> Result<(Upd
 }
 
 fn busy(bucket: &Bucket) -> Error {
-    Error::new(ErrorKind::Busy, format!("something else is being backed up to {}", bucket.place()))
-        .with_hint("try again when it is done")
+    Error::new(ErrorKind::Busy, format!("another backup to {} is running", bucket.place()))
+        .with_hint("retry when it has finished")
 }
 
-/// Whether a put was refused for its condition.
+/// Whether a put was refused because of its condition.
 fn is_refused(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound)
 }
 
 impl Holder {
-    fn version(&self) -> MutexGuard<'_, Version> {
-        self.version.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Refuses a server that puts what it should not: the lock would be none.
+    /// Refuses a server that ignores conditions: the lock would exclude nobody.
     fn require_conditions(&self) -> Result<()> {
-        let version = self.version();
+        let version = self.version.lock();
         let never = UpdateVersion { e_tag: Some(format!("\"{}\"", "0".repeat(32))), version: None };
         match self.bucket.put_with(LOCK, text(&self.name, version.number).into_bytes(), PutMode::Update(never)) {
             Err(error) if is_refused(&error) => Ok(()),
             Err(error) => Err(error),
             Ok(_) => Err(Error::new(
                 ErrorKind::Unavailable,
-                format!("the server of {} does not know conditional writes (If-Match)", self.bucket.place()),
+                format!("the server of {} does not support conditional writes (If-Match)", self.bucket.place()),
             )
-            .with_hint("two backups at a time could damage each other: use a server that knows them")),
+            .with_hint("two concurrent backups could damage each other: use a server that supports them")),
         }
     }
 
-    /// Writes the next version in the place of the one before.
+    /// Replaces the version by the next one.
     fn renew(&self) -> Result<()> {
-        let mut version = self.version();
+        let mut version = self.version.lock();
         if self.is_lost.load(Ordering::SeqCst) {
             return Err(self.lost());
         }
@@ -190,7 +187,7 @@ impl Holder {
         let known = match written {
             Ok(known) => known,
             Err(error) if is_refused(&error) => match self.bucket.get_version(LOCK)? {
-                // It was done, and the answer was lost.
+                // The put succeeded, but its answer was lost.
                 Some((there, known)) if there == next => known,
                 _ => {
                     self.is_lost.store(true, Ordering::SeqCst);
@@ -205,22 +202,22 @@ impl Holder {
 
     fn lost(&self) -> Error {
         let message = format!("another backup to {} has taken over", self.bucket.place());
-        Error::new(ErrorKind::Conflict, message).with_hint("back up again: what was written is used")
+        Error::new(ErrorKind::Conflict, message).with_hint("back up again: the next backup uses what was written")
     }
 
-    fn is_trusted(&self) -> bool {
-        let version = self.version();
+    fn is_valid(&self) -> bool {
+        let version = self.version.lock();
         let by_wall = SystemEnvironment.now_ms().saturating_sub(version.since_ms);
-        let trust_ms = i64::try_from(self.trust.as_millis()).unwrap_or(i64::MAX);
-        version.since.elapsed() <= self.trust && (0..=trust_ms).contains(&by_wall)
+        let valid_ms = i64::try_from(self.valid.as_millis()).unwrap_or(i64::MAX);
+        version.since.elapsed() <= self.valid && (0..=valid_ms).contains(&by_wall)
     }
 }
 
-impl Lock for Locked {
+impl Lock for BucketLock {
     fn require(&self) -> Result<()> {
         match self.holder.is_lost.load(Ordering::SeqCst) {
             true => Err(self.holder.lost()),
-            false if self.holder.is_trusted() => Ok(()),
+            false if self.holder.is_valid() => Ok(()),
             false => self.holder.renew(),
         }
     }
@@ -234,15 +231,15 @@ impl Lock for Locked {
     }
 }
 
-impl Drop for Locked {
+impl Drop for BucketLock {
     fn drop(&mut self) {
         self.stop = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        let version = self.holder.version();
+        let version = self.holder.version.lock();
         let free = format!("{FREE}: {} has written a backup, {}\n", self.holder.name, version.number);
-        // Whoever has taken over keeps it; what cannot be given back is given up when it is not renewed.
+        // If another writer has taken over, it keeps the lock. If the release fails, the lock expires.
         let _ = self.holder.bucket.put_with(LOCK, free.into_bytes(), PutMode::Update(version.known.clone()));
     }
 }
@@ -252,11 +249,11 @@ mod tests {
     use super::*;
     use object_store::memory::InMemory;
 
-    /// Nothing renews by itself, and who waits sees at once that a lock is old.
-    const PATIENCE: Patience = Patience {
+    /// No lock is renewed by itself, and a waiting writer finds at once that a lock has expired.
+    const TIMES: LockTimes = LockTimes {
         renew: Duration::from_secs(3_600),
-        trust: Duration::from_secs(3_600),
-        others: Duration::ZERO,
+        valid: Duration::from_secs(3_600),
+        expired: Duration::ZERO,
         step: Duration::from_millis(1),
     };
 
@@ -265,10 +262,10 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_is_given_back_is_free_and_nobody_is_waited_for() {
+    fn a_released_lock_is_free_at_once() {
         let bucket = bucket();
         for _ in 0..3 {
-            let lock = Locked::take(&bucket, Patience::USUAL).unwrap();
+            let lock = BucketLock::take(&bucket, LockTimes::DEFAULT).unwrap();
             assert!(!lock.is_inherited());
             lock.require().unwrap();
             lock.confirm().unwrap();
@@ -277,10 +274,10 @@ mod tests {
     }
 
     #[test]
-    fn whoever_lost_the_lock_finds_out_at_once_and_leaves_it_to_the_next() {
+    fn a_holder_that_lost_the_lock_finds_out_at_once_and_leaves_it_to_the_next() {
         let bucket = bucket();
-        let paused = Locked::take(&bucket, PATIENCE).unwrap();
-        let next = Locked::take(&bucket, PATIENCE).unwrap();
+        let paused = BucketLock::take(&bucket, TIMES).unwrap();
+        let next = BucketLock::take(&bucket, TIMES).unwrap();
         assert!(next.is_inherited());
         assert_eq!(paused.confirm().unwrap_err().kind(), ErrorKind::Conflict);
         assert_eq!(paused.require().unwrap_err().kind(), ErrorKind::Conflict);
@@ -290,21 +287,21 @@ mod tests {
         next.confirm().unwrap();
     }
 
-    /// Trust that is over is asked for again, so that a holder that slept does nothing before it knows.
+    /// A holder that slept renews the lock before it relies on it.
     #[test]
-    fn nothing_is_done_on_trust_that_is_old() {
+    fn an_old_renewal_is_not_relied_on() {
         let bucket = bucket();
-        let asleep = Locked::take(&bucket, Patience { trust: Duration::ZERO, ..PATIENCE }).unwrap();
+        let asleep = BucketLock::take(&bucket, LockTimes { valid: Duration::ZERO, ..TIMES }).unwrap();
         asleep.require().unwrap();
-        let next = Locked::take(&bucket, PATIENCE).unwrap();
+        let next = BucketLock::take(&bucket, TIMES).unwrap();
         assert_eq!(asleep.require().unwrap_err().kind(), ErrorKind::Conflict);
         next.require().unwrap();
     }
 
     #[test]
-    fn of_many_who_see_the_same_old_lock_one_takes_it_over() {
+    fn one_of_many_writers_takes_an_expired_lock_over() {
         let bucket = bucket();
-        let gone = Locked::take(&bucket, PATIENCE).unwrap();
+        let gone = BucketLock::take(&bucket, TIMES).unwrap();
         let (_, version) = bucket.get_version(LOCK).unwrap().unwrap();
         let take = |name: &str| {
             let text = text(name, 0).into_bytes();

@@ -1,4 +1,4 @@
-//! Objects in a bucket of S3, or of what speaks its language.
+//! Objects in a bucket of S3 or a compatible service.
 
 mod client;
 mod lock;
@@ -7,13 +7,13 @@ pub(crate) use client::Bucket;
 
 use crate::objects::{Lock, Objects};
 use atsdb_core::{ErrorKind, Result};
-use lock::{LOCK, Locked, Patience};
+use lock::{BucketLock, LOCK, LockTimes};
 use object_store::{ObjectStoreExt, PutMode};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A delete that takes longer is given up: its writer may have lost the lock when it is done.
-const DELETE_PATIENCE: Duration = Duration::from_secs(7);
+/// A deletion that takes longer is given up: its writer may have lost the lock by then.
+const DELETE_TIMEOUT: Duration = Duration::from_secs(7);
 
 impl Objects for Bucket {
     fn place(&self) -> &str {
@@ -45,7 +45,7 @@ impl Objects for Bucket {
                 store: "S3",
                 source: Box::new(source),
             };
-            tokio::time::timeout(DELETE_PATIENCE, store.delete(&path)).await.unwrap_or_else(|late| Err(is_late(late)))
+            tokio::time::timeout(DELETE_TIMEOUT, store.delete(&path)).await.unwrap_or_else(|late| Err(is_late(late)))
         };
         match self.run(&format!("delete {name}"), delete) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -54,7 +54,7 @@ impl Objects for Bucket {
     }
 
     fn lock(&self) -> Result<Box<dyn Lock>> {
-        Ok(Box::new(Locked::take(self, Patience::USUAL)?))
+        Ok(Box::new(BucketLock::take(self, LockTimes::DEFAULT)?))
     }
 
     fn at_once(&self) -> usize {

@@ -1,7 +1,7 @@
 //! Backups in a directory.
 
 use crate::support::{append, assert_same, everything, fill, hashes, memory, readings, rows};
-use atsdb_archive::{Archive, BackupReport, Manifest, Which};
+use atsdb_archive::{Archive, BackupReport, BackupSelector, Manifest};
 use atsdb_core::{ErrorKind, Result};
 use atsdb_engine::{CopyOptions, CopyReport, Engine};
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ pub(crate) fn back_up(source: &Engine, archive: &Archive, keep: Option<usize>) -
     archive.write(&source.cut(&everything())?, true, keep, None)
 }
 
-pub(crate) fn restore(archive: &Archive, which: &Which, target: &Engine) -> Result<(Manifest, CopyReport)> {
+pub(crate) fn restore(archive: &Archive, which: &BackupSelector, target: &Engine) -> Result<(Manifest, CopyReport)> {
     let backup = archive.backup(which)?;
     let report = target.copy_from(&archive.cut(&backup, &everything())?, &CopyOptions::default())?;
     Ok((backup, report))
@@ -61,21 +61,21 @@ fn backups_share_what_they_have_in_common() {
         [first.id.clone(), second.id.clone()]
     );
     let target = memory();
-    assert_eq!(restore(&archive, &Which::Latest, &target).unwrap().0.id, second.id);
+    assert_eq!(restore(&archive, &BackupSelector::Latest, &target).unwrap().0.id, second.id);
     assert_same(&source, &target);
     let target = memory();
-    restore(&archive, &Which::Id(first.id.clone()), &target).unwrap();
+    restore(&archive, &BackupSelector::Id(first.id.clone()), &target).unwrap();
     assert_eq!(hashes(&target), before);
     let target = memory();
-    let (backup, _) = restore(&archive, &Which::At(listed[1].taken_ms - 1), &target).unwrap();
+    let (backup, _) = restore(&archive, &BackupSelector::At(listed[1].taken_ms - 1), &target).unwrap();
     assert_eq!(backup.id, first.id);
     // From one to the other only the difference moves.
-    let report = restore(&archive, &Which::Latest, &target).unwrap().1;
+    let report = restore(&archive, &BackupSelector::Latest, &target).unwrap().1;
     assert_eq!((report.chunks, report.chunks_kept), (1, first.chunks));
     assert_same(&source, &target);
-    let error = restore(&archive, &Which::At(listed[0].taken_ms - 1), &memory()).unwrap_err();
+    let error = restore(&archive, &BackupSelector::At(listed[0].taken_ms - 1), &memory()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    assert!(restore(&archive, &Which::Id("x".to_owned()), &memory()).is_err());
+    assert!(restore(&archive, &BackupSelector::Id("x".to_owned()), &memory()).is_err());
 }
 
 /// Of rows with equal times the later ones come last; that is the order of chunks.
@@ -89,7 +89,7 @@ fn many_chunks_come_back_in_their_order() {
     }
     back_up(&source, &archive, None).unwrap();
     let target = memory();
-    restore(&archive, &Which::Latest, &target).unwrap();
+    restore(&archive, &BackupSelector::Latest, &target).unwrap();
     let in_order = |engine: &Engine| -> Vec<Vec<u8>> {
         let mut chunks = engine.snapshot().unwrap().chunks(&engine.table("readings").unwrap()).unwrap();
         chunks.sort_by_key(|chunk| chunk.id);
@@ -119,7 +119,7 @@ fn only_so_many_backups_are_kept_and_nothing_that_nobody_needs() {
     assert_eq!(archive.backups().unwrap().whole.len(), 3);
     for (id, state) in &states[4..] {
         let target = memory();
-        restore(&archive, &Which::Id(id.clone()), &target).unwrap();
+        restore(&archive, &BackupSelector::Id(id.clone()), &target).unwrap();
         assert_eq!(hashes(&target), *state);
     }
     let checked = archive.verify().unwrap();
@@ -155,7 +155,7 @@ fn what_is_damaged_or_missing_is_named_and_written_anew() {
             let is_manifest = name.starts_with("backups");
             if !(is_manifest && damaged.is_none()) {
                 let target = memory();
-                let error = restore(&archive, &Which::Latest, &target).unwrap_err();
+                let error = restore(&archive, &BackupSelector::Latest, &target).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::Corrupt, "{name}: {error}");
                 assert!(error.to_string().contains(&name), "{name}: {error}");
                 assert!(target.tables().unwrap().is_empty());
@@ -170,7 +170,7 @@ fn what_is_damaged_or_missing_is_named_and_written_anew() {
             std::fs::write(&file, &bytes).unwrap();
         }
     }
-    restore(&archive, &Which::Latest, &memory()).unwrap();
+    restore(&archive, &BackupSelector::Latest, &memory()).unwrap();
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn one_backup_at_a_time_is_written_and_readers_go_on() {
     let held = std::fs::File::options().write(true).open(folder.path().join("lock")).unwrap();
     held.lock().unwrap();
     assert_eq!(back_up(&source, &archive, None).unwrap_err().kind(), ErrorKind::Busy);
-    restore(&archive, &Which::Latest, &memory()).unwrap();
+    restore(&archive, &BackupSelector::Latest, &memory()).unwrap();
     drop(held);
     back_up(&source, &archive, None).unwrap();
 }
@@ -194,7 +194,7 @@ fn a_folder_of_other_things_becomes_no_archive() {
     let (source, archive) = (memory(), archive_in(folder.path()));
     fill(&source);
     assert_eq!(back_up(&source, &archive, None).unwrap_err().kind(), ErrorKind::NotAStore);
-    assert_eq!(archive.backup(&Which::Latest).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(archive.backup(&BackupSelector::Latest).unwrap_err().kind(), ErrorKind::NotFound);
     assert!(Archive::open(folder.path().join("letter.txt").to_str().unwrap()).is_err());
 }
 
@@ -206,8 +206,8 @@ fn a_backup_comes_back_into_its_own_store_only_when_told() {
     let before = hashes(&source);
     back_up(&source, &archive, None).unwrap();
     append(&source, &table, &rows(2, 30));
-    assert_eq!(restore(&archive, &Which::Latest, &source).unwrap_err().kind(), ErrorKind::Exists);
-    let backup = archive.backup(&Which::Latest).unwrap();
+    assert_eq!(restore(&archive, &BackupSelector::Latest, &source).unwrap_err().kind(), ErrorKind::Exists);
+    let backup = archive.backup(&BackupSelector::Latest).unwrap();
     let options = CopyOptions { overwrite: true, ..CopyOptions::default() };
     source.copy_from(&archive.cut(&backup, &everything()).unwrap(), &options).unwrap();
     assert_eq!(hashes(&source), before);

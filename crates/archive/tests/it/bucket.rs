@@ -2,9 +2,9 @@
 
 use crate::backups::{back_up, restore};
 use crate::support::{append, as_other_process, assert_same, everything, fill, memory, other_process, rows};
-use atsdb_archive::{Archive, Which};
+use atsdb_archive::{Archive, BackupSelector};
 use atsdb_core::ErrorKind;
-use atsdb_engine::Watcher;
+use atsdb_engine::ProgressCallback;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -92,14 +92,14 @@ fn backups_in_a_bucket() {
     let second = back_up(&source, &archive, Some(2)).unwrap();
     assert_eq!((second.chunks_written, second.chunks), (1, first.chunks + 1));
     let target = memory();
-    restore(&archive, &Which::Latest, &target).unwrap();
+    restore(&archive, &BackupSelector::Latest, &target).unwrap();
     assert_same(&source, &target);
     source.recompress(None).unwrap();
     let third = back_up(&source, &archive, Some(1)).unwrap();
     assert!(third.backups_deleted == 2 && third.objects_deleted > 0, "{third:?}");
     let checked = archive.verify().unwrap();
     assert!(checked.findings.is_empty() && checked.backups == 1);
-    restore(&archive, &Which::Latest, &target).unwrap();
+    restore(&archive, &BackupSelector::Latest, &target).unwrap();
     assert_same(&source, &target);
 }
 
@@ -118,7 +118,7 @@ fn a_writer_that_lost_its_lock_writes_and_deletes_nothing_more() {
     let count = |what: &str| all(what).matches("<Key>").count();
     let before = (count("backups"), count("chunks"));
     append(&source, &table, &rows(11, 60));
-    let take_over: Watcher = Arc::new(move |_| {
+    let take_over: ProgressCallback = Arc::new(move |_| {
         request(port, "PUT /bucket/shared/lock", "another writes a backup, 0\n");
         Ok(())
     });
@@ -146,5 +146,5 @@ fn what_is_wrong_with_a_bucket_is_told() {
     assert!(error.to_string().contains("no-such-bucket"), "{error}");
     assert!(!error.to_string().contains("the-secret"), "{error}");
     let empty = Archive::open("s3://bucket/nothing").unwrap();
-    assert_eq!(empty.backup(&Which::Latest).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(empty.backup(&BackupSelector::Latest).unwrap_err().kind(), ErrorKind::NotFound);
 }

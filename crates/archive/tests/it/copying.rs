@@ -99,7 +99,7 @@ fn rows_of_a_table_in_memory_are_chunks_of_it_in_the_copy() {
     let archive = atsdb_archive::Archive::open(folder.path().join("backups").to_str().unwrap()).unwrap();
     crate::backups::back_up(&source, &archive, None).unwrap();
     let target = memory();
-    crate::backups::restore(&archive, &atsdb_archive::Which::Latest, &target).unwrap();
+    crate::backups::restore(&archive, &atsdb_archive::BackupSelector::Latest, &target).unwrap();
     assert_eq!(hashes(&target), hashes(&source));
     // What was never used in a process is copied from its chunks.
     let third = memory();

@@ -4,7 +4,7 @@ use crate::backups::{back_up, restore};
 use crate::support::{copy, memory, sqlite};
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch};
 use arrow::datatypes::Int64Type;
-use atsdb_archive::{Archive, Which};
+use atsdb_archive::{Archive, BackupSelector};
 use atsdb_core::{ColumnType, Table, TableDefinition, TimeUnit};
 use atsdb_engine::{Engine, ScanRequest};
 use std::sync::Arc;
@@ -112,7 +112,7 @@ fn two_hundred_copies_and_backups_beside_four_writers_are_each_of_one_moment() {
             let batches = if cut % 2 == 0 {
                 back_up(&source, &archive, Some(3)).unwrap();
                 let target = memory();
-                restore(&archive, &Which::Latest, &target).unwrap();
+                restore(&archive, &BackupSelector::Latest, &target).unwrap();
                 assert_is_a_cut(&target)
             } else {
                 copy(&source, &mirror).unwrap();

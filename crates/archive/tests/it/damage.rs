@@ -2,7 +2,7 @@
 
 use crate::backups::{back_up, files, restore};
 use crate::support::{append, everything, fill, hashes, memory, readings, rows, sqlite};
-use atsdb_archive::{Archive, Which};
+use atsdb_archive::{Archive, BackupSelector};
 use atsdb_core::{ColumnType, ErrorKind, TableDefinition};
 use atsdb_engine::{ContentHash, CopyOptions, Engine};
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ fn damage(file: &Path) -> Vec<u8> {
 }
 
 #[track_caller]
-fn assert_restores(archive: &Archive, which: &Which, expected: &[ContentHash]) {
+fn assert_restores(archive: &Archive, which: &BackupSelector, expected: &[ContentHash]) {
     let target = memory();
     restore(archive, which, &target).unwrap();
     assert_eq!(hashes(&target), expected);
@@ -56,16 +56,16 @@ fn a_damaged_manifest_costs_its_own_backup_and_no_other() {
     assert_eq!(backups.whole.iter().map(|backup| backup.id.as_str()).collect::<Vec<_>>(), [&made[0].0, &made[2].0]);
     assert_eq!(backups.damaged.len(), 1);
     assert_eq!((&backups.damaged[0].id, backups.damaged[0].kind), (&made[1].0, ErrorKind::Corrupt));
-    assert_restores(&archive, &Which::Latest, &made[2].1);
-    assert_restores(&archive, &Which::Id(made[0].0.clone()), &made[0].1);
-    assert_restores(&archive, &Which::At(times[0]), &made[0].1);
+    assert_restores(&archive, &BackupSelector::Latest, &made[2].1);
+    assert_restores(&archive, &BackupSelector::Id(made[0].0.clone()), &made[0].1);
+    assert_restores(&archive, &BackupSelector::At(times[0]), &made[0].1);
     // The one that is meant is damaged: an older one does not take its place without a word.
-    for which in [Which::Id(made[1].0.clone()), Which::At(times[1])] {
+    for which in [BackupSelector::Id(made[1].0.clone()), BackupSelector::At(times[1])] {
         let error = restore(&archive, &which, &memory()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
         assert!(error.message().contains(second.file_name().unwrap().to_str().unwrap()), "{error}");
     }
-    let error = restore(&archive, &Which::At(times[1]), &memory()).unwrap_err();
+    let error = restore(&archive, &BackupSelector::At(times[1]), &memory()).unwrap_err();
     assert!(error.hint().unwrap().contains(&made[0].0), "{error:?}");
     let findings = archive.verify().unwrap().findings;
     assert_eq!(findings.len(), 1, "{findings:?}");
@@ -75,7 +75,7 @@ fn a_damaged_manifest_costs_its_own_backup_and_no_other() {
     let report = back_up(&source, &archive, Some(3)).unwrap();
     assert_eq!((report.findings.len(), report.backups_deleted, report.objects_deleted), (1, 0, 0));
     std::fs::write(&second, &before).unwrap();
-    assert_restores(&archive, &Which::Id(made[1].0.clone()), &made[1].1);
+    assert_restores(&archive, &BackupSelector::Id(made[1].0.clone()), &made[1].1);
     // It goes when it would if it were whole, and with it what nobody else needs.
     damage(&second);
     source.recompress(None).unwrap();
@@ -83,7 +83,7 @@ fn a_damaged_manifest_costs_its_own_backup_and_no_other() {
     assert_eq!((report.findings.len(), report.backups_deleted), (0, 3));
     assert!(!second.exists() && report.objects_deleted > 0, "{report:?}");
     assert!(archive.verify().unwrap().findings.is_empty());
-    assert_restores(&archive, &Which::Latest, &hashes(&source));
+    assert_restores(&archive, &BackupSelector::Latest, &hashes(&source));
 }
 
 #[test]
@@ -106,9 +106,9 @@ fn a_damaged_list_keeps_chunks_from_being_deleted_and_nothing_else() {
     assert_eq!(report.findings.len(), 1, "{report:?}");
     assert!(list.ends_with(&report.findings[0].place), "{report:?}");
     assert!(chunks.iter().all(|chunk| chunk.exists()));
-    assert_restores(&archive, &Which::Id(made[1].0.clone()), &made[1].1);
+    assert_restores(&archive, &BackupSelector::Id(made[1].0.clone()), &made[1].1);
     std::fs::write(&list, before).unwrap();
-    assert_restores(&archive, &Which::Id(made[0].0.clone()), &made[0].1);
+    assert_restores(&archive, &BackupSelector::Id(made[0].0.clone()), &made[0].1);
     // Two backups on, nobody needs it.
     damage(&list);
     back_up(&source, &archive, Some(1)).unwrap();
@@ -125,7 +125,7 @@ fn a_damaged_dictionary_is_written_anew_by_the_next_backup() {
     assert!(!archive.verify().unwrap().findings.is_empty());
     back_up(&source, &archive, None).unwrap();
     assert!(archive.verify().unwrap().findings.is_empty());
-    assert_restores(&archive, &Which::Id(made[0].0.clone()), &made[0].1);
+    assert_restores(&archive, &BackupSelector::Id(made[0].0.clone()), &made[0].1);
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn a_store_whose_structures_are_damaged_is_not_backed_up_without_a_word() {
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
     assert!(error.hint().unwrap().contains("--no-verify"), "{error:?}");
     // The backup before stays.
-    assert_restores(&archive, &Which::Latest, &whole);
+    assert_restores(&archive, &BackupSelector::Latest, &whole);
 
     // Chunks that an index hides are missed whatever the options.
     drop(source);
@@ -204,7 +204,7 @@ fn a_store_whose_structures_are_damaged_is_not_backed_up_without_a_word() {
     let source = sqlite(&path);
     assert_eq!(source.cut(&everything()).err().unwrap().kind(), ErrorKind::Corrupt);
     assert_eq!(back_up(&source, &archive, Some(1)).unwrap_err().kind(), ErrorKind::Corrupt);
-    assert_restores(&archive, &Which::Latest, &whole);
+    assert_restores(&archive, &BackupSelector::Latest, &whole);
 }
 
 /// Makes the numbers of tables be given again: no row is hidden by it.
@@ -245,5 +245,5 @@ fn what_a_snapshot_refuses_is_damage_and_verify_names_it() {
     assert_eq!(source.cut(&everything()).unwrap_err().kind(), ErrorKind::Corrupt);
     assert_eq!(back_up(&source, &archive, Some(1)).unwrap_err().kind(), ErrorKind::Corrupt);
     assert!(!source.verify(None).unwrap().findings.is_empty());
-    assert_restores(&archive, &Which::Latest, &whole);
+    assert_restores(&archive, &BackupSelector::Latest, &whole);
 }

@@ -2,7 +2,7 @@
 
 use crate::backups::{back_up, restore};
 use crate::support::{append, assert_same, copy, hashes, memory, readings, rows, sqlite};
-use atsdb_archive::{Archive, Which};
+use atsdb_archive::{Archive, BackupSelector};
 use atsdb_core::ErrorKind;
 use atsdb_engine::Engine;
 use atsdb_testkit::disk::{SmallDisk, alone};
@@ -30,7 +30,7 @@ fn a_backup_to_a_full_disk_fails_and_goes_on_later() {
         let report = back_up(&source, &archive, None).unwrap();
         assert!(report.chunks_written < report.chunks, "{report:?}");
         let target = memory();
-        restore(&archive, &Which::Latest, &target).unwrap();
+        restore(&archive, &BackupSelector::Latest, &target).unwrap();
         assert_same(&source, &target);
     });
 }

@@ -2,7 +2,7 @@
 
 use crate::backups::restore;
 use crate::support::{hashes, memory};
-use atsdb_archive::{Archive, Which};
+use atsdb_archive::{Archive, BackupSelector};
 use atsdb_engine::ContentHash;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ fn a_backup_of_format_2_is_restored() {
     let archive = Archive::open(folder().to_str().unwrap()).unwrap();
     assert!(archive.verify().unwrap().findings.is_empty());
     let target = memory();
-    let (backup, _) = restore(&archive, &Which::Latest, &target).unwrap();
+    let (backup, _) = restore(&archive, &BackupSelector::Latest, &target).unwrap();
     let all = hashes(&target);
     let expected = std::fs::read_to_string(folder().join("expected.txt")).unwrap();
     let mut found = format!("{} {}\n", backup.id, backup.rows);

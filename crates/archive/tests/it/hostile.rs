@@ -2,7 +2,7 @@
 
 use crate::backups::{back_up, files, restore};
 use crate::support::{fill, memory};
-use atsdb_archive::{Archive, Which};
+use atsdb_archive::{Archive, BackupSelector};
 use atsdb_testkit::sample::Random;
 use std::path::Path;
 
@@ -41,7 +41,7 @@ fn changed_manifests_with_the_right_hash_are_refused_by_verify_and_restore_alike
         }
         replace_manifest(folder.path(), &bytes);
         let report = archive.verify().unwrap();
-        let restoring = restore(&archive, &Which::Latest, &memory());
+        let restoring = restore(&archive, &BackupSelector::Latest, &memory());
         let shown = || format!("{:?}, {restoring:?}: {}", report.findings, String::from_utf8_lossy(&bytes));
         assert_eq!(restoring.is_ok(), report.findings.is_empty(), "{}", shown());
         match restoring {
@@ -64,12 +64,12 @@ fn a_manifest_reads_nothing_outside_of_the_archive() {
         let end = start + manifest[start..].find('"').unwrap();
         let changed = format!("{}{name}{}", &manifest[..start], &manifest[end..]);
         replace_manifest(folder.path(), changed.as_bytes());
-        let error = restore(&archive, &Which::Latest, &memory()).unwrap_err();
+        let error = restore(&archive, &BackupSelector::Latest, &memory()).unwrap_err();
         assert!(error.to_string().contains("names what is no object"), "{name}: {error}");
     }
     let newer = manifest.replacen("\"format\": 2", "\"format\": 3, \"anything\": {}", 1);
     replace_manifest(folder.path(), newer.as_bytes());
-    let error = restore(&archive, &Which::Latest, &memory()).unwrap_err();
+    let error = restore(&archive, &BackupSelector::Latest, &memory()).unwrap_err();
     assert_eq!(error.kind(), atsdb_core::ErrorKind::NewerFormat, "{error}");
 }
 
@@ -87,7 +87,7 @@ fn verify_finds_the_counts_that_restore_refuses() {
         for count in [0, 1 << 40, 1u64 << 62, u64::MAX] {
             let changed = format!("{}{count}{}", &manifest[..start], &manifest[end..]);
             replace_manifest(folder.path(), changed.as_bytes());
-            let error = restore(&archive, &Which::Latest, &memory()).unwrap_err();
+            let error = restore(&archive, &BackupSelector::Latest, &memory()).unwrap_err();
             assert_eq!(error.kind(), atsdb_core::ErrorKind::Corrupt, "{field} {count}: {error}");
             assert!(!archive.verify().unwrap().findings.is_empty(), "{field} {count}");
         }

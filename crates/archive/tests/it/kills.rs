@@ -5,8 +5,8 @@ use crate::support::{
     append, as_other_process, assert_same, copy, engine, everything, memory, other_process, readings, rows, split,
     sqlite,
 };
-use atsdb_archive::{Archive, Which};
-use atsdb_engine::{CopyOptions, Engine, Watcher};
+use atsdb_archive::{Archive, BackupSelector};
+use atsdb_engine::{CopyOptions, Engine, ProgressCallback};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn source(folder: &Path) -> Engine {
 }
 
 /// Says in a file that some of the work is done, then goes on very slowly.
-fn slow(folder: &Path) -> Watcher {
+fn slow(folder: &Path) -> ProgressCallback {
     let folder = folder.to_owned();
     Arc::new(move |progress| {
         if progress.bytes > 8 << 20 {
@@ -75,7 +75,7 @@ fn a_killed_copy_shows_nothing_and_is_gone_on_with() {
 fn a_copy_until_killed() {
     let Some(folder) = as_other_process() else { return };
     let target = sqlite(&folder.join("target.db"));
-    let options = CopyOptions { watcher: Some(slow(&folder)), ..CopyOptions::default() };
+    let options = CopyOptions { on_progress: Some(slow(&folder)), ..CopyOptions::default() };
     target.copy_from(&source(&folder).cut(&everything()).unwrap(), &options).unwrap();
 }
 
@@ -106,7 +106,7 @@ fn a_killed_backup_is_none_and_its_objects_are_used() {
     let report = archive.write(&source.cut(&everything()).unwrap(), true, Some(1), None).unwrap();
     assert!(report.chunks_written + 4 <= report.chunks, "{report:?}");
     let target = memory();
-    restore(&archive, &Which::Latest, &target).unwrap();
+    restore(&archive, &BackupSelector::Latest, &target).unwrap();
     assert_same(&source, &target);
 }
 
@@ -126,7 +126,7 @@ fn a_killed_restore_shows_nothing_and_is_gone_on_with() {
     kill_in_the_middle("kills::a_restore_until_killed", folder.path());
     let target = sqlite(&folder.path().join("target.db"));
     assert!(target.tables().unwrap().is_empty());
-    let (_, report) = restore(&archive, &Which::Latest, &target).unwrap();
+    let (_, report) = restore(&archive, &BackupSelector::Latest, &target).unwrap();
     assert!(report.chunks_resumed >= 4, "{report:?}");
     assert_same(&source, &target);
 }
@@ -136,8 +136,8 @@ fn a_restore_until_killed() {
     let Some(folder) = as_other_process() else { return };
     let archive = Archive::open(folder.join("backups").to_str().unwrap()).unwrap();
     let target = sqlite(&folder.join("target.db"));
-    let options = CopyOptions { watcher: Some(slow(&folder)), ..CopyOptions::default() };
-    let backup = archive.backup(&Which::Latest).unwrap();
+    let options = CopyOptions { on_progress: Some(slow(&folder)), ..CopyOptions::default() };
+    let backup = archive.backup(&BackupSelector::Latest).unwrap();
     target.copy_from(&archive.cut(&backup, &everything()).unwrap(), &options).unwrap();
 }
 
@@ -146,11 +146,11 @@ fn what_an_error_ends_is_gone_on_with() {
     let folder = tempfile::tempdir().unwrap();
     let source = source(folder.path());
     let target = engine(sqlite(&folder.path().join("target.db")).store().clone());
-    let stop: Watcher = Arc::new(|progress| match progress.bytes > 8 << 20 {
+    let stop: ProgressCallback = Arc::new(|progress| match progress.bytes > 8 << 20 {
         true => Err(atsdb_core::Error::new(atsdb_core::ErrorKind::Interrupted, "interrupted")),
         false => Ok(()),
     });
-    let options = CopyOptions { watcher: Some(stop), ..CopyOptions::default() };
+    let options = CopyOptions { on_progress: Some(stop), ..CopyOptions::default() };
     let error = target.copy_from(&source.cut(&everything()).unwrap(), &options).unwrap_err();
     assert_eq!(error.kind(), atsdb_core::ErrorKind::Interrupted);
     assert!(target.tables().unwrap().is_empty());
@@ -165,11 +165,11 @@ fn staged_pages_that_are_lost_are_moved_again() {
         let folder = tempfile::tempdir().unwrap();
         let source = source(folder.path());
         let path = folder.path().join("target");
-        let stop: Watcher = Arc::new(|progress| match progress.bytes > 8 << 20 {
+        let stop: ProgressCallback = Arc::new(|progress| match progress.bytes > 8 << 20 {
             true => Err(atsdb_core::Error::new(atsdb_core::ErrorKind::Interrupted, "interrupted")),
             false => Ok(()),
         });
-        let options = CopyOptions { watcher: Some(stop), ..CopyOptions::default() };
+        let options = CopyOptions { on_progress: Some(stop), ..CopyOptions::default() };
         split(&path).copy_from(&source.cut(&everything()).unwrap(), &options).unwrap_err();
         let pages = crate::backups::files(&path.join("pages"));
         assert!(pages.len() >= 4, "{pages:?}");

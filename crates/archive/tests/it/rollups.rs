@@ -144,7 +144,7 @@ fn a_rollup_in_a_backup_comes_back_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let archive = atsdb_archive::Archive::open(folder.path().join("x").to_str().unwrap()).unwrap();
     archive.write(&source.cut(&Selection::default()).unwrap(), true, None, None).unwrap();
-    let backup = archive.backup(&atsdb_archive::Which::Latest).unwrap();
+    let backup = archive.backup(&atsdb_archive::BackupSelector::Latest).unwrap();
     target.copy_from(&archive.cut(&backup, &Selection::default()).unwrap(), &CopyOptions::default()).unwrap();
     assert_same(&source, &target);
     assert_eq!(stale(&target), [(2 * DAY, 2 * DAY + 8)]);

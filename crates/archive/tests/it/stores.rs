@@ -2,7 +2,7 @@
 
 use crate::backups::{back_up, restore};
 use crate::support::{append, fill, hashes, memory, rows};
-use atsdb_archive::{Archive, Which};
+use atsdb_archive::{Archive, BackupSelector};
 use atsdb_core::{ChunkUid, ErrorKind, Result};
 use atsdb_engine::{Engine, EngineOptions, Environment, SystemEnvironment};
 use atsdb_memory::MemoryStore;
@@ -49,7 +49,7 @@ fn the_backup_just_made_is_the_newest_whatever_the_clock_says() {
     let second = back_up(&source, &archive, Some(1)).unwrap();
     assert_eq!(second.backups_deleted, 1);
     let target = memory();
-    assert_eq!(restore(&archive, &Which::Latest, &target).unwrap().0.id, second.id);
+    assert_eq!(restore(&archive, &BackupSelector::Latest, &target).unwrap().0.id, second.id);
     assert_eq!(hashes(&target), before);
 
     // A clock that stands still makes no two backups one.
@@ -57,7 +57,7 @@ fn the_backup_just_made_is_the_newest_whatever_the_clock_says() {
     let third = back_up(&source, &archive, Some(2)).unwrap();
     let ids: Vec<String> = archive.backups().unwrap().whole.into_iter().map(|backup| backup.id).collect();
     assert_eq!(ids, [second.id, third.id.clone()]);
-    assert_eq!(archive.backup(&Which::At(NOW_MS)).unwrap().id, third.id);
+    assert_eq!(archive.backup(&BackupSelector::At(NOW_MS)).unwrap().id, third.id);
 }
 
 #[test]
@@ -69,26 +69,26 @@ fn of_several_stores_nothing_is_restored_that_was_not_meant() {
     fill(&second);
     append(&first, &table, &rows(9, 30));
     let of_first = back_up(&first, &archive, None).unwrap().id;
-    restore(&archive, &Which::Latest, &memory()).unwrap();
+    restore(&archive, &BackupSelector::Latest, &memory()).unwrap();
     let of_second = back_up(&second, &archive, None).unwrap().id;
     let number = |engine: &Engine| engine.store().uid()[..4].iter().map(|byte| format!("{byte:02x}")).collect();
     let (first_number, second_number): (String, String) = (number(&first), number(&second));
-    for which in [Which::Latest, Which::At(i64::MAX)] {
+    for which in [BackupSelector::Latest, BackupSelector::At(i64::MAX)] {
         let error = restore(&archive, &which, &memory()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
         let hint = error.hint().unwrap();
         assert!(hint.contains(&first_number) && hint.contains(&second_number) && hint.contains("--store"), "{hint}");
     }
     let target = memory();
-    let (backup, _) = restore(&archive, &Which::Latest.of(first_number.clone()), &target).unwrap();
+    let (backup, _) = restore(&archive, &BackupSelector::Latest.of(first_number.clone()), &target).unwrap();
     assert_eq!((backup.id, hashes(&target)), (of_first.clone(), hashes(&first)));
     let target = memory();
-    restore(&archive, &Which::Id(of_second.clone()), &target).unwrap();
+    restore(&archive, &BackupSelector::Id(of_second.clone()), &target).unwrap();
     assert_eq!(hashes(&target), hashes(&second));
     // Both are stores in memory, which have one URL: it says nothing.
-    let error = archive.backup(&Which::Latest.of(first.store().url())).unwrap_err();
+    let error = archive.backup(&BackupSelector::Latest.of(first.store().url())).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
-    let error = archive.backup(&Which::Latest.of("sqlite:/elsewhere.db")).unwrap_err();
+    let error = archive.backup(&BackupSelector::Latest.of("sqlite:/elsewhere.db")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     assert!(error.hint().unwrap().contains(&first_number), "{error:?}");
 
@@ -98,7 +98,7 @@ fn of_several_stores_nothing_is_restored_that_was_not_meant() {
             std::fs::write(file, "damaged").unwrap();
         }
     }
-    assert_eq!(archive.backup(&Which::Latest).unwrap_err().kind(), ErrorKind::Usage);
-    assert_eq!(archive.backup(&Which::Latest.of(first_number)).unwrap().id, of_first);
-    assert_eq!(archive.backup(&Which::Latest.of(second_number)).unwrap_err().kind(), ErrorKind::Corrupt);
+    assert_eq!(archive.backup(&BackupSelector::Latest).unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(archive.backup(&BackupSelector::Latest.of(first_number)).unwrap().id, of_first);
+    assert_eq!(archive.backup(&BackupSelector::Latest.of(second_number)).unwrap_err().kind(), ErrorKind::Corrupt);
 }

@@ -7,8 +7,8 @@ use atsdb::arrow::array::{
 };
 use atsdb::arrow::datatypes::Int64Type;
 use atsdb::{
-    BackupOptions, ColumnType, CopyOptions, Database, ErrorKind, MapWidth, OpenOptions, PageCacheFolder,
-    TableDefinition, Which, limits,
+    BackupOptions, BackupSelector, ColumnType, CopyOptions, Database, ErrorKind, MapWidth, OpenOptions,
+    PageCacheFolder, TableDefinition, limits,
 };
 use atsdb_testkit::sample::Random;
 use atsdb_testkit::server::{self, Kind};
@@ -212,7 +212,7 @@ fn values_of_200_mb_are_stored_sealed_backed_up_and_restored_on_each_store() {
         let archive = archive.to_str().unwrap();
         timed("backup", || db.backup(archive, &BackupOptions::default()).unwrap());
         let restored = open(&folder.path().join(format!("restored-{position}.db")));
-        timed("restore", || restored.restore(archive, &Which::Latest, &CopyOptions::default()).unwrap());
+        timed("restore", || restored.restore(archive, &BackupSelector::Latest, &CopyOptions::default()).unwrap());
         assert_right(&restored, 3);
         assert!(restored.engine().verify(None).unwrap().findings.is_empty(), "{place}");
         db.sql("DROP TABLE t; DROP TABLE m").unwrap();

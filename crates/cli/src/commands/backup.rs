@@ -38,8 +38,8 @@ pub(super) fn run(args: &BackupArgs) -> Result<()> {
     }
     let back_up = |options: CopyOptions| {
         let keep = args.keep.map(|keep| keep as usize);
-        let CopyOptions { verify, watcher, .. } = options;
-        database.backup(target, &BackupOptions { selection, keep, verify, watcher })
+        let CopyOptions { verify, on_progress, .. } = options;
+        database.backup(target, &BackupOptions { selection, keep, verify, on_progress })
     };
     let report = watched(back_up, &args.into)?;
     for finding in &report.findings {

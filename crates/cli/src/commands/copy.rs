@@ -5,7 +5,7 @@ use crate::interrupt;
 use crate::progress::Progress;
 use crate::quantity::{show_bytes, show_count, show_many, show_rows};
 use crate::settings::{self, Access};
-use atsdb::{BackupOptions, CopyOptions, CopyReport, Database, OpenOptions, Selection, Which};
+use atsdb::{BackupOptions, BackupSelector, CopyOptions, CopyReport, Database, OpenOptions, Selection};
 use atsdb_core::Result;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -38,7 +38,7 @@ pub(crate) fn watched<T>(run: impl FnOnce(CopyOptions) -> Result<T>, into: &Targ
         overwrite: into.overwrite,
         allow_non_empty: into.allow_non_empty,
         verify: !into.no_verify,
-        watcher: Some(Arc::new(move |now| {
+        on_progress: Some(Arc::new(move |now| {
             interrupt::check()?;
             let progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
             progress.update(now.bytes, now.bytes_total, now.rows);
@@ -68,7 +68,7 @@ pub(crate) fn save(database: &Database, url: &str) -> Result<String> {
 pub(crate) fn load(database: &Database, url: &str) -> Result<String> {
     let options = CopyOptions { allow_non_empty: true, ..CopyOptions::default() };
     if atsdb::is_archive(url) {
-        return database.restore(url, &Which::Latest, &options).map(|(_, report)| in_words(&report));
+        return database.restore(url, &BackupSelector::Latest, &options).map(|(_, report)| in_words(&report));
     }
     let source = OpenOptions::new().create(false).read_only(true).open(url)?;
     source.copy_into(database, &options).map(|report| in_words(&report))

@@ -4,7 +4,7 @@ use super::copy::{in_words, open_target, watched};
 use crate::args::RestoreArgs;
 use crate::failure::warn;
 use crate::settings::{self, Access};
-use atsdb::{CopyOptions, Moment, Selection, Which};
+use atsdb::{BackupSelector, CopyOptions, Moment, Selection};
 use atsdb_core::{Error, Result};
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ pub(super) fn run(args: &RestoreArgs) -> Result<()> {
         // What is not there is told before a store is created.
         let archive = atsdb::Archive::open(&args.source)?;
         let backups = archive.backups()?;
-        let chosen = Which::Id(backups.choose(&which)?.id.clone());
+        let chosen = BackupSelector::Id(backups.choose(&which)?.id.clone());
         for damaged in &backups.damaged {
             warn(&format!("backup {} is left out: {}", damaged.id, damaged.problem));
         }
@@ -28,7 +28,7 @@ pub(super) fn run(args: &RestoreArgs) -> Result<()> {
         eprintln!("{} in {:.1} s", in_words(&report), started.elapsed().as_secs_f64());
         return Ok(());
     }
-    if which != Which::Latest {
+    if which != BackupSelector::Latest {
         return Err(Error::usage(format!("{} is a store, which holds one copy", args.source))
             .with_hint("--at, --backup and --store choose among the backups of a directory or bucket"));
     }
@@ -39,11 +39,11 @@ pub(super) fn run(args: &RestoreArgs) -> Result<()> {
     Ok(())
 }
 
-fn which(args: &RestoreArgs) -> Result<Which> {
+fn which(args: &RestoreArgs) -> Result<BackupSelector> {
     let which = match (&args.backup, &args.at) {
-        (Some(id), _) => Which::Id(id.clone()),
-        (None, None) => Which::Latest,
-        (None, Some(at)) => Which::At(milliseconds(at)?),
+        (Some(id), _) => BackupSelector::Id(id.clone()),
+        (None, None) => BackupSelector::Latest,
+        (None, Some(at)) => BackupSelector::At(milliseconds(at)?),
     };
     Ok(match &args.of {
         Some(store) => which.of(store),

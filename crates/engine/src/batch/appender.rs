@@ -1,7 +1,7 @@
-//! Many rows, many flushes: what a program that measures holds on to.
+//! The appender: a program that measures keeps one, adds rows to it and flushes now and then.
 //!
-//! What was added since the last flush becomes visible together, or is dropped together. Owned here: that what failed is
-//! not forgotten before a flush has reported it. That a single row is whole is `RowBuffer`'s to keep.
+//! The rows added since the last flush become visible together or are dropped together. Owned here: a failure is kept until a
+//! flush has reported it. Not owned: that a single row is added to all columns or to none (`RowBuffer`).
 
 use crate::batch::Batch;
 use crate::batch::interner::Interner;
@@ -17,18 +17,18 @@ use arrow::buffer::NullBuffer;
 use atsdb_core::{BatchId, Column, CommitOutcome, Error, Result, Table};
 use std::sync::Arc;
 
-/// Appends to one table. Rows are buffered; [`flush`](Self::flush) acknowledges them, all or none since the last
-/// one. Dropped without it, what was not flushed is gone.
+/// Appends rows to one table. Rows are buffered, and [`flush`](Self::flush) makes all rows since the last flush durable, or
+/// none. Rows that are not flushed are lost when the appender is dropped.
 ///
-/// A row that does not fit is refused by itself: the others stay. If rows that were taken cannot be kept (the store is
-/// busy, the disk is full, a dictionary has no room), all since the last flush are dropped, and nothing more is taken until
-/// a flush has reported it. After a flush, also after one that failed, the appender is empty and goes on: whoever wants the
-/// dropped rows stored adds them again.
+/// A row that does not fit the table is refused by itself, and the others stay. If accepted rows cannot be kept (the store
+/// is busy, the disk is full, a dictionary is full), all rows since the last flush are dropped, and further rows are refused
+/// until a flush has reported the failure. After every flush, successful or not, the appender is empty and can be used
+/// further; dropped rows must be added again.
 pub struct Appender {
     handle: Handle,
-    /// The table as the rows are: their columns are its.
+    /// The table under the definition that the buffered rows have.
     shape: Table,
-    /// The table as it is now, as far as this process knows.
+    /// The table under the newest definition that this process knows.
     table: Table,
     batch: Batch,
     rows: RowBuffer,
@@ -49,7 +49,7 @@ impl Appender {
         &self.table
     }
 
-    /// Adds rows from Arrow; as [`Batch::append`]. Rows that do not fit the table are refused together.
+    /// Adds rows of an Arrow batch, as [`Batch::append`] does. If a row does not fit the table, all of them are refused.
     pub fn append(&mut self, rows: &RecordBatch) -> Result<()> {
         self.check_whole()?;
         self.cut()?;
@@ -59,7 +59,7 @@ impl Appender {
         }
     }
 
-    /// Adds a row to a series table; `time` counts the time column's own unit (days, for a date).
+    /// Adds a row to a series table. `time` counts the unit of the time column since 1970 (days, for a date).
     #[inline]
     pub fn push<R: Record>(&mut self, time: i64, record: &R) -> Result<()> {
         if !self.rows.has_time() {
@@ -83,13 +83,13 @@ impl Appender {
         if self.rows.is_full() { self.cut() } else { Ok(()) }
     }
 
-    /// Makes what was added since the last flush visible and durable, all or none. After an error none of it is
-    /// stored, and the appender is empty.
+    /// Makes the rows added since the last flush visible and durable, all or none. After an error none of them is stored, and
+    /// the appender is empty.
     pub fn flush(&mut self) -> Result<()> {
         self.flush_batch(None).map(|_| ())
     }
 
-    /// The same as a batch with an id: sent twice, it counts once.
+    /// Flushes as a batch with an id: if it is sent again, it counts once.
     pub fn flush_as(&mut self, id: BatchId) -> Result<CommitOutcome> {
         self.flush_batch(Some(id))
     }
@@ -119,7 +119,7 @@ impl Appender {
                 map_numbers(&handle.shared, table.id, &shape.definition, column, width, interner, numbers, nulls)
             };
             match attempt(table, nulls.clone()) {
-                // What does not fit may fit by now.
+                // The newest definition may have a wider map.
                 Err(error) => match newer_table(&handle.shared, table)? {
                     Some(newer) => {
                         *table = newer;
@@ -138,7 +138,7 @@ impl Appender {
         self.drop_all_if_failed(done)
     }
 
-    /// After a failure everything since the last flush goes, so that no part of it is ever stored.
+    /// After a failure, drops all rows since the last flush, so that no part of them is ever stored.
     fn drop_all_if_failed(&mut self, done: Result<()>) -> Result<()> {
         if let Err(error) = &done {
             self.rows = RowBuffer::new(&self.shape.definition);
@@ -148,7 +148,7 @@ impl Appender {
         done
     }
 
-    /// Whether all since the last flush is still there.
+    /// Fails if rows since the last flush were dropped.
     #[inline]
     fn check_whole(&self) -> Result<()> {
         match &self.failure {
@@ -168,7 +168,7 @@ impl Appender {
     }
 }
 
-/// The table as it is now, if its definition has changed.
+/// The table under its present definition, if that has changed.
 fn newer_table(shared: &Arc<Shared>, table: &Table) -> Result<Option<Table>> {
     let now = ReadSnapshot::take(shared)?.table_by_id(table.id).cloned();
     Ok(now.filter(|now| now.version > table.version))

@@ -1,10 +1,10 @@
-//! What a batch does beside adding rows: looking at its own state, replacing and removing chunks, changing tables.
+//! What a batch does besides adding rows: it reads its own state, replaces and removes chunks, and changes tables.
 //!
-//! What the commit will take away or redefine is kept in `changes`. Rows on their way in are `batch`'s; how the batch's own
-//! state is read is `overlay`'s.
+//! Not owned: the list of what the commit removes and redefines (`changes`), how the batch's own state is read (`overlay`),
+//! and incoming rows (`batch`).
 
 use crate::batch::Batch;
-use crate::batch::overlay::{Overlay, OwnChunk, Staged};
+use crate::batch::overlay::{Overlay, StageContents};
 use crate::read::snapshot::{Inner, ReadSnapshot};
 use atsdb_core::limits::MISSING_BYTES_MAX;
 use atsdb_core::name::same_name;
@@ -12,12 +12,11 @@ use atsdb_core::{
     ChunkId, Column, Error, ErrorKind, NewChunk, Redefinition, Result, Table, TableDefinition, TableId, TimeRange,
     Value,
 };
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Batch {
-    /// The state when the batch first looked, with the batch's own changes, for reading. Rows that wait become chunks
-    /// first. What the batch does afterwards does not show in it.
+    /// The state that the batch sees: the store when the batch first read it, with the batch's own changes. Waiting rows
+    /// become chunks first. Later changes of the batch do not show in the snapshot.
     pub fn snapshot(&mut self) -> Result<ReadSnapshot> {
         self.settle()?;
         let base = self.base()?;
@@ -26,20 +25,20 @@ impl Batch {
         }
         let shared = Arc::clone(&self.handle.shared);
         let tables = self.changes.tables(&base);
-        let stage = match self.stage {
+        let stage = match self.chunks.stage() {
             Some(stage) => {
                 let all: Vec<Table> = tables.iter().chain(&base.inner.logs).cloned().collect();
-                Some(Staged::look(shared.store.as_ref(), stage, &all)?)
+                Some(StageContents::read(shared.store.as_ref(), stage, &all)?)
             }
             None => None,
         };
-        let (logs, staged) = (base.inner.logs.clone(), stage.as_ref().map(Staged::chunks).cloned().unwrap_or_default());
-        // No visible chunk has the number of a staged one.
-        let removed: BTreeSet<ChunkId> = self.changes.removed.keys().chain(&self.changes.hidden).copied().collect();
-        let own = self.own.clone();
+        let logs = base.inner.logs.clone();
+        let staged = stage.as_ref().map(StageContents::chunks).cloned().unwrap_or_default();
+        let removed = self.changes.removed_and_hidden();
+        let pending = self.chunks.pending().to_vec();
         let store = Arc::clone(&shared.store);
         let residents = self.drafts.over(&base.inner.residents);
-        let overlay = Overlay { store, base, stage, tables: tables.clone(), removed, own };
+        let overlay = Overlay { store, base, stage, tables: tables.clone(), removed, pending };
         Ok(ReadSnapshot {
             inner: Arc::new(Inner {
                 store: Box::new(overlay),
@@ -53,21 +52,22 @@ impl Batch {
         })
     }
 
-    /// The tables as [`snapshot`](Self::snapshot) would give them; rows that wait go on waiting.
+    /// The tables that [`snapshot`](Self::snapshot) would have. Waiting rows keep waiting.
     pub fn tables(&mut self) -> Result<Vec<Table>> {
         let base = self.base()?;
         Ok(self.changes.tables(&base))
     }
 
-    /// Lets the batch look at the store anew, if it has done nothing yet. For who has read nothing of it.
-    pub fn look_anew(&mut self) {
-        if self.is_untouched() && !self.has_rows() && self.row_count() == 0 {
-            self.changes.look_anew();
+    /// Lets the batch see the present state of the store, if it has changed nothing yet. Call this only if nothing has been
+    /// read from its snapshot.
+    pub fn refresh(&mut self) {
+        if self.is_untouched() && !self.chunks.has_rows() && self.row_count() == 0 {
+            self.changes.forget_base();
         }
     }
 
-    /// A chunk of [`snapshot`](Self::snapshot) goes, and its successor comes. If somebody else changes the chunk before
-    /// the commit, that is [`ErrorKind::Conflict`].
+    /// Replaces a chunk of [`snapshot`](Self::snapshot) by its successor, or removes it. If another writer changes the chunk
+    /// before the commit, the commit fails with [`ErrorKind::Conflict`].
     pub fn replace(&mut self, table: &Table, chunk: ChunkId, successor: Option<NewChunk>) -> Result<()> {
         self.check_writable(table)?;
         self.changes.name_definition(table)?;
@@ -78,7 +78,7 @@ impl Batch {
         }
     }
 
-    /// Removes all rows of a table, without reading them, and says how many there were. After an error the batch cannot
+    /// Removes all rows of a table without reading them, and returns how many there were. After an error the batch cannot
     /// be committed.
     pub fn truncate(&mut self, table: &Table) -> Result<u64> {
         let table = self.own_table(table)?;
@@ -101,7 +101,7 @@ impl Batch {
         Ok(row_count)
     }
 
-    /// Drops a table with all its rows. Its rollups must have gone before. After another error the batch cannot be
+    /// Drops a table with all its rows. A table that has rollups is refused. After any other error the batch cannot be
     /// committed.
     pub fn drop_table(&mut self, table: &Table) -> Result<()> {
         self.settle()?;
@@ -119,19 +119,17 @@ impl Batch {
         }
         self.base()?;
         self.changes.name_definition(table)?;
-        // Of rows that were staged for it nobody takes notice: they would not find their table.
-        if let Some(stage) = self.stage {
-            let store = Arc::clone(&self.handle.shared.store);
-            let chunks = store.stage_snapshot(stage)?.chunks(table.id, TimeRange::ALL)?;
+        // Staged chunks of the table would make the commit fail: they would not find their table.
+        if let Some(stage) = self.chunks.stage() {
+            let chunks = self.handle.shared.store.stage_snapshot(stage)?.chunks(table.id, TimeRange::ALL)?;
             let chunks: Vec<ChunkId> = chunks.iter().map(|entry| entry.id).collect();
-            self.give_up_staged(stage, &chunks)?;
+            self.unstage(stage, &chunks)?;
         }
-        self.changes.redefined.remove(&table.id);
-        self.changes.dropped.push(table.id);
+        self.changes.note_dropped(table.id);
         Ok(())
     }
 
-    /// Gives a table another definition. Rows that were added before keep to the old one.
+    /// Gives a table another definition. Rows added before keep the old one.
     pub fn redefine(&mut self, table: &Table, to: TableDefinition) -> Result<Table> {
         to.check()?;
         check_missing(&table.definition, &to)?;
@@ -142,8 +140,10 @@ impl Batch {
         if let Some(other) = others.iter().find(taken) {
             return Err(exists(&other.definition.name));
         }
-        self.forget_writer(table.id);
-        if self.changes.created.iter().any(|created| created.id == table.id) {
+        // Later rows follow the definition that comes with them. No rows wait: they were settled above.
+        self.keyed.forget(table.id);
+        self.chunks.take_writer(table.id);
+        if self.changes.has_created(table.id) {
             return self.recreate(table, &to);
         }
         let visible = base.tables().iter().find(|visible| visible.id == table.id);
@@ -151,31 +151,29 @@ impl Batch {
         self.changes.name_definition(table)?;
         self.redefine_resident(table, &to)?;
         let change = Redefinition { table: table.id, from: from.definition.clone(), to: to.clone() };
-        self.changes.redefined.insert(table.id, change);
+        self.changes.note_redefined(change);
         Ok(Table { id: table.id, version: from.version.next(), definition: to })
     }
 
-    /// A table as the batch has it, whatever its definition was when it was looked up: for what is done to a table whole.
+    /// The table as the batch has it, whatever definition the caller looked up: for operations on a whole table.
     fn own_table(&mut self, table: &Table) -> Result<Table> {
         let own = self.tables()?.into_iter().find(|own| own.id == table.id);
         own.ok_or_else(|| Error::not_found(format!("table {} was dropped", table.definition.name)))
     }
 
-    /// The store when the batch first looked.
+    /// The state of the store when the batch first read it, which is now if it has not.
     pub(crate) fn base(&mut self) -> Result<ReadSnapshot> {
-        match &self.changes.base {
-            Some(base) => Ok(base.clone()),
-            None => {
-                let base = ReadSnapshot::take(&self.handle.shared)?;
-                self.changes.check_base(&base)?;
-                Ok(self.changes.base.insert(base).clone())
-            }
+        if let Some(base) = self.changes.base() {
+            return Ok(base.clone());
         }
+        let base = ReadSnapshot::take(&self.handle.shared)?;
+        self.changes.set_base(&base)?;
+        Ok(base)
     }
 
-    /// Refuses a name that a table has. What the store had at the beginning is not pinned for that.
+    /// Refuses the name of an existing table. This does not fix the state that the batch sees.
     pub(crate) fn check_name(&self, name: &str) -> Result<()> {
-        let tables = match &self.changes.base {
+        let tables = match self.changes.base() {
             Some(base) => self.changes.tables(base),
             None => self.changes.tables(&ReadSnapshot::take(&self.handle.shared)?),
         };
@@ -185,10 +183,10 @@ impl Batch {
         }
     }
 
-    /// How many strings the dictionary of a mapped column has by now.
+    /// The number of strings that the dictionary of a mapped column has now.
     pub fn mapped_count(&self, table: &Table, column: &Column) -> Result<usize> {
         let store = &self.handle.shared.store;
-        let snapshot = match self.stage.filter(|_| self.changes.has_created(table.id)) {
+        let snapshot = match self.chunks.stage().filter(|_| self.changes.has_created(table.id)) {
             Some(stage) => store.stage_snapshot(stage)?,
             None => store.snapshot()?,
         };
@@ -196,39 +194,37 @@ impl Batch {
     }
 
     fn is_untouched(&self) -> bool {
-        self.changes.is_empty() && self.stage.is_none() && self.own.is_empty() && self.drafts.is_empty()
+        self.changes.is_empty() && self.chunks.has_no_chunks() && self.drafts.is_empty()
     }
 
     pub(crate) fn remove_chunk(&mut self, table: TableId, chunk: ChunkId) -> Result<()> {
-        // Its rows are still in the base: keys that come from here on are compared with the batch's own view.
+        // The base still has the chunk's rows: later keys are compared with the batch's own view instead.
         self.keyed.note_rewritten(table);
         if chunk.0 < 0 {
-            self.own.retain(|own| own.id != chunk);
+            self.chunks.remove_pending(chunk);
             return Ok(());
         }
-        if let Some(stage) = self.stage {
-            let store = &self.handle.shared.store;
-            let staged = store.stage_snapshot(stage)?.chunks(table, TimeRange::ALL)?;
+        if let Some(stage) = self.chunks.stage() {
+            let staged = self.handle.shared.store.stage_snapshot(stage)?.chunks(table, TimeRange::ALL)?;
             if staged.iter().any(|entry| entry.id == chunk) {
-                return self.give_up_staged(stage, &[chunk]);
+                return self.unstage(stage, &[chunk]);
             }
         }
-        self.changes.removed.insert(chunk, table);
-        self.changes.unlogged.push((table, chunk));
+        self.changes.note_removed(table, chunk);
         Ok(())
     }
 
-    /// Takes a table of the stage away, with its rows; false if the stage holds none of that number.
+    /// Removes a table that the batch itself created, with its rows. False if the batch did not create it.
     fn uncreate(&mut self, table: &Table) -> Result<bool> {
-        let created = self.changes.created.iter().position(|created| created.id == table.id);
-        let (Some(position), Some(stage)) = (created, self.stage) else { return Ok(false) };
-        self.check_unmarked(table.id)?;
+        let stage = self.chunks.stage().filter(|_| self.changes.has_created(table.id));
+        let Some(stage) = stage else { return Ok(false) };
+        self.check_not_saved(table.id)?;
         self.handle.shared.store.unstage_table(stage, table.id)?;
-        self.changes.created.remove(position);
+        self.changes.forget_created(table.id);
         Ok(true)
     }
 
-    /// A table that the batch itself made is made again, as long as it is empty.
+    /// Creates a table that the batch itself created anew under another definition. It must be empty.
     fn recreate(&mut self, table: &Table, to: &TableDefinition) -> Result<Table> {
         let snapshot = self.snapshot()?;
         let is_empty = match table.definition.is_in_memory() {
@@ -236,22 +232,16 @@ impl Batch {
             false => snapshot.inner.store.chunks(table.id, TimeRange::ALL)?.is_empty(),
         };
         if !is_empty {
-            let message = format!("table {} was made by the same transaction and holds rows", table.definition.name);
+            let message = format!("table {} was created by the same transaction and holds rows", table.definition.name);
             return Err(Error::new(ErrorKind::Sql, message).with_hint("COMMIT before changing it"));
         }
         self.drafts.drop_table(table.id);
         self.uncreate(table)?;
         self.create_table(to)
     }
-
-    /// Adds an encoded chunk to those in memory.
-    pub(crate) fn own_chunk(&mut self, chunk: NewChunk) {
-        let id = ChunkId(self.handle.shared.next_own_chunk());
-        self.own.push(OwnChunk { id, chunk: Arc::new(chunk) });
-    }
 }
 
-/// Refuses a new column whose value in older rows is so long that a chunk of them could not be read.
+/// Refuses a new column whose value in existing rows is so long that a chunk of them could not be read.
 fn check_missing(from: &TableDefinition, to: &TableDefinition) -> Result<()> {
     for column in to.columns.iter().filter(|column| from.column_by_id(column.id).is_none()) {
         let byte_count = match &column.missing {
@@ -262,11 +252,11 @@ fn check_missing(from: &TableDefinition, to: &TableDefinition) -> Result<()> {
         if byte_count > MISSING_BYTES_MAX {
             let (table, name) = (&to.name, &column.name);
             let message = format!(
-                "table {table}, column {name}: rows that are there would get {byte_count} bytes each; the most is \
+                "table {table}, column {name}: each existing row would get {byte_count} bytes; the maximum is \
                  {MISSING_BYTES_MAX}"
             );
-            let hint = "add the column without DEFAULT, give it to new rows with ALTER COLUMN ... SET DEFAULT, and UPDATE \
-                        the others";
+            let hint = "add the column without DEFAULT, set it for new rows with ALTER COLUMN ... SET DEFAULT, and UPDATE \
+                        the existing rows";
             return Err(Error::new(ErrorKind::Limit, message).with_hint(hint));
         }
     }

@@ -1,4 +1,4 @@
-//! What a batch writes into change logs ([`chunk::change_log`](crate::chunk::change_log)).
+//! Writing to change logs ([`chunk::change_log`](crate::chunk::change_log)) in a batch.
 
 use crate::batch::Batch;
 use crate::chunk::change_log::log_chunk;
@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Batch {
-    /// Notes in the logs what the batch removes, as far as that is not done yet. A chunk that the batch itself added is
-    /// nobody's loss.
+    /// Adds the times of the removed chunks to the change logs of their tables, once for each chunk. Chunks that the batch
+    /// itself added are not logged: no rollup has seen them.
     pub(crate) fn log_removed(&mut self) -> Result<()> {
         if !self.changes.has_unlogged() {
             return Ok(());

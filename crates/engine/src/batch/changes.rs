@@ -1,4 +1,4 @@
-//! What a batch takes away and redefines, kept until its commit.
+//! What a batch removes and redefines, until its commit.
 
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::definitions::changed_meanwhile;
@@ -7,29 +7,29 @@ use atsdb_core::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The chunks and tables that the commit takes away, and the definitions that it changes.
+/// The chunks and tables that the commit removes, the definitions that it changes, and what all of that relies on.
 #[derive(Clone, Default)]
 pub(crate) struct Changes {
-    /// The store when the batch first looked.
-    pub(crate) base: Option<ReadSnapshot>,
-    /// Chunks of the base that go.
-    pub(crate) removed: BTreeMap<ChunkId, TableId>,
-    /// Those of them that their tables' logs do not tell of yet.
-    pub(crate) unlogged: Vec<(TableId, ChunkId)>,
-    /// The rollup that the batch computes, which nobody else may change.
-    pub(crate) refreshed: Option<TableId>,
-    /// Tables of the base that go.
-    pub(crate) dropped: Vec<TableId>,
-    /// Tables that the batch's stage holds.
-    pub(crate) created: Vec<Table>,
-    /// Tables of the base that change.
-    pub(crate) redefined: BTreeMap<TableId, Redefinition>,
+    /// The store when the batch first read it.
+    base: Option<ReadSnapshot>,
+    /// Chunks of the base that are removed.
+    removed: BTreeMap<ChunkId, TableId>,
+    /// Those of them that are not in their tables' change logs yet.
+    unlogged: Vec<(TableId, ChunkId)>,
+    /// The rollup that the batch refreshes. Only a refresh may change a rollup.
+    refreshed: Option<TableId>,
+    /// Tables of the base that are dropped.
+    dropped: Vec<TableId>,
+    /// Tables that the batch creates, in its stage.
+    created: Vec<Table>,
+    /// Tables of the base whose definition changes.
+    redefined: BTreeMap<TableId, Redefinition>,
     /// Conditions that the store checks in the commit.
-    pub(crate) guards: Vec<ChunkGuard>,
-    /// The definitions under which the batch has done something.
-    pub(crate) based_on: BTreeMap<TableId, DefinitionVersion>,
-    /// Chunks of the stage that go before the commit.
-    pub(crate) hidden: BTreeSet<ChunkId>,
+    guards: Vec<ChunkGuard>,
+    /// The definitions that the batch has relied on.
+    based_on: BTreeMap<TableId, DefinitionVersion>,
+    /// Chunks of the stage that are removed before the commit.
+    hidden: BTreeSet<ChunkId>,
 }
 
 impl Changes {
@@ -50,7 +50,7 @@ impl Changes {
     }
 
     /// Every definition that the batch has relied on.
-    pub(crate) fn named_definitions(&self) -> Vec<DefinitionGuard> {
+    fn named_definitions(&self) -> Vec<DefinitionGuard> {
         let mut based_on = self.based_on.clone();
         if let Some(base) = &self.base {
             let touched = self.removed.values().chain(&self.dropped).chain(self.redefined.keys());
@@ -61,8 +61,8 @@ impl Changes {
         based_on.into_iter().map(|(table, version)| DefinitionGuard { table, version }).collect()
     }
 
-    /// Notes that the batch does something to a table under this definition. Another one than it has relied on so far, or
-    /// than the batch has seen, is [`ErrorKind::Conflict`].
+    /// Notes that the batch relies on this definition of a table. If the batch has relied on or seen another one, this is a
+    /// [`Conflict`](atsdb_core::ErrorKind::Conflict).
     pub(crate) fn name_definition(&mut self, table: &Table) -> Result<()> {
         if self.has_created(table.id) {
             return Ok(());
@@ -77,20 +77,20 @@ impl Changes {
         Ok(())
     }
 
-    /// The version of a definition that the batch goes by: its own, the one that it has relied on, or that of the base.
+    /// The version of a definition that applies in the batch: its own, the one that it has relied on, or that of the base.
     pub(crate) fn present_version(&self, id: TableId) -> Option<DefinitionVersion> {
         let relied_on = self.based_on.get(&id).copied();
         let before = relied_on.or_else(|| Some(self.base.as_ref()?.table_by_id(id)?.version));
         before.map(|before| if self.redefined.contains_key(&id) { before.next() } else { before })
     }
 
-    /// Goes by a newer definition from now on; what was done under the older one is right under it, too.
-    pub(crate) fn move_definition(&mut self, table: TableId, to: DefinitionVersion) {
+    /// Relies on a newer definition from now on. What was done under the older one must be valid under it, too.
+    pub(crate) fn rely_on_newer(&mut self, table: TableId, to: DefinitionVersion) {
         self.based_on.insert(table, to);
     }
 
-    /// Whether the definitions that the batch has relied on are those of the base.
-    pub(crate) fn check_base(&self, base: &ReadSnapshot) -> Result<()> {
+    /// Fixes the state that the batch sees. The definitions that it has relied on must be those of this state.
+    pub(crate) fn set_base(&mut self, base: &ReadSnapshot) -> Result<()> {
         for (id, version) in &self.based_on {
             match base.table_by_id(*id) {
                 Some(table) if table.version == *version => {}
@@ -98,15 +98,16 @@ impl Changes {
                 None => return Err(Error::not_found(format!("table number {} was dropped", id.0))),
             }
         }
+        self.base = Some(base.clone());
         Ok(())
     }
 
-    /// Whether the batch removes chunks that no change log mentions yet.
+    /// Whether the batch removes chunks that are not in a change log yet.
     pub(crate) fn has_unlogged(&self) -> bool {
         !self.unlogged.is_empty()
     }
 
-    /// Takes these chunks out, by table.
+    /// Takes the unlogged chunks, grouped by table.
     pub(crate) fn take_unlogged(&mut self) -> BTreeMap<TableId, Vec<ChunkId>> {
         let mut by_table: BTreeMap<TableId, Vec<ChunkId>> = BTreeMap::new();
         for (table, chunk) in self.unlogged.drain(..) {
@@ -115,24 +116,57 @@ impl Changes {
         by_table
     }
 
-    /// The store as the batch saw it first, if it looked.
-    pub(crate) fn looked_at(&self) -> Option<&ReadSnapshot> {
+    /// The store when the batch first read it, if it has.
+    pub(crate) fn base(&self) -> Option<&ReadSnapshot> {
         self.base.as_ref()
     }
 
-    /// The tables that go with the commit.
+    /// Notes that a chunk of the base is removed.
+    pub(crate) fn note_removed(&mut self, table: TableId, chunk: ChunkId) {
+        self.removed.insert(chunk, table);
+        self.unlogged.push((table, chunk));
+    }
+
+    /// The chunks that the batch no longer sees: those of the base that are removed, and the hidden ones of the stage. No
+    /// visible chunk has the number of a staged one.
+    pub(crate) fn removed_and_hidden(&self) -> BTreeSet<ChunkId> {
+        self.removed.keys().chain(&self.hidden).copied().collect()
+    }
+
+    /// The tables that the commit drops.
     pub(crate) fn dropped(&self) -> &[TableId] {
         &self.dropped
     }
 
-    /// Notes that a table of the base goes.
+    /// Notes that a table of the base is dropped.
     pub(crate) fn note_dropped(&mut self, table: TableId) {
+        self.redefined.remove(&table);
         self.dropped.push(table);
     }
 
-    /// Notes a table that the stage holds.
+    /// Notes that the definition of a table of the base changes.
+    pub(crate) fn note_redefined(&mut self, change: Redefinition) {
+        self.redefined.insert(change.table, change);
+    }
+
+    /// Notes a table that the batch creates.
     pub(crate) fn note_created(&mut self, table: &Table) {
         self.created.push(table.clone());
+    }
+
+    /// Forgets a table that the batch has created.
+    pub(crate) fn forget_created(&mut self, table: TableId) {
+        self.created.retain(|created| created.id != table);
+    }
+
+    /// Notes that the batch refreshes this rollup, so that it may change its rows.
+    pub(crate) fn note_refreshed(&mut self, rollup: TableId) {
+        self.refreshed = Some(rollup);
+    }
+
+    /// Whether the batch refreshes this rollup.
+    pub(crate) fn refreshes(&self, rollup: TableId) -> bool {
+        self.refreshed == Some(rollup)
     }
 
     /// Makes the commit fail with [`ErrorKind::Conflict`] if a chunk newer than `newest` is visible in the table.
@@ -145,9 +179,11 @@ impl Changes {
         &self.guards
     }
 
-    /// Moves the guards up: what is there up to this chunk has been looked at.
-    pub(crate) fn move_guards(&mut self, newest: ChunkId) {
-        self.guards.iter_mut().for_each(|guard| guard.newest = guard.newest.max(newest));
+    /// Raises the guards: all chunks up to this one have been checked.
+    pub(crate) fn raise_guards(&mut self, newest: ChunkId) {
+        for guard in &mut self.guards {
+            guard.newest = guard.newest.max(newest);
+        }
     }
 
     /// Whether the table has a guard.
@@ -155,20 +191,20 @@ impl Changes {
         self.guards.iter().any(|guard| guard.table == table)
     }
 
-    /// Whether the batch has looked at the store, or changed anything.
+    /// Whether the batch has read the store, or has changed anything.
     pub(crate) fn has_looked(&self) -> bool {
         self.base.is_some() || !self.is_empty() || !self.created.is_empty()
     }
 
-    /// Forgets what the store was, so that it is looked at anew, if nothing of the batch depends on it.
-    pub(crate) fn look_anew(&mut self) {
+    /// Forgets the state that the batch has read, if nothing in the batch depends on it.
+    pub(crate) fn forget_base(&mut self) {
         if self.is_empty() && self.created.is_empty() && self.guards.is_empty() {
             self.base = None;
             self.based_on.clear();
         }
     }
 
-    /// The tables that the stage holds.
+    /// The tables that the batch creates.
     pub(crate) fn created(&self) -> &[Table] {
         &self.created
     }
@@ -178,7 +214,7 @@ impl Changes {
         self.hidden.extend(chunks);
     }
 
-    /// The chunks of the stage that are hidden; none is then.
+    /// Takes the hidden chunks. None is hidden afterwards.
     pub(crate) fn take_hidden(&mut self) -> BTreeSet<ChunkId> {
         std::mem::take(&mut self.hidden)
     }

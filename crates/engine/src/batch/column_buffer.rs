@@ -1,4 +1,4 @@
-//! The values of one column of rows that come one by one.
+//! Buffers the values of one column while rows are added one by one.
 
 use crate::batch::interner::Interner;
 use arrow::array::{
@@ -10,11 +10,11 @@ use arrow::datatypes::*;
 use atsdb_core::{Column, ColumnType, Error, Result, TimeUnit};
 use std::sync::Arc;
 
-/// The values of one column: typed, with NULLs marked as they come.
+/// The typed values of one column, and which of them are NULL.
 pub(crate) struct ColumnBuffer {
     pub(crate) values: Values,
     pub(crate) takes_null: bool,
-    /// Which are not NULL; empty while all are not.
+    /// Which values are not NULL. Empty as long as none is NULL.
     valid: Vec<bool>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) enum Values {
         ends: Vec<i32>,
         bytes: Vec<u8>,
     },
-    /// A mapped column: local numbers of an interner.
+    /// Local numbers of an interner, for a mapped column.
     Mapped {
         interner: Interner,
         numbers: Vec<u32>,
@@ -63,7 +63,7 @@ impl ColumnBuffer {
         Self { values, takes_null: column.nullable, valid: Vec::new() }
     }
 
-    /// Marks the value just pushed as there. Free while no NULL has come.
+    /// Marks the value just pushed as not NULL. This costs nothing before the first NULL.
     #[inline]
     pub(crate) fn mark_valid(&mut self) {
         if !self.valid.is_empty() {
@@ -95,7 +95,7 @@ impl ColumnBuffer {
         self.valid.push(false);
     }
 
-    /// How many values.
+    /// The number of values.
     pub(crate) fn len(&self) -> usize {
         match &self.values {
             Values::Bool(values) => values.len(),
@@ -114,7 +114,7 @@ impl ColumnBuffer {
         }
     }
 
-    /// Drops the values after the first `length`, and the strings that only these used: of a row that was not finished.
+    /// Keeps the first `length` values. This removes an unfinished row, with the strings that only that row uses.
     pub(crate) fn truncate(&mut self, length: usize) {
         match &mut self.values {
             Values::Bool(values) => values.truncate(length),
@@ -147,8 +147,8 @@ impl ColumnBuffer {
         self.valid.truncate(length);
     }
 
-    /// The values as an array of the column's stored type; the buffer is empty then. Not for a mapped column, which
-    /// [`take_numbers`](Self::take_numbers) gives.
+    /// Takes the values as an array of the column's stored type. The buffer is empty afterwards. For a mapped column use
+    /// [`take_numbers`](Self::take_numbers).
     pub(crate) fn take_array(&mut self, column: &Column) -> Result<ArrayRef> {
         fn primitive<T: ArrowPrimitiveType>(values: &mut Vec<T::Native>, nulls: Option<NullBuffer>) -> ArrayRef {
             let capacity = values.len();
@@ -173,18 +173,20 @@ impl ColumnBuffer {
             (Values::Bytes { ends, bytes }, column_type) => {
                 let offsets = OffsetBuffer::new(ScalarBuffer::from(std::mem::replace(ends, vec![0])));
                 let bytes = Buffer::from_vec(std::mem::take(bytes));
-                let malformed = |error| Error::invalid(format!("column {}: no UTF-8", column.name)).with_source(error);
+                let malformed = |error| {
+                    Error::invalid(format!("column {}: a value is not valid UTF-8", column.name)).with_source(error)
+                };
                 match column_type {
                     ColumnType::Text => Arc::new(StringArray::try_new(offsets, bytes, nulls).map_err(malformed)?),
                     _ => Arc::new(BinaryArray::try_new(offsets, bytes, nulls).map_err(malformed)?),
                 }
             }
-            (Values::Mapped { .. }, _) => return Err(Error::internal("a mapped column has numbers, no values")),
+            (Values::Mapped { .. }, _) => return Err(Error::internal("a mapped column holds numbers, not values")),
         };
         Ok(array)
     }
 
-    /// The local numbers of a mapped column and which are NULL; its interner stays.
+    /// Takes the local numbers of a mapped column, and which are NULL. The interner stays.
     pub(crate) fn take_numbers(&mut self) -> (Vec<u32>, Option<NullBuffer>) {
         let nulls = self.take_nulls();
         let numbers = match &mut self.values {

@@ -1,23 +1,23 @@
-//! Strings of one mapped column on their way in: each distinct string gets a small local number at once, without
-//! locks; the store's indices are asked for later, many at a time.
+//! Interns the strings of one mapped column: each distinct string gets a small local number at once, without locks. The
+//! store's indices are requested later, many at a time.
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
-/// The number that stands for NULL where a local number is asked for.
+/// Stands for "no local number".
 const NONE: u32 = u32::MAX;
 
-/// Distinct strings in the order they came, numbered from 0.
+/// Distinct strings in order of arrival, numbered from 0.
 pub(crate) struct Interner {
     hasher: DefaultHashBuilder,
     table: HashTable<u32>,
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    /// For each string the one that came after it the last time. Measurements come in rounds, so that this
-    /// mostly saves the hash.
+    /// For each string the one that followed it last time. Measurements arrive in rounds, so this guess usually makes hashing
+    /// unnecessary.
     successors: Vec<u32>,
     previous: u32,
-    /// The store's indices of the first strings.
+    /// The store's indices of the resolved strings, which come first.
     indices: Vec<u32>,
 }
 
@@ -67,7 +67,7 @@ impl Interner {
         text_of(&self.bytes, &self.ends, number)
     }
 
-    /// Forgets the strings after the first `count`; those that have an index of the store stay.
+    /// Forgets the strings after the first `count`. Strings that have an index of the store stay.
     pub(crate) fn truncate(&mut self, count: usize) {
         let count = count.max(self.indices.len());
         for number in count..self.ends.len() {
@@ -87,22 +87,22 @@ impl Interner {
             .for_each(|number| *number = NONE);
     }
 
-    /// The strings that have no index of the store yet.
+    /// The strings that have no index of the store yet, in order of their local numbers.
     pub(crate) fn unresolved(&self) -> Vec<&[u8]> {
         (self.indices.len()..self.ends.len()).map(|number| self.text(number as u32)).collect()
     }
 
-    /// The store's indices of the [`unresolved`](Self::unresolved) strings.
+    /// Sets the store's indices of the [`unresolved`](Self::unresolved) strings.
     pub(crate) fn resolve(&mut self, indices: &[u32]) {
         self.indices.extend_from_slice(indices);
     }
 
-    /// The store's index of each local number, when all are resolved.
+    /// The store's index of each local number. All strings must be resolved.
     pub(crate) fn indices(&self) -> &[u32] {
         &self.indices
     }
 
-    /// Bytes held.
+    /// Size in bytes.
     pub(crate) fn byte_count(&self) -> usize {
         self.bytes.len() + self.ends.len() * 24
     }

@@ -1,32 +1,24 @@
-//! What a batch sees: the store as it was when the batch first looked, with the batch's own changes.
+//! What a batch sees: the store when the batch first read it, with the batch's own changes.
 //!
-//! Owned here: putting the three places together where rows may lie (the store's snapshot, the batch's stage, the
-//! batch's memory). What the changes are is `batch`'s.
+//! The overlay combines the three places that hold rows: the store's snapshot, the batch's stage and the batch's memory.
+//! Not owned: which changes there are (`changes`).
 
+use crate::batch::collector::PendingChunk;
 use crate::read::snapshot::ReadSnapshot;
-use atsdb_core::{
-    ChunkEntry, ChunkId, ColumnId, Error, NewChunk, Result, Snapshot, StageId, Store, Table, TableId, TimeRange,
-};
+use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, Result, Snapshot, StageId, Store, Table, TableId, TimeRange};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A chunk that lies in the batch's memory, under a number below zero: no store's chunk has one.
-#[derive(Clone)]
-pub(crate) struct OwnChunk {
-    pub(crate) id: ChunkId,
-    pub(crate) chunk: Arc<NewChunk>,
-}
-
-/// What lies in the batch's stage.
-pub(crate) struct Staged {
+/// The contents of the batch's stage.
+pub(crate) struct StageContents {
     snapshot: Box<dyn Snapshot>,
     tables: BTreeSet<TableId>,
     chunks: BTreeSet<ChunkId>,
 }
 
-impl Staged {
-    /// What lies in it now, of these tables.
-    pub(crate) fn look(store: &dyn Store, stage: StageId, tables: &[Table]) -> Result<Self> {
+impl StageContents {
+    /// What the stage holds now of these tables, and the tables that it creates.
+    pub(crate) fn read(store: &dyn Store, stage: StageId, tables: &[Table]) -> Result<Self> {
         let snapshot = store.stage_snapshot(stage)?;
         let own = snapshot.tables()?.iter().map(|table| table.id).collect();
         let mut chunks = BTreeSet::new();
@@ -36,12 +28,12 @@ impl Staged {
         Ok(Self { snapshot, tables: own, chunks })
     }
 
-    /// The chunks in it.
+    /// The staged chunks.
     pub(crate) fn chunks(&self) -> &BTreeSet<ChunkId> {
         &self.chunks
     }
 
-    /// Whether a chunk lies in it. No visible chunk has the number of a staged one.
+    /// Whether a chunk is staged. No visible chunk has the number of a staged one.
     pub(crate) fn holds(&self, chunk: ChunkId) -> bool {
         self.chunks.contains(&chunk)
     }
@@ -51,11 +43,11 @@ impl Staged {
 pub(crate) struct Overlay {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) base: ReadSnapshot,
-    pub(crate) stage: Option<Staged>,
+    pub(crate) stage: Option<StageContents>,
     pub(crate) tables: Vec<Table>,
-    /// Chunks of the base, and of the stage, that the batch takes away.
+    /// Chunks of the base and of the stage that the batch removes.
     pub(crate) removed: BTreeSet<ChunkId>,
-    pub(crate) own: Vec<OwnChunk>,
+    pub(crate) pending: Vec<PendingChunk>,
 }
 
 impl Snapshot for Overlay {
@@ -69,9 +61,9 @@ impl Snapshot for Overlay {
             entries.extend(stage.snapshot.chunks(table, range)?);
         }
         entries.retain(|entry| !self.removed.contains(&entry.id));
-        let own = self.own.iter().filter(|own| own.chunk.table == table).map(entry_of);
-        entries.extend(own.filter(|entry| range.overlaps(entry.time_min, entry.time_max)));
-        // The batch's own come last, as they will when it is committed.
+        let pending = self.pending.iter().filter(|pending| pending.chunk.table == table).map(entry_of);
+        entries.extend(pending.filter(|entry| range.overlaps(entry.time_min, entry.time_max)));
+        // The batch's own chunks come last, as they will after the commit.
         entries.sort_by_key(|entry| (entry.slice_start, entry.id.0 < 0, entry.id.0.unsigned_abs()));
         Ok(entries)
     }
@@ -90,8 +82,8 @@ impl Snapshot for Overlay {
         if !strings.is_empty() || present.tables()?.iter().any(|present| present.id == table) {
             return Ok(strings);
         }
-        // Somebody else has dropped the table, and its dictionary with it.
-        match self.own.iter().any(|own| own.chunk.table == table) {
+        // Another writer has dropped the table, and its dictionary with it.
+        match self.pending.iter().any(|pending| pending.chunk.table == table) {
             true => Err(Error::not_found(format!("table number {} was dropped by another writer", table.0))),
             false => self.base.inner.store.mapping(table, column, first),
         }
@@ -99,7 +91,7 @@ impl Snapshot for Overlay {
 
     fn read_pages(&self, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {
         if chunk.0 < 0 {
-            return own_pages(self.own.iter().find(|own| own.id == chunk), chunk, columns);
+            return pending_pages(self.pending.iter().find(|pending| pending.id == chunk), chunk, columns);
         }
         match &self.stage {
             Some(stage) if stage.holds(chunk) => stage.snapshot.read_pages(chunk, columns),
@@ -108,14 +100,15 @@ impl Snapshot for Overlay {
     }
 }
 
-fn entry_of(own: &OwnChunk) -> ChunkEntry {
-    ChunkEntry::of(own.id, own.chunk.table, &own.chunk.descriptor, own.chunk.descriptor_bytes.clone())
+fn entry_of(pending: &PendingChunk) -> ChunkEntry {
+    let chunk = &pending.chunk;
+    ChunkEntry::of(pending.id, chunk.table, &chunk.descriptor, chunk.descriptor_bytes.clone())
 }
 
-fn own_pages(own: Option<&OwnChunk>, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {
-    let own = own.ok_or_else(|| Error::internal(format!("chunk {} is not the batch's", chunk.0)))?;
+fn pending_pages(pending: Option<&PendingChunk>, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {
+    let pending = pending.ok_or_else(|| Error::internal(format!("chunk {} is not the batch's", chunk.0)))?;
     let page = |column: &ColumnId| {
-        let pages = own.chunk.descriptor.pages.iter().zip(&own.chunk.pages);
+        let pages = pending.chunk.descriptor.pages.iter().zip(&pending.chunk.pages);
         let found = pages.into_iter().find(|(page, _)| page.column == *column).map(|(_, bytes)| bytes.clone());
         found.ok_or_else(|| Error::corrupt(format!("the page of column {} of chunk {} is missing", column.0, chunk.0)))
     };

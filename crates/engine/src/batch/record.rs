@@ -1,4 +1,4 @@
-//! Rows as structs: what `#[derive(Record)]` implements, and the fields it may have.
+//! Rows as structs: the traits that `#[derive(Record)]` implements, and the field types it supports.
 
 use crate::batch::column_buffer::{ColumnBuffer, Values};
 use arrow::array::{Array, ArrayRef, AsArray};
@@ -9,19 +9,19 @@ use arrow::datatypes::{
 use atsdb_core::limits::VALUE_BYTES_MAX;
 use atsdb_core::{ColumnType, Error, ErrorKind, MapWidth, Result};
 
-/// A struct whose fields are the columns of a table, but for the time. Derive it.
+/// A struct whose fields are the columns of a table, without the time column. Derive this trait.
 pub trait Record: Sized {
     /// The columns, in order.
     fn columns() -> Vec<ColumnSpec>;
 
-    /// Writes one value for each column, in order.
+    /// Writes one value per column, in order.
     fn write(&self, row: &mut RowWriter<'_>);
 
-    /// Reads what [`write`](Self::write) wrote.
+    /// Reads back a row that [`write`](Self::write) wrote.
     fn read(row: &RowReader<'_>) -> Result<Self>;
 }
 
-/// A column as a record declares it.
+/// The declaration of a column in a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnSpec {
     /// Its name.
@@ -34,18 +34,18 @@ pub struct ColumnSpec {
     pub map: Option<MapWidth>,
 }
 
-/// One row on its way in. Columns are numbered as in [`Record::columns`].
+/// Writes the values of one row. Columns are numbered as in [`Record::columns`], from 0.
 pub struct RowWriter<'a> {
     pub(crate) columns: &'a mut [ColumnBuffer],
     pub(crate) order: &'a [usize],
     /// Values written so far.
     pub(crate) written: usize,
-    /// Bytes of long values: of text and binary ones, and of large strings of mapped columns.
+    /// Bytes of text and binary values, and of long strings in mapped columns.
     pub(crate) text_bytes: usize,
     pub(crate) error: Option<Error>,
 }
 
-/// Strings of mapped columns are counted as text from this length on: shorter ones come again and again.
+/// Strings of mapped columns count as text from this length on: shorter ones usually repeat.
 const LONG_STRING_BYTES: usize = 1_024;
 
 impl RowWriter<'_> {
@@ -61,20 +61,20 @@ impl RowWriter<'_> {
         match self.column(position) {
             Some(column) if column.takes_null => column.push_null(),
             Some(_) => {
-                let message = format!("the record's field {} is NULL, and its column takes none", position + 1);
+                let message = format!("field {} of the record is NULL, but its column is NOT NULL", position + 1);
                 self.error.get_or_insert(Error::invalid(message));
             }
             None => self.refuse(position, "NULL"),
         }
     }
 
-    /// Writes text: into a text or a mapped column.
+    /// Writes text into a text column or a mapped column.
     #[inline]
     pub fn put_text(&mut self, position: usize, text: &str) {
         self.put_bytes(position, text.as_bytes(), "text");
     }
 
-    /// Writes bytes: into a binary column.
+    /// Writes bytes into a binary column.
     pub fn put_binary(&mut self, position: usize, bytes: &[u8]) {
         self.put_bytes(position, bytes, "binary");
     }
@@ -82,7 +82,7 @@ impl RowWriter<'_> {
     #[inline]
     fn put_bytes(&mut self, position: usize, value: &[u8], what: &str) {
         if value.len() > VALUE_BYTES_MAX {
-            let message = format!("a value of {} bytes; the most is {VALUE_BYTES_MAX}", value.len());
+            let message = format!("a value has {} bytes; the maximum is {VALUE_BYTES_MAX}", value.len());
             self.error.get_or_insert(Error::new(ErrorKind::Limit, message));
             return;
         }
@@ -110,14 +110,14 @@ impl RowWriter<'_> {
     }
 }
 
-/// One row on its way out. Columns are numbered as in [`Record::columns`].
+/// Reads the values of one row. Columns are numbered as in [`Record::columns`], from 0.
 pub struct RowReader<'a> {
     pub(crate) columns: &'a [ArrayRef],
     pub(crate) row: usize,
 }
 
 impl RowReader<'_> {
-    /// The reader of one row of some columns.
+    /// A reader of row `row` of these columns, from 0.
     pub fn new(columns: &[ArrayRef], row: usize) -> RowReader<'_> {
         RowReader { columns, row }
     }
@@ -156,17 +156,17 @@ fn mismatch(position: usize, what: &str) -> Error {
     Error::usage(format!("the record's field {} reads {what} from a column of another type", position + 1))
 }
 
-/// A type that a record's field may have.
+/// A type that a field of a record can have.
 pub trait Field: Sized {
-    /// The column it becomes.
+    /// The type of its column.
     const COLUMN_TYPE: ColumnType;
-    /// Whether that takes NULL.
+    /// Whether the column takes NULL.
     const NULLABLE: bool = false;
 
-    /// Writes it as the value of a column.
+    /// Writes it as the value of column `position`.
     fn write(&self, row: &mut RowWriter<'_>, position: usize);
 
-    /// Reads it from a column.
+    /// Reads it from column `position`.
     fn read(row: &RowReader<'_>, position: usize) -> Result<Self>;
 }
 

@@ -1,11 +1,10 @@
-//! What a batch does to tables whose rows live in the process. How they are kept is `resident`'s.
+//! Changing tables in memory in a batch. How their rows are kept is `resident`'s.
 
 use crate::batch::Batch;
-use crate::chunk::slice_buffer::internal;
 use crate::read::resident::types_of;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::definitions::changed_meanwhile;
-use crate::shared::preload::of_its_own;
+use crate::shared::preload::compacted;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use atsdb_codec::arrow_schema;
 use atsdb_core::limits::CHUNK_ROWS_MAX;
@@ -14,8 +13,10 @@ use atsdb_resident::{TableDraft, TableState};
 use std::sync::Arc;
 
 impl Batch {
-    /// Takes rows of a table in memory away, by part and number in it, and adds others. If the table is no longer the
-    /// one in which the rows were found, that is [`ErrorKind::Conflict`](atsdb_core::ErrorKind::Conflict).
+    /// Removes rows of a table in memory, given as part and number in the part, and adds others. `found_in` is the state in
+    /// which the rows were found.
+    ///
+    /// Errors: [`Conflict`](atsdb_core::ErrorKind::Conflict) if the table has changed since.
     pub fn change_resident(
         &mut self,
         table: &Table,
@@ -26,13 +27,13 @@ impl Batch {
         self.draft(table)?.change(found_in, gone, rows)
     }
 
-    /// What becomes of a table in memory. It begins as it was when the batch first looked.
+    /// The draft of a table in memory. It starts from the state that the batch sees.
     pub(crate) fn draft(&mut self, table: &Table) -> Result<&mut TableDraft> {
         self.changes.name_definition(table)?;
-        let looked_at = self.changes.looked_at().cloned();
+        let seen = self.changes.base().cloned();
         let is_created = self.changes.has_created(table.id);
         let shared = &self.handle.shared;
-        let residents = match &looked_at {
+        let residents = match &seen {
             Some(base) => base.inner.residents.clone(),
             None => shared.residents.snapshot(),
         };
@@ -40,14 +41,14 @@ impl Batch {
         self.drafts.table(table.id, bytes_max, || match residents.get(table.id) {
             Some(state) if *state.definition() == table.definition => Ok(state),
             _ if is_created => Ok(shared.residents.empty(&table.definition, types_of(&table.definition))),
-            _ => match looked_at {
+            _ => match seen {
                 None => ReadSnapshot::take(shared)?.resident(table),
                 Some(base) => {
                     let own = base.table_by_id(table.id).ok_or_else(|| changed_meanwhile(&table.definition))?;
                     let state = base.resident(own)?;
                     match *state.definition() == table.definition {
                         true => Ok(state),
-                        // The batch itself has redefined the table.
+                        // The batch itself has changed the definition.
                         false => Ok(Arc::new(state.redefined(&table.definition, types_of(&table.definition))?)),
                     }
                 }
@@ -55,7 +56,8 @@ impl Batch {
         })
     }
 
-    /// Rows that were not used yet keep to the definition that the table has when they are.
+    /// Gives the rows of a table in memory a new definition. Rows that this process has not loaded get the definition that
+    /// the table has when they are loaded.
     pub(crate) fn redefine_resident(&mut self, table: &Table, to: &TableDefinition) -> Result<()> {
         let is_used = || self.handle.shared.residents.snapshot().get(table.id).is_some();
         match table.definition.is_in_memory() && (self.drafts.has(table.id) || is_used()) {
@@ -64,8 +66,8 @@ impl Batch {
         }
     }
 
-    /// Puts rows in the place of those that are saved of a table in memory, with the commit. The rows may be another
-    /// store's, if its table is defined alike. Says how many there are.
+    /// Replaces the saved rows of a table in memory with the commit, and returns the number of rows. The rows may be those of
+    /// another store if its table has the same columns.
     pub fn save_resident(&mut self, table: &Table, state: &TableState) -> Result<u64> {
         if !table.definition.is_in_memory() || state.definition().columns != table.definition.columns {
             let message = format!("the rows are not those of table {}, which is in memory", table.definition.name);
@@ -82,10 +84,10 @@ impl Batch {
             let options = RecordBatchOptions::new().with_row_count(Some(numbers.len()));
             let columns = match numbers.len() {
                 CHUNK_ROWS_MAX => columns,
-                // Rows that wait for their chunk to fill do not keep all others.
-                _ => columns.iter().map(of_its_own).collect(),
+                // Rows that wait for their chunk to fill must not hold the memory of the whole array.
+                _ => columns.iter().map(compacted).collect(),
             };
-            let rows = RecordBatch::try_new_with_options(Arc::clone(&schema), columns, &options).map_err(internal)?;
+            let rows = RecordBatch::try_new_with_options(Arc::clone(&schema), columns, &options)?;
             self.push_rows(table, rows)?;
         }
         Ok(state.row_count() as u64)

@@ -1,8 +1,8 @@
-//! Rollups: putting computed rows in the place of stale ones.
+//! Rollups: replacing stale rows by computed ones.
 //!
-//! The state of a rollup changes in the commit that changes its rows, and only if nobody else has changed it, so that of two
-//! that compute a rollup at once one begins anew. Not owned: which times are stale ([`read::rollup`](crate::read::rollup));
-//! the query, its buckets, and when to compute (`sql`).
+//! The state of a rollup changes in the same commit as its rows, and only if no other writer has changed it: of two processes
+//! that refresh a rollup at the same time, one has to start over. Not owned: which times are stale
+//! ([`read::rollup`](crate::read::rollup)); the query, its buckets, and when to refresh (`sql`).
 
 use crate::batch::Batch;
 use crate::chunk::change_log::log_definition;
@@ -15,7 +15,7 @@ use arrow::array::{BooleanArray, RecordBatch};
 use atsdb_core::{ChunkId, Error, ErrorKind, Result, RollupState, Table, TableDefinition, TableId, TimeRange};
 
 impl Batch {
-    /// Creates a rollup, empty and stale. Its definition has the query; where it stands is put in here.
+    /// Creates a rollup, which is empty and stale. The definition has the query; this sets its state.
     pub fn create_rollup(&mut self, source: &Table, mut definition: TableDefinition) -> Result<Table> {
         let base = self.base()?;
         let newest = base.newest_chunk()?;
@@ -28,13 +28,13 @@ impl Batch {
         if changed.change_log.is_none() {
             changed.change_log = Some(self.create_table(&log_definition(source.id))?.id);
         }
-        // Also with the log there: that it stays is part of the commit.
+        // Even if the log exists: the commit must fail if another writer drops it.
         self.redefine(source, changed)?;
         Ok(rollup)
     }
 
-    /// Puts rows in the place of those that a rollup has for some times, which are whole buckets, joined and in order.
-    /// The batch's snapshot is what the rows are computed from; its state then is `state`.
+    /// Replaces the rows of a rollup in some times, and sets its state. The times are whole buckets, joined and in order. The
+    /// rows must be computed from the batch's snapshot. Returns the number of new rows.
     pub fn refresh_rollup(
         &mut self,
         table: &Table,
@@ -42,7 +42,7 @@ impl Batch {
         rows: impl IntoIterator<Item = Result<RecordBatch>>,
         state: RollupState,
     ) -> Result<u64> {
-        self.changes.refreshed = Some(table.id);
+        self.changes.note_refreshed(table.id);
         self.remove_times(table, times)?;
         let mut row_count = 0;
         for rows in rows {
@@ -59,7 +59,7 @@ impl Batch {
         Ok(row_count)
     }
 
-    /// Takes the rows of some times, in order, out of a rollup. A chunk may have rows of several of them.
+    /// Removes the rows in some times, which are in order, from a rollup. A chunk may have rows in several of them.
     fn remove_times(&mut self, table: &Table, times: &[Times]) -> Result<()> {
         let (Some(first), Some(last)) = (times.first(), times.last()) else { return Ok(()) };
         let range = TimeRange { start: Some(first.0), end: last.1.checked_add(1) };
@@ -68,7 +68,7 @@ impl Batch {
         let columns = vec![column.transpose()?.ok_or_else(|| Error::internal("a rollup without time"))?];
         let request = ScanRequest { columns: columns.clone(), range, predicates: Vec::new(), use_cache: true };
         let scan = base.scan(table, &request)?;
-        let goes = |time: i64| {
+        let is_removed = |time: i64| {
             let next = times.partition_point(|(_, last)| *last < time);
             times.get(next).is_some_and(|(first, _)| *first <= time)
         };
@@ -80,7 +80,7 @@ impl Batch {
             }
             let stored = scan.read_stored(position, &columns)?;
             let stamps = times_from(&table.definition, &stored[0])?;
-            let keep: BooleanArray = stamps.values().iter().map(|time| Some(!goes(*time))).collect();
+            let keep: BooleanArray = stamps.values().iter().map(|time| Some(!is_removed(*time))).collect();
             if keep.true_count() < stamps.len() {
                 let successor = scan.rewrite(position, &Rewrite { keep: Some(keep), set: Vec::new() })?;
                 self.replace(table, entry.id, successor)?;
@@ -89,7 +89,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Chunks of the log that all rollups of the table account for go.
+    /// Removes the chunks of the change log that all rollups of the table have accounted for.
     fn trim_log(&mut self, source: TableId, refreshed: TableId, accounted: ChunkId) -> Result<()> {
         let base = self.base()?;
         let Some(source) = base.tables().iter().find(|table| table.id == source) else { return Ok(()) };
@@ -102,10 +102,10 @@ impl Batch {
         done.try_for_each(|entry| self.remove_chunk(log.id, entry.id))
     }
 
-    /// Refuses to change what only the refresh of a rollup changes.
+    /// Refuses to change the rows of a rollup, unless the batch refreshes it.
     pub(crate) fn check_writable(&self, table: &Table) -> Result<()> {
         match &table.definition.rollup {
-            Some(rollup) if self.changes.refreshed != Some(table.id) => {
+            Some(rollup) if !self.changes.refreshes(table.id) => {
                 let message =
                     format!("{} is a rollup: its rows are computed from {}", table.definition.name, rollup.table);
                 Err(Error::new(ErrorKind::Sql, message).with_hint(format!("change the rows of {}", rollup.table)))
@@ -114,7 +114,8 @@ impl Batch {
         }
     }
 
-    /// What has to go with a table: the log of one that has rollups, and of one whose last rollup goes.
+    /// Drops the change log with a table that has one, and that of a source table with its last rollup. A table that has
+    /// rollups is refused.
     pub(crate) fn leave_rollups(&mut self, table: &Table) -> Result<()> {
         let source = table.definition.rollup.as_ref().map(|rollup| rollup.source);
         if source.is_none() && table.definition.change_log.is_none() {

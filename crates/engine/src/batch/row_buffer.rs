@@ -1,7 +1,7 @@
-//! Rows that come one by one and are no batch yet.
+//! Buffers rows that are added one by one.
 //!
-//! A row is in every column or in none, and what is taken out is taken out whole: after a row that was refused the buffer
-//! is as it was before it, and after rows that could not be taken out it is as new.
+//! A row is in all columns or in none: a refused row leaves the buffer as it was. If taking the rows out fails, the buffer is
+//! as new.
 
 use crate::batch::column_buffer::{ColumnBuffer, Values};
 use crate::batch::interner::Interner;
@@ -16,13 +16,13 @@ use atsdb_core::{Column, Error, Result, TableDefinition};
 pub(crate) struct RowBuffer {
     columns: Vec<ColumnBuffer>,
     time: Option<usize>,
-    /// Where each column of a record stands in the table: all but the time, in order.
+    /// The position in the table of each column of a record: all but the time column, in order.
     order: Vec<usize>,
     row_count: usize,
     text_bytes: usize,
 }
 
-/// A row on its way in. Dropped before it is whole, also by a panic, it is taken out of all columns.
+/// A row that is being added. If it is dropped before it is complete, also by a panic, it is removed from all columns.
 struct UnfinishedRow<'a> {
     buffer: &'a mut RowBuffer,
     is_whole: bool,
@@ -41,7 +41,7 @@ impl RowBuffer {
         }
     }
 
-    /// Whether its rows have a time beside their record.
+    /// Whether rows have a time besides their record.
     #[inline]
     pub(crate) fn has_time(&self) -> bool {
         self.time.is_some()
@@ -51,7 +51,7 @@ impl RowBuffer {
         self.row_count == 0
     }
 
-    /// Adds a row. After an error it is not there.
+    /// Adds a row. After an error the row is not in the buffer.
     #[inline]
     pub(crate) fn push<R: Record>(&mut self, time: Option<i64>, record: &R) -> Result<()> {
         let mut row = UnfinishedRow { buffer: self, is_whole: false };
@@ -60,14 +60,14 @@ impl RowBuffer {
         Ok(())
     }
 
-    /// Whether its rows should become a chunk.
+    /// Whether the rows fill a chunk.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.row_count >= CHUNK_ROWS_MAX || self.text_bytes > CHUNK_TEXT_BYTES_MAX
     }
 
-    /// Takes all rows out, as columns in stored form; `map` turns the local numbers of a mapped column into the store's.
-    /// The buffer is empty then. After an error the rows are gone, and so are the strings that were to be mapped.
+    /// Takes all rows as columns in stored form, and their number. `map` turns the local numbers of a mapped column into the
+    /// store's indices. After an error the rows are lost, and so are the strings that were to be mapped.
     pub(crate) fn take(
         &mut self,
         definition: &TableDefinition,
@@ -103,7 +103,7 @@ impl RowBuffer {
                     map(column, interner, &numbers, nulls)?
                 }
             };
-            // A mapped column may be wider by now than it was declared.
+            // A mapped column may have been widened since it was declared.
             let is_stored = column.map.is_some() || stored_type(column) == *array.data_type();
             assert!(is_stored, "column {} became {}", column.name, array.data_type());
             if !column.nullable && array.null_count() > 0 {
@@ -160,17 +160,17 @@ fn push_time(column: &mut ColumnBuffer, time: i64) -> Result<()> {
         Values::Int32(values) => values.push(i32::try_from(time).map_err(beyond)?),
         Values::UInt32(values) => values.push(u32::try_from(time).map_err(beyond)?),
         Values::UInt64(values) => values.push(u64::try_from(time).map_err(beyond)?),
-        _ => return Err(Error::internal("a time column that holds no times")),
+        _ => return Err(Error::internal("the time column holds no times")),
     }
     Ok(())
 }
 
 #[cold]
 fn out_of_range(time: i64) -> Error {
-    Error::invalid(format!("time {time} is beyond the time column's type"))
+    Error::invalid(format!("time {time} does not fit the type of the time column"))
 }
 
 #[cold]
 fn other_width(written: usize, columns: usize) -> Error {
-    Error::usage(format!("the record wrote {written} values, the table has {columns} columns for it"))
+    Error::usage(format!("the record wrote {written} values for {columns} columns of the table"))
 }

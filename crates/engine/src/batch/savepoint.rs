@@ -1,105 +1,111 @@
-//! Marks in a batch, to return to: what was done after one is taken back, what was done before it stays.
+//! Savepoints of a batch: rolling back to one undoes what was done after it.
 //!
-//! A mark is what the batch holds in memory, and which chunks and tables lie in its stage. As long as there is a mark,
-//! no chunk of the stage is given up that one may return to: it is hidden, and goes with the commit.
+//! A savepoint is a copy of what the batch holds in memory, and the list of the chunks and tables in its stage. While there
+//! is a savepoint, a staged chunk that the batch removes is only hidden, as a rollback may need it; the commit removes it.
 
 use crate::batch::Batch;
-use crate::batch::mark::Mark;
+use crate::batch::changes::Changes;
+use crate::batch::collector::PendingChunks;
 use atsdb_core::name::same_name;
 use atsdb_core::{ChunkId, Error, ErrorKind, Result, StageId, TableId, TimeRange};
+use atsdb_resident::BatchDrafts;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// The state of a batch at one moment.
+#[derive(Clone)]
+pub(crate) struct Savepoint {
+    name: String,
+    pending: PendingChunks,
+    changes: Changes,
+    drafts: BatchDrafts,
+    staged: BTreeSet<ChunkId>,
+    row_count: u64,
+}
+
 impl Batch {
-    /// Sets a mark. Several may have one name: the last one is meant.
-    pub fn mark(&mut self, name: &str) -> Result<()> {
+    /// Sets a savepoint. If several have the same name, the name means the last one.
+    pub fn savepoint(&mut self, name: &str) -> Result<()> {
         self.settle()?;
         let staged = self.staged()?;
-        let (own, changes, drafts) = (self.own.clone(), self.changes.clone(), self.drafts.clone());
-        let (own_bytes, row_count) = (self.own_bytes, self.row_count);
-        self.marks.push(Mark { name: name.to_owned(), own, own_bytes, changes, drafts, staged, row_count });
+        self.savepoints.push(Savepoint {
+            name: name.to_owned(),
+            pending: self.chunks.save_pending(),
+            changes: self.changes.clone(),
+            drafts: self.drafts.clone(),
+            staged,
+            row_count: self.row_count,
+        });
         Ok(())
     }
 
-    /// Forgets a mark, and those after it; what was done stays. Says how many are left.
-    pub fn release(&mut self, name: &str) -> Result<usize> {
-        let at = self.find_mark(name)?;
-        self.marks.truncate(at);
+    /// Removes a savepoint and all later ones, and keeps what was done. Returns how many savepoints are left.
+    pub fn release_savepoint(&mut self, name: &str) -> Result<usize> {
+        let at = self.find_savepoint(name)?;
+        self.savepoints.truncate(at);
         Ok(at)
     }
 
-    /// Takes back what was done after a mark, which stays; those after it go. The batch is as usable as it was then, also
-    /// after an error. Says how many marks are left.
-    pub fn return_to(&mut self, name: &str) -> Result<usize> {
-        let at = self.find_mark(name)?;
-        // What is taken back only in part cannot be committed; it can be returned to the mark again.
+    /// Undoes what was done after a savepoint. The savepoint stays, later ones are removed. A batch that an error had made
+    /// unusable can be used again. Returns how many savepoints are left.
+    pub fn rollback_to_savepoint(&mut self, name: &str) -> Result<usize> {
+        let at = self.find_savepoint(name)?;
+        // A rollback that fails halfway leaves a batch that cannot be committed; the rollback can be retried.
         self.is_half_done = true;
-        self.forget_outstanding();
-        let mark = self.marks[at].clone();
-        if let Some(stage) = self.stage {
+        self.chunks.forget_waiting();
+        self.keyed.forget_all();
+        let savepoint = self.savepoints[at].clone();
+        if let Some(stage) = self.chunks.stage() {
             let store = Arc::clone(&self.handle.shared.store);
-            let made_before: BTreeSet<TableId> = mark.changes.created().iter().map(|table| table.id).collect();
+            let created: BTreeSet<TableId> = savepoint.changes.created().iter().map(|table| table.id).collect();
             let tables = store.stage_snapshot(stage)?.tables()?;
-            for table in tables.iter().filter(|table| !made_before.contains(&table.id)) {
+            for table in tables.iter().filter(|table| !created.contains(&table.id)) {
                 store.unstage_table(stage, table.id)?;
             }
-            let later: Vec<ChunkId> = self.staged()?.difference(&mark.staged).copied().collect();
+            let later: Vec<ChunkId> = self.staged()?.difference(&savepoint.staged).copied().collect();
             store.unstage(stage, &later)?;
         }
-        self.marks.truncate(at + 1);
-        (self.own, self.own_bytes, self.row_count) = (mark.own, mark.own_bytes, mark.row_count);
-        (self.changes, self.drafts) = (mark.changes, mark.drafts);
+        self.savepoints.truncate(at + 1);
+        self.chunks.restore_pending(savepoint.pending);
+        (self.changes, self.drafts, self.row_count) = (savepoint.changes, savepoint.drafts, savepoint.row_count);
         self.is_half_done = false;
         Ok(at + 1)
     }
 
-    /// Gives a chunk of the stage up, or hides it as long as there are marks.
-    pub(crate) fn give_up_staged(&mut self, stage: StageId, chunks: &[ChunkId]) -> Result<()> {
-        match self.marks.is_empty() {
-            true => self.handle.shared.store.unstage(stage, chunks),
-            false => {
-                self.changes.hide(chunks);
-                Ok(())
-            }
+    /// Removes chunks from the stage, or hides them while there are savepoints.
+    pub(crate) fn unstage(&mut self, stage: StageId, chunks: &[ChunkId]) -> Result<()> {
+        if self.savepoints.is_empty() {
+            return self.handle.shared.store.unstage(stage, chunks);
         }
+        self.changes.hide(chunks);
+        Ok(())
     }
 
-    /// Gives up what is hidden.
-    pub(crate) fn give_up_hidden(&mut self) -> Result<()> {
+    /// Removes the hidden chunks from the stage.
+    pub(crate) fn unstage_hidden(&mut self) -> Result<()> {
         let hidden = self.changes.take_hidden();
-        match self.stage.filter(|_| !hidden.is_empty()) {
-            Some(stage) => {
-                // Some may have gone with their table.
-                let there: Vec<ChunkId> = self.staged()?.intersection(&hidden).copied().collect();
-                self.handle.shared.store.unstage(stage, &there)
-            }
-            None => Ok(()),
-        }
+        let Some(stage) = self.chunks.stage().filter(|_| !hidden.is_empty()) else { return Ok(()) };
+        // Some may have been removed with their table.
+        let present: Vec<ChunkId> = self.staged()?.intersection(&hidden).copied().collect();
+        self.handle.shared.store.unstage(stage, &present)
     }
 
-    /// Refuses to take a table back that the batch made before a mark that is still there.
-    pub(crate) fn check_unmarked(&self, table: TableId) -> Result<()> {
-        let is_marked = self.marks.last().is_some_and(|mark| mark.changes.has_created(table));
-        match is_marked {
-            true => Err(Error::new(ErrorKind::Sql, "the table was made by the same transaction, before a savepoint")
-                .with_hint("RELEASE the savepoint, or COMMIT, before dropping or changing the table")),
+    /// Refuses to remove a table that the batch created before a savepoint that is still set.
+    pub(crate) fn check_not_saved(&self, table: TableId) -> Result<()> {
+        let is_saved = self.savepoints.last().is_some_and(|savepoint| savepoint.changes.has_created(table));
+        match is_saved {
+            true => {
+                Err(Error::new(ErrorKind::Sql, "the table was created by the same transaction, before a savepoint")
+                    .with_hint("RELEASE the savepoint, or COMMIT, before dropping or changing the table"))
+            }
             false => Ok(()),
         }
     }
 
-    /// Forgets the rows that wait, in whatever state an error has left them.
-    fn forget_outstanding(&mut self) {
-        while self.outstanding > 0 && self.receiver.recv().is_ok() {
-            self.outstanding -= 1;
-        }
-        self.writers.clear();
-        self.keyed.forget_all();
-    }
-
-    /// The chunks of the stage, hidden ones too.
+    /// The chunks of the stage, including the hidden ones.
     fn staged(&mut self) -> Result<BTreeSet<ChunkId>> {
-        let Some(stage) = self.stage else { return Ok(BTreeSet::new()) };
-        // Rows may lie there of a table that goes with the commit.
+        let Some(stage) = self.chunks.stage() else { return Ok(BTreeSet::new()) };
+        // The stage may hold rows of a table that the commit drops.
         let mut tables: BTreeSet<TableId> = self.tables()?.iter().map(|table| table.id).collect();
         tables.extend(self.changes.dropped());
         let snapshot = self.handle.shared.store.stage_snapshot(stage)?;
@@ -110,8 +116,8 @@ impl Batch {
         Ok(staged)
     }
 
-    fn find_mark(&self, name: &str) -> Result<usize> {
-        let found = self.marks.iter().rposition(|mark| same_name(&mark.name, name));
+    fn find_savepoint(&self, name: &str) -> Result<usize> {
+        let found = self.savepoints.iter().rposition(|savepoint| same_name(&savepoint.name, name));
         found.ok_or_else(|| {
             Error::new(ErrorKind::Sql, format!("there is no savepoint {name}")).with_hint("SAVEPOINT name sets one")
         })

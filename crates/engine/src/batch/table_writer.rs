@@ -1,7 +1,7 @@
-//! One table in a batch: its rows that wait, under one definition, and its strings on their way into dictionaries.
+//! Writes one table in a batch: its waiting rows, under one definition, and the strings of its mapped columns.
 
 use crate::batch::interner::Interner;
-use crate::chunk::slice_buffer::{SliceBuffer, internal};
+use crate::chunk::slice_buffer::SliceBuffer;
 use crate::shared::Shared;
 use crate::shared::definitions::changed_meanwhile;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
@@ -11,10 +11,10 @@ use atsdb_codec::stored_type;
 use atsdb_core::{Column, DefinitionVersion, Error, ErrorKind, MapWidth, Result, Table, TableDefinition, TableId};
 use std::sync::Arc;
 
-/// An interner with more bytes starts anew.
+/// An interner with more bytes is replaced by an empty one.
 const INTERNER_BYTES_MAX: usize = 32 << 20;
 
-/// The rows of one table that wait.
+/// The waiting rows of one table.
 pub(crate) struct TableWriter {
     pub(crate) table: TableId,
     pub(crate) version: DefinitionVersion,
@@ -33,7 +33,7 @@ impl TableWriter {
         Self { table: table.id, version: table.version, definition, schema, interners, slices: SliceBuffer::default() }
     }
 
-    /// Logical arrays to stored ones: mapped strings to indices.
+    /// Turns logical arrays, one for each column, into stored ones: the strings of mapped columns become indices.
     pub(crate) fn map_strings(&mut self, shared: &Shared, columns: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
         columns.into_iter().enumerate().map(|(position, array)| self.map_column(shared, position, array)).collect()
     }
@@ -76,8 +76,9 @@ fn intern_array(interner: &mut Interner, array: &ArrayRef) -> Result<(Vec<u32>, 
     Ok((numbers, nulls))
 }
 
-/// Local numbers to the store's indices, as an array of the column's stored type.
-#[allow(clippy::too_many_arguments, reason = "the parts of one column on its way in, each named")]
+/// Turns local numbers into the store's indices, as an array of the column's stored type. New strings are committed to the
+/// dictionary first.
+#[allow(clippy::too_many_arguments, reason = "the parts of one incoming column, each named")]
 pub(crate) fn map_numbers(
     shared: &Shared,
     table: TableId,
@@ -102,7 +103,7 @@ pub(crate) fn map_numbers(
         match resolved {
             Ok(resolved) => interner.resolve(&resolved),
             Err(error) => {
-                // Strings that got no index must not be asked for again with those of other rows.
+                // Strings that got no index must not be requested again with the strings of later rows.
                 *interner = Interner::new();
                 return Err(error);
             }
@@ -128,13 +129,13 @@ fn gather<T: ArrowPrimitiveType>(
 where
     T::Native: TryFrom<u32>,
 {
-    // Only a column that was made wider meanwhile has larger indices.
+    // Only a column that another writer has widened has larger indices.
     let narrow = |index: &u32| T::Native::try_from(*index).map_err(|_| changed_meanwhile(definition));
     let narrowed: Vec<T::Native> = indices.iter().map(narrow).collect::<Result<_>>()?;
-    // The place of a NULL holds number 0, which may stand for no string.
+    // A NULL has number 0, which may stand for no string.
     let values: Vec<T::Native> =
         numbers.iter().map(|number| narrowed.get(*number as usize).copied().unwrap_or_default()).collect();
-    Ok(Arc::new(PrimitiveArray::<T>::try_new(ScalarBuffer::from(values), nulls).map_err(internal)?))
+    Ok(Arc::new(PrimitiveArray::<T>::try_new(ScalarBuffer::from(values), nulls)?))
 }
 
 fn explain_large(error: Error, definition: &TableDefinition, column: &Column) -> Error {
@@ -157,7 +158,7 @@ fn explain_full(error: Error, definition: &TableDefinition, column: &Column, wid
         MapWidth::U32 => format!("declare {} as plain TEXT, without map", column.name),
     };
     let message = format!(
-        "table {}: the dictionary of column {} is full: {width} takes {} different strings",
+        "table {}: the dictionary of column {} is full: {width} holds at most {} different strings",
         definition.name,
         column.name,
         width.capacity()

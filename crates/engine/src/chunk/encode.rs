@@ -1,4 +1,4 @@
-//! Rows of one chunk to its pages and descriptor.
+//! Encodes the rows of one chunk into its pages and descriptor.
 
 use crate::chunk::index_columns::index_columns;
 use crate::chunk::slice_buffer::ChunkRows;
@@ -6,7 +6,7 @@ use arrow::array::ArrayRef;
 use atsdb_codec::{Effort, encode_descriptor, encode_membership, encode_page};
 use atsdb_core::{ChunkDescriptor, ChunkUid, NewChunk, Result, TableDefinition, TableId};
 
-/// Encodes rows that an append brought.
+/// Encodes appended rows as a fresh chunk.
 pub(crate) fn encode_fresh(
     table: TableId,
     definition: &TableDefinition,
@@ -38,7 +38,7 @@ pub(crate) fn encode_fresh(
     Ok(new_chunk(table, descriptor, pages))
 }
 
-/// A chunk from its descriptor and pages, both brought into the order of column numbers.
+/// Makes a chunk of a descriptor and its pages, and sorts both by column number.
 pub(crate) fn new_chunk(table: TableId, mut descriptor: ChunkDescriptor, pages: Vec<Vec<u8>>) -> NewChunk {
     let mut both: Vec<_> = std::mem::take(&mut descriptor.pages).into_iter().zip(pages).collect();
     both.sort_by_key(|(page, _)| page.column);

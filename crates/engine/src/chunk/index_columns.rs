@@ -1,9 +1,9 @@
-//! Which columns an index is over.
+//! The columns of an index.
 
 use arrow::array::ArrayRef;
 use atsdb_core::{Error, Index, Result, TableDefinition};
 
-/// The columns of an index, by position in the definition, each read by `read`.
+/// The arrays of an index's columns. `read` returns the array of the column at a position of the definition.
 pub(crate) fn index_columns(
     definition: &TableDefinition,
     index: &Index,
@@ -12,10 +12,10 @@ pub(crate) fn index_columns(
     index_positions(definition, index)?.into_iter().map(&mut read).collect()
 }
 
-/// The columns of an index, by position in the definition.
+/// The positions of an index's columns in the definition.
 pub(crate) fn index_positions(definition: &TableDefinition, index: &Index) -> Result<Vec<usize>> {
     let position = |id| definition.columns.iter().position(|column| column.id == id);
     let positions = index.columns.iter().map(|id| position(*id)).collect::<Option<Vec<usize>>>();
-    let message = || format!("table {}: index {} is over a column that is gone", definition.name, index.name);
+    let message = || format!("table {}: index {} has a column that does not exist", definition.name, index.name);
     positions.ok_or_else(|| Error::internal(message()))
 }

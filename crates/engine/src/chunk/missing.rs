@@ -1,7 +1,6 @@
-//! What a chunk has in a column that it has no page of, as it is older than the column; and single values in a
-//! column's stored form.
+//! The values of a chunk in a column that is newer than the chunk, so that it has no page; and single values in a column's
+//! stored form.
 
-use crate::chunk::slice_buffer::internal;
 use arrow::array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Float32Array, Float64Array, Int64Array, StringArray, UInt32Array,
     UInt64Array, new_null_array,
@@ -12,17 +11,17 @@ use atsdb_codec::{Effort, encode_page, stored_type};
 use atsdb_core::{ChunkDescriptor, ChunkUid, Column, ColumnStatistics, Error, Result, Table, Value};
 use std::sync::Arc;
 
-/// The rows of a chunk that is older than the column, in stored form.
+/// The values of a chunk that is older than the column, in stored form.
 pub(crate) fn missing_array(table: &Table, column: &Column, row_count: usize) -> Result<ArrayRef> {
     let Some(value) = &column.missing else { return Ok(new_null_array(&stored_type(column), row_count)) };
     let one = missing_scalar(column, value).ok_or_else(|| {
         let place = format!("table {}, column {}", table.definition.name, column.name);
-        Error::internal(format!("{place}: {value:?} of older rows is no value of the column"))
+        Error::internal(format!("{place}: {value:?}, the value of older rows, does not fit the column"))
     })?;
-    take(&one, &UInt32Array::from(vec![0; row_count]), None).map_err(internal)
+    Ok(take(&one, &UInt32Array::from(vec![0; row_count]), None)?)
 }
 
-/// The statistics of a column in a chunk, whether or not it has a page of it.
+/// The statistics of a column in a chunk, which may be older than the column.
 pub(crate) fn column_statistics(descriptor: &ChunkDescriptor, column: &Column) -> ColumnStatistics {
     if let Some(page) = descriptor.page(column.id) {
         return page.statistics.clone();
@@ -30,7 +29,7 @@ pub(crate) fn column_statistics(descriptor: &ChunkDescriptor, column: &Column) -
     let Some(value) = &column.missing else {
         return ColumnStatistics { null_count: descriptor.row_count, min: None, max: None };
     };
-    // Those of a page of one such row; nothing is known where there can be none.
+    // They are those of a page with one such row, and unknown if there cannot be such a page.
     let page =
         missing_scalar(column, value).and_then(|one| encode_page(ChunkUid([0; 16]), column, &one, Effort::Fresh).ok());
     page.map(|page| page.descriptor.statistics).unwrap_or_default()
@@ -38,7 +37,7 @@ pub(crate) fn column_statistics(descriptor: &ChunkDescriptor, column: &Column) -
 
 fn missing_scalar(column: &Column, value: &Value) -> Option<ArrayRef> {
     match value {
-        // As an INSERT of the same number would round it.
+        // An INSERT of the same number would round it, too.
         Value::Float(value) if stored_type(column) == DataType::Float32 => {
             Some(Arc::new(Float32Array::from(vec![*value as f32])))
         }
@@ -46,7 +45,7 @@ fn missing_scalar(column: &Column, value: &Value) -> Option<ArrayRef> {
     }
 }
 
-/// A value as an array of one, of the column's stored type; `None` when it does not fit exactly.
+/// A value as an array of length 1 of the column's stored type. `None` if it does not fit exactly.
 pub(crate) fn scalar_of(column: &Column, value: &Value) -> Option<ArrayRef> {
     let array: ArrayRef = match value {
         Value::Int(value) => Arc::new(Int64Array::from(vec![*value])),
@@ -69,7 +68,7 @@ pub(crate) fn scalar_of(column: &Column, value: &Value) -> Option<ArrayRef> {
         return None;
     }
     let (array, wanted) = match wanted {
-        // Days go by way of their own width.
+        // Arrow casts 64-bit integers to dates only by way of 32 bits.
         DataType::Date32 => (cast(&array, &DataType::Int32).ok()?, wanted),
         _ => (array, wanted),
     };

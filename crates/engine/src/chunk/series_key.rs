@@ -1,24 +1,23 @@
-//! Which columns tell the series apart, where the table does not say: tried on a sample, by size.
+//! Chooses the series key of a table that does not declare one: it tries mapped columns on a sample and compares sizes.
 //!
-//! The sample is what would stand together: the middle of the rows in the order that is tried. A run of rows as they
-//! came would show a sliver of every series, and hide what sorting by series saves.
+//! The sample of each candidate is the middle of the rows in the candidate's order, as these rows would be stored together. A
+//! run of rows in order of arrival would hold only a few rows of each series and hide what sorting saves.
 
-use crate::chunk::slice_buffer::internal;
 use crate::chunk::sort::SortKeys;
 use arrow::array::{ArrayRef, Int64Array, UInt32Array};
 use arrow::compute::take;
 use atsdb_codec::{Effort, encode_page};
 use atsdb_core::{ChunkUid, Column, Result};
 
-/// Rows looked at for each order.
+/// Size of each sample, in rows.
 const SAMPLE_ROWS: usize = 65_536;
-/// So many columns are tried at most: each is tried by encoding a sample of all columns.
+/// Maximum number of columns to try. Each trial encodes a sample of all columns.
 const CANDIDATES_MAX: usize = 8;
-/// A further key column must save this share of the bytes.
+/// The share of the bytes that a further key column must save.
 const GAIN_MIN: f64 = 0.02;
 
-/// The mapped columns by which the rows, sorted by them and then by time, become smallest. Columns are added one by
-/// one as long as each makes them smaller. `read` gives a column of all rows.
+/// Chooses the mapped columns that make the rows smallest if these are sorted by them and then by time. Columns are added one
+/// by one as long as each saves enough. `read` returns a column of all rows.
 pub(crate) fn choose_key<'a>(
     columns: &'a [Column],
     times: &Int64Array,
@@ -52,8 +51,8 @@ pub(crate) fn choose_key<'a>(
     Ok(key)
 }
 
-/// The columns to try. Of very many, those in whose order the most neighbours become the same: a sensor's name changes with
-/// each row that comes and has few values, a status hardly changes, and of a remark each value comes once.
+/// The columns to try. If there are too many, those whose order makes the most neighbouring values equal: a sensor's name
+/// differs from row to row and has few values, whereas a status hardly ever changes and a remark is always different.
 fn candidates<'a>(
     columns: &'a [Column],
     times: &Int64Array,
@@ -91,7 +90,7 @@ fn sizes_of(
     for column in columns {
         let array = read(column)?;
         for (sample, size) in samples.iter().zip(&mut sizes) {
-            let rows = take(&array, sample, None).map_err(internal)?;
+            let rows = take(&array, sample, None)?;
             *size += encode_page(ChunkUid([0; 16]), column, &rows, Effort::Sealed)?.bytes.len();
         }
     }

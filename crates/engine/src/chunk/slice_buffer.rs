@@ -1,13 +1,13 @@
-//! Rows in stored form that wait to become chunks, slice by slice.
+//! Buffers rows in stored form until they fill a chunk, slice by slice.
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, UInt32Array};
-use arrow::compute::{cast, concat_batches, filter_record_batch, max, min, take_record_batch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array};
+use arrow::compute::{cast, concat_batches, max, min, take_record_batch};
 use arrow::datatypes::{DataType, Int64Type};
 use atsdb_core::limits::{CHUNK_ROWS_MAX, CHUNK_TEXT_BYTES_MAX};
 use atsdb_core::{Column, ColumnType, Error, Result, Slice, TableDefinition};
 use std::collections::BTreeMap;
 
-/// The rows of one chunk to be: at most [`CHUNK_ROWS_MAX`], all of one slice, in the order they came.
+/// The rows of a future chunk: at most [`CHUNK_ROWS_MAX`], all of one slice, in order of arrival.
 pub(crate) struct ChunkRows {
     pub(crate) slice: Slice,
     pub(crate) time_min: i64,
@@ -15,7 +15,7 @@ pub(crate) struct ChunkRows {
     pub(crate) rows: RecordBatch,
 }
 
-/// What waits, for one table.
+/// The waiting rows of one table.
 #[derive(Default)]
 pub(crate) struct SliceBuffer {
     slices: BTreeMap<i64, Waiting>,
@@ -32,7 +32,7 @@ struct Waiting {
 }
 
 impl SliceBuffer {
-    /// Takes rows in; gives the chunks that are full now.
+    /// Adds rows and returns the chunks that are now full.
     pub(crate) fn push(&mut self, definition: &TableDefinition, rows: RecordBatch) -> Result<Vec<ChunkRows>> {
         let mut full = Vec::new();
         for part in split_by_slice(definition, rows)? {
@@ -43,12 +43,12 @@ impl SliceBuffer {
         Ok(full)
     }
 
-    /// Bytes of the rows that wait.
+    /// Size of the waiting rows in bytes.
     pub(crate) fn byte_count(&self) -> usize {
         self.byte_count
     }
 
-    /// Everything that waits, as chunks.
+    /// Takes all waiting rows as chunks.
     pub(crate) fn drain(&mut self) -> Result<Vec<ChunkRows>> {
         self.byte_count = 0;
         std::mem::take(&mut self.slices).into_values().map(Waiting::finish).collect()
@@ -95,13 +95,13 @@ impl Waiting {
     fn finish(mut self) -> Result<ChunkRows> {
         let rows = match self.batches.len() {
             1 => self.batches.remove(0),
-            _ => concat_batches(&self.batches[0].schema(), &self.batches).map_err(internal)?,
+            _ => concat_batches(&self.batches[0].schema(), &self.batches)?,
         };
         Ok(ChunkRows { slice: self.slice, time_min: self.time_min, time_max: self.time_max, rows })
     }
 }
 
-/// The values of the time column, in the table's unit. Times never are NULL: the caller has checked.
+/// The values of the time column, in the table's unit. The caller has checked that no time is NULL.
 pub(crate) fn times_of(definition: &TableDefinition, rows: &RecordBatch) -> Result<Option<arrow::array::Int64Array>> {
     let Some(column) = definition.time_column() else { return Ok(None) };
     let position = definition.columns.iter().position(|other| other.id == column.id);
@@ -113,18 +113,17 @@ pub(crate) fn times_of(definition: &TableDefinition, rows: &RecordBatch) -> Resu
 pub(crate) fn times_from(definition: &TableDefinition, array: &ArrayRef) -> Result<arrow::array::Int64Array> {
     let signed = match array.data_type() {
         DataType::Int64 => array.clone(),
-        DataType::Date32 => {
-            cast(&cast(array, &DataType::Int32).map_err(internal)?, &DataType::Int64).map_err(internal)?
-        }
+        DataType::Date32 => cast(&cast(array, &DataType::Int32)?, &DataType::Int64)?,
         DataType::UInt64 => {
             let values = array.as_primitive::<arrow::datatypes::UInt64Type>();
             if let Some(row) = values.values().iter().position(|time| i64::try_from(*time).is_err()) {
-                let message = format!("row {}: time {} is beyond 64 bits signed", row + 1, values.value(row));
+                let message =
+                    format!("row {}: time {} does not fit into a signed 64-bit integer", row + 1, values.value(row));
                 return Err(Error::invalid(message));
             }
-            cast(array, &DataType::Int64).map_err(internal)?
+            cast(array, &DataType::Int64)?
         }
-        _ => cast(array, &DataType::Int64).map_err(internal)?,
+        _ => cast(array, &DataType::Int64)?,
     };
     let times = signed.as_primitive::<Int64Type>().clone();
     match definition.time_scale() {
@@ -162,16 +161,16 @@ fn pick(times: &arrow::array::Int64Array, rows: &RecordBatch, slice: Slice, numb
     let picked = || numbers.iter().map(|row| times.value(*row as usize));
     let (time_min, time_max) = (picked().min().unwrap_or(slice.start), picked().max().unwrap_or(slice.start));
     let rows = match (numbers.first(), numbers.last()) {
-        // In order, as most rows come, the rows of a slice stand together.
+        // Rows usually arrive in order: then the rows of a slice are contiguous.
         (Some(first), Some(last)) if (last - first) as usize + 1 == numbers.len() => {
             rows.slice(*first as usize, numbers.len())
         }
-        _ => take_record_batch(rows, &UInt32Array::from(numbers)).map_err(internal)?,
+        _ => take_record_batch(rows, &UInt32Array::from(numbers))?,
     };
     Ok(ChunkRows { slice, time_min, time_max, rows })
 }
 
-/// Cuts rows of one slice into pieces that a chunk can hold.
+/// Splits rows of one slice into pieces that fit into a chunk.
 fn cut(definition: &TableDefinition, part: ChunkRows) -> Vec<ChunkRows> {
     let row_count = part.rows.num_rows();
     let text_bytes = text_byte_count(definition, &part.rows);
@@ -193,7 +192,7 @@ fn cut(definition: &TableDefinition, part: ChunkRows) -> Vec<ChunkRows> {
     pieces.flat_map(|piece| cut(definition, piece)).collect()
 }
 
-/// Bytes of the text and binary values of some rows.
+/// Total size in bytes of the text and binary values of some rows.
 pub(crate) fn text_byte_count(definition: &TableDefinition, rows: &RecordBatch) -> usize {
     let bytes = |(column, array): (&Column, &ArrayRef)| match (column.column_type, column.map) {
         (ColumnType::Text, None) => span(array.as_string::<i32>().value_offsets()),
@@ -208,14 +207,4 @@ fn span(offsets: &[i32]) -> usize {
         (Some(first), Some(last)) => (last - first) as usize,
         _ => 0,
     }
-}
-
-/// Rows for which the mask is true.
-pub(crate) fn filter_rows(rows: &RecordBatch, mask: &BooleanArray) -> Result<RecordBatch> {
-    filter_record_batch(rows, mask).map_err(internal)
-}
-
-/// An error of an arrow kernel that the caller's checks should have made impossible.
-pub(crate) fn internal(error: arrow::error::ArrowError) -> Error {
-    Error::internal(format!("arrow: {error}")).with_source(error)
 }

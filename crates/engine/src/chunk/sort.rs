@@ -1,6 +1,5 @@
 //! The order of sealed rows: by series key, then time, then arrival.
 
-use crate::chunk::slice_buffer::internal;
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type, UInt64Type};
@@ -8,14 +7,14 @@ use atsdb_core::{Error, Result};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashSet};
 
-/// What rows are ordered by.
+/// The sort keys of rows.
 pub(crate) struct SortKeys<'a> {
     codes: Vec<Vec<u64>>,
     times: &'a [i64],
 }
 
 impl<'a> SortKeys<'a> {
-    /// Keys and times of as many rows.
+    /// The keys and times of the same rows.
     pub(crate) fn new(keys: &[ArrayRef], times: &'a Int64Array) -> Result<Self> {
         u32::try_from(times.len()).map_err(|_| Error::internal("too many rows to sort at once"))?;
         Ok(Self { codes: keys.iter().map(codes_of).collect::<Result<_>>()?, times: times.values() })
@@ -31,13 +30,13 @@ impl<'a> SortKeys<'a> {
         key_at(a).cmp(key_at(b)).then_with(|| time_at(a).cmp(&time_at(b))).then_with(|| a.cmp(&b))
     }
 
-    /// The row numbers in order; equal ones stay in the order they came. `None` when the rows stand so already.
+    /// The row numbers in sort order. Equal rows keep their order. `None` if the rows are sorted already.
     pub(crate) fn order(&self) -> Option<Vec<u32>> {
         if (1..self.row_count()).all(|row| self.compare(row - 1, row).is_le()) {
             return None;
         }
         if let [codes] = self.codes.as_slice() {
-            // The usual case, one key: sorting what is compared side by side spares the memory's latency.
+            // The usual case, one key: sorting tuples avoids a memory access per comparison.
             let at = |row: u32| (codes[row as usize], self.times[row as usize], row);
             let mut rows: Vec<(u64, i64, u32)> = (0..self.row_count()).map(at).collect();
             rows.sort_unstable();
@@ -48,18 +47,18 @@ impl<'a> SortKeys<'a> {
         Some(rows)
     }
 
-    /// How often a row has other keys than the one before, as they came.
+    /// How many rows have other keys than the row before, in order of arrival.
     pub(crate) fn change_count(&self) -> usize {
         let differ = |row: &u32| self.codes.iter().any(|codes| codes[*row as usize] != codes[*row as usize - 1]);
         (1..self.row_count()).filter(differ).count()
     }
 
-    /// How many different values the first key has.
+    /// The number of distinct values of the first key.
     pub(crate) fn distinct_count(&self) -> usize {
         self.codes.first().map_or(0, |codes| codes.iter().collect::<HashSet<_>>().len())
     }
 
-    /// The `length` row numbers that stand in the middle of the order, in order, without sorting the others.
+    /// The `length` row numbers in the middle of the sort order, in order. The other rows are not sorted.
     pub(crate) fn middle(&self, length: usize) -> Vec<u32> {
         let mut rows: Vec<u32> = (0..self.row_count()).collect();
         let start = rows.len().saturating_sub(length) / 2;
@@ -82,7 +81,7 @@ fn codes_of(array: &ArrayRef) -> Result<Vec<u64>> {
     const SIGN: u64 = 1 << 63;
     let nulls = array.nulls();
     let with_nulls = |code: u64, row: usize| match nulls {
-        // The smallest value shares its code with NULL: both stay together, which is all that sorting is for.
+        // The smallest value may share its code with NULL. They then stay together, which is enough for sealing.
         Some(nulls) if nulls.is_null(row) => 0,
         _ => code,
     };
@@ -90,7 +89,7 @@ fn codes_of(array: &ArrayRef) -> Result<Vec<u64>> {
         DataType::Utf8 => ranks((0..array.len()).map(|row| array.as_string::<i32>().value(row).as_bytes())),
         DataType::Binary => ranks((0..array.len()).map(|row| array.as_binary::<i32>().value(row))),
         DataType::Float32 | DataType::Float64 => {
-            let floats = cast(array, &DataType::Float64).map_err(internal)?;
+            let floats = cast(array, &DataType::Float64)?;
             let order = |value: &f64| {
                 let bits = value.to_bits();
                 if bits & SIGN == 0 { bits | SIGN } else { !bits }
@@ -98,16 +97,16 @@ fn codes_of(array: &ArrayRef) -> Result<Vec<u64>> {
             floats.as_primitive::<arrow::datatypes::Float64Type>().values().iter().map(order).collect()
         }
         data_type if data_type.is_unsigned_integer() => {
-            cast(array, &DataType::UInt64).map_err(internal)?.as_primitive::<UInt64Type>().values().to_vec()
+            cast(array, &DataType::UInt64)?.as_primitive::<UInt64Type>().values().to_vec()
         }
-        DataType::Date32 => signed(&cast(array, &DataType::Int32).map_err(internal)?)?,
+        DataType::Date32 => signed(&cast(array, &DataType::Int32)?)?,
         _ => signed(array)?,
     };
     Ok(codes.into_iter().enumerate().map(|(row, code)| with_nulls(code, row)).collect())
 }
 
 fn signed(array: &ArrayRef) -> Result<Vec<u64>> {
-    let integers = cast(array, &DataType::Int64).map_err(internal)?;
+    let integers = cast(array, &DataType::Int64)?;
     Ok(integers.as_primitive::<Int64Type>().values().iter().map(|value| (*value as u64) ^ (1 << 63)).collect())
 }
 

@@ -1,16 +1,16 @@
-//! Times as stretches: joined, and taken from each other.
+//! Sets of times as intervals: union and difference.
 
 use atsdb_core::ChunkEntry;
 
-/// Times, both ends included, in the table's unit.
+/// An interval of times, both ends included, in the table's unit.
 pub type Times = (i64, i64);
 
-/// The times of some chunks, in order, joined where they touch.
+/// The times of some chunks as ordered intervals, joined where they touch.
 pub(crate) fn times_of<'a>(entries: impl IntoIterator<Item = &'a ChunkEntry>) -> Vec<Times> {
     joined(entries.into_iter().map(|entry| (entry.time_min, entry.time_max)).collect())
 }
 
-/// Times in order, joined where they touch or overlap.
+/// Sorts intervals and joins those that touch or overlap.
 pub fn joined(mut times: Vec<Times>) -> Vec<Times> {
     times.sort_unstable();
     let mut joined: Vec<Times> = Vec::with_capacity(times.len().min(1_024));
@@ -23,7 +23,7 @@ pub fn joined(mut times: Vec<Times>) -> Vec<Times> {
     joined
 }
 
-/// What is left of times that are joined when others, joined too, are taken away.
+/// The difference of two joined sets of intervals: `times` without `taken`.
 pub fn without(times: &[Times], taken: &[Times]) -> Vec<Times> {
     let mut left = Vec::new();
     for (first, last) in times {

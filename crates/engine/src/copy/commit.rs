@@ -1,13 +1,13 @@
-//! The commit of a copy: everything becomes visible at once, and what is no longer the source's goes.
+//! The commit of a copy: everything becomes visible at once, and what the source no longer has is removed.
 //!
-//! Tables come out of the stage first, then they get what refers to other tables, in the same call of
-//! [`Store::commit`](atsdb_core::Store::commit): nobody sees them in between.
+//! A first change publishes the tables of the stage, a second one sets what refers to other tables. Both are in the same call
+//! of [`Store::commit`](atsdb_core::Store::commit), so that no reader sees the state in between.
 
 use crate::chunk::change_log::log_definition;
 use crate::copy::cut::Cut;
 use crate::copy::options::CopyReport;
-use crate::copy::plan::{Fate, Plan};
-use crate::copy::stage::{Filled, Staged};
+use crate::copy::plan::{Plan, TableAction};
+use crate::copy::stage::{CopyStage, TargetTable};
 use crate::shared::environment::Environment;
 use atsdb_core::{
     Change, ChunkGuard, ChunkId, DefinitionGuard, DefinitionVersion, Error, ErrorKind, Origin, Redefinition, Result,
@@ -18,31 +18,31 @@ use std::collections::BTreeMap;
 pub(super) fn commit(
     cut: &Cut,
     plan: &Plan,
-    mut staged: Staged<'_>,
-    filled: Vec<Filled>,
+    mut staged: CopyStage<'_>,
+    targets: Vec<TargetTable>,
     environment: &dyn Environment,
     report: &mut CopyReport,
 ) -> Result<()> {
     let newest = plan.newest;
     let numbers: BTreeMap<TableId, TableId> =
-        cut.tables().iter().zip(&filled).map(|(table, filled)| (table.table.id, filled.id)).collect();
-    let logs = Logs::make(cut, plan, &mut staged)?;
+        cut.tables().iter().zip(&targets).map(|(table, target)| (table.table.id, target.id)).collect();
+    let logs = ChangeLogs::create(cut, plan, &mut staged)?;
     let mut change = Change { drop: plan.drop.iter().map(|table| table.id).collect(), ..Change::default() };
     change.based_on.extend(plan.drop.iter().map(based_on));
-    // A log goes by what its table says of it, which is looked at below.
+    // A change log is guarded by its table's definition, which is named below.
     change.drop.extend(&logs.unneeded);
     let (mut later, mut finals) = (Change::default(), Vec::new());
-    for ((table, fate), filled) in cut.tables().iter().zip(&plan.fates).zip(filled) {
+    for ((table, action), target) in cut.tables().iter().zip(&plan.actions).zip(targets) {
         let mut to = table.table.definition.clone();
         to.change_log = logs.of(table.table.id);
         if let Some(rollup) = &mut to.rollup {
             let missing =
                 || Error::internal(format!("the source of rollup {} is not copied", table.table.definition.name));
             rollup.source = *numbers.get(&rollup.source).ok_or_else(missing)?;
-            // What the commit brings has higher numbers: until that is settled, fresh chunks count as news.
+            // The committed chunks get higher numbers: until `settle_rollups`, fresh ones count as news.
             rollup.state.accounted = newest;
         }
-        let fingerprint = filled.fingerprint(&to)?;
+        let fingerprint = target.fingerprint(&to)?;
         to.origin = Some(Origin {
             store: cut.source_name(),
             table: table.table.id,
@@ -51,29 +51,29 @@ pub(super) fn commit(
             to: table.range.end,
             fingerprint: Some(fingerprint),
         });
-        let version = match fate {
-            Fate::Update(there) => there.version,
-            Fate::Create => DefinitionVersion::FIRST,
+        let version = match action {
+            TableAction::Update(there) => there.version,
+            TableAction::Create => DefinitionVersion::FIRST,
         };
-        finals.push(Table { id: filled.id, version: version.next(), definition: to.clone() });
-        match fate {
-            Fate::Update(there) => {
+        finals.push(Table { id: target.id, version: version.next(), definition: to.clone() });
+        match action {
+            TableAction::Update(there) => {
                 change.based_on.push(based_on(there));
                 change.redefine.push(Redefinition { table: there.id, from: there.definition.clone(), to });
                 change.guards.push(ChunkGuard { table: there.id, newest });
-                change.remove.extend(filled.remove.iter().map(|chunk| (there.id, *chunk)));
-                change.amend.extend(filled.amend);
+                change.remove.extend(target.remove.iter().map(|chunk| (there.id, *chunk)));
+                change.amend.extend(target.amend);
             }
-            Fate::Create => {
+            TableAction::Create => {
                 let from = staged.tables.get(&table.table.id).map(|table| table.definition.clone());
-                let from = from.ok_or_else(|| Error::internal("a table that is not in the stage"))?;
-                later.based_on.push(DefinitionGuard { table: filled.id, version });
-                later.redefine.push(Redefinition { table: filled.id, from, to });
+                let from = from.ok_or_else(|| Error::internal("a created table is not in the stage"))?;
+                later.based_on.push(DefinitionGuard { table: target.id, version });
+                later.redefine.push(Redefinition { table: target.id, from, to });
             }
         }
     }
-    for (source, log) in &logs.made {
-        let owner = *numbers.get(source).ok_or_else(|| Error::internal("a log of no table"))?;
+    for (source, log) in &logs.created {
+        let owner = *numbers.get(source).ok_or_else(|| Error::internal("a change log belongs to no table"))?;
         later.redefine.push(Redefinition { table: log.id, from: log.definition.clone(), to: log_definition(owner) });
     }
     change.stage = staged.stage;
@@ -91,46 +91,46 @@ fn based_on(table: &Table) -> DefinitionGuard {
 fn explain(error: Error, target: &dyn Store) -> Error {
     match error.kind() {
         ErrorKind::Conflict | ErrorKind::NotFound | ErrorKind::Exists => {
-            Error::new(ErrorKind::Conflict, format!("{} was changed while it was copied to", target.url()))
-                .with_hint("copy again when nobody writes there: what was moved is used")
+            Error::new(ErrorKind::Conflict, format!("{} was changed during the copy", target.url()))
+                .with_hint("copy again while nothing else writes there: what was transferred is used")
                 .with_source(error)
         }
         _ => error,
     }
 }
 
-/// The change logs of tables that have rollups.
-struct Logs {
-    /// New ones, by the number of their table in the cut; they lie in the stage.
-    made: BTreeMap<TableId, Table>,
-    /// Those that are there, by the same.
+/// The change logs of tables with rollups.
+struct ChangeLogs {
+    /// New logs in the stage, by the number of their table in the cut.
+    created: BTreeMap<TableId, Table>,
+    /// Existing logs, by the same.
     kept: BTreeMap<TableId, TableId>,
-    /// Those of tables whose last rollup is gone.
+    /// The logs of tables that have no rollup any more.
     unneeded: Vec<TableId>,
 }
 
-impl Logs {
-    fn make(cut: &Cut, plan: &Plan, staged: &mut Staged<'_>) -> Result<Self> {
-        let mut logs = Self { made: BTreeMap::new(), kept: BTreeMap::new(), unneeded: Vec::new() };
-        for (table, fate) in cut.tables().iter().zip(&plan.fates) {
+impl ChangeLogs {
+    fn create(cut: &Cut, plan: &Plan, staged: &mut CopyStage<'_>) -> Result<Self> {
+        let mut logs = Self { created: BTreeMap::new(), kept: BTreeMap::new(), unneeded: Vec::new() };
+        for (table, action) in cut.tables().iter().zip(&plan.actions) {
             let number = table.table.id;
             let mut rollups = cut.tables().iter().filter_map(|other| other.table.definition.rollup.as_ref());
             let has_rollup = rollups.any(|rollup| rollup.source == number);
-            let there = match fate {
-                Fate::Update(there) => there.definition.change_log,
-                Fate::Create => None,
+            let there = match action {
+                TableAction::Update(there) => there.definition.change_log,
+                TableAction::Create => None,
             };
             match (has_rollup, there) {
                 (true, Some(log)) => drop(logs.kept.insert(number, log)),
                 (true, None) => {
                     let stage = staged.open()?;
-                    // Named after a number that the target may use for another table, it gets its own with the commit.
+                    // Another table of the target may have this number. The commit gives the log its final name.
                     let definition = TableDefinition {
                         name: format!("changes of table {} of {}", number.0, cut.source_name()),
                         ..log_definition(number)
                     };
                     let log = staged.store.create_table(&definition, Some(stage))?;
-                    logs.made.insert(number, log);
+                    logs.created.insert(number, log);
                 }
                 (false, Some(log)) => logs.unneeded.push(log),
                 (false, None) => {}
@@ -140,13 +140,12 @@ impl Logs {
     }
 
     fn of(&self, table: TableId) -> Option<TableId> {
-        self.made.get(&table).map(|log| log.id).or_else(|| self.kept.get(&table).copied())
+        self.created.get(&table).map(|log| log.id).or_else(|| self.kept.get(&table).copied())
     }
 }
 
-/// Once the chunks of the commit have their numbers, a rollup accounts for them, but for what was stale of it in the
-/// source. If somebody was faster with a change of its own, fresh chunks stay news: the rollup is then computed a little
-/// more than it would have to be.
+/// Makes rollups account for the chunks of the commit, whose numbers are known now, except for the times that were stale in the
+/// source. If another writer is faster, fresh chunks stay news, and the rollup is computed a little more than necessary.
 fn settle_rollups(store: &dyn Store, finals: &[Table], environment: &dyn Environment) -> Result<()> {
     if finals.iter().all(|table| table.definition.rollup.is_none()) {
         return Ok(());

@@ -1,7 +1,7 @@
-//! A cut: what a copy holds, all of it of one moment.
+//! A cut: the contents of a copy, all of one moment.
 //!
-//! Tables are listed as they will be in the copy: without change logs and origins, which belong to one store. A rollup
-//! comes with its rows and with all the times that are stale of it at that moment, so that nothing of the log is needed.
+//! Tables are listed as they will be in the copy: without change logs and origins, which belong to one store. A rollup comes
+//! with its rows and all its stale times of that moment, so that the change log is not needed.
 
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::origin::hexadecimal;
@@ -14,10 +14,10 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Rows of a table in memory that become one chunk or, where they lie in several slices, some.
+/// How many rows of a table in memory become one chunk, or several if they are in several slices.
 const RESIDENT_ROWS: usize = 131_072;
 
-/// A moment, for tables of any unit.
+/// A point in time, for tables of any time unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
     /// Nanoseconds since the Unix epoch.
@@ -27,8 +27,8 @@ pub enum Moment {
 }
 
 impl Moment {
-    /// The moment of a text: `2024-03-01`, `2024-03-01 12:00:00.5`, `2024-03-01T12:00:00+01:00` (UTC unless it says
-    /// otherwise), or an integer, which counts each table's own unit.
+    /// Parses a text: `2024-03-01`, `2024-03-01 12:00:00.5`, `2024-03-01T12:00:00+01:00` (UTC without an offset), or an
+    /// integer, which counts each table's own unit.
     pub fn parse(text: &str) -> Result<Self> {
         let text = text.trim();
         if let Ok(count) = text.parse() {
@@ -36,12 +36,13 @@ impl Moment {
         }
         match string_to_timestamp_nanos(text) {
             Ok(nanoseconds) => Ok(Self::Nanoseconds(nanoseconds.into())),
-            Err(_) => Err(Error::usage(format!("cannot read the time {text:?}"))
-                .with_hint("write it as 2024-03-01 or '2024-03-01 12:00:00', UTC; or as a count of the table's unit")),
+            Err(_) => Err(Error::usage(format!("cannot read the time {text:?}")).with_hint(
+                "write it as 2024-03-01 or '2024-03-01 12:00:00', in UTC, or as a count of the table's unit",
+            )),
         }
     }
 
-    /// The first time of a unit that is not before it.
+    /// The first count of a unit that is not before this point in time.
     fn in_unit(self, unit: TimeUnit) -> i64 {
         match self {
             Self::Count(count) => count,
@@ -54,14 +55,14 @@ impl Moment {
     }
 }
 
-/// Which tables, and which times of them.
+/// The tables and times to copy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Names, compared without case; none is all tables.
+    /// Names of tables, ignoring case. Empty means all tables.
     pub tables: Vec<String>,
     /// The earliest time of the rows.
     pub from: Option<Moment>,
-    /// The time before which the rows are.
+    /// The end of the times of the rows, exclusive.
     pub to: Option<Moment>,
 }
 
@@ -75,7 +76,7 @@ impl Selection {
     }
 }
 
-/// A store's tables at one moment, or some of them.
+/// All or some tables of a store at one moment.
 pub struct Cut {
     pub(super) source: [u8; 16],
     /// The source's URL, for messages.
@@ -84,15 +85,15 @@ pub struct Cut {
     pub(super) taken_ms: i64,
     /// Whether it has all tables of the source.
     pub(super) is_whole: bool,
-    /// Every table of the source, copied or not.
+    /// All tables of the source, copied or not.
     pub(super) source_tables: Vec<TableId>,
     pub(super) snapshot: CutSnapshot,
-    /// How many threads read it at once.
+    /// How many threads read it.
     pub(super) readers: usize,
     tables: Vec<CutTable>,
 }
 
-/// What a cut is read from.
+/// The snapshot that a cut is read from.
 pub(super) enum CutSnapshot {
     Engine(ReadSnapshot),
     Other(Box<dyn Snapshot>),
@@ -105,27 +106,27 @@ pub struct CutTable {
     pub table: Table,
     /// The times that are copied.
     pub range: TimeRange,
-    /// What its rows lie in, in the order of the numbers of chunks.
-    pub pieces: Vec<Piece>,
+    /// The sources of its rows, ordered by the numbers of chunks.
+    pub chunks: Vec<CutChunk>,
 }
 
-/// What becomes a chunk of the copy.
+/// The source of a chunk of the copy.
 #[derive(Debug)]
-pub enum Piece {
-    /// A chunk that is copied as it is.
+pub enum CutChunk {
+    /// A chunk that is copied as it is, and its 128-bit name.
     Whole(ChunkEntry, ChunkUid),
-    /// A chunk of which some rows are copied: it gets another name.
-    Part(ChunkEntry),
-    /// Rows that live in the process.
-    Rows(Arc<TableState>, usize, Range<usize>),
+    /// A chunk of which only the rows in the time range are copied, under a new name.
+    Partial(ChunkEntry),
+    /// Rows of a table in memory: the number of their part, and their numbers in it.
+    Resident(Arc<TableState>, usize, Range<usize>),
 }
 
-impl Piece {
-    /// Bytes of pages, as far as is known before it is read.
+impl CutChunk {
+    /// Bytes of its pages, or 0 if they are not known before it is read.
     pub fn byte_count(&self) -> u64 {
         match self {
-            Self::Whole(entry, _) | Self::Part(entry) => entry.byte_count,
-            Self::Rows(..) => 0,
+            Self::Whole(entry, _) | Self::Partial(entry) => entry.byte_count,
+            Self::Resident(..) => 0,
         }
     }
 }
@@ -137,7 +138,7 @@ impl fmt::Debug for Cut {
 }
 
 impl Cut {
-    /// The cut that a snapshot of an engine is.
+    /// A cut of an engine's snapshot.
     pub(crate) fn of(snapshot: &ReadSnapshot, selection: &Selection) -> Result<Self> {
         let shared = &snapshot.inner.shared;
         let mut tables = selected(snapshot.tables(), selection)?;
@@ -165,7 +166,8 @@ impl Cut {
         .with(tables, selection)
     }
 
-    /// The cut that a snapshot is which was made of a cut: its tables are already as a copy has them.
+    /// A cut of a copy, such as a backup, whose tables are already as a copy has them. `place` is the source's URL, for
+    /// messages; `taken_ms` is when the copied cut was taken, in milliseconds since the Unix epoch.
     pub fn of_copy(
         source: [u8; 16],
         place: String,
@@ -189,7 +191,7 @@ impl Cut {
         .with(tables, selection)
     }
 
-    /// Has it read by so many threads at once, where reading is waiting.
+    /// Sets how many threads read it, for sources where reading is mostly waiting.
     #[must_use]
     pub fn read_by(self, readers: usize) -> Self {
         Self { readers, ..self }
@@ -198,49 +200,49 @@ impl Cut {
     fn with(mut self, tables: Vec<Table>, selection: &Selection) -> Result<Self> {
         for table in tables {
             let range = selection.range(&table.definition);
-            let pieces = match &self.snapshot {
+            let chunks = match &self.snapshot {
                 CutSnapshot::Engine(snapshot) if table.definition.is_in_memory() => rows_of(snapshot, &table)?,
                 _ => None,
             };
-            let pieces = pieces.map_or_else(|| self.chunks_of(&table, range), Ok)?;
-            self.tables.push(CutTable { table, range, pieces });
+            let chunks = chunks.map_or_else(|| self.chunks_of(&table, range), Ok)?;
+            self.tables.push(CutTable { table, range, chunks });
         }
         Ok(self)
     }
 
-    fn chunks_of(&self, table: &Table, range: TimeRange) -> Result<Vec<Piece>> {
+    fn chunks_of(&self, table: &Table, range: TimeRange) -> Result<Vec<CutChunk>> {
         let mut entries = self.store().chunks(table.id, range)?;
         entries.sort_by_key(|entry| entry.id);
-        let piece = |entry: ChunkEntry| {
+        let chunk = |entry: ChunkEntry| {
             if !range.covers(entry.time_min, entry.time_max) {
-                return Ok(Piece::Part(entry));
+                return Ok(CutChunk::Partial(entry));
             }
             let place = || format!("table {}, chunk {}", table.definition.name, entry.id.0);
             let uid = decode_descriptor(&entry.descriptor_bytes).map_err(|error| error.context(place()))?.uid;
-            Ok(Piece::Whole(entry, uid))
+            Ok(CutChunk::Whole(entry, uid))
         };
-        entries.into_iter().map(piece).collect()
+        entries.into_iter().map(chunk).collect()
     }
 
-    /// The 128 bits that name the store it is of.
+    /// The 128-bit identity of the source store.
     pub fn source(&self) -> [u8; 16] {
         self.source
     }
 
-    /// The same in hexadecimal.
+    /// The identity of the source store in hexadecimal.
     pub fn source_name(&self) -> String {
         hexadecimal(self.source)
     }
 
-    /// Whether it is read from the store itself.
+    /// Whether it is read from the source store itself.
     pub(super) fn is_of_a_store(&self) -> bool {
         matches!(self.snapshot, CutSnapshot::Engine(_))
     }
 
-    /// Refuses a store whose own structures are damaged: what it lists may not be all that it has. Reads them, so that it
-    /// takes as long as the store is large. Of a backup all is checked as it is read.
+    /// Refuses a source store whose own structures are damaged, as its lists may be incomplete. This reads all structures, so
+    /// it takes time proportional to the size of the store. Backups are checked while they are read.
     ///
-    /// Errors: `Corrupt`, which names the first damage found.
+    /// Errors: [`Corrupt`](atsdb_core::ErrorKind::Corrupt), which names the first damage found.
     pub fn check_source(&self) -> Result<()> {
         let CutSnapshot::Engine(snapshot) = &self.snapshot else { return Ok(()) };
         let findings = snapshot.inner.shared.store.verify()?;
@@ -250,16 +252,16 @@ impl Cut {
             count => format!(" (and {} more places)", count - 1),
         };
         Err(Error::corrupt(format!("{} is damaged: {}: {}{more}", self.place, first.place, first.problem)).with_hint(
-            "atsdb verify names all places; restore a backup, or save what can be read with --no-verify to another place",
+            "atsdb verify lists all damage; restore a backup, or copy what can be read to another store with --no-verify",
         ))
     }
 
-    /// Where that store is.
+    /// The URL of the source store.
     pub fn place(&self) -> &str {
         &self.place
     }
 
-    /// Whether it has all tables of that store.
+    /// Whether it has all tables of the source store.
     pub fn is_whole(&self) -> bool {
         self.is_whole
     }
@@ -269,17 +271,17 @@ impl Cut {
         self.taken_ms
     }
 
-    /// Its tables, as they are in a copy, by number.
+    /// Its tables as a copy has them, ordered by number.
     pub fn tables(&self) -> &[CutTable] {
         &self.tables
     }
 
     /// Bytes of the pages of all chunks.
     pub fn byte_count(&self) -> u64 {
-        self.tables.iter().flat_map(|table| &table.pieces).map(Piece::byte_count).sum()
+        self.tables.iter().flat_map(|table| &table.chunks).map(CutChunk::byte_count).sum()
     }
 
-    /// The strings of a mapped column, by index.
+    /// The strings of a mapped column, in order of index.
     pub fn dictionary(&self, table: &CutTable, column: atsdb_core::ColumnId) -> Result<Vec<Vec<u8>>> {
         self.store().mapping(table.table.id, column, 0)
     }
@@ -300,7 +302,7 @@ impl Cut {
     }
 }
 
-/// The tables that are meant, as a copy has them.
+/// The selected tables, as a copy has them.
 fn selected(all: &[Table], selection: &Selection) -> Result<Vec<Table>> {
     for name in &selection.tables {
         if !all.iter().any(|table| same_name(&table.definition.name, name)) {
@@ -326,11 +328,11 @@ fn selected(all: &[Table], selection: &Selection) -> Result<Vec<Table>> {
     Ok(tables)
 }
 
-/// The rows of a table in memory that the process uses. Of any other they are in its chunks.
-fn rows_of(snapshot: &ReadSnapshot, table: &Table) -> Result<Option<Vec<Piece>>> {
+/// The rows of a table in memory that this process uses. `None` for other tables, whose rows are in their chunks.
+fn rows_of(snapshot: &ReadSnapshot, table: &Table) -> Result<Option<Vec<CutChunk>>> {
     let Some(state) = snapshot.resident_in_use(snapshot.table(&table.definition.name)?)? else { return Ok(None) };
-    let stretches = state.row_ranges(RESIDENT_ROWS).into_iter();
-    Ok(Some(stretches.map(|(part, rows)| Piece::Rows(Arc::clone(&state), part, rows)).collect()))
+    let ranges = state.row_ranges(RESIDENT_ROWS).into_iter();
+    Ok(Some(ranges.map(|(part, rows)| CutChunk::Resident(Arc::clone(&state), part, rows)).collect()))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! The lease of a copy: one works on a target at a time, and its stage is nobody else's.
+//! The lease of a copy: only one copy writes to a target at a time, so that its stage is its own.
 //!
-//! A thread holds it, so that a slow network does not lose it; whoever was killed loses it after some seconds.
+//! A thread renews the lease, so that a slow transfer does not lose it. A process that is killed loses it after some seconds.
 
 use crate::shared::environment::Environment;
 use crate::shared::origin::hexadecimal;
@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 const NAME: &str = "copy";
 const TTL_MS: i64 = 10_000;
 const RENEW: Duration = Duration::from_secs(2);
-/// How long is waited for another copy, which may have been killed.
+/// How long to wait for another copy, which may have been killed.
 const WAIT: Duration = Duration::from_secs(12);
 const WAIT_STEP: Duration = Duration::from_millis(100);
 
-/// Held until it is dropped.
+/// The lease, held until this is dropped.
 pub(super) struct Lease {
     store: Arc<dyn Store>,
     holder: String,
@@ -33,8 +33,8 @@ impl Lease {
         let started = environment.uptime();
         while !store.acquire_lease(NAME, &holder, environment.now_ms(), TTL_MS)? {
             if environment.uptime().saturating_sub(started) > WAIT {
-                return Err(Error::new(ErrorKind::Busy, format!("something else is being copied to {}", store.url()))
-                    .with_hint("try again when it is done"));
+                return Err(Error::new(ErrorKind::Busy, format!("another copy to {} is running", store.url()))
+                    .with_hint("retry when it has finished"));
             }
             environment.wait(WAIT_STEP);
         }
@@ -45,7 +45,7 @@ impl Lease {
             let (store, holder, is_lost) = (Arc::clone(store), holder.clone(), Arc::clone(&is_lost));
             move || {
                 while stopped.recv_timeout(RENEW) == Err(RecvTimeoutError::Timeout) {
-                    // What fails now is tried again; the lease outlives some failures.
+                    // A failed renewal is retried: the lease outlives several of them.
                     if let Ok(false) = store.acquire_lease(NAME, &holder, clock.now_ms(), TTL_MS) {
                         is_lost.store(true, Ordering::SeqCst);
                         return;
@@ -59,17 +59,17 @@ impl Lease {
         Ok(Self { store: Arc::clone(store), holder, is_lost, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Refuses to go on without it.
+    /// Fails if the lease is lost.
     pub(super) fn require(&self) -> Result<()> {
         match self.is_lost.load(Ordering::SeqCst) {
             false => Ok(()),
             true => Err(Error::new(ErrorKind::Conflict, "another copy to the same store has taken over")
-                .with_hint("copy again: what was moved is used")),
+                .with_hint("copy again: what was transferred is used")),
         }
     }
 }
 
-/// The caller's clock, carried on by the thread.
+/// The caller's clock, continued by the thread.
 struct Clock {
     start_ms: i64,
     since: Instant,
@@ -87,7 +87,7 @@ impl Drop for Lease {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        // What is not given back now runs out.
+        // If this fails, the lease expires.
         let _ = self.store.release_lease(NAME, &self.holder);
     }
 }

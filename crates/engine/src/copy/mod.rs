@@ -1,15 +1,13 @@
-//! Copy: a store's tables at one moment, moved to another store without decoding them.
+//! Copying: transfers a store's tables at one moment to another store without decoding them.
 //!
-//! Backup, restore and moving from one database to another are this one mechanism. What is copied is a [`Cut`]: one
-//! snapshot, over all tables. Chunks keep their bytes and their 128-bit names, so that the name tells which of them the
-//! target has already: a further copy moves only what is new, takes away what is gone (sealed, rewritten, expired) and
-//! makes both visible in one commit. Until then everything lies in a stage of the target; a copy that was killed finds
-//! its stage again and goes on where it was.
+//! Backup, restore and migration between databases use this one mechanism. A copy transfers a [`Cut`]: one snapshot over all
+//! tables. Chunks keep their bytes and their 128-bit names, so the names show which chunks the target has: a repeated copy
+//! transfers only what is new, removes what the source no longer has (sealed, rewritten, expired), and makes both visible in
+//! one commit. Until then everything is in a stage of the target. An interrupted copy is found by its stage and resumed.
 //!
-//! Each part has a file: [`cut`] what is copied, [`read`] its chunks, `plan` what becomes of the target's tables, `stage`
-//! what is written before the commit, `commit` the commit, `lease` that one copy works on a target at a time. How a table
-//! remembers where it came from is `shared::origin`'s. Backups in a directory or a bucket read a cut as well; where their
-//! objects lie is `archive`'s.
+//! One part per file: [`cut`] is what is copied, [`read`] reads its chunks, `plan` decides what happens to the target's tables,
+//! `stage` and `transfer` write before the commit, `commit` commits, `lease` lets only one copy write to a target at a time. Not owned: the
+//! origin that a copied table remembers (`shared::origin`), and the objects of backups, which read a cut as well (`archive`).
 
 mod commit;
 pub mod cut;
@@ -18,6 +16,7 @@ pub mod options;
 mod plan;
 pub mod read;
 mod stage;
+mod transfer;
 
 use crate::copy::cut::Cut;
 use crate::copy::options::{CopyOptions, CopyReport};
@@ -27,9 +26,9 @@ use crate::shared::environment::Environment;
 use atsdb_core::{Error, ErrorKind, Result, Store, Table};
 use std::sync::Arc;
 
-/// Makes the store hold what a cut does. What the process keeps of tables that went is forgotten.
+/// Copies a cut into the engine's store, and forgets what this process keeps of the tables that were removed.
 pub(crate) fn copy_from(shared: &Arc<Shared>, cut: &Cut, options: &CopyOptions) -> Result<CopyReport> {
-    let tables = || Ok(ReadSnapshot::take(shared)?.tables().to_vec());
+    let tables = || ReadSnapshot::take(shared).map(|snapshot| snapshot.tables().to_vec());
     let before: Vec<Table> = tables()?;
     refuse_used_tables(shared, cut, &before, options)?;
     let report = copy_cut(cut, &shared.store, shared.environment.as_ref(), options)?;
@@ -38,14 +37,15 @@ pub(crate) fn copy_from(shared: &Arc<Shared>, cut: &Cut, options: &CopyOptions) 
         shared.residents.drop_table(table.id);
         shared.dictionaries.forget(table.id);
     }
-    // At their next use their rows are those that came.
+    // Copied tables in memory are loaded anew at their next use.
     let copied = after.iter().filter(|table| table.definition.is_in_memory() && is_copy(cut, table));
     copied.for_each(|table| shared.residents.forget(table.id));
     shared.give_back();
     Ok(report)
 }
 
-/// Rows of a table in memory that the process uses are not all in its chunks, so that no fingerprint tells of them.
+/// Refuses to replace tables in memory that this process uses: their rows are not all in chunks, so the fingerprint does not
+/// show whether they have changed.
 fn refuse_used_tables(shared: &Shared, cut: &Cut, tables: &[Table], options: &CopyOptions) -> Result<()> {
     let used = shared.residents.snapshot();
     let is_used = |table: &&Table| is_copy(cut, table) && used.get(table.id).is_some();
@@ -54,7 +54,7 @@ fn refuse_used_tables(shared: &Shared, cut: &Cut, tables: &[Table], options: &Co
         Some(table) => {
             let name = &table.definition.name;
             let message = format!("table {name} is in use, with rows in this process's memory");
-            let hint = "--overwrite takes them away; or copy when it is not in use";
+            let hint = "--overwrite discards them; or copy when the table is not in use";
             Err(Error::new(ErrorKind::Exists, message).with_hint(hint))
         }
     }
@@ -79,9 +79,9 @@ pub fn copy_cut(
     let before = target.snapshot()?;
     let plan = plan::Plan::make(cut, before.as_ref(), target.as_ref(), options)?;
     let mut report = CopyReport { tables: cut.tables().len() as u64, ..CopyReport::default() };
-    let mut staged = stage::Staged::find(cut, &plan, target.as_ref(), environment)?;
+    let mut staged = stage::CopyStage::find(cut, &plan, target.as_ref(), environment)?;
     let (mut chunks, missing) = staged.compare_all(cut, &plan, before.as_ref(), &mut report)?;
-    // Held while much is written, it would keep the target from giving up what it wrote.
+    // While it is held, the target cannot reclaim space.
     drop(before);
     staged.transfer(cut, &missing, &mut chunks, &lease, options, &mut report)?;
     staged.check(&chunks, options.verify)?;

@@ -1,28 +1,27 @@
-//! How a copy is made, how far it is, and what it did.
+//! Options, progress and report of a copy.
 
 use crate::copy::cut::Selection;
 use atsdb_core::Result;
 use std::fmt;
 use std::sync::Arc;
 
-/// What is called again and again while a copy is under way; its error ends the copy.
-pub type Watcher = Arc<dyn Fn(&CopyProgress) -> Result<()> + Send + Sync>;
+/// A function that is called repeatedly during a copy. If it returns an error, the copy ends with that error.
+pub type ProgressCallback = Arc<dyn Fn(&CopyProgress) -> Result<()> + Send + Sync>;
 
-/// How a copy is made.
+/// The options of a copy.
 #[derive(Clone, Default)]
 pub struct CopyOptions {
-    /// What is copied.
+    /// The tables and times to copy.
     pub selection: Selection,
-    /// Whether tables of the target that have the names of copied ones, or that were changed since they were copied, are
-    /// replaced.
+    /// Whether to replace tables of the target that have the name of a copied table or were changed since they were copied.
     pub overwrite: bool,
-    /// Whether the target may have tables of its own, which stay.
+    /// Whether the target may have tables of its own. They stay.
     pub allow_non_empty: bool,
-    /// Whether the source's structures are checked before, and everything that was written is read back and checked before
-    /// it becomes visible. Pages are checked as they are read in any case.
+    /// Whether to check the source's structures first, and to read back and check everything written before it becomes
+    /// visible. Pages are always checked when they are read.
     pub verify: bool,
-    /// Who is told how far it is.
-    pub watcher: Option<Watcher>,
+    /// Called with the progress.
+    pub on_progress: Option<ProgressCallback>,
 }
 
 impl fmt::Debug for CopyOptions {
@@ -34,23 +33,23 @@ impl fmt::Debug for CopyOptions {
     }
 }
 
-/// How far a copy is.
+/// The progress of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CopyProgress {
-    /// Bytes of pages moved.
+    /// Bytes of pages transferred.
     pub bytes: u64,
-    /// Of how many, as far as is known before.
+    /// Bytes of pages to transfer, as far as they are known in advance.
     pub bytes_total: u64,
-    /// Rows moved.
+    /// Rows transferred.
     pub rows: u64,
 }
 
 /// What a copy did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CopyReport {
-    /// Tables, views and rollups that were copied.
+    /// Tables, views and rollups copied.
     pub tables: u64,
-    /// Chunks moved.
+    /// Chunks transferred.
     pub chunks: u64,
     /// Rows in them.
     pub rows: u64,
@@ -58,10 +57,10 @@ pub struct CopyReport {
     pub bytes: u64,
     /// Chunks that the target had already.
     pub chunks_kept: u64,
-    /// Of these, chunks that an interrupted copy had left there.
+    /// Of these, chunks left by an interrupted copy.
     pub chunks_resumed: u64,
-    /// Chunks of the target that went.
+    /// Chunks removed from the target.
     pub chunks_removed: u64,
-    /// Tables of the target that went.
+    /// Tables dropped from the target.
     pub tables_dropped: u64,
 }

@@ -1,9 +1,9 @@
-//! The chunks of a cut, checked as they are read.
+//! Reads the chunks of a cut, and checks their pages.
 
 use crate::chunk::encode::{encode_fresh, new_chunk};
 use crate::chunk::index_columns::index_columns;
-use crate::chunk::slice_buffer::{SliceBuffer, internal, times_from};
-use crate::copy::cut::{Cut, CutSnapshot, CutTable, Piece};
+use crate::chunk::slice_buffer::{SliceBuffer, times_from};
+use crate::copy::cut::{Cut, CutChunk, CutSnapshot, CutTable};
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::{filter, max, min};
 use arrow::datatypes::{Field, Schema};
@@ -14,19 +14,20 @@ use std::ops::Range;
 use std::sync::Arc;
 
 impl Cut {
-    /// What a piece becomes, for the table of this number: chunks whose every page was checked. None where no row is left.
-    pub fn read(&self, table: &CutTable, piece: &Piece, owner: TableId) -> Result<Vec<NewChunk>> {
+    /// Reads the chunks that `source` becomes in the copy, and checks every page. `owner` is the number of the table in the
+    /// copy. The result is empty if no row is left.
+    pub fn read(&self, table: &CutTable, source: &CutChunk, owner: TableId) -> Result<Vec<NewChunk>> {
         let place = |entry: &ChunkEntry| format!("table {}, chunk {}", table.table.definition.name, entry.id.0);
-        match piece {
-            Piece::Whole(entry, _) => {
+        match source {
+            CutChunk::Whole(entry, _) => {
                 let chunk = self.whole(table, entry, owner).map_err(|error| error.context(place(entry)))?;
                 Ok(vec![chunk])
             }
-            Piece::Part(entry) => {
+            CutChunk::Partial(entry) => {
                 let chunk = self.part(table, entry, owner).map_err(|error| error.context(place(entry)))?;
                 Ok(chunk.into_iter().collect())
             }
-            Piece::Rows(state, part, rows) => self.rows(table, state, *part, rows.clone(), owner),
+            CutChunk::Resident(state, part, rows) => self.rows(table, state, *part, rows.clone(), owner),
         }
     }
 
@@ -50,7 +51,7 @@ impl Cut {
         Ok(pages)
     }
 
-    /// The chunk of those rows that are in the range. Columns stay in stored form: indices of strings are the same.
+    /// A new chunk of the rows in the time range. Columns stay in stored form: the indices of strings are the same.
     fn part(&self, table: &CutTable, entry: &ChunkEntry, owner: TableId) -> Result<Option<NewChunk>> {
         let definition = &table.table.definition;
         let old = self.descriptor(table, entry)?;
@@ -64,14 +65,14 @@ impl Cut {
         let times = decode(time.id)?.ok_or_else(|| Error::corrupt("the chunk has no times"))?;
         let times = times_from(definition, &times)?;
         let keep: BooleanArray = times.values().iter().map(|time| Some(table.range.contains(*time))).collect();
-        let kept = filter(&times, &keep).map_err(internal)?;
+        let kept = filter(&times, &keep)?;
         let kept = arrow::array::AsArray::as_primitive::<arrow::datatypes::Int64Type>(&kept);
         let (Some(time_min), Some(time_max)) = (min(kept), max(kept)) else { return Ok(None) };
         let effort = if old.sealed { Effort::Sealed } else { Effort::Fresh };
         let uid = self.new_uid()?;
         let (mut new_pages, mut descriptors) = (Vec::new(), Vec::new());
         let left = |id: ColumnId| -> Result<Option<ArrayRef>> {
-            decode(id)?.map(|array| filter(&array, &keep).map_err(internal)).transpose()
+            Ok(decode(id)?.map(|array| filter(&array, &keep)).transpose()?)
         };
         for column in &definition.columns {
             if let Some(array) = left(column.id)? {
@@ -80,7 +81,7 @@ impl Cut {
                 descriptors.push(page.descriptor);
             }
         }
-        // A chunk without a filter is never passed over: one that is older than a column of the index has none.
+        // A chunk without a filter is never pruned: a chunk that is older than a column of the index has none.
         let is_complete = |index: &&atsdb_core::Index| index.columns.iter().all(|column| old.page(*column).is_some());
         let indexes = definition.indexes.iter().filter(|index| old.page(index.id).is_some());
         for index in indexes.filter(is_complete) {
@@ -96,7 +97,7 @@ impl Cut {
         Ok(Some(new_chunk(owner, descriptor, new_pages)))
     }
 
-    /// Rows of a table in memory, as an append would write them. Its hash indexes are made where it is opened.
+    /// Chunks of rows of a table in memory, as an append would write them. Hash indexes are built when the table is loaded.
     fn rows(
         &self,
         table: &CutTable,
@@ -111,7 +112,7 @@ impl Cut {
         let field = |column: &atsdb_core::Column| Field::new(&column.name, logical_type(column), column.nullable);
         let schema = Arc::new(Schema::new(definition.columns.iter().map(field).collect::<Vec<_>>()));
         let options = RecordBatchOptions::new().with_row_count(Some(arrow::array::Array::len(&numbers)));
-        let batch = RecordBatch::try_new_with_options(schema, columns, &options).map_err(internal)?;
+        let batch = RecordBatch::try_new_with_options(schema, columns, &options)?;
         let mut slices = SliceBuffer::default();
         let mut chunks = slices.push(&definition, batch)?;
         chunks.extend(slices.drain()?);
@@ -119,14 +120,14 @@ impl Cut {
     }
 }
 
-/// Refuses pages that are not those of their descriptor.
+/// Refuses pages that do not match their descriptor.
 pub(crate) fn check_pages(descriptor: &ChunkDescriptor, pages: &[Vec<u8>]) -> Result<()> {
     if pages.len() != descriptor.pages.len() {
-        return Err(Error::corrupt(format!("{} of its {} pages are there", pages.len(), descriptor.pages.len())));
+        return Err(Error::corrupt(format!("it has {} of its {} pages", pages.len(), descriptor.pages.len())));
     }
     for (known, page) in descriptor.pages.iter().zip(pages) {
         if page.len() != known.byte_count as usize {
-            let message = format!("a page of {} bytes, where {} should be", page.len(), known.byte_count);
+            let message = format!("a page has {} bytes instead of {}", page.len(), known.byte_count);
             return Err(Error::corrupt(message).context(format_args!("column {}", known.column.0)));
         }
         check_page(descriptor.uid, known.column, page)

@@ -1,28 +1,28 @@
-//! What this process and this machine keep of a store, as figures.
+//! Figures of the caches of a store in this process and on this machine.
 
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
 use std::path::PathBuf;
 
-/// One cache.
+/// Figures of one cache.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CacheFigures {
     /// `preload`, `columns` or `pages`, in the order they are asked.
     pub name: &'static str,
-    /// Where it lies; `None` is the memory of this process.
+    /// Its folder. `None` for the memory of this process.
     pub folder: Option<PathBuf>,
-    /// What was found: columns of chunks, or pages.
+    /// Lookups that found their column or page.
     pub hits: u64,
-    /// What was not; `None` for what is asked of the next one uncounted.
+    /// Lookups that did not. `None` if they are not counted.
     pub misses: Option<u64>,
-    /// Bytes held.
+    /// Size in bytes.
     pub bytes: u64,
-    /// The most bytes held.
+    /// Maximum size in bytes.
     pub bytes_max: u64,
 }
 
 impl CacheFigures {
-    /// Hits per lookup, 0 to 1; `None` before the first.
+    /// Hits per lookup, from 0 to 1. `None` before the first lookup.
     pub fn hit_rate(&self) -> Option<f64> {
         let lookups = self.hits + self.misses?;
         (lookups > 0).then(|| self.hits as f64 / lookups as f64)

@@ -1,11 +1,9 @@
-//! Content hash: what a table holds, in one number that any store gives for the same rows.
+//! Content hash: one number for the contents of a table, equal in all stores that hold the same rows.
 //!
-//! It depends neither on the order of rows nor on how they lie in chunks, whether they are sealed, nor which index a
-//! string has in a dictionary. Each row is hashed over its values in the order of the columns; the sum of the rows' hashes
-//! and their count are hashed with the columns' names and types. Of a rollup only what is closed counts: all else is
-//! computed from its table, sooner or later.
+//! It depends neither on the order of rows, nor on chunks, nor on sealing, nor on the indices of strings in dictionaries. Each
+//! row is hashed over its values in the order of the columns. The sum of the row hashes and the row count are hashed with the
+//! columns' names and types. Of a rollup only the closed times count: all others are computed from its source sooner or later.
 
-use crate::chunk::slice_buffer::internal;
 use crate::read::scan::ScanRequest;
 use crate::read::snapshot::ReadSnapshot;
 use arrow::array::{Array, ArrayRef, AsArray};
@@ -14,22 +12,22 @@ use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, UInt64Type
 use atsdb_core::{Error, Result, Table, TimeRange};
 use twox_hash::XxHash3_64;
 
-/// Rows of a table in memory that are read at once.
+/// How many rows of a table in memory are read at a time.
 const RESIDENT_ROWS: usize = 131_072;
 
-/// What one table holds.
+/// The content hash of one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContentHash {
     /// Its name.
     pub table: String,
-    /// How many rows were hashed.
+    /// The number of rows hashed.
     pub rows: u64,
     /// The hash.
     pub hash: u64,
 }
 
 impl ReadSnapshot {
-    /// The content hashes of one table, or of all, by name.
+    /// The content hashes of one table, or of all tables, ordered by name.
     pub fn content_hashes(&self, table: Option<&Table>) -> Result<Vec<ContentHash>> {
         let wanted = self.tables().iter().filter(|other| table.is_none_or(|table| table.id == other.id));
         let mut hashes = wanted.map(|table| content_hash(self, table)).collect::<Result<Vec<_>>>()?;
@@ -89,7 +87,7 @@ struct RowSum {
 }
 
 impl RowSum {
-    /// Adds rows, given as columns of logical types.
+    /// Adds rows, given as columns of their logical types.
     fn add(&mut self, columns: &[ArrayRef], row_count: usize) -> Result<()> {
         let mut states = vec![0_u64; row_count];
         for array in columns {
@@ -101,11 +99,11 @@ impl RowSum {
     }
 }
 
-/// Goes on with each row's hash by its value: of a NULL one byte 0 under the hash so far as seed, of a value
-/// its bytes under that seed and one: integers,
-/// booleans, dates and times as 8 bytes, floating point numbers as their 4 or 8, text and bytes as they are.
+/// Extends each row's hash by its value in a column. The seed is the hash so far: a NULL is hashed as one byte 0 with this seed,
+/// a value with the seed plus 1. Integers, booleans, dates and times are hashed as 8 bytes, little-endian, floating-point
+/// numbers as their 4 or 8 bytes, text and binary values as they are.
 fn hash_column(states: &mut [u64], array: &ArrayRef) -> Result<()> {
-    let converted = |to: &DataType| cast(array, to).map_err(internal);
+    let converted = |to: &DataType| cast(array, to);
     match array.data_type() {
         DataType::Utf8 => {
             let array = array.as_string::<i32>();
@@ -134,7 +132,7 @@ fn hash_column(states: &mut [u64], array: &ArrayRef) -> Result<()> {
             mix(states, array, |row| array.value(row).to_le_bytes());
         }
         DataType::Date32 => {
-            let days = cast(&converted(&DataType::Int32)?, &DataType::Int64).map_err(internal)?;
+            let days = cast(&converted(&DataType::Int32)?, &DataType::Int64)?;
             let days = days.as_primitive::<Int64Type>();
             mix(states, days, |row| days.value(row).to_le_bytes());
         }

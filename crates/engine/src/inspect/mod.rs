@@ -1,4 +1,4 @@
-//! Inspection: what a store holds and occupies, and whether it is whole.
+//! Inspection: contents, sizes and integrity of a store.
 
 pub(crate) mod caches;
 pub(crate) mod content_hash;

@@ -1,4 +1,4 @@
-//! What a table occupies and how its chunks stand.
+//! Figures of tables: rows, chunks, sizes, encodings.
 
 use crate::read::snapshot::ReadSnapshot;
 use atsdb_codec::encoding_name;
@@ -6,7 +6,7 @@ use atsdb_core::{ChunkEntry, Column, ColumnType, Index, MapWidth, Result, Table,
 use atsdb_resident::TableState;
 use std::collections::BTreeMap;
 
-/// One table.
+/// Figures of one table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableStats {
     /// Its name.
@@ -19,13 +19,12 @@ pub struct TableStats {
     pub chunks: u64,
     /// Chunks that are not sealed.
     pub fresh_chunks: u64,
-    /// Everything the table occupies in the store, in bytes: what is its own, and its share of what is
-    /// everybody's (indexes, unfilled space). Of a table in memory that this process uses: what its rows and indexes
-    /// take there.
+    /// Size of the table in the store, in bytes: its own data, and its share of what belongs to no single table (indexes,
+    /// unfilled space). For a table in memory that this process uses: the size of its rows and indexes in memory.
     pub bytes: u64,
-    /// `bytes` over `rows`; 0 without rows.
+    /// `bytes` divided by `rows`, or 0 without rows.
     pub bytes_per_row: f64,
-    /// The earliest time, in the table's unit; `None` without rows, or without a time column.
+    /// The earliest time, in the table's unit. `None` without rows or without a time column.
     pub time_min: Option<i64>,
     /// The latest time.
     pub time_max: Option<i64>,
@@ -35,18 +34,18 @@ pub struct TableStats {
     pub indexes: Vec<IndexStats>,
 }
 
-/// One index.
+/// Figures of one index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexStats {
     /// Its name.
     pub name: String,
-    /// Chunks that have a filter of it.
+    /// Chunks that have a filter for it.
     pub chunks: u64,
     /// The bytes of its pages.
     pub bytes: u64,
 }
 
-/// One column.
+/// Figures of one column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnStats {
     /// Its name.
@@ -55,18 +54,18 @@ pub struct ColumnStats {
     pub column_type: ColumnType,
     /// The width of its index, for a mapped column.
     pub map: Option<MapWidth>,
-    /// The encoding that most of its bytes have; empty without chunks.
+    /// The encoding of most of its bytes. Empty without chunks.
     pub encoding: String,
     /// The bytes of its pages.
     pub bytes: u64,
 }
 
-/// One slice.
+/// Figures of one slice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SliceStats {
     /// The first time of the slice, in the table's unit.
     pub start: i64,
-    /// Its name for people; `all` for a plain table.
+    /// Its name for people. `all` for a plain table.
     pub label: String,
     /// Rows.
     pub rows: u64,
@@ -83,7 +82,7 @@ pub struct SliceStats {
 }
 
 impl ReadSnapshot {
-    /// Figures of one table, or of all.
+    /// Figures of one table, or of all tables.
     pub fn stats(&self, table: Option<&Table>) -> Result<Vec<TableStats>> {
         let bytes = self.table_bytes()?;
         let wanted = self.tables().iter().filter(|other| table.is_none_or(|table| table.id == other.id));
@@ -185,7 +184,7 @@ fn stored_stats(snapshot: &ReadSnapshot, table: &Table, bytes: u64) -> Result<Ta
     })
 }
 
-/// Figures of a table in memory that is in use: what its rows take there, and how the saved ones lie.
+/// Figures of a table in memory that this process uses: the size of its rows in memory, and the chunks of the saved rows.
 fn resident_stats(state: &TableState, saved: TableStats) -> TableStats {
     let definition = state.definition();
     let (rows, bytes) = (state.row_count() as u64, state.byte_count() as u64);

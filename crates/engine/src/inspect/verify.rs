@@ -1,5 +1,5 @@
-//! Verify: reads everything, and says what is damaged and where. What cannot be looked at, as something is short (file
-//! handles, memory, a server), is no damage: it is reported as what it is, and ends the check.
+//! Verification: reads everything and reports what is damaged and where. If something cannot be read because of a shortage (file
+//! handles, memory, a server), that is no damage: it is reported as such and ends the check.
 
 use crate::chunk::index_columns::index_positions;
 use crate::chunk::missing::{column_statistics, missing_array};
@@ -7,36 +7,36 @@ use crate::chunk::slice_buffer::times_from;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
 use arrow::array::{Array, AsArray};
-use arrow::compute::{max, min};
+use arrow::compute::{cast, max, min};
 use arrow::datatypes::DataType;
 use atsdb_codec::tuple_hashes;
 use atsdb_core::store::Finding;
 use atsdb_core::{Bound, ChunkDescriptor, ChunkEntry, Error, ErrorKind, Index, Result, Table, TimeRange};
 use std::sync::Arc;
 
-/// What was looked at, and what was found.
+/// What verification checked and found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct VerifyReport {
-    /// Tables looked at.
+    /// Tables checked.
     pub tables: u64,
-    /// Chunks looked at.
+    /// Chunks checked.
     pub chunks: u64,
     /// Pages read, checked and decoded.
     pub pages: u64,
-    /// Rows in the chunks that are whole.
+    /// Rows in the undamaged chunks.
     pub rows: u64,
-    /// What is damaged, or could not be looked at; empty is well.
+    /// What is damaged or could not be checked. Empty if all is well.
     pub findings: Vec<Finding>,
 }
 
-/// Checks the store's structures, and every page of one table or of all. Damage is found, not an error.
+/// Checks the store's structures and every page of one table, or of all tables. Damage is a finding, not an error.
 pub(crate) fn verify(shared: &Arc<Shared>, table: Option<&Table>) -> Result<VerifyReport> {
     let mut report = VerifyReport { findings: shared.store.verify()?, ..Default::default() };
     if report.is_cut_short() {
         return Ok(report);
     }
     let snapshot = match ReadSnapshot::take_past_caches(shared) {
-        // Structures that say nothing of it are no reason to call the store whole.
+        // The check of the structures may have missed this damage.
         Err(error) if error.kind() == ErrorKind::Corrupt => {
             report.add("tables", &error);
             return Ok(report);
@@ -67,7 +67,7 @@ pub(crate) fn verify(shared: &Arc<Shared>, table: Option<&Table>) -> Result<Veri
 }
 
 impl VerifyReport {
-    /// Whether something could not be looked at, and so neither was what comes after it.
+    /// Whether the check ended early because something could not be read.
     pub fn is_cut_short(&self) -> bool {
         Finding::is_incomplete(&self.findings)
     }
@@ -106,13 +106,13 @@ fn verify_chunk(snapshot: &ReadSnapshot, table: &Table, entry: &ChunkEntry, repo
         };
         let statistics = descriptor.page(column.id).map_or(0, |page| page.statistics.null_count);
         if array.null_count() != statistics as usize {
-            report.add(&place, &Error::corrupt("its NULLs are not as many as its descriptor says"));
+            report.add(&place, &Error::corrupt("its number of NULLs differs from its descriptor"));
         }
         if table.definition.time_column() == Some(column)
             && let Ok(times) = times_from(&table.definition, &array)
             && (min(&times), max(&times)) != (Some(entry.time_min), Some(entry.time_max))
         {
-            report.add(&place, &Error::corrupt("its times are not those its descriptor says"));
+            report.add(&place, &Error::corrupt("its times differ from its descriptor"));
         }
     }
     for index in &table.definition.indexes {
@@ -129,7 +129,7 @@ fn verify_chunk(snapshot: &ReadSnapshot, table: &Table, entry: &ChunkEntry, repo
     }
 }
 
-/// The filter of an index has every row; how many pages were looked at.
+/// Checks that the filter of an index contains every row. Returns the number of pages checked.
 fn verify_filter(
     snapshot: &ReadSnapshot,
     table: &Table,
@@ -141,7 +141,7 @@ fn verify_filter(
     let definition = &table.definition;
     let columns: Vec<_> =
         index_positions(definition, index)?.into_iter().map(|position| &definition.columns[position]).collect();
-    // Damaged columns have been reported.
+    // Damaged columns have been reported already.
     let arrays = match snapshot.inner.columns(table, entry, descriptor, &columns, false) {
         Ok(arrays) => arrays,
         Err(error) if error.kind().is_shortage() => return Err(error),
@@ -153,18 +153,18 @@ fn verify_filter(
     });
     match tuple_hashes(&filled.collect::<Result<Vec<_>>>()?)?.iter().all(|hash| filter.may_contain(hash)) {
         true => Ok(1),
-        false => Err(Error::corrupt("its filter denies a row that is there")),
+        false => Err(Error::corrupt("its filter excludes a row of the chunk")),
     }
 }
 
-/// Every index that a chunk uses has a string, and every string is text.
+/// Checks that every index used by a chunk has a string, and that every string is valid UTF-8.
 fn verify_dictionaries(snapshot: &ReadSnapshot, table: &Table, report: &mut VerifyReport) {
     for column in table.definition.columns.iter().filter(|column| column.map.is_some()) {
         let place = format!("table {}, dictionary of {}", table.definition.name, column.name);
         match snapshot.inner.store.mapping(table.id, column.id, 0) {
             Ok(strings) => {
                 for (index, _) in strings.iter().enumerate().filter(|(_, text)| std::str::from_utf8(text).is_err()) {
-                    report.add(&place, &Error::corrupt(format!("string {index} is no UTF-8")));
+                    report.add(&place, &Error::corrupt(format!("string {index} is not valid UTF-8")));
                 }
                 if let Err(error) = verify_indices(snapshot, table, column, strings.len()) {
                     report.add(&place, &error);
@@ -177,7 +177,7 @@ fn verify_dictionaries(snapshot: &ReadSnapshot, table: &Table, report: &mut Veri
 
 fn verify_indices(snapshot: &ReadSnapshot, table: &Table, column: &atsdb_core::Column, count: usize) -> Result<()> {
     for entry in snapshot.inner.store.chunks(table.id, TimeRange::ALL)? {
-        // What is damaged has been reported with its chunk.
+        // Damage has been reported with the chunk already.
         let Ok(descriptor) = snapshot.inner.descriptor(table, &entry) else { continue };
         let arrays = match snapshot.inner.columns(table, &entry, &descriptor, &[column], false) {
             Ok(arrays) => arrays,
@@ -186,15 +186,14 @@ fn verify_indices(snapshot: &ReadSnapshot, table: &Table, column: &atsdb_core::C
         };
         let largest = match (arrays.into_iter().next().flatten(), column_statistics(&descriptor, column).max) {
             (Some(array), _) => {
-                let indices =
-                    arrow::compute::cast(&array, &DataType::UInt64).map_err(crate::chunk::slice_buffer::internal)?;
+                let indices = cast(&array, &DataType::UInt64)?;
                 max(indices.as_primitive::<arrow::datatypes::UInt64Type>())
             }
             (None, Some(Bound::UInt(index))) => Some(index),
             (None, _) => None,
         };
         if let Some(largest) = largest.filter(|largest| *largest >= count as u64) {
-            let message = format!("chunk {} uses index {largest} of {count}", entry.id.0);
+            let message = format!("chunk {} uses index {largest}, but there are {count} strings", entry.id.0);
             return Err(Error::corrupt(message));
         }
     }

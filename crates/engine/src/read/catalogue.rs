@@ -1,4 +1,4 @@
-//! What a catalogue tells of the store behind a snapshot: chunks, descriptors, dictionaries, bytes. No pages are read.
+//! Metadata of the store behind a snapshot: chunks, descriptors, dictionaries, sizes. No page is read.
 
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::origin::is_unchanged_copy;
@@ -6,29 +6,29 @@ use atsdb_core::{ChunkDescriptor, ChunkEntry, Column, Result, Table, TableId, Ti
 use std::collections::HashMap;
 
 impl ReadSnapshot {
-    /// A table's chunks, by slice, then by number.
+    /// A table's chunks, ordered by slice, then by number.
     pub fn chunks(&self, table: &Table) -> Result<Vec<ChunkEntry>> {
         self.inner.store.chunks(table.id, TimeRange::ALL)
     }
 
-    /// Whether a table is a copy of another store's that nobody has changed since: it is left to that store to seal it, to
-    /// let rows expire and to compute rollups.
+    /// Whether a table is an unchanged copy of another store's table. Sealing, retention and refreshing rollups are then left
+    /// to that store.
     pub fn is_unchanged_copy(&self, table: &Table) -> Result<bool> {
         is_unchanged_copy(self.inner.store.as_ref(), table)
     }
 
-    /// What is known of a chunk, checked.
+    /// The descriptor of a chunk, checked against the store's list.
     pub fn descriptor(&self, table: &Table, entry: &ChunkEntry) -> Result<ChunkDescriptor> {
         self.inner.descriptor(table, entry)
     }
 
-    /// The strings of a mapped column, by index from 0 on. Strings may follow that were added later than the snapshot.
+    /// The strings of a mapped column, in order of index from 0 on. Strings added after the snapshot may follow.
     pub fn mapping(&self, table: &Table, column: &Column) -> Result<Vec<Vec<u8>>> {
         self.inner.store.mapping(table.id, column.id, 0)
     }
 
-    /// What each table occupies now, which may be later than the snapshot, in bytes: what is its own, and its share of
-    /// what is everybody's (indexes, unfilled space).
+    /// The size of each table in bytes: its own data, and its share of what belongs to no single table (indexes, unfilled
+    /// space). It is the present size, which may be that of a later state than the snapshot.
     pub fn table_bytes(&self) -> Result<HashMap<TableId, u64>> {
         let size = self.inner.shared.store.size()?;
         let own: HashMap<TableId, u64> = size.tables.iter().copied().collect();

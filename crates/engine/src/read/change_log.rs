@@ -1,4 +1,4 @@
-//! What the change log of a table says ([`chunk::change_log`](crate::chunk::change_log)).
+//! Reading the change log of a table ([`chunk::change_log`](crate::chunk::change_log)).
 
 use crate::chunk::times::Times;
 use crate::read::scan::ScanRequest;
@@ -8,18 +8,18 @@ use arrow::datatypes::Int64Type;
 use atsdb_core::{ChunkId, Result, Table};
 
 impl ReadSnapshot {
-    /// The log of a table, if it has one.
+    /// The change log of a table, if it has one.
     pub(crate) fn log_of(&self, table: &Table) -> Option<&Table> {
         let log = table.definition.change_log?;
         self.inner.logs.iter().find(|other| other.id == log)
     }
 
-    /// Whether a chunk came later than a commit that knew of all up to `newest`.
+    /// Whether a chunk is newer than a commit that knew all chunks up to `newest`.
     pub(crate) fn is_later(&self, chunk: ChunkId, newest: ChunkId) -> bool {
         chunk.0 < 0 || chunk > newest || self.inner.staged.contains(&chunk)
     }
 
-    /// The times that the log of a table tells of, in its chunks later than `newest`.
+    /// The times in the change log's chunks that are newer than `newest`.
     pub(crate) fn logged_since(&self, log: &Table, newest: ChunkId) -> Result<Vec<Times>> {
         let request = ScanRequest { use_cache: true, ..ScanRequest::all(log) };
         let scan = self.scan(log, &request)?;

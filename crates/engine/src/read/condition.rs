@@ -1,33 +1,32 @@
-//! Predicates made ready for stored columns, and the rows of a chunk that they select.
+//! Predicates prepared for stored columns, and the rows of a chunk that they select.
 
 use crate::chunk::missing::{column_statistics, scalar_of};
-use crate::chunk::slice_buffer::{filter_rows, internal};
 use crate::read::predicate::{Comparison, Predicate, text_matches};
 use crate::read::scan_chunk::ScanChunk;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, BooleanBufferBuilder, RecordBatch, Scalar, StringArray};
 use arrow::compute::kernels::cmp;
-use arrow::compute::{and, is_not_null, is_null, or, prep_null_mask_filter, take};
+use arrow::compute::{and, filter_record_batch, is_not_null, is_null, or, prep_null_mask_filter, take};
 use atsdb_core::{Bound, Column, Result, TableDefinition, Value};
 
-/// A predicate made ready for stored columns.
+/// A predicate prepared for stored columns.
 pub(crate) struct Condition {
     pub(crate) predicate: Predicate,
-    /// For a mapped column: for each index whether its string matches.
+    /// For a mapped column, for each index whether its string matches.
     pub(crate) matching: Option<BooleanArray>,
 }
 
-/// Rows of a chunk.
-pub(crate) enum Selection {
+/// The selected rows of a chunk.
+pub(crate) enum RowSelection {
     All,
-    /// Rows that stand together, as in a sealed chunk: first, how many.
+    /// Contiguous rows, as sealed chunks often have them: the first, and how many.
     Run(usize, usize),
-    /// Without NULLs.
+    /// A mask without NULLs.
     Mask(BooleanArray),
 }
 
-impl Selection {
+impl RowSelection {
     pub(crate) fn of(mask: BooleanArray) -> Self {
-        // Where it is unknown whether a row matches it does not.
+        // NULL means unknown: such a row does not match.
         let mask = if mask.null_count() > 0 { prep_null_mask_filter(&mask) } else { mask };
         let mut runs = mask.values().set_slices();
         match (runs.next(), runs.next()) {
@@ -49,7 +48,7 @@ impl Selection {
         match self {
             Self::All => Ok(rows),
             Self::Run(start, length) => Ok(rows.slice(*start, *length)),
-            Self::Mask(mask) => filter_rows(&rows, mask),
+            Self::Mask(mask) => Ok(filter_record_batch(&rows, mask)?),
         }
     }
 }
@@ -70,15 +69,15 @@ impl Condition {
         }
     }
 
-    /// For each row whether it matches; `None` when that is not cheaply told.
+    /// For each row whether it matches. `None` if that cannot be decided cheaply.
     pub(crate) fn evaluate(&self, column: &Column, array: &ArrayRef) -> Result<Option<BooleanArray>> {
         match self.predicate.operator {
-            Comparison::IsNull => return is_null(array).map(Some).map_err(internal),
-            Comparison::IsNotNull => return is_not_null(array).map(Some).map_err(internal),
+            Comparison::IsNull => return Ok(Some(is_null(array)?)),
+            Comparison::IsNotNull => return Ok(Some(is_not_null(array)?)),
             _ => {}
         }
         if let Some(matching) = &self.matching {
-            let matches = take(matching, array, None).map_err(internal)?;
+            let matches = take(matching, array, None)?;
             return Ok(Some(matches.as_boolean().clone()));
         }
         let mut all: Option<BooleanArray> = None;
@@ -93,18 +92,18 @@ impl Condition {
                 Comparison::GreaterOrEqual => cmp::gt_eq(array, &scalar),
                 _ => cmp::eq(array, &scalar),
             };
-            let matches = matches.map_err(internal)?;
+            let matches = matches?;
             all = Some(match (all, self.predicate.operator) {
                 (None, _) => matches,
-                (Some(all), Comparison::NotEqual) => and(&all, &matches).map_err(internal)?,
-                (Some(all), _) => or(&all, &matches).map_err(internal)?,
+                (Some(all), Comparison::NotEqual) => and(&all, &matches)?,
+                (Some(all), _) => or(&all, &matches)?,
             });
         }
         Ok(all)
     }
 }
 
-/// In SQL 0.0 and -0.0 are equal, while arrow puts -0.0 before 0.0: with which of them an array is compared.
+/// The values to compare an array with. In SQL 0.0 equals -0.0, but Arrow orders -0.0 before 0.0.
 fn with_both_zeros(value: &Value, operator: Comparison) -> Vec<Value> {
     match (value, operator) {
         (Value::Float(0.0), Comparison::Less | Comparison::GreaterOrEqual) => vec![Value::Float(-0.0)],
@@ -114,7 +113,7 @@ fn with_both_zeros(value: &Value, operator: Comparison) -> Vec<Value> {
     }
 }
 
-/// Whether a read leaves out every row for which a predicate does not hold: then nobody needs to filter again.
+/// Whether a read filters exactly by a predicate, so that its rows need not be filtered again.
 pub fn is_exact(predicate: &Predicate, column: &Column) -> bool {
     match predicate.operator {
         Comparison::IsNull | Comparison::IsNotNull => true,

@@ -1,11 +1,10 @@
-//! Indexes: which chunks their filters rule out.
+//! Pruning chunks by the membership filters of indexes.
 //!
-//! An index is asked when each of its columns must be one of a few values. What the statistics of a chunk leave, its
-//! filter may still rule out. A chunk without a filter, as it is older than the index, is left in.
+//! An index is used if each of its columns must have one of a few values. Its filters may prune chunks that the statistics
+//! could not. A chunk that is older than the index has no filter and is kept.
 
 use crate::chunk::index_columns::index_positions;
 use crate::chunk::missing::scalar_of;
-use crate::chunk::slice_buffer::internal;
 use crate::read::condition::Condition;
 use crate::read::predicate::Comparison;
 use crate::read::scan_chunk::ScanChunk;
@@ -17,36 +16,35 @@ use atsdb_codec::{Membership, decode_membership, tuple_hashes};
 use atsdb_core::{ChunkDescriptor, ChunkEntry, Column, Error, Index, Result, Table, TableDefinition, TimeRange, Value};
 use std::sync::Arc;
 
-/// With more tuples to ask for an index is not asked: too many "may be".
+/// With more tuples than this an index is not used: false positives would keep almost every chunk.
 const TUPLES_MAX: usize = 1_024;
 
-/// What the indexes of a table are asked.
+/// The lookups in the indexes of a table.
 pub(crate) struct IndexPruning {
-    questions: Vec<Question>,
+    lookups: Vec<IndexLookup>,
 }
 
-/// The tuples that rows must have one of.
-struct Question {
+/// A lookup in one index: rows must have one of these tuples.
+struct IndexLookup {
     index: Index,
     hashes: Vec<u64>,
 }
 
 impl IndexPruning {
     pub(crate) fn of(definition: &TableDefinition, conditions: &[Condition], range: TimeRange) -> Result<Self> {
-        let mut questions = Vec::new();
+        let mut lookups = Vec::new();
         for index in &definition.indexes {
             let positions = index_positions(definition, index)?;
             let values = positions.iter().map(|position| candidates(definition, *position, conditions, range));
             let Some(values) = values.collect::<Result<Option<Vec<ArrayRef>>>>()? else { continue };
             if let Some(tuples) = product(&values)? {
-                questions.push(Question { index: index.clone(), hashes: tuple_hashes(&tuples)?.iter().collect() });
+                lookups.push(IndexLookup { index: index.clone(), hashes: tuple_hashes(&tuples)?.iter().collect() });
             }
         }
-        Ok(Self { questions })
+        Ok(Self { lookups })
     }
 
-    /// Leaves the chunks that can have one of the tuples. For each index that was asked its name, and how many it ruled
-    /// out.
+    /// Keeps the chunks that can have one of the tuples. Returns for each index used its name and how many chunks it pruned.
     pub(crate) fn apply(
         &self,
         snapshot: &Inner,
@@ -54,25 +52,25 @@ impl IndexPruning {
         chunks: &mut Vec<ScanChunk>,
         use_cache: bool,
     ) -> Result<Vec<(String, usize)>> {
-        let mut pruned = Vec::with_capacity(self.questions.len());
-        for Question { index, hashes } in &self.questions {
+        let mut pruned = Vec::with_capacity(self.lookups.len());
+        for IndexLookup { index, hashes } in &self.lookups {
             let before = chunks.len();
-            let mut left = Vec::with_capacity(before);
+            let mut kept = Vec::with_capacity(before);
             for chunk in chunks.drain(..) {
                 match snapshot.filter(table, &chunk.entry, &chunk.descriptor, index, use_cache)? {
                     Some(filter) if !hashes.iter().any(|hash| filter.may_contain(*hash)) => {}
-                    _ => left.push(chunk),
+                    _ => kept.push(chunk),
                 }
             }
-            pruned.push((index.name.clone(), before - left.len()));
-            *chunks = left;
+            pruned.push((index.name.clone(), before - kept.len()));
+            *chunks = kept;
         }
         Ok(pruned)
     }
 }
 
 impl Inner {
-    /// The filter that a chunk has for an index. It is `None` where the chunk is older than the index.
+    /// The filter of a chunk for an index. `None` if the chunk is older than the index.
     pub(crate) fn filter(
         &self,
         table: &Table,
@@ -91,7 +89,7 @@ impl Inner {
         }
         let place = || format!("table {}, chunk {}, index {}", table.definition.name, entry.id.0, index.name);
         let pages = self.pages(table, entry, descriptor, &[index.id]).map_err(|error| error.context(place()))?;
-        let page = pages.first().ok_or_else(|| Error::internal("the store gave no page").context(place()))?;
+        let page = pages.first().ok_or_else(|| Error::internal("the store returned no page").context(place()))?;
         let filter = decode_membership(descriptor.uid, index.id, entry.row_count as usize, page)
             .map_err(|error| error.context(place()))?;
         if use_cache {
@@ -101,7 +99,7 @@ impl Inner {
     }
 }
 
-/// The values that a column must have one of; `None` when the conditions do not say, or not exactly.
+/// The values of which a column must have one. `None` if the conditions do not determine them exactly.
 fn candidates(
     definition: &TableDefinition,
     position: usize,
@@ -123,7 +121,7 @@ fn candidates(
                 match values.collect::<Option<Vec<ArrayRef>>>() {
                     Some(values) if !values.is_empty() => {
                         let values: Vec<&dyn Array> = values.iter().map(AsRef::as_ref).collect();
-                        Some(concat(&values).map_err(internal)?)
+                        Some(concat(&values)?)
                     }
                     _ => None,
                 }
@@ -138,17 +136,17 @@ fn candidates(
     Ok(fewest)
 }
 
-/// The time, where a range of times is a single one.
+/// The time, if a range contains a single one.
 fn time_candidate(definition: &TableDefinition, column: &Column, range: TimeRange) -> Option<ArrayRef> {
     let (start, end) = (range.start?, range.end?);
     let is_time = definition.time_column().is_some_and(|time| time.id == column.id);
     let scale = definition.time_scale();
-    // Of a column that counts something coarser than the table's unit, a single value is a range of one.
+    // The column may count a coarser unit than the table's.
     let single = is_time && start.checked_add(1) == Some(end) && start % scale == 0;
     if single { scalar_of(column, &Value::Int(start / scale)) } else { None }
 }
 
-/// All tuples of one value of each column; `None` when there are too many.
+/// All tuples of one value per column. `None` if there are too many.
 fn product(values: &[ArrayRef]) -> Result<Option<Vec<ArrayRef>>> {
     let count = values.iter().try_fold(1_usize, |count, values| count.checked_mul(values.len()));
     let Some(count) = count.filter(|count| *count <= TUPLES_MAX) else { return Ok(None) };
@@ -156,7 +154,7 @@ fn product(values: &[ArrayRef]) -> Result<Option<Vec<ArrayRef>>> {
     let mut columns = Vec::with_capacity(values.len());
     for values in values {
         let numbers: UInt32Array = (0..count).map(|row| (row / stride % values.len()) as u32).collect();
-        columns.push(take(values, &numbers, None).map_err(internal)?);
+        columns.push(take(values, &numbers, None)?);
         stride *= values.len();
     }
     Ok(Some(columns))

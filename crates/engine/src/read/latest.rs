@@ -1,12 +1,12 @@
-//! The latest rows of each series, found without reading what is older.
+//! The latest rows of each series, found without reading older chunks.
 //!
-//! Chunks are looked at from the latest on. Of each only those rows are given out that no row before was later than, in
-//! their series; and a chunk is passed over once every series that it can hold has a row later than all of it. A series
-//! is what one index of a mapped column stands for, and NULL.
+//! Chunks are read in order of their latest times. Of each chunk only the rows are returned that are at least as late as all
+//! earlier rows of their series. A chunk is skipped once every series that it can hold has a later row than the whole chunk. A
+//! series is one index of a mapped column, or NULL.
 
 use crate::chunk::missing::column_statistics;
-use crate::chunk::slice_buffer::{internal, times_from};
-use crate::read::condition::Selection;
+use crate::chunk::slice_buffer::times_from;
+use crate::read::condition::RowSelection;
 use crate::read::scan::Scan;
 use crate::read::scan_chunk::ScanChunk;
 use arrow::array::{Array, AsArray, BooleanArray, BooleanBufferBuilder, Int64Array, RecordBatch, UInt32Array};
@@ -14,32 +14,32 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, UInt32Type};
 use atsdb_core::{Bound, Error, Result};
 
-/// How far the latest row of each series is known.
+/// The latest time of each series as far as it is known.
 #[derive(Debug)]
-pub struct Latest {
-    /// The mapped column that tells the series apart, by position in the table's definition.
+pub struct LatestRows {
+    /// The position in the table's definition of the mapped column that identifies the series.
     column: usize,
-    /// For each index of its dictionary the latest time that was read; last of all, for NULL.
+    /// For each index of its dictionary, and last for NULL, the latest time read so far.
     found: Vec<Option<i64>>,
-    /// Series that no row of the scan belongs to, as a predicate rules them out.
+    /// Series that the predicates of the scan exclude.
     ruled_out: Vec<bool>,
 }
 
-impl Latest {
-    /// For a scan that reads `column`. `None` if that is not mapped, or the table has no time.
+impl LatestRows {
+    /// Starts for a scan that reads `column`. `None` if the column is not mapped or the table has no time column.
     pub fn new(scan: &Scan, column: usize) -> Option<Self> {
         scan.table.definition.time_column()?;
         let series_count = scan.dictionaries.get(column)?.as_ref()?.len();
         let mut ruled_out = vec![false; series_count + 1];
         let conditions = scan.conditions.iter().filter(|condition| condition.predicate.column == column);
         for matching in conditions.filter_map(|condition| condition.matching.as_ref()) {
-            // No condition but IS NULL lets NULL through, and that has no matching strings.
+            // Only IS NULL selects NULL, and it has no matching strings.
             (0..series_count).for_each(|index| ruled_out[index] |= !matching.value(index));
         }
         Some(Self { column, found: vec![None; series_count + 1], ruled_out })
     }
 
-    /// The order in which chunks are to be read: those with the latest times first.
+    /// The order in which the chunks must be read: by their latest times, descending.
     pub fn order(scan: &Scan) -> Vec<usize> {
         let chunks = scan.chunks();
         let mut order: Vec<usize> = (0..chunks.len()).collect();
@@ -50,7 +50,7 @@ impl Latest {
     /// Whether a chunk of the scan can hold a row that is the latest of its series.
     pub fn can_add(&self, scan: &Scan, position: usize) -> bool {
         let Some(ScanChunk { entry, descriptor }) = scan.chunks().get(position) else { return false };
-        // A chunk that is older than the column may have another value than NULL in all of its rows.
+        // A chunk that is older than the column may have a value other than NULL in all of its rows.
         let statistics = column_statistics(descriptor, &scan.table.definition.columns[self.column]);
         let null = self.found.len() - 1;
         let (first, last) = match (&statistics.min, &statistics.max) {
@@ -61,12 +61,12 @@ impl Latest {
         any || (statistics.null_count > 0 && self.can_be_later(null, entry.time_max))
     }
 
-    /// Rows of the same time as the latest are latest rows, too.
+    /// Rows with the same time as the latest one are latest rows, too.
     fn can_be_later(&self, series: usize, time: i64) -> bool {
         !self.ruled_out[series] && self.found[series].is_none_or(|found| found <= time)
     }
 
-    /// The rows of a chunk that are the latest of their series, so far as is known now; `None` when there are none.
+    /// The rows of a chunk that are the latest of their series as far as is known. `None` if there are none.
     pub fn read(&mut self, scan: &Scan, position: usize) -> Result<Option<RecordBatch>> {
         let chunk =
             scan.chunks().get(position).ok_or_else(|| Error::usage(format!("the scan has no chunk {position}")))?;
@@ -75,24 +75,24 @@ impl Latest {
         let Some(time) = definition.time_column() else { return Ok(None) };
         let stored = scan.load(chunk, &[time, &definition.columns[self.column]])?;
         let times = times_from(definition, &stored[0])?;
-        let indices = cast(&stored[1], &DataType::UInt32).map_err(internal)?;
+        let indices = cast(&stored[1], &DataType::UInt32)?;
         let latest = self.latest_rows(&times, indices.as_primitive::<UInt32Type>(), &selection)?;
         if !latest.has_true() {
             return Ok(None);
         }
-        scan.read_selected(chunk, &Selection::of(latest)).map(Some)
+        scan.read_selected(chunk, &RowSelection::of(latest)).map(Some)
     }
 
     fn latest_rows(
         &mut self,
         times: &Int64Array,
         indices: &UInt32Array,
-        selection: &Selection,
+        selection: &RowSelection,
     ) -> Result<BooleanArray> {
         let null = self.found.len() - 1;
         let series_of = |row: usize| if indices.is_null(row) { null } else { indices.value(row) as usize };
         if (0..indices.len()).any(|row| series_of(row) > null || (indices.is_valid(row) && series_of(row) == null)) {
-            return Err(Error::corrupt("an index is beyond its dictionary"));
+            return Err(Error::corrupt("a row has an index beyond the end of its dictionary"));
         }
         for row in (0..times.len()).filter(|row| selection.holds(*row)) {
             let found = &mut self.found[series_of(row)];

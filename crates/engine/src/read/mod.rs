@@ -1,4 +1,4 @@
-//! Reading: a snapshot, the chunks that a question needs, and their rows.
+//! Reading: a snapshot, the chunks that a query needs, and their rows.
 
 pub(crate) mod catalogue;
 pub(crate) mod change_log;

@@ -1,7 +1,7 @@
-//! Where a chunk's pages come from: the page cache on this machine, if the store has one, then the store.
+//! Reading a chunk's pages: from the page cache on this machine, if the store has one, else from the store.
 //!
-//! A page of the cache is believed when its checksum, which is bound to the chunk's name and the column, is right; one that
-//! is not is read from the store again, and kept anew.
+//! A cached page is used if its checksum, which is bound to the chunk's name and the column, is valid. Otherwise the page is
+//! read from the store and cached again.
 
 use crate::read::snapshot::Inner;
 use atsdb_codec::check_page;
@@ -10,7 +10,7 @@ use atsdb_core::{ChunkDescriptor, ChunkEntry, ColumnId, Error, Result, Table, Ta
 use atsdb_pagecache::{PageFile, PageRange};
 
 impl Inner {
-    /// Pages that the chunk has, of columns or of one index, in the order asked. Whoever decodes them checks them.
+    /// Pages of a chunk, of columns or of one index, in the order of `ids`. The caller checks them when it decodes them.
     pub(crate) fn pages(
         &self,
         table: &Table,
@@ -21,7 +21,7 @@ impl Inner {
         let page_cache = self.shared.page_cache.as_deref().filter(|_| !self.past_caches);
         let kept = page_cache.zip(file_of(table, entry, descriptor, ids));
         let Some((cache, file)) = kept else { return self.stored_pages(entry, ids) };
-        let places: Vec<PageRange> = ids.iter().map(|id| place_of(descriptor, *id)).collect::<Result<_>>()?;
+        let places: Vec<PageRange> = ids.iter().map(|id| location_of(descriptor, *id)).collect::<Result<_>>()?;
         let is_whole = |position: usize, bytes: &[u8]| check_page(descriptor.uid, ids[position], bytes).is_ok();
         let mut pages = cache.read(&file, &places, is_whole);
         let missing: Vec<usize> = (0..ids.len()).filter(|position| pages[*position].is_none()).collect();
@@ -30,7 +30,7 @@ impl Inner {
             let stored = self.stored_pages(entry, &wanted)?;
             let mut keep = Vec::with_capacity(stored.len());
             for (position, page) in missing.into_iter().zip(stored) {
-                // What is damaged in the store is not kept; whoever decodes it says so.
+                // A page that is damaged in the store is not cached; decoding it reports the damage.
                 if page.len() == places[position].byte_count as usize && is_whole(position, &page) {
                     keep.push((places[position], page.clone()));
                 }
@@ -47,18 +47,18 @@ impl Inner {
         let pages = self.store.read_pages(entry.id, ids)?;
         match pages.len() == ids.len() {
             true => Ok(pages),
-            false => Err(Error::internal("the store gave other pages than asked for")),
+            false => Err(Error::internal("the store returned another number of pages than requested")),
         }
     }
 }
 
-/// The file of these pages; `None` for pages that are not kept: those of a chunk in a batch's memory, and those that do
-/// not lie together.
+/// The cache file of these pages. `None` for pages that are not cached: those of a chunk in a batch's memory, and those of
+/// columns and an index together.
 fn file_of(table: &Table, entry: &ChunkEntry, descriptor: &ChunkDescriptor, ids: &[ColumnId]) -> Option<PageFile> {
     match ids {
         _ if entry.id.0 < 0 => None,
         _ if ids.iter().all(is_column) => Some(PageFile::of_columns(descriptor.uid)),
-        [index] => Some(PageFile::of_index(descriptor.uid, &index_meaning(&table.definition, *index)?)),
+        [index] => Some(PageFile::of_index(descriptor.uid, &index_signature(&table.definition, *index)?)),
         _ => None,
     }
 }
@@ -67,9 +67,9 @@ fn is_column(id: &ColumnId) -> bool {
     id.0 < INDEX_ID_MIN
 }
 
-/// Pages of columns lie in the order of their numbers, as in the descriptor: which columns a chunk has pages of never
-/// changes. An index has a file of its own.
-fn place_of(descriptor: &ChunkDescriptor, id: ColumnId) -> Result<PageRange> {
+/// The location of a page in its cache file. Pages of columns are ordered by number, as in the descriptor: the set of columns
+/// of a chunk never changes. An index has a file of its own.
+fn location_of(descriptor: &ChunkDescriptor, id: ColumnId) -> Result<PageRange> {
     let mut offset = 0;
     for page in descriptor.pages.iter().filter(|page| is_column(&page.column) || page.column == id) {
         if page.column == id {
@@ -81,9 +81,9 @@ fn place_of(descriptor: &ChunkDescriptor, id: ColumnId) -> Result<PageRange> {
     Err(Error::internal(format!("the chunk has no page of column {}", id.0)))
 }
 
-/// What decides a filter's page beside the chunk's own pages: the index's number, to which its checksum is bound; which
-/// columns, of which types, with which values where the chunk is older than they are.
-fn index_meaning(definition: &TableDefinition, id: ColumnId) -> Option<String> {
+/// What determines a filter's page besides the chunk's own pages: the index's number, to which its checksum is bound, and the
+/// columns with their types and with the values of older chunks.
+fn index_signature(definition: &TableDefinition, id: ColumnId) -> Option<String> {
     let index = definition.indexes.iter().find(|index| index.id == id)?;
     let of_column = |id: &ColumnId| {
         let column = definition.column_by_id(*id)?;

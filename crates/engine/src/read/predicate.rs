@@ -1,9 +1,9 @@
-//! Simple conditions on one column, by which chunks and rows are passed over.
+//! Simple conditions on one column, used to skip chunks and rows.
 
 use atsdb_core::{Bound, ColumnStatistics, Value};
 use std::cmp::Ordering;
 
-/// How a column is compared.
+/// A comparison operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
     /// `=` the one value.
@@ -26,15 +26,15 @@ pub enum Comparison {
     IsNotNull,
 }
 
-/// A condition on one column. Rows for which it is not true may be passed over; whoever needs exactly the others
-/// filters again.
+/// A condition on one column. A read may skip the rows that do not satisfy it; a caller that needs exactly the rows that do
+/// must filter again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predicate {
     /// The column's position in the table's definition.
     pub column: usize,
     /// How it is compared.
     pub operator: Comparison,
-    /// With what: one value, several for [`Comparison::In`], none for the NULL tests.
+    /// The values to compare with: one, several for [`Comparison::In`], none for the NULL tests.
     pub values: Vec<Value>,
 }
 
@@ -44,7 +44,7 @@ impl Predicate {
         Self { column, operator, values: vec![value] }
     }
 
-    /// Whether rows with these statistics can make it true.
+    /// Whether a row of a chunk with these statistics can satisfy it.
     pub(crate) fn can_match(&self, statistics: &ColumnStatistics, row_count: u32) -> bool {
         match self.operator {
             Comparison::IsNull => statistics.null_count > 0,
@@ -55,9 +55,9 @@ impl Predicate {
     }
 
     fn value_can_match(&self, value: &Value, statistics: &ColumnStatistics) -> bool {
-        // An unknown order is a possible match.
-        let min = statistics.min.as_ref().and_then(|min| compare(min, value, End::Min));
-        let max = statistics.max.as_ref().and_then(|max| compare(max, value, End::Max));
+        // If a bound and the value are not comparable, a match is possible.
+        let min = statistics.min.as_ref().and_then(|min| compare(min, value, BoundSide::Min));
+        let max = statistics.max.as_ref().and_then(|max| compare(max, value, BoundSide::Max));
         let min_is = |wanted: fn(Ordering) -> bool| min.is_none_or(wanted);
         let max_is = |wanted: fn(Ordering) -> bool| max.is_none_or(wanted);
         match self.operator {
@@ -72,24 +72,24 @@ impl Predicate {
 }
 
 #[derive(Clone, Copy)]
-enum End {
+enum BoundSide {
     Min,
     Max,
 }
 
-/// How a bound compares with a value, where both are of one kind.
-fn compare(bound: &Bound, value: &Value, end: End) -> Option<Ordering> {
+/// Compares a bound with a value. `None` if they are not comparable.
+fn compare(bound: &Bound, value: &Value, side: BoundSide) -> Option<Ordering> {
     match (bound, value) {
         (Bound::Int(a), Value::Int(b)) => Some(a.cmp(b)),
         (Bound::Int(a), Value::UInt(b)) => Some(i128::from(*a).cmp(&i128::from(*b))),
         (Bound::Int(a), Value::Bool(b)) => Some(a.cmp(&i64::from(*b))),
         (Bound::UInt(a), Value::UInt(b)) => Some(a.cmp(b)),
         (Bound::UInt(a), Value::Int(b)) => Some(i128::from(*a).cmp(&i128::from(*b))),
-        // Comparing puts -0.0 below 0.0, finding the bounds may not have.
+        // `total_cmp` orders -0.0 before 0.0, but the bounds may have been computed otherwise.
         (Bound::Float(a), Value::Float(b)) if *a == 0.0 => Some(
-            match end {
-                End::Min => -0.0_f64,
-                End::Max => 0.0,
+            match side {
+                BoundSide::Min => -0.0_f64,
+                BoundSide::Max => 0.0,
             }
             .total_cmp(b),
         ),
@@ -100,12 +100,12 @@ fn compare(bound: &Bound, value: &Value, end: End) -> Option<Ordering> {
     }
 }
 
-/// Whether a string makes a comparison true: how predicates on mapped columns are decided once for each string.
+/// Whether a string satisfies a predicate. Predicates on mapped columns are evaluated once per string.
 pub(crate) fn text_matches(text: &str, predicate: &Predicate) -> bool {
     let against = |wanted: fn(Ordering) -> bool| {
         predicate.values.iter().any(|value| match value {
             Value::Text(value) => wanted(text.cmp(value)),
-            // Not comparable here: let it through.
+            // Not comparable: it may match.
             _ => true,
         })
     };

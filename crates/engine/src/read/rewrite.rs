@@ -1,12 +1,12 @@
-//! Rewrite: one chunk to its successor, some rows left out, some columns changed.
+//! Rewriting a chunk: its successor has fewer rows or other values in some columns.
 //!
-//! What stays is not decoded: pages of columns that are not set are bound to the new chunk as they are, as long as all
-//! rows stay. The successor is fresh; sealing merges it again. Who commits it removes the old chunk in the same change,
-//! so that of two that rewrite a chunk at once one is refused.
+//! If all rows stay, the pages of unchanged columns are not decoded but bound to the new chunk as they are. The successor is
+//! fresh, and sealing merges it again. The commit must remove the old chunk in the same change, so that of two writers that
+//! rewrite a chunk at the same time one is refused.
 
 use crate::chunk::encode::new_chunk;
 use crate::chunk::index_columns::index_positions;
-use crate::chunk::slice_buffer::{internal, times_from};
+use crate::chunk::slice_buffer::times_from;
 use crate::read::scan::Scan;
 use crate::read::scan_chunk::ScanChunk;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, UInt32Array};
@@ -17,18 +17,18 @@ use atsdb_core::limits::{CHUNK_TEXT_BYTES_MAX, VALUE_BYTES_MAX};
 use atsdb_core::{ChunkDescriptor, ChunkUid, Column, ColumnId, Error, ErrorKind, Index, NewChunk, Result};
 use std::collections::HashMap;
 
-/// What becomes of a chunk's rows.
+/// How a chunk is rewritten.
 #[derive(Debug, Clone, Default)]
 pub struct Rewrite {
-    /// The rows that stay, of all the chunk's; `None` is all of them. Without NULLs.
+    /// A mask of the rows that stay, without NULLs. `None` keeps all rows.
     pub keep: Option<BooleanArray>,
-    /// Columns that change, by position in the table's definition, in stored form, with a value for each row of the old
-    /// chunk. Not the time column: rows that change their time may change their slice, and are deleted and added anew.
+    /// The columns that change, by position in the table's definition: arrays in stored form with a value for each row of the
+    /// old chunk. The time column cannot be set: a row may move to another slice, so it must be deleted and added anew.
     pub set: Vec<(usize, ArrayRef)>,
 }
 
 impl Scan {
-    /// The successor of a chunk. `None` when no row is left. It may be called by any number of threads at once.
+    /// Builds the successor of a chunk, or `None` if no row is left. Any number of threads may call this at the same time.
     pub fn rewrite(&self, position: usize, rewrite: &Rewrite) -> Result<Option<NewChunk>> {
         let chunk = self.chunk(position)?;
         self.check(chunk, rewrite)?;
@@ -43,8 +43,8 @@ impl Scan {
         })
     }
 
-    /// A column of a whole chunk in stored form, as [`Rewrite::set`] takes it, in which the rows of these numbers (as
-    /// [`read_numbered`](Self::read_numbered) gives them) have these values, also in stored form.
+    /// A column of a whole chunk in stored form, as [`Rewrite::set`] takes it, with new values in some rows. `numbers` are the
+    /// rows' numbers, as [`read_numbered`](Self::read_numbered) returns them; `values` are in stored form.
     pub fn replaced(
         &self,
         position: usize,
@@ -55,19 +55,21 @@ impl Scan {
         let chunk = self.chunk(position)?;
         let row_count = chunk.entry.row_count as usize;
         if numbers.len() != values.len() || numbers.null_count() > 0 {
-            return Err(Error::internal("not a value for each row that is replaced"));
+            return Err(Error::internal("there must be one value for each replaced row"));
         }
         if numbers.values().iter().copied().eq(0..chunk.entry.row_count) {
             return Ok(ArrayRef::clone(values));
         }
         let old = self.read_stored(position, &[column])?.remove(0);
         let mut sources: Vec<(usize, usize)> = (0..row_count).map(|row| (0, row)).collect();
-        for (place, number) in numbers.values().iter().enumerate() {
+        for (at, number) in numbers.values().iter().enumerate() {
             let source = sources.get_mut(*number as usize);
-            *source.ok_or_else(|| Error::internal(format!("row {number} of {row_count} is replaced")))? = (1, place);
+            *source
+                .ok_or_else(|| Error::internal(format!("row {number} is replaced in a chunk of {row_count} rows")))? =
+                (1, at);
         }
-        check_text_bytes(&old, values, numbers).map_err(new_chunks_instead)?;
-        interleave(&[&old, values], &sources).map_err(internal)
+        check_text_bytes(&old, values, numbers).map_err(with_hint_to_insert)?;
+        Ok(interleave(&[&old, values], &sources)?)
     }
 
     fn check(&self, chunk: &ScanChunk, rewrite: &Rewrite) -> Result<()> {
@@ -75,27 +77,27 @@ impl Scan {
         let row_count = chunk.entry.row_count as usize;
         let refuse = |problem: &str| Err(Error::internal(format!("table {}: {problem}", definition.name)));
         if rewrite.keep.as_ref().is_some_and(|keep| keep.len() != row_count || keep.null_count() > 0) {
-            return refuse("a rewrite does not say of each row whether it stays");
+            return refuse("the mask of a rewrite does not cover the rows of the chunk");
         }
         for (position, array) in &rewrite.set {
             let Some(column) = definition.columns.get(*position) else {
-                return refuse("a rewrite sets a column that is not there");
+                return refuse("a rewrite sets a column that does not exist");
             };
             if definition.time_column().is_some_and(|time| time.id == column.id) {
-                return refuse("a rewrite sets the time");
+                return refuse("a rewrite sets the time column");
             }
             if array.len() != row_count || *array.data_type() != stored_type(column) {
-                return refuse("a rewrite sets a column to what is no column of the chunk");
+                return refuse("a rewrite sets a column to an array of another length or type");
             }
             if !column.nullable && array.null_count() > 0 {
-                return refuse("a rewrite sets a column to NULL that takes none");
+                return refuse("a rewrite sets a NOT NULL column to NULL");
             }
         }
         Ok(())
     }
 }
 
-/// Refuses values with which those of the chunk would be more than a page takes, before they are put into one array.
+/// Refuses values that would make the column larger than a page can be, before an array of them is built.
 fn check_text_bytes(old: &ArrayRef, values: &ArrayRef, numbers: &UInt32Array) -> Result<()> {
     let (Some(before), Some(after)) = (offsets(old), offsets(values)) else { return Ok(()) };
     let length = |row: u32| before.get(row as usize..row as usize + 2).map_or(0, span);
@@ -104,7 +106,7 @@ fn check_text_bytes(old: &ArrayRef, values: &ArrayRef, numbers: &UInt32Array) ->
     let most = CHUNK_TEXT_BYTES_MAX + VALUE_BYTES_MAX;
     match byte_count > most {
         true => {
-            let message = format!("{byte_count} bytes of text in one chunk; the most is {most}");
+            let message = format!("a chunk would have {byte_count} bytes of text; the maximum is {most}");
             Err(Error::new(ErrorKind::Limit, message))
         }
         false => Ok(()),
@@ -123,20 +125,20 @@ fn span(offsets: &[i32]) -> usize {
     offsets.first().zip(offsets.last()).map_or(0, |(first, last)| last.abs_diff(*first) as usize)
 }
 
-/// What does not fit into a chunk that is there fits into new ones.
-fn new_chunks_instead(error: Error) -> Error {
+/// Adds a hint: values that do not fit into an existing chunk fit into new ones.
+fn with_hint_to_insert(error: Error) -> Error {
     match error.kind() {
-        ErrorKind::Limit => error.with_hint("delete the rows and insert them anew: they come into chunks of their own"),
+        ErrorKind::Limit => error.with_hint("delete the rows and insert them anew: they then get chunks of their own"),
         _ => error,
     }
 }
 
-/// A chunk on its way.
+/// A successor under construction.
 struct Successor<'a> {
     scan: &'a Scan,
     chunk: &'a ScanChunk,
     uid: ChunkUid,
-    /// `None` is all.
+    /// `None` keeps all rows.
     keep: Option<&'a BooleanArray>,
     set: &'a [(usize, ArrayRef)],
 }
@@ -157,7 +159,7 @@ impl Successor<'_> {
                 continue;
             }
             if !self.is_set(position) && self.chunk.descriptor.page(column.id).is_none() {
-                // It is older than the column, and so is its successor.
+                // The chunk is older than the column, and its successor counts as older, too.
                 continue;
             }
             let array = self.rows_of(position)?;
@@ -165,7 +167,7 @@ impl Successor<'_> {
                 let times = times_from(definition, &array)?;
                 (time_min, time_max) = (min(&times).unwrap_or(time_min), max(&times).unwrap_or(time_max));
             }
-            push(encode_page(self.uid, column, &array, Effort::Fresh).map_err(new_chunks_instead)?);
+            push(encode_page(self.uid, column, &array, Effort::Fresh).map_err(with_hint_to_insert)?);
         }
         for index in &definition.indexes {
             let page = match rebound.remove(&index.id) {
@@ -186,7 +188,7 @@ impl Successor<'_> {
         Ok(new_chunk(self.scan.table.id, descriptor, pages))
     }
 
-    /// The pages that stay as they are.
+    /// The unchanged pages, bound to the new chunk.
     fn rebound_pages(&self) -> Result<HashMap<ColumnId, EncodedPage>> {
         if self.keep.is_some() {
             return Ok(HashMap::new());
@@ -221,7 +223,7 @@ impl Successor<'_> {
         self.set.iter().any(|(set, _)| *set == position)
     }
 
-    /// A column of the rows that stay.
+    /// A column with the rows that stay.
     fn rows_of(&self, position: usize) -> Result<ArrayRef> {
         let array = match self.set.iter().find(|(set, _)| *set == position) {
             Some((_, array)) => ArrayRef::clone(array),
@@ -231,7 +233,7 @@ impl Successor<'_> {
             }
         };
         match self.keep {
-            Some(keep) => filter(&array, keep).map_err(internal),
+            Some(keep) => Ok(filter(&array, keep)?),
             None => Ok(array),
         }
     }

@@ -1,8 +1,8 @@
-//! Which times of a rollup are stale.
+//! The stale times of a rollup.
 //!
-//! A rollup accounts for all of its source up to one commit, but for the times that its state names. What came later is
-//! known by the numbers of fresh chunks and by the source's log ([`chunk::change_log`](crate::chunk::change_log)), and by
-//! nothing else: a sealed chunk is no news.
+//! A rollup accounts for all rows of its source up to one commit, except for the stale times in its state. Later changes are
+//! found by the numbers of fresh chunks and by the source's change log ([`chunk::change_log`](crate::chunk::change_log)).
+//! Sealed chunks are not news.
 
 use crate::chunk::change_log::log_chunk;
 use crate::chunk::times::{Times, joined, times_of};
@@ -13,8 +13,8 @@ impl ReadSnapshot {
     /// The table that a rollup summarises.
     pub fn source_of(&self, rollup: &Rollup) -> Result<&Table> {
         self.tables().iter().find(|table| table.id == rollup.source).ok_or_else(|| {
-            Error::not_found(format!("table {}, which a rollup summarises, is gone", rollup.table))
-                .with_hint("DROP ROLLUP drops what is left")
+            Error::not_found(format!("table {}, the source of a rollup, was dropped", rollup.table))
+                .with_hint("drop the rollup with DROP ROLLUP")
         })
     }
 
@@ -23,8 +23,8 @@ impl ReadSnapshot {
         self.tables().iter().filter(move |table| is_rollup_of(table, source))
     }
 
-    /// The times of which a rollup does not have what its source has, in order, joined where they touch. What is closed
-    /// is not among them.
+    /// The times in which a rollup does not match its source, as ordered intervals, joined where they touch. Closed times are
+    /// not included.
     pub fn stale_times(&self, rollup: &Rollup) -> Result<Vec<Times>> {
         let (source, state) = (self.source_of(rollup)?, &rollup.state);
         let mut times = state.stale.clone();
@@ -37,7 +37,7 @@ impl ReadSnapshot {
         Ok(joined(times.into_iter().filter_map(|times| state.open_part(times)).collect()))
     }
 
-    /// How many chunks the log of a rollup's source has.
+    /// The number of chunks in the change log of a rollup's source.
     pub fn log_length(&self, rollup: &Rollup) -> Result<usize> {
         match self.log_of(self.source_of(rollup)?) {
             Some(log) => Ok(self.inner.store.chunks(log.id, TimeRange::ALL)?.len()),
@@ -45,19 +45,15 @@ impl ReadSnapshot {
         }
     }
 
-    /// A chunk number that all of the snapshot is accounted for with.
+    /// A chunk number that no chunk of the snapshot exceeds, and all later chunks do.
     pub fn newest_chunk(&self) -> Result<ChunkId> {
         self.inner.store.newest_chunk()
     }
 }
 
-/// The log's chunk that goes with sealing: the times of those fresh chunks that a rollup of the table has not accounted
-/// for, as what they become is no news.
-pub(crate) fn news_of_sealing(
-    snapshot: &ReadSnapshot,
-    table: &Table,
-    group: &[ChunkEntry],
-) -> Result<Option<NewChunk>> {
+/// The change log entry that a commit of sealed chunks needs: the times of the fresh chunks that a rollup of the table has not
+/// accounted for. Without it the rollup would miss them, as sealed chunks are not news.
+pub(crate) fn log_of_sealing(snapshot: &ReadSnapshot, table: &Table, group: &[ChunkEntry]) -> Result<Option<NewChunk>> {
     let Some(log) = snapshot.log_of(table) else { return Ok(None) };
     let states = snapshot.rollups_of(table.id).filter_map(|table| table.definition.rollup.as_ref());
     let Some(accounted) = states.map(|rollup| rollup.state.accounted).min() else { return Ok(None) };

@@ -1,8 +1,8 @@
-//! A planned read of one table: chunks that can match, each read on its own, by any thread.
+//! A planned read of one table: the chunks that can match, each of which any thread can read.
 
 use crate::chunk::missing::{column_statistics, missing_array};
-use crate::chunk::slice_buffer::{internal, times_from};
-use crate::read::condition::{Condition, Selection, matching_strings};
+use crate::chunk::slice_buffer::times_from;
+use crate::read::condition::{Condition, RowSelection, matching_strings};
 use crate::read::index_pruning::IndexPruning;
 use crate::read::predicate::Predicate;
 use crate::read::scan_chunk::ScanChunk;
@@ -16,38 +16,37 @@ use atsdb_core::{Bound, ChunkEntry, Column, Error, Result, Table, TableDefinitio
 use std::fmt;
 use std::sync::Arc;
 
-/// What to read.
+/// The request of a scan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScanRequest {
-    /// Which columns, by position in the table's definition, in the order wanted.
+    /// The columns to return, by position in the table's definition, in the order wanted.
     pub columns: Vec<usize>,
-    /// Only rows of these times, in the table's unit.
+    /// The times of the rows, in the table's unit.
     pub range: TimeRange,
-    /// Rows that make one of these false or unknown may be left out. All must hold.
+    /// Conditions of which all must hold. Rows for which one is false or NULL may be left out.
     pub predicates: Vec<Predicate>,
-    /// Whether decoded columns are taken from, and put into, the cache. A read of everything, once, does better
-    /// without.
+    /// Whether decoded columns are taken from the cache and added to it. A single read of a whole table is better off without.
     pub use_cache: bool,
 }
 
 impl ScanRequest {
-    /// Every row and column of a table, past the cache.
+    /// All rows and columns of a table, without the cache.
     pub fn all(table: &Table) -> Self {
         let columns = (0..table.definition.columns.len()).collect();
         Self { columns, range: TimeRange::ALL, predicates: Vec::new(), use_cache: false }
     }
 }
 
-/// A planned read. It holds its snapshot.
+/// A planned read of one table. It holds its snapshot.
 pub struct Scan {
     pub(crate) snapshot: Arc<Inner>,
     pub(crate) table: Table,
     request: ScanRequest,
-    /// Of each column asked for whether it comes as indices.
+    /// For each requested column whether it is returned as indices.
     as_indices: Vec<bool>,
     schema: SchemaRef,
     chunks: Vec<ScanChunk>,
-    /// Known where all of them were listed.
+    /// The number of all chunks of the table, if all of them were listed.
     chunk_count_total: Option<usize>,
     index_pruned: Vec<(String, usize)>,
     pub(crate) dictionaries: Vec<Option<Arc<StringArray>>>,
@@ -62,15 +61,14 @@ impl fmt::Debug for Scan {
 }
 
 impl ReadSnapshot {
-    /// Plans a read: which chunks, which columns. The table is one of the snapshot's: a definition that was looked up
-    /// earlier and has changed is [`Conflict`](atsdb_core::ErrorKind::Conflict).
+    /// Plans a read.
+    ///
+    /// Errors: [`Conflict`](atsdb_core::ErrorKind::Conflict) if the table has another definition in the snapshot.
     pub fn scan(&self, table: &Table, request: &ScanRequest) -> Result<Scan> {
         self.require(table)?;
         match table.definition.is_in_memory() {
-            true => {
-                Err(Error::usage(format!("table {} is in memory: no chunks of it are read", table.definition.name))
-                    .with_hint("read it by SQL, or by ReadSnapshot::resident"))
-            }
+            true => Err(Error::usage(format!("table {} is in memory and cannot be scanned", table.definition.name))
+                .with_hint("read it by SQL, or by ReadSnapshot::resident")),
             false => Scan::plan(self, table, request),
         }
     }
@@ -122,9 +120,8 @@ impl Scan {
         })
     }
 
-    /// The same read, of which some of the columns asked for come as indices into their dictionaries instead of strings:
-    /// unsigned integers, equal where the strings are. [`ReadSnapshot::strings`] gives the strings. `as_indices` has a flag
-    /// for each column asked for; those that are set must be of mapped columns.
+    /// Makes the scan return some mapped columns as indices into their dictionaries: unsigned integers that are equal where
+    /// the strings are. [`ReadSnapshot::strings`] returns their strings. `as_indices` has a flag for each requested column.
     pub fn with_indices(self, as_indices: Vec<bool>) -> Result<Self> {
         let definition = &self.table.definition;
         let fields = self.schema.fields().iter().zip(&self.request.columns).zip(&as_indices);
@@ -140,22 +137,22 @@ impl Scan {
         };
         let fields = fields.map(field).collect::<Result<Vec<_>>>()?;
         if fields.len() != self.request.columns.len() {
-            return Err(Error::usage("there is not a flag for each column of the scan"));
+            return Err(Error::usage("the number of flags differs from the number of columns of the scan"));
         }
         Ok(Self { schema: Arc::new(Schema::new(fields)), as_indices, ..self })
     }
 
-    /// The columns asked for, with their logical types.
+    /// The requested columns with their logical types.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
 
-    /// The chunks that are left after pruning, by slice.
+    /// The chunks left after pruning, ordered by slice.
     pub fn chunks(&self) -> &[ScanChunk] {
         &self.chunks
     }
 
-    /// How many chunks the table has. Lists them where the scan is of a part of the time.
+    /// The number of all chunks of the table. If the scan has a time range, this lists them.
     pub fn chunk_count_total(&self) -> Result<usize> {
         match self.chunk_count_total {
             Some(count) => Ok(count),
@@ -163,20 +160,20 @@ impl Scan {
         }
     }
 
-    /// The number of rows, when it is known without reading: no predicate, no chunk cut by the range.
+    /// The number of rows if it is known without reading: there is no predicate, and the range cuts no chunk.
     pub fn row_count_exact(&self) -> Option<u64> {
         let whole = |chunk: &ScanChunk| !self.is_cut_by_range(&chunk.entry);
         let exact = self.conditions.is_empty() && self.chunks.iter().all(whole);
         exact.then(|| self.row_count_max())
     }
 
-    /// No more rows than this can come.
+    /// An upper bound of the number of rows.
     pub fn row_count_max(&self) -> u64 {
         self.chunks.iter().map(|chunk| u64::from(chunk.entry.row_count)).sum()
     }
 
-    /// The exact smallest and largest value of a column (by position in the definition) over the scan's chunks, and
-    /// how many values are NULL. `None` when that is not known without reading.
+    /// The exact smallest and largest value of a column (by position in the definition) over the scan's chunks, and the number
+    /// of NULLs. `None` if they are not known without reading.
     pub fn column_bounds(&self, position: usize) -> Option<(Option<Bound>, Option<Bound>, u64)> {
         self.row_count_exact()?;
         let column = self.table.definition.columns.get(position)?;
@@ -197,14 +194,13 @@ impl Scan {
         Some((min, max, null_count))
     }
 
-    /// How many chunks the filters of indexes ruled out, of those that were left: for each index that was asked, its
-    /// name and how many.
+    /// For each index used, its name and how many of the remaining chunks its filters pruned.
     pub fn index_pruned(&self) -> &[(String, usize)] {
         &self.index_pruned
     }
 
-    /// The rows of one chunk that can match: exactly those in the time range for which the predicates hold that are
-    /// [exact](crate::is_exact), and of the others as far as is cheap. `None` when there are none.
+    /// Reads the rows of one chunk that can match, or `None` if there are none. The time range and the
+    /// [exact](crate::is_exact) predicates are applied exactly, other predicates as far as that is cheap.
     pub fn read(&self, position: usize) -> Result<Option<RecordBatch>> {
         let chunk = self.chunk(position)?;
         match self.select(chunk)? {
@@ -213,20 +209,20 @@ impl Scan {
         }
     }
 
-    /// The rows that [`read`](Self::read) gives, and for each its number in the chunk, from 0.
+    /// Reads the rows as [`read`](Self::read) does, and returns for each its number in the chunk, from 0.
     pub fn read_numbered(&self, position: usize) -> Result<Option<(RecordBatch, UInt32Array)>> {
         let chunk = self.chunk(position)?;
         let Some(selection) = self.select(chunk)? else { return Ok(None) };
         let numbers = match &selection {
-            Selection::All => (0..chunk.entry.row_count).collect(),
-            Selection::Run(start, length) => (*start as u32..(start + length) as u32).collect(),
-            Selection::Mask(mask) => mask.values().set_indices_u32().collect(),
+            RowSelection::All => (0..chunk.entry.row_count).collect(),
+            RowSelection::Run(start, length) => (*start as u32..(start + length) as u32).collect(),
+            RowSelection::Mask(mask) => mask.values().set_indices_u32().collect(),
         };
         Ok(Some((self.read_selected(chunk, &selection)?, UInt32Array::new(numbers, None))))
     }
 
-    /// Columns of a whole chunk in stored form, by position in the table's definition: what a
-    /// [`Rewrite`](crate::Rewrite) is made of.
+    /// Reads columns of a whole chunk in stored form, by position in the table's definition, for a
+    /// [`Rewrite`](crate::Rewrite).
     pub fn read_stored(&self, position: usize, columns: &[usize]) -> Result<Vec<ArrayRef>> {
         let definition = &self.table.definition;
         if let Some(position) = columns.iter().find(|position| **position >= definition.columns.len()) {
@@ -240,7 +236,7 @@ impl Scan {
         self.chunks.get(position).ok_or_else(|| Error::usage(format!("the scan has no chunk {position}")))
     }
 
-    pub(crate) fn read_selected(&self, chunk: &ScanChunk, selection: &Selection) -> Result<RecordBatch> {
+    pub(crate) fn read_selected(&self, chunk: &ScanChunk, selection: &RowSelection) -> Result<RecordBatch> {
         let row_count = chunk.entry.row_count as usize;
         let definition = &self.table.definition;
         let columns: Vec<&Column> =
@@ -249,7 +245,7 @@ impl Scan {
         let options = RecordBatchOptions::new().with_row_count(Some(row_count));
         let fields = columns.iter().map(|column| Field::new(&column.name, stored_type(column), column.nullable));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        let rows = RecordBatch::try_new_with_options(schema, stored, &options).map_err(internal)?;
+        let rows = RecordBatch::try_new_with_options(schema, stored, &options)?;
         let rows = selection.apply(rows)?;
         let to_logical = |(at, array): (usize, &ArrayRef)| match self.as_indices[at] {
             true => Ok(ArrayRef::clone(array)),
@@ -257,10 +253,10 @@ impl Scan {
         };
         let arrays = rows.columns().iter().enumerate().map(to_logical).collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
-        RecordBatch::try_new_with_options(self.schema(), arrays, &options).map_err(internal)
+        Ok(RecordBatch::try_new_with_options(self.schema(), arrays, &options)?)
     }
 
-    /// The chunks' rows, one batch for each chunk that has any.
+    /// Reads all chunks, and returns one batch for each chunk that has matching rows.
     pub fn batches(self) -> impl Iterator<Item = Result<RecordBatch>> {
         (0..self.chunks.len()).filter_map(move |position| self.read(position).transpose())
     }
@@ -279,13 +275,13 @@ impl Scan {
         arrays.into_iter().zip(columns).map(fill).collect()
     }
 
-    /// Which rows of a chunk can match; `None` when none can.
-    pub(crate) fn select(&self, chunk: &ScanChunk) -> Result<Option<Selection>> {
+    /// The rows of a chunk that can match. `None` if none can.
+    pub(crate) fn select(&self, chunk: &ScanChunk) -> Result<Option<RowSelection>> {
         let definition = &self.table.definition;
         let mut mask: Option<BooleanArray> = None;
         let mut narrow = |more: BooleanArray| -> Result<bool> {
             let all = match mask.take() {
-                Some(mask) => and(&mask, &more).map_err(internal)?,
+                Some(mask) => and(&mask, &more)?,
                 None => more,
             };
             let any = all.has_true();
@@ -309,7 +305,7 @@ impl Scan {
                 return Ok(None);
             }
         }
-        Ok(Some(mask.map_or(Selection::All, Selection::of)))
+        Ok(Some(mask.map_or(RowSelection::All, RowSelection::of)))
     }
 
     fn to_logical(&self, array: &ArrayRef, column: &Column, dictionary: Option<&Arc<StringArray>>) -> Result<ArrayRef> {
@@ -337,7 +333,7 @@ fn larger(a: Bound, b: Bound) -> Option<Bound> {
     is_below(&a, &b).map(|below| if below { b } else { a })
 }
 
-/// Whether an exact bound is below another of its kind. Of text only parts are known.
+/// Whether one exact bound is below another. `None` for text, of which bounds are only prefixes.
 fn is_below(a: &Bound, b: &Bound) -> Option<bool> {
     match (a, b) {
         (Bound::Int(a), Bound::Int(b)) => Some(a < b),

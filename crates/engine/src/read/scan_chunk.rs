@@ -5,8 +5,8 @@ use atsdb_core::{ChunkDescriptor, ChunkEntry};
 /// One chunk of a scan.
 #[derive(Debug, Clone)]
 pub struct ScanChunk {
-    /// As the store lists it.
+    /// The entry in the store's list.
     pub entry: ChunkEntry,
-    /// What is known of it.
+    /// The decoded descriptor.
     pub descriptor: ChunkDescriptor,
 }

@@ -1,4 +1,4 @@
-//! A store at one moment, for reading rows.
+//! A snapshot of a store, for reading rows.
 
 use crate::shared::Shared;
 use crate::shared::definitions::changed_meanwhile;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// A consistent view of all tables. Cloning it is cheap. Later changes do not show in it.
+/// A consistent view of all tables. Clones are cheap. Later changes do not show in it.
 #[derive(Clone)]
 pub struct ReadSnapshot {
     pub(crate) inner: Arc<Inner>,
@@ -23,13 +23,13 @@ pub struct ReadSnapshot {
 pub(crate) struct Inner {
     pub(crate) store: Box<dyn Snapshot>,
     pub(crate) tables: Vec<Table>,
-    /// The change logs, which are tables too, but shown to nobody.
+    /// The change logs: tables that are hidden from users.
     pub(crate) logs: Vec<Table>,
-    /// Chunks that are the batch's whose state this is, and lie in its stage.
+    /// In a batch's snapshot, the chunks in its stage.
     pub(crate) staged: BTreeSet<ChunkId>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) residents: ResidentSnapshot,
-    /// Whether pages are the store's own, whatever this machine has of them.
+    /// Whether pages are read from the store even if this machine has them.
     pub(crate) past_caches: bool,
 }
 
@@ -40,19 +40,19 @@ impl fmt::Debug for ReadSnapshot {
 }
 
 impl ReadSnapshot {
-    /// The present state.
+    /// Takes a snapshot of the present state.
     pub(crate) fn take(shared: &Arc<Shared>) -> Result<Self> {
         Self::take_with(shared, false)
     }
 
-    /// One that reads pages from the store, whatever this machine has of them.
+    /// Takes a snapshot that reads all pages from the store, even if this machine has them.
     pub(crate) fn take_past_caches(shared: &Arc<Shared>) -> Result<Self> {
         Self::take_with(shared, true)
     }
 
     fn take_with(shared: &Arc<Shared>, past_caches: bool) -> Result<Self> {
         let shared = Arc::clone(shared);
-        // One moment of both: a transaction over stored tables and tables in memory shows whole or not at all.
+        // Both at one moment: a transaction over stored tables and tables in memory is seen as a whole or not at all.
         let (store, residents) = shared.residents.beside(|| shared.store.snapshot())?;
         let (logs, tables): (Vec<Table>, Vec<Table>) =
             store.tables()?.into_iter().partition(|table| table.definition.logs.is_some());
@@ -61,40 +61,40 @@ impl ReadSnapshot {
         Ok(Self { inner: Arc::new(Inner { store, tables, logs, staged, shared, residents, past_caches }) })
     }
 
-    /// The tables, by number.
+    /// The tables, ordered by number.
     pub fn tables(&self) -> &[Table] {
         &self.inner.tables
     }
 
-    /// The table of a name, compared without case.
+    /// Looks a table up by name, ignoring case.
     pub fn table(&self, name: &str) -> Result<&Table> {
         find_table(&self.inner.tables, name)
     }
 
-    /// The table of a number, as the snapshot has it.
+    /// Looks a table or change log up by number.
     pub fn table_by_id(&self, id: TableId) -> Option<&Table> {
         self.inner.tables.iter().chain(&self.inner.logs).find(|table| table.id == id)
     }
 
-    /// The definitions that a change of a table's chunks relies on: its own, which also says whether there is a log that
-    /// must tell of the change, and the log's.
+    /// The definitions that a change of a table's chunks relies on: the table's own, which also says whether the change must
+    /// be logged, and that of its change log.
     pub(crate) fn based_on(&self, table: &Table) -> Vec<DefinitionGuard> {
         let tables = std::iter::once(table).chain(self.log_of(table));
         tables.map(|table| DefinitionGuard { table: table.id, version: table.version }).collect()
     }
 
-    /// Refuses a table whose definition is not the snapshot's: positions and types of columns may be others.
+    /// Refuses a table with another definition than the snapshot's: positions and types of columns may differ.
     pub(crate) fn require(&self, table: &Table) -> Result<()> {
         match self.table_by_id(table.id) {
             Some(own) if own.version == table.version => Ok(()),
             Some(_) => Err(changed_meanwhile(&table.definition)),
-            None => Err(Error::not_found(format!("table {} is gone", table.definition.name))),
+            None => Err(Error::not_found(format!("table {} was dropped", table.definition.name))),
         }
     }
 }
 
 impl Inner {
-    /// A chunk's descriptor, checked against what the store says of it.
+    /// The descriptor of a chunk, checked against the store's list.
     pub(crate) fn descriptor(&self, table: &Table, entry: &ChunkEntry) -> Result<ChunkDescriptor> {
         let place = || format!("table {}, chunk {}", table.definition.name, entry.id.0);
         let descriptor = decode_descriptor(&entry.descriptor_bytes).map_err(|error| error.context(place()))?;
@@ -109,13 +109,13 @@ impl Inner {
         }
     }
 
-    /// What this process has of a column, or of an index's filter.
+    /// A column, or the filter of an index, if this process has it in memory.
     pub(crate) fn in_memory(&self, chunk: ChunkUid, id: ColumnId, use_cache: bool) -> Option<ArrayRef> {
         let preloaded = if self.past_caches { None } else { self.shared.preloaded.get(chunk, id) };
         preloaded.or_else(|| if use_cache { self.shared.cache.get(chunk, id) } else { None })
     }
 
-    /// Columns of a chunk in stored form, in the order asked. A column that the chunk does not have is `None`.
+    /// Columns of a chunk in stored form, in the order requested. A column that is newer than the chunk is `None`.
     pub(crate) fn columns(
         &self,
         table: &Table,
@@ -125,7 +125,7 @@ impl Inner {
         use_cache: bool,
     ) -> Result<Vec<Option<ArrayRef>>> {
         let cached = |column: &&Column| {
-            // A wider column's may be there from before it became wider.
+            // The cached array may be from before the column was widened.
             self.in_memory(descriptor.uid, column.id, use_cache)
                 .filter(|array| *array.data_type() == stored_type(column))
         };
@@ -151,7 +151,7 @@ impl Inner {
     }
 }
 
-/// The table of a name among some, or an error with the nearest name.
+/// Looks a table up by name, ignoring case. The error names the most similar name.
 pub(crate) fn find_table<'a>(tables: &'a [Table], name: &str) -> Result<&'a Table> {
     tables
         .iter()

@@ -1,7 +1,6 @@
-//! The strings of mapped columns: from dictionaries to arrays.
+//! The strings of mapped columns: turning indices into dictionary arrays.
 
 use crate::chunk::missing::column_statistics;
-use crate::chunk::slice_buffer::internal;
 use crate::read::scan_chunk::ScanChunk;
 use crate::read::snapshot::{Inner, ReadSnapshot};
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, DictionaryArray, StringArray, UInt32Array};
@@ -11,7 +10,7 @@ use atsdb_codec::stored_type;
 use atsdb_core::{Bound, Column, Error, MapWidth, Result, Table};
 use std::sync::Arc;
 
-/// The strings of a mapped column, at least those that the chunks use.
+/// The strings of a mapped column in order of index, at least those that the chunks use.
 pub(crate) fn load_dictionary(
     snapshot: &Inner,
     table: &Table,
@@ -26,7 +25,7 @@ pub(crate) fn load_dictionary(
     first_strings(snapshot, table, column, count)
 }
 
-/// The strings of a mapped column, `count` of them at least.
+/// The strings of a mapped column in order of index, at least the first `count`.
 fn first_strings(snapshot: &Inner, table: &Table, column: &Column, count: usize) -> Result<Arc<StringArray>> {
     let dictionary = snapshot.shared.dictionaries.get(table.id, column.id);
     let strings = dictionary.strings(snapshot.store.as_ref(), count);
@@ -34,22 +33,26 @@ fn first_strings(snapshot: &Inner, table: &Table, column: &Column, count: usize)
 }
 
 impl ReadSnapshot {
-    /// The strings of indices that a scan [gave](crate::Scan::with_indices) for a mapped column, in the column's logical
+    /// The strings of indices that a scan [returned](crate::Scan::with_indices) for a mapped column, in the column's logical
     /// type.
     pub fn strings(&self, table: &Table, column: &Column, indices: &ArrayRef) -> Result<ArrayRef> {
         let not_mapped = || Error::usage(format!("column {} of {} is not mapped", column.name, table.definition.name));
         let width = column.map.ok_or_else(not_mapped)?;
         if *indices.data_type() != stored_type(column) {
-            return Err(Error::internal(format!("indices of column {} are {}", column.name, indices.data_type())));
+            return Err(Error::internal(format!(
+                "indices of column {} have type {}",
+                column.name,
+                indices.data_type()
+            )));
         }
-        let largest = cast(indices, &DataType::UInt32).map_err(internal)?;
+        let largest = cast(indices, &DataType::UInt32)?;
         let count = max(largest.as_primitive::<UInt32Type>()).map_or(0, |largest| largest as usize + 1);
         with_strings(width, indices, &first_strings(&self.inner, table, column, count)?)
     }
 }
 
-/// Indices and their strings as a dictionary array. Where the rows use few of many strings, only those go along,
-/// so that work on the strings costs no more than work on the rows.
+/// Combines indices and strings into a dictionary array. If the rows use few of many strings, only these are included, so that
+/// work on the strings costs no more than work on the rows.
 pub(crate) fn with_strings(width: MapWidth, indices: &ArrayRef, strings: &Arc<StringArray>) -> Result<ArrayRef> {
     match width {
         MapWidth::U8 => with_strings_by::<UInt8Type>(indices, strings),
@@ -63,7 +66,7 @@ fn with_strings_by<K: ArrowDictionaryKeyType + ArrowPrimitiveType>(
     strings: &Arc<StringArray>,
 ) -> Result<ArrayRef> {
     let keys = indices.as_primitive::<K>();
-    let beyond = |error| Error::corrupt("an index is beyond its dictionary").with_source(error);
+    let beyond = |error| Error::corrupt("a row has an index beyond the end of its dictionary").with_source(error);
     if strings.len() <= keys.len().max(256) {
         let strings = ArrayRef::clone(&(Arc::clone(strings) as ArrayRef));
         return Ok(Arc::new(DictionaryArray::<K>::try_new(keys.clone(), strings).map_err(beyond)?));
@@ -77,9 +80,9 @@ fn with_strings_by<K: ArrowDictionaryKeyType + ArrowPrimitiveType>(
         K::Native::from_usize(position).unwrap_or_default()
     };
     if used.last().is_some_and(|last| *last as usize >= strings.len()) {
-        return Err(Error::corrupt("an index is beyond its dictionary"));
+        return Err(Error::corrupt("a row has an index beyond the end of its dictionary"));
     }
     let keys = keys.unary::<_, K>(renumber);
-    let picked = take(strings.as_ref(), &UInt32Array::from(used), None).map_err(internal)?;
+    let picked = take(strings.as_ref(), &UInt32Array::from(used), None)?;
     Ok(Arc::new(DictionaryArray::<K>::try_new(keys, picked).map_err(beyond)?))
 }

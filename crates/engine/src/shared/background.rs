@@ -1,18 +1,19 @@
-//! A thread of the engine's own that looks after something again and again, and ends with the engine.
+//! A background thread that works repeatedly and ends with the engine.
 
 use atsdb_core::{Error, ErrorKind, Result};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// The thread. Dropping it ends the thread, at the next time that it asks.
+/// The thread. Dropping this ends it, at the next point where it asks.
 pub(crate) struct Background {
     nudges: Arc<Nudges>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Background {
-    /// Starts a thread that runs until its nudges are over.
+    /// Starts a thread. It must return once its nudges are over.
     pub(crate) fn start(name: &str, nudges: Arc<Nudges>, run: impl FnOnce(&Nudges) + Send + 'static) -> Result<Self> {
         let own = Arc::clone(&nudges);
         let thread = Builder::new().name(name.to_owned()).spawn(move || run(&own)).map_err(|error| {
@@ -24,16 +25,16 @@ impl Background {
 
 impl Drop for Background {
     fn drop(&mut self) {
-        self.nudges.lock().over = true;
+        self.nudges.state.lock().over = true;
         self.nudges.changed.notify_one();
         if let Some(thread) = self.thread.take() {
-            // A panic in the thread has been reported by the hook.
+            // The panic hook has reported a panic of the thread.
             let _ = thread.join();
         }
     }
 }
 
-/// The messages to the thread. Without a thread they have no effect.
+/// Messages to the thread. Without a thread they have no effect.
 #[derive(Default)]
 pub(crate) struct Nudges {
     state: Mutex<State>,
@@ -47,39 +48,27 @@ struct State {
 }
 
 impl Nudges {
-    /// Has the thread look soon. Only the first nudge since its last look wakes it, so that a commit does not wait for it.
+    /// Makes the thread work soon. Only the first nudge since its last run wakes it, so that commits stay cheap.
     pub(crate) fn nudge(&self) {
-        if !std::mem::replace(&mut self.lock().nudged, true) {
+        if !std::mem::replace(&mut self.state.lock().nudged, true) {
             self.changed.notify_one();
         }
     }
 
-    /// Waits for the next look: for the pause, or for a nudge and then for what else comes within `gather`. Whether there
-    /// was a nudge; `None` when the thread is to end.
+    /// Waits until the thread should work again: until `pause` has passed, or until a nudge and then `gather` more for further
+    /// nudges. Returns whether there was a nudge, or `None` if the thread is to end.
     pub(crate) fn wait(&self, pause: Duration, gather: Duration) -> Option<bool> {
-        let mut state = self.wait_while(self.lock(), pause, |state| !state.over && !state.nudged);
+        let mut state = self.state.lock();
+        self.changed.wait_while_for(&mut state, |state| !state.over && !state.nudged, pause);
         if state.nudged {
-            state = self.wait_while(state, gather, |state| !state.over);
+            self.changed.wait_while_for(&mut state, |state| !state.over, gather);
         }
         (!state.over).then(|| std::mem::take(&mut state.nudged))
     }
 
     /// Whether the thread is to end.
     pub(crate) fn are_over(&self) -> bool {
-        self.lock().over
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait_while<'a>(
-        &self,
-        state: MutexGuard<'a, State>,
-        most: Duration,
-        goes_on: impl FnMut(&mut State) -> bool,
-    ) -> MutexGuard<'a, State> {
-        self.changed.wait_timeout_while(state, most, goes_on).unwrap_or_else(PoisonError::into_inner).0
+        self.state.lock().over
     }
 }
 

@@ -1,21 +1,21 @@
-//! The cache of decoded columns (L1). Chunks never change and their 128-bit names are never used again, so that what is
-//! in here is never stale; it only makes room.
+//! The cache of decoded columns (L1). Chunks never change and their 128-bit names are never reused, so entries are never
+//! stale; they are only evicted.
 
 use arrow::array::{Array, ArrayRef};
 use atsdb_core::{ChunkUid, ColumnId};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-/// How the cache does.
+/// Figures of the cache of decoded columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheStats {
-    /// Columns of chunks that were found.
+    /// Lookups of a chunk's column that found it.
     pub hits: u64,
-    /// Columns of chunks that had to be read and decoded.
+    /// Lookups that did not: the column was read and decoded.
     pub misses: u64,
-    /// Bytes held.
+    /// Size in bytes.
     pub bytes: u64,
-    /// The most bytes held.
+    /// Maximum size in bytes.
     pub bytes_max: u64,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct ColumnCache {
 impl ColumnCache {
     pub(crate) fn new(bytes_max: usize) -> Self {
         let bytes_max = bytes_max as u64;
-        // A column of a full chunk has 128 KiB to 1 MiB.
+        // A decoded column of a full chunk takes 128 KiB to 1 MiB.
         let expected = (bytes_max >> 19).clamp(16, 1 << 20) as usize;
         Self { columns: Cache::with_weighter(expected, bytes_max, ByteWeighter), bytes_max }
     }

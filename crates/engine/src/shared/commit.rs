@@ -1,28 +1,29 @@
-//! Group commit: changes that arrive while the store is committing are committed together by the next thread in line.
+//! Group commit: changes that arrive while the store is committing are committed together by the next thread in the queue.
 //!
-//! Everything that the engine does to a store's tables goes through here, and here it is checked that a change names the
-//! definition of every table that it touches.
+//! All changes of the engine to a store's tables go through here. Each must name the definition of every table that it
+//! touches; this is checked here.
 
 use atsdb_core::{Change, CommitOutcome, Error, Result, Store, Table, TableId};
+use parking_lot::{Condvar, Mutex};
 use std::collections::HashMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The line of changes that wait for the store.
+/// Commits changes in groups.
 #[derive(Default)]
 pub(crate) struct Committer {
-    line: Mutex<Line>,
-    turn: Condvar,
+    queue: Mutex<Queue>,
+    finished: Condvar,
 }
 
+/// The changes that wait for the store, and the results that wait for their threads.
 #[derive(Default)]
-struct Line {
+struct Queue {
     next_ticket: u64,
     waiting: Vec<(u64, Change)>,
     busy: bool,
     done: HashMap<u64, Result<CommitOutcome, Refused>>,
 }
 
-/// A change that was not done, as it was given, and why.
+/// A change that was not committed, and why.
 pub(crate) struct Refused {
     pub(crate) error: Error,
     pub(crate) change: Box<Change>,
@@ -51,61 +52,60 @@ pub(crate) fn check_based_on(change: &Change, created: &[Table]) -> Result<()> {
 }
 
 impl Committer {
-    /// Commits a change, together with others' that wait at the same time.
+    /// Commits a change, together with the changes of other threads that wait at the same time.
     pub(crate) fn commit(&self, store: &dyn Store, change: Change, now_ms: i64) -> Result<CommitOutcome, Refused> {
-        let mut line = self.lock();
-        let ticket = line.next_ticket;
-        line.next_ticket += 1;
-        line.waiting.push((ticket, change));
+        let mut queue = self.queue.lock();
+        let ticket = queue.next_ticket;
+        queue.next_ticket += 1;
+        queue.waiting.push((ticket, change));
         loop {
-            if let Some(result) = line.done.remove(&ticket) {
+            if let Some(result) = queue.done.remove(&ticket) {
                 return result;
             }
-            if !line.busy {
+            if !queue.busy {
                 break;
             }
-            line = self.turn.wait(line).unwrap_or_else(PoisonError::into_inner);
+            self.finished.wait(&mut queue);
         }
-        line.busy = true;
-        let (tickets, changes): (Vec<u64>, Vec<Change>) = std::mem::take(&mut line.waiting).into_iter().unzip();
-        drop(line);
+        queue.busy = true;
+        let (tickets, changes): (Vec<u64>, Vec<Change>) = std::mem::take(&mut queue.waiting).into_iter().unzip();
+        drop(queue);
         let _leader = Leader { committer: self };
         let results = commit_all(store, changes, now_ms);
         let mut own = None;
-        let mut line = self.lock();
+        let mut queue = self.queue.lock();
         for (done, result) in tickets.into_iter().zip(results) {
             if done == ticket {
                 own = Some(result);
             } else {
-                line.done.insert(done, result);
+                queue.done.insert(done, result);
             }
         }
-        drop(line);
-        let lost = || Error::internal("a change was lost in the line of commits");
+        drop(queue);
+        let lost = || Error::internal("a change was lost in the queue of commits");
         own.unwrap_or_else(|| Err(Refused { error: lost(), change: Box::default() }))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Line> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Lets the next one lead, also when the store panics.
+/// Lets the next thread commit, even if the store panics.
 struct Leader<'a> {
     committer: &'a Committer,
 }
 
 impl Drop for Leader<'_> {
     fn drop(&mut self) {
-        self.committer.lock().busy = false;
-        self.committer.turn.notify_all();
+        self.committer.queue.lock().busy = false;
+        self.committer.finished.notify_all();
     }
 }
 
 fn commit_all(store: &dyn Store, changes: Vec<Change>, now_ms: i64) -> Vec<Result<CommitOutcome, Refused>> {
     let results = match store.commit(&changes, now_ms) {
         Ok(results) if results.len() == changes.len() => results,
-        Ok(_) => changes.iter().map(|_| Err(Error::internal("the store answered for other changes"))).collect(),
+        Ok(_) => changes
+            .iter()
+            .map(|_| Err(Error::internal("the store returned another number of results than changes")))
+            .collect(),
         Err(error) => changes.iter().map(|_| Err(error.duplicate())).collect(),
     };
     let refused = |(result, change): (Result<CommitOutcome>, Change)| {

@@ -1,19 +1,19 @@
-//! Definitions of tables as they change: the newest one that this process has seen of each table, and what rows that
-//! were made under an older one may become.
+//! Changing definitions of tables: the newest definition that this process has seen of each table, and whether rows made
+//! under an older one can be kept.
 //!
-//! A table in somebody's hand may be out of date at any time. Nothing relies on it: a change names the version of every
-//! definition that it was made under, the store refuses it in the same transaction when one has changed, and the work is
-//! redone under the present definition. What is owned here only makes that rare, and says when rows need not be made
-//! again.
+//! A definition that a caller holds may be out of date at any time, and correctness does not depend on it: a change names the
+//! version of every definition that it was made under, the store refuses it in the same transaction if one has changed, and
+//! the work is repeated under the present definition. This file only makes that rare, and decides when rows need not be made
+//! anew.
 
 use crate::chunk::missing::missing_array;
-use crate::chunk::slice_buffer::internal;
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::cast;
 use atsdb_codec::stored_type;
 use atsdb_core::{Column, Error, ErrorKind, Result, Table, TableDefinition, TableId};
+use parking_lot::RwLock;
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 /// The newest definition of each table that this process has seen.
 #[derive(Default)]
@@ -22,16 +22,16 @@ pub(crate) struct Definitions {
 }
 
 impl Definitions {
-    /// Notes tables as a snapshot or a commit has them.
+    /// Notes the tables of a snapshot or commit.
     pub(crate) fn note(&self, tables: &[Table]) {
-        let newest = self.newest.read().unwrap_or_else(PoisonError::into_inner);
+        let newest = self.newest.read();
         let is_newer = |table: &&Table| newest.get(&table.id).is_none_or(|known| known.version < table.version);
         let news: Vec<&Table> = tables.iter().filter(is_newer).collect();
         if news.is_empty() {
             return;
         }
         drop(newest);
-        let mut newest = self.newest.write().unwrap_or_else(PoisonError::into_inner);
+        let mut newest = self.newest.write();
         for table in news {
             let known = newest.entry(table.id).or_insert_with(|| Arc::new(table.clone()));
             if known.version < table.version {
@@ -40,15 +40,15 @@ impl Definitions {
         }
     }
 
-    /// A newer definition of the table than this one, if one was seen.
+    /// The newest definition of the table that was seen, if it is newer than this one.
     pub(crate) fn newer_than(&self, table: &Table) -> Option<Arc<Table>> {
-        let newest = self.newest.read().unwrap_or_else(PoisonError::into_inner);
+        let newest = self.newest.read();
         newest.get(&table.id).filter(|known| known.version > table.version).cloned()
     }
 
     /// Forgets a table that was dropped.
     pub(crate) fn forget(&self, table: TableId) {
-        self.newest.write().unwrap_or_else(PoisonError::into_inner).remove(&table);
+        self.newest.write().remove(&table);
     }
 }
 
@@ -58,11 +58,10 @@ pub(crate) fn changed_meanwhile(table: &TableDefinition) -> Error {
     Error::new(ErrorKind::Conflict, message).with_hint("nothing was stored; look the table up again and retry")
 }
 
-/// Whether rows that were encoded under an older definition are rows of the newer one as they are: chunks keep their
-/// pages when a column is added, widened, renamed or dropped, but a key or a NOT NULL that came meanwhile was not
-/// checked.
+/// Whether chunks encoded under an older definition are valid under the newer one. They are if a column was added, widened,
+/// renamed or dropped. They are not if a key or a NOT NULL was added, as their rows were not checked for it.
 pub(crate) fn takes_rows_of(new: &TableDefinition, old: &TableDefinition) -> bool {
-    let kind = |definition: &TableDefinition| {
+    let variety = |definition: &TableDefinition| {
         [definition.memory.is_some(), definition.view.is_some(), definition.rollup.is_some()]
     };
     let takes = |column: &Column| match old.column_by_id(column.id) {
@@ -73,11 +72,11 @@ pub(crate) fn takes_rows_of(new: &TableDefinition, old: &TableDefinition) -> boo
         }
         None => column.nullable || column.missing.is_some(),
     };
-    kind(new) == kind(old) && new.time == old.time && new.unique == old.unique && new.columns.iter().all(takes)
+    variety(new) == variety(old) && new.time == old.time && new.unique == old.unique && new.columns.iter().all(takes)
 }
 
-/// Columns in stored form under an older definition, as the newer one has them: by number, widened, without those that
-/// are gone, and with what older rows have in those that came.
+/// Converts columns in stored form from an older definition to a newer one: columns are matched by number and widened,
+/// dropped columns are left out, and new columns get their value of older rows.
 pub(crate) fn carry(
     old: &TableDefinition,
     new: &Table,
@@ -91,7 +90,7 @@ pub(crate) fn carry(
         let Some(position) = old.columns.iter().position(|before| before.id == column.id) else {
             return missing_array(new, column, row_count);
         };
-        let array = cast(&columns[position], &stored_type(column)).map_err(internal)?;
+        let array = cast(&columns[position], &stored_type(column))?;
         match !column.nullable && array.null_count() > 0 {
             true => Err(changed_meanwhile(old)),
             false => Ok(array),

@@ -1,19 +1,20 @@
 //! The dictionaries of mapped columns in this process: string to index for writers, index to string for readers.
 //!
-//! Only what the store has committed is in here, and the store never changes an index, so that nothing here is
-//! ever wrong; it may only be behind, and is then extended.
+//! A dictionary here holds only committed strings, and the store never changes an index. So it is never wrong; it may only be
+//! incomplete, and is then extended.
 
 use arrow::array::{Array, StringArray};
 use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use atsdb_core::limits::DICTIONARY_BYTES_MAX;
 use atsdb_core::{ColumnId, Error, ErrorKind, MapWidth, Result, Snapshot, Store, TableId};
 use hashbrown::{DefaultHashBuilder, HashTable};
+use parking_lot::{Mutex, RwLock};
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// A process adds so many bytes of strings before it asks the store how many there are of all processes.
+/// A process adds this many bytes of strings to a dictionary before it asks the store for the total of all processes.
 const UNCHECKED_BYTES_MAX: u64 = 16 << 20;
 
 /// All dictionaries of one engine.
@@ -24,13 +25,13 @@ pub(crate) struct Dictionaries {
 
 impl Dictionaries {
     pub(crate) fn get(&self, table: TableId, column: ColumnId) -> Arc<Dictionary> {
-        let mut by_column = self.by_column.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut by_column = self.by_column.lock();
         let dictionary = by_column.entry((table, column)).or_insert_with(|| Arc::new(Dictionary::new(table, column)));
         Arc::clone(dictionary)
     }
 
     pub(crate) fn forget(&self, table: TableId) {
-        let mut by_column = self.by_column.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut by_column = self.by_column.lock();
         by_column.retain(|(of, _), _| *of != table);
     }
 }
@@ -39,11 +40,11 @@ impl Dictionaries {
 pub(crate) struct Dictionary {
     table: TableId,
     column: ColumnId,
-    /// The strings that are known to be the first ones of the store's, in order of index.
+    /// The first strings of the store's dictionary, as far as they are known, in order of index.
     strings: RwLock<Arc<StringArray>>,
-    /// String to index, for the strings that writers here have asked for.
+    /// String to index, for the strings that writers of this process have used.
     written: RwLock<Written>,
-    /// Up to so many bytes of them there is room, without a look.
+    /// Up to this many bytes of `written`, the dictionary is known to have room.
     checked_bytes: AtomicU64,
 }
 
@@ -65,7 +66,7 @@ impl Dictionary {
         }
     }
 
-    /// Refuses strings for which there is no room: with them the dictionary would have more bytes than readers can hold.
+    /// Refuses strings that would make the dictionary larger than readers can hold.
     pub(crate) fn check_room(&self, store: &dyn Store, strings: &[&[u8]]) -> Result<()> {
         self.check_bytes(store, strings, (UNCHECKED_BYTES_MAX, DICTIONARY_BYTES_MAX))
     }
@@ -75,7 +76,7 @@ impl Dictionary {
         let checked = self.checked_bytes.load(Ordering::Relaxed).max(unchecked_max);
         let mut new: HashSet<&[u8]> = HashSet::new();
         let written_bytes = {
-            let written = self.written.read().unwrap_or_else(PoisonError::into_inner);
+            let written = self.written.read();
             if written.byte_count + strings.iter().map(length).sum::<u64>() <= checked {
                 return Ok(());
             }
@@ -84,11 +85,11 @@ impl Dictionary {
         };
         let stored = match self.extended(store.snapshot()?.as_ref()) {
             Ok(strings) => strings,
-            // Its table is not visible yet: nobody else adds to it.
+            // The table is not visible yet, so no other process adds strings.
             Err(error) if error.kind() == ErrorKind::NotFound => Arc::new(StringArray::from(Vec::<&str>::new())),
             Err(error) => return Err(error),
         };
-        // Those that other processes have added take no more room.
+        // Strings that other processes have added need no further room.
         for string in stored.iter().flatten() {
             new.remove(string.as_bytes());
         }
@@ -96,19 +97,19 @@ impl Dictionary {
         let stored_bytes = stored.value_data().len() as u64;
         let byte_count = stored_bytes.max(written_bytes) + new_bytes;
         if byte_count > bytes_max {
-            let message = format!("its strings would have {byte_count} bytes together; the most is {bytes_max}");
+            let message = format!("its strings would have {byte_count} bytes; the maximum is {bytes_max}");
             return Err(Error::new(ErrorKind::Limit, message));
         }
         self.checked_bytes.store(written_bytes + new_bytes + unchecked_max, Ordering::Relaxed);
         Ok(())
     }
 
-    /// The store's indices of these strings; new ones are committed to the store first.
+    /// The store's indices of these strings. New strings are committed to the store first.
     pub(crate) fn indices(&self, store: &dyn Store, width: MapWidth, strings: &[&[u8]]) -> Result<Vec<u32>> {
         let mut indices = vec![0; strings.len()];
         let mut missing = Vec::new();
         {
-            let written = self.written.read().unwrap_or_else(PoisonError::into_inner);
+            let written = self.written.read();
             for (position, string) in strings.iter().enumerate() {
                 match written.find(string) {
                     Some(index) => indices[position] = index,
@@ -122,9 +123,9 @@ impl Dictionary {
         let values: Vec<&[u8]> = missing.iter().map(|position| strings[*position]).collect();
         let added = store.map_values(self.table, self.column, width.capacity(), &values)?;
         if added.len() != missing.len() {
-            return Err(Error::internal("the store gave indices for other strings"));
+            return Err(Error::internal("the store returned another number of indices than strings"));
         }
-        let mut written = self.written.write().unwrap_or_else(PoisonError::into_inner);
+        let mut written = self.written.write();
         for (position, index) in missing.into_iter().zip(added) {
             indices[position] = index;
             written.add(strings[position], index);
@@ -132,31 +133,31 @@ impl Dictionary {
         Ok(indices)
     }
 
-    /// The strings by index, at least the first `count` of them.
+    /// The strings in order of index, at least the first `count`.
     pub(crate) fn strings(&self, snapshot: &dyn Snapshot, count: usize) -> Result<Arc<StringArray>> {
-        let known = Arc::clone(&self.strings.read().unwrap_or_else(PoisonError::into_inner));
+        let known = Arc::clone(&self.strings.read());
         if known.len() >= count {
             return Ok(known);
         }
         let extended = self.extended(snapshot)?;
         if extended.len() < count {
-            let message = format!("it holds {} strings where a chunk uses {count}", extended.len());
-            return Err(Error::corrupt(message).context(self.place()));
+            let message = format!("it has {} strings, but a chunk uses {count}", extended.len());
+            return Err(Error::corrupt(message).context(self.label()));
         }
         Ok(extended)
     }
 
-    fn place(&self) -> String {
+    fn label(&self) -> String {
         format!("dictionary of table {} column {}", self.table.0, self.column.0)
     }
 
-    /// The strings that are known, and those that the snapshot has beyond them.
+    /// The known strings, extended by those of the snapshot.
     fn extended(&self, snapshot: &dyn Snapshot) -> Result<Arc<StringArray>> {
-        let known = Arc::clone(&self.strings.read().unwrap_or_else(PoisonError::into_inner));
-        let first = u32::try_from(known.len()).map_err(|_| Error::internal(self.place()))?;
+        let known = Arc::clone(&self.strings.read());
+        let first = u32::try_from(known.len()).map_err(|_| Error::internal(self.label()))?;
         let more = snapshot.mapping(self.table, self.column, first)?;
-        let extended = Arc::new(extend(&known, &more).map_err(|error| error.context(self.place()))?);
-        let mut strings = self.strings.write().unwrap_or_else(PoisonError::into_inner);
+        let extended = Arc::new(extend(&known, &more).map_err(|error| error.context(self.label()))?);
+        let mut strings = self.strings.write();
         if strings.len() < extended.len() {
             *strings = Arc::clone(&extended);
         }
@@ -190,7 +191,7 @@ fn extend(known: &StringArray, more: &[Vec<u8>]) -> Result<StringArray> {
     }
     let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
     StringArray::try_new(offsets, Buffer::from_vec(bytes), None)
-        .map_err(|error| Error::corrupt("it holds bytes that are no UTF-8").with_source(error))
+        .map_err(|error| Error::corrupt("it has a string that is not valid UTF-8").with_source(error))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The world outside: clocks, waiting and the source of random bits. Injected, so that tests own them.
+//! The environment: clocks, waiting and random bits. It is injected, so that tests control it.
 
 use atsdb_core::{ChunkUid, Error, ErrorKind, Result};
 use std::sync::LazyLock;
@@ -9,21 +9,21 @@ pub trait Environment: Send + Sync {
     /// Milliseconds since the Unix epoch.
     fn now_ms(&self) -> i64;
 
-    /// 128 random bits, never the same twice.
+    /// 128 random bits. They must never repeat.
     fn random(&self) -> Result<[u8; 16]>;
 
-    /// Secret bits that hashes in memory depend on; no answer does.
+    /// The secret seed of hashes in memory. No result depends on it.
     fn hash_seed(&self) -> Result<[u8; 16]> {
         SystemEnvironment.random()
     }
 
-    /// The time since some moment, by a clock that nobody sets: for how long something has lasted.
+    /// The time since an arbitrary moment, by a monotonic clock, for measuring durations.
     fn uptime(&self) -> Duration {
         static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
         BEGUN.elapsed()
     }
 
-    /// Waits, before something is tried again.
+    /// Waits before a retry.
     fn wait(&self, duration: Duration) {
         std::thread::sleep(duration);
     }

@@ -1,4 +1,4 @@
-//! A handle on a store that is in use: what is shared, and the threads that work for it.
+//! A handle on an open store: the shared state, and the background threads.
 
 use crate::shared::Shared;
 use crate::shared::background::Background;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) struct Handle {
     pub(crate) shared: Arc<Shared>,
-    /// Only held: the threads end when the last handle that has them goes.
+    /// Only held: the threads end when the last handle with them is dropped.
     _threads: Arc<[Background]>,
 }
 
@@ -17,7 +17,7 @@ impl Handle {
         Self { shared, _threads: threads.into_iter().collect() }
     }
 
-    /// A handle that keeps no thread running, for work that a background thread itself does.
+    /// A handle that keeps no thread running, for the work of a background thread itself.
     pub(crate) fn without_threads(shared: &Arc<Shared>) -> Self {
         Self::new(Arc::clone(shared), [])
     }

@@ -1,4 +1,4 @@
-//! A transaction's hold on sealing ([`holds`](crate::shared::holds)).
+//! A transaction's hold that pauses sealing ([`holds`](crate::shared::holds)).
 
 use crate::shared::Shared;
 use crate::shared::holds::LEASE;
@@ -7,21 +7,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long other processes are kept away after the latest change of a transaction, in milliseconds.
+/// How long sealing in other processes is paused after the latest change of a transaction, in milliseconds.
 const LEASE_MS: i64 = 600_000;
-/// How long a transaction waits for another process that seals.
+/// How long a transaction waits for another process to finish sealing.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 const WAIT_STEP: Duration = Duration::from_millis(20);
 
-/// Keeps sealing away until it is dropped.
-pub struct Hold {
+/// Pauses sealing in the background until it is dropped.
+pub struct SealingHold {
     shared: Arc<Shared>,
     number: u64,
     is_leased: AtomicBool,
 }
 
-impl Hold {
-    /// Keeps sealing in the background away, for a transaction that begins.
+impl SealingHold {
+    /// Pauses sealing in this process, for a transaction that begins.
     pub(crate) fn new(shared: &Arc<Shared>) -> Self {
         let mut state = shared.holds.lock();
         let number = state.next;
@@ -31,7 +31,8 @@ impl Hold {
         Self { shared: Arc::clone(shared), number, is_leased: AtomicBool::new(false) }
     }
 
-    /// Keeps other processes away, too. Waits for one that is at work; not for long, as a conflict is no loss.
+    /// Pauses sealing in other processes, too. If one of them is sealing, this waits for some seconds and then gives up: the
+    /// transaction may then end in a conflict, which loses nothing.
     pub fn lease(&self) -> Result<()> {
         let shared = &self.shared;
         let until = shared.environment.uptime() + WAIT_MAX;
@@ -52,7 +53,7 @@ impl Hold {
     }
 }
 
-impl Drop for Hold {
+impl Drop for SealingHold {
     fn drop(&mut self) {
         let mut state = self.shared.holds.lock();
         state.since.retain(|(number, _)| *number != self.number);
@@ -62,7 +63,7 @@ impl Drop for Hold {
         };
         drop(state);
         if is_last {
-            // What stays runs out by itself.
+            // If this fails, the lease expires by itself.
             let _ = self.shared.store.release_lease(LEASE, &self.shared.holder);
         }
     }

@@ -1,28 +1,28 @@
 //! Holds: while a transaction is open, chunks that it may replace are not sealed in the background.
 //!
-//! Sealing would take them from under it, and its commit would be a conflict that nobody caused. In this process a
-//! finished seal is dropped instead of committed; other processes are kept away with the lease that maintenance needs,
-//! from the transaction's first change on. What somebody asks for (`recompress`) is not kept away.
+//! Otherwise its commit would be a conflict that no user caused. In this process a finished seal is discarded instead of
+//! committed; other processes are kept from sealing by the maintenance lease, from the transaction's first change on.
+//! Sealing that a caller requests (`recompress`) is not paused.
 
 use atsdb_core::{Error, ErrorKind, Result};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 use std::time::Duration;
 
-/// The lease of whoever seals by itself.
+/// The lease for background maintenance.
 pub(crate) const LEASE: &str = "maintenance";
-/// A transaction that has been open for longer no longer keeps sealing away: somebody forgot it.
+/// A transaction that has been open for longer no longer pauses sealing: it was probably forgotten.
 const HOLD_MAX: Duration = Duration::from_secs(600);
 
-/// Who wants chunks to be sealed, or cut anew.
+/// Why chunks are sealed or re-sliced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// Somebody who waits for it.
-    Asked,
-    /// Nobody: it keeps out of the way of open transactions.
-    ByItself,
+pub(crate) enum SealTrigger {
+    /// A caller has requested it and waits.
+    Requested,
+    /// Background maintenance does it, unless a transaction is open.
+    Background,
 }
 
-/// Which holds there are.
+/// The holds of this process.
 #[derive(Debug, Default)]
 pub(crate) struct Holds {
     state: Mutex<State>,
@@ -30,41 +30,45 @@ pub(crate) struct Holds {
 
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    /// At which uptime each hold began, by its number.
+    /// The number of each hold, and the uptime at which it began.
     pub(crate) since: Vec<(u64, Duration)>,
     pub(crate) next: u64,
-    /// How many of them keep other processes away.
+    /// How many of them pause other processes, too.
     pub(crate) leased: usize,
 }
 
-/// While this lives no hold begins.
-pub(crate) struct Sealing<'a> {
+/// Permission to commit sealed chunks. While it lives, no hold begins.
+pub(crate) struct SealPermit<'a> {
     _state: MutexGuard<'a, State>,
 }
 
 impl Holds {
-    /// Whether something is held.
-    pub(crate) fn are_there(&self, uptime: Duration) -> bool {
+    /// Whether there are holds.
+    pub(crate) fn any(&self, uptime: Duration) -> bool {
         self.lock().is_held(uptime)
     }
 
-    /// Whether the lease is somebody's here who still needs it.
+    /// Whether a hold of this process needs the maintenance lease.
     pub(crate) fn need_lease(&self) -> bool {
         self.lock().leased > 0
     }
 
-    /// For the commit of what was sealed by itself: a conflict if something is held.
-    pub(crate) fn pass(&self, order: Order, uptime: Duration) -> Result<Option<Sealing<'_>>> {
+    /// Asks for permission to commit sealed chunks. `None` means that no permission is needed.
+    ///
+    /// Errors: [`ErrorKind::Conflict`] if background maintenance sealed them and there is a hold.
+    pub(crate) fn permit(&self, trigger: SealTrigger, uptime: Duration) -> Result<Option<SealPermit<'_>>> {
         let state = self.lock();
-        match order {
-            Order::Asked => Ok(None),
-            Order::ByItself if state.is_held(uptime) => Err(Error::new(ErrorKind::Conflict, "a transaction is open")),
-            Order::ByItself => Ok(Some(Sealing { _state: state })),
+        match trigger {
+            SealTrigger::Requested => Ok(None),
+            SealTrigger::Background if state.is_held(uptime) => {
+                Err(Error::new(ErrorKind::Conflict, "a transaction is open"))
+            }
+            SealTrigger::Background => Ok(Some(SealPermit { _state: state })),
         }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

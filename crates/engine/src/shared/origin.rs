@@ -1,12 +1,12 @@
-//! How a copied table remembers where it came from, and how a change since is found.
+//! The origin of a copied table, and how later changes of the copy are detected.
 //!
-//! A fingerprint is of the definition and of all chunks: whoever appends, rewrites, seals or alters makes it another one.
-//! How far a rollup is does not count: the copy itself moves it.
+//! The fingerprint covers the definition and all chunks, so every append, rewrite, seal and ALTER changes it. It does not
+//! cover the progress of a rollup, which the copy itself updates.
 
 use atsdb_core::{ChunkId, Error, Result, RollupState, Snapshot, Table, TableDefinition, TimeRange};
 use twox_hash::XxHash3_64;
 
-/// Fingerprint of a table that has these chunks, given as descriptors.
+/// The fingerprint of a table with these chunks, given as encoded descriptors.
 pub(crate) fn fingerprint<'a>(
     definition: &TableDefinition,
     descriptors: impl IntoIterator<Item = &'a [u8]>,
@@ -17,13 +17,13 @@ pub(crate) fn fingerprint<'a>(
         rollup.state = RollupState::new(ChunkId(0));
     }
     let json = serde_json::to_vec(&plain)
-        .map_err(|error| Error::internal("a definition that is no JSON").with_source(error))?;
+        .map_err(|error| Error::internal("a definition cannot be written as JSON").with_source(error))?;
     let chunks = descriptors.into_iter().map(XxHash3_64::oneshot);
     Ok(chunks.fold(XxHash3_64::oneshot(&json), u64::wrapping_add))
 }
 
-/// Whether a table is a copy that nobody has changed since. The store that it came from does all that is to be done with
-/// it; sealing it here would only make the next copy move it again.
+/// Whether a table is an unchanged copy. Its source does all maintenance: sealing the copy would only make the next copy
+/// transfer it again.
 pub(crate) fn is_unchanged_copy(snapshot: &dyn Snapshot, table: &Table) -> Result<bool> {
     let Some(origin) = &table.definition.origin else { return Ok(false) };
     let Some(left) = origin.fingerprint else { return Ok(false) };
@@ -32,7 +32,7 @@ pub(crate) fn is_unchanged_copy(snapshot: &dyn Snapshot, table: &Table) -> Resul
     Ok(fingerprint(&table.definition, descriptors)? == left)
 }
 
-/// 128 bits in hexadecimal.
+/// Formats 128 bits as hexadecimal digits.
 pub(crate) fn hexadecimal(bits: [u8; 16]) -> String {
     bits.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,22 +1,22 @@
-//! Preloading: the columns of the last hours of tables that declare it (`WITH (preload = '8 hours')`), kept decoded in this
-//! process, so that reads of these times touch no page of the store.
+//! Preloading: this process keeps the columns of the last hours of some tables decoded (`WITH (preload = '8 hours')`), so
+//! that reads of these times read no page of the store.
 //!
-//! Owned here: what is held, within a bound of its own that no other read pushes it out of. What an append encodes, or
-//! sealing merges, is put in at once, before its commit: nobody asks for a chunk by its name who does not see it. The thread
-//! ([`preloading`](crate::upkeep::preloading)) loads what is missing and drops what is too old or gone. Not owned: which
-//! chunks there are, which every reader asks of the store.
+//! The preloaded columns have a size limit of their own, so other reads do not evict them. Chunks that an append encodes or
+//! that sealing merges are added at once, before their commit: only readers that see a chunk look it up by its name. A thread
+//! ([`preloading`](crate::upkeep::preloading)) loads what is missing and drops what is too old or removed. Not owned: the
+//! list of chunks, which every reader gets from the store.
 
 use arrow::array::{Array, ArrayRef, UInt32Array};
 use arrow::compute::take;
 use atsdb_core::{ChunkUid, ColumnId, Retention, Table, TableDefinition, TableId};
+use parking_lot::RwLock;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Columns of a chunk, and filters of its indexes, in the form the cache of columns has them.
+/// Columns of a chunk and filters of its indexes, in the form in which the column cache holds them.
 pub(crate) type Columns = Vec<(ColumnId, ArrayRef)>;
 
-/// What is held.
+/// The preloaded columns.
 pub(crate) struct Preloaded {
     bytes_max: u64,
     held: RwLock<Held>,
@@ -27,11 +27,11 @@ pub(crate) struct Preloaded {
 struct Held {
     chunks: HashMap<ChunkUid, HeldChunk>,
     bytes: u64,
-    /// What tables declared at the last look.
+    /// The declarations of the tables at the last check.
     declared: BTreeMap<TableId, Retention>,
-    /// How many looks there were.
-    look: u64,
-    /// Whether something had no room at the last look.
+    /// The number of checks so far.
+    check: u64,
+    /// Whether the last check found more than there was room for.
     is_cut: bool,
 }
 
@@ -39,24 +39,24 @@ struct HeldChunk {
     time_max_ms: i64,
     columns: Columns,
     bytes: u64,
-    /// The look after which it was put in.
-    look: u64,
+    /// The number of the last check before it was added.
+    check: u64,
 }
 
-/// How preloading does.
+/// Figures of preloading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PreloadStats {
-    /// Tables that declare it.
+    /// Tables that are preloaded.
     pub tables: u64,
     /// Chunks of which columns are held.
     pub chunks: u64,
-    /// Columns of chunks that were found.
+    /// Lookups of a chunk's column that found it.
     pub hits: u64,
-    /// Bytes held.
+    /// Size in bytes.
     pub bytes: u64,
-    /// The most bytes held.
+    /// Maximum size in bytes.
     pub bytes_max: u64,
-    /// Whether the tables' last hours have more than that: then the latest of them are held.
+    /// Whether the columns to preload exceed the maximum. Then the latest ones are held.
     pub is_cut: bool,
 }
 
@@ -65,7 +65,7 @@ impl Preloaded {
         Self { bytes_max: bytes_max as u64, held: RwLock::default(), hits: AtomicU64::new(0) }
     }
 
-    /// Whether anything is ever held.
+    /// Whether preloading is switched on.
     pub(crate) fn is_on(&self) -> bool {
         self.bytes_max > 0
     }
@@ -74,7 +74,7 @@ impl Preloaded {
         if !self.is_on() {
             return None;
         }
-        let held = self.read();
+        let held = self.held.read();
         let columns = &held.chunks.get(&chunk)?.columns;
         let (_, array) = columns.iter().find(|(id, _)| *id == column)?;
         self.hits.fetch_add(1, Ordering::Relaxed);
@@ -83,19 +83,19 @@ impl Preloaded {
 
     /// Which of a chunk's columns are held.
     pub(crate) fn columns_of(&self, chunk: ChunkUid) -> HashSet<ColumnId> {
-        let held = self.read();
+        let held = self.held.read();
         held.chunks.get(&chunk).map(|chunk| chunk.columns.iter().map(|(id, _)| *id).collect()).unwrap_or_default()
     }
 
-    /// Whether tables declare something else than at the last look.
-    pub(crate) fn is_news(&self, tables: &[Table]) -> bool {
+    /// Whether the declarations of the tables differ from those at the last check.
+    pub(crate) fn has_changed(&self, tables: &[Table]) -> bool {
         let declared = tables.iter().filter_map(|table| Some((table.id, table.definition.preload?)));
-        self.is_on() && !declared.eq(self.read().declared.iter().map(|(table, preload)| (*table, *preload)))
+        self.is_on() && !declared.eq(self.held.read().declared.iter().map(|(table, preload)| (*table, *preload)))
     }
 
-    /// Takes columns in. Without room for all, the oldest held go; `false` when these are the oldest.
+    /// Adds columns of a chunk, and evicts older chunks if there is no room. Returns false if all others are newer.
     pub(crate) fn put(&self, chunk: ChunkUid, time_max_ms: i64, columns: Columns) -> bool {
-        let mut held = self.write();
+        let mut held = self.held.write();
         let present = held.chunks.get(&chunk).map_or(&[][..], |chunk| &chunk.columns);
         let is_new = |(id, _): &(ColumnId, ArrayRef)| present.iter().all(|(other, _)| other != id);
         let columns: Columns = columns.into_iter().filter(is_new).collect();
@@ -107,37 +107,38 @@ impl Preloaded {
                 _ => return false,
             }
         }
-        let look = held.look;
+        let check = held.check;
         held.bytes += bytes;
-        let into = held.chunks.entry(chunk).or_insert(HeldChunk { time_max_ms, columns: Vec::new(), bytes: 0, look });
+        let into = held.chunks.entry(chunk).or_insert(HeldChunk { time_max_ms, columns: Vec::new(), bytes: 0, check });
         into.bytes += bytes;
         into.columns.extend(columns);
         true
     }
 
-    /// A look begins at what tables declare.
-    pub(crate) fn begin_look(&self) {
-        self.write().look += 1;
+    /// Begins a check of what should be held.
+    pub(crate) fn begin_check(&self) {
+        self.held.write().check += 1;
     }
 
-    /// Drops all but the chunks that the look found. What came since the look before it may not have been visible to it.
+    /// Drops the chunks that the check did not find. Chunks added since the check before are kept: they may not have been
+    /// visible to this one.
     pub(crate) fn keep_only(&self, found: &HashSet<ChunkUid>, declared: BTreeMap<TableId, Retention>) {
-        let mut held = self.write();
+        let mut held = self.held.write();
         let is_old = |(uid, chunk): (&ChunkUid, &HeldChunk)| {
-            (!found.contains(uid) && chunk.look + 1 < held.look).then_some(*uid)
+            (!found.contains(uid) && chunk.check + 1 < held.check).then_some(*uid)
         };
         let old: Vec<ChunkUid> = held.chunks.iter().filter_map(is_old).collect();
         old.into_iter().for_each(|uid| held.remove(uid));
         held.declared = declared;
     }
 
-    /// Says whether the look had room for everything.
-    pub(crate) fn end_look(&self, is_cut: bool) {
-        self.write().is_cut = is_cut;
+    /// Ends a check. `is_cut` says that there was no room for some chunks.
+    pub(crate) fn end_check(&self, is_cut: bool) {
+        self.held.write().is_cut = is_cut;
     }
 
     pub(crate) fn stats(&self) -> PreloadStats {
-        let held = self.read();
+        let held = self.held.read();
         PreloadStats {
             tables: held.declared.len() as u64,
             chunks: held.chunks.len() as u64,
@@ -146,14 +147,6 @@ impl Preloaded {
             bytes_max: self.bytes_max,
             is_cut: held.is_cut,
         }
-    }
-
-    fn read(&self) -> RwLockReadGuard<'_, Held> {
-        self.held.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, Held> {
-        self.held.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -165,7 +158,7 @@ impl Held {
     }
 }
 
-/// A time of a table in milliseconds, so that tables compare.
+/// A time of a table in milliseconds, comparable between tables.
 pub(crate) fn in_ms(definition: &TableDefinition, time: i64) -> i64 {
     (i128::from(time) * 1_000 / i128::from(definition.time_unit().per_second())) as i64
 }
@@ -174,8 +167,8 @@ fn byte_count(array: &ArrayRef) -> u64 {
     array.get_array_memory_size() as u64 + 64
 }
 
-/// The array, without a larger one that it may be a slice of.
-pub(crate) fn of_its_own(array: &ArrayRef) -> ArrayRef {
+/// A copy of the array if it is a slice of a much larger one, so that it does not hold that one in memory.
+pub(crate) fn compacted(array: &ArrayRef) -> ArrayRef {
     let own = array.to_data().get_slice_memory_size().unwrap_or(0);
     if array.get_array_memory_size() <= 2 * own + 1_024 {
         return ArrayRef::clone(array);
@@ -204,7 +197,7 @@ mod tests {
         assert!(!preloaded.put(uid(4), 5, column(100)), "older than all that is held");
         assert!(preloaded.stats().bytes <= 2_500);
         for _ in 0..3 {
-            preloaded.begin_look();
+            preloaded.begin_check();
             preloaded.keep_only(&HashSet::from([uid(3)]), BTreeMap::new());
         }
         assert!(preloaded.get(uid(2), ColumnId(1)).is_none() && preloaded.get(uid(3), ColumnId(1)).is_some());
@@ -213,7 +206,7 @@ mod tests {
     #[test]
     fn a_slice_does_not_hold_what_it_is_a_slice_of() {
         let large: ArrayRef = Arc::new(Int64Array::from(vec![1; 100_000]));
-        let own = of_its_own(&large.slice(5, 10));
+        let own = compacted(&large.slice(5, 10));
         assert!(own.get_array_memory_size() < 2_000 && own.len() == 10);
     }
 }

@@ -1,23 +1,23 @@
-//! Preloading what is on its way into the store: chunks that this process encodes, before their commit.
+//! Preloading of chunks that this process encodes, before their commit.
 
 use crate::chunk::slice_buffer::ChunkRows;
 use crate::shared::Shared;
-use crate::shared::preload::{in_ms, of_its_own};
+use crate::shared::preload::{compacted, in_ms};
 use atsdb_codec::decode_page;
 use atsdb_core::{ChunkUid, NewChunk, Result, TableDefinition};
 
 impl Shared {
-    /// Holds the rows of a chunk that is on its way into the store.
+    /// Preloads the rows of a fresh chunk.
     pub(crate) fn preload_rows(&self, definition: &TableDefinition, chunk: ChunkUid, rows: &ChunkRows) {
         if self.preloaded_from(definition).is_none_or(|from| rows.time_max < from) {
             return;
         }
         let columns = definition.columns.iter().zip(rows.rows.columns());
-        let columns = columns.map(|(column, array)| (column.id, of_its_own(array))).collect();
+        let columns = columns.map(|(column, array)| (column.id, compacted(array))).collect();
         self.preloaded.put(chunk, in_ms(definition, rows.time_max), columns);
     }
 
-    /// Holds the columns of a sealed chunk that is on its way into the store. Its pages lie in memory.
+    /// Preloads the columns of a sealed chunk, from its pages in memory.
     pub(crate) fn preload_chunk(&self, definition: &TableDefinition, chunk: &NewChunk) -> Result<()> {
         let descriptor = &chunk.descriptor;
         if self.preloaded_from(definition).is_none_or(|from| descriptor.time_max < from) {

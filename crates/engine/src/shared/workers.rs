@@ -1,16 +1,20 @@
-//! A few threads that encode chunks beside the threads that append them. Started at first use, ended with the
-//! engine.
+//! The threads that encode chunks while the threads that append continue. They start at first use and end with the engine.
+//!
+//! A job may write to the store, so it may block: that is why these threads are neither shared with other work nor those of
+//! an asynchronous runtime. Work whose results the caller waits for runs in [`parallel_map`](super::parallel::parallel_map).
 
+use parking_lot::Mutex;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::thread;
+use std::sync::{Arc, OnceLock};
+use std::thread::Builder;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The threads. Dropping it lets them finish what they have.
+/// The threads. Dropping it lets them finish the jobs they have.
 pub(crate) struct Workers {
     thread_count: usize,
-    sender: OnceLock<Mutex<Sender<Job>>>,
+    sender: OnceLock<Sender<Job>>,
 }
 
 impl Workers {
@@ -24,12 +28,10 @@ impl Workers {
         self.thread_count
     }
 
-    /// Runs a job as soon as a thread is free. A job that panics drops what it owns, so that whoever waits on a
-    /// channel of its sees that it is gone.
+    /// Runs a job as soon as a thread is free. A job that panics drops what it owns, so that a caller who waits on its
+    /// channel notices.
     pub(crate) fn submit(&self, job: Job) {
-        let sender = self.sender.get_or_init(|| Mutex::new(start(self.thread_count)));
-        let sent = sender.lock().unwrap_or_else(PoisonError::into_inner).send(job);
-        if let Err(unsent) = sent {
+        if let Err(unsent) = self.sender.get_or_init(|| start(self.thread_count)).send(job) {
             (unsent.0)();
         }
     }
@@ -40,18 +42,18 @@ fn start(thread_count: usize) -> Sender<Job> {
     let receiver = Arc::new(Mutex::new(receiver));
     for _ in 0..thread_count {
         let receiver = Arc::clone(&receiver);
-        // Where no thread can be had the sender finds no receiver, and submit runs the job itself.
-        let _ = thread::Builder::new().name("atsdb-worker".into()).spawn(move || work(&receiver));
+        // If the system gives no thread at all, the sender finds no receiver, and `submit` runs the job itself.
+        let _ = Builder::new().name("atsdb-worker".into()).spawn(move || work(&receiver));
     }
     sender
 }
 
 fn work(receiver: &Mutex<Receiver<Job>>) {
     loop {
-        let job = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let job = receiver.lock().recv();
         match job {
-            // The panic has been reported by the hook; the thread goes on with the next job.
-            Ok(job) => drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(job))),
+            // The panic hook has reported the panic; the thread continues with the next job.
+            Ok(job) => drop(catch_unwind(AssertUnwindSafe(job))),
             Err(_) => return,
         }
     }

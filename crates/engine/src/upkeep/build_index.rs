@@ -1,34 +1,34 @@
-//! Building an index: chunks that are older than the index get its pages, step by step.
+//! Building an index: adds pages to the chunks that are older than the index, step by step.
 //!
-//! A step is one commit; what it did stays, whatever happens after it. A chunk that somebody else replaced meanwhile has
-//! a successor, which has the pages already or gets them in a later step.
+//! Each step is one commit, whose result stays even if a later step fails. If another writer replaces a chunk in the meantime,
+//! its successor has the pages already or gets them in a later step.
 
 use crate::chunk::index_columns::index_columns;
 use crate::chunk::missing::missing_array;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
 use crate::shared::commit::Refused;
+use crate::shared::parallel::parallel_map;
 use atsdb_codec::{EncodedPage, encode_descriptor, encode_membership};
 use atsdb_core::{
     Amendment, Change, ChunkDescriptor, ChunkEntry, ChunkId, Error, ErrorKind, Index, Result, Table, TimeRange,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The most rows of a step: their pages have at most 5 MiB.
+/// Maximum number of rows in a step: their index pages have at most 5 MiB.
 const STEP_ROWS_MAX: u64 = 4 << 20;
 
-/// The most chunks of a step.
+/// Maximum number of chunks in a step.
 const STEP_CHUNKS_MAX: usize = 1_024;
 
-/// After so long the present state is looked at anew, as a snapshot keeps the store from giving space back.
+/// Maximum age of a snapshot in milliseconds: while it is held, the store cannot give space back.
 const SNAPSHOT_AGE_MS_MAX: i64 = 5_000;
 
-/// So many steps in a row that somebody else was faster than are the end.
+/// Building fails after this many conflicts in a row.
 const CONFLICTS_MAX: usize = 1_000;
 
-/// What was built.
+/// What building an index did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BuildReport {
     /// Chunks that got a page.
@@ -37,23 +37,20 @@ pub struct BuildReport {
     pub rows: u64,
     /// Bytes of the pages.
     pub bytes: u64,
-    /// Steps that were done again because somebody else changed a chunk meanwhile.
+    /// Steps that were retried because another writer changed a chunk in the meantime.
     pub conflicts: u64,
 }
 
-/// A chunk, and its page or what hindered it.
-type Built<'a> = (&'a ChunkEntry, &'a ChunkDescriptor, Result<EncodedPage>);
-
-/// The chunks that cannot be read.
+/// The damaged chunks found so far.
 #[derive(Default)]
-struct Damaged {
+struct DamagedChunks {
     chunks: HashSet<ChunkId>,
     first: Option<Error>,
 }
 
-impl Damaged {
-    /// What was made of a chunk; `None` if the chunk is damaged, which is remembered.
-    fn sort_out<T>(&mut self, chunk: ChunkId, result: Result<T>) -> Result<Option<T>> {
+impl DamagedChunks {
+    /// The result for a chunk. `None` if the chunk is damaged, which is noted.
+    fn note<T>(&mut self, chunk: ChunkId, result: Result<T>) -> Result<Option<T>> {
         match result {
             Ok(made) => Ok(Some(made)),
             Err(error) if error.kind() == ErrorKind::Corrupt => {
@@ -66,16 +63,13 @@ impl Damaged {
     }
 }
 
-/// Gives every chunk of the table that has no page of the index one. The index is in the table's definition already,
-/// so that chunks that come meanwhile bring theirs. What another process builds, or an earlier call that did not
-/// come to its end built, is not built again. A table or an index that is gone is
-/// [`NotFound`](ErrorKind::NotFound). Damaged chunks are left without, and told when the others have theirs.
+/// Builds the index pages of all chunks that have none ([`Engine::build_index`](crate::Engine::build_index)).
 pub(crate) fn build_index(shared: &Arc<Shared>, table: &Table, index: &Index) -> Result<BuildReport> {
     let mut report = BuildReport::default();
     if table.definition.is_in_memory() {
         return Ok(report);
     }
-    let mut damaged = Damaged::default();
+    let mut damaged = DamagedChunks::default();
     let mut conflicts_in_a_row = 0;
     loop {
         let snapshot = ReadSnapshot::take(shared)?;
@@ -113,12 +107,17 @@ fn build_step(
     table: &Table,
     index: &Index,
     step: &[(ChunkEntry, ChunkDescriptor)],
-    damaged: &mut Damaged,
+    damaged: &mut DamagedChunks,
 ) -> Result<BuildReport> {
     let mut report = BuildReport::default();
     let mut amend = Vec::with_capacity(step.len());
-    for (entry, descriptor, page) in build_pages(snapshot, table, index, step, shared.workers.thread_count())? {
-        let Some(page) = damaged.sort_out(entry.id, page)? else { continue };
+    let build = |(entry, descriptor): &(ChunkEntry, ChunkDescriptor)| {
+        // A chunk that cannot be read does not stop the others.
+        Ok(build_page(snapshot, table, index, entry, descriptor))
+    };
+    let pages = parallel_map(shared.workers.thread_count(), step, build)?;
+    for ((entry, descriptor), page) in step.iter().zip(pages) {
+        let Some(page) = damaged.note(entry.id, page)? else { continue };
         let mut descriptor = descriptor.clone();
         report.chunks += 1;
         report.rows += u64::from(entry.row_count);
@@ -136,9 +135,9 @@ fn build_step(
     Ok(report)
 }
 
-/// The table and the index as they are now.
+/// The table and the index under their present definition.
 fn present(snapshot: &ReadSnapshot, table: &Table, index: &Index) -> Result<(Table, Index)> {
-    let gone = |what: &str, name: &str| Error::new(ErrorKind::NotFound, format!("{what} {name} is gone"));
+    let gone = |what: &str, name: &str| Error::new(ErrorKind::NotFound, format!("{what} {name} was dropped"));
     let now = snapshot.tables().iter().find(|other| other.id == table.id);
     let now = now.ok_or_else(|| gone("table", &table.definition.name))?;
     let index_now = now.definition.indexes.iter().find(|other| other.id == index.id);
@@ -149,7 +148,7 @@ fn without_page(
     snapshot: &ReadSnapshot,
     table: &Table,
     index: &Index,
-    damaged: &mut Damaged,
+    damaged: &mut DamagedChunks,
 ) -> Result<Vec<(ChunkEntry, ChunkDescriptor)>> {
     let mut todo = Vec::new();
     for entry in snapshot.inner.store.chunks(table.id, TimeRange::ALL)? {
@@ -157,7 +156,7 @@ fn without_page(
             continue;
         }
         let descriptor = snapshot.inner.descriptor(table, &entry);
-        let Some(descriptor) = damaged.sort_out(entry.id, descriptor)? else { continue };
+        let Some(descriptor) = damaged.note(entry.id, descriptor)? else { continue };
         if descriptor.page(index.id).is_none() {
             todo.push((entry, descriptor));
         }
@@ -165,7 +164,7 @@ fn without_page(
     Ok(todo)
 }
 
-/// Cuts chunks into those that one commit amends.
+/// Splits chunks into steps, each of which one commit amends.
 fn steps(todo: &[(ChunkEntry, ChunkDescriptor)]) -> impl Iterator<Item = &[(ChunkEntry, ChunkDescriptor)]> {
     let mut rest = todo;
     std::iter::from_fn(move || {
@@ -179,34 +178,6 @@ fn steps(todo: &[(ChunkEntry, ChunkDescriptor)]) -> impl Iterator<Item = &[(Chun
         rest = after;
         (!step.is_empty()).then_some(step)
     })
-}
-
-/// The pages of some chunks, made on as many threads as there are cores.
-fn build_pages<'a>(
-    snapshot: &ReadSnapshot,
-    table: &Table,
-    index: &Index,
-    step: &'a [(ChunkEntry, ChunkDescriptor)],
-    thread_count: usize,
-) -> Result<Vec<Built<'a>>> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut built = Vec::new();
-        while let Some((entry, descriptor)) = step.get(next.fetch_add(1, Ordering::Relaxed)) {
-            built.push((entry, descriptor, build_page(snapshot, table, index, entry, descriptor)));
-        }
-        Ok(built)
-    };
-    let parts: Vec<Result<Vec<Built<'a>>>> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..thread_count.min(step.len())).map(|_| scope.spawn(work)).collect();
-        let own = work();
-        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
-            thread.join().unwrap_or_else(|_| Err(Error::internal("building an index panicked")))
-        };
-        std::iter::once(own).chain(others.into_iter().map(join)).collect()
-    });
-    let parts = parts.into_iter().collect::<Result<Vec<_>>>()?;
-    Ok(parts.into_iter().flatten().collect())
 }
 
 fn build_page(

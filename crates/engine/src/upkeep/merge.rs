@@ -1,14 +1,15 @@
-//! Merging the chunks of a group into fewer, sorted ones. One column is in memory at a time, beside the keys by which all are
-//! sorted.
+//! Merges the chunks of a group into fewer, sorted ones. Each thread holds one column in memory at a time, besides the sort
+//! keys.
 
 use crate::chunk::encode::new_chunk;
 use crate::chunk::index_columns::index_columns;
 use crate::chunk::missing::missing_array;
 use crate::chunk::series_key::choose_key;
-use crate::chunk::slice_buffer::{internal, times_from};
+use crate::chunk::slice_buffer::times_from;
 use crate::chunk::sort::SortKeys;
 use crate::read::snapshot::Inner;
 use crate::shared::Shared;
+use crate::shared::parallel::parallel_map;
 use crate::upkeep::seal_group::Group;
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, UInt32Array};
 use arrow::compute::{concat, max, min, take};
@@ -17,20 +18,22 @@ use atsdb_core::limits::{CHUNK_ROWS_MAX, CHUNK_TEXT_BYTES_MAX};
 use atsdb_core::{
     ChunkDescriptor, ChunkEntry, ChunkUid, Column, Index, NewChunk, Result, Slice, Table, TableDefinition,
 };
-use std::sync::Mutex;
 
-/// With fewer rows no series key is looked for.
+/// With fewer rows than this no series key is chosen.
 const KEY_ROWS_MIN: usize = 256;
 
-/// A column's, or index's, position and its pages, one for each new chunk.
-type EncodedColumn = (usize, Vec<EncodedPage>);
+/// Something that has a page in each new chunk.
+enum Part<'a> {
+    Column(&'a Column),
+    Index(&'a Index),
+}
 
-/// Chunks on their way into fewer, sorted ones.
+/// A merge of chunks, with the order of its rows.
 pub(crate) struct Merge<'a> {
     snapshot: &'a Inner,
     table: &'a Table,
     sources: Vec<(&'a ChunkEntry, ChunkDescriptor)>,
-    /// Of each row, in the order of the sources; none if the table has no text.
+    /// Bytes of text of each row, in the order of the sources. Empty if the table has no text.
     row_bytes: &'a [u32],
     times: Int64Array,
     order: Option<UInt32Array>,
@@ -45,17 +48,17 @@ impl<'a> Merge<'a> {
         merge.times = merge.read_times()?;
         let keys = merge.key()?;
         let keys = keys.iter().map(|column| merge.read(column)).collect::<Result<Vec<_>>>()?;
-        // A plain table has no order of its own: its rows stay as they came.
+        // The rows of a plain table without a key keep their order.
         if table.definition.time.is_some() || !keys.is_empty() {
             merge.order = SortKeys::new(&keys, &merge.times)?.order().map(UInt32Array::from);
         }
         if let Some(order) = &merge.order {
-            merge.times = take(&merge.times, order, None).map_err(internal)?.as_primitive().clone();
+            merge.times = take(&merge.times, order, None)?.as_primitive().clone();
         }
         Ok(merge)
     }
 
-    /// A column of all sources, one after the other, in stored form.
+    /// Reads a column of all sources, concatenated, in stored form.
     fn read(&self, column: &Column) -> Result<ArrayRef> {
         let arrays = self.sources.iter().map(|(entry, descriptor)| {
             let mut arrays = self.snapshot.columns(self.table, entry, descriptor, &[column], false)?;
@@ -66,7 +69,7 @@ impl<'a> Merge<'a> {
         });
         let arrays = arrays.collect::<Result<Vec<ArrayRef>>>()?;
         let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
-        concat(&arrays).map_err(internal)
+        Ok(concat(&arrays)?)
     }
 
     fn read_times(&self) -> Result<Int64Array> {
@@ -79,8 +82,8 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// The declared key, or the one that makes a sample smallest. Rows that fit into one small chunk stay in the order
-    /// of time: what is learnt from them would not hold for more.
+    /// The declared key, or the one that makes a sample smallest. A few rows are sorted by time alone: a key chosen from them
+    /// would not suit more rows.
     fn key(&self) -> Result<Vec<&'a Column>> {
         let definition: &'a TableDefinition = &self.table.definition;
         if !definition.key.is_empty() {
@@ -94,43 +97,22 @@ impl<'a> Merge<'a> {
         choose_key(&definition.columns, &self.times, &|column| self.read(column))
     }
 
-    /// The new chunks: column by column, on as many threads as there are cores.
+    /// Encodes the new chunks, one column per thread at a time.
     pub(crate) fn chunks(&self, shared: &Shared) -> Result<Vec<NewChunk>> {
         let definition = &self.table.definition;
         let lengths = self.lengths();
         let uids = lengths.iter().map(|_| shared.environment.chunk_uid()).collect::<Result<Vec<ChunkUid>>>()?;
-        // Columns first, then indexes.
-        let next = Mutex::new(0..definition.columns.len() + definition.filtered_indexes().len());
-        let work = || {
-            let mut encoded = Vec::new();
-            loop {
-                let position = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
-                let Some(position) = position else { return Ok(encoded) };
-                let pages = match definition.columns.get(position) {
-                    Some(column) => self.encode_column(column, &lengths, &uids)?,
-                    None => {
-                        self.encode_index(&definition.indexes[position - definition.columns.len()], &lengths, &uids)?
-                    }
-                };
-                encoded.push((position, pages));
-            }
+        let columns = definition.columns.iter().map(Part::Column);
+        let parts: Vec<Part<'_>> = columns.chain(definition.filtered_indexes().iter().map(Part::Index)).collect();
+        let encode = |part: &Part<'_>| match part {
+            Part::Column(column) => self.encode_column(column, &lengths, &uids),
+            Part::Index(index) => self.encode_index(index, &lengths, &uids),
         };
-        let encoded: Vec<Result<Vec<EncodedColumn>>> = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..shared.workers.thread_count()).map(|_| scope.spawn(work)).collect();
-            let own = work();
-            let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
-                thread.join().unwrap_or_else(|_| Err(atsdb_core::Error::internal("sealing a column panicked")))
-            };
-            std::iter::once(own).chain(others.into_iter().map(join)).collect()
-        });
-        let mut columns: Vec<EncodedColumn> = Vec::new();
-        for part in encoded {
-            columns.extend(part?);
-        }
-        columns.sort_by_key(|(position, _)| *position);
         let mut pages_of: Vec<Vec<EncodedPage>> = lengths.iter().map(|_| Vec::new()).collect();
-        for (_, pages) in columns {
-            pages.into_iter().zip(&mut pages_of).for_each(|(page, chunk)| chunk.push(page));
+        for pages in parallel_map(shared.workers.thread_count(), &parts, encode)? {
+            for (page, chunk) in pages.into_iter().zip(&mut pages_of) {
+                chunk.push(page);
+            }
         }
         let mut start = 0;
         let mut chunks = Vec::with_capacity(lengths.len());
@@ -157,8 +139,8 @@ impl<'a> Merge<'a> {
         new_chunk(self.table.id, descriptor, pages)
     }
 
-    /// The slice of the sources, and of the table now: they differ while its width has changed and not all of its chunks
-    /// are cut anew. Those that begin together have the widest.
+    /// The slice of the new chunks. The slices of the sources and of the table differ while its slice width has changed and not
+    /// all chunks are re-sliced. Of slices with the same start the widest is used.
     fn slice(&self, time_min: i64) -> Slice {
         let of_table = self.table.definition.slice_of(time_min);
         let start = self.sources[0].1.slice.start;
@@ -194,12 +176,12 @@ impl<'a> Merge<'a> {
     fn sorted(&self, column: &Column) -> Result<ArrayRef> {
         let array = self.read(column)?;
         match &self.order {
-            Some(order) => take(&array, order, None).map_err(internal),
+            Some(order) => Ok(take(&array, order, None)?),
             None => Ok(array),
         }
     }
 
-    /// How many rows each new chunk has.
+    /// The number of rows of each new chunk.
     fn lengths(&self) -> Vec<usize> {
         let (mut lengths, mut length, mut bytes) = (Vec::new(), 0, 0);
         for row in 0..self.times.len() {

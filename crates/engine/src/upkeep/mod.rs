@@ -1,5 +1,4 @@
-//! Upkeep: what is done with chunks that are there. They are sealed, cut anew, given indexes, dropped when they expire, and
-//! loaded ahead.
+//! Upkeep: work on existing chunks. They are sealed, re-sliced, indexed, dropped when they expire, and preloaded.
 
 pub(crate) mod build_index;
 pub(crate) mod maintenance;

@@ -1,4 +1,4 @@
-//! The thread that preloads: at opening, and whenever tables, or the chunks of their last hours, have changed.
+//! The thread that preloads: when the store is opened, and whenever tables or the chunks of their last hours have changed.
 
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
@@ -9,12 +9,12 @@ use atsdb_core::{ChunkId, Column, ColumnId, Index, Result, Table, TimeRange};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-/// The pause between two looks for new chunks, where a table is preloaded: what other processes append.
+/// The pause between two checks for new chunks of other processes, if a table is preloaded.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The pause between two looks at everything: for what others dropped or declared.
+/// The pause between two full checks, for what other processes dropped or declared.
 const LONG_PAUSE: Duration = Duration::from_secs(30);
 
-/// Starts the thread. It ends between two chunks; a nudge says that tables declare something else.
+/// Starts the thread. A nudge tells it that declarations have changed. It stops between two chunks.
 pub(crate) fn start(shared: &Arc<Shared>) -> Result<Background> {
     let (weak, nudges) = (Arc::downgrade(shared), Arc::clone(&shared.preloading));
     Background::start("atsdb-preload", nudges, move |nudges| run(&weak, nudges))
@@ -24,8 +24,8 @@ fn run(shared: &Weak<Shared>, nudges: &Nudges) {
     let mut last: Option<(ChunkId, Instant)> = None;
     loop {
         let Some(shared) = shared.upgrade() else { return };
-        // What fails now is tried again at the next look; whoever reads gets the error itself.
-        let seen = look(&shared, last, &|| !nudges.are_over()).unwrap_or(None);
+        // Work that fails is retried by the next check. Readers of the same chunks get the error themselves.
+        let seen = check(&shared, last, &|| !nudges.are_over()).unwrap_or(None);
         last = seen.or(last);
         let pause = if shared.preloaded.stats().tables > 0 { PAUSE } else { LONG_PAUSE };
         drop(shared);
@@ -37,21 +37,21 @@ fn run(shared: &Weak<Shared>, nudges: &Nudges) {
     }
 }
 
-/// Loads what tables declare by `preload`, now.
+/// Loads the columns that tables declare by `preload` now.
 pub(crate) fn preload(shared: &Arc<Shared>) -> Result<()> {
-    look(shared, None, &|| true).map(drop)
+    check(shared, None, &|| true).map(drop)
 }
 
-/// Loads what is missing; gives the newest chunk it knows of, and when. Nothing is done when no chunk is newer than at the
-/// last look, and that was not long ago.
-fn look(
+/// Loads what is missing, and returns the newest chunk and the time of the check. Returns `None`, without loading anything, if
+/// there is no newer chunk than at the last full check and that was recently.
+fn check(
     shared: &Arc<Shared>,
     last: Option<(ChunkId, Instant)>,
-    go_on: &dyn Fn() -> bool,
+    may_continue: &dyn Fn() -> bool,
 ) -> Result<Option<(ChunkId, Instant)>> {
     let preloaded = &shared.preloaded;
     let begun = Instant::now();
-    preloaded.begin_look();
+    preloaded.begin_check();
     let snapshot = ReadSnapshot::take(shared)?;
     let newest = snapshot.inner.store.newest_chunk()?;
     if let Some((known, since)) = last
@@ -71,12 +71,12 @@ fn look(
             wanted.push((in_ms(&table.definition, entry.time_max), table, entry, descriptor));
         }
     }
-    // The latest first: they are asked for most, and stay when there is no room for all.
+    // The latest first: they are read most, and are kept if there is no room for all.
     wanted.sort_by_key(|(time_max_ms, ..)| std::cmp::Reverse(*time_max_ms));
     preloaded.keep_only(&wanted.iter().map(|(.., descriptor)| descriptor.uid).collect(), declared);
     let mut is_cut = false;
     for (time_max_ms, table, entry, descriptor) in &wanted {
-        if !go_on() {
+        if !may_continue() {
             return Ok(None);
         }
         let held = preloaded.columns_of(descriptor.uid);
@@ -93,7 +93,7 @@ fn look(
             break;
         }
     }
-    preloaded.end_look(is_cut);
+    preloaded.end_check(is_cut);
     Ok(Some((newest, begun)))
 }
 

@@ -1,19 +1,19 @@
-//! Saved rows: tables in memory keep their rows in the store on request, as ordinary chunks of theirs.
+//! Saved rows: on request the rows of tables in memory are stored as ordinary chunks.
 //!
-//! The chunks are read whole, at a table's first use in a process ([`read::resident`](crate::read::resident)), and by
-//! sealing, verification and copies. What a process does to its rows does not touch them until they are saved again.
+//! The chunks are read at a table's first use in a process ([`read::resident`](crate::read::resident)), and by sealing,
+//! verification and copies. Changes of the rows in memory do not affect them until the rows are saved again.
 
 use crate::batch::Batch;
 use crate::shared::handle::Handle;
-use crate::shared::hold::Hold;
+use crate::shared::hold::SealingHold;
 use atsdb_core::{Error, ErrorKind, Result, Table};
 
-/// How often rows are saved anew because another process replaced the chunks meanwhile.
+/// How often saving is attempted while other processes replace the chunks.
 const ATTEMPTS_MAX: usize = 10;
 
-/// Saves the rows of tables in memory, and says how many they were.
+/// Saves the rows of tables in memory, and returns how many there are.
 pub(crate) fn save_resident(handle: &Handle, tables: &[Table]) -> Result<u64> {
-    let hold = Hold::new(&handle.shared);
+    let hold = SealingHold::new(&handle.shared);
     hold.lease()?;
     for _ in 0..ATTEMPTS_MAX {
         let mut batch = Batch::new(handle.clone(), None);
@@ -29,5 +29,5 @@ pub(crate) fn save_resident(handle: &Handle, tables: &[Table]) -> Result<u64> {
             committed => return committed.map(|_| row_count),
         }
     }
-    Err(Error::new(ErrorKind::Conflict, "others save the same tables all the time").with_hint("try again"))
+    Err(Error::new(ErrorKind::Conflict, "other processes keep saving the same tables").with_hint("retry"))
 }

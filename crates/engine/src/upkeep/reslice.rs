@@ -1,15 +1,15 @@
-//! Reslice: chunks that were cut for another slice width than their table has now are cut anew.
+//! Re-slicing: splits the chunks that were made for another slice width than their table has now.
 //!
-//! What they become is fresh, so that it is sealed with its new neighbours. Each chunk is one commit, which is left for
-//! later when somebody else has changed the chunk meanwhile.
+//! The new chunks are fresh, so that they are sealed with their new neighbours. Each chunk is one commit. It is left for later
+//! if another writer changes the chunk in the meantime.
 
 use crate::chunk::encode::encode_fresh;
 use crate::chunk::missing::missing_array;
-use crate::chunk::slice_buffer::{SliceBuffer, internal};
+use crate::chunk::slice_buffer::SliceBuffer;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
 use crate::shared::commit::Refused;
-use crate::shared::holds::Order;
+use crate::shared::holds::SealTrigger;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{Field, Schema};
 use atsdb_codec::stored_type;
@@ -18,25 +18,26 @@ use atsdb_core::{
 };
 use std::sync::Arc;
 
-/// Whether a chunk does not lie in a slice of its table as it is now.
+/// Whether a chunk is not in a slice of its table's present slice width.
 pub(crate) fn is_misplaced(definition: &TableDefinition, entry: &ChunkEntry) -> bool {
     let slice = definition.slice_of(entry.time_min);
     definition.time.is_some() && (entry.slice_start != slice.start || !slice.contains(entry.time_max))
 }
 
-/// Cuts up to so many misplaced chunks of a table anew; how many it were. Damage of one does not stop the others.
+/// Re-slices up to `chunks_max` misplaced chunks of a table. Returns how many were done, and the first damage found, which
+/// does not stop the others.
 pub(crate) fn reslice(
     shared: &Arc<Shared>,
     table: TableId,
     chunks_max: usize,
-    order: Order,
+    trigger: SealTrigger,
 ) -> Result<(usize, Option<Error>)> {
     let (snapshot, mut done, mut damage) = (ReadSnapshot::take(shared)?, 0, None);
     let Some(table) = snapshot.table_by_id(table) else { return Ok((0, None)) };
     let entries = snapshot.inner.store.chunks(table.id, TimeRange::ALL)?;
     let misplaced = entries.iter().filter(|entry| is_misplaced(&table.definition, entry));
     for entry in misplaced.take(chunks_max) {
-        match reslice_chunk(shared, &snapshot, table, entry, order) {
+        match reslice_chunk(shared, &snapshot, table, entry, trigger) {
             Ok(()) => done += 1,
             Err(error) if error.kind() == ErrorKind::Corrupt => damage = damage.or(Some(error)),
             Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {}
@@ -51,7 +52,7 @@ fn reslice_chunk(
     snapshot: &ReadSnapshot,
     table: &Table,
     entry: &ChunkEntry,
-    order: Order,
+    trigger: SealTrigger,
 ) -> Result<()> {
     let definition = &table.definition;
     let rows = stored_rows(snapshot, table, entry)?;
@@ -62,7 +63,7 @@ fn reslice_chunk(
     let add = pieces.iter().map(encode).collect::<Result<Vec<NewChunk>>>()?;
     let based_on = snapshot.based_on(table);
     let change = Change { add, remove: vec![(table.id, entry.id)], based_on, ..Change::default() };
-    let _sealing = shared.holds.pass(order, shared.environment.uptime())?;
+    let _permit = shared.holds.permit(trigger, shared.environment.uptime())?;
     shared.commit(change, &[]).map_err(Refused::into_error)?;
     Ok(())
 }
@@ -80,5 +81,5 @@ fn stored_rows(snapshot: &ReadSnapshot, table: &Table, entry: &ChunkEntry) -> Re
     let arrays = arrays.into_iter().zip(&columns).map(fill).collect::<Result<Vec<_>>>()?;
     let field = |column: &&Column| Field::new(&column.name, stored_type(column), column.nullable);
     let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
-    RecordBatch::try_new(schema, arrays).map_err(internal)
+    Ok(RecordBatch::try_new(schema, arrays)?)
 }

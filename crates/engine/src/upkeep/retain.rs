@@ -1,5 +1,5 @@
-//! Retention: slices that lie wholly before what a table keeps are dropped, without reading them. A table that has
-//! rollups keeps them until these are closed for their times.
+//! Retention: drops the slices that have expired as a whole, without reading them. A table with rollups keeps a slice until its
+//! rollups are closed for its times.
 
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
@@ -7,21 +7,21 @@ use crate::shared::commit::Refused;
 use atsdb_core::{Change, ChunkEntry, DefinitionGuard, ErrorKind, Result, Table, TableId, TimeRange};
 use std::sync::Arc;
 
-/// How often a table is looked at anew that changes meanwhile.
+/// How often retention of a table is attempted while other writers change it.
 const ATTEMPTS_MAX: usize = 5;
 
-/// What was dropped.
+/// What retention dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RetainReport {
-    /// Chunks.
+    /// Chunks dropped.
     pub chunks: u64,
-    /// Rows.
+    /// Rows in them.
     pub rows: u64,
-    /// Bytes of pages.
+    /// Bytes of their pages.
     pub bytes: u64,
 }
 
-/// Drops the expired slices of one table or of all, and gives their space back.
+/// Drops the expired slices of one table, or of all tables, and gives their space back.
 pub(crate) fn retain(shared: &Arc<Shared>, table: Option<&Table>) -> Result<RetainReport> {
     let report = retain_tables(shared, |other| table.is_none_or(|table| table.id == other.id))?;
     shared.reclaim()?;
@@ -33,7 +33,7 @@ pub(crate) fn retain_tables(shared: &Arc<Shared>, is_meant: impl Fn(&Table) -> b
     let meant: Vec<TableId> =
         ReadSnapshot::take(shared)?.tables().iter().filter(|table| is_meant(table)).map(|table| table.id).collect();
     for table in meant {
-        // What a table keeps may change meanwhile: what is left is looked at anew, by its present definition.
+        // The retention may change in the meantime: the rest is then decided by the present definition.
         for _ in 0..ATTEMPTS_MAX {
             if !retain_table(shared, table, &mut report)? {
                 break;
@@ -43,7 +43,7 @@ pub(crate) fn retain_tables(shared: &Arc<Shared>, is_meant: impl Fn(&Table) -> b
     Ok(report)
 }
 
-/// Drops what has expired of a table; whether something of it changed meanwhile.
+/// Drops the expired chunks of a table. Returns true if another writer changed some of them in the meantime.
 fn retain_table(shared: &Arc<Shared>, id: TableId, report: &mut RetainReport) -> Result<bool> {
     let snapshot = ReadSnapshot::take(shared)?;
     let Some(table) = snapshot.table_by_id(id) else { return Ok(false) };
@@ -53,7 +53,7 @@ fn retain_table(shared: &Arc<Shared>, id: TableId, report: &mut RetainReport) ->
     let expired = |entry: &ChunkEntry| definition.slice_of(entry.time_min).last < cutoff && entry.time_max < cutoff;
     let range = TimeRange { start: None, end: Some(cutoff) };
     let mut has_changed = false;
-    // Whether rows may go depends on the rollups, too.
+    // Whether rows may be dropped depends on the rollups, too.
     let rollups =
         snapshot.rollups_of(table.id).map(|rollup| DefinitionGuard { table: rollup.id, version: rollup.version });
     let based_on: Vec<DefinitionGuard> = snapshot.based_on(table).into_iter().chain(rollups).collect();
@@ -65,7 +65,7 @@ fn retain_table(shared: &Arc<Shared>, id: TableId, report: &mut RetainReport) ->
                 report.rows += u64::from(entry.row_count);
                 report.bytes += entry.byte_count;
             }
-            // Sealed, dropped or declared anew by somebody else meanwhile.
+            // Another writer has sealed, dropped or redefined it.
             Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => has_changed = true,
             Err(error) => return Err(error),
         }
@@ -73,7 +73,7 @@ fn retain_table(shared: &Arc<Shared>, id: TableId, report: &mut RetainReport) ->
     Ok(has_changed)
 }
 
-/// Rows that a rollup does not have yet stay.
+/// The cutoff, lowered so that rows that a rollup has not closed stay.
 fn closed_before(snapshot: &ReadSnapshot, table: &Table, cutoff: i64) -> i64 {
     let rollups = snapshot.rollups_of(table.id).filter_map(|rollup| rollup.definition.rollup.as_ref());
     rollups.map(|rollup| rollup.state.closed_before.unwrap_or(i64::MIN)).fold(cutoff, i64::min)

@@ -1,13 +1,13 @@
-//! Seal: the chunks of a slice are merged, sorted by series and time, and encoded with the strongest encodings.
+//! Sealing: merges the chunks of a slice, sorts them by series and time, and encodes them with the strongest encodings.
 //!
-//! One column is in memory at a time, beside the keys by which all are sorted. Old chunks go and new ones come in
-//! one commit, which fails, and is left for later, when somebody else has changed the slice meanwhile.
+//! One commit removes the old chunks and adds the new ones. If another writer has changed the slice in the meantime, the commit
+//! fails and the slice is left for later.
 
-use crate::read::rollup::news_of_sealing;
+use crate::read::rollup::log_of_sealing;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
 use crate::shared::commit::Refused;
-use crate::shared::holds::Order;
+use crate::shared::holds::SealTrigger;
 use crate::upkeep::merge::Merge;
 use crate::upkeep::reslice::reslice;
 use crate::upkeep::seal_group::Group;
@@ -16,21 +16,21 @@ use atsdb_core::{Change, ChunkEntry, ChunkId, ErrorKind, NewChunk, Result, Table
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How often a slice that changes meanwhile is sealed for somebody who waits for it.
+/// How often sealing a slice is attempted for a caller while other writers change it.
 const ATTEMPTS_MAX: usize = 5;
 
-/// A listing of a table's chunks serves until slices of so many bytes have been sealed: the snapshot that goes with it keeps
-/// the store from forgetting what is gone.
+/// A listing of a table's chunks is used until slices of this many bytes have been sealed: while its snapshot is held, the
+/// store cannot give the space of removed chunks back.
 const LISTED_BYTES_MAX: u64 = 64 << 20;
 
-/// What was sealed.
+/// What sealing did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SealReport {
-    /// Slices looked into that had something to seal.
+    /// Slices that had fresh chunks.
     pub slices: u64,
     /// Chunks that were merged.
     pub chunks_before: u64,
-    /// Chunks they became.
+    /// Chunks that resulted.
     pub chunks_after: u64,
     /// Rows in them.
     pub rows: u64,
@@ -38,7 +38,7 @@ pub struct SealReport {
     pub bytes_before: u64,
     /// Bytes of pages after.
     pub bytes_after: u64,
-    /// Slices left alone because somebody else changed them meanwhile.
+    /// Merges given up because another writer changed the slice in the meantime.
     pub conflicts: u64,
 }
 
@@ -54,15 +54,13 @@ impl SealReport {
     }
 }
 
-/// Seals every slice of one table, or of all, that has fresh chunks, and gives the space back. Chunks of another
-/// slice width than the table's are cut anew before. A damaged slice is left as it is, and reported when the others are
-/// sealed.
+/// Seals all slices of one table, or of all tables, that have fresh chunks ([`Engine::recompress`](crate::Engine::recompress)).
 pub(crate) fn recompress(shared: &Arc<Shared>, table: Option<&Table>) -> Result<SealReport> {
     let tables: Vec<TableId> = ReadSnapshot::take(shared)?.tables().iter().map(|table| table.id).collect();
     let mut report = SealReport::default();
     let mut damage = None;
     for table in tables.into_iter().filter(|other| table.is_none_or(|table| table.id == *other)) {
-        damage = damage.or(reslice(shared, table, usize::MAX, Order::Asked)?.1);
+        damage = damage.or(reslice(shared, table, usize::MAX, SealTrigger::Requested)?.1);
         let mut slices: Vec<i64> = shared
             .store
             .snapshot()?
@@ -72,11 +70,11 @@ pub(crate) fn recompress(shared: &Arc<Shared>, table: Option<&Table>) -> Result<
             .map(|entry| entry.slice_start)
             .collect();
         slices.dedup();
-        let mut sealer = Sealer::new(shared, table, Order::Asked);
+        let mut sealer = Sealer::new(shared, table, SealTrigger::Requested);
         for slice_start in slices {
             match seal_in_attempts(&mut sealer, slice_start) {
                 Ok(slice_report) => report.add(&slice_report),
-                // Damage stays local: the other slices are sealed all the same.
+                // Damage stays local: the other slices are sealed nevertheless.
                 Err(error) if error.kind() == ErrorKind::Corrupt => damage = damage.or(Some(error)),
                 Err(error) => return Err(error),
             }
@@ -89,7 +87,7 @@ pub(crate) fn recompress(shared: &Arc<Shared>, table: Option<&Table>) -> Result<
     }
 }
 
-/// Seals a slice; again under the present definition, and with the chunks that are there, when they changed meanwhile.
+/// Seals a slice, and retries with its present chunks and definition if these have changed.
 fn seal_in_attempts(sealer: &mut Sealer<'_>, slice_start: i64) -> Result<SealReport> {
     let mut report = SealReport::default();
     for _ in 0..ATTEMPTS_MAX {
@@ -105,21 +103,21 @@ fn seal_in_attempts(sealer: &mut Sealer<'_>, slice_start: i64) -> Result<SealRep
 }
 
 /// Seals slices of one table, one after the other. The table's chunks are listed once for many small slices: listing them for
-/// each would take as long as slices times chunks.
+/// each slice would take time proportional to slices times chunks.
 pub(crate) struct Sealer<'a> {
     shared: &'a Arc<Shared>,
     table: TableId,
-    order: Order,
+    trigger: SealTrigger,
     listing: Option<Listing>,
 }
 
 /// A table's chunks at one moment, by slice.
 struct Listing {
     snapshot: ReadSnapshot,
-    /// Its definition is of the same moment as its chunks.
+    /// The table under the definition of that moment.
     table: Table,
     slices: HashMap<i64, Vec<ChunkEntry>>,
-    /// Bytes of chunks that have been sealed since.
+    /// Bytes of the chunks sealed since.
     sealed_bytes: u64,
 }
 
@@ -136,11 +134,11 @@ impl Listing {
 }
 
 impl<'a> Sealer<'a> {
-    pub(crate) fn new(shared: &'a Arc<Shared>, table: TableId, order: Order) -> Self {
-        Self { shared, table, order, listing: None }
+    pub(crate) fn new(shared: &'a Arc<Shared>, table: TableId, trigger: SealTrigger) -> Self {
+        Self { shared, table, trigger, listing: None }
     }
 
-    /// Seals a slice. `wanted` picks the fresh chunks that take part; sealed ones join where that pays.
+    /// Seals a slice. `wanted` selects the fresh chunks to seal; sealed chunks are merged with them where that pays.
     pub(crate) fn seal(&mut self, slice_start: i64, wanted: impl Fn(&ChunkEntry) -> bool) -> Result<SealReport> {
         let listing = match self.listing.take() {
             Some(listing) => Some(listing),
@@ -148,9 +146,9 @@ impl<'a> Sealer<'a> {
         };
         let Some(mut listing) = listing else { return Ok(SealReport::default()) };
         let entries = listing.slices.remove(&slice_start).unwrap_or_default();
-        let report = seal_entries(self.shared, &listing.snapshot, &listing.table, entries, wanted, self.order)?;
+        let report = seal_entries(self.shared, &listing.snapshot, &listing.table, entries, wanted, self.trigger)?;
         listing.sealed_bytes += report.bytes_before;
-        // Where somebody else has been at it the next slice is looked at anew.
+        // After a conflict the next slice gets a new listing.
         if report.conflicts == 0 && listing.sealed_bytes < LISTED_BYTES_MAX {
             self.listing = Some(listing);
         }
@@ -164,7 +162,7 @@ fn seal_entries(
     table: &Table,
     entries: Vec<ChunkEntry>,
     wanted: impl Fn(&ChunkEntry) -> bool,
-    order: Order,
+    trigger: SealTrigger,
 ) -> Result<SealReport> {
     let (sealed, fresh): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.sealed);
     let fresh: Vec<ChunkEntry> = fresh.into_iter().filter(wanted).collect();
@@ -172,8 +170,8 @@ fn seal_entries(
     if fresh.is_empty() {
         return Ok(SealReport::default());
     }
-    // Late rows join their slice's sealed ones while these are few, or the late rows many; else they stay a sorted
-    // run of their own, so that one late row does not rewrite a slice. What rows are to numbers, bytes are to text.
+    // Late rows are merged with the sealed chunks of their slice if these are few compared with the late rows. Otherwise they
+    // become a sorted run of their own, so that one late row does not rewrite a slice. Bytes count, too, because of text.
     let bytes = |entries: &[ChunkEntry]| entries.iter().map(|entry| entry.byte_count).sum::<u64>();
     let together = rows(&sealed) <= 8 * rows(&fresh).max(CHUNK_ROWS_MAX as u64)
         && bytes(&sealed) <= 8 * bytes(&fresh).max(CHUNK_TEXT_BYTES_MAX as u64);
@@ -188,9 +186,9 @@ fn seal_entries(
         if group.entries.iter().all(|entry| entry.sealed) {
             continue;
         }
-        match seal_group(shared, snapshot, table, &group, order) {
+        match seal_group(shared, snapshot, table, &group, trigger) {
             Ok(group_report) => report.add(&group_report),
-            // Somebody else changed the slice, or dropped the table, meanwhile.
+            // Another writer has changed the slice or dropped the table.
             Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => report.conflicts += 1,
             Err(error) => return Err(error),
         }
@@ -203,7 +201,7 @@ fn seal_group(
     snapshot: &ReadSnapshot,
     table: &Table,
     group: &Group,
-    order: Order,
+    trigger: SealTrigger,
 ) -> Result<SealReport> {
     let merge = Merge::open(&snapshot.inner, table, group)?;
     let new = merge.chunks(shared)?;
@@ -219,9 +217,9 @@ fn seal_group(
         conflicts: 0,
     };
     let remove: Vec<(_, ChunkId)> = group.entries.iter().map(|entry| (table.id, entry.id)).collect();
-    let add = new.into_iter().chain(news_of_sealing(snapshot, table, &group.entries)?).collect();
+    let add = new.into_iter().chain(log_of_sealing(snapshot, table, &group.entries)?).collect();
     let change = Change { add, remove, based_on: snapshot.based_on(table), ..Default::default() };
-    let _sealing = shared.holds.pass(order, shared.environment.uptime())?;
+    let _permit = shared.holds.permit(trigger, shared.environment.uptime())?;
     shared.commit(change, &[]).map_err(Refused::into_error)?;
     Ok(report)
 }

@@ -1,7 +1,7 @@
-//! Which chunks are merged at once: so many that the rows come into few sorted runs, so few that they fit into memory.
+//! Groups of chunks that are merged together: large enough for few sorted runs, small enough for memory.
 //!
-//! Rows are counted by the store; how long texts are, only their pages tell. So a group's text columns are read here once,
-//! chunk by chunk, and what is learnt of each row decides where the new chunks begin, too.
+//! The store knows the number of rows, but only the pages know the length of texts. So the text columns of a group are read
+//! here once, chunk by chunk. The lengths also decide where new chunks begin.
 
 use crate::chunk::missing::missing_array;
 use crate::read::snapshot::Inner;
@@ -11,20 +11,20 @@ use atsdb_codec::stored_type;
 use atsdb_core::{ChunkEntry, Column, Result, Table};
 use std::iter::Peekable;
 
-/// The most rows of a group.
+/// Maximum number of rows in a group.
 const ROWS_MAX: u64 = 4 << 20;
-/// The most bytes of its text and binary values: far fewer than the 2 GiB that one array of them can hold.
+/// Maximum size of its text and binary values: well below the 2 GiB that one array can hold.
 const TEXT_BYTES_MAX: u64 = 512 << 20;
 
-/// Chunks that become one sorted run. It has one at least, however large that is.
+/// Chunks that become one sorted run. There is at least one, however large it is.
 pub(crate) struct Group {
     pub(crate) entries: Vec<ChunkEntry>,
-    /// Bytes of the text and binary values of each row; none if the table has no such columns.
+    /// Bytes of the text and binary values of each row. Empty if the table has no such columns.
     pub(crate) row_bytes: Vec<u32>,
 }
 
 impl Group {
-    /// The next group of chunks that come in the order of their times.
+    /// Takes the next group from chunks that are ordered by time.
     pub(crate) fn next(
         snapshot: &Inner,
         table: &Table,
@@ -57,7 +57,7 @@ impl Group {
     }
 }
 
-/// How long the text and binary values of each row of a chunk are together; empty if the table has no such columns.
+/// Bytes of the text and binary values of each row of a chunk. Empty if the table has no such columns.
 fn row_bytes(snapshot: &Inner, table: &Table, entry: &ChunkEntry) -> Result<Vec<u32>> {
     let is_long = |column: &&Column| matches!(stored_type(column), DataType::Utf8 | DataType::Binary);
     let mut row_bytes = Vec::new();

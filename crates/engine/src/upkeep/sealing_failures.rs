@@ -1,16 +1,17 @@
-//! Slices that the background thread could not seal, and when it tries again: each attempt reads the whole slice.
+//! Slices that background maintenance could not seal, and when it retries. Each attempt reads the whole slice, so retries become
+//! rare.
 
 use atsdb_core::{ChunkId, Error, ErrorKind, TableId};
 use std::collections::HashMap;
 
-/// A table, and where its slice begins.
+/// A slice: its table, and where it begins.
 pub(crate) type SliceKey = (TableId, i64);
 
-/// After the first failure a slice is left alone for so long, in milliseconds; after each further one for twice as long.
+/// The pause after the first failure of a slice, in milliseconds. It doubles with each further failure.
 const PAUSE_MS_MIN: i64 = 30_000;
 const PAUSE_MS_MAX: i64 = 3_600_000;
 
-/// What failed, by slice.
+/// The failures, by slice.
 #[derive(Debug, Default)]
 pub(crate) struct SealingFailures {
     slices: HashMap<SliceKey, Failure>,
@@ -18,9 +19,9 @@ pub(crate) struct SealingFailures {
 
 #[derive(Debug)]
 struct Failure {
-    /// The newest chunk that took part.
+    /// The newest chunk that was to be sealed.
     newest: ChunkId,
-    /// Damage does not pass: the slice is left to verify, until it has other chunks.
+    /// Damage is permanent: the slice is skipped until it has other chunks.
     is_damage: bool,
     pause_ms: i64,
     retry_ms: i64,
@@ -35,16 +36,16 @@ impl SealingFailures {
         self.slices.insert(slice, Failure { newest, is_damage, pause_ms, retry_ms: now_ms.saturating_add(pause_ms) });
     }
 
-    /// A slice that could be sealed, or is gone.
+    /// Forgets a slice that was sealed or dropped.
     pub(crate) fn forget(&mut self, slice: &SliceKey) {
         self.slices.remove(slice);
     }
 
-    /// Whether a slice with this newest chunk should be left alone now.
-    pub(crate) fn keep_away(&self, slice: &SliceKey, newest: ChunkId, now_ms: i64) -> bool {
+    /// Whether a slice with this newest chunk should be skipped now.
+    pub(crate) fn must_skip(&self, slice: &SliceKey, newest: ChunkId, now_ms: i64) -> bool {
         self.slices.get(slice).is_some_and(|failure| match failure.is_damage {
             true => failure.newest == newest,
-            // A clock that was set back must not keep a slice away for ever.
+            // A clock that was set back must not make the slice be skipped for ever.
             false => (failure.retry_ms - failure.pause_ms..failure.retry_ms).contains(&now_ms),
         })
     }
@@ -65,23 +66,23 @@ mod tests {
             failures.note(SLICE, chunk, &busy, now_ms);
             // Also when it got more rows: it would fail in the same way.
             assert!(
-                failures.keep_away(&SLICE, ChunkId(2), now_ms) && !failures.keep_away(&(TableId(2), 0), chunk, now_ms)
+                failures.must_skip(&SLICE, ChunkId(2), now_ms) && !failures.must_skip(&(TableId(2), 0), chunk, now_ms)
             );
-            let until = (now_ms..).step_by(1_000).find(|now_ms| !failures.keep_away(&SLICE, chunk, *now_ms)).unwrap();
+            let until = (now_ms..).step_by(1_000).find(|now_ms| !failures.must_skip(&SLICE, chunk, *now_ms)).unwrap();
             pauses.push((until - now_ms) / 1_000);
             now_ms = until;
         }
         assert_eq!(pauses, [30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600]);
         failures.note(SLICE, chunk, &busy, now_ms);
-        assert!(!failures.keep_away(&SLICE, chunk, 0), "the clock was set back");
+        assert!(!failures.must_skip(&SLICE, chunk, 0), "the clock was set back");
         failures.forget(&SLICE);
-        assert!(!failures.keep_away(&SLICE, chunk, now_ms));
+        assert!(!failures.must_skip(&SLICE, chunk, now_ms));
     }
 
     #[test]
     fn a_damaged_slice_is_left_alone_until_it_changes() {
         let mut failures = SealingFailures::default();
         failures.note(SLICE, ChunkId(1), &Error::corrupt("a page"), 0);
-        assert!(failures.keep_away(&SLICE, ChunkId(1), i64::MAX) && !failures.keep_away(&SLICE, ChunkId(2), 0));
+        assert!(failures.must_skip(&SLICE, ChunkId(1), i64::MAX) && !failures.must_skip(&SLICE, ChunkId(2), 0));
     }
 }

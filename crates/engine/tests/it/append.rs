@@ -62,7 +62,7 @@ fn a_row_with_a_null_that_its_column_does_not_take_is_refused_by_itself() {
         appender.push(1, &reading(Some("ok"))).unwrap();
         let error = appender.push(2, &reading(None)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidValue);
-        assert_eq!(error.to_string(), "table readings: the record's field 2 is NULL, and its column takes none");
+        assert_eq!(error.to_string(), "table readings: field 2 of the record is NULL, but its column is NOT NULL");
         appender.push(3, &reading(Some("ok"))).unwrap();
         appender.flush().unwrap();
         assert_eq!(read_all(&engine, &table).unwrap(), [row(1, "a", "ok", 7), row(3, "a", "ok", 7)]);

@@ -255,11 +255,11 @@ fn a_batch_of_many_changes_is_done_whole_or_not_at_all_whichever_call_fails() {
             let mut batch = engine.batch(None);
             let mut steps = || -> Result<()> {
                 batch.append_with(&first, &keyed_rows(&[2, 3], "new"), ConflictPolicy::Replace)?;
-                batch.mark("a")?;
+                batch.savepoint("a")?;
                 batch.append(&second, &keyed_rows(&[10], "new"))?;
                 let made = batch.create_table(&TableDefinition { name: "third".into(), ..keyed() })?;
                 batch.append(&made, &keyed_rows(&[1], "new"))?;
-                batch.return_to("a")?;
+                batch.rollback_to_savepoint("a")?;
                 batch.append(&first, &keyed_rows(&[4], "newer"))?;
                 batch.truncate(&second).map(drop)
             };

@@ -104,7 +104,7 @@ fn a_batch_sees_its_own_rows_after_they_became_chunks() {
         batch.append_with(&table, &batch_of(&[row(5, "a", "new", 3)]), ConflictPolicy::Replace).unwrap();
         batch.append_with(&table, &batch_of(&[row(6, "a", "new", 3)]), ConflictPolicy::Keep).unwrap();
         batch.append(&table, &batch_of(&[row(7, "a", "ok", 4)])).unwrap();
-        let kept_out = batch.kept_out();
+        let kept_out = batch.skipped_rows();
         batch.commit().unwrap();
         assert_eq!(kept_out.load(std::sync::atomic::Ordering::Relaxed), 1);
         let expected = [row(5, "a", "new", 3), row(6, "a", "ok", 1), row(7, "a", "ok", 4)];
@@ -205,13 +205,13 @@ fn who_has_the_keys_of_new_rows_is_found_in_every_chunk() {
         let new = [row(10, "a", "new", 0), row(11, "a", "new", 0), row(40, "a", "new", 0), row(10, "a", "new", 0)];
         let nameless = (10, None, None, None);
         let rows = batch.complete(&table, &batch_of(&[&new[..], &[nameless]].concat())).unwrap();
-        let holders = batch.holders(&table, 0, &rows).unwrap();
+        let holders = batch.conflicting_rows(&table, 0, &rows).unwrap();
         assert_eq!(holders.group_of_row, [Some(0), Some(1), Some(2), Some(0), None]);
         let count = |place: &Option<(u32, u32)>| {
             let rows = place.map(|(chunk, row)| holders.rows.read(chunk, vec![row]).unwrap())?;
             Some(rows.column(3).as_primitive::<Int32Type>().value(0))
         };
-        assert_eq!(holders.places.iter().map(count).collect::<Vec<_>>(), [Some(1), None, Some(2)]);
+        assert_eq!(holders.locations.iter().map(count).collect::<Vec<_>>(), [Some(1), None, Some(2)]);
     }
 }
 

@@ -38,7 +38,7 @@ fn begun(engine: &Engine) -> Batch {
     first.commit().unwrap();
     let mut batch = engine.batch(None);
     (0..10).for_each(|step| batch.append(&table, &rows(step * 4_000 + 1..step * 4_000 + 4_001)).unwrap());
-    batch.mark("one").unwrap();
+    batch.savepoint("one").unwrap();
     batch
 }
 
@@ -52,15 +52,15 @@ fn what_came_after_a_mark_is_taken_back_wherever_it_lies() {
         batch.append(&table, &rows(50_000..80_000)).unwrap();
         batch.create_table(&TableDefinition { name: "u".into(), ..definition() }).unwrap();
         assert_eq!(count(&batch.snapshot().unwrap()), 30_000);
-        batch.mark("two").unwrap();
+        batch.savepoint("two").unwrap();
         batch.append(&table, &rows(90_000..90_010)).unwrap();
-        assert_eq!(batch.return_to("TWO").unwrap(), 2);
+        assert_eq!(batch.rollback_to_savepoint("TWO").unwrap(), 2);
         assert_eq!(count(&batch.snapshot().unwrap()), 30_000);
-        assert_eq!(batch.return_to("one").unwrap(), 1);
+        assert_eq!(batch.rollback_to_savepoint("one").unwrap(), 1);
         assert_eq!(count(&batch.snapshot().unwrap()), 40_001);
         assert_eq!(batch.row_count(), 40_000);
         assert!(batch.snapshot().unwrap().table("u").is_err());
-        assert_eq!(batch.return_to("two").unwrap_err().kind(), ErrorKind::Sql);
+        assert_eq!(batch.rollback_to_savepoint("two").unwrap_err().kind(), ErrorKind::Sql);
         batch.append(&table, &rows(60_000..60_001)).unwrap();
         batch.commit().unwrap();
         assert_eq!(count(&engine.snapshot().unwrap()), 40_002);
@@ -79,7 +79,7 @@ fn what_is_hidden_below_a_mark_goes_with_the_commit() {
             batch.truncate(&table).unwrap();
             batch.append(&table, &rows(50_000..50_007)).unwrap();
             if is_released {
-                assert_eq!(batch.release("one").unwrap(), 0);
+                assert_eq!(batch.release_savepoint("one").unwrap(), 0);
                 batch.truncate(&table).unwrap();
                 batch.append(&table, &rows(50_000..50_007)).unwrap();
             }

@@ -301,12 +301,12 @@ fn who_has_the_keys_of_new_rows_is_found_in_every_part() {
     let names: StringArray = vec![Some("x"); 4].into();
     let new = RecordBatch::try_from_iter([("id", Arc::new(new) as ArrayRef), ("name", Arc::new(names))]).unwrap();
     let new = batch.complete(&table, &new).unwrap();
-    let holders = batch.holders(&table, 0, &new).unwrap();
+    let holders = batch.conflicting_rows(&table, 0, &new).unwrap();
     assert_eq!(holders.group_of_row, [Some(0), Some(1), Some(2), Some(1)]);
     let id = |place: &Option<(u32, u32)>| {
         let rows = place.map(|(part, row)| holders.rows.read(part, vec![row]).unwrap())?;
         Some(rows.column(0).as_primitive::<Int32Type>().value(0))
     };
-    assert_eq!(holders.places.iter().map(id).collect::<Vec<_>>(), [Some(2_005), Some(5), None]);
-    assert_eq!(batch.would_stay(&table, &new).unwrap(), [false, false, true, false]);
+    assert_eq!(holders.locations.iter().map(id).collect::<Vec<_>>(), [Some(2_005), Some(5), None]);
+    assert_eq!(batch.would_insert(&table, &new).unwrap(), [false, false, true, false]);
 }

@@ -3,7 +3,7 @@
 use super::as_it_is;
 use crate::Target;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-use atsdb_archive::{Archive, Which};
+use atsdb_archive::{Archive, BackupSelector};
 use atsdb_core::{ChunkUid, ColumnType, Durability, SliceWidth, TableDefinition, TimeUnit};
 use atsdb_engine::{CopyOptions, Engine, EngineOptions, Selection};
 use atsdb_memory::MemoryStore;
@@ -154,7 +154,7 @@ fn read_archive(folder: &Path) {
     let Ok(archive) = Archive::open(folder.to_str().expect("UTF-8")) else { return };
     let _ = archive.backups();
     let _ = archive.verify();
-    let Ok(backup) = archive.backup(&Which::Latest) else { return };
+    let Ok(backup) = archive.backup(&BackupSelector::Latest) else { return };
     if let Ok(cut) = archive.cut(&backup, &Selection::default()) {
         let target = engine(Arc::new(MemoryStore::new([8; 16])));
         let _ = target.copy_from(&cut, &CopyOptions::default());

@@ -24,7 +24,7 @@ fn bad_records_are_counted_when_they_are_skipped() {
 #[test]
 fn a_quote_that_is_never_closed_names_the_line_it_opens_in() {
     let error = refused("a,b\n1,2\n3,\"open\n4,5\n");
-    assert_eq!(error.message(), "a.csv, line 3: a quote opens that is never closed");
+    assert_eq!(error.message(), "a.csv, line 3: a quote is opened and never closed");
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn text_after_a_closing_quote_is_refused() {
 #[test]
 fn bytes_that_are_no_utf8_name_their_line() {
     let error = refused(b"a,b\n1,x\n2,caf\xe9\n".to_vec());
-    assert_eq!(error.message(), "a.csv, line 3: byte 0xe9 is no UTF-8");
+    assert_eq!(error.message(), "a.csv, line 3: byte 0xe9 is not UTF-8");
     assert!(error.hint().unwrap().contains("iconv -f LATIN1"));
 }
 
@@ -60,7 +60,7 @@ fn values_that_do_not_fit_their_column_name_the_place() {
     for (row, message) in [
         ("2024-01-01 00:00:00,-128,0,2024-01-01", "2"),
         ("2024-01-01 00:00:00,128,1,2024-01-01", "b.csv, line 3, column small: \"128\" is out of the range of TINYINT"),
-        ("2024-01-01 00:00:00,1.5,1,2024-01-01", "b.csv, line 3, column small: \"1.5\" is no whole number"),
+        ("2024-01-01 00:00:00,1.5,1,2024-01-01", "b.csv, line 3, column small: \"1.5\" is not an integer"),
         ("2024-01-01 00:00:00,1,maybe,2024-01-01", "b.csv, line 3, column on: \"maybe\" is neither true nor false"),
         (
             "2024-01-01 00:00:00,1,1,2024-01-01 01:00",
@@ -121,7 +121,10 @@ fn a_header_alone_is_a_table_without_rows() {
 fn a_broken_json_object_names_its_line() {
     let outcome = run(vec![text("a.jsonl", "{\"a\":1}\n{\"a\":oops}\n")], &Options::default(), None);
     let error = outcome.map(|imported| imported.columns()).unwrap_err();
-    assert!(error.message().starts_with("a.jsonl, line 2: \"oops}\" is no JSON object: expected a value"), "{error}");
+    assert!(
+        error.message().starts_with("a.jsonl, line 2: \"oops}\" is not a JSON object: expected a value"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -149,7 +149,7 @@ fn a_null_time_is_an_error_or_is_skipped() {
 #[test]
 fn a_time_that_is_none_names_its_place() {
     let content = "time,v\n2024-01-01 00:00:00,1\n2024-01-01 00:00:01,\"a\nb\"\nnoon,3\n";
-    assert_eq!(refused(content).message(), "a.csv, line 5, column time: \"noon\" is no time");
+    assert_eq!(refused(content).message(), "a.csv, line 5, column time: \"noon\" is not a time");
     let error = refused_with("when,v\nx,1\n", &time("wen"));
     assert_eq!((error.message(), error.hint()), ("--time: no column named wen", Some("did you mean when?")));
     let error = refused_with("when,v\nx,1\n", &time("when"));

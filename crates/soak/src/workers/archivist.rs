@@ -2,7 +2,7 @@
 
 use super::Worker;
 use crate::store;
-use atsdb_archive::{Archive, Which};
+use atsdb_archive::{Archive, BackupSelector};
 use atsdb_core::{Error, Result};
 use atsdb_engine::{CopyOptions, Selection};
 use std::path::Path;
@@ -52,7 +52,7 @@ fn restore(worker: &mut Worker) -> Result<()> {
     remove(&path);
     let archive = archive(worker)?;
     let target = store::open(&path, worker.clock, false)?;
-    let backup = archive.backup(&Which::Latest)?;
+    let backup = archive.backup(&BackupSelector::Latest)?;
     target.copy_from(&archive.cut(&backup, &Selection::default())?, &CopyOptions::default())?;
     refuse_findings(&target.verify(None)?.findings)?;
     drop(target);

@@ -9,7 +9,7 @@ use crate::run::interrupt::Interrupt;
 use crate::run::options::SessionOptions;
 use crate::run::worker::Worker;
 use atsdb_core::{Result, TableId};
-use atsdb_engine::{Chore, Engine};
+use atsdb_engine::{Engine, MaintenanceTask};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -39,8 +39,8 @@ impl RollupMaintenance {
     }
 }
 
-impl Chore for RollupMaintenance {
-    fn look(&self, engine: &Engine, go_on: &dyn Fn() -> bool) -> Result<bool> {
+impl MaintenanceTask for RollupMaintenance {
+    fn run(&self, engine: &Engine, go_on: &dyn Fn() -> bool) -> Result<bool> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let snapshot = engine.snapshot()?;
         let mut rollups = Vec::new();

@@ -5,7 +5,7 @@ use super::running_filter::{RunningFilter, is_running};
 use super::statistics::statistics_of;
 use atsdb_core::time::format_time;
 use atsdb_core::{ColumnType, Table, TimeRange};
-use atsdb_engine::{Comparison, Latest, Predicate, Scan, ScanRequest, Value};
+use atsdb_engine::{Comparison, LatestRows, Predicate, Scan, ScanRequest, Value};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::config::ConfigOptions;
@@ -88,7 +88,7 @@ impl AtsdbScan {
         if definition.columns[self.columns[at]].id != time.id {
             return None;
         }
-        let order = Latest::order(&self.scan).into();
+        let order = LatestRows::order(&self.scan).into();
         Some(Self { order, description: format!("{}, latest first", self.description), ..self.clone() })
     }
 
@@ -110,7 +110,7 @@ impl AtsdbScan {
     /// The same in one partition, of whose rows only those are read that may be the latest ones for their value of a
     /// mapped column. The rows of a scan that does not read that column stay as they are.
     pub(crate) fn latest_by(self, column: usize) -> Self {
-        if Latest::new(&self.scan, column).is_none() {
+        if LatestRows::new(&self.scan, column).is_none() {
             return self;
         }
         let properties = PlanProperties::new(
@@ -121,7 +121,7 @@ impl AtsdbScan {
         );
         let name = &self.table.definition.columns[column].name;
         Self {
-            order: Latest::order(&self.scan).into(),
+            order: LatestRows::order(&self.scan).into(),
             latest_by: Some(column),
             description: format!("{}, latest of each {name}", self.description),
             statistics: Arc::new(Statistics::new_unknown(&self.schema)),
@@ -188,7 +188,7 @@ impl ExecutionPlan for AtsdbScan {
             columns: Arc::clone(&self.columns),
             order: Arc::clone(&self.order),
             filter: RunningFilter::new(&self.running_filters, &self.schema),
-            latest: self.latest_by.and_then(|column| Latest::new(&self.scan, column)),
+            latest: self.latest_by.and_then(|column| LatestRows::new(&self.scan, column)),
             numbers: self.numbers,
             next: partition,
             step: partition_count,
@@ -262,7 +262,7 @@ struct PartitionReader {
     columns: Arc<[usize]>,
     order: Arc<[usize]>,
     filter: Option<RunningFilter>,
-    latest: Option<Latest>,
+    latest: Option<LatestRows>,
     numbers: Option<RowNumbers>,
     next: usize,
     step: usize,

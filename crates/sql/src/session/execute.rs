@@ -97,13 +97,13 @@ impl Session {
 
     /// Does what appends rows. They count but for those that are left out as their key is there.
     pub(super) fn insert(&self, append: impl FnOnce(&mut Batch) -> Result<u64>) -> Result<Answer> {
-        let (row_count, before, kept_out) = self.with_batch(|batch| {
-            let kept_out = batch.kept_out();
-            let before = kept_out.load(Ordering::Relaxed);
-            Ok((append(batch)?, before, kept_out))
+        let (row_count, before, skipped_rows) = self.with_batch(|batch| {
+            let skipped_rows = batch.skipped_rows();
+            let before = skipped_rows.load(Ordering::Relaxed);
+            Ok((append(batch)?, before, skipped_rows))
         })?;
-        let kept_out = kept_out.load(Ordering::Relaxed) - before;
-        Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count.saturating_sub(kept_out)) })
+        let skipped_rows = skipped_rows.load(Ordering::Relaxed) - before;
+        Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count.saturating_sub(skipped_rows)) })
     }
 
     fn declare(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {

@@ -25,9 +25,9 @@ impl Session {
             Pushed::Refused(error) => return Err(error),
         };
         run.flush(&mut batch)?;
-        let kept_out = batch.kept_out();
+        let skipped_rows = batch.skipped_rows();
         batch.commit()?;
-        Ok(Some(row_count.saturating_sub(kept_out.load(Ordering::Relaxed))))
+        Ok(Some(row_count.saturating_sub(skipped_rows.load(Ordering::Relaxed))))
     }
 }
 

@@ -50,9 +50,9 @@ impl Session {
         })?;
         Ok(match inserted {
             Inserted::Answered(rows) => Answer::Rows(Rows::fixed(rows)),
-            Inserted::Counted(row_count, kept_out, before) => {
-                let kept_out = kept_out.load(Ordering::Relaxed) - before;
-                Answer::Done { verb: "INSERT", row_count: Some(row_count.saturating_sub(kept_out)) }
+            Inserted::Counted(row_count, skipped_rows, before) => {
+                let skipped_rows = skipped_rows.load(Ordering::Relaxed) - before;
+                Answer::Done { verb: "INSERT", row_count: Some(row_count.saturating_sub(skipped_rows)) }
             }
         })
     }
@@ -65,11 +65,11 @@ impl Session {
         rows: Rows,
         context: &StatementContext<'_>,
     ) -> Result<Inserted> {
-        let kept_out = batch.kept_out();
-        let before = kept_out.load(Ordering::Relaxed);
+        let skipped_rows = batch.skipped_rows();
+        let before = skipped_rows.load(Ordering::Relaxed);
         let meaning = target.on_duplicate.meaning(table)?;
         if let (Meaning::Policy(_), None) = (&meaning, &target.returning) {
-            return Ok(Inserted::Counted(append_rows(batch, table, target, rows)?, kept_out, before));
+            return Ok(Inserted::Counted(append_rows(batch, table, target, rows)?, skipped_rows, before));
         }
         let mut complete = vec![no_rows(table)];
         let mut bytes = 0;
@@ -92,7 +92,7 @@ impl Session {
                 (row_count, returned)
             }
             Meaning::Policy(ConflictPolicy::Keep) if table.definition.has_unique() => {
-                let stays = BooleanArray::from(batch.would_stay(table, &rows)?);
+                let stays = BooleanArray::from(batch.would_insert(table, &rows)?);
                 let rows = filter_record_batch(&rows, &stays).map_err(|error| Error::internal(error.to_string()))?;
                 batch.append_with(table, &rows, ConflictPolicy::Error)?;
                 (rows.num_rows() as u64, vec![rows])
@@ -107,7 +107,7 @@ impl Session {
                 let rows = returning.answer(context, table, returned, self.options.memory_bytes)?;
                 Ok(Inserted::Answered(rows))
             }
-            None => Ok(Inserted::Counted(row_count, kept_out, before)),
+            None => Ok(Inserted::Counted(row_count, skipped_rows, before)),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::insert_runs::InsertRuns;
 use crate::text::errors::sql_error;
 use atsdb_core::{Index, Result, Table};
-use atsdb_engine::{Batch, Engine, Hold};
+use atsdb_engine::{Batch, Engine, SealingHold};
 
 /// What has been begun and is not committed.
 pub(super) struct Transaction {
@@ -12,7 +12,7 @@ pub(super) struct Transaction {
     pub(super) runs: InsertRuns,
     pub(super) failed: bool,
     /// Keeps its chunks from being sealed.
-    hold: Hold,
+    hold: SealingHold,
     /// Whether it has read rows.
     pub(super) has_read: bool,
     /// Indexes for which the chunks that are there get pages once they are committed.
@@ -41,7 +41,7 @@ pub(super) fn prepare_to_look(open: &mut Transaction) -> Result<()> {
         let closed = open.runs.close(&mut open.batch);
         open.failed = closed.is_err();
         closed?;
-        open.batch.look_anew();
+        open.batch.refresh();
     }
     Ok(())
 }

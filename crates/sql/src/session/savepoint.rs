@@ -60,7 +60,7 @@ impl Session {
                 "ROLLBACK"
             }
             (Savepoint::Release(name), Some(open)) => {
-                let left = open.close_runs().and_then(|()| open.batch.release(name));
+                let left = open.close_runs().and_then(|()| open.batch.release_savepoint(name));
                 let left = open.note(left)?;
                 open.marks.truncate(left);
                 if left == 0
@@ -80,7 +80,7 @@ impl Session {
 impl Transaction {
     fn set(&mut self, name: &str) -> Result<()> {
         self.close_runs()?;
-        self.batch.mark(name)?;
+        self.batch.savepoint(name)?;
         self.marks.push(self.indexes.len());
         Ok(())
     }
@@ -100,7 +100,7 @@ impl Transaction {
     }
 
     fn return_to(&mut self, name: &str) -> Result<()> {
-        let left = self.batch.return_to(name)?;
+        let left = self.batch.rollback_to_savepoint(name)?;
         // What waited came after the savepoint.
         self.runs = InsertRuns::default();
         self.failed = false;

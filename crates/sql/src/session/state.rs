@@ -50,7 +50,7 @@ impl InterruptHandle {
 impl Session {
     /// A session over an engine. Cheap: threads are started by the first query.
     pub fn new(engine: Engine, options: SessionOptions) -> Result<Self> {
-        engine.set_chore(Arc::new(RollupMaintenance::new(&options)));
+        engine.set_maintenance_task(Arc::new(RollupMaintenance::new(&options)));
         Ok(Self {
             engine,
             options,

@@ -177,13 +177,13 @@ impl InsertRun {
         self.text_bytes += text.len();
         let is_at_once = matches!(self.keys, Keys::AtOnce);
         if is_at_once || self.row_count >= CHUNK_ROWS_MAX || self.text_bytes > TEXT_BYTES_MAX || self.maps.are_full() {
-            let kept_out = batch.kept_out();
-            let kept_out_before = kept_out.load(std::sync::atomic::Ordering::Relaxed);
+            let skipped_rows = batch.skipped_rows();
+            let skipped_before = skipped_rows.load(std::sync::atomic::Ordering::Relaxed);
             self.flush(batch)?;
             if is_at_once {
                 batch.settle_keys()?;
-                let kept_out = kept_out.load(std::sync::atomic::Ordering::Relaxed) - kept_out_before;
-                return Ok(Pushed::Rows(row_count.saturating_sub(kept_out)));
+                let skipped_rows = skipped_rows.load(std::sync::atomic::Ordering::Relaxed) - skipped_before;
+                return Ok(Pushed::Rows(row_count.saturating_sub(skipped_rows)));
             }
         }
         Ok(Pushed::Rows(row_count))

@@ -1,13 +1,13 @@
-//! A clock for each series of a key: as long as the growing column of the key grows in each combination of the others,
-//! no two rows are the same, and nothing needs to be looked up. That is how measurements come.
+//! A clock for each series of a key: while the growing column of the key grows within each combination of the other columns,
+//! no two rows have the same key, and no lookup is needed. Measurements usually arrive like that.
 
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray};
 use arrow::datatypes::*;
 use std::collections::HashMap;
 
-/// Series of lower numbers have their clock in an array.
+/// Series with smaller numbers have their clock in an array, the others in a hash table.
 const NUMBER_MAX: u64 = 1 << 22;
-/// With more series than this beyond the array the clocks stop.
+/// With more series than this in the hash table, the clocks stop.
 const HASHED_MAX: usize = 1 << 22;
 
 /// The latest value of the growing column in each series.
@@ -17,7 +17,7 @@ pub(crate) struct SeriesClock {
     growing: usize,
     by_number: Vec<i64>,
     by_hash: HashMap<u64, i64>,
-    /// Rows came that it could not take in: nothing is known any more.
+    /// Set after rows that the clocks cannot represent: nothing is known any more.
     stopped: bool,
 }
 
@@ -28,8 +28,7 @@ impl SeriesClock {
         Self { growing: growing.unwrap_or(0), by_number, by_hash, stopped: growing.is_none() }
     }
 
-    /// Takes the key's columns of some rows in. Says whether no two of all the rows so far are the same, as far as it
-    /// can tell.
+    /// Advances the clocks by rows, given as the columns of the key. Returns true if all rows so far are known to differ.
     pub(crate) fn advance(&mut self, columns: &[ArrayRef]) -> bool {
         if self.stopped || columns.iter().any(|column| column.null_count() > 0) {
             self.stopped = true;
@@ -48,7 +47,7 @@ impl SeriesClock {
         }
     }
 
-    /// The same for a mapped column and a time, as most keys are, without copies.
+    /// [`advance`](Self::advance) without copies for a key of a mapped column and a time, which most keys are.
     fn advance_mapped(&mut self, columns: &[ArrayRef]) -> Option<bool> {
         if columns.len() != 2 {
             return None;
@@ -63,7 +62,7 @@ impl SeriesClock {
         }
     }
 
-    /// For each row the number of its series (none: there is one) and the growing value.
+    /// For each row the number of its series, which is `None` if there is only one series, and the growing value.
     fn numbers(&self, columns: &[ArrayRef]) -> Option<(Option<Vec<u64>>, Vec<i64>)> {
         let times: Vec<i64> = integers(columns.get(self.growing)?)?;
         let mut others = columns.iter().enumerate().filter(|(at, _)| *at != self.growing).map(|(_, array)| array);
@@ -127,7 +126,7 @@ fn longs(array: &ArrayRef) -> Option<&[i64]> {
     })
 }
 
-/// Integers, indices, dates and times as numbers; `None` for what is none, or does not fit.
+/// Integers, indices, dates and times as numbers. `None` for other types, and for values that do not fit.
 fn integers(array: &ArrayRef) -> Option<Vec<i64>> {
     fn widened<T: ArrowPrimitiveType>(array: &ArrayRef) -> Option<Vec<i64>>
     where

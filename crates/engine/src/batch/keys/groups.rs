@@ -1,6 +1,5 @@
-//! Rows told apart by their key: rows of the same key are one group, and the rows of a chunk find theirs.
+//! Groups rows by their key. Rows of a chunk can then look up the group that has their key.
 
-use crate::chunk::slice_buffer::internal;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Float32Type, Float64Type};
 use arrow::row::{Row, RowConverter, Rows, SortField};
@@ -15,22 +14,22 @@ pub(crate) struct Groups {
     hasher: DefaultHashBuilder,
     rows: Rows,
     table: HashTable<u32>,
-    /// For each row the number of its group; `None` where the key has a NULL, and is the same as no other.
+    /// For each row the number of its group. `None` if the key has a NULL, which equals no other key.
     of_row: Vec<Option<u32>>,
     /// For each group its first row.
     first: Vec<u32>,
 }
 
 impl Groups {
-    /// Of rows that come as the key's columns of some batches.
+    /// Groups the rows of some batches, each given as the columns of the key.
     pub(crate) fn of(batches: &[Vec<ArrayRef>]) -> Result<Self> {
         let types = batches.first().into_iter().flatten();
         let fields = types.map(|array| SortField::new(array.data_type().clone())).collect();
-        let converter = RowConverter::new(fields).map_err(internal)?;
+        let converter = RowConverter::new(fields)?;
         let mut rows = converter.empty_rows(0, 0);
         let mut has_null = Vec::new();
         for columns in batches {
-            converter.append(&mut rows, &normal(columns)).map_err(internal)?;
+            converter.append(&mut rows, &normal(columns))?;
             has_null.extend(nulls_of(columns));
         }
         let (hasher, table) = (DefaultHashBuilder::default(), HashTable::with_capacity(has_null.len()));
@@ -65,9 +64,9 @@ impl Groups {
         self.first.len()
     }
 
-    /// For each of some other rows the group that has its key.
+    /// For each of some other rows, the group that has its key.
     pub(crate) fn find(&self, columns: &[ArrayRef]) -> Result<Vec<Option<u32>>> {
-        let rows = self.converter.convert_columns(&normal(columns)).map_err(internal)?;
+        let rows = self.converter.convert_columns(&normal(columns))?;
         let find = |(row, has_null): (Row<'_>, bool)| {
             let same = |group: &u32| self.rows.row(self.first[*group as usize] as usize).as_ref() == row.as_ref();
             if has_null { None } else { self.table.find(self.hasher.hash_one(row.as_ref()), same).copied() }
@@ -85,7 +84,7 @@ fn nulls_of(columns: &[ArrayRef]) -> Vec<bool> {
     any
 }
 
-/// The columns such that values that are equal in SQL have the same bits: there 0.0 and -0.0 are, and all NaNs.
+/// The columns with values that are equal in SQL given the same bits: 0.0 equals -0.0 there, and all NaNs are equal.
 fn normal(columns: &[ArrayRef]) -> Vec<ArrayRef> {
     let normal = |array: &ArrayRef| -> ArrayRef {
         match array.data_type() {

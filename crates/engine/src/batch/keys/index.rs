@@ -1,25 +1,25 @@
-//! The keys of one table as one batch sees them, asked row by row: what many small statements need, each of which wants
-//! to know at once whether its row's key is there.
+//! An index of the keys of one table as one batch sees them, for many small statements that each must know at once whether
+//! their row's key exists.
 //!
-//! It holds the keys of the rows it was told of, and those of the chunks in which a row's key could lie by their
-//! statistics ([`unread`](super::unread)): each is read when a row first needs it. Rows that come in order read none.
+//! The index holds the keys of the rows that were added to it. It reads the keys of a chunk when a row first needs it, that
+//! is, when the chunk's statistics allow the row's key ([`unread`](super::unread)). Rows that arrive in order read no chunk.
 
 use crate::batch::Batch;
 use crate::batch::keys::key::{Key, KeyValue};
 use crate::batch::keys::key_set::{KeyRow, KeySet};
-use crate::batch::keys::unread::Unread;
+use crate::batch::keys::unread::UnreadChunks;
 use crate::read::scan::{Scan, ScanRequest};
 use crate::read::snapshot::ReadSnapshot;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::*;
 use atsdb_core::{Error, Result, Table, TimeRange};
 
-/// More keys than this are not kept: an index of so many is [full](KeyIndex::is_full).
+/// An index with more keys is [full](KeyIndex::is_full).
 const KEYS_MAX: usize = 4 << 20;
-/// And so are keys of more bytes.
+/// So is an index with more bytes of keys.
 const KEY_BYTES_MAX: usize = 128 << 20;
 
-/// Which keys a batch's view of a table has.
+/// The keys of a table as a batch sees it.
 pub struct KeyIndex {
     table: Table,
     scan: Scan,
@@ -29,8 +29,8 @@ pub struct KeyIndex {
 struct IndexedKey {
     key: Key,
     known: KeySet,
-    unread: Unread,
-    /// The row that is asked for.
+    unread: UnreadChunks,
+    /// The key of the row that is being added.
     row: KeyRow,
 }
 
@@ -44,7 +44,7 @@ impl KeyIndex {
         let request = ScanRequest { columns, range: TimeRange::ALL, predicates: Vec::new(), use_cache: true };
         let scan = snapshot.scan(table, &request)?;
         let indexed = |key: Key| {
-            let unread = Unread::new(definition, &key, scan.chunks());
+            let unread = UnreadChunks::new(definition, &key, scan.chunks());
             IndexedKey { known: KeySet::default(), unread, row: KeyRow::default(), key }
         };
         let keys = keys.into_iter().map(indexed).collect();
@@ -56,8 +56,8 @@ impl KeyIndex {
         &self.table
     }
 
-    /// Takes a row in, whose value in a column, by the column's position in the table, the function gives. False, and
-    /// nothing is taken in, if a row has one of its keys already.
+    /// Adds the keys of a row. `value` returns the row's value in the column at a position of the table. Returns false, and
+    /// adds nothing, if one of the keys exists.
     pub fn add<'a>(&mut self, value: impl Fn(usize) -> KeyValue<'a>) -> Result<bool> {
         for at in 0..self.keys.len() {
             let IndexedKey { key, row, .. } = &mut self.keys[at];
@@ -78,12 +78,12 @@ impl KeyIndex {
         Ok(true)
     }
 
-    /// Whether it holds so much that it should be given up for a new one.
+    /// Whether the index is so large that it should be replaced by a new one.
     pub fn is_full(&self) -> bool {
         self.keys.iter().any(|key| key.known.len() > KEYS_MAX || key.known.byte_count() > KEY_BYTES_MAX)
     }
 
-    /// Takes the keys of a chunk in.
+    /// Reads the keys of a chunk into the index.
     fn read(&mut self, chunk: usize) -> Result<()> {
         for IndexedKey { key, known, unread, .. } in &mut self.keys {
             unread.remove(chunk);
@@ -106,28 +106,28 @@ impl KeyIndex {
 }
 
 impl IndexedKey {
-    /// A chunk that has to be read before anything is known of the row.
+    /// A chunk that may have the row's key and has not been read.
     fn next_chunk<'a>(&self, value: &impl Fn(usize) -> KeyValue<'a>) -> Option<usize> {
         self.unread.find(|column| value(self.key.positions[column]))
     }
 }
 
 impl Batch {
-    /// An index of the keys of a table as this batch sees it. Rows that wait become chunks first. It stays right as
-    /// long as rows come into the table by [`append_indexed`](Self::append_indexed) alone.
+    /// An index of the keys of a table as this batch sees it. Waiting rows become chunks first. The index stays valid as long
+    /// as all rows are added to the table by [`append_indexed`](Self::append_indexed).
     pub fn key_index(&mut self, table: &Table) -> Result<KeyIndex> {
         let snapshot = self.snapshot()?;
         KeyIndex::new(table, &snapshot)
     }
 
-    /// Adds rows that the index has taken in: they are not compared again. The commit fails with
-    /// [`ErrorKind::Conflict`](atsdb_core::ErrorKind::Conflict) if another adds a row of the same key meanwhile.
+    /// Adds rows whose keys were added to the index before; their keys are not checked again. The commit fails with
+    /// [`ErrorKind::Conflict`](atsdb_core::ErrorKind::Conflict) if another writer adds a row of the same key before it.
     pub fn append_indexed(&mut self, index: &KeyIndex, rows: &arrow::array::RecordBatch) -> Result<()> {
         self.append_settled(&index.table, rows)
     }
 }
 
-/// A value in stored form; `texts` are the strings of a mapped column.
+/// The value of a row in stored form. `texts` are the strings of a mapped column.
 fn stored_value<'a>(
     array: &'a ArrayRef,
     texts: Option<&'a arrow::array::StringArray>,
@@ -144,7 +144,7 @@ fn stored_value<'a>(
         };
         return match index < texts.len() {
             true => Ok(KeyValue::Bytes(texts.value(index).as_bytes())),
-            false => Err(Error::corrupt(format!("a row has string {index} of {}", texts.len()))),
+            false => Err(Error::corrupt(format!("a row has index {index} of a dictionary of {} strings", texts.len()))),
         };
     }
     use arrow::datatypes::TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};

@@ -1,4 +1,4 @@
-//! One key of a table: which columns, and the values of rows in them.
+//! One key of a table: its columns, and the values of rows in them.
 
 use arrow::array::{ArrayRef, RecordBatch};
 use atsdb_core::{Error, Result, TableDefinition, Unique};
@@ -9,9 +9,9 @@ pub(crate) type KeyColumns = Vec<ArrayRef>;
 /// One key of a table.
 #[derive(Debug, Clone)]
 pub(crate) struct Key {
-    /// Where its columns stand in the table's definition.
+    /// The positions of its columns in the table's definition.
     pub(crate) positions: Vec<usize>,
-    /// Which of them is the time column.
+    /// Which of its columns is the time column, if any.
     pub(crate) time: Option<usize>,
 }
 
@@ -24,14 +24,16 @@ impl Key {
     pub(crate) fn of(definition: &TableDefinition, unique: &Unique) -> Result<Self> {
         let position = |id| {
             let position = definition.columns.iter().position(|column| column.id == id);
-            position.ok_or_else(|| Error::internal(format!("table {}: no key column", definition.name)))
+            position.ok_or_else(|| {
+                Error::internal(format!("table {}: a key has a column that does not exist", definition.name))
+            })
         };
         let positions = unique.columns.iter().map(|id| position(*id)).collect::<Result<_>>()?;
         let time = definition.time.and_then(|time| unique.columns.iter().position(|id| *id == time.column));
         Ok(Self { positions, time })
     }
 
-    /// Which of its columns is expected to grow: the time, else the last that counts.
+    /// The column of the key that is expected to grow: the time column, else the last one that holds integers or times.
     pub(crate) fn growing(&self, definition: &TableDefinition) -> Option<usize> {
         let counts = |position: &usize| definition.columns[*position].column_type.can_be_time();
         self.time.or_else(|| self.positions.iter().rposition(counts))
@@ -42,10 +44,10 @@ impl Key {
     }
 }
 
-/// One value of a row, in a column of a key.
+/// The value of a row in a column of a key.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum KeyValue<'a> {
-    /// The row is the same as no other.
+    /// NULL: the row's key equals no other key.
     Null,
     /// A signed integer, a date, a time in its column's unit, or a boolean (0 and 1).
     Int(i64),

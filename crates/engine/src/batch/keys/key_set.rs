@@ -4,14 +4,14 @@ use crate::batch::keys::key::KeyValue;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
-/// The values of one row in a key's columns, as bytes that are the same where the values are equal in SQL.
+/// The key of one row as bytes. Keys that are equal in SQL have the same bytes.
 #[derive(Debug, Default)]
 pub(crate) struct KeyRow {
     bytes: Vec<u8>,
     has_null: bool,
 }
 
-/// Keys that were inserted.
+/// A set of keys.
 #[derive(Debug, Default)]
 pub(crate) struct KeySet {
     hasher: DefaultHashBuilder,
@@ -27,13 +27,13 @@ impl KeyRow {
         self.has_null = false;
     }
 
-    /// The next column's value. The columns of a key have one type each, so that no mark of it is needed.
+    /// Adds the value of the next column. Each column of a key has one type, so the bytes need no type tag.
     pub(crate) fn push(&mut self, value: KeyValue<'_>) {
         match value {
             KeyValue::Null => self.has_null = true,
             KeyValue::Int(value) => self.bytes.extend_from_slice(&value.to_le_bytes()),
             KeyValue::UInt(value) => self.bytes.extend_from_slice(&value.to_le_bytes()),
-            // In SQL 0.0 and -0.0 are the same, and all NaNs are.
+            // In SQL 0.0 equals -0.0, and all NaNs are equal.
             KeyValue::Float(value) => {
                 let normal = if value.is_nan() { f64::NAN } else { value + 0.0 };
                 self.bytes.extend_from_slice(&normal.to_bits().to_le_bytes());
@@ -45,7 +45,7 @@ impl KeyRow {
         }
     }
 
-    /// Whether one of the values is NULL: the row is the same as no other.
+    /// Whether one of the values is NULL. The key then equals no other key.
     pub(crate) fn has_null(&self) -> bool {
         self.has_null
     }
@@ -57,7 +57,7 @@ impl KeySet {
         self.table.find(hash, |number| key(&self.bytes, &self.ends, *number) == row.bytes.as_slice()).is_some()
     }
 
-    /// Adds a key that it does not contain.
+    /// Adds a key that the set does not contain.
     pub(crate) fn insert(&mut self, row: &KeyRow) {
         let Self { hasher, table, bytes, ends } = self;
         let number = ends.len() as u32;

@@ -1,27 +1,27 @@
 //! The rows of one table with keys, before they are settled.
 
+use crate::batch::keys::bounds::KeyBounds;
 use crate::batch::keys::clock::SeriesClock;
 use crate::batch::keys::groups::Groups;
 use crate::batch::keys::key::{Key, KeyColumns};
 use crate::batch::keys::probe::Candidates;
 use crate::batch::keys::resolve::resolve;
-use crate::batch::keys::scope::Scope;
-use crate::chunk::slice_buffer::{filter_rows, internal};
 use crate::read::rewrite::Rewrite;
 use crate::read::snapshot::ReadSnapshot;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
+use arrow::compute::filter_record_batch;
 use arrow::datatypes::DataType;
 use arrow::util::display::array_value_to_string;
 use atsdb_core::{
     ChunkId, Column, ConflictPolicy, Error, ErrorKind, NewChunk, Result, Table, TableDefinition, TableId, TimeRange,
 };
 
-/// The rows of one table with keys, on their way.
+/// The rows of one table with keys that wait, and what is known of its earlier rows.
 #[derive(Debug)]
 pub(crate) struct KeyedRows {
     keys: Vec<Key>,
     clocks: Vec<SeriesClock>,
-    /// Whether the clocks saw all of the batch's rows grow, those that wait included.
+    /// Whether the series clocks saw all of the batch's rows grow, including those that wait.
     grows: bool,
     waiting: Waiting,
 }
@@ -34,15 +34,15 @@ pub(crate) struct Waiting {
     pub(crate) byte_count: usize,
 }
 
-/// What settling decided.
+/// The outcome of settling.
 #[derive(Default)]
 pub(crate) struct Settled {
-    /// The rows that go on.
+    /// The rows to add.
     pub(crate) rows: Vec<RecordBatch>,
-    /// Chunks of the snapshot that go, with what comes instead.
+    /// Chunks of the snapshot to remove, each with its successor.
     pub(crate) replaced: Vec<(ChunkId, Option<NewChunk>)>,
-    /// How many of the rows that waited do not go on because their key is there already.
-    pub(crate) kept_out: u64,
+    /// How many of the waiting rows are skipped because their key exists.
+    pub(crate) skipped: u64,
 }
 
 impl KeyedRows {
@@ -75,23 +75,23 @@ impl KeyedRows {
         self.waiting.rows.push(rows);
     }
 
-    /// What waits; nothing does then.
+    /// Takes the waiting rows, and whether all rows so far grew. No rows wait afterwards.
     pub(crate) fn take(&mut self) -> (Waiting, bool) {
         (std::mem::take(&mut self.waiting), std::mem::replace(&mut self.grows, true))
     }
 
-    /// A copy of what waits, for the table of this number.
+    /// A copy of the waiting rows, with the number of their table and whether all rows so far grew.
     pub(crate) fn held(&self, table: TableId) -> Option<(TableId, Waiting, bool)> {
         Some((table, self.waiting.clone(), self.grows))
     }
 
-    /// Lets rows wait again that were taken out.
+    /// Puts rows back that were taken.
     pub(crate) fn put_back(&mut self, waiting: Waiting, grows: bool) {
         (self.waiting, self.grows) = (waiting, grows);
     }
 
-    /// Settles rows that were taken out. `grows` says that they differ from each other and from all rows of the batch.
-    /// The snapshot has the batch's own earlier rows, unless they grow.
+    /// Settles rows that were taken. `grows` says that they differ from each other and from all rows of the batch; else the
+    /// snapshot must contain the batch's own earlier rows.
     pub(crate) fn settle(
         &self,
         table: &Table,
@@ -101,23 +101,23 @@ impl KeyedRows {
     ) -> Result<Settled> {
         let columns: Vec<Vec<KeyColumns>> =
             self.keys.iter().map(|key| waiting.rows.iter().map(|rows| key.columns(rows)).collect()).collect();
-        let candidates = |scope: &dyn Fn(&Key) -> Scope| {
+        let candidates = |bounds: &dyn Fn(&Key) -> KeyBounds| {
             let widened = |(key, batches): (&Key, &Vec<KeyColumns>)| {
-                let mut scope = scope(key);
-                batches.iter().for_each(|columns| scope.widen(columns));
-                scope
+                let mut bounds = bounds(key);
+                batches.iter().for_each(|columns| bounds.widen(columns));
+                bounds
             };
-            let scopes: Vec<Scope> = self.keys.iter().zip(&columns).map(widened).collect();
-            let range = self.range(&table.definition, &scopes);
-            Candidates::of(snapshot, table, &self.keys, &scopes, range)
+            let bounds: Vec<KeyBounds> = self.keys.iter().zip(&columns).map(widened).collect();
+            let range = self.range(&table.definition, &bounds);
+            Candidates::of(snapshot, table, &self.keys, &bounds, range)
         };
         let all_rows = || Ok(Settled { rows: waiting.rows.clone(), ..Settled::default() });
-        // Rows that come in order lie past all others, which the column that grows tells alone.
-        let by_growth = |key: &Key| Scope::of_one(key.growing(&table.definition).unwrap_or(0), key.positions.len());
+        // Rows that arrive in order lie beyond all stored ones: the growing column alone shows that.
+        let by_growth = |key: &Key| KeyBounds::of_one(key.growing(&table.definition).unwrap_or(0), key.positions.len());
         if grows && candidates(&by_growth)?.is_empty() {
             return all_rows();
         }
-        let candidates = candidates(&|key| Scope::new(key.positions.len()))?;
+        let candidates = candidates(&|key| KeyBounds::new(key.positions.len()))?;
         if grows && candidates.is_empty() {
             return all_rows();
         }
@@ -128,7 +128,7 @@ impl KeyedRows {
             let key = &self.keys[duplicate.key];
             duplicate_key(table, key, &waiting.rows, duplicate.row, snapshot)
         })?;
-        let kept_out = match waiting.policy {
+        let skipped = match waiting.policy {
             ConflictPolicy::Keep => stays.iter().filter(|stays| !**stays).count() as u64,
             _ => 0,
         };
@@ -145,14 +145,14 @@ impl KeyedRows {
             }
             _ => Vec::new(),
         };
-        Ok(Settled { rows: staying(&waiting.rows, &stays)?, replaced, kept_out })
+        Ok(Settled { rows: staying(&waiting.rows, &stays)?, replaced, skipped })
     }
 
-    /// The times in which rows of the same keys can lie.
-    fn range(&self, definition: &TableDefinition, scopes: &[Scope]) -> TimeRange {
+    /// The range of times in which rows of the same keys can lie.
+    fn range(&self, definition: &TableDefinition, bounds: &[KeyBounds]) -> TimeRange {
         let mut ends: Option<(i64, i64)> = None;
-        for (key, scope) in self.keys.iter().zip(scopes) {
-            let Some((first, last)) = key.time.and_then(|time| scope.integers(time)) else { return TimeRange::ALL };
+        for (key, bounds) in self.keys.iter().zip(bounds) {
+            let Some((first, last)) = key.time.and_then(|time| bounds.integers(time)) else { return TimeRange::ALL };
             ends = Some(ends.map_or((first, last), |(start, end)| (start.min(first), end.max(last))));
         }
         let scaled = |time: i64| time.checked_mul(definition.time_scale());
@@ -174,13 +174,13 @@ fn staying(batches: &[RecordBatch], stays: &[bool]) -> Result<Vec<RecordBatch>> 
         match mask.iter().filter(|stays| **stays).count() {
             0 => {}
             count if count == mask.len() => rows.push(batch.clone()),
-            _ => rows.push(filter_rows(batch, &BooleanArray::from(mask.to_vec()))?),
+            _ => rows.push(filter_record_batch(batch, &BooleanArray::from(mask.to_vec()))?),
         }
     }
     Ok(rows)
 }
 
-/// The error for a row whose key is there already; `row` counts through all batches.
+/// The error for a row whose key exists. `row` counts through all batches.
 fn duplicate_key(table: &Table, key: &Key, batches: &[RecordBatch], row: usize, snapshot: &ReadSnapshot) -> Error {
     let mut row = row;
     let mut batches = batches.iter();
@@ -208,7 +208,7 @@ fn duplicate_key(table: &Table, key: &Key, batches: &[RecordBatch], row: usize, 
 
 fn value_text(table: &Table, column: &Column, array: &ArrayRef, row: usize, snapshot: &ReadSnapshot) -> Result<String> {
     if column.map.is_none() {
-        return array_value_to_string(array, row).map_err(internal);
+        return Ok(array_value_to_string(array, row)?);
     }
     let index = match array.data_type() {
         DataType::UInt8 => array.as_primitive::<arrow::datatypes::UInt8Type>().value(row) as usize,
@@ -216,7 +216,7 @@ fn value_text(table: &Table, column: &Column, array: &ArrayRef, row: usize, snap
         _ => array.as_primitive::<arrow::datatypes::UInt32Type>().value(row) as usize,
     };
     let dictionary = snapshot.inner.shared.dictionaries.get(table.id, column.id);
-    // The row's string may have come after the snapshot was taken.
+    // The row's string may have been added after the snapshot was taken.
     let strings = match dictionary.strings(snapshot.inner.store.as_ref(), index + 1) {
         Ok(strings) if strings.len() > index => strings,
         _ => dictionary.strings(snapshot.inner.shared.store.snapshot()?.as_ref(), index + 1)?,

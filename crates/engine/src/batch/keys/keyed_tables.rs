@@ -10,24 +10,25 @@ use std::sync::atomic::AtomicU64;
 #[derive(Default)]
 pub(crate) struct KeyedTables {
     pub(crate) tables: BTreeMap<TableId, (Table, KeyedRows)>,
-    /// Tables in which the batch has chunks with rows that the clocks have not seen.
+    /// Tables in which the batch has chunks with rows that the series clocks have not seen.
     pub(crate) rewritten: BTreeSet<TableId>,
-    pub(crate) kept_out: Arc<AtomicU64>,
+    /// Rows skipped because their key existed.
+    pub(crate) skipped_rows: Arc<AtomicU64>,
     /// Of these, rows of tables in memory.
-    pub(crate) kept_out_in_memory: u64,
+    pub(crate) skipped_in_memory: u64,
 }
 
 impl KeyedTables {
-    /// Forgets the rows that wait in a table, and what is known of the others.
+    /// Discards the waiting rows of a table, and what is known of its other rows.
     pub(crate) fn forget(&mut self, table: TableId) {
         self.tables.remove(&table);
         self.note_rewritten(table);
     }
 
-    /// Forgets all rows that wait, and what is known of those that were settled.
+    /// Discards all waiting rows, and what is known of those that were settled.
     pub(crate) fn forget_all(&mut self) {
-        let tables: Vec<TableId> = self.tables.keys().copied().collect();
-        tables.into_iter().for_each(|table| self.forget(table));
+        self.rewritten.extend(self.tables.keys());
+        self.tables.clear();
     }
 
     /// Notes that the batch changes chunks of a table.

@@ -1,4 +1,4 @@
-//! What becomes of rows whose keys others have: as if the rows had come one after the other.
+//! Applies the conflict policy to rows whose keys exist, as if the rows had been added one after the other.
 
 use crate::batch::keys::groups::Groups;
 use atsdb_core::ConflictPolicy;
@@ -11,7 +11,7 @@ pub(crate) struct Duplicate {
     pub(crate) key: usize,
 }
 
-/// For each row whether it stays. `stored` says of each key and group whether the store has a row of it.
+/// Decides for each row whether it is added. `stored` says for each key and group whether the store has a row of it.
 pub(crate) fn resolve(
     row_count: usize,
     keys: &[Groups],
@@ -19,25 +19,25 @@ pub(crate) fn resolve(
     policy: ConflictPolicy,
 ) -> Result<Vec<bool>, Duplicate> {
     let mut stays = vec![true; row_count];
-    let mut holders: Vec<Vec<Option<usize>>> = keys.iter().map(|groups| vec![None; groups.count()]).collect();
+    let mut last_rows: Vec<Vec<Option<usize>>> = keys.iter().map(|groups| vec![None; groups.count()]).collect();
     for row in 0..row_count {
         for (key, groups) in keys.iter().enumerate() {
             let Some(group) = groups.group(row) else { continue };
-            let holder = holders[key][group as usize];
+            let last_row = last_rows[key][group as usize];
             match policy {
                 ConflictPolicy::Replace => {
-                    if let Some(holder) = holder {
-                        stays[holder] = false;
+                    if let Some(last_row) = last_row {
+                        stays[last_row] = false;
                     }
                 }
-                _ if holder.is_none() && !stored[key][group as usize] => {}
+                _ if last_row.is_none() && !stored[key][group as usize] => {}
                 ConflictPolicy::Keep => stays[row] = false,
                 ConflictPolicy::Error => return Err(Duplicate { row, key }),
             }
         }
         if stays[row] {
             let groups = keys.iter().enumerate().filter_map(|(key, groups)| Some((key, groups.group(row)?)));
-            groups.for_each(|(key, group)| holders[key][group as usize] = Some(row));
+            groups.for_each(|(key, group)| last_rows[key][group as usize] = Some(row));
         }
     }
     Ok(stays)

@@ -1,16 +1,16 @@
-//! Chunks whose keys are not known yet: which of them may hold the key of a row.
+//! The chunks whose keys have not been read, searchable by the key of a row.
 
 use crate::batch::keys::key::{Key, KeyValue};
 use crate::chunk::missing::column_statistics;
 use crate::read::scan_chunk::ScanChunk;
 use atsdb_core::{Bound, ColumnStatistics, TableDefinition};
 
-/// The chunks of a scan, by the column of the key that grows, as far as it has bounds.
+/// The unread chunks of a scan, ordered by the bounds of the growing column of the key.
 #[derive(Debug)]
-pub(crate) struct Unread {
-    /// Which column of the key that is.
+pub(crate) struct UnreadChunks {
+    /// The position of the growing column in the key.
     growing: usize,
-    /// By the least value.
+    /// Chunks with bounds, ordered by the least value.
     bounded: Vec<Bounded>,
     /// Chunks that may hold any value of the growing column.
     unbounded: Vec<Candidate>,
@@ -20,7 +20,7 @@ pub(crate) struct Unread {
 struct Bounded {
     least: i64,
     greatest: i64,
-    /// Of this and all before it.
+    /// The greatest value of this chunk and all before it.
     greatest_so_far: i64,
     candidate: Candidate,
 }
@@ -33,7 +33,7 @@ struct Candidate {
     statistics: Vec<ColumnStatistics>,
 }
 
-impl Unread {
+impl UnreadChunks {
     pub(crate) fn new(definition: &TableDefinition, key: &Key, chunks: &[ScanChunk]) -> Self {
         let growing = key.growing(definition).unwrap_or(0);
         let mut unread = Self { growing, bounded: Vec::new(), unbounded: Vec::new() };
@@ -54,7 +54,7 @@ impl Unread {
         unread
     }
 
-    /// A chunk that may hold a row of the same key, whose value in a column of the key the function gives.
+    /// A chunk that may hold a row of the same key. `value` returns the row's value in a column of the key.
     pub(crate) fn find<'a>(&self, value: impl Fn(usize) -> KeyValue<'a>) -> Option<usize> {
         let growing = match value(self.growing) {
             KeyValue::Int(value) => Some(value),
@@ -74,7 +74,7 @@ impl Unread {
         bounded.or_else(|| self.unbounded.iter().find(may_hold)).map(|candidate| candidate.chunk)
     }
 
-    /// Takes a chunk out: its keys are known now.
+    /// Removes a chunk whose keys have been read.
     pub(crate) fn remove(&mut self, chunk: usize) {
         self.bounded.retain(|bounded| bounded.candidate.chunk != chunk);
         self.unbounded.retain(|candidate| candidate.chunk != chunk);
@@ -110,7 +110,7 @@ fn is_below(value: KeyValue<'_>, min: &Bound) -> bool {
         (KeyValue::UInt(value), Bound::UInt(min)) => value < *min,
         (KeyValue::Float(value), Bound::Float(min)) => value < *min,
         (KeyValue::Bytes(value), Bound::Bytes(min)) => value < min.as_slice(),
-        // The bounds of a mapped column are of its indices.
+        // The bounds of a mapped column are those of its indices, which say nothing about its strings.
         _ => false,
     }
 }

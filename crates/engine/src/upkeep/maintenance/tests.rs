@@ -28,7 +28,7 @@ struct Case {
     engine: Engine,
     faults: Arc<Faults>,
     clock: Arc<FixedClock>,
-    caretaker: Caretaker,
+    maintenance: Maintenance,
     table: Table,
 }
 
@@ -49,8 +49,8 @@ impl Case {
             .with_time("time", TimeUnit::Second)
             .unwrap();
         let table = engine.create_table(&definition).unwrap();
-        let caretaker = Caretaker::new(engine.shared(), Box::new(|_, _| Ok(false)));
-        let case = Self { engine, faults, clock, caretaker, table };
+        let maintenance = Maintenance::new(engine.shared(), Box::new(|_, _| Ok(false)));
+        let case = Self { engine, faults, clock, maintenance, table };
         (0..days).for_each(|day| case.append(day * DAY));
         case
     }
@@ -64,9 +64,9 @@ impl Case {
         batch.commit().unwrap();
     }
 
-    fn look(&mut self) {
+    fn run(&mut self) {
         // What fails is tried again at the next look.
-        let _ = self.caretaker.look(self.engine.shared(), &Nudges::default());
+        let _ = self.maintenance.run_all(self.engine.shared(), &Nudges::default());
     }
 
     fn chunks(&self) -> Vec<ChunkEntry> {
@@ -82,20 +82,20 @@ impl Case {
 fn a_slice_that_cannot_be_sealed_stops_no_other_and_is_not_read_at_each_look() {
     let mut case = Case::new(4);
     case.faults.make_unreadable(case.chunks()[1].id);
-    case.look();
+    case.run();
     assert_eq!(case.sealed(), [false; 4], "they are seen for the first time");
-    case.look();
+    case.run();
     assert_eq!(case.sealed(), [true, false, true, true]);
     assert_eq!(case.faults.unreadable_reads(), 1);
     let reclaimed = case.faults.calls("reclaim");
     for _ in 0..10 {
-        case.look();
+        case.run();
     }
     assert_eq!(case.faults.unreadable_reads(), 1, "the clock stands still");
     assert_eq!(case.faults.calls("reclaim"), reclaimed + 10);
     case.clock.0.fetch_add(30_000, Ordering::SeqCst);
     for _ in 0..10 {
-        case.look();
+        case.run();
     }
     assert_eq!(case.faults.unreadable_reads(), 2);
 }
@@ -105,9 +105,9 @@ fn what_a_look_meets_with_does_not_keep_space_from_being_given_back() {
     // Every slice that is due fails.
     let mut case = Case::new(1);
     case.faults.make_unreadable(case.chunks()[0].id);
-    case.look();
+    case.run();
     let reclaimed = case.faults.calls("reclaim");
-    case.look();
+    case.run();
     assert_eq!((case.faults.unreadable_reads(), case.faults.calls("reclaim")), (1, reclaimed + 1));
 }
 
@@ -117,7 +117,7 @@ fn space_is_given_back_while_transactions_overlap_and_nothing_is_sealed_under_th
     let mut hold = case.engine.hold();
     for _ in 0..5 {
         let reclaimed = case.faults.calls("reclaim");
-        case.look();
+        case.run();
         assert_eq!(case.faults.calls("reclaim"), reclaimed + 1);
         // The next transaction begins before this one ends.
         let next = case.engine.hold();
@@ -125,7 +125,7 @@ fn space_is_given_back_while_transactions_overlap_and_nothing_is_sealed_under_th
     }
     assert_eq!(case.sealed(), [false; 2]);
     drop(hold);
-    case.look();
+    case.run();
     assert_eq!(case.sealed(), [true; 2]);
 }
 
@@ -133,9 +133,9 @@ fn space_is_given_back_while_transactions_overlap_and_nothing_is_sealed_under_th
 #[test]
 fn slices_of_few_rows_are_sealed_by_one_list_of_the_chunks() {
     let mut case = Case::new(60);
-    case.look();
+    case.run();
     let listed = case.faults.calls("Snapshot::chunks");
-    case.look();
+    case.run();
     assert_eq!(case.sealed(), [true; 60]);
     assert!(case.faults.calls("Snapshot::chunks") < listed + 20);
     (0..60).for_each(|day| case.append(day * DAY + 1));

@@ -19,7 +19,7 @@ use crate::scan::numbered_scan::NumberedScan;
 use arrow::array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow::datatypes::{Field, Schema};
 use atsdb_core::{ConflictPolicy, Error, Result, Table};
-use atsdb_engine::{Batch, HeldRows};
+use atsdb_engine::{Batch, RowSource};
 use evaluate::Evaluation;
 use rounds::{Fates, Rounds};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub(crate) fn upsert(
     context: &StatementContext<'_>,
     limits: Limits,
 ) -> Result<Upserted> {
-    let holders = batch.holders(table, key, rows)?;
+    let holders = batch.conflicting_rows(table, key, rows)?;
     let mut evaluation = update
         .map(|update| Evaluation::new(table, &table.definition.unique[key], update, alias, context))
         .transpose()?;
@@ -58,11 +58,11 @@ pub(crate) fn upsert(
         let columns = change.columns.iter().map(|position| Arc::clone(rows.column(*position))).collect();
         let rows = Rows::fixed(placed(chunks, numbers, columns)?);
         match holders.rows {
-            HeldRows::Stored(scan) => {
+            RowSource::Stored(scan) => {
                 change.source = Some(NumberedScan { scan: Arc::new(*scan), partitions_in_order: None });
                 ChangeWriter::new(batch, &change, limits, context.interrupt).run(rows)?;
             }
-            HeldRows::Resident(state) => drop(change_resident(batch, &change, &state, rows)?),
+            RowSource::Resident(state) => drop(change_resident(batch, &change, &state, rows)?),
         }
     }
     // Another key's row is not looked at.

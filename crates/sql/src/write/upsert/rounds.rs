@@ -4,13 +4,13 @@ use crate::write::returning::no_rows;
 use arrow::array::{Array as _, BooleanArray, RecordBatch, UInt32Array};
 use arrow::compute::{cast, concat_batches, filter_record_batch, take_record_batch};
 use atsdb_core::{Error, Result, Table};
-use atsdb_engine::Holders;
+use atsdb_engine::ConflictingRows;
 use std::collections::BTreeMap;
 
 /// New rows, and who has their keys.
 pub(super) struct Rounds<'a> {
     pub(super) table: &'a Table,
-    pub(super) holders: &'a Holders,
+    pub(super) holders: &'a ConflictingRows,
     /// Complete ones.
     pub(super) rows: &'a RecordBatch,
 }
@@ -133,7 +133,7 @@ impl Rounds<'_> {
     /// The groups, and the stored rows of those that have one.
     fn groups(&self) -> Result<(Vec<Group>, RecordBatch)> {
         let place = |place: &Option<(u32, u32)>| Group { place: *place, ..Group::default() };
-        let mut groups: Vec<Group> = self.holders.places.iter().map(place).collect();
+        let mut groups: Vec<Group> = self.holders.locations.iter().map(place).collect();
         for (row, group) in self.holders.group_of_row.iter().enumerate() {
             match group.and_then(|group| groups.get_mut(group as usize)) {
                 Some(group) => group.rows.push(row as u32),

@@ -1,10 +1,11 @@
-//! A last look before the commit: what others have added since the batch first looked, most of it by sealing, has none
-//! of the batch's keys. Then the guard moves up, and the commit is refused only for what comes in this very moment.
+//! A last check before the commit: the chunks that other writers have added since the batch first read the store, mostly by
+//! sealing, must have none of the batch's keys. Then the guards are raised, so that only a chunk added between this check
+//! and the commit is a conflict.
 
 use crate::batch::Batch;
+use crate::batch::keys::bounds::may_meet;
 use crate::batch::keys::groups::Groups;
 use crate::batch::keys::key::{Key, KeyColumns};
-use crate::batch::keys::scope::may_meet;
 use crate::chunk::missing::column_statistics;
 use crate::read::scan::{Scan, ScanRequest};
 use crate::read::scan_chunk::ScanChunk;
@@ -13,8 +14,10 @@ use atsdb_core::{ChunkGuard, ChunkId, ColumnStatistics, Error, ErrorKind, Result
 use std::collections::BTreeSet;
 
 impl Batch {
-    /// Looks at what is newer than the guards.
-    pub(crate) fn look_again(&mut self) -> Result<()> {
+    /// Checks the chunks that are newer than the guards, and raises the guards.
+    ///
+    /// Errors: [`Conflict`](ErrorKind::Conflict) if another writer has added a row of the same key.
+    pub(crate) fn recheck_guards(&mut self) -> Result<()> {
         let guards = self.changes.guards().to_vec();
         if guards.is_empty() {
             return Ok(());
@@ -26,7 +29,7 @@ impl Batch {
         }
         let (own, base) = (self.snapshot()?, self.base()?);
         for guard in &guards {
-            // A table that goes with the commit, or went meanwhile, is not compared: the commit tells.
+            // A table that the batch or another writer has dropped is not compared: the commit decides.
             let table = own.tables().iter().find(|table| table.id == guard.table).cloned();
             if let Some(table) = table
                 && fresh.tables().iter().any(|visible| visible.id == table.id)
@@ -34,12 +37,12 @@ impl Batch {
                 compare(&table, guard, &fresh, &own, &base)?;
             }
         }
-        self.changes.move_guards(newest);
+        self.changes.raise_guards(newest);
         Ok(())
     }
 }
 
-/// Refuses what has a key in one of the batch's own chunks and in one that is newer than the guard.
+/// Refuses a key that is both in one of the batch's own chunks and in a chunk that is newer than the guard.
 fn compare(
     table: &Table,
     guard: &ChunkGuard,

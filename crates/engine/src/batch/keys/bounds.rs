@@ -1,4 +1,4 @@
-//! Between which values the key columns of some rows lie, so that chunks that hold none of them are not read.
+//! The bounds of the key columns of some rows. Chunks outside these bounds need not be read.
 
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray};
 use arrow::compute::{max, min};
@@ -8,68 +8,70 @@ use std::cmp::Ordering;
 
 /// The bounds of each column of a key.
 #[derive(Debug, Clone)]
-pub(crate) struct Scope {
-    columns: Vec<Reach>,
+pub(crate) struct KeyBounds {
+    columns: Vec<ValueRange>,
 }
 
 #[derive(Debug, Clone)]
-enum Reach {
-    /// No value so far that is not NULL.
-    Nothing,
+enum ValueRange {
+    /// All values so far are NULL.
+    Empty,
+    /// The smallest and the largest value.
     Between(Bound, Bound),
+    /// Any value is possible.
     Unknown,
 }
 
-impl Scope {
+impl KeyBounds {
     pub(crate) fn new(column_count: usize) -> Self {
-        Self { columns: vec![Reach::Nothing; column_count] }
+        Self { columns: vec![ValueRange::Empty; column_count] }
     }
 
-    /// With nothing known of any column but one.
+    /// Bounds of one column alone. Any value is possible in the others.
     pub(crate) fn of_one(column: usize, column_count: usize) -> Self {
-        let reach = |other| if other == column { Reach::Nothing } else { Reach::Unknown };
-        Self { columns: (0..column_count).map(reach).collect() }
+        let range = |other| if other == column { ValueRange::Empty } else { ValueRange::Unknown };
+        Self { columns: (0..column_count).map(range).collect() }
     }
 
-    /// Takes the key's columns of some rows in.
+    /// Extends the bounds to more rows, given as the columns of the key.
     pub(crate) fn widen(&mut self, columns: &[ArrayRef]) {
-        let known = self.columns.iter_mut().zip(columns).filter(|(reach, _)| !matches!(reach, Reach::Unknown));
-        for (reach, array) in known {
-            let more = reach_of(array);
-            *reach = match (std::mem::replace(reach, Reach::Unknown), more) {
-                (Reach::Nothing, more) => more,
-                (reach, Reach::Nothing) => reach,
-                (Reach::Between(min, max), Reach::Between(other_min, other_max)) => {
+        let known = self.columns.iter_mut().zip(columns).filter(|(range, _)| !matches!(range, ValueRange::Unknown));
+        for (range, array) in known {
+            let more = range_of(array);
+            *range = match (std::mem::replace(range, ValueRange::Unknown), more) {
+                (ValueRange::Empty, more) => more,
+                (range, ValueRange::Empty) => range,
+                (ValueRange::Between(min, max), ValueRange::Between(other_min, other_max)) => {
                     match (compare(&min, &other_min), compare(&max, &other_max)) {
-                        (Some(by_min), Some(by_max)) => Reach::Between(
+                        (Some(by_min), Some(by_max)) => ValueRange::Between(
                             if by_min.is_le() { min } else { other_min },
                             if by_max.is_ge() { max } else { other_max },
                         ),
-                        _ => Reach::Unknown,
+                        _ => ValueRange::Unknown,
                     }
                 }
-                _ => Reach::Unknown,
+                _ => ValueRange::Unknown,
             };
         }
     }
 
-    /// Between which integers a column lies; `None` if it is of another type, or nothing is known.
+    /// The smallest and largest value of an integer column. `None` for another type, or if they are not known.
     pub(crate) fn integers(&self, column: usize) -> Option<(i64, i64)> {
         match self.columns.get(column)? {
-            Reach::Between(Bound::Int(min), Bound::Int(max)) => Some((*min, *max)),
-            Reach::Between(Bound::UInt(min), Bound::UInt(max)) => {
+            ValueRange::Between(Bound::Int(min), Bound::Int(max)) => Some((*min, *max)),
+            ValueRange::Between(Bound::UInt(min), Bound::UInt(max)) => {
                 Some((i64::try_from(*min).ok()?, i64::try_from(*max).ok()?))
             }
             _ => None,
         }
     }
 
-    /// Whether a chunk of these statistics, one for each column, may hold a row of the same key.
+    /// Whether a chunk with these statistics, one for each column of the key, may hold a row of the same key.
     pub(crate) fn meets(&self, row_count: u32, statistics: &[ColumnStatistics]) -> bool {
-        self.columns.iter().zip(statistics).all(|(reach, chunk)| match (reach, &chunk.min, &chunk.max) {
-            (Reach::Nothing, ..) => false,
+        self.columns.iter().zip(statistics).all(|(range, chunk)| match (range, &chunk.min, &chunk.max) {
+            (ValueRange::Empty, ..) => false,
             _ if chunk.null_count >= row_count => false,
-            (Reach::Between(min, max), Some(chunk_min), Some(chunk_max)) => {
+            (ValueRange::Between(min, max), Some(chunk_min), Some(chunk_max)) => {
                 compare(chunk_max, min) != Some(Ordering::Less) && compare(chunk_min, max) != Some(Ordering::Greater)
             }
             _ => true,
@@ -89,37 +91,39 @@ pub(crate) fn may_meet(a: (u32, &[ColumnStatistics]), b: (u32, &[ColumnStatistic
     })
 }
 
-fn reach_of(array: &ArrayRef) -> Reach {
-    fn numbers<T: ArrowPrimitiveType>(array: &ArrayRef, bound: impl Fn(T::Native) -> Bound) -> Reach
+fn range_of(array: &ArrayRef) -> ValueRange {
+    fn numbers<T: ArrowPrimitiveType>(array: &ArrayRef, bound: impl Fn(T::Native) -> Bound) -> ValueRange
     where
         T::Native: arrow::array::ArrowNativeTypeOp,
     {
         let array = array.as_primitive::<T>();
         match (min(array), max(array)) {
-            (Some(min), Some(max)) => Reach::Between(bound(min), bound(max)),
-            _ => Reach::Nothing,
+            (Some(min), Some(max)) => ValueRange::Between(bound(min), bound(max)),
+            _ => ValueRange::Empty,
         }
     }
-    fn bytes<'a>(values: impl Iterator<Item = Option<&'a [u8]>>) -> Reach {
+    fn bytes<'a>(values: impl Iterator<Item = Option<&'a [u8]>>) -> ValueRange {
         let ends = values.flatten().fold(None, |ends: Option<(&[u8], &[u8])>, value| match ends {
             Some((min, max)) => Some((min.min(value), max.max(value))),
             None => Some((value, value)),
         });
         match ends {
-            Some((min, max)) => Reach::Between(Bound::Bytes(min.to_vec()), Bound::Bytes(max.to_vec())),
-            None => Reach::Nothing,
+            Some((min, max)) => ValueRange::Between(Bound::Bytes(min.to_vec()), Bound::Bytes(max.to_vec())),
+            None => ValueRange::Empty,
         }
     }
-    /// A NaN stands at an end of arrow's order, and a chunk that has one has no bounds.
-    fn of_floats(reach: Reach) -> Reach {
-        match reach {
-            Reach::Between(Bound::Float(min), Bound::Float(max)) if min.is_nan() || max.is_nan() => Reach::Unknown,
-            reach => reach,
+    /// NaN comes first or last in Arrow's order, and a chunk with a NaN has no bounds.
+    fn of_floats(range: ValueRange) -> ValueRange {
+        match range {
+            ValueRange::Between(Bound::Float(min), Bound::Float(max)) if min.is_nan() || max.is_nan() => {
+                ValueRange::Unknown
+            }
+            range => range,
         }
     }
     use arrow::datatypes::TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
     match array.data_type() {
-        _ if array.null_count() == array.len() => Reach::Nothing,
+        _ if array.null_count() == array.len() => ValueRange::Empty,
         DataType::Int8 => numbers::<Int8Type>(array, |value| Bound::Int(value.into())),
         DataType::Int16 => numbers::<Int16Type>(array, |value| Bound::Int(value.into())),
         DataType::Int32 => numbers::<Int32Type>(array, |value| Bound::Int(value.into())),
@@ -137,7 +141,7 @@ fn reach_of(array: &ArrayRef) -> Reach {
         DataType::Float64 => of_floats(numbers::<Float64Type>(array, Bound::Float)),
         DataType::Utf8 => bytes(array.as_string::<i32>().iter().map(|text| text.map(str::as_bytes))),
         DataType::Binary => bytes(array.as_binary::<i32>().iter()),
-        _ => Reach::Unknown,
+        _ => ValueRange::Unknown,
     }
 }
 

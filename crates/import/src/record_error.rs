@@ -1,12 +1,12 @@
-//! Errors that name the place: file, line, column and value.
+//! Errors of records, which name file, line, column and value.
 
 use crate::options::Skipped;
 use atsdb_core::Error;
 
-/// The most characters of a value that a message shows.
+/// Maximum number of characters of a value in a message.
 const VALUE_CHARS_MAX: usize = 60;
 
-/// A value as a message shows it: quoted, control characters escaped, cut when long.
+/// A value for a message: quoted, with control characters escaped, and shortened if it is long.
 pub(crate) fn shown(value: &str) -> String {
     match value.char_indices().nth(VALUE_CHARS_MAX) {
         Some((end, _)) => format!("{:?}...", &value[..end]),
@@ -14,19 +14,19 @@ pub(crate) fn shown(value: &str) -> String {
     }
 }
 
-/// What is wrong in one record of a block: where, and what to do.
+/// An error in one record of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Flaw {
+pub(crate) struct RecordError {
     /// The record's position in its block, among the well-formed ones.
     pub(crate) row: usize,
-    /// What the caller is told.
+    /// The report for the caller.
     pub(crate) skipped: Skipped,
-    /// How to go on.
+    /// What to do.
     pub(crate) hint: Option<String>,
 }
 
-impl Flaw {
-    /// The error that a strict import ends with.
+impl RecordError {
+    /// The error with which a strict import fails.
     pub(crate) fn into_error(self) -> Error {
         let Skipped { file, line, column, value, reason } = self.skipped;
         let column = column.map_or(String::new(), |column| format!(", column {column}"));
@@ -39,7 +39,7 @@ impl Flaw {
     }
 }
 
-/// How many line ends lie before a position.
+/// The number of line ends in some bytes.
 pub(crate) fn line_ends(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }

@@ -1,5 +1,5 @@
-//! Panics of the Parquet reader: it trusts a file in places, and a file may hold anything. What panics there is damage
-//! of the file, and no word of it reaches standard error.
+//! Catches panics of the Parquet reader, which does not check files everywhere. A panic there means a damaged file, and nothing
+//! of it is printed to standard error.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
@@ -9,8 +9,8 @@ thread_local! {
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does the work; `Err` is what a panic said. Panics elsewhere are told by the hook that was there before.
-pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+/// Does the work. `Err` is the message of a panic. Panics in other threads are reported by the previous hook.
+pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOKED: Once = Once::new();
     HOOKED.call_once(|| {
         let before = take_hook();
@@ -35,8 +35,8 @@ mod tests {
 
     #[test]
     fn a_panic_is_an_error_with_its_words() {
-        assert_eq!(caught(|| 1), Ok(1));
-        assert_eq!(caught(|| -> u8 { panic!("row {}", 7) }), Err("row 7".to_owned()));
-        assert!(caught(|| [1_u8][std::hint::black_box(3)]).is_err());
+        assert_eq!(catch_panic(|| 1), Ok(1));
+        assert_eq!(catch_panic(|| -> u8 { panic!("row {}", 7) }), Err("row 7".to_owned()));
+        assert!(catch_panic(|| [1_u8][std::hint::black_box(3)]).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! What the cells of one column are gathered into.
+//! The values of one column of a block, collected cell by cell.
 
 use crate::distinct::Distinct;
 use crate::null::NullCounts;
@@ -6,21 +6,21 @@ use crate::record::Field;
 use arrow::array::ArrayRef;
 use arrow::buffer::{BooleanBuffer, NullBuffer};
 
-/// What is wrong with one value: its row, where its text is, and why.
-pub(crate) struct Wrong {
+/// An invalid value: its row, the location of its text, and the reason.
+pub(crate) struct InvalidValue {
     pub(crate) row: usize,
     pub(crate) field: Field,
     pub(crate) reason: String,
 }
 
-/// Values of one column as they are gathered.
-pub(crate) struct Gathered {
+/// The values of one column.
+pub(crate) struct ColumnValues {
     pub(crate) array: ArrayRef,
-    pub(crate) wrong: Vec<Wrong>,
+    pub(crate) wrong: Vec<InvalidValue>,
     pub(crate) distinct: Option<(Distinct, u64)>,
-    /// What was NULL, or kept though it is usually NULL.
+    /// The NULLs, and the values kept though they usually mean NULL.
     pub(crate) nulls: NullCounts,
-    /// Numbers that have more digits than the column keeps.
+    /// Numbers with more digits than the column can hold.
     pub(crate) rounded: Rounded,
 }
 
@@ -41,12 +41,12 @@ impl Rounded {
     }
 }
 
-/// Values, NULLs and what is wrong.
+/// Values, NULLs and invalid values while they are collected.
 pub(crate) struct Values<T> {
     pub(crate) values: Vec<T>,
     /// Made with the first NULL.
     pub(crate) valid: Option<Vec<bool>>,
-    pub(crate) wrong: Vec<Wrong>,
+    pub(crate) wrong: Vec<InvalidValue>,
     /// Which texts were NULL, or kept.
     pub(crate) counts: NullCounts,
 }
@@ -57,7 +57,7 @@ impl<T> Values<T> {
         Self { values: Vec::with_capacity(row_count), valid: None, wrong: Vec::new(), counts: NullCounts::default() }
     }
 
-    /// Which values are there.
+    /// Which values are not NULL.
     pub(crate) fn nulls(valid: Option<Vec<bool>>) -> Option<NullBuffer> {
         valid.map(|valid| NullBuffer::new(BooleanBuffer::from(valid)))
     }

@@ -1,0 +1,294 @@
+//! Collecting a batch's chunks: rows wait until they fill a chunk, are encoded, and are held in memory or written ahead.
+//!
+//! Full chunks are encoded by the workers while the caller continues. A small batch stays in memory; a large one writes its
+//! chunks ahead into a stage that no reader sees. Not owned: what the batch removes and redefines (`changes`), the rules of
+//! keys (`keys`), and the commit (`commit`).
+
+use crate::batch::table_writer::TableWriter;
+use crate::chunk::encode::encode_fresh;
+use crate::chunk::slice_buffer::ChunkRows;
+use crate::shared::Shared;
+use arrow::array::RecordBatch;
+use atsdb_core::{ChunkId, Error, NewChunk, Result, StageId, Table, TableDefinition, TableId};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// Encoded chunks are held in memory up to this many bytes, then written ahead.
+const ENCODED_BYTES_MAX: usize = 16 << 20;
+/// Rows wait for their chunk to fill up to this many bytes, then become smaller chunks.
+const WAITING_BYTES_MAX: usize = 48 << 20;
+/// A chunk with at most this many rows is encoded by the caller: handing it to a worker would cost more.
+const INLINE_ROWS_MAX: usize = 4_096;
+
+/// The result of one encoding job: the chunk, or `None` if the worker has written it to the stage.
+type Encoded = Result<Option<NewChunk>>;
+
+/// A chunk held in the batch's memory. Its number is below zero, which no chunk of a store has.
+#[derive(Clone)]
+pub(crate) struct PendingChunk {
+    pub(crate) id: ChunkId,
+    pub(crate) chunk: Arc<NewChunk>,
+}
+
+/// The encoded chunks that are not written ahead.
+#[derive(Clone, Default)]
+pub(crate) struct PendingChunks {
+    chunks: Vec<PendingChunk>,
+    /// Bytes of their pages and descriptors. An upper bound: removing a chunk does not reduce it.
+    byte_count: usize,
+}
+
+/// The rows and chunks of one batch until its commit. Dropping it gives its stage up.
+pub(crate) struct ChunkCollector {
+    shared: Arc<Shared>,
+    writers: BTreeMap<TableId, TableWriter>,
+    pending: PendingChunks,
+    /// Holds the chunks written ahead and the tables that the batch creates.
+    stage: Option<StageId>,
+    /// Jobs submitted to the workers whose result has not been received.
+    running_jobs: usize,
+    sender: Sender<Encoded>,
+    receiver: Receiver<Encoded>,
+}
+
+impl ChunkCollector {
+    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
+        let (sender, receiver) = channel();
+        Self {
+            shared: Arc::clone(shared),
+            writers: BTreeMap::new(),
+            pending: PendingChunks::default(),
+            stage: None,
+            running_jobs: 0,
+            sender,
+            receiver,
+        }
+    }
+
+    /// The writer of a table under this definition. No rows may wait under another definition.
+    pub(crate) fn writer(&mut self, table: &Table) -> &mut TableWriter {
+        let writer = self.writers.entry(table.id).or_insert_with(|| TableWriter::new(table));
+        if writer.version != table.version {
+            *writer = TableWriter::new(table);
+        }
+        writer
+    }
+
+    /// The writer of a table, if the batch has one.
+    pub(crate) fn find_writer(&self, table: TableId) -> Option<&TableWriter> {
+        self.writers.get(&table)
+    }
+
+    /// Takes a table's writer out, with the rows that wait in it.
+    pub(crate) fn take_writer(&mut self, table: TableId) -> Option<TableWriter> {
+        self.writers.remove(&table)
+    }
+
+    /// Adds rows in stored form to a table that has a writer, and encodes the chunks that are now full.
+    pub(crate) fn push(&mut self, table: &Table, rows: RecordBatch) -> Result<()> {
+        let writer = self.writer(table);
+        let definition = Arc::clone(&writer.definition);
+        let full = writer.slices.push(&definition, rows)?;
+        for chunk in full {
+            self.encode(table.id, &definition, chunk)?;
+        }
+        let waiting: usize = self.writers.values().map(|writer| writer.slices.byte_count()).sum();
+        if waiting > WAITING_BYTES_MAX { self.drain() } else { Ok(()) }
+    }
+
+    /// Turns all waiting rows into chunks and waits for their encoding.
+    pub(crate) fn finish(&mut self) -> Result<()> {
+        self.drain()?;
+        while self.running_jobs > 0 {
+            self.receive()?;
+        }
+        Ok(())
+    }
+
+    /// Turns all waiting rows into chunks, which may still be encoded by workers afterwards.
+    fn drain(&mut self) -> Result<()> {
+        let mut chunks = Vec::new();
+        for writer in self.writers.values_mut() {
+            for chunk in writer.slices.drain()? {
+                chunks.push((writer.table, Arc::clone(&writer.definition), chunk));
+            }
+        }
+        for (table, definition, chunk) in chunks {
+            self.encode(table, &definition, chunk)?;
+        }
+        Ok(())
+    }
+
+    /// Encodes the rows of one chunk: here if there are few, else in a worker.
+    pub(crate) fn encode(&mut self, table: TableId, definition: &Arc<TableDefinition>, chunk: ChunkRows) -> Result<()> {
+        if chunk.rows.num_rows() <= INLINE_ROWS_MAX {
+            let encoded = encode(&self.shared, table, definition, &chunk)?;
+            return self.keep(encoded);
+        }
+        while self.running_jobs > self.shared.workers.thread_count() {
+            self.receive()?;
+        }
+        let (shared, sender) = (Arc::clone(&self.shared), self.sender.clone());
+        let (definition, stage) = (Arc::clone(definition), self.stage);
+        self.running_jobs += 1;
+        self.shared.workers.submit(Box::new(move || {
+            let work = || encode_and_stage(&shared, table, &definition, &chunk, stage);
+            let result = catch_unwind(AssertUnwindSafe(work));
+            let result = result.unwrap_or_else(|_| Err(Error::internal("encoding a chunk panicked")));
+            // The receiver is gone if the batch has failed in the meantime.
+            let _ = sender.send(result);
+        }));
+        Ok(())
+    }
+
+    fn receive(&mut self) -> Result<()> {
+        let result = self.receiver.recv().map_err(|_| Error::internal("the encoding workers have ended"))?;
+        self.running_jobs -= 1;
+        match result? {
+            Some(chunk) => self.keep(chunk),
+            None => Ok(()),
+        }
+    }
+
+    /// Holds an encoded chunk in memory. If that makes too many bytes, all held chunks are written ahead.
+    pub(crate) fn keep(&mut self, chunk: NewChunk) -> Result<()> {
+        let id = ChunkId(self.shared.next_own_chunk());
+        self.pending.byte_count += chunk.pages.iter().map(Vec::len).sum::<usize>() + chunk.descriptor_bytes.len();
+        self.pending.chunks.push(PendingChunk { id, chunk: Arc::new(chunk) });
+        if self.pending.byte_count > ENCODED_BYTES_MAX { self.write_ahead() } else { Ok(()) }
+    }
+
+    fn write_ahead(&mut self) -> Result<()> {
+        let stage = self.open_stage()?;
+        let chunks = std::mem::take(&mut self.pending).into_chunks();
+        self.shared.store.stage(stage, chunks, self.shared.environment.now_ms())
+    }
+
+    /// The batch's stage. It is opened when it is first needed.
+    pub(crate) fn open_stage(&mut self) -> Result<StageId> {
+        match self.stage {
+            Some(stage) => Ok(stage),
+            None => {
+                let stage = self.shared.store.open_stage(self.shared.environment.now_ms())?;
+                self.stage = Some(stage);
+                Ok(stage)
+            }
+        }
+    }
+
+    /// The batch's stage, if it is open.
+    pub(crate) fn stage(&self) -> Option<StageId> {
+        self.stage
+    }
+
+    /// The chunks held in memory.
+    pub(crate) fn pending(&self) -> &[PendingChunk] {
+        &self.pending.chunks
+    }
+
+    /// The chunks held in memory, for a savepoint.
+    pub(crate) fn save_pending(&self) -> PendingChunks {
+        self.pending.clone()
+    }
+
+    /// Puts the chunks of a savepoint in place of those held in memory.
+    pub(crate) fn restore_pending(&mut self, pending: PendingChunks) {
+        self.pending = pending;
+    }
+
+    /// Removes a chunk held in memory.
+    pub(crate) fn remove_pending(&mut self, id: ChunkId) {
+        self.pending.chunks.retain(|pending| pending.id != id);
+    }
+
+    /// Whether rows wait, are being encoded, or have become chunks.
+    pub(crate) fn has_rows(&self) -> bool {
+        let waits = self.writers.values().any(|writer| writer.slices.byte_count() > 0);
+        waits || self.running_jobs > 0 || !self.has_no_chunks()
+    }
+
+    /// Whether there is neither a chunk in memory nor a stage.
+    pub(crate) fn has_no_chunks(&self) -> bool {
+        self.pending.chunks.is_empty() && self.stage.is_none()
+    }
+
+    /// Discards a table's waiting rows and its chunks in memory.
+    pub(crate) fn forget_table(&mut self, table: TableId) {
+        self.writers.remove(&table);
+        self.pending.chunks.retain(|pending| pending.chunk.table != table);
+    }
+
+    /// Discards all waiting rows, also those being encoded, in whatever state an error has left them.
+    pub(crate) fn forget_waiting(&mut self) {
+        self.await_jobs();
+        self.writers.clear();
+    }
+
+    /// Gives up all chunks. No rows may wait.
+    pub(crate) fn discard_chunks(&mut self) -> Result<()> {
+        self.pending = PendingChunks::default();
+        match self.stage.take() {
+            Some(stage) => self.shared.store.abandon_stage(stage),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes all chunks out for the commit: the stage, and those held in memory.
+    pub(crate) fn take_chunks(&mut self) -> (Option<StageId>, Vec<NewChunk>) {
+        (self.stage.take(), std::mem::take(&mut self.pending).into_chunks())
+    }
+
+    /// Puts the stage of a failed commit back, so that it is given up with the batch.
+    pub(crate) fn put_stage_back(&mut self, stage: Option<StageId>) {
+        self.stage = stage;
+    }
+
+    /// Waits for the workers and ignores their results.
+    fn await_jobs(&mut self) {
+        while self.running_jobs > 0 && self.receiver.recv().is_ok() {
+            self.running_jobs -= 1;
+        }
+    }
+}
+
+impl PendingChunks {
+    fn into_chunks(self) -> Vec<NewChunk> {
+        // A snapshot or savepoint that is still held needs its own copy.
+        let owned = |pending: PendingChunk| Arc::try_unwrap(pending.chunk).unwrap_or_else(|shared| (*shared).clone());
+        self.chunks.into_iter().map(owned).collect()
+    }
+}
+
+impl Drop for ChunkCollector {
+    fn drop(&mut self) {
+        self.await_jobs();
+        if let Some(stage) = self.stage {
+            // If this fails, the store reclaims the stage once it has been idle for long.
+            let _ = self.shared.store.abandon_stage(stage);
+            self.shared.give_back();
+        }
+    }
+}
+
+fn encode(shared: &Shared, table: TableId, definition: &TableDefinition, chunk: &ChunkRows) -> Result<NewChunk> {
+    let uid = shared.environment.chunk_uid()?;
+    let encoded = encode_fresh(table, definition, uid, chunk)?;
+    shared.preload_rows(definition, uid, chunk);
+    Ok(encoded)
+}
+
+fn encode_and_stage(
+    shared: &Shared,
+    table: TableId,
+    definition: &TableDefinition,
+    chunk: &ChunkRows,
+    stage: Option<StageId>,
+) -> Encoded {
+    let encoded = encode(shared, table, definition, chunk)?;
+    match stage {
+        None => Ok(Some(encoded)),
+        Some(stage) => shared.store.stage(stage, vec![encoded], shared.environment.now_ms()).map(|()| None),
+    }
+}

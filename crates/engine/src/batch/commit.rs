@@ -1,0 +1,157 @@
+//! Committing a batch: its chunks and changes become one [`Change`] of the store, retried where that can succeed.
+//!
+//! Three things are retried. A batch that only appends is committed under the present definitions if these changed. Rows with
+//! keys that still wait are checked again if another writer added to their tables. A batch with an id that was committed
+//! before is reported as a duplicate, whatever else is wrong with it.
+
+use crate::batch::Batch;
+use crate::batch::changes::Changes;
+use atsdb_core::{Change, CommitOutcome, Error, ErrorKind, Result};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// How often a commit is attempted while the definitions of its tables change.
+const DEFINITION_ATTEMPTS_MAX: usize = 20;
+/// How often rows with keys are checked while other writers add to their tables.
+const KEY_ATTEMPTS_MAX: usize = 20;
+
+impl Batch {
+    /// Makes everything visible in one step. [`CommitOutcome::Duplicate`] means that a batch of the same id was committed before
+    /// and this one is dropped. After an error nothing is stored.
+    ///
+    /// Errors: [`Conflict`](ErrorKind::Conflict) if another writer changed what this batch relies on;
+    /// [`DuplicateKey`](ErrorKind::DuplicateKey) if a row's key exists; [`Usage`](ErrorKind::Usage) after an earlier call on
+    /// this batch failed halfway.
+    pub fn commit(self) -> Result<CommitOutcome> {
+        if self.is_duplicate {
+            return Ok(CommitOutcome::Duplicate);
+        }
+        let (shared, id) = (Arc::clone(&self.handle.shared), self.id.clone());
+        match self.commit_new() {
+            Err(error) if shared.is_duplicate_batch(id.as_ref(), &error) => Ok(CommitOutcome::Duplicate),
+            done => done,
+        }
+    }
+
+    fn commit_new(mut self) -> Result<CommitOutcome> {
+        if self.is_half_done {
+            return Err(Error::usage("an earlier operation of the batch failed: nothing of it is stored")
+                .with_hint("begin a new batch"));
+        }
+        let mut drafts = std::mem::take(&mut self.drafts);
+        // Lock order: the tables' commit locks first, then the lock of tables in memory.
+        let locks = self.commit_locks();
+        let _guards: Vec<_> = locks.iter().map(|lock| lock.lock()).collect();
+        if drafts.is_empty() {
+            return self.commit_locked();
+        }
+        let shared = Arc::clone(&self.handle.shared);
+        self.count_skipped_in_memory(drafts.settle()?);
+        drafts.commit(&shared.residents, || self.commit_locked(), |outcome| *outcome == CommitOutcome::Committed)
+    }
+
+    /// The locks that serialise commits of waiting rows with keys, in the order in which they are taken.
+    fn commit_locks(&self) -> Vec<Arc<Mutex<()>>> {
+        self.keyed.waiting().into_iter().map(|table| self.handle.shared.commit_locks.of(table)).collect()
+    }
+
+    /// Commits while the [`commit_locks`](Self::commit_locks) are held. A batch that holds nothing but waiting rows with
+    /// keys checks them again if another process added to their tables.
+    fn commit_locked(mut self) -> Result<CommitOutcome> {
+        let waiting = self.keyed.waiting();
+        if waiting.is_empty() || self.chunks.has_rows() || self.changes.has_looked() {
+            return self.commit_checked();
+        }
+        let held: Vec<_> = waiting.iter().filter_map(|table| self.keyed.tables.get(table)?.1.held(*table)).collect();
+        let skipped_rows = self.keyed.skipped_rows.load(Ordering::Relaxed);
+        for _ in 1..KEY_ATTEMPTS_MAX {
+            match self.commit_once() {
+                Err(error) if error.kind() == ErrorKind::Conflict => {}
+                done => return done,
+            }
+            self.reset()?;
+            self.keyed.skipped_rows.store(skipped_rows, Ordering::Relaxed);
+            for (table, waiting, grows) in &held {
+                if let Some((_, keyed)) = self.keyed.tables.get_mut(table) {
+                    keyed.put_back(waiting.clone(), *grows);
+                }
+            }
+        }
+        self.commit_once().map_err(with_retry_hint)
+    }
+
+    /// Commits rows of which some were checked before: these cannot be checked again.
+    fn commit_checked(mut self) -> Result<CommitOutcome> {
+        self.settle()?;
+        self.recheck_guards().and_then(|()| self.commit_once()).map_err(with_retry_hint)
+    }
+
+    /// Returns to the state of a new batch, but for the rows with keys, which the caller puts back.
+    fn reset(&mut self) -> Result<()> {
+        self.is_half_done = false;
+        self.changes = Changes::default();
+        self.keyed.rewritten.clear();
+        self.chunks.discard_chunks()
+    }
+
+    /// Hands the change to the store, again under the present definitions if these changed and the batch only appends.
+    fn commit_once(&mut self) -> Result<CommitOutcome> {
+        self.settle()?;
+        self.savepoints.clear();
+        self.unstage_hidden()?;
+        let (stage, add) = self.chunks.take_chunks();
+        if stage.is_none() && add.is_empty() && self.id.is_none() && self.changes.is_empty() {
+            return Ok(CommitOutcome::Committed);
+        }
+        let mut change = Change { batch: self.id.clone(), stage, add, ..Change::default() };
+        let only_appends = !self.changes.has_looked();
+        self.changes.fill(&mut change);
+        let committed = self.commit_change(change, only_appends);
+        if committed.is_err() {
+            self.chunks.put_stage_back(stage);
+        }
+        committed
+    }
+
+    fn commit_change(&self, mut change: Change, only_appends: bool) -> Result<CommitOutcome> {
+        let shared = &self.handle.shared;
+        for _ in 0..DEFINITION_ATTEMPTS_MAX {
+            let refused = match shared.commit(change, self.changes.created()) {
+                Ok(outcome) => {
+                    for table in self.changes.dropped() {
+                        shared.forget(*table);
+                    }
+                    shared.maintenance.nudge();
+                    return Ok(outcome);
+                }
+                Err(refused) => refused,
+            };
+            change = *refused.change;
+            let is_conflict = refused.error.kind() == ErrorKind::Conflict;
+            if !is_conflict || !only_appends || !self.follow_definitions(&mut change)? {
+                return Err(refused.error);
+            }
+        }
+        Err(Error::new(ErrorKind::Conflict, "other writers keep changing the definitions of the batch's tables")
+            .with_hint("retry"))
+    }
+
+    /// Ignores that rows were refused if a batch of this id was committed before. Further rows are then ignored, too.
+    pub(crate) fn unless_duplicate(&mut self, done: Result<()>) -> Result<()> {
+        match done {
+            Err(error) if self.handle.shared.is_duplicate_batch(self.id.as_ref(), &error) => {
+                self.is_duplicate = true;
+                Ok(())
+            }
+            done => done,
+        }
+    }
+}
+
+fn with_retry_hint(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Conflict if error.hint().is_none() => error.with_hint("nothing was stored; retry"),
+        _ => error,
+    }
+}
