@@ -10,7 +10,7 @@ use datafusion::common::ScalarValue;
 pub(crate) fn interval_of(value: &ScalarValue) -> Result<Option<Interval>> {
     let days = |days: i32, nanoseconds: i64| Some(Interval { months: 0, days, nanoseconds });
     let duration = |count: Option<i64>, nanos: i64| {
-        let nanos = |count: i64| {
+        let nanos = |count: i64| -> Result<Interval> {
             let nanos = i128::from(count) * i128::from(nanos);
             let (whole, rest) = (nanos.div_euclid(super::grid::DAY_NANOS), nanos.rem_euclid(super::grid::DAY_NANOS));
             let whole = i32::try_from(whole).map_err(|_| sql_error(format!("the duration {value} is too long")))?;
