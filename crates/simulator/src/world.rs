@@ -25,7 +25,7 @@ pub enum StoreKind {
     /// In one SQLite file, which each process opens.
     Sqlite,
     /// In a split store, which each process opens.
-    SplitBy,
+    Split,
 }
 
 /// What a process ends with that crashes.
@@ -75,7 +75,7 @@ impl World {
         let store: Arc<dyn Store> = match self.setting.store {
             StoreKind::Memory => Arc::clone(&self.memory) as Arc<dyn Store>,
             StoreKind::Sqlite => Arc::new(SqliteStore::open(&path("store.db"), &options())?),
-            StoreKind::SplitBy => {
+            StoreKind::Split => {
                 let layout = SplitLayout { split: SplitBy::Slice, small_chunk_bytes: 0 };
                 Arc::new(SqliteStore::open_split(&path("store"), &options(), layout)?)
             }

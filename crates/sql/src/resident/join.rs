@@ -28,7 +28,7 @@ pub(super) enum Kind {
     /// The same, and those for which none is found with NULLs.
     All,
     /// Those for which some row is found.
-    TableMatches,
+    Found,
     /// Those for which none is.
     NotFound,
 }
@@ -39,7 +39,7 @@ impl Kind {
         match (join_type, outer_is_left) {
             (JoinType::Inner, _) => Some(Self::Pairs),
             (JoinType::Left, true) | (JoinType::Right, false) => Some(Self::All),
-            (JoinType::LeftSemi, true) | (JoinType::RightSemi, false) => Some(Self::TableMatches),
+            (JoinType::LeftSemi, true) | (JoinType::RightSemi, false) => Some(Self::Found),
             (JoinType::LeftAnti, true) | (JoinType::RightAnti, false) => Some(Self::NotFound),
             _ => None,
         }
@@ -95,7 +95,7 @@ impl IndexJoin {
                     batches.push(self.both(taken(outer, &rows)?, nulls.collect(), rows.len())?);
                 }
             }
-            Kind::TableMatches => {
+            Kind::Found => {
                 let mut probes = found.probes;
                 probes.dedup();
                 let rows = UInt32Array::from(probes);
@@ -148,7 +148,7 @@ impl DisplayAs for IndexJoin {
             match self.kind {
                 Kind::Pairs => "inner",
                 Kind::All => "outer",
-                Kind::TableMatches => "semi",
+                Kind::Found => "semi",
                 Kind::NotFound => "anti",
             },
             state.definition().name,
