@@ -44,9 +44,11 @@ mod typed;
 
 #[cfg(feature = "archive")]
 pub use atsdb_archive::{Archive, ArchiveReport, BackupReport, Backups, DamagedBackup, Manifest, Which, is_archive};
+pub use atsdb_core::store::Finding;
 pub use atsdb_core::{
-    BatchId, Column, ColumnId, ColumnType, Durability, Error, ErrorKind, MapWidth, Outcome, Result, Retention, Slice,
-    SliceWidth, Table, TableDefinition, TableId, TimeColumn, TimeRange, TimeUnit, limits, name, time,
+    BatchId, Column, ColumnId, ColumnType, Durability, Error, ErrorKind, InMemory, MapWidth, Outcome, Result,
+    Retention, Slice, SliceWidth, Table, TableDefinition, TableId, TimeColumn, TimeRange, TimeUnit, Unique, limits,
+    name, time,
 };
 pub use atsdb_derive::Record;
 pub use atsdb_engine::{

@@ -1,17 +1,16 @@
-//! How the program fails: messages on stderr, `error:` then `hint:`, and the exit code of the error's kind.
+//! Reading the command line, and the messages for one that cannot be read.
 
-use crate::args::Cli;
-use crate::output::destination::stdout_is_closed;
-use atsdb_core::name::nearest_name;
-use atsdb_core::{Error, ErrorKind};
+use crate::args::cli::Cli;
+use crate::console::failure::report;
+use atsdb::Error;
+use atsdb::name::nearest_name;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser};
 use std::ffi::OsString;
-use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Reads the command line. Help and version are printed here and end the program well.
+/// Reads the command line. Help and version are printed here, and end the program with success.
 pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, ExitCode> {
     match Cli::try_parse_from(arguments) {
         Ok(cli) => match misspelt_verb(arguments, cli.command.is_none()) {
@@ -23,63 +22,14 @@ pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, ExitCode> {
             None => report_usage(error),
         }),
         Err(help) => {
-            // Printing fails when the reader has gone: there is nobody to tell.
+            // Printing fails when the reader has gone: then nobody misses it.
             let _ = help.print();
             Err(ExitCode::SUCCESS)
         }
     }
 }
 
-/// Writes an error for people and gives its exit code.
-pub(crate) fn report(error: &Error) -> ExitCode {
-    if stdout_is_closed() {
-        return ExitCode::SUCCESS;
-    }
-    print(error);
-    ExitCode::from(error.kind().exit_code())
-}
-
-/// The exit code of a check that could not be made: nothing is known of the store.
-const UNCHECKED: u8 = 4;
-
-/// The same for `verify`: that something was short, and so the store could not be checked, has a code of its own.
-pub(crate) fn report_check(error: &Error) -> ExitCode {
-    let code = report(error);
-    match error.kind() {
-        ErrorKind::Interrupted => code,
-        kind if kind.is_shortage() && !stdout_is_closed() => ExitCode::from(UNCHECKED),
-        _ => code,
-    }
-}
-
-/// Writes an error for people.
-pub(crate) fn print(error: &Error) {
-    let (red, bold, plain) = match is_coloured() {
-        true => ("\x1b[1;31m", "\x1b[1m", "\x1b[0m"),
-        false => ("", "", ""),
-    };
-    if error.kind() == ErrorKind::Interrupted {
-        eprintln!("{}", error.message());
-        return;
-    }
-    eprintln!("{red}error:{plain} {}", error.message());
-    if let Some(hint) = error.hint() {
-        eprintln!("{bold}hint:{plain} {hint}");
-    }
-}
-
-/// Writes what is no error but ought to be known.
-pub(crate) fn warn(text: &str) {
-    let (bold, plain) = if is_coloured() { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
-    eprintln!("{bold}warning:{plain} {text}");
-}
-
-/// Whether messages may have colours: on a terminal, and not against `NO_COLOR`.
-fn is_coloured() -> bool {
-    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-}
-
-/// The first word, when it is meant to be a verb and is none. A store may be called anything, so a word is taken for
+/// An error if the first word looks like a misspelt verb. A store may be called anything, so a word is taken for
 /// a verb only when no file has its name and it looks like no path or URL.
 fn misspelt_verb(arguments: &[OsString], is_shell: bool) -> Option<Error> {
     let word = arguments.get(1)?.to_str()?;
@@ -122,8 +72,8 @@ fn report_usage(error: clap::Error) -> ExitCode {
     let usage = text.lines().find_map(|line| line.trim().strip_prefix("Usage: ")).map(str::to_owned);
     let hint = match (suggestion, usage) {
         (Some(near), _) => format!("did you mean {near}?"),
-        (None, Some(usage)) => format!("usage: {usage}; --help tells more"),
-        (None, None) => "--help tells what there is".to_owned(),
+        (None, Some(usage)) => format!("usage: {usage}; --help shows more"),
+        (None, None) => "--help lists the commands".to_owned(),
     };
     report(&Error::usage(message).with_hint(hint))
 }

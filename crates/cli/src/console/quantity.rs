@@ -1,6 +1,6 @@
 //! Quantities for people, and back: sizes in bytes, counts, rates, durations.
 
-use atsdb_core::{Error, Result};
+use atsdb::{Error, Result};
 use std::time::Duration;
 
 /// The bytes that a text such as `256MiB`, `1.5 GB` or `65536` names. KB, MB and GB are powers of 1,000; KiB, MiB,

@@ -1,22 +1,21 @@
-//! Files that SQL statements name: read by the importer, and written as exports are, for whoever runs the program.
+//! HostFiles that SQL statements name: read by the importer, and written as exports are, with the rights of the user.
 
-use crate::commands::format_of;
 use crate::output::destination::Destination;
-use crate::output::write_result;
+use crate::output::{format_of, write_result};
 use arrow::record_batch::RecordBatch;
-use atsdb::sql::{FileReader, FileRequest, FileWriter, Rows as Answered};
-use atsdb_core::{Error, ErrorKind, Result, TableDefinition};
+use atsdb::sql::{FileReader, FileRequest, FileWriter, Rows};
+use atsdb::{Error, ErrorKind, Result, TableDefinition};
 use atsdb_import::{Format, Input, Options, Sink};
 use std::path::{Path, PathBuf};
 
-/// Opens whatever file the operating system lets it.
+/// Opens every file that the operating system permits.
 #[derive(Debug)]
-pub(crate) struct Files {
+pub(crate) struct HostFiles {
     /// Whether statements may write files, too.
     pub(crate) may_write: bool,
 }
 
-impl FileReader for Files {
+impl FileReader for HostFiles {
     fn read(&self, request: &FileRequest<'_>, rows: &mut dyn FnMut(RecordBatch) -> Result<()>) -> Result<()> {
         let definition = request.definition;
         let options = Options {
@@ -29,15 +28,15 @@ impl FileReader for Files {
             ..Options::default()
         };
         let inputs = vec![Input::Path(PathBuf::from(request.path))];
-        let mut sink = Rows { rows, begun: false };
+        let mut sink = BatchesToCaller { rows, begun: false };
         atsdb_import::import(&definition.name, inputs, &options, Some(definition), &mut sink, &|_| ())
             .map(drop)
             .map_err(without_flags)
     }
 }
 
-impl FileWriter for Files {
-    fn write(&self, path: &str, may_replace: bool, rows: Answered) -> Result<u64> {
+impl FileWriter for HostFiles {
+    fn write(&self, path: &str, may_replace: bool, rows: Rows) -> Result<u64> {
         if !self.may_write {
             return Err(Error::new(
                 ErrorKind::Sql,
@@ -60,12 +59,12 @@ impl FileWriter for Files {
     }
 }
 
-struct Rows<'a> {
+struct BatchesToCaller<'a> {
     rows: &'a mut dyn FnMut(RecordBatch) -> Result<()>,
     begun: bool,
 }
 
-impl Sink for Rows<'_> {
+impl Sink for BatchesToCaller<'_> {
     fn begin(&mut self, _: &TableDefinition) -> Result<()> {
         match std::mem::replace(&mut self.begun, true) {
             false => Ok(()),
@@ -78,7 +77,7 @@ impl Sink for Rows<'_> {
     }
 }
 
-/// A hint that names a flag of `atsdb import` says so.
+/// Makes clear that a flag in a hint is one of `atsdb import`.
 fn without_flags(error: Error) -> Error {
     match error.hint().filter(|hint| hint.contains("--")).map(str::to_owned) {
         Some(hint) => error.with_hint(format!("correct the file, or use `atsdb import`: {hint}")),

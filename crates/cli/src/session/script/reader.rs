@@ -1,12 +1,12 @@
 //! Reads a script in pieces that end with a statement, so that one of any length runs in bounded memory.
 
-use atsdb_core::limits::SQL_BYTES_MAX;
-use atsdb_core::{Error, ErrorKind, Result};
+use atsdb::limits::SQL_BYTES_MAX;
+use atsdb::{Error, ErrorKind, Result};
 use std::io::Read;
 
 /// Whole statements of a script, and the line they begin in.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct ScriptPiece {
     /// The text.
     pub(crate) text: String,
     /// The line of its first character, from 1.
@@ -39,7 +39,7 @@ impl<R: Read> PieceReader<R> {
 
     /// The next statements, or a line that begins with a point where no statement has begun: a command that is no SQL.
     /// Statements that are there are given out without waiting for more.
-    pub(crate) fn next_piece(&mut self) -> Result<Option<Piece>> {
+    pub(crate) fn next_piece(&mut self) -> Result<Option<ScriptPiece>> {
         self.buffer.drain(..std::mem::take(&mut self.given));
         // Where the last whole statement ends, and the lines that were looked at.
         let (mut end, mut seen) = (0, 0);
@@ -91,7 +91,7 @@ impl<R: Read> PieceReader<R> {
         }
     }
 
-    fn give(&mut self, end: usize) -> Result<Option<Piece>> {
+    fn give(&mut self, end: usize) -> Result<Option<ScriptPiece>> {
         if end == 0 {
             return Ok(None);
         }
@@ -99,7 +99,7 @@ impl<R: Read> PieceReader<R> {
         let first_line = self.next_line;
         self.next_line += line_count(&self.buffer[..end]);
         match std::str::from_utf8(&self.buffer[..end]) {
-            Ok(text) => Ok(Some(Piece { text: text.to_owned(), first_line })),
+            Ok(text) => Ok(Some(ScriptPiece { text: text.to_owned(), first_line })),
             Err(error) => {
                 let line = first_line + line_count(&self.buffer[..error.valid_up_to()]);
                 Err(Error::new(ErrorKind::Sql, format!("{}, line {line}: not UTF-8", self.name)))

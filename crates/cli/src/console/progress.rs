@@ -1,6 +1,7 @@
 //! A progress line on stderr for work over two seconds, never when stderr is no terminal.
 
-use crate::quantity::{show_bytes, show_rows};
+use crate::console::clock;
+use crate::console::quantity::{show_bytes, show_rows};
 use std::cell::Cell;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,12 +41,12 @@ pub(crate) struct Progress {
 impl Progress {
     /// Begins; nothing shows before two seconds have passed.
     pub(crate) fn new() -> Self {
-        Self { is_terminal: std::io::stderr().is_terminal(), started: Instant::now(), shown: Cell::new(None) }
+        Self { is_terminal: std::io::stderr().is_terminal(), started: clock::now(), shown: Cell::new(None) }
     }
 
-    /// Says how far the work is: bytes of all bytes, and rows.
+    /// Shows how far the work is: bytes of all bytes, and rows.
     pub(crate) fn update(&self, done: u64, total: u64, rows: u64) {
-        let now = Instant::now();
+        let now = clock::now();
         let is_due = self.shown.get().is_none_or(|shown| now - shown >= INTERVAL);
         if !self.is_terminal || !is_due || now - self.started < QUIET {
             return;
@@ -63,7 +64,7 @@ impl Drop for Progress {
     }
 }
 
-/// The progress of work that cannot say itself how far it is. The line vanishes with it.
+/// The progress of work that does not report how far it is. The line vanishes with it.
 pub(crate) struct Ticker {
     /// Dropped to stop the thread.
     stop: Option<Sender<()>>,
@@ -71,13 +72,13 @@ pub(crate) struct Ticker {
 }
 
 impl Ticker {
-    /// Begins; from two seconds on, shows what `describe` says, and the time.
+    /// Begins. After two seconds it shows the text of `describe`, and the time.
     pub(crate) fn new(describe: impl Fn() -> String + Send + 'static) -> Self {
         if !std::io::stderr().is_terminal() {
             return Self { stop: None, thread: None };
         }
         let (stop, stopped) = channel::<()>();
-        let started = Instant::now();
+        let started = clock::now();
         let thread = std::thread::spawn(move || {
             let mut wait = QUIET;
             while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {

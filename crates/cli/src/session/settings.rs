@@ -3,36 +3,35 @@
 //! A flag goes before its environment variable, which goes before the default.
 
 use crate::args::{QueryArgs, StoreArgs, WriteArgs};
-use crate::failure;
-use crate::files::Files;
-use crate::quantity::{parse_bytes, parse_duration};
+use crate::console::failure;
+use crate::console::quantity::{parse_bytes, parse_duration};
+use crate::session::files::HostFiles;
 use atsdb::sql::{Session, SessionOptions};
-use atsdb::{Database, OpenOptions};
-use atsdb_core::{Durability, Error, Result};
+use atsdb::{Database, Durability, Error, OpenOptions, Result};
 use std::sync::Arc;
 
-/// Memory of queries where nothing else is said.
+/// The memory of queries by default.
 const MEMORY_BYTES_DEFAULT: usize = 1 << 30;
 
-/// For how long a program has its store open.
+/// How long a program keeps its store open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stay {
-    /// For what it was told to do: what tables declare by `preload` is not worth loading.
+pub(crate) enum OpenTime {
+    /// For one command: loading what tables declare by `preload` is not worth it.
     Short,
-    /// For as long as somebody asks.
+    /// For a session of a person.
     Long,
 }
 
 /// How a command uses its store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Reads; the store must be there.
+    /// Reads; the store must exist.
     Read,
-    /// Writes; the store must be there.
+    /// Writes; the store must exist.
     Change,
-    /// Writes; a store that is not there is created.
+    /// Writes; a missing store is created.
     Create,
-    /// The same, and nothing else works on it meanwhile.
+    /// The same, without background maintenance.
     CreateQuietly,
 }
 
@@ -46,12 +45,12 @@ pub(crate) fn durability(write: &WriteArgs) -> Result<Durability> {
 
 /// Opens a store for one command.
 pub(crate) fn open(url: &str, access: Access, store: &StoreArgs, write: Option<&WriteArgs>) -> Result<Database> {
-    open_for(Stay::Short, url, access, store, write)
+    open_for(OpenTime::Short, url, access, store, write)
 }
 
 /// Opens a store.
 pub(crate) fn open_for(
-    stay: Stay,
+    stay: OpenTime,
     url: &str,
     access: Access,
     store: &StoreArgs,
@@ -64,7 +63,7 @@ pub(crate) fn open_for(
         .read_only(access == Access::Read)
         .maintenance(access == Access::Create)
         .on_warning(failure::warn);
-    if stay == Stay::Short {
+    if stay == OpenTime::Short {
         options = options.preload_bytes(0);
     }
     if let Some(bytes) = bytes_of("--cache", store.cache.as_deref())? {
@@ -88,7 +87,7 @@ pub(crate) fn session(database: &Database, access: Access, store: &StoreArgs, qu
         Some(text) => Some(parse_duration(text).map_err(|error: Error| error.context("--timeout"))?),
     };
     let options = SessionOptions { memory_bytes, threads, file_access: true, time_limit };
-    let files = Arc::new(Files { may_write: access != Access::Read });
+    let files = Arc::new(HostFiles { may_write: access != Access::Read });
     Ok(database.session(options)?.with_files(files.clone()).with_file_writer(files))
 }
 

@@ -1,4 +1,4 @@
-//! What `--version` says: the program's version, the SQLite inside, the newest page format it knows.
+//! The text of `--version`: the program's version, the SQLite inside, the newest page format it knows.
 
 use atsdb::PAGE_FORMAT_MAX;
 use std::sync::LazyLock;

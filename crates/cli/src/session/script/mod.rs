@@ -1,20 +1,21 @@
 //! Running SQL: statement by statement, results to an output, times to stderr.
 //!
-//! Owned here: how a script is read in bounded memory and where an error in it is said to be. Not owned: what a
+//! Owned here: how a script is read in bounded memory, and the positions of errors in it. Not owned: what a
 //! statement is (`sql`), the shell's own commands (`shell`).
 
 mod reader;
 
 pub(crate) use reader::PieceReader;
 
-use crate::interrupt::Watch;
+use crate::console::clock;
+use crate::console::interrupt::Watch;
 use crate::output::destination::Destination;
 use crate::output::{Format, write_result};
 use atsdb::sql::{Answer, Session, Statements};
-use atsdb_core::{Error, ErrorKind, Result};
+use atsdb::{Error, ErrorKind, Result};
 use std::time::{Duration, Instant};
 
-/// What runs statements, and where their results go.
+/// Runs statements and writes their results.
 pub(crate) struct Runner {
     /// Runs them.
     pub(crate) session: Session,
@@ -45,9 +46,9 @@ impl Runner {
         for statement in Statements::new(text) {
             let place = |error: Error, line: usize| placed(error, line, first_line, source);
             let statement = statement.map_err(|error| place(error, 1))?;
-            crate::interrupt::check()?;
+            crate::console::interrupt::check()?;
             let line = statement.line();
-            let started = Instant::now();
+            let started = clock::now();
             let answer = self.session.execute(&statement, &self.params).map_err(|error| place(error, line))?;
             self.write(answer, started, out).map_err(|error| place(error, line))?;
         }
@@ -68,7 +69,7 @@ impl Runner {
                 let schema = rows.schema();
                 let row_count = write_result(self.format, &schema, rows, out)?;
                 out.hand_on()?;
-                format!("({})", crate::quantity::show_rows(row_count))
+                format!("({})", crate::console::quantity::show_rows(row_count))
             }
             Answer::Done { verb, row_count: Some(count) } => format!("{verb} {count}"),
             Answer::Done { verb, row_count: None } => verb.to_owned(),

@@ -1,10 +1,10 @@
-//! Ctrl-C: the first one stops the work at its next safe place, the second one ends the process. The same of SIGTERM and
-//! SIGHUP.
+//! Ctrl-C: the first one stops the work at its next safe place, the second one ends the process. The same of SIGTERM
+//! and SIGHUP.
 //!
 //! Work that has no safe place of its own ends at the first one: the store is then as a crash leaves it, which is
 //! as if the work had not begun.
 
-use atsdb_core::{Error, ErrorKind, Result};
+use atsdb::{Error, ErrorKind, Result};
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::path::PathBuf;
@@ -12,21 +12,20 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
-static WATCHED: Mutex<Option<Stop>> = Mutex::new(None);
+static WATCHED: Mutex<Option<StopWork>> = Mutex::new(None);
 static REMOVE_AT_EXIT: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-type Stop = Box<dyn Fn() + Send>;
+type StopWork = Box<dyn Fn() + Send>;
 
 /// Exit code of a program that Ctrl-C ended.
 pub(crate) const EXIT_CODE: i32 = 130;
 
-/// Begins to listen. Without it Ctrl-C ends the process as the system does it. Where the system tells which signals whoever
-/// started this process had it pass over, as `nohup` does with SIGHUP and a script with the SIGINT of what runs behind it,
-/// they stay passed over.
+/// Begins to listen. Without it Ctrl-C ends the process as the system does it. Signals that this process inherited as
+/// ignored stay ignored, as SIGHUP under `nohup`, and SIGINT in the background of a script.
 pub(crate) fn listen() {
     let ignored = ignored_signals();
     let listen = move || {
-        // Here: without the thread nobody would hear what is no longer the system's.
+        // In the thread: without it, signals that the system no longer handles would be lost.
         let signals = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
         let Ok(mut signals) = Signals::new(signals) else { return };
         for _ in signals.forever() {
@@ -40,7 +39,7 @@ pub(crate) fn listen() {
     let _ = std::thread::Builder::new().name("atsdb-signals".into()).spawn(listen);
 }
 
-/// A bit for each signal that this process passes over, the first signal's first.
+/// A bit for each signal that this process ignores, the first signal's first.
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -51,7 +50,7 @@ fn end() -> ! {
     if let Some(path) = REMOVE_AT_EXIT.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take() {
         let _ = std::fs::remove_file(path);
     }
-    crate::progress::clear();
+    crate::console::progress::clear();
     eprintln!("interrupted");
     std::process::exit(EXIT_CODE);
 }
