@@ -1,5 +1,7 @@
 //! One file: the pages of a chunk's columns, each at its place, holes where none was kept yet; or the page of one index.
 
+#![expect(clippy::disallowed_methods, reason = "use is compared with the times of files, which the system sets")]
+
 use atsdb_core::ChunkUid;
 use std::fmt;
 use std::fs::{File, FileTimes, TryLockError};

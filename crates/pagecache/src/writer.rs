@@ -1,6 +1,8 @@
 //! The thread that writes, and makes room before the bound is reached. Readers never wait for it: what does not fit into
 //! its queue is left out.
 
+#![expect(clippy::disallowed_methods, reason = "use is compared with the times of files, which the system sets")]
+
 use crate::file::{PageFile, Place, write};
 use crate::folder::StoreFolder;
 use crate::room::{forget_unused, look, make_room};

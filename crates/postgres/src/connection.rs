@@ -5,6 +5,8 @@
 //! session is marked when it is set up, and each transaction begins with a look at the mark: none runs on a session that
 //! is not this connection's.
 
+#![expect(clippy::disallowed_methods, reason = "the time limit of an answer from the network")]
+
 use crate::error::{other_session, silent, translate};
 use crate::tls::Tls;
 use atsdb_core::Error;

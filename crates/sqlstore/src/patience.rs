@@ -1,5 +1,7 @@
 //! How long something is tried again.
 
+#![expect(clippy::disallowed_methods, reason = "how long something is retried")]
+
 use std::time::{Duration, Instant};
 
 /// How long a reader waits for a server that is away.

@@ -5,6 +5,8 @@
 //! back. It is never deleted, as no condition can be put on that. What a holder does between two renewals is done on
 //! trust, so the trust is short, and before anything is deleted the lock is asked for again.
 
+#![expect(clippy::disallowed_methods, reason = "how long a lock has not been renewed is measured, and waited for")]
+
 use super::client::Bucket;
 use crate::objects::{Lock, Objects};
 use atsdb_core::{Error, ErrorKind, Result};

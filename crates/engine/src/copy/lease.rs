@@ -2,6 +2,8 @@
 //!
 //! A thread holds it, so that a slow network does not lose it; whoever was killed loses it after some seconds.
 
+#![expect(clippy::disallowed_methods, reason = "the lease is renewed by real time, which an injected clock may stop")]
+
 use crate::shared::environment::Environment;
 use crate::shared::origin::hexadecimal;
 use atsdb_core::{Error, ErrorKind, Result, Store};
