@@ -3,7 +3,7 @@
 use crate::args::ExportArgs;
 use crate::console::interrupt::Watch;
 use crate::output::destination::{Compression, Destination};
-use crate::output::{Format, write_result};
+use crate::output::{Format, format_of, write_result};
 use crate::session::settings::{self, Access};
 use atsdb::sql::{Answer, quoted};
 use atsdb::{Database, Error, Result, ScanRequest};

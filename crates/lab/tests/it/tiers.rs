@@ -4,10 +4,10 @@
 use crate::folder;
 use crate::servers::start;
 use atsdb::Durability;
-use atsdb_lab::Tier;
-use atsdb_lab::contestant::{Session, Tuning, Workspace};
+use atsdb_lab::contestant::{Session, Workspace};
 use atsdb_lab::contestants;
 use atsdb_lab::server::{ServerKind, ServerUrls, Servers};
+use atsdb_lab::{Tier, Tuning};
 
 const TIERS: [(Durability, Tier); 3] =
     [(Durability::Full, Tier::Full), (Durability::Normal, Tier::Normal), (Durability::Off, Tier::Off)];

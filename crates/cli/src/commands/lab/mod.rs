@@ -24,7 +24,7 @@ pub(super) fn run(args: &LabArgs) -> Result<()> {
 fn list(args: &LabServerArgs) -> Result<()> {
     atsdb_lab::remove_abandoned(&std::env::temp_dir()).iter().for_each(|folder| tell_removed(folder));
     let headings = [Heading::left("kind"), Heading::left("name"), Heading::left("here"), Heading::left("what")];
-    let row = |listed: atsdb_lab::Listed| {
+    let row = |listed: atsdb_lab::Listing| {
         let presence = listed.presence.unwrap_or_else(|reason| format!("no: {reason}"));
         vec![listed.kind.to_owned(), listed.name.to_owned(), presence, listed.summary.to_owned()]
     };
