@@ -45,7 +45,7 @@ pub(super) fn bars(
     html! {
         div.bars {
             @for result in measure.results.iter().filter(|it| it.spread.is_some() || it.skipped.is_none()) {
-                "\n" b.ours[result.contestant == OURS] {
+                "\n" b class=[(result.contestant == OURS).then_some("ours")] {
                     (result.contestant)
                     @if let Some(tier) = other_tier(&result.contestant) { " " small { (tier) } }
                 }
