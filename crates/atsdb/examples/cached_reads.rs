@@ -4,6 +4,8 @@
 //!
 //! `cargo run --release -p atsdb --example cached_reads [ROWS [DELAY_MS]]`
 
+#![expect(clippy::disallowed_methods, reason = "it measures")]
+
 use arrow::array::{ArrayRef, Float64Array, Int32Array, RecordBatch, StringArray, TimestampMicrosecondArray};
 use atsdb::sql::Answer;
 use atsdb::{Database, OpenOptions, PageCacheFolder, arrow};

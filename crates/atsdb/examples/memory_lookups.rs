@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p atsdb --example memory_lookups [ROWS]`
 
+#![expect(clippy::disallowed_methods, reason = "it measures")]
+
 use atsdb::arrow::array::{ArrayRef, Int32Array, RecordBatch};
 use std::sync::Arc;
 use std::time::Instant;

@@ -46,9 +46,11 @@ mod typed;
 pub use atsdb_archive::{
     Archive, ArchiveReport, BackupReport, BackupSelector, Backups, DamagedBackup, Manifest, is_archive,
 };
+pub use atsdb_core::store::Finding;
 pub use atsdb_core::{
-    BatchId, Column, ColumnId, ColumnType, CommitOutcome, Durability, Error, ErrorKind, MapWidth, Result, Retention,
-    Slice, SliceWidth, Table, TableDefinition, TableId, TimeColumn, TimeRange, TimeUnit, limits, name, time,
+    BatchId, Column, ColumnId, ColumnType, CommitOutcome, Durability, Error, ErrorKind, InMemory, MapWidth, Result,
+    Retention, Slice, SliceWidth, Table, TableDefinition, TableId, TimeColumn, TimeRange, TimeUnit, Unique, duration,
+    limits, name, size, time,
 };
 pub use atsdb_derive::Record;
 pub use atsdb_engine::{

@@ -1,23 +1,27 @@
-//! The `atsdb` program.
+//! The `atsdb` program. Results go to stdout, everything else to stderr.
 //!
-//! What was typed is [`args`]; what it means and does is one file a verb in [`commands`]; how results are written
-//! is [`output`]. Results go to stdout, everything else to stderr.
+//! Rooms, from the top; each imports only rooms below it:
+//!
+//! | room | what it owns |
+//! |---|---|
+//! | `shell` | SQL and dot commands, typed or from stdin |
+//! | `commands` | what each verb does, a file each |
+//! | `session` | opening a store, running scripts on it, the files that statements name |
+//! | `args` | what was typed |
+//! | `output` | results as text and as files, a file each format |
+//! | `console` | messages, Ctrl-C, progress, numbers for people |
 
 // The program's results and messages are its purpose.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
 mod commands;
-mod failure;
-mod files;
-mod interrupt;
+mod console;
 mod output;
-mod progress;
-mod quantity;
-mod script;
-mod settings;
+mod session;
 mod shell;
 
+use console::{failure, interrupt};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -25,13 +29,17 @@ fn main() -> ExitCode {
     if arguments.get(1).is_some_and(|argument| argument == atsdb_lab::CHILD_ARGUMENT) {
         return lab_child();
     }
-    let cli = match failure::parse(&arguments) {
+    let cli = match args::parse(&arguments) {
         Ok(cli) => cli,
         Err(code) => return code,
     };
     interrupt::listen();
     let is_check = matches!(cli.command, Some(args::Command::Verify(_)));
-    match commands::run(cli) {
+    let done = match cli.command {
+        Some(command) => commands::run(command),
+        None => shell::run(cli.url.as_deref(), &cli.shell),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_check => failure::report_check(&error),
         Err(error) => failure::report(&error),

@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release -p atsdb-codec --example codec_speed [SHAPE]`: one core, the best of several runs.
 
+#![expect(clippy::disallowed_methods, reason = "it measures")]
 #![allow(clippy::print_stdout)] // What this program is for.
 
 use arrow::array::{ArrayRef, Float32Array, Float64Array, Int32Array, StringArray, TimestampMicrosecondArray};

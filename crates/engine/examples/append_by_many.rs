@@ -5,6 +5,7 @@
 //!
 //! Arrow batches of 8 columns, two of them mapped, each batch a commit.
 
+#![expect(clippy::disallowed_methods, reason = "it measures")]
 #![allow(clippy::print_stdout)] // What this program is for.
 
 use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray, TimestampSecondArray};

@@ -3,6 +3,8 @@
 //!
 //! `cargo run --release -p atsdb-engine --example key_cost [ROWS] [SENSORS]`
 
+#![expect(clippy::disallowed_methods, reason = "it measures")]
+
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, TimestampSecondArray, UInt32Array};
 use arrow::datatypes::UInt32Type;
 use atsdb_core::{ColumnType, Durability, MapWidth, Result, Store, TableDefinition, TimeUnit, Unique};

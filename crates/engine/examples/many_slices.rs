@@ -3,6 +3,7 @@
 //!
 //! `cargo run --release -p atsdb-engine --example many_slices`. `ATSDB_FIGURES_DIR` chooses the disk.
 
+#![expect(clippy::disallowed_methods, reason = "it measures")]
 #![allow(clippy::print_stdout)] // What this program is for.
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, TimestampSecondArray};

@@ -3,6 +3,7 @@
 //!
 //! `cargo run --release -p atsdb-engine --example rewrite_speed [ROWS]`
 
+#![expect(clippy::disallowed_methods, reason = "it measures")]
 #![allow(clippy::print_stdout)] // What this program is for.
 
 use arrow::array::{ArrayRef, AsArray, Float64Array, Int32Array, Int64Array, RecordBatch, TimestampSecondArray};

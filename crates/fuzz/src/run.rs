@@ -1,11 +1,12 @@
 //! The loop: input after input, until one panics or the limit is reached.
 
-use crate::Target;
 use crate::mutate::mutated;
+use crate::target::Target;
+use atsdb_testkit::clock;
 use atsdb_testkit::sample::Random;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// When to stop.
 #[derive(Debug, Clone, Copy)]
@@ -27,11 +28,11 @@ pub struct Failure {
     pub number: u64,
     /// Where the input was saved.
     pub path: PathBuf,
-    /// What the panic said.
+    /// The message of the panic.
     pub message: String,
 }
 
-/// Runs a target: first the corpus as it is, then mutations of it. Says how many inputs were read. The first failing
+/// Runs a target: first the corpus as it is, then mutations of it. Returns how many inputs were read. The first failing
 /// input is saved in `folder`.
 ///
 /// # Errors
@@ -39,7 +40,7 @@ pub struct Failure {
 /// The failure.
 pub fn fuzz(target: &Target, seed: u64, limit: Limit, folder: &Path) -> Result<u64, Box<Failure>> {
     let corpus = (target.corpus)();
-    let begun = Instant::now();
+    let begun = clock::now();
     let is_over = |number: u64| match limit {
         Limit::Count(count) => number >= count,
         Limit::Time(time) => begun.elapsed() >= time,
@@ -49,7 +50,7 @@ pub fn fuzz(target: &Target, seed: u64, limit: Limit, folder: &Path) -> Result<u
     }
     let mut number = 0;
     while !is_over(number) {
-        // Each input follows from its number alone, so that one can be made again without those before.
+        // Each input depends on its number alone, so it can be repeated without those before.
         let mut random = Random::new(seed.wrapping_mul(1 << 32).wrapping_add(number));
         let mut input = mutated(&corpus, &mut random);
         if random.below(4) > 0 {

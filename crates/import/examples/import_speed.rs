@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p atsdb-import --example import_speed [ROWS [iso|epoch]]`
 
+#![expect(clippy::disallowed_methods, reason = "it measures")]
+
 use arrow::record_batch::RecordBatch;
 use atsdb_core::{Result, TableDefinition};
 use atsdb_import::{Input, Options, Sink, import};

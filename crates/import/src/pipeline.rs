@@ -87,6 +87,8 @@ pub(crate) fn run_in_order<B: Send, T: Send>(
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
+
     use super::*;
 
     #[test]

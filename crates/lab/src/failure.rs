@@ -6,7 +6,7 @@ use std::fmt;
 /// Why a measurement has no figure.
 #[derive(Debug)]
 pub enum Failure {
-    /// The contestant has no way to do it; the reason is shown as it is.
+    /// The contestant cannot do it; the reason is shown as it is.
     Cannot(String),
     /// It tried and failed, or gave a wrong answer.
     Failed(Error),
@@ -15,7 +15,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The contestant has no way to do it, for this reason.
+    /// The contestant cannot do it, for this reason.
     pub fn cannot(reason: impl Into<String>) -> Self {
         Self::Cannot(reason.into())
     }

@@ -1,4 +1,4 @@
-//! What the system tells of this process and this machine. Linux tells it in `/proc`; elsewhere it is not known.
+//! What the system reports of processes and of this machine. Linux has it in `/proc`; elsewhere it is unknown.
 
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -39,7 +39,7 @@ pub(crate) fn memory_peak_bytes() -> Option<u64> {
     kibibytes(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM")
 }
 
-/// Starts the peak anew. Where the system does not allow it, the peak stays that of the whole run.
+/// Resets the peak. Where the system does not allow that, the peak is that of the whole run.
 pub(crate) fn forget_memory_peak() {
     // 5 resets the peak resident set size (proc(5), clear_refs).
     let _ = fs::write("/proc/self/clear_refs", "5");
@@ -73,7 +73,7 @@ pub(crate) struct Usage {
     pub(crate) memory_peak_bytes: u64,
 }
 
-/// What a process has taken so far, with all that it started. `None` where the system does not tell.
+/// What a process has taken so far, with all that it started. `None` if the system does not report it.
 pub(crate) fn usage_of_tree(process: u32) -> Option<Usage> {
     let members = tree(process)?;
     let (mut ticks, mut own, mut shared) = (0, 0, 0);
@@ -101,14 +101,14 @@ pub(crate) fn descendants() -> Vec<u32> {
     tree(own).unwrap_or_default().into_iter().filter(|process| *process != own).collect()
 }
 
-/// Starts the peak of other processes anew, where that is allowed.
+/// Resets the peak of other processes, where that is allowed.
 pub(crate) fn forget_memory_peak_of_tree(process: u32) {
     for member in tree(process).unwrap_or_default() {
         let _ = fs::write(format!("/proc/{member}/clear_refs"), "5");
     }
 }
 
-/// `USER_HZ`, which Linux fixes at 100 for whoever reads `/proc`.
+/// `USER_HZ`, which Linux fixes at 100 in `/proc`.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 struct Stat {

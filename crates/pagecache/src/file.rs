@@ -1,6 +1,8 @@
 //! One cache file: the pages of a chunk's columns, each at its offset, with holes for pages that are not cached; or the
 //! page of one index.
 
+#![expect(clippy::disallowed_methods, reason = "use is compared with the times of files, which the system sets")]
+
 use atsdb_core::ChunkUid;
 use std::fmt;
 use std::fs::{File, FileTimes, TryLockError};

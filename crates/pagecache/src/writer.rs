@@ -1,6 +1,8 @@
 //! The background thread that writes pages and evicts files before the limit is reached. Readers never wait for it:
 //! what does not fit into its queue is not cached.
 
+#![expect(clippy::disallowed_methods, reason = "use is compared with the times of files, which the system sets")]
+
 use crate::eviction::{delete_unused, evict, scan};
 use crate::file::{PageFile, PageRange, write};
 use crate::folder::StoreFolder;

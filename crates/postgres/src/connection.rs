@@ -4,6 +4,8 @@
 //! So a session is marked when it is set up, and each transaction begins by checking the mark: no transaction runs on a
 //! session of another connection.
 
+#![expect(clippy::disallowed_methods, reason = "the time limit of an answer from the network")]
+
 use crate::error::{other_session, silent, translate};
 use crate::tls::Tls;
 use atsdb_core::Error;

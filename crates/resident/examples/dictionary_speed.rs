@@ -3,6 +3,8 @@
 //!
 //! `cargo run --release -p atsdb-resident --example dictionary_speed`
 
+#![expect(clippy::disallowed_methods, reason = "it measures")]
+
 use arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use atsdb_resident::{HashIndex, HashSeed, IndexMatches, RowKeys};
 use hashbrown::{DefaultHashBuilder, HashTable};

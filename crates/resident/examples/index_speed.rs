@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p atsdb-resident --example index_speed [ROWS]`
 
+#![expect(clippy::disallowed_methods, reason = "it measures")]
+
 use arrow::array::{ArrayRef, Int32Array, StringArray};
 use atsdb_resident::{HashIndex, HashSeed, IndexMatches, RowKeys};
 use std::sync::Arc;

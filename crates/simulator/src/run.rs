@@ -1,5 +1,7 @@
 //! Runs histories, and reports the first that fails.
 
+#![expect(clippy::disallowed_methods, reason = "the time limit of a run; histories have a clock of their own")]
+
 use crate::action::{Action, Language, PROCESSES, Step, TroubleKind};
 use crate::generate::history;
 use crate::minimise::minimised;

@@ -1,6 +1,6 @@
 //! What must be in the store at the end, by what the workers had acknowledged.
 
-use crate::journal::{self, Entry};
+use crate::journal::{self, JournalEntry};
 use crate::store::{self, ACCOUNTS, BALANCE, Clock, RETENTION_MS, numbers, query};
 use crate::workers::{NAMES, changer, writer};
 use atsdb_core::Result;
@@ -39,7 +39,7 @@ fn check_batches(session: &Session, folder: &Path, clock: Clock, wrong: &mut Vec
         let (mut readings, mut events) = (counts("readings")?, counts("events")?);
         let mut checked = 0;
         for entry in journal::read(folder, name) {
-            let Entry::Try(number, time_ms) = entry else { continue };
+            let JournalEntry::Try(number, time_ms) = entry else { continue };
             let found = (readings.remove(&number).unwrap_or(0), events.remove(&number).unwrap_or(0));
             let is_kept = time_ms.parse::<i64>().is_ok_and(|time_ms| time_ms > kept_from_ms);
             checked += u64::from(is_kept);
@@ -69,7 +69,7 @@ fn check_marks(session: &Session, folder: &Path, wrong: &mut Vec<String>) -> Res
         let entries = journal::read(folder, name);
         let mut expected = vec![changer::expected(&entries, number as u64)];
         // What was not acknowledged may be done or not.
-        if let Some(Entry::Try(..)) = entries.last() {
+        if let Some(JournalEntry::Try(..)) = entries.last() {
             expected.push(changer::expected(&entries[..entries.len() - 1], number as u64));
         }
         let own: BTreeMap<i64, i64> =

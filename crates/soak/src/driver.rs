@@ -5,6 +5,7 @@ use crate::store::{self, Clock};
 use crate::workers::{NAMES, is_killed};
 use crate::{check, plot, trend};
 use atsdb_engine::{Environment, SystemEnvironment};
+use atsdb_testkit::clock;
 use atsdb_testkit::sample::Random;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -12,7 +13,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Between two samples.
 const SAMPLE_SECONDS: u64 = 5;
@@ -26,7 +27,7 @@ const TIMED: [&str; 9] = ["append", "change", "transfer", "query", "check", "kee
 /// What the workers reported since the last sample, by the first word of their lines.
 type Reports = Arc<Mutex<BTreeMap<String, Vec<u64>>>>;
 
-struct Running {
+struct RunningWorker {
     name: &'static str,
     child: Child,
 }
@@ -36,7 +37,7 @@ struct Driver {
     begun_ms: i64,
     random: Random,
     reports: Reports,
-    workers: Vec<Running>,
+    workers: Vec<RunningWorker>,
     kills: u64,
     wrong: Vec<String>,
 }
@@ -97,7 +98,7 @@ pub(crate) fn compare(folder: &Path) -> ExitCode {
     }
 }
 
-/// Writes the figures and the plot; says what is not flat.
+/// Writes the figures and the plot; reports what is not flat.
 fn report(folder: &Path, samples: &[Sample]) -> std::io::Result<Vec<String>> {
     let seconds = SAMPLE_SECONDS as f64;
     let title = format!("soak: {} workers, {:.0} minutes", NAMES.len(), samples.len() as f64 * seconds / 60.0);
@@ -121,22 +122,22 @@ impl Driver {
         for name in NAMES {
             self.start(name)?;
         }
-        let begun = Instant::now();
+        let begun = clock::now();
         let (mut samples, mut next_kill) = (Vec::new(), begun + Duration::from_secs(KILL_SECONDS_MAX));
         let mut next_sample = begun;
         while begun.elapsed() < time {
-            std::thread::sleep(Duration::from_millis(100));
+            clock::sleep(Duration::from_millis(100));
             self.start_ended_again()?;
             if self.take("kill").is_some() {
                 self.kill("importer-0");
             }
-            if Instant::now() >= next_kill {
+            if clock::now() >= next_kill {
                 let victims: Vec<&str> = NAMES.into_iter().filter(|name| is_killed(name)).collect();
                 let victim = victims[self.random.below(victims.len() as u64) as usize];
                 self.kill(victim);
-                next_kill = Instant::now() + Duration::from_millis(self.random.below(KILL_SECONDS_MAX * 1_000));
+                next_kill = clock::now() + Duration::from_millis(self.random.below(KILL_SECONDS_MAX * 1_000));
             }
-            if Instant::now() >= next_sample {
+            if clock::now() >= next_sample {
                 next_sample += Duration::from_secs(SAMPLE_SECONDS);
                 samples.push(self.sample(begun.elapsed().as_secs_f64(), samples.last()));
                 if samples.len() % 24 == 0 {
@@ -169,7 +170,7 @@ impl Driver {
                 }
             });
         }
-        self.workers.push(Running { name, child });
+        self.workers.push(RunningWorker { name, child });
         Ok(())
     }
 
@@ -181,7 +182,7 @@ impl Driver {
                 let wrong = format!("{name} ended by itself, {status}");
                 eprintln!("{wrong}; see {}", self.folder.join("complaints").display());
                 self.wrong.push(wrong);
-                std::thread::sleep(Duration::from_secs(1));
+                clock::sleep(Duration::from_secs(1));
                 self.start(name)?;
             }
         }
@@ -226,7 +227,7 @@ impl Driver {
     /// Lets the workers finish what they are doing.
     fn end(&mut self) -> std::io::Result<()> {
         fs::write(self.folder.join("stop"), "")?;
-        let until = Instant::now() + END;
+        let until = clock::now() + END;
         for worker in &mut self.workers {
             loop {
                 match worker.child.try_wait()? {
@@ -235,13 +236,13 @@ impl Driver {
                         self.wrong.push(format!("{} ended with {status}", worker.name));
                         break;
                     }
-                    None if Instant::now() > until => {
+                    None if clock::now() > until => {
                         let _ = worker.child.kill();
                         let _ = worker.child.wait();
                         self.wrong.push(format!("{} did not end within {} seconds", worker.name, END.as_secs()));
                         break;
                     }
-                    None => std::thread::sleep(Duration::from_millis(50)),
+                    None => clock::sleep(Duration::from_millis(50)),
                 }
             }
         }

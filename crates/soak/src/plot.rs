@@ -24,7 +24,8 @@ const PANELS: [(&str, &str); 7] = [
 /// So many points has a line at most.
 const POINTS_MAX: usize = 240;
 
-/// Draws samples; `seconds` is how far they are apart. Of more samples than a line has points, the highest ones are drawn.
+/// Draws samples; `seconds` is how far they are apart. Of more samples than a line has points, the highest ones are
+/// drawn.
 pub(crate) fn svg(samples: &[Sample], seconds: f64, title: &str) -> String {
     let together = samples.len().div_ceil(POINTS_MAX).max(1);
     let samples: Vec<Sample> = samples.chunks(together).map(highest).collect();

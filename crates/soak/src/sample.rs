@@ -13,7 +13,7 @@ impl Sample {
         self.0.insert(name.into(), value);
     }
 
-    /// MiB of memory and open files of a process. Nothing where the system does not say.
+    /// MiB of memory and open files of a process. Nothing if the system does not report them.
     pub(crate) fn put_process(&mut self, worker: &str, id: u32) {
         let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
         let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -23,7 +23,7 @@ impl Sample {
         self.put(format!("files {worker}"), files as f64);
     }
 
-    /// MiB of the store, its log, whatever else lies beside it, and of what is copied from it.
+    /// MiB of the store, its log, all other files beside it, and of what is copied from it.
     pub(crate) fn put_folder(&mut self, folder: &Path) {
         let mib =
             |name: &str| fs::metadata(folder.join(name)).map_or(0, |found| found.len()) as f64 / f64::from(1 << 20);

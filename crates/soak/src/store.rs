@@ -1,4 +1,4 @@
-//! The store that all work on: where it lies, its tables, and its clock.
+//! The store that all workers share: its path, its tables, and its clock.
 
 use arrow::array::{AsArray, RecordBatch};
 use arrow::compute::cast;
@@ -10,8 +10,8 @@ use atsdb_sqlite::{SqliteOptions, SqliteStore};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How much faster the store's clock goes: an hour passes in a minute. So slices, retention, leases and abandoned stages
-/// come round many times in a run.
+/// How much faster the store's clock goes: an hour passes in a minute. So slices, retention, leases and abandoned
+/// stages come round many times in a run.
 const FACTOR: i64 = 60;
 /// The most memory of queries, so that it does not depend on the machine.
 const QUERY_BYTES: usize = 256 << 20;
@@ -61,7 +61,7 @@ pub(crate) fn path(folder: &Path) -> PathBuf {
     folder.join("soak.db")
 }
 
-/// Opens a store of the run; with maintenance where `maintenance` says so.
+/// Opens a store of the run, with or without background maintenance.
 pub(crate) fn open(path: &Path, clock: Clock, maintenance: bool) -> Result<Engine> {
     let store = SqliteStore::open(path, &SqliteOptions::default())?;
     let options = EngineOptions { maintenance, environment: Arc::new(clock), ..EngineOptions::default() };

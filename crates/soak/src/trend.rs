@@ -3,28 +3,28 @@
 use crate::sample::Sample;
 use crate::workers::is_killed;
 
-/// How much more the last third may show: a factor, and besides so many units.
-struct Allowed {
+/// How much the last third may grow: by a factor, plus some units.
+struct AllowedGrowth {
     factor: f64,
     units: f64,
 }
 
-/// By the first word of a figure's name; what is not here is only drawn.
-fn allowed(name: &str) -> Option<Allowed> {
+/// The growth that a figure is allowed, by the first word of its name. Figures without a limit are only drawn.
+fn allowed(name: &str) -> Option<AllowedGrowth> {
     let (kind, of) = name.split_once(' ').unwrap_or((name, ""));
     let (factor, units) = match kind {
-        // A process that is killed after a minute has no time to leak: its figures say how old it is.
+        // A process that is killed after a minute has no time to leak: its figures show its age.
         "memory" | "files" if is_killed(of) => return None,
         "memory" => (1.2, 8.0),
         "files" => (1.0, 3.0),
         "disk" => (1.3, 16.0),
         "rows" => (1.3, 10_000.0),
-        // Other programs have the machine, too.
+        // Other programs share the machine.
         "p50" => (3.0, 5.0),
         "p99" => (4.0, 50.0),
         _ => return None,
     };
-    Some(Allowed { factor, units })
+    Some(AllowedGrowth { factor, units })
 }
 
 /// A figure's medians.
@@ -36,12 +36,12 @@ pub(crate) struct Trend {
     pub(crate) is_flat: bool,
 }
 
-/// Of each figure that must be flat.
+/// The trends of the figures that must be flat.
 pub(crate) fn trends(samples: &[Sample]) -> Vec<Trend> {
     let third = samples.len() / 3;
     let names = samples.first().into_iter().flat_map(|sample| sample.0.keys());
     let trend = |name: &String| {
-        let Allowed { factor, units } = allowed(name)?;
+        let AllowedGrowth { factor, units } = allowed(name)?;
         let median_of = |samples: &[Sample]| median(samples.iter().filter_map(|sample| sample.0.get(name)).copied());
         let (before, after) = (median_of(&samples[third..2 * third])?, median_of(&samples[2 * third..])?);
         Some(Trend { name: name.clone(), before, after, is_flat: after <= before * factor + units })

@@ -1,6 +1,7 @@
 //! The speeds of the SQLite store, for people to look at:
 //! `cargo run --release -p atsdb-sqlite --example figures`. `ATSDB_FIGURES_DIR` chooses the disk.
 
+#![expect(clippy::disallowed_methods, reason = "it measures")]
 #![allow(clippy::print_stdout, reason = "a benchmark tells its figures")]
 
 use atsdb_core::{Change, ColumnId, Durability, Store, TimeRange};

@@ -2,6 +2,7 @@
 //! `cargo run --release -p atsdb-sqlite --example small_commits`. `ATSDB_FIGURES_DIR` chooses the disk. Processor time
 //! is told beside the rate: on a disk that waits, only it can be compared.
 
+#![expect(clippy::disallowed_methods, reason = "it measures")]
 #![allow(clippy::print_stdout, reason = "a benchmark tells its figures")]
 
 use atsdb_core::{Change, Durability, Store};

@@ -4,6 +4,7 @@
 //! The chunks are made before: what is measured is the store alone, where the writers meet. Each commit is one chunk of
 //! nine pages, of 12 KB (which lie in the catalogue) or of 1 MB, of today's slice, as from appends without end.
 
+#![expect(clippy::disallowed_methods, reason = "it measures")]
 #![allow(clippy::print_stdout, reason = "a benchmark tells its figures")]
 
 use atsdb_core::{Change, Durability, Store};

@@ -3,6 +3,8 @@
 //! The file is only opened through SQLite: closing a plain file handle would release the locks that this process holds
 //! on it, since POSIX locks belong to the process, not to the handle.
 
+#![expect(clippy::disallowed_methods, reason = "how long a lock is waited for")]
+
 use crate::create;
 use crate::error::{Attempt, Failure, extended_code, primary_code};
 use crate::options::SqliteOptions;

@@ -1,5 +1,7 @@
 //! Retries with a deadline.
 
+#![expect(clippy::disallowed_methods, reason = "how long something is retried")]
+
 use std::time::{Duration, Instant};
 
 /// How long a reader waits for an unreachable server, at most.

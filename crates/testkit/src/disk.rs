@@ -41,9 +41,9 @@ impl Drop for SmallDisk {
     }
 }
 
-/// Runs the work of a test in a process of its own, where no other test starts programs. A child that another thread has just
-/// started has all files of its parent open until it becomes a program, and a removed file that is open takes room: disks would
-/// be full, or not, by chance.
+/// Runs the work of a test in a process of its own, where no other test starts programs. A child that another thread
+/// has just started has all files of its parent open until it becomes a program, and a removed file that is open takes
+/// room: disks would be full, or not, by chance.
 pub fn alone(test: &str, work: impl FnOnce()) {
     const ALONE: &str = "ATSDB_TEST_ALONE";
     if std::env::var_os(ALONE).is_some() {

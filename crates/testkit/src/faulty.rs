@@ -1,5 +1,5 @@
-//! A store any call of which fails once, or before any call of which somebody else does something; its calls are counted.
-//! What stands above it must lose nothing acknowledged, and keep no half of what was not.
+//! A store any call of which fails once, or before any call of which somebody else does something; its calls are
+//! counted. What stands above it must lose nothing acknowledged, and keep no half of what was not.
 
 use atsdb_core::store::{Finding, Reclaimed, StoreSize};
 use atsdb_core::{

@@ -3,9 +3,10 @@
 //! Owned here: one conformance suite ([`store_conformance`]), with a case for each sentence of the contract
 //! [`atsdb_core::Store`], and the sample data it works on ([`sample`]). Not owned: what only one store promises (its
 //! file, its processes), which its own tests check. Servers that tests need are started here ([`server`]), and what
-//! every store on one promises is tested here too ([`on_server`]); disks that fill up are [`disk`]s, disks that lose what was
-//! not synced [`lying_disk`]s, and stores that fail [`faulty`].
+//! every store on one promises is tested here too ([`on_server`]); disks that fill up are [`disk`]s, disks that lose
+//! what was not synced [`lying_disk`]s, and stores that fail [`faulty`].
 
+pub mod clock;
 pub mod disk;
 pub mod faulty;
 pub mod lying_disk;
@@ -16,7 +17,8 @@ mod store;
 
 pub use store::{Case, OpenStore, cases, store_conformance};
 
-/// The seed of tests that make up their input: `ATSDB_TEST_SEED`, or else 1. It is printed, and shown when a test fails.
+/// The seed of tests that make up their input: `ATSDB_TEST_SEED`, or else 1. It is printed, and shown when a test
+/// fails.
 ///
 /// # Panics
 ///

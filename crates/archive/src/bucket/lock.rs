@@ -5,6 +5,8 @@
 //! deleted, as deletions cannot be conditional. Between two renewals a holder relies on the last one, so that time is short,
 //! and the lock is renewed before anything is deleted.
 
+#![expect(clippy::disallowed_methods, reason = "how long a lock has not been renewed is measured, and waited for")]
+
 use super::client::Bucket;
 use crate::objects::{Lock, Objects};
 use atsdb_core::{Error, ErrorKind, Result};

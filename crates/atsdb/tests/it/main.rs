@@ -1,6 +1,8 @@
 //! The promises of the whole, from opening a store to reading it back: through crashes, between processes, on full
 //! disks, on damaged files, across formats, and as structs.
 
+#![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
+
 mod content;
 mod crash;
 mod damage;

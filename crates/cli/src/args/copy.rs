@@ -1,20 +1,21 @@
 //! `atsdb copy`, `backup` and `restore`.
 
-use super::{StoreArgs, WriteArgs};
+use super::report::ReportFormat;
+use super::store::{StoreArgs, WriteArgs};
 use atsdb::Moment;
 use clap::Args;
 
-/// Which tables, and where they may go.
+/// How a copy treats its target.
 #[derive(Debug, Args)]
 pub(crate) struct TargetArgs {
-    /// Replace what stands in the way: tables of the same names, and copies that were changed since
+    /// Replace tables of the same names, and copies that were changed since
     #[arg(long)]
     pub(crate) overwrite: bool,
     /// Leave other tables of the target as they are, instead of refusing a target that has some
     #[arg(long)]
     pub(crate) allow_non_empty: bool,
-    /// Do not check the source's structures before, nor read back what was written before it becomes visible; saves time
-    /// where the target is far away, and saves what can be read of a damaged store
+    /// Do not check the source's structures before, nor read back what was written before it becomes visible; saves
+    /// time where the target is far away, and saves what can be read of a damaged store
     #[arg(long)]
     pub(crate) no_verify: bool,
 }
@@ -22,8 +23,8 @@ pub(crate) struct TargetArgs {
 /// `atsdb copy`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Chunks are moved as they are, at the speed of the slower store. Writers go on; what is copied is one moment of all tables.
-Copied again, only what is new is moved. Interrupted, the next copy goes on where it was. The target shows all or nothing.
+Chunks are copied as they are, at the speed of the slower store, while others write: a copy is one moment of all tables.
+A repeated copy moves only what is new. An interrupted copy is resumed by the next one. The target shows all or nothing.
 
 Examples:
   atsdb copy air.db postgresql://me@localhost/air          move to a server
@@ -32,7 +33,7 @@ Examples:
 pub(crate) struct CopyArgs {
     /// The store to copy: a path or another URL
     pub(crate) source: String,
-    /// The store to copy to; created when it is not there
+    /// The store to copy to; created if it does not exist
     pub(crate) target: String,
     /// Tables, views and rollups to copy [default: all]
     #[arg(value_name = "TABLE")]
@@ -55,8 +56,8 @@ pub(crate) struct CopyArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 DST is a directory, s3://BUCKET/PREFIX, or another store's URL, which then becomes a copy. In a directory or bucket any
-number of backups share what they have in common; a backup is there whole or not at all. For S3 the usual environment
-counts: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL.
+number of backups share what they have in common; a backup is whole or does not exist. S3 is set up by the usual
+environment variables: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL.
 
 Examples:
   atsdb backup air.db /backup/air --keep 7
@@ -66,13 +67,13 @@ pub(crate) struct BackupArgs {
     /// The store to back up: a path or another URL
     #[arg(required_unless_present = "list")]
     pub(crate) source: Option<String>,
-    /// Where to: a directory, which is created; s3://BUCKET/PREFIX; or a store's URL
+    /// The target: a directory, which is created; s3://BUCKET/PREFIX; or a store's URL
     #[arg(value_name = "DST", required_unless_present = "list")]
     pub(crate) target: Option<String>,
     /// Tables, views and rollups to back up [default: all]
     #[arg(value_name = "TABLE")]
     pub(crate) tables: Vec<String>,
-    /// Keep so many backups of this store, this one among them, and delete older ones
+    /// Keep this many backups of the store, the new one included, and delete older ones
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) keep: Option<u32>,
     /// List the backups in a directory or bucket, oldest first
@@ -80,7 +81,7 @@ pub(crate) struct BackupArgs {
     pub(crate) list: Option<String>,
     /// How the list is written
     #[arg(long, value_name = "FORMAT", default_value = "table")]
-    pub(crate) format: super::ReportFormat,
+    pub(crate) format: ReportFormat,
     #[command(flatten)]
     pub(crate) into: TargetArgs,
     #[command(flatten)]
@@ -92,7 +93,7 @@ pub(crate) struct BackupArgs {
 /// `atsdb restore`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The target shows all of the backup or nothing of it. Every page is checked as it is read.
+The target shows all of the backup or nothing. Every page is checked as it is read.
 
 Examples:
   atsdb restore /backup/air air.db
@@ -102,7 +103,7 @@ Examples:
 pub(crate) struct RestoreArgs {
     /// Where the backups are: a directory, s3://BUCKET/PREFIX, or a store's URL
     pub(crate) source: String,
-    /// The store to restore to; created when it is not there
+    /// The store to restore to; created if it does not exist
     pub(crate) target: String,
     /// Tables, views and rollups to restore [default: all]
     #[arg(value_name = "TABLE")]
@@ -110,11 +111,11 @@ pub(crate) struct RestoreArgs {
     /// Restore the newest backup of this time (UTC) or before [default: the newest]
     #[arg(long, value_name = "TIME", conflicts_with = "backup")]
     pub(crate) at: Option<String>,
-    /// Restore the backup of this id, as atsdb backup --list tells it
+    /// Restore the backup of this id, as atsdb backup --list shows it
     #[arg(long, value_name = "ID", conflicts_with = "of")]
     pub(crate) backup: Option<String>,
-    /// Restore a backup of this store: its URL, or the first digits of its number, as atsdb backup --list tells them;
-    /// needed where backups of several stores are there
+    /// Restore a backup of this store: its URL, or the first digits of its number, as atsdb backup --list shows them;
+    /// required if there are backups of several stores
     #[arg(long = "store", value_name = "STORE")]
     pub(crate) of: Option<String>,
     #[command(flatten)]

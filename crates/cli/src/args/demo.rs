@@ -9,9 +9,9 @@ use std::path::PathBuf;
 Example:
   atsdb demo examples/weather.csv.gz")]
 pub(crate) struct DemoArgs {
-    /// The hourly weather of New York's airports, as examples/weather.csv.gz of the source has it
+    /// The hourly weather of New York's airports: examples/weather.csv.gz in the source
     pub(crate) weather: PathBuf,
-    /// Where the store and the generated files go; what an earlier demo left there is replaced
+    /// The folder for the store and the generated files; it replaces those of an earlier demo
     #[arg(long, value_name = "DIR", default_value = "demo")]
     pub(crate) dir: PathBuf,
 }

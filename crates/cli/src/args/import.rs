@@ -1,13 +1,13 @@
 //! `atsdb import`.
 
-use super::{StoreArgs, WriteArgs};
+use super::store::{StoreArgs, WriteArgs};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 /// `atsdb import`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-All files together are one batch: it is there wholly or not at all. Types, time, mapped columns and \
+All files together are one batch: all of it becomes visible, or nothing. Types, time, mapped columns and \
 slice width are chosen from the files, and the CREATE TABLE is printed; a flag overrides what it names.
 
 Examples:
@@ -17,9 +17,9 @@ Examples:
   atsdb import memory: codes codes.txt --engine memory --index column1 --no-header
   zcat log.gz | atsdb import air.db log - --time ts --time-unit ms")]
 pub(crate) struct ImportArgs {
-    /// The store: a path or another URL; created when it is not there
+    /// The store: a path or another URL; created if it does not exist
     pub(crate) url: String,
-    /// The table; created from what the files show when it is not there
+    /// The table; if it does not exist, it is created from what the files show
     pub(crate) table: String,
     /// The files, together one batch; - is stdin
     #[arg(required = true, value_name = "FILE")]
@@ -36,10 +36,10 @@ pub(crate) struct ImportArgs {
     /// How wide the slices of a new table are
     #[arg(long, value_name = "hour|day|week|month|year")]
     pub(crate) slice: Option<String>,
-    /// The key of a new table: with the time, or in a plain table, no two rows have the same
+    /// The key of a new table: no two rows have the same values, together with the time if there is one
     #[arg(long, value_name = "COL,...", value_delimiter = ',')]
     pub(crate) key: Vec<String>,
-    /// Where the rows of a new table live: memory keeps them in this program, and a copy in the store
+    /// Where the rows of a new table are: memory keeps them in this program, with a copy in the store
     #[arg(long, value_name = "memory")]
     pub(crate) engine: Option<ImportEngine>,
     /// An index of a new table over these columns; may be repeated
@@ -48,28 +48,28 @@ pub(crate) struct ImportArgs {
     /// The text that means NULL, instead of NA, None, NULL and the like; may be repeated
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) null: Vec<String>,
-    /// Leave bad records out, and report them, instead of refusing the import
+    /// Skip bad records and report them, instead of refusing the import
     #[arg(long)]
     pub(crate) skip_bad: bool,
-    /// Create the table the files show, and import nothing
+    /// Create the table that the files show, and import nothing
     #[arg(long, conflicts_with = "batch_id")]
     pub(crate) create_only: bool,
-    /// How the files are written [default: what each shows]
+    /// The format of the files [default: detected for each]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<ImportFormat>,
-    /// The character between fields; tab for a tab [default: what the file shows]
+    /// The character between fields; tab for a tab [default: detected]
     #[arg(long, value_name = "CHAR")]
     pub(crate) delimiter: Option<String>,
     /// The first record is data: columns are named column1, column2, ...
     #[arg(long)]
     pub(crate) no_header: bool,
-    /// How dates such as 03/04/2024 are read, where the files do not decide it
+    /// How dates such as 03/04/2024 are read, if the files do not decide it
     #[arg(long, value_name = "dmy|mdy")]
     pub(crate) date_order: Option<DateOrderArg>,
     /// Add a column with each file's name, without folder and endings
     #[arg(long, value_name = "NAME")]
     pub(crate) file_column: Option<String>,
-    /// Name the batch: sent twice, it counts once
+    /// An id for the batch: a batch that is sent twice counts once
     #[arg(long, value_name = "ID")]
     pub(crate) batch_id: Option<String>,
     #[command(flatten)]
@@ -78,17 +78,17 @@ pub(crate) struct ImportArgs {
     pub(crate) store: StoreArgs,
 }
 
-/// Where rows live.
+/// Where rows are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ImportEngine {
     /// In the process, with hash indexes
     Memory,
 }
 
-/// What a file is written in.
+/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ImportFormat {
-    /// Separated values; the separator is told from the file
+    /// Separated values; the separator is detected
     #[value(alias = "tsv")]
     Csv,
     /// JSON objects, one a line or in one array

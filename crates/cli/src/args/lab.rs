@@ -26,7 +26,8 @@ pub(crate) enum LabCommand {
 /// Servers that run already.
 #[derive(Debug, Args)]
 pub(crate) struct LabServerArgs {
-    /// A server that runs already: mariadb, mariadb-rocksdb, mysql or postgres, and the URL of an empty database of the lab's own
+    /// A server that runs already: mariadb, mariadb-rocksdb, mysql or postgres, and the URL of an empty database of the
+    /// lab's own
     ///
     /// Also by the variables ATSDB_LAB_MARIADB_URL, ATSDB_LAB_MYSQL_URL and ATSDB_LAB_POSTGRES_URL, which no list of
     /// processes shows.
@@ -34,10 +35,10 @@ pub(crate) struct LabServerArgs {
     pub(crate) urls: Vec<String>,
 }
 
-/// Who measures, how often, and with which promises.
+/// Who is measured, how often, and with which durability.
 #[derive(Debug, Args)]
 pub(crate) struct LabHowArgs {
-    /// Who runs [default: all that are present]
+    /// The contestants [default: all that are present]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) contestants: Vec<String>,
     /// How often each contestant runs each workload
@@ -46,7 +47,7 @@ pub(crate) struct LabHowArgs {
     /// What commits survive, for every contestant: full, normal or off [default: full]
     #[arg(long, value_name = "full|normal|off", env = "ATSDB_DURABILITY", hide_env = true)]
     pub(crate) durability: Option<String>,
-    /// Run contestants as they come, not tuned for this machine
+    /// Run contestants with their defaults, not tuned for this machine
     #[arg(long)]
     pub(crate) defaults: bool,
     #[command(flatten)]
@@ -54,7 +55,7 @@ pub(crate) struct LabHowArgs {
     /// Drop the databases that an earlier run left on a server named by --url
     #[arg(long)]
     pub(crate) overwrite_databases: bool,
-    /// Where scratch data goes, into a folder that is removed [default: the system's folder for such]
+    /// The folder for scratch data, which is removed [default: the system's temporary folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 }
@@ -68,9 +69,9 @@ Examples:
 pub(crate) struct LabReportArgs {
     /// A file that run wrote with -o
     pub(crate) file: PathBuf,
-    /// A later run, which is compared with the first: factors, and whether they are beyond the runs' own spread
+    /// A later run to compare with the first: factors, and whether they exceed the noise
     pub(crate) after: Option<PathBuf>,
-    /// Write the page as well: one HTML file with plots, which needs nothing else
+    /// Also write the page: one HTML file with plots, which opens offline
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 }
@@ -93,13 +94,14 @@ Examples:
 pub(crate) struct LabRunArgs {
     /// The workloads [default: all]
     pub(crate) names: Vec<String>,
-    /// Rows of each workload, or of one by its name: 100000, or pinger=50000,split=200000 [default: each workload's own]
+    /// Rows of each workload, or of one by its name: 100000, or pinger=50000,split=200000 [default: each workload's
+    /// own]
     #[arg(long, value_name = "COUNT|NAME=COUNT,...", value_delimiter = ',')]
     pub(crate) rows: Vec<String>,
     /// Run the published size of each workload, which may take hours
     #[arg(long, conflicts_with = "rows")]
     pub(crate) full: bool,
-    /// Where randomness starts
+    /// The seed of the data
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
     #[command(flatten)]
@@ -107,10 +109,10 @@ pub(crate) struct LabRunArgs {
     /// How results are written on stdout
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub(crate) format: LabFormat,
-    /// Write the results as JSON to a file as well
+    /// Also write the results to a file as JSON
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Write the page as well: one HTML file with plots, which needs nothing else
+    /// Also write the page: one HTML file with plots, which opens offline
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 }
@@ -129,7 +131,7 @@ pub(crate) struct LabAdviseArgs {
     /// Write every figure as JSON, which lab report shows
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Write the page as well: one HTML file with plots, which needs nothing else
+    /// Also write the page: one HTML file with plots, which opens offline
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// How the advice is written on stdout

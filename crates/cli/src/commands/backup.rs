@@ -3,14 +3,13 @@
 use super::copy::{in_words, open_target, watched};
 use super::report;
 use crate::args::{BackupArgs, ReportFormat};
-use crate::failure::warn;
-use crate::quantity::{show_bytes, show_count, show_many, show_rows};
-use crate::settings::{self, Access};
-use atsdb::{Archive, BackupOptions, BackupReport, CopyOptions, Selection};
-use atsdb_core::{Error, Result};
+use crate::console::clock;
+use crate::console::failure::warn;
+use crate::console::quantity::{show_bytes, show_count, show_many, show_rows};
+use crate::session::settings::{self, Access};
+use atsdb::{Archive, BackupOptions, BackupReport, CopyOptions, Error, Result, Selection};
 use serde::Serialize;
 use std::path::Path;
-use std::time::Instant;
 
 pub(super) fn run(args: &BackupArgs) -> Result<()> {
     if let Some(place) = &args.list {
@@ -19,7 +18,7 @@ pub(super) fn run(args: &BackupArgs) -> Result<()> {
     let (Some(source), Some(target)) = (&args.source, &args.target) else {
         return Err(Error::usage("a backup needs a store and a place for it"));
     };
-    let started = Instant::now();
+    let started = clock::now();
     let database = settings::open(source, Access::Read, &args.store, None)?;
     let selection = Selection { tables: args.tables.clone(), ..Selection::default() };
     if is_store(target) {
@@ -85,16 +84,16 @@ fn describe(report: &BackupReport) -> String {
 
 /// A line of the list. Of a damaged backup only its id is known, and what is wrong.
 #[derive(Serialize)]
-struct Listed {
+struct BackupJson {
     id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     damaged: Option<String>,
     #[serde(flatten)]
-    whole: Option<Whole>,
+    whole: Option<WholeBackupJson>,
 }
 
 #[derive(Serialize)]
-struct Whole {
+struct WholeBackupJson {
     taken: String,
     url: String,
     source: String,
@@ -108,10 +107,10 @@ fn list(place: &str, format: ReportFormat) -> Result<()> {
     let archive = Archive::open(place)?;
     archive.require()?;
     let backups = archive.backups()?;
-    let whole = backups.whole.into_iter().map(|backup| Listed {
+    let whole = backups.whole.into_iter().map(|backup| BackupJson {
         id: backup.id,
         damaged: None,
-        whole: Some(Whole {
+        whole: Some(WholeBackupJson {
             taken: backup.taken,
             url: backup.url,
             source: backup.source,
@@ -121,11 +120,14 @@ fn list(place: &str, format: ReportFormat) -> Result<()> {
             bytes: backup.bytes,
         }),
     });
-    let damaged =
-        backups.damaged.into_iter().map(|backup| Listed { id: backup.id, damaged: Some(backup.problem), whole: None });
-    let mut listed: Vec<Listed> = whole.chain(damaged).collect();
+    let damaged = backups.damaged.into_iter().map(|backup| BackupJson {
+        id: backup.id,
+        damaged: Some(backup.problem),
+        whole: None,
+    });
+    let mut listed: Vec<BackupJson> = whole.chain(damaged).collect();
     // Ids begin with the number of the backup.
-    let number = |listed: &Listed| listed.id.split('-').next().and_then(|number| number.parse::<u64>().ok());
+    let number = |listed: &BackupJson| listed.id.split('-').next().and_then(|number| number.parse::<u64>().ok());
     listed.sort_by_cached_key(|listed| (number(listed), listed.id.clone()));
     match format {
         ReportFormat::Json => report::write_text(&report::json(&listed)?),
@@ -133,7 +135,7 @@ fn list(place: &str, format: ReportFormat) -> Result<()> {
     }
 }
 
-fn line(listed: &Listed) -> String {
+fn line(listed: &BackupJson) -> String {
     let Some(whole) = &listed.whole else {
         return format!("{}  damaged: {}\n", listed.id, listed.damaged.as_deref().unwrap_or_default());
     };

@@ -2,7 +2,7 @@
 
 use super::report;
 use crate::args::{Cli, CompletionsArgs};
-use atsdb_core::{Error, Result};
+use atsdb::{Error, Result};
 use clap::CommandFactory;
 
 /// Prints it.

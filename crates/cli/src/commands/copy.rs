@@ -1,17 +1,15 @@
 //! `atsdb copy`: a store to another one.
 
 use crate::args::{CopyArgs, TargetArgs};
-use crate::interrupt;
-use crate::progress::Progress;
-use crate::quantity::{show_bytes, show_count, show_many, show_rows};
-use crate::settings::{self, Access};
-use atsdb::{BackupOptions, BackupSelector, CopyOptions, CopyReport, Database, OpenOptions, Selection};
-use atsdb_core::Result;
+use crate::console::progress::Progress;
+use crate::console::quantity::{show_bytes, show_count, show_many, show_rows};
+use crate::console::{clock, interrupt};
+use crate::session::settings::{self, Access};
+use atsdb::{BackupOptions, BackupSelector, CopyOptions, CopyReport, Database, OpenOptions, Result, Selection};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 pub(super) fn run(args: &CopyArgs) -> Result<()> {
-    let started = Instant::now();
+    let started = clock::now();
     let source = settings::open(&args.source, Access::Read, &args.store, None)?;
     let target = open_target(&args.target, &args.store, &args.write)?;
     let selection = Selection { tables: args.tables.clone(), from: args.from, to: args.to };

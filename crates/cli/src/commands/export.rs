@@ -1,13 +1,12 @@
 //! `atsdb export`: a table in its stored order, or one query's result, to a file or stdout.
 
 use crate::args::ExportArgs;
-use crate::interrupt::Watch;
+use crate::console::interrupt::Watch;
 use crate::output::destination::{Compression, Destination};
-use crate::output::{Format, write_result};
-use crate::settings::{self, Access};
+use crate::output::{Format, format_of, write_result};
+use crate::session::settings::{self, Access};
 use atsdb::sql::{Answer, quoted};
-use atsdb::{Database, ScanRequest};
-use atsdb_core::{Error, Result};
+use atsdb::{Database, Error, Result, ScanRequest};
 use std::path::Path;
 
 /// Writes it.
@@ -62,25 +61,6 @@ fn export_query(
         }
         Answer::Done { verb, .. } => Err(Error::usage(format!("-q takes a query, and {verb} has no rows"))),
     }
-}
-
-/// How a file is written, by what was asked, else by its ending.
-pub(crate) fn format_of(path: Option<&Path>, asked: Option<Format>) -> Result<(Format, Compression)> {
-    let by_ending = path.and_then(Format::of_path);
-    let (format, compression) = match (asked, by_ending, path) {
-        (Some(format), by_ending, _) => (format, by_ending.map_or(Compression::None, |(_, compression)| compression)),
-        (None, Some(both), _) => both,
-        (None, None, None) => (Format::Csv, Compression::None),
-        (None, None, Some(path)) => {
-            return Err(Error::usage(format!("cannot tell the format of {} by its ending", path.display()))
-                .with_hint("end it with .csv, .tsv, .json, .jsonl, .md, .parquet or .arrow, or pass --format"));
-        }
-    };
-    if compression != Compression::None && !format.is_text() {
-        return Err(Error::usage(format!("{} is compressed inside, and not with .gz or .zst", format.name()))
-            .with_hint(format!("end the file with .{}", format.name())));
-    }
-    Ok((format, compression))
 }
 
 fn destination(path: Option<&Path>, compression: Compression) -> Result<Destination> {

@@ -2,7 +2,7 @@
 
 use crate::args::{Cli, ManArgs};
 use crate::output::destination::{Compression, Destination};
-use atsdb_core::{Error, ErrorKind, Result};
+use atsdb::{Error, ErrorKind, Result};
 use clap::CommandFactory;
 use clap_mangen::Man;
 

@@ -20,37 +20,34 @@ mod sql;
 mod stats;
 mod tables;
 mod verify;
-pub(crate) mod version;
 
-pub(crate) use export::format_of;
 pub(crate) use schema::statement as table_statement;
 pub(crate) use stats::{cache_lines, text as stats_text};
 pub(crate) use tables::names as table_names;
 
-use crate::args::{Cli, Command};
-use atsdb_core::Result;
+use crate::args::Command;
+use atsdb::Result;
 
 /// Does what was typed.
-pub(crate) fn run(cli: Cli) -> Result<()> {
-    match cli.command {
-        None => crate::shell::run(cli.url.as_deref(), &cli.shell),
-        Some(Command::Sql(args)) => sql::run(args),
-        Some(Command::Import(args)) => import::run(&args),
-        Some(Command::Export(args)) => export::run(&args),
-        Some(Command::Tables(args)) => tables::run(&args),
-        Some(Command::Schema(args)) => schema::run(&args),
-        Some(Command::Slices(args)) => slices::run(&args),
-        Some(Command::Stats(args)) => stats::run(&args),
-        Some(Command::Recompress(args)) => recompress::run(&args),
-        Some(Command::Retain(args)) => retain::run(&args),
-        Some(Command::Rollup(args)) => rollup::run(&args),
-        Some(Command::Verify(args)) => verify::run(&args),
-        Some(Command::Copy(args)) => copy::run(&args),
-        Some(Command::Backup(args)) => backup::run(&args),
-        Some(Command::Restore(args)) => restore::run(&args),
-        Some(Command::Lab(args)) => lab::run(&args),
-        Some(Command::Demo(args)) => demo::run(&args),
-        Some(Command::Completions(args)) => completions::run(&args),
-        Some(Command::Man(args)) => man::run(&args),
+pub(crate) fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Sql(args) => sql::run(args),
+        Command::Import(args) => import::run(&args),
+        Command::Export(args) => export::run(&args),
+        Command::Tables(args) => tables::run(&args),
+        Command::Schema(args) => schema::run(&args),
+        Command::Slices(args) => slices::run(&args),
+        Command::Stats(args) => stats::run(&args),
+        Command::Recompress(args) => recompress::run(&args),
+        Command::Retain(args) => retain::run(&args),
+        Command::Rollup(args) => rollup::run(&args),
+        Command::Verify(args) => verify::run(&args),
+        Command::Copy(args) => copy::run(&args),
+        Command::Backup(args) => backup::run(&args),
+        Command::Restore(args) => restore::run(&args),
+        Command::Lab(args) => lab::run(&args),
+        Command::Demo(args) => demo::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     }
 }

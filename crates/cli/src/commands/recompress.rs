@@ -2,16 +2,15 @@
 
 use super::report;
 use crate::args::{ChangeArgs, ReportFormat};
-use crate::progress::{Ticker, bar};
-use crate::quantity::{show_bytes, show_count, show_duration, show_many, show_rows};
-use crate::settings::{self, Access};
-use atsdb::Engine;
-use atsdb_core::{Result, Table, TimeRange};
+use crate::console::clock;
+use crate::console::progress::{Ticker, bar};
+use crate::console::quantity::{show_bytes, show_count, show_duration, show_many, show_rows};
+use crate::session::settings::{self, Access};
+use atsdb::{Engine, Result, Table, TimeRange};
 use serde::Serialize;
-use std::time::Instant;
 
 #[derive(Serialize)]
-struct Sealed {
+struct SealedJson {
     slices: u64,
     chunks_before: u64,
     chunks_after: u64,
@@ -23,18 +22,18 @@ struct Sealed {
     durability: &'static str,
 }
 
-/// Seals, and says what it brought.
+/// Seals, and reports what that saved.
 pub(super) fn run(args: &ChangeArgs) -> Result<()> {
     let ChangeArgs { report: args, write } = args;
     let database = settings::open(&args.url, Access::Change, &args.store, Some(write))?;
     let engine = database.engine();
     let table = report::table_of(engine, args)?;
-    let started = Instant::now();
+    let started = clock::now();
     let ticker = Ticker::new(sealing(engine.clone(), report::tables_of(engine, args)?));
     let sealed = engine.recompress(table.as_ref())?;
     drop(ticker);
     let elapsed = started.elapsed();
-    let sealed = Sealed {
+    let sealed = SealedJson {
         slices: sealed.slices,
         chunks_before: sealed.chunks_before,
         chunks_after: sealed.chunks_after,
@@ -73,7 +72,7 @@ pub(super) fn run(args: &ChangeArgs) -> Result<()> {
 fn sealing(engine: Engine, tables: Vec<Table>) -> impl Fn() -> String {
     let total = fresh_rows(&engine, &tables).unwrap_or(0);
     move || {
-        // A store that is too busy to tell is asked again at the next tick.
+        // A store that is too busy to answer is asked again at the next tick.
         let fresh = fresh_rows(&engine, &tables).unwrap_or(total);
         let sealed = total.saturating_sub(fresh);
         format!("{} {} of {}", bar(sealed, total), show_count(sealed), show_rows(total))

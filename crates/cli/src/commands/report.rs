@@ -3,9 +3,8 @@
 use crate::args::{ReportArgs, ReportFormat};
 use crate::output::destination::Destination;
 use crate::output::grid::{Heading, render};
-use atsdb::Engine;
-use atsdb_core::time::format_time;
-use atsdb_core::{Error, Result, Table, TimeUnit};
+use atsdb::time::format_time;
+use atsdb::{Engine, Error, Result, Table, TimeUnit};
 use serde::Serialize;
 
 /// The one table that was named.

@@ -2,18 +2,17 @@
 
 use super::copy::{in_words, open_target, watched};
 use crate::args::RestoreArgs;
-use crate::failure::warn;
-use crate::settings::{self, Access};
-use atsdb::{BackupSelector, CopyOptions, Moment, Selection};
-use atsdb_core::{Error, Result};
-use std::time::Instant;
+use crate::console::clock;
+use crate::console::failure::warn;
+use crate::session::settings::{self, Access};
+use atsdb::{BackupSelector, CopyOptions, Error, Moment, Result, Selection};
 
 pub(super) fn run(args: &RestoreArgs) -> Result<()> {
-    let started = Instant::now();
+    let started = clock::now();
     let which = which(args)?;
     let selection = Selection { tables: args.tables.clone(), ..Selection::default() };
     if atsdb::is_archive(&args.source) {
-        // What is not there is told before a store is created.
+        // A missing source is reported before a store is created.
         let archive = atsdb::Archive::open(&args.source)?;
         let backups = archive.backups()?;
         let chosen = BackupSelector::Id(backups.choose(&which)?.id.clone());

@@ -2,22 +2,22 @@
 
 use super::report;
 use crate::args::{ChangeArgs, ReportFormat};
-use crate::progress::Ticker;
-use crate::quantity::{show_bytes, show_many, show_rows};
-use crate::settings::{self, Access};
+use crate::console::progress::Ticker;
+use crate::console::quantity::{show_bytes, show_many, show_rows};
+use crate::session::settings::{self, Access};
+use atsdb::Result;
+use atsdb::name::same_name;
 use atsdb::sql::SessionOptions;
-use atsdb_core::Result;
-use atsdb_core::name::same_name;
 use serde::Serialize;
 
 #[derive(Serialize)]
-struct Dropped {
+struct DroppedJson {
     chunks: u64,
     rows: u64,
     bytes: u64,
 }
 
-/// Drops it, and says what went.
+/// Drops it, and reports how much that was.
 pub(super) fn run(args: &ChangeArgs) -> Result<()> {
     let ChangeArgs { report: args, write } = args;
     let database = settings::open(&args.url, Access::Change, &args.store, Some(write))?;
@@ -33,7 +33,7 @@ pub(super) fn run(args: &ChangeArgs) -> Result<()> {
     }
     let dropped = engine.retain(table.as_ref())?;
     drop(ticker);
-    let dropped = Dropped { chunks: dropped.chunks, rows: dropped.rows, bytes: dropped.bytes };
+    let dropped = DroppedJson { chunks: dropped.chunks, rows: dropped.rows, bytes: dropped.bytes };
     match args.format {
         ReportFormat::Json => report::write_text(&report::json(&dropped)?),
         ReportFormat::Table if dropped.chunks == 0 => report::write_text("nothing has expired\n"),

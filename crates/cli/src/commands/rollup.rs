@@ -2,17 +2,17 @@
 
 use super::report;
 use crate::args::{ReportFormat, RollupArgs};
-use crate::interrupt::Watch;
+use crate::console::clock;
+use crate::console::interrupt::Watch;
+use crate::console::progress::Ticker;
+use crate::console::quantity::{show_count, show_duration};
 use crate::output::grid::{Heading, render};
-use crate::progress::Ticker;
-use crate::quantity::{show_count, show_duration};
-use crate::settings::{self, Access};
-use atsdb_core::Result;
+use crate::session::settings::{self, Access};
+use atsdb::Result;
 use serde::Serialize;
-use std::time::Instant;
 
 #[derive(Serialize)]
-struct Refreshed {
+struct RefreshedJson {
     name: String,
     table: String,
     steps: u64,
@@ -20,7 +20,7 @@ struct Refreshed {
     seconds: f64,
 }
 
-/// Computes them one after the other, and says what it was.
+/// Computes them one after the other, and reports how much that was.
 pub(super) fn run(args: &RollupArgs) -> Result<()> {
     let database = settings::open(&args.url, Access::Change, &args.store, Some(&args.write))?;
     let session = settings::session(&database, Access::Change, &args.store, &args.query_limits)?;
@@ -28,7 +28,7 @@ pub(super) fn run(args: &RollupArgs) -> Result<()> {
     let _watch = Watch::new(move || handle.interrupt());
     let mut refreshed = Vec::new();
     for (name, table) in session.rollups(args.rollup.as_deref())? {
-        let started = Instant::now();
+        let started = clock::now();
         let ticker = {
             let name = name.clone();
             Ticker::new(move || format!("computing {name}"))
@@ -36,7 +36,7 @@ pub(super) fn run(args: &RollupArgs) -> Result<()> {
         let report = session.refresh_rollups(Some(&name))?;
         drop(ticker);
         let seconds = started.elapsed().as_secs_f64();
-        refreshed.push(Refreshed { name, table, steps: report.steps, rows: report.rows, seconds });
+        refreshed.push(RefreshedJson { name, table, steps: report.steps, rows: report.rows, seconds });
     }
     match args.format {
         ReportFormat::Json => report::write_text(&report::json(&refreshed)?),
@@ -49,7 +49,7 @@ pub(super) fn run(args: &RollupArgs) -> Result<()> {
                 Heading::right("commits"),
                 Heading::right("time"),
             ];
-            let row = |rollup: &Refreshed| {
+            let row = |rollup: &RefreshedJson| {
                 vec![
                     rollup.name.clone(),
                     rollup.table.clone(),

@@ -2,9 +2,9 @@
 
 use super::report;
 use crate::args::{ReportArgs, ReportFormat};
-use crate::settings::{self, Access};
+use crate::session::settings::{self, Access};
 use atsdb::sql::create_table_sql;
-use atsdb_core::{Result, TableDefinition};
+use atsdb::{Result, TableDefinition};
 
 /// Shows them.
 pub(super) fn run(args: &ReportArgs) -> Result<()> {

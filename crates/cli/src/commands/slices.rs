@@ -2,15 +2,14 @@
 
 use super::report::{self, show_time};
 use crate::args::ReportArgs;
+use crate::console::quantity::{show_bytes, show_count};
 use crate::output::grid::Heading;
-use crate::quantity::{show_bytes, show_count};
-use crate::settings::{self, Access};
-use atsdb::SliceStats;
-use atsdb_core::{Result, Table};
+use crate::session::settings::{self, Access};
+use atsdb::{Result, SliceStats, Table};
 use serde::Serialize;
 
 #[derive(Serialize)]
-struct Listed {
+struct SliceJson {
     table: String,
     slice: String,
     rows: u64,
@@ -27,7 +26,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
     let engine = database.engine();
     let mut listed = Vec::new();
     for table in report::tables_of(engine, args)? {
-        listed.extend(engine.slices(&table)?.into_iter().map(|slice| Listed::new(&table, slice)));
+        listed.extend(engine.slices(&table)?.into_iter().map(|slice| SliceJson::new(&table, slice)));
     }
     let headings = [
         Heading::left("table"),
@@ -39,10 +38,10 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
         Heading::left("first time"),
         Heading::left("last time"),
     ];
-    report::write(args.format, &listed, &headings, || listed.iter().map(Listed::row).collect())
+    report::write(args.format, &listed, &headings, || listed.iter().map(SliceJson::row).collect())
 }
 
-impl Listed {
+impl SliceJson {
     fn new(table: &Table, slice: SliceStats) -> Self {
         let unit = table.definition.time_unit();
         let timed = |time: i64| show_time(table.definition.time.map(|_| time), unit);

@@ -3,9 +3,9 @@
 use crate::args::SqlArgs;
 use crate::output::Format;
 use crate::output::destination::{Compression, Destination};
-use crate::script::{PieceReader, Runner};
-use crate::settings::{self, Access};
-use atsdb_core::{Error, ErrorKind, Result};
+use crate::session::script::{PieceReader, Runner};
+use crate::session::settings::{self, Access};
+use atsdb::{Error, ErrorKind, Result};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;

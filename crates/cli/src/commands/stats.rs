@@ -2,11 +2,10 @@
 
 use super::report::{self, show_time};
 use crate::args::{ReportFormat, StatsArgs};
+use crate::console::quantity::{show_bytes, show_count, show_many, show_rows};
 use crate::output::grid::{Heading, render};
-use crate::quantity::{show_bytes, show_count, show_many, show_rows};
-use crate::settings::{self, Access};
-use atsdb::{CacheFigures, ColumnStats, Engine, IndexStats, TableStats};
-use atsdb_core::{Result, Table, TimeUnit};
+use crate::session::settings::{self, Access};
+use atsdb::{CacheFigures, ColumnStats, Engine, IndexStats, Result, Table, TableStats, TimeUnit};
 use serde::Serialize;
 
 /// The fields that programs rely on.

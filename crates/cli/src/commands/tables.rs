@@ -3,13 +3,12 @@
 use super::report;
 use crate::args::ReportArgs;
 use crate::output::grid::{Heading, render};
-use crate::settings::{self, Access};
-use atsdb::Engine;
-use atsdb_core::{ColumnId, Result, Table};
+use crate::session::settings::{self, Access};
+use atsdb::{ColumnId, Engine, Result, Table};
 use serde::Serialize;
 
 #[derive(Serialize)]
-struct Listed {
+struct TableJson {
     name: String,
     columns: usize,
     time: Option<String>,
@@ -22,7 +21,7 @@ struct Listed {
 /// Lists them.
 pub(super) fn run(args: &ReportArgs) -> Result<()> {
     let database = settings::open(&args.url, Access::Read, &args.store, None)?;
-    let listed: Vec<Listed> = report::tables_of(database.engine(), args)?.iter().map(listed).collect();
+    let listed: Vec<TableJson> = report::tables_of(database.engine(), args)?.iter().map(listed).collect();
     report::write(args.format, &listed, &headings(), || listed.iter().map(row).collect())
 }
 
@@ -32,10 +31,10 @@ pub(crate) fn names(engine: &Engine) -> Result<String> {
     Ok(render(&headings(), &rows))
 }
 
-fn listed(table: &Table) -> Listed {
+fn listed(table: &Table) -> TableJson {
     let definition = &table.definition;
     let name_of = |id: &ColumnId| definition.column_by_id(*id).map(|column| column.name.clone());
-    Listed {
+    TableJson {
         name: definition.name.clone(),
         columns: definition.columns.len(),
         time: definition.time_column().map(|column| column.name.clone()),
@@ -63,7 +62,7 @@ fn headings() -> [Heading; 7] {
     ]
 }
 
-fn row(table: &Listed) -> Vec<String> {
+fn row(table: &TableJson) -> Vec<String> {
     vec![
         table.name.clone(),
         table.columns.to_string(),

@@ -2,23 +2,23 @@
 //!
 //! Dictionaries are written as their values: a file allows one dictionary a column, and results may have many.
 
-use super::ResultWriter;
 use super::destination::{Destination, write_error};
+use super::writer::ResultWriter;
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::ipc::writer::{FileWriter, StreamWriter};
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use atsdb_core::Result;
+use atsdb::Result;
 use std::sync::Arc;
 
-enum Ipc<'a> {
+enum IpcWriter<'a> {
     File(FileWriter<&'a mut Destination>),
     Stream(StreamWriter<&'a mut Destination>),
 }
 
 pub(super) struct ArrowIpcWriter<'a> {
-    writer: Ipc<'a>,
+    writer: IpcWriter<'a>,
     schema: SchemaRef,
     place: String,
 }
@@ -33,9 +33,9 @@ impl<'a> ArrowIpcWriter<'a> {
         let place = out.place().to_owned();
         let refuse = |error: ArrowError| write_error(&place, error);
         let writer = if out.is_stdout() {
-            Ipc::Stream(StreamWriter::try_new(out, &schema).map_err(refuse)?)
+            IpcWriter::Stream(StreamWriter::try_new(out, &schema).map_err(refuse)?)
         } else {
-            Ipc::File(FileWriter::try_new(out, &schema).map_err(refuse)?)
+            IpcWriter::File(FileWriter::try_new(out, &schema).map_err(refuse)?)
         };
         Ok(Self { writer, schema, place })
     }
@@ -51,16 +51,16 @@ impl ResultWriter for ArrowIpcWriter<'_> {
         let schema = Arc::clone(&self.schema);
         let batch = RecordBatch::try_new_with_options(schema, columns, &options).map_err(refuse)?;
         match &mut self.writer {
-            Ipc::File(writer) => writer.write(&batch).map_err(refuse),
-            Ipc::Stream(writer) => writer.write(&batch).map_err(refuse),
+            IpcWriter::File(writer) => writer.write(&batch).map_err(refuse),
+            IpcWriter::Stream(writer) => writer.write(&batch).map_err(refuse),
         }
     }
 
     fn finish(&mut self) -> Result<()> {
         let refuse = |error: ArrowError| write_error(&self.place, error);
         match &mut self.writer {
-            Ipc::File(writer) => writer.finish().map_err(refuse),
-            Ipc::Stream(writer) => writer.finish().map_err(refuse),
+            IpcWriter::File(writer) => writer.finish().map_err(refuse),
+            IpcWriter::Stream(writer) => writer.finish().map_err(refuse),
         }
     }
 }

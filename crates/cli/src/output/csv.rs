@@ -2,12 +2,12 @@
 //!
 //! NULL is an empty field, empty text is `""`. Text that a reader could take for NULL is quoted as well.
 
-use super::ResultWriter;
 use super::destination::Destination;
-use super::value::{Cells, Kind};
+use super::value::{Cells, TextKind};
+use super::writer::ResultWriter;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use atsdb_core::Result;
+use atsdb::Result;
 
 const BUFFER_BYTES: usize = 64 << 10;
 
@@ -51,7 +51,7 @@ impl ResultWriter for CsvWriter<'_> {
                 }
                 let start = self.buffer.len();
                 cells.write(row, &mut self.buffer);
-                if matches!(cells.kind(), Kind::Text | Kind::Nested) {
+                if matches!(cells.kind(), TextKind::Text | TextKind::Nested) {
                     quote(&mut self.buffer, start, self.delimiter);
                 }
             }

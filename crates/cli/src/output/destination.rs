@@ -1,11 +1,11 @@
 //! Where output goes: stdout, or a file that appears under its name only when it is complete.
 
-use atsdb_core::{Error, ErrorKind, Result};
+use crate::console::{interrupt, stdout};
+use atsdb::{Error, ErrorKind, Result};
 use flate2::write::GzEncoder;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::{Builder, TempPath};
 
 /// How a text file is compressed.
@@ -19,21 +19,14 @@ pub(crate) enum Compression {
     Zstd,
 }
 
-static STDOUT_CLOSED: AtomicBool = AtomicBool::new(false);
-
-/// Whether whoever read stdout has gone (`| head`): then there is nobody to tell, and the program ends quietly.
-pub(crate) fn stdout_is_closed() -> bool {
-    STDOUT_CLOSED.load(Ordering::Relaxed)
-}
-
 const BUFFER_BYTES: usize = 64 << 10;
 
-type Plain = BufWriter<Box<dyn Write + Send>>;
+type PlainWriter = BufWriter<Box<dyn Write + Send>>;
 
 enum Encoder {
-    None(Plain),
-    Gzip(GzEncoder<Plain>),
-    Zstd(zstd::Encoder<'static, Plain>),
+    None(PlainWriter),
+    Gzip(GzEncoder<PlainWriter>),
+    Zstd(zstd::Encoder<'static, PlainWriter>),
 }
 
 /// An open output. It counts when [`complete`](Self::complete) returns; dropped before, a file is as if never begun.
@@ -48,7 +41,7 @@ pub(crate) struct Destination {
 impl Destination {
     /// The standard output.
     pub(crate) fn stdout() -> Self {
-        let plain: Plain = BufWriter::with_capacity(BUFFER_BYTES, Box::new(Stdout));
+        let plain: PlainWriter = BufWriter::with_capacity(BUFFER_BYTES, Box::new(Stdout));
         Self {
             encoder: Encoder::None(plain),
             place: "stdout".to_owned(),
@@ -58,8 +51,8 @@ impl Destination {
         }
     }
 
-    /// A file that is not there yet, written as by [`file`](Self::file). A symbolic link is not followed, but to what is
-    /// no plain file.
+    /// A file that is not there yet, written as by [`file`](Self::file). A symbolic link is not followed, but to what
+    /// is no plain file.
     pub(crate) fn new_file(path: &Path, compression: Compression) -> Result<Self> {
         let is_special = path.metadata().is_ok_and(|metadata| !metadata.is_file());
         if path.symlink_metadata().is_ok() && !is_special {
@@ -85,7 +78,7 @@ impl Destination {
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
             let (file, temporary) =
                 builder.tempfile_in(folder).map_err(|error| refuse(without_path(error)))?.into_parts();
-            crate::interrupt::remove_at_exit(Some(temporary.to_path_buf()));
+            interrupt::remove_at_exit(Some(temporary.to_path_buf()));
             (Box::new(file.try_clone().map_err(refuse)?), Some((file, temporary, target)))
         };
         let plain = BufWriter::with_capacity(BUFFER_BYTES, out);
@@ -137,7 +130,7 @@ impl Destination {
                     _ => refuse(error.error),
                 })?;
             }
-            crate::interrupt::remove_at_exit(None);
+            interrupt::remove_at_exit(None);
         }
         Ok(())
     }
@@ -167,7 +160,7 @@ struct Stdout;
 impl Stdout {
     fn note(error: io::Error) -> io::Error {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            STDOUT_CLOSED.store(true, Ordering::Relaxed);
+            stdout::set_closed();
         }
         error
     }
@@ -188,7 +181,7 @@ fn is_there(path: &Path) -> Error {
         .with_hint("name another file, or replace it: COPY ... TO '...' WITH (OVERWRITE)")
 }
 
-/// The error without the name of the unfinished file, which says nothing to the caller.
+/// The error without the name of the unfinished file, which means nothing to the caller.
 fn without_path(error: io::Error) -> io::Error {
     let text = error.to_string();
     match text.split_once(" at path ") {
@@ -197,7 +190,7 @@ fn without_path(error: io::Error) -> io::Error {
     }
 }
 
-/// The error of a writer, told by what is at the bottom of it: the rest names the layers between.
+/// The error of a writer, in the words of its innermost source: the others only name the layers between.
 pub(crate) fn write_error(place: &str, error: impl std::error::Error + Send + Sync + 'static) -> Error {
     let mut cause: &dyn std::error::Error = &error;
     while let Some(deeper) = cause.source() {

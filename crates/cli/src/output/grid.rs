@@ -60,7 +60,7 @@ pub(crate) fn write_row(cells: &[String], headings: &[Heading], widths: &[usize]
     }
 }
 
-/// Appends one line of a row: of each cell its text, and whether it goes on in the next line.
+/// Appends one line of a row: the text of each cell, and whether it continues on the next line.
 fn write_line<'a>(
     texts: impl ExactSizeIterator<Item = (&'a str, bool)>,
     headings: &[Heading],

@@ -3,32 +3,32 @@
 //! Integers are exact numbers; what JSON has no number for (`NaN`, `inf`, `-inf`) is text. A name that a result has
 //! twice gets a number at its second place (`time`, `time_2`), so that no reader loses a value.
 
-use super::ResultWriter;
 use super::destination::Destination;
 use super::value::{Cells, write_json_text};
+use super::writer::ResultWriter;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use atsdb_core::Result;
+use atsdb::Result;
 use std::collections::HashSet;
 
 const BUFFER_BYTES: usize = 64 << 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum JsonShape {
     Array,
     Lines,
 }
 
 pub(super) struct JsonWriter<'a> {
     out: &'a mut Destination,
-    shape: Shape,
+    shape: JsonShape,
     names: Vec<Vec<u8>>,
     is_first: bool,
     buffer: Vec<u8>,
 }
 
 impl<'a> JsonWriter<'a> {
-    pub(super) fn new(schema: &SchemaRef, shape: Shape, out: &'a mut Destination) -> Self {
+    pub(super) fn new(schema: &SchemaRef, shape: JsonShape, out: &'a mut Destination) -> Self {
         let names = unique_names(schema.fields().iter().map(|field| field.name().as_str()));
         let names = names.into_iter().enumerate().map(|(position, name)| key(position, &name)).collect();
         Self { out, shape, names, is_first: true, buffer: Vec::new() }
@@ -40,9 +40,9 @@ impl ResultWriter for JsonWriter<'_> {
         let columns = batch.columns().iter().map(|column| Cells::new(column)).collect::<Result<Vec<_>>>()?;
         for row in 0..batch.num_rows() {
             let lead: &[u8] = match (self.shape, self.is_first) {
-                (Shape::Array, true) => b"[\n{",
-                (Shape::Array, false) => b",\n{",
-                (Shape::Lines, _) => b"{",
+                (JsonShape::Array, true) => b"[\n{",
+                (JsonShape::Array, false) => b",\n{",
+                (JsonShape::Lines, _) => b"{",
             };
             self.is_first = false;
             self.buffer.extend_from_slice(lead);
@@ -50,7 +50,7 @@ impl ResultWriter for JsonWriter<'_> {
                 self.buffer.extend_from_slice(name);
                 cells.write_json(row, &mut self.buffer);
             }
-            self.buffer.extend_from_slice(if self.shape == Shape::Lines { b"}\n" } else { b"}" });
+            self.buffer.extend_from_slice(if self.shape == JsonShape::Lines { b"}\n" } else { b"}" });
             if self.buffer.len() >= BUFFER_BYTES {
                 self.out.put(&self.buffer)?;
                 self.buffer.clear();
@@ -63,9 +63,9 @@ impl ResultWriter for JsonWriter<'_> {
 
     fn finish(&mut self) -> Result<()> {
         match (self.shape, self.is_first) {
-            (Shape::Array, true) => self.out.put(b"[]\n"),
-            (Shape::Array, false) => self.out.put(b"\n]\n"),
-            (Shape::Lines, _) => Ok(()),
+            (JsonShape::Array, true) => self.out.put(b"[]\n"),
+            (JsonShape::Array, false) => self.out.put(b"\n]\n"),
+            (JsonShape::Lines, _) => Ok(()),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! A Markdown table.
 
-use super::ResultWriter;
 use super::destination::Destination;
-use super::value::{Cells, Kind, kind_of};
+use super::value::{Cells, TextKind, kind_of};
+use super::writer::ResultWriter;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use atsdb_core::Result;
+use atsdb::Result;
 
 pub(super) struct MarkdownWriter<'a> {
     out: &'a mut Destination,
@@ -18,7 +18,7 @@ impl<'a> MarkdownWriter<'a> {
             head.push(b' ');
             escape(field.name().as_bytes(), &mut head);
             head.extend_from_slice(b" |");
-            let is_right = matches!(kind_of(field.data_type()), Kind::Number | Kind::Float);
+            let is_right = matches!(kind_of(field.data_type()), TextKind::Number | TextKind::Float);
             rule.extend_from_slice(if is_right { b" ---: |" } else { b" --- |" });
         }
         head.push(b'\n');

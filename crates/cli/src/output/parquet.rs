@@ -2,13 +2,13 @@
 //!
 //! Parquet has no seconds: a timestamp of seconds is written in milliseconds.
 
-use super::ResultWriter;
 use super::destination::{Destination, write_error};
+use super::writer::ResultWriter;
 use arrow::array::ArrayRef;
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, Schema, SchemaRef, TimeUnit};
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use atsdb_core::{Error, Result};
+use atsdb::{Error, Result};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;

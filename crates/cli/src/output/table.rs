@@ -1,12 +1,12 @@
 //! Aligned columns for people: as wide as the first rows need, later rows as they come.
 
-use super::ResultWriter;
 use super::destination::Destination;
 use super::grid::{self, Heading};
-use super::value::{Cells, Kind, kind_of};
+use super::value::{Cells, TextKind, kind_of};
+use super::writer::ResultWriter;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use atsdb_core::Result;
+use atsdb::Result;
 
 /// How many rows, and how many bytes of text, are held back to find the widths.
 const ROWS_HELD: usize = 10_000;
@@ -26,7 +26,7 @@ impl<'a> TableWriter<'a> {
             .fields()
             .iter()
             .map(|field| match kind_of(field.data_type()) {
-                Kind::Number | Kind::Float => Heading::right(field.name()),
+                TextKind::Number | TextKind::Float => Heading::right(field.name()),
                 _ => Heading::left(field.name()),
             })
             .collect();

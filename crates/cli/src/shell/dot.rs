@@ -1,8 +1,8 @@
 //! The shell's own commands, which begin with a dot.
 
 use crate::output::Format;
-use atsdb_core::name::nearest_name;
-use atsdb_core::{Error, Result};
+use atsdb::name::nearest_name;
+use atsdb::{Error, Result};
 
 /// What `.help` prints.
 pub(super) const HELP: &str = "\

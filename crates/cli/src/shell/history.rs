@@ -1,9 +1,9 @@
-//! Where the shell's history lies: `atsdb/history` in the XDG state folder.
+//! The file of the shell's history: `atsdb/history` in the XDG state folder.
 
 use std::env::var_os;
 use std::path::PathBuf;
 
-/// The file, its folder made; `None` where there is no place for it, which never hinders the shell.
+/// The file, whose folder is created; `None` if that is not possible, which does not stop the shell.
 pub(super) fn file() -> Option<PathBuf> {
     let absolute = |variable: &str| var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")))?;

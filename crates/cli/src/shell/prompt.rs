@@ -1,8 +1,9 @@
 //! The shell with a person: prompt, line editing, history, Ctrl-C.
 
-use super::{Next, Shell, history};
-use crate::failure;
-use atsdb_core::{Error, ErrorKind, Result};
+use super::history;
+use super::interpreter::{AfterLine, Shell};
+use crate::console::failure;
+use atsdb::{Error, ErrorKind, Result};
 use rustyline::config::Builder;
 use rustyline::error::ReadlineError;
 use rustyline::history::DefaultHistory;
@@ -12,7 +13,7 @@ const PROMPT: &str = "atsdb> ";
 const CONTINUATION: &str = "   ...> ";
 const HISTORY_LINES_MAX: usize = 5_000;
 
-/// Reads and runs until `.quit` or the end of input. Errors of statements are shown, and the shell goes on.
+/// Reads and runs until `.quit` or the end of input. Errors of statements are shown, and the shell continues.
 pub(super) fn run(shell: &mut Shell) -> Result<()> {
     let config = Builder::new().auto_add_history(false).max_history_size(HISTORY_LINES_MAX).map_err(broken)?.build();
     let mut editor: DefaultEditor = Editor::<(), DefaultHistory>::with_config(config).map_err(broken)?;
@@ -21,9 +22,9 @@ pub(super) fn run(shell: &mut Shell) -> Result<()> {
         // The first start has none yet.
         let _ = editor.load_history(path);
     }
-    // As the store tells it: without a password.
+    // As the store reports it: without a password.
     let url = shell.database.engine().store().url();
-    eprintln!("atsdb {}, {url}; .help tells the commands", crate::commands::version::text());
+    eprintln!("atsdb {}, {url}; .help lists the commands", crate::console::version::text());
     let mut typed = String::new();
     loop {
         match editor.readline(if typed.is_empty() { PROMPT } else { CONTINUATION }) {
@@ -44,7 +45,7 @@ pub(super) fn run(shell: &mut Shell) -> Result<()> {
             typed.push('\n');
             continue;
         }
-        // A history that cannot be kept does not stop the shell.
+        // A history that cannot be written does not stop the shell.
         let _ = editor.add_history_entry(typed.trim_end());
         if let Some(path) = &history {
             let _ = editor.append_history(path);
@@ -52,8 +53,8 @@ pub(super) fn run(shell: &mut Shell) -> Result<()> {
         let text = std::mem::take(&mut typed);
         let next = if is_command { shell.command(&text, 0) } else { shell.sql(&text, 1, None) };
         match next {
-            Ok(Next::Line) => {}
-            Ok(Next::Quit) => break,
+            Ok(AfterLine::Line) => {}
+            Ok(AfterLine::Quit) => break,
             Err(error) => failure::print(&error),
         }
     }

@@ -1,5 +1,7 @@
 //! The program as a user sees it: the real binary, its streams and its exit codes.
 
+#![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
+
 mod at_once;
 mod bad_input;
 mod copy;

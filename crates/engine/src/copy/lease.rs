@@ -2,6 +2,8 @@
 //!
 //! A thread renews the lease, so that a slow transfer does not lose it. A process that is killed loses it after some seconds.
 
+#![expect(clippy::disallowed_methods, reason = "the lease is renewed by real time, which an injected clock may stop")]
+
 use crate::shared::environment::Environment;
 use crate::shared::origin::hexadecimal;
 use atsdb_core::{Error, ErrorKind, Result, Store};

@@ -74,6 +74,8 @@ impl Nudges {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
+
     use super::*;
     use std::sync::mpsc::{Receiver, channel};
     use std::time::Instant;

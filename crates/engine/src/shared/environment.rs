@@ -1,5 +1,7 @@
 //! The environment: clocks, waiting and random bits. It is injected, so that tests control it.
 
+#![expect(clippy::disallowed_methods, reason = "this is the system's clock, its waiting and its random bits")]
+
 use atsdb_core::{ChunkUid, Error, ErrorKind, Result};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

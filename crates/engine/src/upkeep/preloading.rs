@@ -1,5 +1,7 @@
 //! The thread that preloads: when the store is opened, and whenever tables or the chunks of their last hours have changed.
 
+#![expect(clippy::disallowed_methods, reason = "a pause of the thread is measured")]
+
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
 use crate::shared::background::{Background, Nudges};

@@ -1,5 +1,7 @@
 //! Promises of the engine, on the stores it is used with.
 
+#![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
+
 mod append;
 mod damage;
 mod definitions;

@@ -1,7 +1,7 @@
 //! Files that stores, page caches and archives keep on disk.
 
-use super::as_it_is;
-use crate::Target;
+use super::corpus::without_checksum;
+use crate::target::Target;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use atsdb_archive::{Archive, BackupSelector};
 use atsdb_core::{ChunkUid, ColumnType, Durability, SliceWidth, TableDefinition, TimeUnit};
@@ -16,10 +16,22 @@ use twox_hash::XxHash3_64;
 
 pub(super) fn all() -> Vec<Target> {
     vec![
-        Target { name: "page-file", test_count: 60, corpus: page_files, reseal: as_it_is, read: read_page_file },
-        Target { name: "cache-file", test_count: 500, corpus: cache_files, reseal: as_it_is, read: read_cache_file },
-        Target { name: "manifest", test_count: 300, corpus: manifests, reseal: as_it_is, read: read_manifest },
-        Target { name: "object", test_count: 100, corpus: objects, reseal: as_it_is, read: read_object },
+        Target {
+            name: "page-file",
+            test_count: 60,
+            corpus: page_files,
+            reseal: without_checksum,
+            read: read_page_file,
+        },
+        Target {
+            name: "cache-file",
+            test_count: 500,
+            corpus: cache_files,
+            reseal: without_checksum,
+            read: read_cache_file,
+        },
+        Target { name: "manifest", test_count: 300, corpus: manifests, reseal: without_checksum, read: read_manifest },
+        Target { name: "object", test_count: 100, corpus: objects, reseal: without_checksum, read: read_object },
     ]
 }
 

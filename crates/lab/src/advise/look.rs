@@ -1,6 +1,6 @@
-//! One pass over the file: how many rows, which times, which column tells series apart, which one is measured.
+//! One pass over the file: how many rows, which times, which column names the series, which one is measured.
 
-use super::AdviseInput;
+use super::input::AdviseInput;
 use crate::failure::Failure;
 use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
@@ -10,9 +10,9 @@ use atsdb_import::{Input, Options, Sink};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// A column with more different values than this tells rows apart, not series.
+/// A column with more distinct values than this names rows, not series.
 const SERIES_MAX: usize = 100_000;
-/// Rows of which there must be one a value, on the average, for a column to tell series apart.
+/// How many rows each value of a series column must have, on average.
 const ROWS_A_SERIES: u64 = 2;
 
 impl AdviseInput {
@@ -27,7 +27,7 @@ impl AdviseInput {
         if !name.starts_with(|letter: char| letter.is_ascii_alphabetic()) {
             name = format!("t{name}");
         }
-        let mut look = Look::default();
+        let mut look = FileSurvey::default();
         let options = Options { begin_once: true, ..options.clone() };
         let inputs = vec![Input::Path(file.to_owned())];
         let report = atsdb_import::import(&name, inputs, &options, None, &mut look, &|_| ())?;
@@ -43,7 +43,7 @@ pub(crate) fn read(
     input: &AdviseInput,
     take: &mut dyn FnMut(&RecordBatch) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut rows = Rows { take, failure: None };
+    let mut rows = RowsOfFile { take, failure: None };
     let options = Options { begin_once: true, ..Options::default() };
     let inputs = vec![Input::Path(input.file.clone())];
     let read = atsdb_import::import(&input.table.name, inputs, &options, None, &mut rows, &|_| ());
@@ -53,12 +53,12 @@ pub(crate) fn read(
     }
 }
 
-struct Rows<'a> {
+struct RowsOfFile<'a> {
     take: &'a mut dyn FnMut(&RecordBatch) -> Result<(), Failure>,
     failure: Option<Failure>,
 }
 
-impl Sink for Rows<'_> {
+impl Sink for RowsOfFile<'_> {
     fn begin(&mut self, _: &TableDefinition) -> Result<()> {
         Ok(())
     }
@@ -73,14 +73,14 @@ impl Sink for Rows<'_> {
 }
 
 #[derive(Default)]
-struct Look {
+struct FileSurvey {
     /// Of each text column its values and how often they come; none once there are too many.
     texts: Vec<Option<HashMap<String, u64>>>,
     time: Option<usize>,
     times: Option<(i64, i64)>,
 }
 
-impl Sink for Look {
+impl Sink for FileSurvey {
     fn begin(&mut self, definition: &TableDefinition) -> Result<()> {
         let of = |column: &atsdb::Column| (column.column_type == ColumnType::Text).then(HashMap::new);
         let time = definition.time_column().map(|column| column.name.clone());
@@ -126,7 +126,7 @@ fn count(known: &mut HashMap<String, u64>, column: &ArrayRef) -> Result<()> {
     Ok(())
 }
 
-impl Look {
+impl FileSurvey {
     fn into_input(self, file: &Path, table: TableDefinition, rows: u64) -> AdviseInput {
         let tells = |known: &HashMap<String, u64>| known.len() > 1 && known.len() as u64 * ROWS_A_SERIES <= rows;
         let candidates = self.texts.iter().zip(&table.columns);

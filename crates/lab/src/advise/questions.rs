@@ -1,7 +1,7 @@
 //! The questions that a file's columns suggest. Each has one right answer: nothing depends on the order of rows, and no
 //! time is in an answer but as whole hours.
 
-use super::AdviseInput;
+use super::input::AdviseInput;
 use crate::contestant::Dialect;
 
 /// A question's text, or why the file has none.
@@ -18,21 +18,45 @@ pub(crate) fn all(input: &AdviseInput, dialect: Dialect) -> Vec<(&'static str, Q
     ]
 }
 
-struct Names {
+impl AdviseInput {
+    /// What was chosen, for people.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes =
+            vec![format!("{}: {} rows, {} columns", self.file.display(), self.rows, self.table.columns.len())];
+        let time = self.table.time_column().map_or("none", |column| column.name.as_str());
+        let series = self.series.as_ref().map_or("none".to_owned(), |(column, value)| {
+            format!("{column}, {} values, asked for '{value}'", self.series_count)
+        });
+        let value = self.value.as_deref().unwrap_or("none");
+        notes.push(format!("time: {time}; series: {series}; value: {value}"));
+        for (measure, text) in all(self, Dialect::Sqlite) {
+            if let Ok(text) = text {
+                notes.push(format!("{measure}: {text}"));
+            }
+        }
+        notes
+    }
+}
+
+struct QuotedNames {
     table: String,
     time: String,
     value: String,
 }
 
-fn names(input: &AdviseInput, dialect: Dialect) -> Result<Names, String> {
+fn names(input: &AdviseInput, dialect: Dialect) -> Result<QuotedNames, String> {
     let time = input.table.time_column().ok_or("the file has no time column")?;
     let value = input.value.as_ref().ok_or("the file has no column of numbers")?;
-    Ok(Names { table: dialect.quote(&input.table.name), time: dialect.quote(&time.name), value: dialect.quote(value) })
+    Ok(QuotedNames {
+        table: dialect.quote(&input.table.name),
+        time: dialect.quote(&time.name),
+        value: dialect.quote(value),
+    })
 }
 
 /// The middle hundredth of the time.
 fn range(input: &AdviseInput, dialect: Dialect) -> Question {
-    let Names { table, time, value } = names(input, dialect)?;
+    let QuotedNames { table, time, value } = names(input, dialect)?;
     let (first, last) = input.times.ok_or("the file has no times")?;
     let span = (last - first).max(1);
     let (begin, end) = (first + span / 200 * 99, first + span / 200 * 101 + 1);
@@ -56,14 +80,14 @@ fn series(input: &AdviseInput, dialect: Dialect) -> Question {
 }
 
 fn hourly(input: &AdviseInput, dialect: Dialect) -> Question {
-    let Names { table, value, .. } = names(input, dialect)?;
+    let QuotedNames { table, value, .. } = names(input, dialect)?;
     let hour = dialect.hour_in(&input.table);
     Ok(format!("SELECT {hour} AS hour, count(*), avg({value}) FROM {table} GROUP BY {hour}"))
 }
 
 /// The value at the latest time, of each series where there are several.
 fn last(input: &AdviseInput, dialect: Dialect) -> Question {
-    let Names { table, time, value } = names(input, dialect)?;
+    let QuotedNames { table, time, value } = names(input, dialect)?;
     Ok(match &input.series {
         None => format!("SELECT max({value}) FROM {table} WHERE {time} = (SELECT max({time}) FROM {table})"),
         Some((column, _)) => {

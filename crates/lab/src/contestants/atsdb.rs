@@ -3,13 +3,13 @@
 //! Background maintenance is off, so that it does not run into what is measured; sealing is asked for and timed on
 //! its own.
 
-use crate::answer::Answer;
-use crate::contestant::{Contestant, Dialect, Loader, Place, Session, folder_bytes};
-use crate::digest::RowDigest;
+use crate::contestant::{Contestant, Dialect, Loader, Session, Workspace, folder_bytes};
+use crate::data::answer::Answer;
+use crate::data::digest::RowDigest;
+use crate::data::rows::{LabRow, RowSet, RowVisitor, Timed};
 use crate::failure::Failure;
-use crate::rows::{LabRow, RowSet, RowVisitor, Timed};
+use crate::measure::Tier;
 use crate::server::{ServerKind, ServerUrls};
-use crate::tier::Tier;
 use arrow::array::RecordBatch;
 use atsdb::{Appender, Database, Error, ErrorKind, OpenOptions, ScanRequest, TableDefinition};
 use std::collections::HashMap;
@@ -20,12 +20,12 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 pub(crate) struct Atsdb {
     name: &'static str,
     summary: &'static str,
-    home: Home,
+    store: StoreKind,
 }
 
 /// Where the store is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Home {
+enum StoreKind {
     Sqlite,
     Memory,
     Server(ServerKind),
@@ -33,20 +33,24 @@ enum Home {
 
 /// All of them.
 pub(super) static VARIANTS: [Atsdb; 4] = [
-    Atsdb { name: "atsdb", summary: "atsdb on its SQLite store, through the Rust library", home: Home::Sqlite },
-    Atsdb { name: "atsdb:memory", summary: "atsdb in memory, gone with the process", home: Home::Memory },
-    Atsdb { name: "atsdb:mariadb", summary: "atsdb on its store in MariaDB", home: Home::Server(ServerKind::Mariadb) },
+    Atsdb { name: "atsdb", summary: "atsdb on its SQLite store, through the Rust library", store: StoreKind::Sqlite },
+    Atsdb { name: "atsdb:memory", summary: "atsdb in memory, gone with the process", store: StoreKind::Memory },
+    Atsdb {
+        name: "atsdb:mariadb",
+        summary: "atsdb on its store in MariaDB",
+        store: StoreKind::Server(ServerKind::Mariadb),
+    },
     Atsdb {
         name: "atsdb:postgres",
         summary: "atsdb on its store in PostgreSQL",
-        home: Home::Server(ServerKind::Postgres),
+        store: StoreKind::Server(ServerKind::Postgres),
     },
 ];
 
 /// The setting by which a session of PostgreSQL waits for the disk, or does not.
 const WAITING: &str = "synchronous_commit";
 
-/// Stores in memory, kept between the sessions of a place.
+/// Stores in memory, kept between the sessions of a workspace.
 static IN_MEMORY: LazyLock<Mutex<HashMap<PathBuf, Database>>> = LazyLock::new(Mutex::default);
 
 struct AtsdbSession {
@@ -69,39 +73,39 @@ impl Contestant for Atsdb {
     }
 
     fn server(&self) -> Option<ServerKind> {
-        match self.home {
-            Home::Server(kind) => Some(kind),
-            Home::Sqlite | Home::Memory => None,
+        match self.store {
+            StoreKind::Server(kind) => Some(kind),
+            StoreKind::Sqlite | StoreKind::Memory => None,
         }
     }
 
     fn version(&self, urls: &ServerUrls) -> Result<String, Failure> {
         let own = format!("atsdb {}", env!("CARGO_PKG_VERSION"));
-        match self.home {
-            Home::Server(kind) => Ok(format!("{own} on {}", kind.version(urls)?)),
-            Home::Sqlite | Home::Memory => Ok(own),
+        match self.store {
+            StoreKind::Server(kind) => Ok(format!("{own} on {}", kind.version(urls)?)),
+            StoreKind::Sqlite | StoreKind::Memory => Ok(own),
         }
     }
 
-    fn open(&self, place: &Place) -> Result<Box<dyn Session>, Failure> {
-        let options = OpenOptions::new().durability(place.durability).maintenance(false);
-        let (database, tier) = match self.home {
-            Home::Sqlite => {
-                let url = format!("sqlite:{}", place.directory.join("atsdb.db").display());
-                (options.open(&url)?, Tier::from(place.durability))
+    fn open(&self, workspace: &Workspace) -> Result<Box<dyn Session>, Failure> {
+        let options = OpenOptions::new().durability(workspace.durability).maintenance(false);
+        let (database, tier) = match self.store {
+            StoreKind::Sqlite => {
+                let url = format!("sqlite:{}", workspace.directory.join("atsdb.db").display());
+                (options.open(&url)?, Tier::from(workspace.durability))
             }
-            Home::Memory => {
+            StoreKind::Memory => {
                 let mut kept = IN_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
-                let database = match kept.get(&place.directory) {
+                let database = match kept.get(&workspace.directory) {
                     Some(database) => database.clone(),
                     None => options.open("memory:")?,
                 };
-                kept.insert(place.directory.clone(), database.clone());
+                kept.insert(workspace.directory.clone(), database.clone());
                 (database, Tier::None)
             }
-            Home::Server(kind) => {
-                let rows_survive = prepare_database(kind, place)?;
-                let database = options.open(&place.server()?.url_of(&place.database))?;
+            StoreKind::Server(kind) => {
+                let rows_survive = prepare_database(kind, workspace)?;
+                let database = options.open(&workspace.server()?.url_of(&workspace.database))?;
                 let tier = match kind {
                     // The store's sessions wait for the disk, whatever the server's default is.
                     ServerKind::Postgres => Tier::from(database.engine().store().durability()),
@@ -112,9 +116,9 @@ impl Contestant for Atsdb {
         };
         let mut settings = vec!["maintenance = off".to_owned()];
         if tier != Tier::None {
-            settings.insert(0, format!("durability = {}", place.durability.name()));
+            settings.insert(0, format!("durability = {}", workspace.durability.name()));
         }
-        if let (Home::Server(kind), Some(server)) = (self.home, &place.server) {
+        if let (StoreKind::Server(kind), Some(server)) = (self.store, &workspace.server) {
             let of_session = |setting: &&String| kind == ServerKind::Postgres && setting.starts_with(WAITING);
             settings.extend(server.settings.iter().filter(|setting| !of_session(setting)).cloned());
             if kind == ServerKind::Postgres {
@@ -124,14 +128,14 @@ impl Contestant for Atsdb {
         Ok(Box::new(AtsdbSession { database, tier, settings }))
     }
 
-    fn bytes(&self, place: &Place) -> Result<u64, Failure> {
-        match self.home {
-            Home::Sqlite => return folder_bytes(&place.directory),
-            Home::Server(kind) => return rows_on(kind).bytes(place),
-            Home::Memory => {}
+    fn bytes(&self, workspace: &Workspace) -> Result<u64, Failure> {
+        match self.store {
+            StoreKind::Sqlite => return folder_bytes(&workspace.directory),
+            StoreKind::Server(kind) => return rows_on(kind).bytes(workspace),
+            StoreKind::Memory => {}
         }
         let kept = IN_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(database) = kept.get(&place.directory) else { return Ok(0) };
+        let Some(database) = kept.get(&workspace.directory) else { return Ok(0) };
         Ok(database.engine().snapshot()?.table_bytes()?.values().sum())
     }
 
@@ -233,13 +237,13 @@ fn rows_on(kind: ServerKind) -> &'static dyn Contestant {
     }
 }
 
-/// Makes the database of a new place, and says what rows in the server's own tables survive there.
-fn prepare_database(kind: ServerKind, place: &Place) -> Result<Tier, Failure> {
-    let mark = place.directory.join("database");
+/// Makes the database of a new workspace, and says what rows in the server's own tables survive there.
+fn prepare_database(kind: ServerKind, workspace: &Workspace) -> Result<Tier, Failure> {
+    let mark = workspace.directory.join("database");
     if let Some(tier) = std::fs::read(&mark).ok().and_then(|known| serde_json::from_slice(&known).ok()) {
         return Ok(tier);
     }
-    let tier = rows_on(kind).open(place)?.tier();
+    let tier = rows_on(kind).open(workspace)?.tier();
     std::fs::write(&mark, serde_json::to_vec(&tier).map_err(Failure::broken)?).map_err(Failure::broken)?;
     Ok(tier)
 }

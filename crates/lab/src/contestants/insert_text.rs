@@ -1,10 +1,10 @@
 //! INSERT statements of many rows as text, as a dump has them.
 
-use super::per_second;
-use crate::columns::RowSink;
 use crate::contestant::Dialect;
+use crate::contestants::time_unit::units_per_second;
+use crate::data::columns::RowSink;
+use crate::data::rows::Binder;
 use crate::failure::Failure;
-use crate::rows::Binder;
 use atsdb::TableDefinition;
 use std::fmt::Write;
 
@@ -26,7 +26,7 @@ impl InsertText {
     pub(super) fn new(dialect: Dialect, verb: &str, table: &TableDefinition, bytes_max: usize) -> Self {
         let begin = format!("{verb} {} VALUES ", dialect.quote(&table.name));
         let statement = String::with_capacity(bytes_max + 4_096);
-        Self { dialect, begin, statement, bytes_max, per_second: per_second(table), no_null: None }
+        Self { dialect, begin, statement, bytes_max, per_second: units_per_second(table), no_null: None }
     }
 
     /// Refuses NULL for this reason.

@@ -1,5 +1,5 @@
-//! Tables of one column in atsdb: a file of lines into them, as LOAD DATA INFILE and `atsdb import` do it, and look-ups by
-//! the library's handle where the table is in memory.
+//! Tables of one column in atsdb: a file of lines into them, as LOAD DATA INFILE and `atsdb import` do it, and look-ups
+//! by the library's handle where the table is in memory.
 
 use crate::failure::Failure;
 use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
@@ -13,7 +13,7 @@ pub(super) fn load(database: &Database, table: &str, file: &Path) -> Result<(), 
     let engine = database.engine();
     let table = engine.table(table)?;
     let definition = table.definition.clone();
-    let mut rows = Rows { batch: engine.batch(None), table };
+    let mut rows = TableBatch { batch: engine.batch(None), table };
     if let (true, [column]) = (definition.is_in_memory(), definition.columns.as_slice()) {
         let single = SingleColumn { column, delimiter: b',', null: &[], bytes_max: u64::MAX };
         if let Some(batches) = single.read(file)? {
@@ -35,12 +35,12 @@ pub(super) fn load(database: &Database, table: &str, file: &Path) -> Result<(), 
     Ok(())
 }
 
-struct Rows {
+struct TableBatch {
     batch: Batch,
     table: Table,
 }
 
-impl Sink for Rows {
+impl Sink for TableBatch {
     fn begin(&mut self, _: &TableDefinition) -> Result<(), Error> {
         Ok(())
     }

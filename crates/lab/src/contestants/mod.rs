@@ -9,9 +9,9 @@ mod mariadb;
 mod postgres;
 mod sliced;
 mod sqlite;
+mod time_unit;
 
 use crate::contestant::Contestant;
-use ::atsdb::TableDefinition;
 use std::sync::LazyLock;
 
 static ALL: LazyLock<Vec<&'static dyn Contestant>> = LazyLock::new(|| {
@@ -26,12 +26,7 @@ static ALL: LazyLock<Vec<&'static dyn Contestant>> = LazyLock::new(|| {
     all
 });
 
-/// All of them, in the order in which reports show them. Answers are compared with those of the first.
+/// All contestants, in the order of reports. Answers are compared with the first contestant's.
 pub fn all() -> &'static [&'static dyn Contestant] {
     &ALL
-}
-
-/// How much of a table's time is a second.
-fn per_second(table: &TableDefinition) -> i64 {
-    table.time.map_or(1, |time| time.unit.per_second())
 }

@@ -4,14 +4,14 @@
 //! It is what a user can do without atsdb, and what it costs: reading goes through a view over all slices, and the
 //! view takes neither INSERT nor UPDATE. A batch is inserted slice by slice, each a transaction.
 
-use crate::answer::{Answer, Cell};
-use crate::columns::{BatchRows, RowSink, insert_rows};
-use crate::contestant::{Contestant, Dialect, Loader, Place, Session};
-use crate::digest::{RowDigest, fold, integer_cell, null_cell, text_cell};
+use crate::contestant::{Contestant, Dialect, Loader, Session, Workspace};
+use crate::data::answer::{Answer, Cell};
+use crate::data::columns::{BatchRows, RowSink, insert_rows};
+use crate::data::digest::{RowDigest, fold, integer_cell, null_cell, text_cell};
+use crate::data::rows::{Binder, RowSet};
 use crate::failure::Failure;
-use crate::rows::{Binder, RowSet};
+use crate::measure::Tier;
 use crate::server::{ServerKind, ServerUrls};
-use crate::tier::Tier;
 use arrow::array::{ArrayRef, Int32Array, RecordBatch};
 use atsdb::{ColumnType, TableDefinition, TimeUnit};
 use std::collections::{BTreeMap, HashMap};
@@ -85,9 +85,9 @@ impl Contestant for Sliced {
         self.rows.version(urls)
     }
 
-    fn open(&self, place: &Place) -> Result<Box<dyn Session>, Failure> {
+    fn open(&self, workspace: &Workspace) -> Result<Box<dyn Session>, Failure> {
         let mut session = SlicedSession {
-            rows: self.rows.open(place)?,
+            rows: self.rows.open(workspace)?,
             dialect: self.dialect,
             tables: HashMap::new(),
             texts: HashMap::new(),
@@ -96,8 +96,8 @@ impl Contestant for Sliced {
         Ok(Box::new(session))
     }
 
-    fn bytes(&self, place: &Place) -> Result<u64, Failure> {
-        self.rows.bytes(place)
+    fn bytes(&self, workspace: &Workspace) -> Result<u64, Failure> {
+        self.rows.bytes(workspace)
     }
 
     fn has_program(&self) -> Result<(), Failure> {

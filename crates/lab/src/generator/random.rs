@@ -8,7 +8,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// The stream of a seed. `stream` tells apart several streams of one seed, so that drawing more from one does
+    /// The stream of a seed. `stream` distinguishes several streams of one seed, so that drawing more from one does
     /// not shift the others.
     pub fn new(seed: u64, stream: u64) -> Self {
         let mut filler = seed ^ stream.wrapping_mul(0xA076_1D64_78BD_642F);

@@ -17,9 +17,9 @@
 //! row. To it come, once for each sensor, its place in the minute (log2(58) bits) and the counters' start
 //! (6 x log2(1000) bits). The names of sensors and statuses, and how many there are, are taken as known.
 
+use crate::data::rows::{CounterReading, Reading, Timed};
 use crate::generator::entropy;
 use crate::generator::random::Random;
-use crate::rows::{CounterReading, Reading, Timed};
 use arrow::array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray, TimestampSecondArray};
 use arrow::datatypes::{DataType, Field, Schema, TimeUnit, UInt8Type, UInt32Type};
 use std::sync::Arc;

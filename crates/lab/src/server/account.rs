@@ -1,5 +1,5 @@
-//! As whom a server runs. Servers refuse to run as root, so that the lab, run as root, starts them as the user that
-//! their package made; anybody else runs them as who they are.
+//! The user that a server runs as. Servers refuse to run as root: a lab that runs as root starts them as the user that
+//! their package created, any other lab as its own user.
 
 use crate::failure::Failure;
 use std::fs;
@@ -7,10 +7,10 @@ use std::os::unix::fs::{MetadataExt, chown};
 use std::path::Path;
 use std::process::Command;
 
-/// As whom a server runs.
+/// The user that a server runs as.
 #[derive(Debug, Clone)]
 pub(super) struct Account {
-    /// Its name, where it is another than who runs the lab.
+    /// The user, where it is another than the lab's.
     user: Option<User>,
 }
 
@@ -22,9 +22,9 @@ struct User {
 }
 
 impl Account {
-    /// The user `name` for root, who runs the lab for anybody else.
+    /// The user `name` if the lab runs as root, else the lab's own user.
     pub(super) fn of(name: &str) -> Result<Self, Failure> {
-        // The owner of this process's own entry is who runs it.
+        // The owner of this process's own entry is its user.
         let is_root = fs::metadata("/proc/self").map_err(Failure::broken)?.uid() == 0;
         if !is_root {
             return Ok(Self { user: None });

@@ -1,6 +1,6 @@
 //! Which servers there are, and how to reach one. What holds a password prints without it.
 
-use crate::contestant::Tuning;
+use crate::measure::Tuning;
 use atsdb::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

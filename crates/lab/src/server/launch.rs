@@ -1,19 +1,20 @@
 //! Starting a server, and stopping it whatever becomes of the lab.
 //!
 //! Between the lab and the server stands a shell that waits for the end of a pipe from the lab. The pipe ends when
-//! the lab lets go of it, panics or is killed; the shell then stops the server and removes its folder. Where the
+//! the lab closes it, panics or is killed; the shell then stops the server and removes its folder. Where the
 //! system has `setpriv`, the server also ends when the shell is killed. Both are in a group of their own, so that a
 //! Ctrl-C reaches the lab alone.
 
 use super::account::Account;
 use crate::failure::Failure;
+use crate::measure::clock;
 use crate::process;
 use atsdb::{Error, ErrorKind};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long a server may take until it answers.
 const START_TIME_MAX: Duration = Duration::from_secs(60);
@@ -48,7 +49,7 @@ pub(super) struct Launch<'a> {
     pub(super) name: &'static str,
     /// The program and its arguments.
     pub(super) command: Vec<String>,
-    /// As whom.
+    /// The user it runs as.
     pub(super) account: &'a Account,
     /// Its folder, which is removed in the end.
     pub(super) folder: &'a Path,
@@ -83,12 +84,12 @@ impl Launch<'_> {
         }
         let process = line.trim().parse().unwrap_or(0);
         let running = Running { supervisor, folder: self.folder.to_owned(), process };
-        let begin = Instant::now();
+        let begin = clock::now();
         loop {
             match answers() {
                 Ok(()) => return Ok(running),
                 Err(_) if running.is_alive() && begin.elapsed() < START_TIME_MAX => {
-                    std::thread::sleep(Duration::from_millis(50));
+                    clock::sleep(Duration::from_millis(50));
                 }
                 Err(failure) => {
                     let why =
@@ -115,7 +116,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         drop(self.supervisor.stdin.take());
-        // The shell ends when the server has; there is nobody to tell if it does not.
+        // The shell ends when the server has. A failure here cannot be reported to anybody.
         let _ = self.supervisor.wait();
     }
 }

@@ -3,8 +3,8 @@
 use super::account::Account;
 use super::address::{ServerAddress, ServerKind};
 use super::launch::{Launch, Running, prepare};
-use crate::contestant::Tuning;
 use crate::failure::Failure;
+use crate::measure::Tuning;
 use crate::process;
 use atsdb::{Durability, Error, ErrorKind};
 use mysql::Conn;
@@ -97,8 +97,8 @@ pub(super) fn start(
     Ok((running, address))
 }
 
-/// What decides the tier, and what one who knows it changes. The binary log is off: nobody reads it here, and the
-/// other contestants have none.
+/// The settings that decide the tier, and those that an experienced user changes. The binary log is off: nobody reads
+/// it here, and the other contestants have none.
 fn settings(durability: Durability, tuning: Tuning) -> Vec<(&'static str, String)> {
     let mut settings: Vec<(&str, String)> = match durability {
         Durability::Full => vec![("innodb-flush-log-at-trx-commit", "1".to_owned())],

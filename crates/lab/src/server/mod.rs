@@ -2,7 +2,7 @@
 //! socket leads to, or named by a URL.
 //!
 //! Owned here: which servers there are ([`ServerKind`]), how to reach one ([`ServerAddress`]), starting and stopping
-//! ([`Servers`]) and what the system tells of their processes. Not owned: what contestants say to them.
+//! ([`Servers`]) and what the system reports of their processes. Not owned: what contestants do with them.
 
 mod account;
 mod address;

@@ -3,8 +3,8 @@
 use super::account::Account;
 use super::address::{ServerAddress, ServerKind};
 use super::launch::{Launch, Running, prepare};
-use crate::contestant::Tuning;
 use crate::failure::Failure;
+use crate::measure::Tuning;
 use crate::process;
 use atsdb::{Durability, Error, ErrorKind};
 use postgres::error::SqlState;
@@ -78,8 +78,8 @@ pub(super) fn start(
     Ok((running, address))
 }
 
-/// What decides the tier, and what one who knows it changes. Tier `normal` has no exact setting: commits that are
-/// not waited for are written within 0.6 s, so that a crash of the server may take those too.
+/// The settings that decide the tier, and those that an experienced user changes. Tier `normal` has no exact setting:
+/// commits that are not waited for are written within 0.6 s, so that a crash of the server may take those too.
 fn settings(durability: Durability, tuning: Tuning) -> Vec<(&'static str, String)> {
     let on_off = |on: bool| if on { "on" } else { "off" }.to_owned();
     let mut settings = vec![
@@ -119,7 +119,7 @@ fn connect(address: &ServerAddress, database: &str) -> Result<Result<Client, pos
     Ok(tls.map_or_else(|| config.connect(NoTls), |tls| config.connect(tls)))
 }
 
-/// A connection to a database that is made where there is none.
+/// A connection to a database, which is created if it does not exist.
 ///
 /// # Errors
 ///
@@ -168,7 +168,7 @@ pub(super) fn databases(address: &ServerAddress, database: &str) -> Result<(Vec<
     Ok((names, tables.unsigned_abs()))
 }
 
-/// Drops a database, and ends who is still connected to it.
+/// Drops a database, and ends the connections to it.
 pub(super) fn drop_database(address: &ServerAddress, name: &str) -> Result<(), Failure> {
     let drop = format!("DROP DATABASE \"{}\" WITH (FORCE)", name.replace('"', "\"\""));
     postgres_client(address, ALWAYS)?.batch_execute(&drop).map_err(postgres_failure)

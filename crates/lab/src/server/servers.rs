@@ -1,11 +1,11 @@
 //! The servers of a run: each is started when its first contestant comes, once, and stopped when this is dropped.
-//! One that died is started anew, so that the contestants after it go on.
+//! A server that died is restarted, so that the contestants after it can run.
 
 use super::address::{ServerAddress, ServerKind, ServerUrls};
 use super::launch::Running;
 use super::{mariadb, postgres};
-use crate::contestant::Tuning;
 use crate::failure::Failure;
+use crate::measure::Tuning;
 use atsdb::{Durability, Error};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

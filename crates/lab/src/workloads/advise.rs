@@ -2,13 +2,12 @@
 //! list, as it needs the file.
 
 use crate::advise::{AdviseInput, questions};
-use crate::bench::{Bench, per_second};
 use crate::contestant::Contestant;
-use crate::digest::RowDigest;
+use crate::data::digest::RowDigest;
 use crate::failure::Failure;
-use crate::measure::{Figure, Measure, Unit};
-use crate::workload::{Bound, Fact, Workload};
-use std::time::{Duration, Instant};
+use crate::measure::{Figure, Measure, Unit, clock};
+use crate::workload::{Bench, Fact, RunBound, Workload, per_second};
+use std::time::Duration;
 
 const fn measure(name: &'static str, title: &'static str, unit: Unit) -> Measure {
     Measure { name, title, unit }
@@ -49,9 +48,9 @@ impl Workload for Advise {
         Vec::new()
     }
 
-    fn bound(&self, rows: u64) -> Bound {
+    fn bound(&self, rows: u64) -> RunBound {
         let disk_bytes = (64 << 20) + rows.saturating_mul(1_000);
-        Bound { disk_bytes, time: Duration::from_secs(120) + Duration::from_micros(rows.saturating_mul(300)) }
+        RunBound { disk_bytes, time: Duration::from_secs(120) + Duration::from_micros(rows.saturating_mul(300)) }
     }
 
     fn run(&self, contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {
@@ -59,8 +58,8 @@ impl Workload for Advise {
             return Err(Failure::cannot("no file; use: atsdb lab advise FILE"));
         };
         bench.progress("loading")?;
-        let place = bench.place("file")?;
-        let mut session = contestant.open(&place)?;
+        let workspace = bench.workspace("file")?;
+        let mut session = contestant.open(&workspace)?;
         bench.opened(session.as_ref())?;
         session.create_table(&input.table)?;
         let loaded = bench.attempt("load", || load(session.as_mut(), &input))?;
@@ -75,11 +74,11 @@ impl Workload for Advise {
         }
         drop(session);
         let rows = expected.rows.max(1);
-        bench.attempt("bytes", || Ok((Figure::of(contestant.bytes(&place)? as f64 / rows as f64), ())))?;
-        let mut session = contestant.open(&place)?;
+        bench.attempt("bytes", || Ok((Figure::of(contestant.bytes(&workspace)? as f64 / rows as f64), ())))?;
+        let mut session = contestant.open(&workspace)?;
         bench.progress("reading back")?;
         bench.attempt("read", || {
-            let begin = Instant::now();
+            let begin = clock::now();
             let digest = session.read_all(&input.table)?;
             let time = begin.elapsed();
             match digest == expected {
@@ -100,12 +99,12 @@ impl Workload for Advise {
 
 fn load(session: &mut dyn crate::contestant::Session, input: &AdviseInput) -> Result<(Figure, RowDigest), Failure> {
     let (mut time, mut digest) = (Duration::ZERO, RowDigest::default());
-    let begin = Instant::now();
+    let begin = clock::now();
     let mut loader = session.loader(&input.table)?;
     time += begin.elapsed();
     crate::advise::read(input, &mut |batch| {
         digest.add_batch(batch)?;
-        let begin = Instant::now();
+        let begin = clock::now();
         loader.batch(batch)?;
         time += begin.elapsed();
         Ok(())
@@ -113,7 +112,7 @@ fn load(session: &mut dyn crate::contestant::Session, input: &AdviseInput) -> Re
     if digest.rows != input.rows {
         return Err(Failure::wrong(format!("{} rows were loaded of a file of {}", digest.rows, input.rows)));
     }
-    let begin = Instant::now();
+    let begin = clock::now();
     loader.finish()?;
     time += begin.elapsed();
     Ok((Figure::of(per_second(digest.rows, time)), digest))

@@ -1,11 +1,11 @@
 //! Readers and writers at once, each a session of its own in a thread of its own, for a time.
 
-use crate::contestant::{Contestant, Place};
+use crate::contestant::{Contestant, Workspace};
 use crate::failure::Failure;
-use crate::latency::{Latencies, Stopwatch};
+use crate::measure::{Latencies, Stopwatch, clock};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Who does what.
 pub(super) struct Mixed<'a> {
@@ -40,12 +40,12 @@ pub(super) struct Side {
 /// A session that cannot be opened.
 pub(super) fn run_mixed(
     contestant: &dyn Contestant,
-    place: &Place,
+    workspace: &Workspace,
     mixed: &Mixed<'_>,
 ) -> Result<(Side, Side), Failure> {
     let (stop, next, ready) = (AtomicBool::new(false), AtomicU64::new(mixed.first), Barrier::new(workers(mixed) + 1));
     let work = |is_reader: bool, seat: usize| -> Result<(Stopwatch, u64), Failure> {
-        let opened = contestant.open(place);
+        let opened = contestant.open(workspace);
         ready.wait();
         let (mut session, mut watch, mut attempted) = (opened?, Stopwatch::default(), 0);
         // Each does one thing at least: on a busy machine the time may be over before it gets a core.
@@ -70,8 +70,8 @@ pub(super) fn run_mixed(
         let readers: Vec<_> = (0..mixed.readers).map(|seat| scope.spawn(move || work(true, seat))).collect();
         let writers: Vec<_> = (0..mixed.writers).map(|seat| scope.spawn(move || work(false, seat))).collect();
         ready.wait();
-        let begin = Instant::now();
-        std::thread::sleep(mixed.time);
+        let begin = clock::now();
+        clock::sleep(mixed.time);
         stop.store(true, Ordering::Relaxed);
         let reading: Vec<_> = readers.into_iter().map(join).collect();
         let writing: Vec<_> = writers.into_iter().map(join).collect();

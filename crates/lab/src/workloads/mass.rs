@@ -1,17 +1,15 @@
 //! `mass`: the PHP test of mass inserts and updates: 200,000 rows (i, 2i) as single INSERT statements, committed every
-//! 100,000 rows (SQLite) or 30,000 (servers), a sum, an UPDATE of every row, the size; with and without NOT NULL; and by
-//! 1, 2 and 4 writers at once, each with a database of its own.
+//! 100,000 rows (SQLite) or 30,000 (servers), a sum, an UPDATE of every row, the size; with and without NOT NULL; and
+//! by 1, 2 and 4 writers at once, each with a database of its own.
 //!
 //! The test's processes are threads of the lab's child process here: no two of them share a connection, a file or a
 //! cache, so that what they share is the machine, as processes do. Statements are made before the clock starts.
 
-use crate::bench::{Bench, milliseconds, per_second};
-use crate::contestant::{Contestant, Place, Session};
+use crate::contestant::{Contestant, Session, Workspace};
 use crate::failure::Failure;
-use crate::measure::{Figure, Measure, Unit};
-use crate::published::Published;
-use crate::workload::{Bound, Fact, Workload};
-use std::time::{Duration, Instant};
+use crate::measure::{Figure, Measure, Unit, clock};
+use crate::workload::{Bench, Fact, PublishedRatio, RunBound, Workload, milliseconds, per_second};
+use std::time::Duration;
 
 const fn measure(name: &'static str, title: &'static str, unit: Unit) -> Measure {
     Measure { name, title, unit }
@@ -58,12 +56,12 @@ impl Workload for Mass {
         Vec::new()
     }
 
-    fn published(&self) -> Vec<Published> {
+    fn published(&self) -> Vec<PublishedRatio> {
         const SOURCE: &str = "we-love-php.blogspot.com, Mass inserts, updates: SQLite vs MySQL, 2012, seconds for \
                               200,000 rows, 1 process, MySQL 5.6.5, SQLite 3.7.7";
         let ratio = |measure: &str, sqlite: f64, engine: &str, seconds: f64| {
             let unit = Unit::Milliseconds;
-            Published::new(measure, unit, ("sqlite", "SQLite", sqlite), (engine, engine, seconds), SOURCE)
+            PublishedRatio::new(measure, unit, ("sqlite", "SQLite", sqlite), (engine, engine, seconds), SOURCE)
         };
         vec![
             ratio("insert", 3.17, "innodb", 27.72),
@@ -74,18 +72,18 @@ impl Workload for Mass {
             ratio("update", 0.96, "myisam", 1.02),
             ratio("insert_not_null", 3.40, "innodb", 27.74),
             ratio("insert_not_null", 3.40, "myisam", 25.65),
-            Published::new("bytes", Unit::Bytes, ("sqlite", "SQLite", 2.88), ("innodb", "InnoDB", 7.52), SOURCE),
-            Published::new("bytes", Unit::Bytes, ("sqlite", "SQLite", 2.88), ("myisam", "MyISAM", 1.72), SOURCE),
+            PublishedRatio::new("bytes", Unit::Bytes, ("sqlite", "SQLite", 2.88), ("innodb", "InnoDB", 7.52), SOURCE),
+            PublishedRatio::new("bytes", Unit::Bytes, ("sqlite", "SQLite", 2.88), ("myisam", "MyISAM", 1.72), SOURCE),
         ]
     }
 
-    fn bound(&self, rows: u64) -> Bound {
+    fn bound(&self, rows: u64) -> RunBound {
         let disk_bytes = (256 << 20) + rows.saturating_mul(8 * 100);
-        Bound { disk_bytes, time: Duration::from_secs(120) + Duration::from_micros(rows.saturating_mul(2_000)) }
+        RunBound { disk_bytes, time: Duration::from_secs(120) + Duration::from_micros(rows.saturating_mul(2_000)) }
     }
 
     fn run(&self, contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {
-        let session = contestant.open(&bench.place("settings")?)?;
+        let session = contestant.open(&bench.workspace("settings")?)?;
         bench.opened(session.as_ref())?;
         drop(session);
         single(contestant, bench, "", "")?;
@@ -98,10 +96,10 @@ impl Workload for Mass {
 fn single(contestant: &dyn Contestant, bench: &mut Bench<'_>, suffix: &str, null: &str) -> Result<(), Failure> {
     bench.progress(format!("inserting{}", if null.is_empty() { "" } else { ", NOT NULL" }))?;
     let rows = bench.rows;
-    let place = bench.place(&format!("single{suffix}"))?;
+    let workspace = bench.workspace(&format!("single{suffix}"))?;
     let name = |measure: &str| format!("{measure}{suffix}");
     let Some(mut session) = bench.attempt(&name("insert"), || {
-        let mut session = create(contestant, &place, null)?;
+        let mut session = create(contestant, &workspace, null)?;
         let time = insert(session.as_mut(), rows)?;
         Ok((Figure::of(per_second(rows, time)), session))
     })?
@@ -116,7 +114,8 @@ fn single(contestant: &dyn Contestant, bench: &mut Bench<'_>, suffix: &str, null
         Ok((Figure { answer: Some(answer), ..Figure::of(per_second(rows, time)) }, ()))
     })?;
     drop(session);
-    bench.attempt(&name("bytes"), || Ok((Figure::of(contestant.bytes(&place)? as f64 / rows.max(1) as f64), ())))?;
+    bench
+        .attempt(&name("bytes"), || Ok((Figure::of(contestant.bytes(&workspace)? as f64 / rows.max(1) as f64), ())))?;
     Ok(())
 }
 
@@ -135,15 +134,15 @@ fn several(
 ) -> Result<(), Failure> {
     bench.progress(format!("{writers} writers, each its own database"))?;
     let rows = bench.rows;
-    let places: Vec<Place> =
-        (0..writers).map(|writer| bench.place(&format!("of-{writers}-{writer}"))).collect::<Result<_, _>>()?;
+    let workspaces: Vec<Workspace> =
+        (0..writers).map(|writer| bench.workspace(&format!("of-{writers}-{writer}"))).collect::<Result<_, _>>()?;
     let all = bench.attempt(measures[0], || {
         // Made before, so that all begin to insert at once.
-        places.iter().try_for_each(|place| create(contestant, place, "").map(drop))?;
-        let done = each(&places, |place| {
-            let mut session = contestant.open(place)?;
+        workspaces.iter().try_for_each(|workspace| create(contestant, workspace, "").map(drop))?;
+        let done = each(&workspaces, |workspace| {
+            let mut session = contestant.open(workspace)?;
             let insert = insert(session.as_mut(), rows)?;
-            let begin = Instant::now();
+            let begin = clock::now();
             let answer = session.query("SELECT sum(i1) FROM t")?;
             let sum = begin.elapsed();
             let update = update(session.as_mut())?;
@@ -166,13 +165,13 @@ fn several(
     Ok(())
 }
 
-/// Does `work` in every place at once, a thread each.
+/// Does `work` in every workspace at once, a thread each.
 pub(super) fn each<T: Send>(
-    places: &[Place],
-    work: impl Fn(&Place) -> Result<T, Failure> + Sync,
+    workspaces: &[Workspace],
+    work: impl Fn(&Workspace) -> Result<T, Failure> + Sync,
 ) -> Result<Vec<T>, Failure> {
     std::thread::scope(|scope| {
-        let threads: Vec<_> = places.iter().map(|place| scope.spawn(|| work(place))).collect();
+        let threads: Vec<_> = workspaces.iter().map(|workspace| scope.spawn(|| work(workspace))).collect();
         let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
             thread.join().unwrap_or_else(|_| Err(Failure::wrong("a thread of the lab panicked")))
         };
@@ -180,8 +179,8 @@ pub(super) fn each<T: Send>(
     })
 }
 
-fn create(contestant: &dyn Contestant, place: &Place, null: &str) -> Result<Box<dyn Session>, Failure> {
-    let mut session = contestant.open(place)?;
+fn create(contestant: &dyn Contestant, workspace: &Workspace, null: &str) -> Result<Box<dyn Session>, Failure> {
+    let mut session = contestant.open(workspace)?;
     session.execute(&[format!("CREATE TABLE t (i1 INT{null}, i2 INT{null})")])?;
     Ok(session)
 }
@@ -193,7 +192,7 @@ fn insert(session: &mut dyn Session, rows: u64) -> Result<Duration, Failure> {
     while next < rows {
         let end = rows.min(next + per_commit);
         let statements: Vec<String> = (next..end).map(|i| format!("INSERT INTO t VALUES ({i}, {})", 2 * i)).collect();
-        let begin = Instant::now();
+        let begin = clock::now();
         session.transaction(&statements)?;
         time += begin.elapsed();
         next = end;
@@ -202,7 +201,7 @@ fn insert(session: &mut dyn Session, rows: u64) -> Result<Duration, Failure> {
 }
 
 fn update(session: &mut dyn Session) -> Result<Duration, Failure> {
-    let begin = Instant::now();
+    let begin = clock::now();
     session.execute(&["UPDATE t SET i2 = i2 + 2".to_owned()])?;
     Ok(begin.elapsed())
 }

@@ -5,14 +5,12 @@
 //! A contestant loads by its own way of loading files, into what it has: the ones whose data is in memory are
 //! contestants of their own. Where it has no hash index, it makes the one that comes nearest.
 
-use crate::bench::{Bench, per_second};
 use crate::contestant::{Contestant, Session};
 use crate::failure::Failure;
 use crate::generator::keys::{Keys, write_keys};
-use crate::measure::{Figure, Measure, Unit};
-use crate::published::Published;
-use crate::workload::{Bound, Fact, Workload};
-use std::time::{Duration, Instant};
+use crate::measure::{Figure, Measure, Unit, clock};
+use crate::workload::{Bench, Fact, PublishedRatio, RunBound, Workload, per_second};
+use std::time::Duration;
 
 /// The published number of rows: 50 x 1024 x 1024.
 const ROWS_PUBLISHED: u64 = 52_428_800;
@@ -72,18 +70,24 @@ impl Workload for Memory {
         vec![note.to_owned()]
     }
 
-    fn published(&self) -> Vec<Published> {
+    fn published(&self) -> Vec<PublishedRatio> {
         const SOURCE: &str = "mariadb.com/kb/en/performance-of-memory-tables, rows/s of 50 million rows, 800 MHz";
         let ratio = |measure: &str, new: f64, old: f64| {
             let unit = Unit::RowsPerSecond;
-            Published::new(measure, unit, ("5.5.25", "MariaDB 5.5.25", new), ("5.5.21", "MariaDB 5.5.21", old), SOURCE)
+            PublishedRatio::new(
+                measure,
+                unit,
+                ("5.5.25", "MariaDB 5.5.25", new),
+                ("5.5.21", "MariaDB 5.5.21", old),
+                SOURCE,
+            )
         };
         vec![ratio("load_integers", 510_016.0, 411_022.0), ratio("load_texts", 411_535.0, 259_399.0)]
     }
 
-    fn bound(&self, rows: u64) -> Bound {
+    fn bound(&self, rows: u64) -> RunBound {
         let disk_bytes = (64 << 20) + rows.saturating_mul(400);
-        Bound { disk_bytes, time: Duration::from_secs(120) + Duration::from_micros(rows.saturating_mul(300)) }
+        RunBound { disk_bytes, time: Duration::from_secs(120) + Duration::from_micros(rows.saturating_mul(300)) }
     }
 
     fn run(&self, contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {
@@ -99,8 +103,8 @@ fn kind(keys: Keys, measures: [&str; 4], contestant: &dyn Contestant, bench: &mu
     bench.progress("writing the file")?;
     let file = bench.directory.join(format!("{load}.txt"));
     write_keys(&file, keys, seed, rows).map_err(Failure::broken)?;
-    let place = bench.place(load)?;
-    let mut session = contestant.open(&place)?;
+    let workspace = bench.workspace(load)?;
+    let mut session = contestant.open(&workspace)?;
     bench.opened(session.as_ref())?;
     let column_type = match keys {
         Keys::Integers => "INT",
@@ -114,7 +118,7 @@ fn kind(keys: Keys, measures: [&str; 4], contestant: &dyn Contestant, bench: &mu
                 session.execute(&[format!("DROP TABLE {TABLE}")])?;
             }
             session.execute(&session.dialect().hash_table(TABLE, COLUMN, column_type))?;
-            let begin = Instant::now();
+            let begin = clock::now();
             session.load_lines(TABLE, &file)?;
             time += begin.elapsed();
         }
@@ -135,7 +139,7 @@ fn kind(keys: Keys, measures: [&str; 4], contestant: &dyn Contestant, bench: &mu
         return bench.record(bytes, Figure::of(count as f64 / rows.max(1) as f64));
     }
     drop(session);
-    bench.attempt(bytes, || Ok((Figure::of(contestant.bytes(&place)? as f64 / rows.max(1) as f64), ())))?;
+    bench.attempt(bytes, || Ok((Figure::of(contestant.bytes(&workspace)? as f64 / rows.max(1) as f64), ())))?;
     Ok(())
 }
 
@@ -158,7 +162,7 @@ fn lookups(
             written = keys.values(seed, rows);
             continue;
         }
-        let begin = Instant::now();
+        let begin = clock::now();
         let found = session.lookups(TABLE, COLUMN, &wanted)?;
         time += begin.elapsed();
         count += wanted.len() as u64;

@@ -1,18 +1,18 @@
 //! The part of `series` that is bounded by time, as the published comparison was: insert for a minute, and see how many
 //! rows there are, how fast they come back, and how many bytes an entry takes beyond its own.
 //!
-//! An entry's own bytes are 9 (a time and a sensor of 4 bytes, a status of 1) and, with what the publication counted for
-//! six counters, 35. Sixty seconds belong to 12 million rows of the workload; fewer rows take fewer seconds.
+//! An entry's own bytes are 9 (a time and a sensor of 4 bytes, a status of 1) and, with what the publication counted
+//! for six counters, 35. Sixty seconds belong to 12 million rows of the workload; fewer rows take fewer seconds.
 
-use crate::bench::{Bench, per_second};
 use crate::contestant::Contestant;
-use crate::digest::RowDigest;
+use crate::data::digest::RowDigest;
+use crate::data::rows::RowSet;
 use crate::failure::Failure;
 use crate::generator::series::SeriesGenerator;
-use crate::measure::Figure;
-use crate::rows::RowSet;
+use crate::measure::{Figure, clock};
+use crate::workload::{Bench, per_second};
 use atsdb::TableDefinition;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Rows of the workload for each second of inserting.
 pub(super) const ROWS_A_SECOND: u64 = 200_000;
@@ -31,15 +31,15 @@ pub(super) fn minute(
 ) -> Result<(), Failure> {
     let time_max = Duration::from_secs_f64(bench.rows as f64 / ROWS_A_SECOND as f64).min(TIME_MAX);
     bench.progress(format!("inserting for {:.1} s, {suffix}", time_max.as_secs_f64()))?;
-    let (place, seed) = (bench.place(&format!("minute-{suffix}"))?, bench.seed);
+    let (workspace, seed) = (bench.workspace(&format!("minute-{suffix}"))?, bench.seed);
     let inserted = bench.attempt(&format!("minute_insert_{suffix}"), || {
-        let mut session = contestant.open(&place)?;
+        let mut session = contestant.open(&workspace)?;
         session.create_table(table)?;
         let mut generator = SeriesGenerator::new(seed);
         let wide = table.columns.len() > 3;
         let (mut time, mut digest) = (Duration::ZERO, RowDigest::default());
         while time < time_max {
-            let (begin, committed) = (Instant::now(), digest.rows);
+            let (begin, committed) = (clock::now(), digest.rows);
             let mut loader = session.loader(table)?;
             time += begin.elapsed();
             // One run at least: beginning may have taken all of the time.
@@ -50,14 +50,14 @@ pub(super) fn minute(
                     true => RowSet::CounterReadings(generator.counter_readings(&chunk)),
                     false => RowSet::Readings(generator.readings(&chunk)),
                 };
-                let begin = Instant::now();
+                let begin = clock::now();
                 loader.rows(&rows)?;
                 time += begin.elapsed();
                 if time >= time_max || digest.rows - committed >= COMMIT_ROWS {
                     break;
                 }
             }
-            let begin = Instant::now();
+            let begin = clock::now();
             loader.finish()?;
             time += begin.elapsed();
         }
@@ -66,8 +66,8 @@ pub(super) fn minute(
     let Some(expected) = inserted else { return Ok(()) };
     let rows = expected.rows.max(1) as f64;
     bench.attempt(&format!("minute_read_{suffix}"), || {
-        let mut session = contestant.open(&place)?;
-        let begin = Instant::now();
+        let mut session = contestant.open(&workspace)?;
+        let begin = clock::now();
         let digest = session.read_all(table)?;
         let time = begin.elapsed();
         match digest == expected {
@@ -75,7 +75,8 @@ pub(super) fn minute(
             false => Err(Failure::wrong(format!("read {} rows back that are not those inserted", digest.rows))),
         }
     })?;
-    bench
-        .attempt(&format!("minute_bytes_{suffix}"), || Ok((Figure::of(contestant.bytes(&place)? as f64 / rows), ())))?;
+    bench.attempt(&format!("minute_bytes_{suffix}"), || {
+        Ok((Figure::of(contestant.bytes(&workspace)? as f64 / rows), ()))
+    })?;
     Ok(())
 }

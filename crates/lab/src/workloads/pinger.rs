@@ -5,15 +5,14 @@
 //! Some contestants hold `float` in four bytes, so that six digits of a number count when answers are compared. What
 //! writers were told is in the table is counted afterwards: a row that is missing fails the contestant.
 
-use crate::answer::Cell;
-use crate::bench::{Bench, milliseconds, per_second};
-use crate::contestant::{Contestant, Place, Session};
+use crate::contestant::{Contestant, Session, Workspace};
+use crate::data::answer::Cell;
 use crate::failure::Failure;
 use crate::generator::pinger::{self, DATA_ROWS, data_values, meta_values};
-use crate::measure::{CurvePoint, Figure, Measure, Unit};
-use crate::workload::{Bound, Fact, Workload};
+use crate::measure::{CurvePoint, Figure, Measure, Unit, clock};
+use crate::workload::{Bench, Fact, RunBound, Workload, milliseconds, per_second};
 use crate::workloads::concurrent::{Mixed, run_mixed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How many rows are inserted in autocommit, at most; it waits for the disk each time.
 const ALONE_ROWS: u64 = 2_000;
@@ -98,20 +97,20 @@ impl Workload for Pinger {
         Vec::new()
     }
 
-    fn bound(&self, rows: u64) -> Bound {
+    fn bound(&self, rows: u64) -> RunBound {
         let rows = rows.min(DATA_ROWS as u64);
         let disk_bytes = (256 << 20) + rows.saturating_mul(1_000);
-        Bound { disk_bytes, time: Duration::from_secs(180) + Duration::from_micros(rows.saturating_mul(1_000)) }
+        RunBound { disk_bytes, time: Duration::from_secs(180) + Duration::from_micros(rows.saturating_mul(1_000)) }
     }
 
     fn run(&self, contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {
         let month = pinger::Pinger::new(bench.seed);
         alone(contestant, &month, bench)?;
-        let place = bench.place("month")?;
-        let mut session = contestant.open(&place)?;
+        let workspace = bench.workspace("month")?;
+        let mut session = contestant.open(&workspace)?;
         bench.opened(session.as_ref())?;
         let declared = bench.attempt("ddl", || {
-            let begin = Instant::now();
+            let begin = clock::now();
             session.execute(&session.dialect().pinger_tables())?;
             Ok((Figure::of(milliseconds(begin.elapsed())), ()))
         })?;
@@ -121,7 +120,7 @@ impl Workload for Pinger {
         bench.progress("metaData, row by row")?;
         let meta = meta_statements(&month);
         bench.attempt("meta", || {
-            let begin = Instant::now();
+            let begin = clock::now();
             session.execute(&meta)?;
             Ok((Figure::of(per_second(meta.len() as u64, begin.elapsed())), ()))
         })?;
@@ -131,14 +130,14 @@ impl Workload for Pinger {
             return Ok(());
         }
         drop(session);
-        bench.attempt("bytes", || Ok((Figure::of(contestant.bytes(&place)? as f64 / rows as f64), ())))?;
-        let mut session = contestant.open(&place)?;
+        bench.attempt("bytes", || Ok((Figure::of(contestant.bytes(&workspace)? as f64 / rows as f64), ())))?;
+        let mut session = contestant.open(&workspace)?;
         for (measure, text) in QUERIES {
             bench.progress(measure)?;
             bench.query_to(measure, |answer| answer.hash_to(DIGITS), || session.query(text))?;
         }
         drop(session);
-        mixes(contestant, &place, bench)
+        mixes(contestant, &workspace, bench)
     }
 }
 
@@ -150,20 +149,20 @@ fn meta_statements(month: &pinger::Pinger) -> Vec<String> {
     month.meta_rows().iter().map(|row| format!("INSERT INTO metaData VALUES {}", meta_values(row))).collect()
 }
 
-/// A sample of the month in autocommit, in a place of its own.
+/// A sample of the month in autocommit, in a workspace of its own.
 fn alone(contestant: &dyn Contestant, month: &pinger::Pinger, bench: &mut Bench<'_>) -> Result<(), Failure> {
     bench.progress("data in autocommit, a sample")?;
-    let place = bench.place("alone")?;
+    let workspace = bench.workspace("alone")?;
     let rows = rows_of(bench.rows).min(ALONE_ROWS).min(bench.rows / 10 + 1);
     bench.attempt("data_alone", || {
-        let mut session = contestant.open(&place)?;
+        let mut session = contestant.open(&workspace)?;
         session.execute(&session.dialect().pinger_tables())?;
         let statements: Vec<String> = month
             .data_rows()
             .take(rows as usize)
             .map(|row| format!("INSERT INTO data_200112 VALUES {}", data_values(row)))
             .collect();
-        let begin = Instant::now();
+        let begin = clock::now();
         session.execute(&statements)?;
         let time = begin.elapsed();
         let answer = session.query("SELECT count(*), sum(metaID), max(timestamp) FROM data_200112")?.hash();
@@ -175,7 +174,7 @@ fn alone(contestant: &dyn Contestant, month: &pinger::Pinger, bench: &mut Bench<
 /// The month as single-row INSERT statements in one exclusive transaction.
 fn exclusively(session: &mut dyn Session, month: &pinger::Pinger, rows: u64) -> Result<(Figure, ()), Failure> {
     let (mut time, mut curve, mut there) = (Duration::ZERO, Vec::new(), 0);
-    let begin = Instant::now();
+    let begin = clock::now();
     session.execute(&[session.dialect().begin_exclusive().to_owned()])?;
     time += begin.elapsed();
     let mut data = month.data_rows().take(rows as usize);
@@ -186,9 +185,9 @@ fn exclusively(session: &mut dyn Session, month: &pinger::Pinger, rows: u64) -> 
             .map(|row| format!("INSERT INTO data_200112 VALUES {}", data_values(row)))
             .collect();
         there += statements.len().max(1) as u64;
-        let begin = Instant::now();
+        let begin = clock::now();
         if let Err(failure) = session.execute(&statements) {
-            // The failure is what is told; the transaction ends with the session otherwise.
+            // The failure is what is reported; the session ends the transaction in any case.
             let _ = session.execute(&["ROLLBACK".to_owned()]);
             return Err(failure);
         }
@@ -196,14 +195,14 @@ fn exclusively(session: &mut dyn Session, month: &pinger::Pinger, rows: u64) -> 
         time += taken;
         curve.push(CurvePoint { rows: there, value: per_second(statements.len() as u64, taken) });
     }
-    let begin = Instant::now();
+    let begin = clock::now();
     session.execute(&["COMMIT".to_owned()])?;
     time += begin.elapsed();
     let answer = session.query("SELECT count(*), sum(metaID), max(timestamp) FROM data_200112")?.hash();
     Ok((Figure { answer: Some(answer), curve, ..Figure::of(per_second(rows, time)) }, ()))
 }
 
-fn mixes(contestant: &dyn Contestant, place: &Place, bench: &mut Bench<'_>) -> Result<(), Failure> {
+fn mixes(contestant: &dyn Contestant, workspace: &Workspace, bench: &mut Bench<'_>) -> Result<(), Failure> {
     let share = rows_of(bench.rows) as f64 / DATA_ROWS as f64;
     let time = MIXED_TIME.mul_f64(share.max(0.05));
     let queries: Vec<String> = QUERIES.iter().map(|(_, text)| (*text).to_owned()).collect();
@@ -218,9 +217,9 @@ fn mixes(contestant: &dyn Contestant, place: &Place, bench: &mut Bench<'_>) -> R
         let first = written;
         let mixed = Mixed { readers, writers, time, queries: &queries, table: "data_200112", row: &row, first };
         let both = bench.attempt(&read, || {
-            let (reading, writing) = run_mixed(contestant, place, &mixed)?;
+            let (reading, writing) = run_mixed(contestant, workspace, &mixed)?;
             written += writing.attempted;
-            let counted = count(contestant.open(place)?.as_mut(), first)?;
+            let counted = count(contestant.open(workspace)?.as_mut(), first)?;
             let acknowledged = writing.latencies.as_ref().map_or(0, |latencies| latencies.count);
             // A failed statement may still have been done; an acknowledged one must have been.
             if counted < acknowledged || counted > writing.attempted {

@@ -7,20 +7,19 @@
 //! run before a contestant makes its indexes, look-ups after. Every query's first run is told apart; the figure is
 //! the median of those after it.
 
-use crate::bench::{Bench, milliseconds, per_second};
-use crate::contestant::{Contestant, Dialect, Place, Session};
-use crate::digest::RowDigest;
+use crate::contestant::{Contestant, Dialect, Session, Workspace};
+use crate::data::digest::RowDigest;
+use crate::data::rows::{CounterReading, Reading, RowSet, Timed};
 use crate::failure::Failure;
 use crate::generator::series::{
     COUNTERS, START_SECONDS, STATUSES, SeriesGenerator, entropy_bytes_per_row, sensor_name,
 };
-use crate::measure::{Figure, Measure, Spread, Unit};
-use crate::rows::{CounterReading, Reading, RowSet, Timed};
-use crate::workload::{Bound, Fact, Workload};
+use crate::measure::{Figure, Measure, Spread, Unit, clock};
+use crate::workload::{Bench, CHILD_START, CHILD_VARIABLE, Fact, RunBound, Workload, milliseconds, per_second};
 use crate::workloads::minute::{ROWS_A_SECOND, minute};
 use atsdb::{ColumnType, MapWidth, TableDefinition, TimeUnit};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Rows are made and handed over in runs of this many, so that the generator's memory stays small.
 const CHUNK_ROWS: u64 = 100_000;
@@ -120,9 +119,9 @@ impl Workload for Series {
         ]
     }
 
-    fn bound(&self, rows: u64) -> Bound {
+    fn bound(&self, rows: u64) -> RunBound {
         let disk_bytes = (64 << 20) + rows.saturating_mul(200);
-        Bound { disk_bytes, time: Duration::from_secs(120) + Duration::from_micros(rows.saturating_mul(60)) }
+        RunBound { disk_bytes, time: Duration::from_secs(120) + Duration::from_micros(rows.saturating_mul(60)) }
     }
 
     fn run(&self, contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {
@@ -149,27 +148,27 @@ fn table(wide: bool) -> Result<TableDefinition, Failure> {
 
 fn narrow(contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {
     bench.progress("appending rows")?;
-    let (place, table, rows) = (bench.place("narrow")?, table(false)?, bench.rows);
-    let mut session = contestant.open(&place)?;
+    let (workspace, table, rows) = (bench.workspace("narrow")?, table(false)?, bench.rows);
+    let mut session = contestant.open(&workspace)?;
     bench.opened(session.as_ref())?;
     session.create_table(&table)?;
     let seed = bench.seed;
     let loaded = bench.attempt("append_rows", || {
-        let (time, digest) = load(session.as_mut(), &table, seed, rows, Form::Rows)?;
+        let (time, digest) = load(session.as_mut(), &table, seed, rows, LoadForm::Rows)?;
         Ok((Figure::of(per_second(rows, time)), digest))
     })?;
     let Some(expected) = loaded else { return Ok(()) };
 
     drop(session);
-    bytes("bytes_narrow_fresh", contestant, &place, bench)?;
-    let mut session = contestant.open(&place)?;
+    bytes("bytes_narrow_fresh", contestant, &workspace, bench)?;
+    let mut session = contestant.open(&workspace)?;
     match session.seal() {
         Ok(()) | Err(Failure::Cannot(_)) => {}
         Err(other) => return Err(other),
     }
     drop(session);
-    bytes("bytes_narrow", contestant, &place, bench)?;
-    let mut session = contestant.open(&place)?;
+    bytes("bytes_narrow", contestant, &workspace, bench)?;
+    let mut session = contestant.open(&workspace)?;
     bench.progress("reading rows back")?;
     bench.attempt("read_narrow", || read_back(session.as_mut(), &table, expected))?;
     Ok(())
@@ -177,47 +176,47 @@ fn narrow(contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Fail
 
 fn wide(contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {
     bench.progress("appending batches")?;
-    let (place, table, rows, seed) = (bench.place("wide")?, table(true)?, bench.rows, bench.seed);
-    let mut session = contestant.open(&place)?;
+    let (workspace, table, rows, seed) = (bench.workspace("wide")?, table(true)?, bench.rows, bench.seed);
+    let mut session = contestant.open(&workspace)?;
     session.create_table(&table)?;
     let loaded = bench.attempt("append_batches", || {
-        let (time, digest) = load(session.as_mut(), &table, seed, rows, Form::Batches)?;
+        let (time, digest) = load(session.as_mut(), &table, seed, rows, LoadForm::Batches)?;
         Ok((Figure::of(per_second(rows, time)), digest))
     })?;
     let Some(expected) = loaded else { return Ok(()) };
     memory("append_memory", bench)?;
 
     drop(session);
-    bytes("bytes_wide_fresh", contestant, &place, bench)?;
-    let mut session = contestant.open(&place)?;
+    bytes("bytes_wide_fresh", contestant, &workspace, bench)?;
+    let mut session = contestant.open(&workspace)?;
     bench.progress("sealing")?;
     bench.attempt("seal", || {
-        let begin = Instant::now();
+        let begin = clock::now();
         session.seal()?;
         Ok((Figure::of(per_second(rows, begin.elapsed())), ()))
     })?;
     drop(session);
-    bytes("bytes_wide", contestant, &place, bench)?;
+    bytes("bytes_wide", contestant, &workspace, bench)?;
 
-    let mut session = contestant.open(&place)?;
+    let mut session = contestant.open(&workspace)?;
     bench.progress("reading rows back")?;
     bench.attempt("read_wide", || read_back(session.as_mut(), &table, expected))?;
     memory("read_memory", bench)?;
     queries(session.as_mut(), &SCANS, bench)?;
     bench.progress("making indexes")?;
     bench.attempt("index", || {
-        let begin = Instant::now();
+        let begin = clock::now();
         session.prepare_lookups(&table)?;
         Ok((Figure::of(milliseconds(begin.elapsed())), ()))
     })?;
     drop(session);
-    bytes("bytes_wide_indexed", contestant, &place, bench)?;
+    bytes("bytes_wide_indexed", contestant, &workspace, bench)?;
 
-    let mut session = contestant.open(&place)?;
+    let mut session = contestant.open(&workspace)?;
     queries(session.as_mut(), &LOOKUPS, bench)?;
     bench.progress("updating")?;
     bench.attempt("update", || {
-        let begin = Instant::now();
+        let begin = clock::now();
         session.execute(&[format!("UPDATE {TABLE} SET count1 = count1 + 1")])?;
         let time = begin.elapsed();
         let answer = session.query(&format!("SELECT sum(count1) FROM {TABLE}"))?.hash();
@@ -228,7 +227,7 @@ fn wide(contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failur
 
 /// How rows are handed over.
 #[derive(Clone, Copy, PartialEq)]
-enum Form {
+enum LoadForm {
     Rows,
     Batches,
 }
@@ -240,12 +239,12 @@ fn load(
     table: &TableDefinition,
     seed: u64,
     rows: u64,
-    form: Form,
+    form: LoadForm,
 ) -> Result<(Duration, RowDigest), Failure> {
     let mut generator = SeriesGenerator::new(seed);
     let (mut time, mut digest, mut left) = (Duration::ZERO, RowDigest::default(), rows);
     let wide = table.columns.len() > 3;
-    let begin = Instant::now();
+    let begin = clock::now();
     let mut loader = session.loader(table)?;
     time += begin.elapsed();
     while left > 0 {
@@ -254,24 +253,24 @@ fn load(
         left -= batch.num_rows() as u64;
         digest.add_batch(&batch)?;
         let rows = match (form, wide) {
-            (Form::Batches, _) => None,
-            (Form::Rows, false) => Some(RowSet::Readings(generator.readings(&chunk))),
-            (Form::Rows, true) => Some(RowSet::CounterReadings(generator.counter_readings(&chunk))),
+            (LoadForm::Batches, _) => None,
+            (LoadForm::Rows, false) => Some(RowSet::Readings(generator.readings(&chunk))),
+            (LoadForm::Rows, true) => Some(RowSet::CounterReadings(generator.counter_readings(&chunk))),
         };
-        let begin = Instant::now();
+        let begin = clock::now();
         match &rows {
             Some(rows) => loader.rows(rows)?,
             None => loader.batch(&batch)?,
         }
         time += begin.elapsed();
     }
-    let begin = Instant::now();
+    let begin = clock::now();
     loader.finish()?;
     Ok((time + begin.elapsed(), digest))
 }
 
 fn read_back(session: &mut dyn Session, table: &TableDefinition, expected: RowDigest) -> Result<(Figure, ()), Failure> {
-    let begin = Instant::now();
+    let begin = clock::now();
     let digest = session.read_all(table)?;
     let time = begin.elapsed();
     if digest != expected {
@@ -281,9 +280,14 @@ fn read_back(session: &mut dyn Session, table: &TableDefinition, expected: RowDi
     Ok((Figure::of(per_second(digest.rows, time)), ()))
 }
 
-fn bytes(measure: &str, contestant: &dyn Contestant, place: &Place, bench: &mut Bench<'_>) -> Result<(), Failure> {
+fn bytes(
+    measure: &str,
+    contestant: &dyn Contestant,
+    workspace: &Workspace,
+    bench: &mut Bench<'_>,
+) -> Result<(), Failure> {
     let rows = bench.rows;
-    bench.attempt(measure, || Ok((Figure::of(contestant.bytes(place)? as f64 / rows.max(1) as f64), ()))).map(drop)
+    bench.attempt(measure, || Ok((Figure::of(contestant.bytes(workspace)? as f64 / rows.max(1) as f64), ()))).map(drop)
 }
 
 /// The peak of what was just measured, as a figure of its own.
@@ -333,17 +337,17 @@ fn queries(session: &mut dyn Session, queries: &[(&str, QueryText)], bench: &mut
 
 fn statements(contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {
     bench.progress("inserting by statements")?;
-    let rows = values(bench, contestant.open(&bench.place("statements")?)?.dialect());
+    let rows = values(bench, contestant.open(&bench.workspace("statements")?)?.dialect());
     let insert = |values: &[String]| format!("INSERT INTO {TABLE} VALUES {}", values.join(", "));
     let single: Vec<String> = rows.chunks(1).map(insert).collect();
     let many: Vec<String> = rows.chunks(STATEMENT_ROWS).map(insert).collect();
     let alone = &single[..single.len().min(STATEMENTS.1)];
     let table = table(true)?;
     let mut timed = |measure, count: usize, run: &dyn Fn(&mut dyn Session) -> Result<(), Failure>| {
-        let mut session = contestant.open(&bench.place(measure)?)?;
+        let mut session = contestant.open(&bench.workspace(measure)?)?;
         session.create_table(&table)?;
         bench.attempt(measure, || {
-            let begin = Instant::now();
+            let begin = clock::now();
             run(session.as_mut())?;
             let time = begin.elapsed();
             let answer = session.query(&format!("SELECT count(*), sum(count1), sum(count6) FROM {TABLE}"))?.hash();
@@ -371,8 +375,8 @@ fn values(bench: &Bench<'_>, dialect: Dialect) -> Vec<String> {
 
 fn open(contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {
     bench.progress("opening")?;
-    let (place, table) = (bench.place("slices")?, table(false)?);
-    let mut session = contestant.open(&place)?;
+    let (workspace, table) = (bench.workspace("slices")?, table(false)?);
+    let mut session = contestant.open(&workspace)?;
     session.create_table(&table)?;
     let reading = |day: i64, sensor: usize| Timed {
         time: START_SECONDS + day * DAY_SECONDS + sensor as i64,
@@ -386,8 +390,8 @@ fn open(contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failur
     bench.attempt("open", || {
         let (mut times, mut answer) = (Vec::new(), None);
         for _ in 0..OPENINGS {
-            let begin = Instant::now();
-            let mut session = contestant.open(&place)?;
+            let begin = clock::now();
+            let mut session = contestant.open(&workspace)?;
             let counted = session.query(&format!("SELECT count(*) FROM {TABLE}"))?;
             times.push(milliseconds(begin.elapsed()));
             answer = Some(counted.hash());
@@ -408,9 +412,9 @@ fn start(contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failu
         let mut times = Vec::new();
         for _ in 0..OPENINGS {
             let mut command = Command::new(program);
-            command.args(arguments).env(crate::CHILD_VARIABLE, crate::CHILD_START);
+            command.args(arguments).env(CHILD_VARIABLE, CHILD_START);
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-            let begin = Instant::now();
+            let begin = clock::now();
             command.status().map_err(Failure::broken)?;
             times.push(milliseconds(begin.elapsed()));
         }

@@ -1,19 +1,18 @@
 //! `split`: the notes on how SQLite scales and when to split it. One table with a short string, an integer below
 //! 30,000 and three indexes; inserts in bundles, with the rate at every fifteenth of the size; selects of a few to
-//! thousands of rows at three sizes; count(*); a new index on two columns at two sizes ten times apart; VACUUM; then the
-//! same rows in ten files, one after another, at once, and as one database by ATTACH.
+//! thousands of rows at three sizes; count(*); a new index on two columns at two sizes ten times apart; VACUUM; then
+//! the same rows in ten files, one after another, at once, and as one database by ATTACH.
 //!
 //! The published size is 7.7 million rows, looked at after 0.5, 1 and 7.7 million; other sizes are looked at after the
 //! same shares. The ten files are written and read at once by a thread each, which share no connection and no cache.
 
-use crate::bench::{Bench, milliseconds, per_second};
-use crate::contestant::{Contestant, Place, Session};
+use crate::contestant::{Contestant, Session, Workspace};
 use crate::failure::Failure;
 use crate::generator::words::{WordGenerator, WordRow, word_of};
-use crate::measure::{CurvePoint, Figure, Measure, Unit};
-use crate::workload::{Bound, Fact, Workload};
+use crate::measure::{CurvePoint, Figure, Measure, Unit, clock};
+use crate::workload::{Bench, Fact, RunBound, Workload, milliseconds, per_second};
 use crate::workloads::mass::each;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const ROWS_PUBLISHED: u64 = 7_700_000;
 /// Rows of a bundle: one statement, one commit.
@@ -85,9 +84,9 @@ impl Workload for Split {
         Vec::new()
     }
 
-    fn bound(&self, rows: u64) -> Bound {
+    fn bound(&self, rows: u64) -> RunBound {
         let disk_bytes = (256 << 20) + rows.saturating_mul(600);
-        Bound { disk_bytes, time: Duration::from_secs(180) + Duration::from_micros(rows.saturating_mul(400)) }
+        RunBound { disk_bytes, time: Duration::from_secs(180) + Duration::from_micros(rows.saturating_mul(400)) }
     }
 
     fn run(&self, contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {
@@ -123,7 +122,7 @@ fn insert(session: &mut dyn Session, rows: &mut dyn Iterator<Item = WordRow>, co
         let bundle: Vec<WordRow> = rows.take(left.min(BUNDLE_ROWS as u64) as usize).collect();
         left = left.saturating_sub(bundle.len().max(1) as u64);
         let statements = [statement(&bundle)];
-        let begin = Instant::now();
+        let begin = clock::now();
         session.execute(&statements)?;
         time += begin.elapsed();
     }
@@ -131,8 +130,8 @@ fn insert(session: &mut dyn Session, rows: &mut dyn Iterator<Item = WordRow>, co
 }
 
 fn one_file(contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Failure> {
-    let (place, rows) = (bench.place("one")?, bench.rows);
-    let mut session = contestant.open(&place)?;
+    let (workspace, rows) = (bench.workspace("one")?, bench.rows);
+    let mut session = contestant.open(&workspace)?;
     bench.opened(session.as_ref())?;
     let mut generator = WordGenerator::new(bench.seed);
     let (mut time, mut there, mut curve) = (Duration::ZERO, 0, Vec::new());
@@ -172,13 +171,13 @@ fn one_file(contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Fa
     }
     bench.record("insert", Figure { curve, ..Figure::of(per_second(rows, time)) })?;
     drop(session);
-    bytes("bytes", contestant, &place, rows, bench)?;
-    let mut session = contestant.open(&place)?;
+    bytes("bytes", contestant, &workspace, rows, bench)?;
+    let mut session = contestant.open(&workspace)?;
     index("index_large", session.as_mut(), bench)?;
     bench.progress("deleting and vacuuming")?;
     let vacuumed = bench.attempt("vacuum", || {
         session.execute(&["DELETE FROM t WHERE id % 2 = 1".to_owned()])?;
-        let begin = Instant::now();
+        let begin = clock::now();
         match session.dialect().vacuum("t") {
             Some(statement) => session.execute(&[statement])?,
             None => session.seal()?,
@@ -189,7 +188,7 @@ fn one_file(contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Fa
     })?;
     drop(session);
     if vacuumed.is_some() {
-        bytes("bytes_vacuum", contestant, &place, rows.div_ceil(2), bench)?;
+        bytes("bytes_vacuum", contestant, &workspace, rows.div_ceil(2), bench)?;
     }
     Ok(())
 }
@@ -197,17 +196,17 @@ fn one_file(contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), Fa
 fn bytes(
     name: &str,
     contestant: &dyn Contestant,
-    place: &Place,
+    workspace: &Workspace,
     rows: u64,
     bench: &mut Bench<'_>,
 ) -> Result<(), Failure> {
-    bench.attempt(name, || Ok((Figure::of(contestant.bytes(place)? as f64 / rows.max(1) as f64), ()))).map(drop)
+    bench.attempt(name, || Ok((Figure::of(contestant.bytes(workspace)? as f64 / rows.max(1) as f64), ()))).map(drop)
 }
 
 fn index(measure: &str, session: &mut dyn Session, bench: &mut Bench<'_>) -> Result<(), Failure> {
     bench.progress("making an index")?;
     bench.attempt(measure, || {
-        let begin = Instant::now();
+        let begin = clock::now();
         session.execute(&["CREATE INDEX by_both ON t (word, number)".to_owned()])?;
         Ok((Figure::of(milliseconds(begin.elapsed())), ()))
     })?;
@@ -251,11 +250,11 @@ fn ten_files(contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), F
     let of_file = |file: u64| WordGenerator::new(seed).take(rows as usize).filter(move |row| row.id % FILES == file);
     let count_of = |file: u64| rows / FILES + u64::from(file < rows % FILES);
     bench.progress("ten files, one after another")?;
-    let places = places(bench, "after")?;
+    let workspaces = workspaces(bench, "after")?;
     let filled = bench.attempt("insert_files", || {
         let mut time = Duration::ZERO;
-        for (file, place) in places.iter().enumerate() {
-            let mut session = contestant.open(place)?;
+        for (file, workspace) in workspaces.iter().enumerate() {
+            let mut session = contestant.open(workspace)?;
             create(session.as_mut())?;
             time += insert(session.as_mut(), &mut of_file(file as u64), count_of(file as u64))?;
         }
@@ -264,39 +263,39 @@ fn ten_files(contestant: &dyn Contestant, bench: &mut Bench<'_>) -> Result<(), F
     if filled.is_none() {
         return Ok(());
     }
-    attached(contestant, &places, bench)?;
+    attached(contestant, &workspaces, bench)?;
     bench.progress("each file by its own")?;
     for (measure, text) in [("range_at_once", range("t", rows)), ("count_at_once", "SELECT count(*) FROM t".to_owned())]
     {
         bench.query(measure, || {
-            let answers = each(&places, |place| contestant.open(place)?.query(&text))?;
+            let answers = each(&workspaces, |workspace| contestant.open(workspace)?.query(&text))?;
             Ok(merge(answers, measure == "count_at_once"))
         })?;
     }
     bench.progress("ten files at once")?;
-    let at_once = self::places(bench, "at-once")?;
+    let at_once = self::workspaces(bench, "at-once")?;
     bench.attempt("insert_files_at_once", || {
         // Made before, so that all begin to insert at once.
-        at_once.iter().try_for_each(|place| create(contestant.open(place)?.as_mut()))?;
-        let times = each(&at_once, |place| {
-            let file = at_once.iter().position(|other| std::ptr::eq(other, place)).unwrap_or(0) as u64;
-            insert(contestant.open(place)?.as_mut(), &mut of_file(file), count_of(file))
+        at_once.iter().try_for_each(|workspace| create(contestant.open(workspace)?.as_mut()))?;
+        let times = each(&at_once, |workspace| {
+            let file = at_once.iter().position(|other| std::ptr::eq(other, workspace)).unwrap_or(0) as u64;
+            insert(contestant.open(workspace)?.as_mut(), &mut of_file(file), count_of(file))
         })?;
         Ok((Figure::of(per_second(rows, times.into_iter().max().unwrap_or_default())), ()))
     })?;
     Ok(())
 }
 
-fn places(bench: &Bench<'_>, name: &str) -> Result<Vec<Place>, Failure> {
-    (0..FILES).map(|file| bench.place(&format!("{name}-{file}"))).collect()
+fn workspaces(bench: &Bench<'_>, name: &str) -> Result<Vec<Workspace>, Failure> {
+    (0..FILES).map(|file| bench.workspace(&format!("{name}-{file}"))).collect()
 }
 
-fn attached(contestant: &dyn Contestant, places: &[Place], bench: &mut Bench<'_>) -> Result<(), Failure> {
+fn attached(contestant: &dyn Contestant, workspaces: &[Workspace], bench: &mut Bench<'_>) -> Result<(), Failure> {
     bench.progress("ten files, attached")?;
     let rows = bench.rows;
-    let mut session = contestant.open(&places[0])?;
-    let reached: Result<Vec<String>, Failure> = (1..places.len())
-        .map(|file| Ok(format!("{}.t", session.attach(&places[file], &format!("file{file}"))?)))
+    let mut session = contestant.open(&workspaces[0])?;
+    let reached: Result<Vec<String>, Failure> = (1..workspaces.len())
+        .map(|file| Ok(format!("{}.t", session.attach(&workspaces[file], &format!("file{file}"))?)))
         .collect();
     let mut tables = vec!["t".to_owned()];
     tables.extend(reached.as_ref().into_iter().flatten().cloned());
@@ -320,8 +319,8 @@ fn attached(contestant: &dyn Contestant, places: &[Place], bench: &mut Bench<'_>
 }
 
 /// The answers of all files as one: their rows, or the sum of their counts.
-fn merge(answers: Vec<crate::answer::Answer>, sum: bool) -> crate::answer::Answer {
-    use crate::answer::{Answer, Cell};
+fn merge(answers: Vec<crate::data::answer::Answer>, sum: bool) -> crate::data::answer::Answer {
+    use crate::data::answer::{Answer, Cell};
     let rows: Vec<Vec<Cell>> = answers.into_iter().flat_map(|answer| answer.rows).collect();
     if !sum {
         return Answer { rows };

@@ -5,6 +5,7 @@
     clippy::print_stderr,
     reason = "what is skipped has to be said; children speak by pipes"
 )]
+#![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

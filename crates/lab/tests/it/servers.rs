@@ -3,7 +3,7 @@
 
 use crate::run::options;
 use crate::{Folder, folder};
-use atsdb_lab::contestant::Tuning;
+use atsdb_lab::Tuning;
 use atsdb_lab::server::{ServerAddress, ServerKind, ServerUrls, Servers};
 use atsdb_lab::{Failure, run};
 use mysql::prelude::Queryable;

@@ -1,13 +1,13 @@
-//! What contestants say of themselves is true: each printed setting, what commits survive, what kind of table it is, and
-//! that answers of DuckDB's program are read as they were meant.
+//! What contestants say of themselves is true: each printed setting, what commits survive, what kind of table it is,
+//! and that answers of DuckDB's program are read as they were meant.
 
 use crate::folder;
 use crate::servers::start;
 use atsdb::Durability;
-use atsdb_lab::Tier;
-use atsdb_lab::contestant::{Place, Session, Tuning};
+use atsdb_lab::contestant::{Session, Workspace};
 use atsdb_lab::contestants;
 use atsdb_lab::server::{ServerKind, ServerUrls, Servers};
+use atsdb_lab::{Tier, Tuning};
 
 const TIERS: [(Durability, Tier); 3] =
     [(Durability::Full, Tier::Full), (Durability::Normal, Tier::Normal), (Durability::Off, Tier::Off)];
@@ -60,12 +60,12 @@ fn what_is_printed_of_a_server_is_what_it_runs_with() {
             let directory = folder.path().join(name.replace(':', "-"));
             std::fs::create_dir(&directory).expect("a folder");
             let database = name.replace(':', "_");
-            let place = Place { directory, durability, tuning, database, server: Some(server.clone()) };
-            let mut session = contestant.open(&place).expect("a session");
+            let workspace = Workspace { directory, durability, tuning, database, server: Some(server.clone()) };
+            let mut session = contestant.open(&workspace).expect("a session");
             // The store waits for PostgreSQL's disk whatever the server's default is; only `fsync` is out of its reach.
             let kept = if name == "atsdb:postgres" && tier == Tier::Normal { Tier::Full } else { tier };
             assert_eq!(session.tier(), kept, "{name}, asked for {tier}");
-            let again = contestant.open(&place).expect("a second session");
+            let again = contestant.open(&workspace).expect("a second session");
             assert_eq!((again.tier(), again.settings()), (kept, session.settings()), "{name}");
             drop(again);
             if name.starts_with("atsdb") {
@@ -96,7 +96,7 @@ fn tables_of_the_unlogged_contestant_are_unlogged_however_they_are_made() {
         let (directory, database) = (folder.path().to_owned(), name.replace(':', "_"));
         let (durability, tuning, server) = (Durability::Full, Tuning::Tuned, Some(server.clone()));
         let mut session =
-            contestant.open(&Place { directory, durability, tuning, database, server }).expect("a session");
+            contestant.open(&Workspace { directory, durability, tuning, database, server }).expect("a session");
         session
             .create_table(&atsdb::TableDefinition::new("a").with_column("i", atsdb::ColumnType::Int32, None))
             .expect("a");
@@ -118,8 +118,8 @@ fn duckdb_answers_by_position_where_names_are_the_same() {
     }
     let (directory, database) = (folder.path().to_owned(), String::new());
     let (durability, tuning, server) = (Durability::Full, Tuning::Tuned, None);
-    let place = Place { directory, durability, tuning, database, server };
-    let mut session = contestant.open(&place).expect("a session");
+    let workspace = Workspace { directory, durability, tuning, database, server };
+    let mut session = contestant.open(&workspace).expect("a session");
     let integers = |numbers: [i64; 2]| vec![numbers.map(atsdb_lab::Cell::Integer).to_vec()];
     assert_eq!(session.query("SELECT 1 AS id, 2 AS id").expect("an answer").rows, integers([1, 2]));
     // A hundred statements and more, of which one is wrong: that is told.
@@ -131,6 +131,6 @@ fn duckdb_answers_by_position_where_names_are_the_same() {
     assert!(session.transaction(&statements[1..]).expect_err("no such table").to_string().contains("nowhere"));
     assert_eq!(session.query("SELECT count(*), max(j) FROM t").expect("an answer").rows, integers([250, 498]));
     // One process has a database open.
-    let refused = contestant.open(&place).map(drop).expect_err("it is open");
+    let refused = contestant.open(&workspace).map(drop).expect_err("it is open");
     assert!(matches!(refused, atsdb_lab::Failure::Cannot(_)), "{refused}");
 }

@@ -1,5 +1,7 @@
 //! The PostgreSQL store: the contract of stores, and what only a server promises.
 
+#![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
+
 mod durable;
 mod pooler;
 mod standby;

@@ -1,6 +1,6 @@
 //! The archivist: backups with rotation, copies to another file, restores.
 
-use super::Worker;
+use super::worker::Worker;
 use crate::store;
 use atsdb_archive::{Archive, BackupSelector};
 use atsdb_core::{Error, Result};

@@ -1,8 +1,8 @@
 //! Changers: transfers between accounts, in transactions, and rows with keys that are put in, changed and deleted. Each
-//! changer has keys of its own, so that its journal tells what they must hold.
+//! changer has keys of its own, so that its journal records what they must hold.
 
-use super::{Worker, of_journal};
-use crate::journal::{self, Entry, Journal};
+use super::worker::{Worker, of_journal, report};
+use crate::journal::{self, Journal, JournalEntry};
 use crate::store::{ACCOUNTS, query};
 use atsdb_core::{Error, ErrorKind, Result};
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub(super) fn work(worker: &mut Worker) -> Result<()> {
     if let Some((number, operation)) = unfinished {
         // It may have been done. Done twice it leaves the same.
         change(worker, number, &operation)?;
-        journal.note(&Entry::Done(number)).map_err(of_journal)?;
+        journal.note(&JournalEntry::Done(number)).map_err(of_journal)?;
     }
     while !worker.is_over() {
         if worker.random.below(4) == 0 {
@@ -29,9 +29,9 @@ pub(super) fn work(worker: &mut Worker) -> Result<()> {
         } else {
             let verb = ["put", "put", "put", "set", "delete"][worker.random.below(5) as usize];
             let operation = format!("{verb} {}", worker.random.below(KEYS - KEYS_AT_ONCE));
-            journal.note(&Entry::Try(number, operation.clone())).map_err(of_journal)?;
+            journal.note(&JournalEntry::Try(number, operation.clone())).map_err(of_journal)?;
             worker.timed("change", |worker| change(worker, number, &operation))?;
-            journal.note(&Entry::Done(number)).map_err(of_journal)?;
+            journal.note(&JournalEntry::Done(number)).map_err(of_journal)?;
             number += 1;
         }
         worker.rest(PAUSE_MS);
@@ -57,7 +57,7 @@ fn change(worker: &mut Worker, number: u64, operation: &str) -> Result<()> {
     };
     for _ in 1..ATTEMPTS_MAX {
         match query(&worker.session, &text) {
-            Err(error) if error.kind() == ErrorKind::Conflict => super::report("conflict", 1),
+            Err(error) if error.kind() == ErrorKind::Conflict => report("conflict", 1),
             done => return done.map(drop),
         }
     }
@@ -65,10 +65,10 @@ fn change(worker: &mut Worker, number: u64, operation: &str) -> Result<()> {
 }
 
 /// What a changer's keys hold after its journal: the number of the last operation that changed each.
-pub(crate) fn expected(entries: &[Entry], changer: u64) -> BTreeMap<i64, i64> {
+pub(crate) fn expected(entries: &[JournalEntry], changer: u64) -> BTreeMap<i64, i64> {
     let mut marks = BTreeMap::new();
     for entry in entries {
-        let Entry::Try(number, operation) = entry else { continue };
+        let JournalEntry::Try(number, operation) = entry else { continue };
         let Some((verb, keys)) = parse(operation) else { continue };
         for id in keys.map(|key| id(changer, key)) {
             match verb {
@@ -102,7 +102,7 @@ fn transfer(worker: &mut Worker) -> Result<()> {
     for _ in 0..ATTEMPTS_MAX {
         match query(&worker.session, &text) {
             Err(error) if error.kind() == ErrorKind::Conflict => {
-                super::report("conflict", 1);
+                report("conflict", 1);
                 if worker.session.in_transaction() {
                     query(&worker.session, "ROLLBACK")?;
                 }

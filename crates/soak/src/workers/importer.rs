@@ -1,9 +1,9 @@
 //! The importer: a table's rows are replaced by one batch that is too large for memory, so that it is written ahead. At
-//! regular intervals it stops in the middle, to be killed: what it has written is given back a day later, by the store's
-//! clock. Killed at random it would leave now more, now less, and the file could not be flat.
+//! regular intervals it stops in the middle, to be killed: what it has written is given back a day later, by the
+//! store's clock. Killed at random it would leave now more, now less, and the file could not be flat.
 
-use super::{Worker, of_journal};
-use crate::journal::{self, Entry, Journal};
+use super::worker::{Worker, of_journal, report};
+use crate::journal::{self, Journal, JournalEntry};
 use arrow::array::{ArrayRef, BinaryArray, Int64Array, RecordBatch};
 use atsdb_core::{ErrorKind, Result};
 use std::sync::Arc;
@@ -18,10 +18,10 @@ pub(super) fn work(worker: &mut Worker) -> Result<()> {
     let (_, mut number) = journal::unfinished(&journal::read(&worker.folder, &worker.name));
     let mut journal = Journal::open(&worker.folder, &worker.name).map_err(of_journal)?;
     while !worker.is_over() {
-        journal.note(&Entry::Try(number, String::new())).map_err(of_journal)?;
+        journal.note(&JournalEntry::Try(number, String::new())).map_err(of_journal)?;
         let is_given_up = number % GIVEN_UP_EVERY == GIVEN_UP_EVERY - 1;
         match worker.timed("import", |worker| import(worker, is_given_up)) {
-            Err(error) if error.kind() == ErrorKind::Conflict => super::report("conflict", 1),
+            Err(error) if error.kind() == ErrorKind::Conflict => report("conflict", 1),
             done => done?,
         }
         number += 1;
@@ -41,7 +41,7 @@ fn import(worker: &mut Worker, is_given_up: bool) -> Result<()> {
         batch.append(&table, &RecordBatch::try_from_iter(columns).expect("columns of one length"))?;
     }
     if is_given_up {
-        super::report("kill", 1);
+        report("kill", 1);
         while !worker.is_over() {
             worker.rest(1_000);
         }

@@ -1,6 +1,7 @@
-//! The keeper: what people and cron do by hand. Everything that seals and expires by itself runs in the other workers, too.
+//! The keeper: what people and cron do by hand. Everything that seals and expires by itself runs in the other workers,
+//! too.
 
-use super::Worker;
+use super::worker::{Worker, report};
 use crate::store::query;
 use atsdb_core::limits::BATCH_ID_RETENTION_MS;
 use atsdb_core::{ErrorKind, Result};
@@ -16,7 +17,7 @@ pub(super) fn work(worker: &mut Worker) -> Result<()> {
         let task = worker.random.below(8);
         match worker.timed("keep", |worker| keep(worker, task)) {
             // Somebody else was faster; there is a next time.
-            Err(error) if error.kind() == ErrorKind::Conflict => super::report("conflict", 1),
+            Err(error) if error.kind() == ErrorKind::Conflict => report("conflict", 1),
             done => done?,
         }
         worker.rest(PAUSE_MS);
@@ -29,7 +30,7 @@ fn keep(worker: &mut Worker, task: u64) -> Result<()> {
         0 => worker.engine.recompress(None).map(drop),
         1 => worker.engine.retain(None).map(drop),
         2 => reclaim(worker, 0),
-        // Stages are idle only when a clock that is right says so, too.
+        // Stages are idle only if a right clock agrees.
         3 => reclaim(worker, BATCH_ID_RETENTION_MS - BATCH_MEMORY_HERE_MS),
         4 => query(&worker.session, "REFRESH ROLLUP summary").map(drop),
         5 => {

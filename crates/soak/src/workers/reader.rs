@@ -1,6 +1,6 @@
 //! Readers: queries whose answers are checked, and snapshots that are held for a while and must not change meanwhile.
 
-use super::Worker;
+use super::worker::{Worker, report};
 use crate::store::{ACCOUNTS, BALANCE, numbers, query};
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
@@ -54,7 +54,7 @@ fn check_accounts(worker: &mut Worker) -> Result<()> {
 fn hold(worker: &mut Worker) -> Result<()> {
     let snapshot = worker.engine.snapshot()?;
     let before = sums(&snapshot)?;
-    super::report("rows", before.0);
+    report("rows", before.0);
     let milliseconds = worker.random.below(HOLD_MS_MAX);
     worker.rest(milliseconds);
     let after = sums(&snapshot)?;

@@ -1,7 +1,7 @@
 //! Writers: batches with ids over two tables, some of them late. What a killed one had begun is sent again.
 
-use super::{Worker, of_journal};
-use crate::journal::{self, Entry, Journal};
+use super::worker::{Worker, of_journal};
+use crate::journal::{self, Journal, JournalEntry};
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
 use atsdb_core::{BatchId, Error, Result};
 use atsdb_engine::Environment;
@@ -21,14 +21,14 @@ pub(super) fn work(worker: &mut Worker) -> Result<()> {
     if let Some((number, time_ms)) = unfinished {
         let time_ms = time_ms.parse().map_err(|_| Error::internal("the journal holds no time"))?;
         send(worker, number, time_ms)?;
-        journal.note(&Entry::Done(number)).map_err(of_journal)?;
+        journal.note(&JournalEntry::Done(number)).map_err(of_journal)?;
     }
     while !worker.is_over() {
         let late = if number % LATE_EVERY == 7 { worker.random.below(LATE_MS_MAX) } else { 0 };
         let time_ms = worker.clock.now_ms() - late as i64;
-        journal.note(&Entry::Try(number, time_ms.to_string())).map_err(of_journal)?;
+        journal.note(&JournalEntry::Try(number, time_ms.to_string())).map_err(of_journal)?;
         worker.timed("append", |worker| send(worker, number, time_ms))?;
-        journal.note(&Entry::Done(number)).map_err(of_journal)?;
+        journal.note(&JournalEntry::Done(number)).map_err(of_journal)?;
         number += 1;
         worker.rest(PAUSE_MS);
     }

@@ -7,6 +7,8 @@
 //! counts from what was in use when the query began. Where the system does not tell (`/proc/self/statm` is Linux's),
 //! there is no outer bound.
 
+#![expect(clippy::disallowed_methods, reason = "the time limit of a query")]
+
 use super::options::SessionOptions;
 use atsdb_core::{Error, ErrorKind, Result};
 use std::time::{Duration, Instant};

@@ -1,5 +1,7 @@
 //! Writing pages before the catalogue refers to them: the choice of files, and the clean-up when the commit is refused.
 
+#![expect(clippy::disallowed_methods, reason = "how long a lock is waited for")]
+
 use crate::catalogue::Catalogue;
 use crate::error::{Attempt, Failure, primary_code};
 use crate::split::fault;

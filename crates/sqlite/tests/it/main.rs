@@ -1,5 +1,7 @@
 //! The SQLite store: the contract of stores, and what only files promise.
 
+#![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
+
 mod conformance;
 mod crash;
 mod creation;

@@ -1,6 +1,6 @@
 //! The files below a folder, as a program sees them and as a power cut leaves them.
 
-use super::Event;
+use super::recorder::Event;
 use crate::sample::Random;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ const SECTOR_BYTES: usize = 512;
 /// What becomes of changes that were not synced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
-    /// All are there: the program was killed, and the system goes on.
+    /// All are there: the program was killed, and the system was not.
     Nothing,
     /// None is there.
     Everything,
@@ -111,8 +111,8 @@ impl Disk {
                 let entry = self.folders[parent(from)].find(&name_of(from));
                 self.name(to, entry);
             }
-            // What was written before is lost with the power, and no later sync tells: Linux takes it for written once it
-            // has told of the failure. Names are tried again.
+            // What was written before is lost with the power, and no later sync tells: Linux takes it for written once
+            // it has told of the failure. Names are tried again.
             Event::SyncFailed { path, inode } => {
                 if !self.folders.contains_key(path) {
                     self.file(*inode).pending.clear();

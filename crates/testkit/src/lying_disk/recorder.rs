@@ -9,8 +9,8 @@ const SOURCE: &str = include_str!("recorder.c");
 #[derive(Debug)]
 pub struct Recorder(PathBuf);
 
-/// Calls that fail. Kinds are letters: `o` open, `w` write, `t` truncate, `s` sync, `u` unlink, `m` mkdir, `n` link, `r` read,
-/// `l` lock, `p` mmap, `i` fstat.
+/// Calls that fail. Kinds are letters: `o` open, `w` write, `t` truncate, `s` sync, `u` unlink, `m` mkdir, `n` link,
+/// `r` read, `l` lock, `p` mmap, `i` fstat.
 #[derive(Debug, Clone, Copy)]
 pub struct Fault {
     /// The kinds of calls that are counted, and may fail.
@@ -19,12 +19,14 @@ pub struct Fault {
     pub first: u64,
     /// How many fail.
     pub count: u64,
-    /// The system's number of the error; 0 kills the process instead; -1 lets reads and writes do half of what is asked.
+    /// The system's number of the error; 0 kills the process instead; -1 lets reads and writes do half of what is
+    /// asked.
     pub error: i32,
 }
 
 impl Recorder {
-    /// Compiles it into a folder. None, and a word on stderr, where there is no C compiler, or libraries are not loaded so.
+    /// Compiles it into a folder. None, and a word on stderr, where there is no C compiler, or libraries are not loaded
+    /// so.
     pub fn build(folder: &Path) -> Option<Self> {
         let (source, library) = (folder.join("recorder.c"), folder.join("recorder.so"));
         std::fs::write(&source, SOURCE).expect("a file can be written");
@@ -46,7 +48,7 @@ impl Recorder {
     }
 }
 
-/// One call that was done, or was let fail. Files are told apart by their inodes: a name may be given to another.
+/// One call that was done, or was made to fail. Files are known by their inodes: a name may pass to another file.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "the fields are what they are called")]
 pub enum Event {

@@ -1,7 +1,7 @@
 //! The addresses of a URL, and what answers there.
 
 use super::proxy::{AtCommit, Proxy};
-use super::{Subject, append, count};
+use super::subject::{Subject, append, count};
 use crate::sample::{Plan, series_table};
 use crate::server;
 use atsdb_core::ErrorKind;
@@ -24,7 +24,7 @@ pub fn the_next_address_is_used_when_one_is_gone(subject: Subject) {
     assert_eq!(proxy.take_bytes(), 0);
 }
 
-/// A server that was set up anew, or another one behind the address, is not mistaken for the store that was opened.
+/// A new server at an address is not mistaken for the store that was opened.
 pub fn a_database_that_holds_another_store_is_refused(subject: Subject) {
     let Some(server) = server::shared(subject.kind) else { return };
     let url = server.database();

@@ -1,7 +1,7 @@
 //! Connections that break.
 
 use super::proxy::{AtCommit, Proxy};
-use super::{NOW_MS, Subject, append, count};
+use super::subject::{NOW_MS, Subject, append, count};
 use crate::sample::{Plan, series_table};
 use crate::server;
 use atsdb_core::{BatchId, Change, ColumnId, CommitOutcome};
@@ -47,7 +47,7 @@ pub fn a_commit_whose_answer_is_lost_counts_once(subject: Subject) {
     assert_eq!(store.verify().unwrap(), []);
 }
 
-/// A connection that is gone is found out by the next that uses it, and replaced; a snapshot on it says what happened.
+/// A connection that is gone is noticed by its next use, and replaced; a snapshot on it reports what happened.
 pub fn a_connection_that_breaks_is_replaced(subject: Subject) {
     let Some(server) = server::shared(subject.kind) else { return };
     let (proxy, url) = Proxy::to(&server.database());

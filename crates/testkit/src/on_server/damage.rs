@@ -1,6 +1,6 @@
 //! Rows of the catalogue that were changed behind the store's back.
 
-use super::{NOW_MS, Subject};
+use super::subject::{NOW_MS, Subject};
 use crate::sample::{Plan, series_table};
 use crate::server;
 use atsdb_core::{Change, ColumnId, ErrorKind, Store, TableId, TimeRange};
@@ -17,7 +17,7 @@ enum Reader {
     NewString,
 }
 
-/// A row that is lost or changed is reported by whoever reads the list it belongs to, and by verify.
+/// A row that is lost or changed is reported when the list it belongs to is read, and by verify.
 pub fn a_row_that_was_changed_is_reported(subject: Subject) {
     let Some(server) = server::shared(subject.kind) else { return };
     use Reader::{Chunks, NewString, Strings, Tables};
@@ -61,7 +61,7 @@ pub fn a_row_that_was_changed_is_reported(subject: Subject) {
     }
 }
 
-/// What each reader is told; a new string gets that index.
+/// What each reader reports; a new string gets that index.
 fn ask(store: &dyn Store, tables: [TableId; 2], new: &[u8], index: u32) -> [Result<(), ErrorKind>; 4] {
     let snapshot = store.snapshot().unwrap();
     let chunks = |range| snapshot.chunks(tables[0], range).map(drop).map_err(|error| error.kind());

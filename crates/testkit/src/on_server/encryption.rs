@@ -1,7 +1,7 @@
-//! Whether what goes over the network can be read there, and by whom the server proves to be.
+//! Whether the network can read what is sent, and whether the server proves its name.
 
 use super::proxy::Proxy;
-use super::{Subject, append, count};
+use super::subject::{Subject, append, count};
 use crate::sample::{Plan, series_table};
 use crate::server::TestServer;
 use atsdb_core::ErrorKind;

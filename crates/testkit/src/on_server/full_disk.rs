@@ -1,6 +1,6 @@
 //! A server whose disk is full.
 
-use super::{NOW_MS, Subject, append};
+use super::subject::{NOW_MS, Subject, append};
 use crate::sample::{Plan, series_table};
 use crate::server::TestServer;
 use atsdb_core::{Change, ColumnId, ErrorKind, NewChunk, Result, Store, TableId, TimeRange};
@@ -29,9 +29,9 @@ fn check(store: &dyn Store, table: TableId, acknowledged: &[u64]) {
     }
 }
 
-/// Every commit that fails says why and what to do, and leaves nothing; what was acknowledged is there and is read; with more
-/// room everything goes on. A server that ends itself, as MariaDB does where there is no room to undo something, is told as
-/// one that cannot be reached.
+/// Every commit that fails says why and what to do, and leaves nothing; what was acknowledged is there and is read;
+/// with more room everything works again. A server that ends itself, as MariaDB does where there is no room to undo
+/// something, is told as one that cannot be reached.
 pub fn a_full_disk_is_told_and_what_was_acknowledged_stays(subject: Subject) {
     let Some(server) = TestServer::start_on_small_disk(subject.kind, FREE_BYTES) else { return };
     let url = server.database();

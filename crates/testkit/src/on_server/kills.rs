@@ -1,12 +1,13 @@
 //! A server that is killed in the middle. (A power cut is another matter: the system's cache survives a kill.)
 
-use super::{NOW_MS, Subject};
+use super::subject::{NOW_MS, Subject};
+use crate::clock;
 use crate::sample::{Plan, Random, series_table};
 use crate::server::{Cluster, TestServer};
 use atsdb_core::{BatchId, Change, ColumnId, NewChunk, Snapshot, Store, TableId, TimeRange};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const KILLS: u64 = 8;
 const NODE_KILLS: u64 = 2;
@@ -35,7 +36,7 @@ pub fn a_killed_server_loses_nothing_acknowledged(subject: Subject) {
     let Some(server) = TestServer::start(subject.kind) else { return };
     let url = server.database();
     let kill = |random: &mut Random| {
-        std::thread::sleep(Duration::from_millis(300 + random.below(500)));
+        clock::sleep(Duration::from_millis(300 + random.below(500)));
         server.kill();
         server.resume();
     };
@@ -46,10 +47,10 @@ pub fn a_killed_server_loses_nothing_acknowledged(subject: Subject) {
 pub fn a_killed_node_loses_nothing_acknowledged(subject: Subject, cluster: &Cluster) {
     let mut killed = 0;
     let kill = |random: &mut Random| {
-        std::thread::sleep(Duration::from_millis(1_000 + random.below(500)));
+        clock::sleep(Duration::from_millis(1_000 + random.below(500)));
         cluster.node(killed).kill();
         // Long enough for the others to go on without it.
-        std::thread::sleep(Duration::from_secs(8));
+        clock::sleep(Duration::from_secs(8));
         cluster.node(killed).resume();
         killed += 1;
     };
@@ -71,10 +72,10 @@ fn nothing_acknowledged_is_lost(subject: Subject, urls: &[String], kills: u64, m
         let mut random = Random::new(1);
         (0..kills).for_each(|_| kill(&mut random));
         // However slow the machine is, the writers get somewhere.
-        let begun = Instant::now();
+        let begun = clock::now();
         while log.lock().unwrap().len() <= 10 {
             assert!(begun.elapsed() < Duration::from_secs(300), "the writers do nothing");
-            std::thread::sleep(Duration::from_millis(50));
+            clock::sleep(Duration::from_millis(50));
         }
     });
     let log = log.into_inner().unwrap();
@@ -92,7 +93,8 @@ fn nothing_acknowledged_is_lost(subject: Subject, urls: &[String], kills: u64, m
     }
 }
 
-/// Writes batches through stages and seals every second, until told to stop. An error is none of an acknowledged change.
+/// Writes batches through stages and seals every second, until asked to stop. An error is none of an acknowledged
+/// change.
 fn write(store: &dyn Store, table: TableId, number: u64, stop: &AtomicBool, log: &Mutex<Vec<(u64, bool)>>) {
     let mut batch = number * 1_000_000;
     while !stop.load(Ordering::Relaxed) {

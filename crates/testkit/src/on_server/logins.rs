@@ -1,6 +1,6 @@
 //! What cannot be opened, and what may not be written.
 
-use super::{Limits, NOW_MS, Subject};
+use super::subject::{Limits, NOW_MS, Subject};
 use crate::sample::{Plan, series_table};
 use crate::server::{self, Kind, PASSWORD, USER};
 use atsdb_core::{Change, ErrorKind, Result, Store, TimeRange};

@@ -1,5 +1,5 @@
-//! What every store on a server promises beyond the contract: processes that share it, servers that are killed, connections
-//! that break in the middle of a commit, logins that are refused, encryption, full disks.
+//! What every store on a server promises beyond the contract: processes that share it, servers that are killed,
+//! connections that break in the middle of a commit, logins that are refused, encryption, full disks.
 //! [`on_server_tests`](crate::on_server_tests) makes the tests of a store.
 
 mod addresses;
@@ -11,6 +11,7 @@ mod kills;
 mod logins;
 mod processes;
 mod proxy;
+mod subject;
 mod waits;
 mod wire;
 
@@ -26,69 +27,20 @@ pub use processes::{
     processes_on_all_nodes_write_and_nothing_is_lost, processes_that_create_one_store_together_all_succeed,
     processes_that_reach_different_nodes_lose_nothing,
 };
+pub use subject::{Limits, Subject};
 pub use waits::{
     a_client_that_vanishes_in_a_transaction_holds_nobody_up_for_long, a_server_that_falls_silent_is_given_up,
     a_server_that_starts_again_is_waited_for_while_a_store_is_opened,
 };
 pub use wire::a_column_is_read_without_the_others;
 
-use crate::server::{self, Kind};
-use atsdb_core::{Change, NewChunk, Result, Store, TableId, TimeRange};
-use std::sync::mpsc::Sender;
-use std::time::Duration;
-
-/// A store on a server under test.
-#[derive(Debug, Clone, Copy)]
-pub struct Subject {
-    /// The server's kind.
-    pub kind: Kind,
-    /// Opens the store of a URL, and creates it where there is none; some seconds of patience.
-    pub open: fn(&str) -> Result<Box<dyn Store>>,
-    /// Opens it for reading.
-    pub open_for_reading: fn(&str) -> Result<Box<dyn Store>>,
-    /// Opens it with other limits.
-    pub open_with: fn(&str, Limits) -> Result<Box<dyn Store>>,
-}
-
-/// How long a store waits.
-#[derive(Debug, Clone)]
-pub struct Limits {
-    /// For other writers, or for a server that is away.
-    pub busy: Duration,
-    /// For an answer, beyond that.
-    pub answer: Duration,
-    /// Gets what is said of a server that is waited for while the store is opened.
-    pub told: Option<Sender<String>>,
-}
-
-impl Limits {
-    fn seconds(busy: u64, answer: u64) -> Self {
-        Self { busy: Duration::from_secs(busy), answer: Duration::from_secs(answer), told: None }
-    }
-}
-
-impl Subject {
-    fn opened(&self, url: &str) -> Box<dyn Store> {
-        (self.open)(url).unwrap_or_else(|error| panic!("{error}"))
-    }
-}
-
-const NOW_MS: i64 = 1_709_294_400_000;
-
-/// Commits a chunk.
-fn append(store: &dyn Store, chunk: NewChunk) -> Result<()> {
-    store.commit(&[Change { add: vec![chunk], ..Change::default() }], NOW_MS)?.remove(0).map(drop)
-}
-
-/// How many chunks a table has.
-fn count(store: &dyn Store, table: TableId) -> usize {
-    store.snapshot().unwrap().chunks(table, TimeRange::ALL).unwrap().len()
-}
+use crate::server;
+use crate::store::store_conformance;
 
 /// The contract of stores, each case in a database of its own.
 pub fn the_contract_of_stores_holds(subject: Subject) {
     let Some(server) = server::shared(subject.kind) else { return };
-    crate::store_conformance(&|| subject.opened(&server.database()));
+    store_conformance(&|| subject.opened(&server.database()));
 }
 
 /// Makes the tests of all promises of a store on a server, in the module of this path.

@@ -1,6 +1,6 @@
 //! Many processes on one store. The others run a test of the same program that does the work of one of them.
 
-use super::Subject;
+use super::subject::Subject;
 use crate::sample::{Plan, series_table};
 use crate::server::{self, Cluster};
 use atsdb_core::{BatchId, Change, ColumnId, TimeRange};

@@ -1,5 +1,6 @@
 //! Something between a store and its server that counts bytes and breaks connections.
 
+use crate::clock;
 use crate::server::USER;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -79,7 +80,7 @@ impl Proxy {
     /// Waits until what is to be kept is.
     pub(super) fn wait_until_frozen(&self) {
         while self.what() != AtCommit::Frozen as u8 {
-            std::thread::sleep(PAUSE);
+            clock::sleep(PAUSE);
         }
     }
 
@@ -90,11 +91,11 @@ impl Proxy {
         if (is_commit && what == AtCommit::Freeze as u8) || (what == of_lease && is_lease()) {
             self.set(AtCommit::Frozen);
             while self.what() == AtCommit::Frozen as u8 {
-                std::thread::sleep(PAUSE);
+                clock::sleep(PAUSE);
             }
         }
         while self.what() == AtCommit::Mute as u8 {
-            std::thread::sleep(PAUSE);
+            clock::sleep(PAUSE);
         }
     }
 
@@ -147,7 +148,7 @@ fn relay(client: TcpStream, server: TcpStream, proxy: &Proxy) {
                 if what == AtCommit::BreakAfter as u8 {
                     let _ = server.write_all(sent);
                     // Its answer goes nowhere; it is waited for, so that the server is sure to have read.
-                    std::thread::sleep(Duration::from_millis(50));
+                    clock::sleep(Duration::from_millis(50));
                 }
                 break;
             }

@@ -1,13 +1,13 @@
 //! Waiting, and an end to it: servers that start again or fall silent, clients that vanish.
 
 use super::proxy::{AtCommit, Proxy};
-use super::{Limits, NOW_MS, Subject, append, count};
+use super::subject::{Limits, NOW_MS, Subject, append, count};
 use crate::sample::{Plan, series_table};
 use crate::server::{self, TestServer};
 use atsdb_core::ErrorKind;
 use std::sync::mpsc;
 
-/// Who opens a store while its server is away says so and waits.
+/// Opening a store while its server is away reports that and waits.
 pub fn a_server_that_starts_again_is_waited_for_while_a_store_is_opened(subject: Subject) {
     let Some(server) = TestServer::start(subject.kind) else { return };
     let url = server.database();
@@ -50,8 +50,8 @@ pub fn a_server_that_falls_silent_is_given_up(subject: Subject) {
     assert_eq!(count(&*store, table), before + 1);
 }
 
-/// Its machine is gone, or it is stopped, while it holds the lock that every change takes: the server ends its transaction
-/// before the others have lost their patience. If it comes back, its change is done, once.
+/// Its machine is gone, or it is stopped, while it holds the lock that every change takes: the server ends its
+/// transaction before the others have lost their patience. If it comes back, its change is done, once.
 pub fn a_client_that_vanishes_in_a_transaction_holds_nobody_up_for_long(subject: Subject) {
     let Some(server) = server::shared(subject.kind) else { return };
     let direct = server.database();

@@ -1,7 +1,7 @@
 //! What goes over the network.
 
 use super::proxy::Proxy;
-use super::{NOW_MS, Subject};
+use super::subject::{NOW_MS, Subject};
 use crate::sample::{Plan, wide_table};
 use crate::server;
 use atsdb_core::{Change, ColumnId, TimeRange};

@@ -1,6 +1,6 @@
 //! Certificates for servers that encrypt, made by the program openssl.
 
-use super::run;
+use super::setup::run;
 use crate::skipped;
 use std::io::Result;
 use std::path::{Path, PathBuf};

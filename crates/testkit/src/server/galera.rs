@@ -1,12 +1,14 @@
 //! A MariaDB Galera cluster for tests: three nodes on loopback.
 //!
-//! The first node's data are made into those of a cluster once, and copied, so that the others need not ask it for them. A
-//! node that was killed does: `rsync` brings it everything. It refuses to read a folder of root's, so that nodes of root run
-//! as the user of the package.
+//! The first node's data are made into those of a cluster once, and copied, so that the others need not ask it for
+//! them. A node that was killed does: `rsync` brings it everything. It refuses to read a folder of root's, so that
+//! nodes of root run as the user of the package.
 
-use super::{
-    Kind, PASSWORD_IN_URL, TestServer, USER, data_folder, free_port, is_root, mariadb, own_folder, run, skipped,
-};
+use super::data::{Kind, data_folder};
+use super::mariadb;
+use super::setup::{PASSWORD_IN_URL, USER, free_port, is_root, own_folder, run};
+use super::test_server::TestServer;
+use crate::skipped;
 use std::io::Result;
 use std::path::Path;
 use std::process::Command;
@@ -47,7 +49,7 @@ impl Cluster {
     pub fn database(&self) -> Vec<String> {
         let url = self.nodes[0].database();
         let name = url.rsplit('/').next().unwrap_or_default();
-        // A login does not wait for what other nodes have done.
+        // A login does not wait for changes of other nodes.
         for node in &self.nodes[1..] {
             node.administer("SET SESSION wsrep_sync_wait = 1; SELECT 1");
         }

@@ -1,7 +1,7 @@
 //! MariaDB for tests.
 
 use super::certificates::Certificates;
-use super::{PASSWORD, USER, find, is_root, run};
+use super::setup::{PASSWORD, USER, find, is_root, run};
 use std::io::Result;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ fn base(data: &Path) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL"]).arg(program("mariadbd")).arg("--no-defaults");
     if is_root() {
-        // What is said twice is ignored; whoever owns the folder already is who uses it.
+        // Arguments given twice are ignored; the owner of the folder is its user.
         let is_roots = std::fs::metadata(data).map_or(true, |metadata| metadata.uid() == 0);
         command.arg(if is_roots { "--user=root" } else { "--user=mysql" });
     }

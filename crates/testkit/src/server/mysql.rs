@@ -1,14 +1,15 @@
 //! MySQL for tests: the program that ATSDB_TEST_MYSQLD names, else the installed one.
 
 use super::certificates::Certificates;
-use super::{PASSWORD, USER, find, is_root, mariadb, run};
+use super::mariadb;
+use super::setup::{PASSWORD, USER, find, is_root, run};
 use std::io::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/mysql/bin"];
 
-/// The program and what it says of its version. MariaDB's may have this name too.
+/// The program and its version text. MariaDB's program may have this name too.
 fn found() -> Option<(PathBuf, String)> {
     let named = std::env::var_os("ATSDB_TEST_MYSQLD").map(PathBuf::from);
     let is_named = named.is_some();

@@ -1,10 +1,13 @@
 //! PgBouncer for tests, in front of a PostgreSQL. It refuses to run as root, too.
 
-use super::{Kind, PASSWORD, TestServer, USER, find, free_port, own_folder, postgres, spawn_for_good};
-use crate::skipped;
+use super::data::Kind;
+use super::postgres;
+use super::setup::{PASSWORD, USER, find, free_port, own_folder, spawn_for_good};
+use super::test_server::TestServer;
+use crate::{clock, skipped};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
 
 const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"];
@@ -20,8 +23,8 @@ pub struct Pooler {
 }
 
 impl Pooler {
-    /// A pooler of one's own that shares its connections as `pool_mode` says. None, and a word on stderr, where it is not
-    /// installed.
+    /// A pooler of one's own that shares its connections as `pool_mode` says. None, and a word on stderr, where it is
+    /// not installed.
     pub fn start(server: &TestServer, pool_mode: &str) -> Option<Self> {
         assert_eq!(server.kind, Kind::Postgres, "it is PostgreSQL's");
         let Some(program) = find("pgbouncer", &FOLDERS) else {
@@ -40,11 +43,11 @@ impl Pooler {
         let mut command = postgres::as_user(&program);
         command.arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = spawn_for_good(command).expect("PgBouncer runs");
-        let start = Instant::now();
+        let start = clock::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             let ended = child.try_wait().ok().flatten();
             assert!(ended.is_none() && start.elapsed() < START_MAX, "PgBouncer does not start: {ended:?}");
-            std::thread::sleep(Duration::from_millis(20));
+            clock::sleep(Duration::from_millis(20));
         }
         Some(Self { port, server_port, child, _folder: folder })
     }

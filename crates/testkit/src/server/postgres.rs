@@ -1,7 +1,7 @@
 //! PostgreSQL for tests. It refuses to run as root: then it runs as the user of the package.
 
 use super::certificates::Certificates;
-use super::{PASSWORD, USER, find, is_root, run};
+use super::setup::{PASSWORD, USER, find, is_root, run};
 use std::io::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -79,8 +79,8 @@ pub(super) fn copy_to_follow(port: u16, data: &Path) -> Result<()> {
     run(&mut command)
 }
 
-/// Nothing is synced: a killed server leaves its writes to the system all the same, and no test cuts the power. But it may
-/// be killed in the middle of a page.
+/// Nothing is synced: a killed server leaves its writes to the system all the same, and no test cuts the power. But it
+/// may be killed in the middle of a page.
 pub(super) fn command(data: &Path, port: u16) -> Command {
     let mut command = as_user(&program("postgres"));
     command.arg("-D").arg(data).arg("-p").arg(port.to_string());

@@ -1,9 +1,13 @@
 //! MariaDB with Spider for tests: a head that holds the catalogue, and two servers that share the pages.
 //!
-//! Spider tells the parts of a transaction apart by the hosts of their servers alone, so that the two have addresses of
+//! Spider distinguishes the parts of a transaction by the hosts of their servers alone, so the two have addresses of
 //! their own on loopback.
 
-use super::{Kind, PASSWORD, TestServer, USER, data_folder, mariadb, skipped};
+use super::data::{Kind, data_folder};
+use super::mariadb;
+use super::setup::{PASSWORD, USER};
+use super::test_server::TestServer;
+use crate::skipped;
 use std::path::Path;
 
 const PLUGINS: [&str; 3] = [

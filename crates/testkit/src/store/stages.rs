@@ -112,7 +112,7 @@ pub(super) fn a_clock_that_is_ahead_takes_no_stage_that_is_written_to(store: &dy
         reclaim_all(store, 1 << 20, now_ms + ahead);
         reclaim_all(store, 1 << 20, now_ms + ahead + STAGE_IDLE_CONFIRM_MS - 1);
     }
-    // Somebody else who looks knows better too.
+    // Another reader is not deceived either.
     let now_ms = NOW_MS + 6 * STAGE_IDLE_CONFIRM_MS;
     for minute in 0..180 {
         reclaim_all(store, 1 << 20, now_ms + minute * 60_000);

@@ -1,5 +1,5 @@
-//! Which module of a crate imports which, read from the source: `use` and paths that begin with `crate`, `super`, `self` or a
-//! child's name. Unit tests are left out.
+//! Which module of a crate imports which, read from the source: `use` and paths that begin with `crate`, `super`,
+//! `self` or a child's name. Unit tests are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -82,7 +82,9 @@ fn read_folder(folder: &Path, above: &Module, modules: &mut BTreeMap<Module, Str
         } else if path.extension().is_some_and(|ending| ending == "rs") {
             let is_own = matches!(name.as_str(), "lib" | "main" | "mod");
             let module = if is_own { above.clone() } else { inside };
-            modules.insert(module, fs::read_to_string(&path).unwrap());
+            // A crate may have both lib.rs and main.rs: they are one module here.
+            let source: &mut String = modules.entry(module).or_default();
+            source.push_str(&fs::read_to_string(&path).unwrap());
         }
     }
 }

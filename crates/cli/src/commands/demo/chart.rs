@@ -5,7 +5,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type};
 use arrow::util::display::array_value_to_string;
 use atsdb::sql::{Answer, Session};
-use atsdb_core::{Error, Result};
+use atsdb::{Error, Result};
 
 /// How long the longest bar is, in characters.
 const WIDTH: f64 = 48.0;

@@ -8,16 +8,15 @@ mod plain_sqlite;
 
 use super::{import, recompress, sql};
 use crate::args::{Cli, Command, DemoArgs};
+use crate::console::clock;
+use crate::console::quantity::{show_count, show_rows};
 use crate::output::grid::{Heading, render};
-use crate::quantity::{show_count, show_rows};
 use arrow::record_batch::RecordBatch;
 use atsdb::sql::SessionOptions;
-use atsdb::{Database, OpenOptions, ScanRequest, Table};
-use atsdb_core::{Error, ErrorKind, Result};
+use atsdb::{Database, Error, ErrorKind, OpenOptions, Result, ScanRequest, Table};
 use clap::Parser;
 use std::fs;
 use std::path::Path;
-use std::time::Instant;
 
 /// The seed of the generated month.
 const SEED: u64 = 1;
@@ -142,7 +141,7 @@ fn compare(database: &Database, name: &str, file: &Path, folder: &Path) -> Resul
     let rows: Vec<RecordBatch> = read(database, &table)?;
     let row_count: u64 = rows.iter().map(|batch| batch.num_rows() as u64).sum();
     let load_seconds = load(&folder.join("loaded.db"), &table, &rows)?;
-    let started = Instant::now();
+    let started = clock::now();
     let read_count: u64 = read(database, &table)?.iter().map(|batch| batch.num_rows() as u64).sum();
     let read_seconds = started.elapsed().as_secs_f64();
     let sqlite = plain_sqlite::measure(&folder.join("plain.db"), &rows)?;
@@ -184,7 +183,7 @@ fn compare(database: &Database, name: &str, file: &Path, folder: &Path) -> Resul
 fn load(path: &Path, table: &Table, rows: &[RecordBatch]) -> Result<f64> {
     plain_sqlite::remove(path);
     let database = OpenOptions::new().maintenance(false).open(&path.display().to_string())?;
-    let started = Instant::now();
+    let started = clock::now();
     let mut batch = database.batch(None);
     let table = batch.create_table(&table.definition)?;
     rows.iter().try_for_each(|rows| batch.append(&table, rows))?;

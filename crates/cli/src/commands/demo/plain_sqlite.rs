@@ -1,17 +1,17 @@
 //! The same rows in a plain SQLite table, as a user would keep them.
 
+use crate::console::clock;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use arrow::record_batch::RecordBatch;
-use atsdb_core::{Error, ErrorKind, Result};
+use atsdb::{Error, ErrorKind, Result};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 use std::path::Path;
-use std::time::Instant;
 
 /// What was measured.
-pub(super) struct Measured {
+pub(super) struct PlainSqliteFigures {
     pub(super) row_count: u64,
     pub(super) load_seconds: f64,
     pub(super) read_seconds: f64,
@@ -19,7 +19,7 @@ pub(super) struct Measured {
 }
 
 /// Loads the rows into a new file, reads them back, and removes the file.
-pub(super) fn measure(path: &Path, rows: &[RecordBatch]) -> Result<Measured> {
+pub(super) fn measure(path: &Path, rows: &[RecordBatch]) -> Result<PlainSqliteFigures> {
     let failed = |error: rusqlite::Error| {
         Error::new(ErrorKind::Unavailable, format!("plain SQLite, {}: {error}", path.display())).with_source(error)
     };
@@ -36,7 +36,7 @@ fn load_and_read(
     rows: &[RecordBatch],
     values: &[Vec<Value>],
     column_count: usize,
-) -> rusqlite::Result<Measured> {
+) -> rusqlite::Result<PlainSqliteFigures> {
     let mut connection = Connection::open(path)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
@@ -44,7 +44,7 @@ fn load_and_read(
         batch.schema().fields().iter().enumerate().map(|(number, field)| declare(number, field.data_type())).collect()
     });
     connection.execute_batch(&format!("CREATE TABLE plain ({})", columns.join(", ")))?;
-    let started = Instant::now();
+    let started = clock::now();
     let transaction = connection.transaction()?;
     {
         let marks = vec!["?"; column_count].join(", ");
@@ -55,13 +55,13 @@ fn load_and_read(
     }
     transaction.commit()?;
     let load_seconds = started.elapsed().as_secs_f64();
-    let started = Instant::now();
+    let started = clock::now();
     let row_count = read(&connection, column_count)?;
     let read_seconds = started.elapsed().as_secs_f64();
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
     let byte_count = number("PRAGMA page_count")? * number("PRAGMA page_size")?;
-    Ok(Measured { row_count, load_seconds, read_seconds, byte_count: byte_count as u64 })
+    Ok(PlainSqliteFigures { row_count, load_seconds, read_seconds, byte_count: byte_count as u64 })
 }
 
 fn read(connection: &Connection, column_count: usize) -> rusqlite::Result<u64> {
@@ -77,7 +77,7 @@ fn read(connection: &Connection, column_count: usize) -> rusqlite::Result<u64> {
     Ok(row_count)
 }
 
-/// Columns are named by number: what the file's names are does not matter here.
+/// Columns are named by number: the names of the file do not matter here.
 fn declare(number: usize, data_type: &DataType) -> String {
     let kind = match data_type {
         DataType::Float32 | DataType::Float64 => "REAL",

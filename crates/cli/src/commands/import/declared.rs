@@ -1,17 +1,17 @@
-//! What the flags say of a table that is created, beside what the files show: where its rows live, its indexes.
+//! What the flags declare of a new table beyond what the files show: where its rows are kept, its indexes.
 
 use crate::args::{ImportArgs, ImportEngine};
-use atsdb_core::{ColumnId, Error, Result, TableDefinition};
+use atsdb::{ColumnId, Error, Result, TableDefinition};
 
 /// The flags.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Declared {
+pub(super) struct DeclaredTable {
     in_memory: bool,
     /// The columns of each index.
     indexes: Vec<Vec<String>>,
 }
 
-impl Declared {
+impl DeclaredTable {
     pub(super) fn of(args: &ImportArgs) -> Result<Self> {
         let in_memory = args.engine == Some(ImportEngine::Memory);
         if in_memory && !args.map.is_empty() {
@@ -25,7 +25,7 @@ impl Declared {
     pub(super) fn apply(&self, shown: &TableDefinition) -> Result<TableDefinition> {
         let mut definition = shown.clone();
         if self.in_memory {
-            definition.memory = Some(atsdb_core::InMemory::default());
+            definition.memory = Some(atsdb::InMemory::default());
             definition.columns.iter_mut().for_each(|column| column.map = None);
         }
         for names in &self.indexes {

@@ -1,7 +1,7 @@
 //! `atsdb import`: files into one table, as one batch.
 //!
-//! The importer reads the files and says what they show; here its rows become a batch of the engine, and the
-//! batch's end is reported.
+//! The importer reads the files and declares the table that they show; here its rows become a batch of the engine, and
+//! the batch's end is reported.
 
 mod declared;
 mod options;
@@ -9,16 +9,16 @@ mod sink;
 
 use super::schema::statement;
 use crate::args::ImportArgs;
+use crate::console::clock;
+use crate::console::progress::Progress;
+use crate::console::quantity::{show_bytes, show_count, show_duration, show_many, show_rows};
 use crate::output::destination::Destination;
-use crate::progress::Progress;
-use crate::quantity::{show_bytes, show_count, show_duration, show_many, show_rows};
-use crate::settings::{self, Access};
-use atsdb::Engine;
-use atsdb_core::{CommitOutcome, Error, ErrorKind, Result, Table};
+use crate::session::settings::{self, Access};
+use atsdb::{CommitOutcome, Engine, Error, ErrorKind, Result, Table};
 use atsdb_import::Report;
-use declared::Declared;
-use sink::{BatchSink, Discard};
-use std::time::{Duration, Instant};
+use declared::DeclaredTable;
+use sink::{BatchSink, DiscardRows};
+use std::time::Duration;
 
 /// How many of the records that were left out are shown.
 const SKIPPED_SHOWN: usize = 10;
@@ -26,7 +26,7 @@ const SKIPPED_SHOWN: usize = 10;
 /// Imports, and reports.
 pub(super) fn run(args: &ImportArgs) -> Result<()> {
     let options = options::options(args)?;
-    let declared = Declared::of(args)?;
+    let declared = DeclaredTable::of(args)?;
     let inputs = options::inputs(args)?;
     let batch_id = options::batch_id(args)?;
     let durability = settings::durability(&args.write)?;
@@ -41,10 +41,10 @@ pub(super) fn run(args: &ImportArgs) -> Result<()> {
         }
     }
     if args.create_only {
-        let report = atsdb_import::import(&args.table, inputs, &options, None, &mut Discard, &|_| ())?;
+        let report = atsdb_import::import(&args.table, inputs, &options, None, &mut DiscardRows, &|_| ())?;
         return create(engine, existing, &declared, report);
     }
-    let started = Instant::now();
+    let started = clock::now();
     let definition = existing.as_ref().map(|table| table.definition.clone());
     let mut sink = BatchSink::new(engine, existing.clone(), &declared, batch_id);
     let progress = Progress::new();
@@ -81,7 +81,7 @@ fn existing_table(engine: &Engine, name: &str) -> Result<Option<Table>> {
     }
 }
 
-fn create(engine: &Engine, existing: Option<Table>, declared: &Declared, report: Report) -> Result<()> {
+fn create(engine: &Engine, existing: Option<Table>, declared: &DeclaredTable, report: Report) -> Result<()> {
     show_remarks(&report);
     let mut out = Destination::stdout();
     if existing.is_none() {

@@ -1,7 +1,7 @@
 //! What the flags of `atsdb import` mean to the importer.
 
 use crate::args::{DateOrderArg, ImportArgs, ImportFormat};
-use atsdb_core::{BatchId, Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit, Unique};
+use atsdb::{BatchId, Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit, Unique};
 use atsdb_import::{DateOrder, Format, Input, Options, declare_key};
 use std::path::Path;
 

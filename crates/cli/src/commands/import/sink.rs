@@ -1,16 +1,15 @@
 //! The batch that an import's rows go into.
 
-use super::declared::Declared;
-use crate::interrupt::{self, Watch};
+use super::declared::DeclaredTable;
+use crate::console::interrupt::{self, Watch};
 use arrow::record_batch::RecordBatch;
-use atsdb::{Batch, Engine};
-use atsdb_core::{BatchId, CommitOutcome, Error, Result, Table, TableDefinition};
+use atsdb::{Batch, BatchId, CommitOutcome, Engine, Error, Result, Table, TableDefinition};
 
-/// One batch of the engine, begun anew as often as the importer changes its mind about the table.
+/// One batch of the engine, which begins again whenever the importer changes its mind about the table.
 pub(super) struct BatchSink<'a> {
     engine: &'a Engine,
     existing: Option<Table>,
-    declared: &'a Declared,
+    declared: &'a DeclaredTable,
     id: Option<BatchId>,
     open: Option<(Batch, Table)>,
     /// From the first row on, Ctrl-C ends the import between two batches of rows, and the batch is given up.
@@ -22,14 +21,14 @@ impl<'a> BatchSink<'a> {
     pub(super) fn new(
         engine: &'a Engine,
         existing: Option<Table>,
-        declared: &'a Declared,
+        declared: &'a DeclaredTable,
         id: Option<BatchId>,
     ) -> Self {
         Self { engine, existing, declared, id, open: None, watch: None }
     }
 
-    /// Makes everything visible at once. Rows of a table in memory would be gone with this program: they are saved by the
-    /// same commit, where the store outlives it.
+    /// Makes everything visible at once. Rows of a table in memory would be gone with this program: they are saved by
+    /// the same commit, where the store outlives it.
     pub(super) fn commit(&mut self) -> Result<CommitOutcome> {
         interrupt::check()?;
         match self.open.take() {
@@ -84,9 +83,9 @@ fn with_flag(error: Error, is_existing: bool) -> Error {
 }
 
 /// Takes no rows: only the table that the files show is wanted.
-pub(super) struct Discard;
+pub(super) struct DiscardRows;
 
-impl atsdb_import::Sink for Discard {
+impl atsdb_import::Sink for DiscardRows {
     fn begin(&mut self, _definition: &TableDefinition) -> Result<()> {
         Ok(())
     }

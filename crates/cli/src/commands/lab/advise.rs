@@ -1,9 +1,9 @@
 //! `atsdb lab advise`: which database suits a file.
 
-use super::{options_of, run_lab, write_file};
+use super::running::{options_of, run_lab, write_file};
 use crate::args::{LabAdviseArgs, LabFormat};
 use crate::commands::report;
-use atsdb_core::{Error, Result};
+use atsdb::{Error, Result};
 use atsdb_lab::AdviseInput;
 
 /// Does it.
@@ -36,7 +36,7 @@ pub(super) fn run(args: &LabAdviseArgs) -> Result<()> {
             .map_err(|error| Error::internal(format!("advice as JSON: {error}")))?,
     })?;
     drop(watch);
-    crate::interrupt::check()
+    crate::console::interrupt::check()
 }
 
 /// As a shell takes it.

@@ -1,22 +1,21 @@
 //! `atsdb verify` of a directory or bucket of backups.
 
-use super::super::report;
-use super::{FindingJson, findings_for_people, outcome};
+use super::findings::{FindingJson, findings_for_people, outcome};
 use crate::args::{ReportArgs, ReportFormat};
-use crate::progress::Ticker;
-use crate::quantity::show_many;
-use atsdb::Archive;
-use atsdb_core::{Error, Result};
+use crate::commands::report;
+use crate::console::progress::Ticker;
+use crate::console::quantity::show_many;
+use atsdb::{Archive, Error, Result};
 use serde::Serialize;
 
 #[derive(Serialize)]
-struct Checked {
+struct CheckedJson {
     backups: u64,
     objects: u64,
     findings: Vec<FindingJson>,
 }
 
-/// Checks every backup. Findings are the result; that there are some is the error.
+/// Checks every backup. The findings are printed; if there are any, that is the error.
 pub(super) fn run(args: &ReportArgs) -> Result<()> {
     if let Some(table) = &args.table {
         return Err(Error::usage(format!("{} holds backups, which are checked whole, not table {table}", args.url)));
@@ -27,7 +26,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
     drop(ticker);
     let findings = checked.findings.into_iter();
     let findings: Vec<_> = findings.map(FindingJson::from).collect();
-    let checked = Checked { backups: checked.backups, objects: checked.objects, findings };
+    let checked = CheckedJson { backups: checked.backups, objects: checked.objects, findings };
     match args.format {
         ReportFormat::Json => report::write_text(&report::json(&checked)?)?,
         ReportFormat::Table => {

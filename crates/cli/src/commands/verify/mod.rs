@@ -1,19 +1,19 @@
 //! `atsdb verify`: reads everything, and names what is damaged.
 
 mod archive;
+mod findings;
 
+use self::findings::{FindingJson, findings_for_people, outcome};
 use super::report;
 use crate::args::{ReportFormat, VerifyArgs};
-use crate::progress::Ticker;
-use crate::quantity::{show_many, show_rows};
-use crate::settings::{self, Access};
-use atsdb::ContentHash;
-use atsdb_core::store::Finding;
-use atsdb_core::{Error, ErrorKind, Result};
+use crate::console::progress::Ticker;
+use crate::console::quantity::{show_many, show_rows};
+use crate::session::settings::{self, Access};
+use atsdb::{ContentHash, Result};
 use serde::Serialize;
 
 #[derive(Serialize)]
-struct Checked {
+struct CheckedJson {
     tables: u64,
     chunks: u64,
     pages: u64,
@@ -32,15 +32,7 @@ struct HashJson {
     hash: String,
 }
 
-#[derive(Serialize)]
-struct FindingJson {
-    place: String,
-    problem: String,
-    /// Whether the place is damaged; else it could not be looked at.
-    is_damage: bool,
-}
-
-/// Checks it. Findings are the result; that there are some is the error.
+/// Checks a store. The findings are printed; if there are any, that is the error.
 pub(super) fn run(verify: &VerifyArgs) -> Result<()> {
     let args = &verify.report;
     if atsdb::is_archive(&args.url) {
@@ -58,7 +50,7 @@ pub(super) fn run(verify: &VerifyArgs) -> Result<()> {
     };
     drop(ticker);
     let findings = checked.findings.into_iter();
-    let checked = Checked {
+    let checked = CheckedJson {
         tables: checked.tables,
         chunks: checked.chunks,
         pages: checked.pages,
@@ -79,49 +71,11 @@ pub(super) fn run(verify: &VerifyArgs) -> Result<()> {
     outcome(engine.store().url(), &checked.findings, hint)
 }
 
-impl From<Finding> for FindingJson {
-    fn from(finding: Finding) -> Self {
-        let Finding { place, problem, is_damage } = finding;
-        Self { place, problem, is_damage }
-    }
-}
-
-/// What the findings are for whoever waits for the exit code: nothing, damage, or that something could not be looked at.
-fn outcome(url: &str, findings: &[FindingJson], hint: &str) -> Result<()> {
-    let damage = findings.iter().filter(|finding| finding.is_damage).count() as u64;
-    let unchecked = findings.iter().find(|finding| !finding.is_damage);
-    match (damage, unchecked) {
-        (0, None) => Ok(()),
-        (0, Some(FindingJson { place, problem, .. })) => {
-            Err(Error::new(ErrorKind::Unavailable, format!("{url} could not be checked: {place}: {problem}"))
-                .with_hint("nothing is known to be damaged: see to what was missing, and check again"))
-        }
-        (count, rest) => {
-            let rest = if rest.is_some() { ", and could not be checked to its end" } else { "" };
-            Err(Error::corrupt(format!("{url} is damaged in {}{rest}", show_many(count, "place"))).with_hint(hint))
-        }
-    }
-}
-
-/// The findings as lines, and the word that sums them up.
-fn findings_for_people(findings: &[FindingJson]) -> (String, &'static str) {
-    let line = |finding: &FindingJson| {
-        let unchecked = if finding.is_damage { "" } else { "could not be checked: " };
-        format!("{}: {unchecked}{}\n", finding.place, finding.problem)
-    };
-    let word = match findings.iter().any(|finding| finding.is_damage) {
-        true => "damaged",
-        false if findings.is_empty() => "no damage",
-        false => "not checked to the end",
-    };
-    (findings.iter().map(line).collect(), word)
-}
-
 fn show(hash: u64) -> String {
     format!("{hash:016x}")
 }
 
-fn for_people(checked: &Checked) -> String {
+fn for_people(checked: &CheckedJson) -> String {
     let (mut text, word) = findings_for_people(&checked.findings);
     text.push_str(&format!(
         "{word}: {}, {}, {}, {} read\n",

@@ -1,13 +1,13 @@
 //! Times and dates as text.
 
-use super::Render;
+use super::cells::Render;
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{
     Date32Type, TimeUnit, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
     TimestampSecondType,
 };
-use atsdb_core::Result;
-use atsdb_core::time::{DAY_SECONDS, civil_from_days, format_date};
+use atsdb::Result;
+use atsdb::time::{DAY_SECONDS, civil_from_days, format_date};
 
 /// Whether a type's zone is UTC or none, so that its values need no rules of a zone.
 pub(super) fn is_plain_zone(zone: Option<&str>) -> bool {

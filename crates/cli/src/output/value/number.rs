@@ -1,6 +1,6 @@
 //! Numbers as text.
 
-use super::Render;
+use super::cells::Render;
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{
     DataType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,

@@ -1,8 +1,9 @@
 use super::*;
 use arrow::array::{
-    BinaryArray, BooleanArray, DictionaryArray, Float32Array, Float64Array, Int64Array, ListArray, StringArray,
+    Array, BinaryArray, BooleanArray, DictionaryArray, Float32Array, Float64Array, Int64Array, ListArray, StringArray,
     TimestampMicrosecondArray, TimestampNanosecondArray, TimestampSecondArray, UInt64Array,
 };
+use arrow::datatypes::{Int64Type, UInt8Type};
 
 fn texts(array: &dyn Array) -> Vec<String> {
     let cells = Cells::new(array).unwrap();

@@ -1,8 +1,8 @@
 //! Rows of structs as a batch.
 
-use crate::columns::RowSink;
+use crate::data::columns::RowSink;
+use crate::data::rows::Binder;
 use crate::failure::Failure;
-use crate::rows::Binder;
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! DuckDB through its program, behind a pipe: it takes statements and gives back answers as lines of JSON. Rows in
+//! DuckDB through its program, behind a pipe: it takes statements and answers in lines of JSON. Rows in
 //! bulk travel as Parquet files, which is the fastest way in and out that the program has; the library's appender,
 //! which hands rows over in memory, would spare that.
 //!
@@ -8,7 +8,7 @@ mod arrow_rows;
 mod pipe;
 mod session;
 
-use crate::contestant::{Contestant, Place, Session};
+use crate::contestant::{Contestant, Session, Workspace};
 use crate::failure::Failure;
 use crate::process;
 use crate::server::ServerUrls;
@@ -59,8 +59,8 @@ impl Contestant for Duckdb {
         Ok(format!("DuckDB {}", text.split_whitespace().next().unwrap_or("unknown").trim_start_matches('v')))
     }
 
-    fn open(&self, place: &Place) -> Result<Box<dyn Session>, Failure> {
-        Ok(Box::new(session::DuckdbSession::open(&program()?, place)?))
+    fn open(&self, workspace: &Workspace) -> Result<Box<dyn Session>, Failure> {
+        Ok(Box::new(session::DuckdbSession::open(&program()?, workspace)?))
     }
 
     fn has_program(&self) -> Result<(), Failure> {

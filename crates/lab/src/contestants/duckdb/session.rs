@@ -1,15 +1,15 @@
 //! A database that the program has open.
 
-use super::super::per_second;
 use super::arrow_rows::ArrowRows;
 use super::pipe::Pipe;
-use crate::answer::{Answer, Cell};
-use crate::columns::insert_rows;
-use crate::contestant::{Dialect, Loader, Place, Session};
-use crate::digest::RowDigest;
+use crate::contestant::{Dialect, Loader, Session, Workspace};
+use crate::contestants::time_unit::units_per_second;
+use crate::data::answer::{Answer, Cell};
+use crate::data::columns::insert_rows;
+use crate::data::digest::RowDigest;
+use crate::data::rows::RowSet;
 use crate::failure::Failure;
-use crate::rows::RowSet;
-use crate::tier::Tier;
+use crate::measure::Tier;
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type, TimeUnit as ArrowUnit};
@@ -23,11 +23,11 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A place's database.
+/// A workspace's database.
 const FILE: &str = "duck.db";
 
-/// How many statements, and bytes of them, are sent before the program is asked whether they are done, as a script's are.
-/// What it may complain of them fits a pipe.
+/// How many statements, and bytes of them, are sent before the program is asked whether they are done, as a script's
+/// are. What it may complain of them fits a pipe.
 const GROUP: (usize, usize) = (100, 32 << 10);
 
 pub(super) struct DuckdbSession {
@@ -36,14 +36,14 @@ pub(super) struct DuckdbSession {
     folder: PathBuf,
     /// How many files they have passed through.
     files: u64,
-    /// The names and types of a query's columns, in order; JSON tells neither.
+    /// The names and types of a query's columns, in order; JSON has neither.
     known: HashMap<String, Vec<(String, String)>>,
     settings: Vec<String>,
 }
 
 impl DuckdbSession {
-    pub(super) fn open(program: &Path, place: &Place) -> Result<Self, Failure> {
-        let mut pipe = Pipe::open(program, &place.directory.join(FILE))?;
+    pub(super) fn open(program: &Path, workspace: &Workspace) -> Result<Self, Failure> {
+        let mut pipe = Pipe::open(program, &workspace.directory.join(FILE))?;
         let mut settings = vec!["rows in bulk = Parquet files".to_owned()];
         for name in ["threads", "memory_limit", "checkpoint_threshold"] {
             let rows = pipe.run(&format!("SELECT current_setting('{name}') AS value"))?;
@@ -51,7 +51,7 @@ impl DuckdbSession {
                 rows.first().and_then(|row| serde_json::from_str::<Value>(row).ok()).map(|row| row["value"].clone());
             settings.push(format!("{name} = {}", value.unwrap_or_default().to_string().trim_matches('"')));
         }
-        Ok(Self { pipe, folder: place.directory.clone(), files: 0, known: HashMap::new(), settings })
+        Ok(Self { pipe, folder: workspace.directory.clone(), files: 0, known: HashMap::new(), settings })
     }
 
     /// A file for rows to pass through. Each has a name of its own: the program remembers what it has read by the name.
@@ -225,15 +225,15 @@ impl Session for DuckdbSession {
         self.pipe.run(&format!("COPY {table} FROM {} (FORMAT csv, HEADER false)", literal(file))).map(drop)
     }
 
-    fn attach(&mut self, place: &Place, name: &str) -> Result<String, Failure> {
-        self.pipe.run(&format!("ATTACH {} AS {name}", literal(&place.directory.join(FILE))))?;
+    fn attach(&mut self, workspace: &Workspace, name: &str) -> Result<String, Failure> {
+        self.pipe.run(&format!("ATTACH {} AS {name}", literal(&workspace.directory.join(FILE))))?;
         Ok(name.to_owned())
     }
 }
 
 /// The batch with its microseconds in the table's unit.
 fn with_times_in(table: &TableDefinition, batch: &RecordBatch) -> Result<RecordBatch, Failure> {
-    let scale = 1_000_000 / per_second(table).clamp(1, 1_000_000);
+    let scale = 1_000_000 / units_per_second(table).clamp(1, 1_000_000);
     let column = |(field, column): (&Arc<arrow::datatypes::Field>, &ArrayRef)| {
         let column = match column.data_type() {
             DataType::Timestamp(_, _) => {
@@ -263,10 +263,10 @@ struct DuckdbLoader<'a> {
 impl DuckdbLoader<'_> {
     /// Times as DuckDB reads them: microseconds without a zone.
     fn with_microseconds(&self, batch: &RecordBatch) -> Result<RecordBatch, Failure> {
-        let scale = 1_000_000 / per_second(&self.table).clamp(1, 1_000_000);
+        let scale = 1_000_000 / units_per_second(&self.table).clamp(1, 1_000_000);
         let columns = self.table.columns.iter().zip(batch.columns()).map(|(column, array)| {
             let array = match (column.column_type, array.data_type()) {
-                (ColumnType::Timestamp(_), _) if per_second(&self.table) <= 1_000_000 => {
+                (ColumnType::Timestamp(_), _) if units_per_second(&self.table) <= 1_000_000 => {
                     let times = cast(array, &DataType::Int64).map_err(Failure::broken)?;
                     let times: Int64Array = times.as_primitive::<Int64Type>().unary(|time| time * scale);
                     let times = Arc::new(times) as ArrayRef;

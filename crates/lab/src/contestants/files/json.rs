@@ -1,7 +1,7 @@
 //! Rows as one JSON array of arrays. Numbers are read here, to their last bit, which the reader of whole documents does
 //! not promise for fractions.
 
-use crate::answer::Cell;
+use crate::data::answer::Cell;
 use crate::failure::Failure;
 use serde_json::Value;
 

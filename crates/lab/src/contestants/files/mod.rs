@@ -1,14 +1,16 @@
 //! Files without a database, as the published PHP test had them: a CSV file to which rows are appended, and a JSON
-//! file that is written anew whenever it changes. Reading is reading the whole file; nothing is synced.
+//! file that every change rewrites. Reading means reading the whole file; nothing is synced.
 //!
 //! They take the statements that the test made (`INSERT ... VALUES`, sums and counts over all rows, an UPDATE of all
 //! rows) and no other SQL.
 
+mod file_format;
 mod json;
 mod session;
 mod statement;
 
-use crate::contestant::{Contestant, Place, Session};
+use self::file_format::FileFormat;
+use crate::contestant::{Contestant, Session, Workspace};
 use crate::failure::Failure;
 use crate::server::ServerUrls;
 
@@ -16,22 +18,21 @@ use crate::server::ServerUrls;
 pub(crate) struct Files {
     name: &'static str,
     summary: &'static str,
-    form: Form,
-}
-
-/// What a file looks like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// A line a row; rows are appended.
-    Csv,
-    /// One array of arrays; written anew with every change.
-    Json,
+    format: FileFormat,
 }
 
 /// All of them.
 pub(super) static VARIANTS: [Files; 2] = [
-    Files { name: "csv", summary: "a CSV file: append a line, read all, write all anew to update", form: Form::Csv },
-    Files { name: "json", summary: "a JSON file: read all, write all anew with every change", form: Form::Json },
+    Files {
+        name: "csv",
+        summary: "a CSV file: append a line, read all, write all anew to update",
+        format: FileFormat::Csv,
+    },
+    Files {
+        name: "json",
+        summary: "a JSON file: read all, write all anew with every change",
+        format: FileFormat::Json,
+    },
 ];
 
 impl Contestant for Files {
@@ -47,8 +48,8 @@ impl Contestant for Files {
         Ok(format!("{} files by atsdb-lab {}", self.name.to_uppercase(), env!("CARGO_PKG_VERSION")))
     }
 
-    fn open(&self, place: &Place) -> Result<Box<dyn Session>, Failure> {
-        Ok(Box::new(session::FilesSession::new(self.form, &place.directory)))
+    fn open(&self, workspace: &Workspace) -> Result<Box<dyn Session>, Failure> {
+        Ok(Box::new(session::FilesSession::new(self.format, &workspace.directory)))
     }
 
     fn has_program(&self) -> Result<(), Failure> {

@@ -1,15 +1,15 @@
 //! A folder with a file a table. The first line, or the first array, names the columns.
 
-use super::Form;
+use super::file_format::FileFormat;
 use super::json::{json_of_cell, json_rows};
 use super::statement::{Aggregate, Statement};
-use crate::answer::{Answer, Cell};
-use crate::columns::{BatchRows, RowSink, insert_rows};
 use crate::contestant::{Dialect, Loader, Session};
-use crate::digest::{RowDigest, fold, integer_cell, null_cell, text_cell};
+use crate::data::answer::{Answer, Cell};
+use crate::data::columns::{BatchRows, RowSink, insert_rows};
+use crate::data::digest::{RowDigest, fold, integer_cell, null_cell, text_cell};
+use crate::data::rows::{Binder, RowSet};
 use crate::failure::Failure;
-use crate::rows::{Binder, RowSet};
-use crate::tier::Tier;
+use crate::measure::Tier;
 use arrow::array::RecordBatch;
 use atsdb::TableDefinition;
 use serde_json::Value;
@@ -18,48 +18,48 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 pub(super) struct FilesSession {
-    form: Form,
+    format: FileFormat,
     folder: PathBuf,
 }
 
 /// The rows of a file.
 #[derive(Default)]
-struct Rows {
+struct FileRows {
     names: Vec<String>,
     rows: Vec<Vec<Cell>>,
 }
 
 impl FilesSession {
-    pub(super) fn new(form: Form, folder: &Path) -> Self {
-        Self { form, folder: folder.to_owned() }
+    pub(super) fn new(format: FileFormat, folder: &Path) -> Self {
+        Self { format, folder: folder.to_owned() }
     }
 
     fn path(&self, table: &str) -> PathBuf {
-        self.folder.join(format!("{table}.{}", if self.form == Form::Csv { "csv" } else { "json" }))
+        self.folder.join(format!("{table}.{}", if self.format == FileFormat::Csv { "csv" } else { "json" }))
     }
 
     fn create(&self, table: &str, names: Vec<String>) -> Result<(), Failure> {
-        self.write(table, &Rows { names, rows: Vec::new() })
+        self.write(table, &FileRows { names, rows: Vec::new() })
     }
 
-    fn read(&self, table: &str) -> Result<Rows, Failure> {
+    fn read(&self, table: &str) -> Result<FileRows, Failure> {
         let text = fs::read_to_string(self.path(table)).map_err(Failure::broken)?;
-        let mut rows = match self.form {
-            Form::Csv => csv_rows(&text)?,
-            Form::Json => json_rows(&text)?,
+        let mut rows = match self.format {
+            FileFormat::Csv => csv_rows(&text)?,
+            FileFormat::Json => json_rows(&text)?,
         };
         let names = if rows.is_empty() { Vec::new() } else { rows.remove(0) };
         let name = |cell| if let Cell::Text(name) = cell { name } else { String::new() };
-        Ok(Rows { names: names.into_iter().map(name).collect(), rows })
+        Ok(FileRows { names: names.into_iter().map(name).collect(), rows })
     }
 
-    fn write(&self, table: &str, rows: &Rows) -> Result<(), Failure> {
+    fn write(&self, table: &str, rows: &FileRows) -> Result<(), Failure> {
         let names: Vec<Cell> = rows.names.iter().cloned().map(Cell::Text).collect();
         let all = std::iter::once(&names).chain(&rows.rows);
         let mut text = String::new();
-        match self.form {
-            Form::Csv => all.for_each(|row| csv_line(row, &mut text)),
-            Form::Json => {
+        match self.format {
+            FileFormat::Csv => all.for_each(|row| csv_line(row, &mut text)),
+            FileFormat::Json => {
                 let all: Vec<Vec<Value>> = all.map(|row| row.iter().map(json_of_cell).collect()).collect();
                 text = serde_json::to_string(&all).map_err(Failure::broken)?;
             }
@@ -67,9 +67,9 @@ impl FilesSession {
         fs::write(self.path(table), text).map_err(Failure::broken)
     }
 
-    /// Adds rows: at the end of a CSV file; a JSON file is read and written anew.
+    /// Adds rows: appended to a CSV file; a JSON file is read and rewritten.
     fn append(&self, table: &str, rows: Vec<Vec<Cell>>) -> Result<(), Failure> {
-        if self.form == Form::Json {
+        if self.format == FileFormat::Json {
             let mut all = self.read(table)?;
             all.rows.extend(rows);
             return self.write(table, &all);
@@ -94,7 +94,7 @@ impl FilesSession {
     }
 }
 
-impl Rows {
+impl FileRows {
     fn position(&self, column: &str) -> Result<usize, Failure> {
         let found = self.names.iter().position(|name| name.eq_ignore_ascii_case(column));
         found.ok_or_else(|| Failure::wrong(format!("there is no column {column}")))
@@ -259,7 +259,7 @@ impl Session for FilesSession {
         Ok(())
     }
 
-    /// Rows that are inserted one after another are written together: that is all of a transaction that files have.
+    /// FileRows that are inserted one after another are written together: that is all of a transaction that files have.
     fn transaction(&mut self, statements: &[String]) -> Result<(), Failure> {
         let mut waiting: Option<(String, Vec<Vec<Cell>>)> = None;
         for statement in statements {
@@ -297,7 +297,7 @@ struct Cells {
 
 impl FilesLoader<'_> {
     fn flush(&mut self, is_end: bool) -> Result<(), Failure> {
-        match is_end || self.session.form == Form::Csv {
+        match is_end || self.session.format == FileFormat::Csv {
             true => self.session.append(&self.table, std::mem::take(&mut self.waiting.rows)),
             false => Ok(()),
         }

@@ -1,6 +1,6 @@
 //! The few statements that files take.
 
-use crate::answer::Cell;
+use crate::data::answer::Cell;
 use crate::failure::Failure;
 
 /// A statement.

@@ -4,11 +4,14 @@
 //! An engine promises what it can: MyISAM and CSV never wait for the disk, MEMORY ends with the server. The tier in
 //! the report is the engine's, not what was asked for.
 
+mod connection;
+mod engine;
 mod loader;
 mod session;
 mod value;
 
-use crate::contestant::{Contestant, Place, Session, folder_bytes};
+use self::engine::Engine;
+use crate::contestant::{Contestant, Session, Workspace, folder_bytes};
 use crate::failure::Failure;
 use crate::server::{ServerKind, ServerUrls, mysql_client, server_failure};
 use mysql::prelude::Queryable;
@@ -21,30 +24,6 @@ pub(crate) struct Mariadb {
     engine: Engine,
     /// Statements that insert return before the rows are in the table.
     delayed: bool,
-}
-
-/// A storage engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Engine {
-    Innodb,
-    Myisam,
-    Aria,
-    Memory,
-    Csv,
-    Rocksdb,
-}
-
-impl Engine {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Innodb => "InnoDB",
-            Self::Myisam => "MyISAM",
-            Self::Aria => "Aria",
-            Self::Memory => "MEMORY",
-            Self::Csv => "CSV",
-            Self::Rocksdb => "ROCKSDB",
-        }
-    }
 }
 
 const fn engine(name: &'static str, summary: &'static str, engine: Engine) -> Mariadb {
@@ -89,24 +68,24 @@ impl Contestant for Mariadb {
         Ok(format!("{}, {}", self.server.version(urls)?, self.engine.name()))
     }
 
-    fn open(&self, place: &Place) -> Result<Box<dyn Session>, Failure> {
-        Ok(Box::new(session::MariadbSession::open(self, place)?))
+    fn open(&self, workspace: &Workspace) -> Result<Box<dyn Session>, Failure> {
+        Ok(Box::new(session::MariadbSession::open(self.engine, self.delayed, workspace)?))
     }
 
     /// The files of the tables and their indexes, where the engine keeps a file a table and the folder can be seen;
     /// else what the server says of them. The redo log, which all tables share and whose size is a setting, is not
     /// in it.
-    fn bytes(&self, place: &Place) -> Result<u64, Failure> {
-        let server = place.server()?;
+    fn bytes(&self, workspace: &Workspace) -> Result<u64, Failure> {
+        let server = workspace.server()?;
         let has_files = !matches!(self.engine, Engine::Memory | Engine::Rocksdb);
         if let (true, Some(data)) = (has_files, &server.data) {
             if self.engine == Engine::Aria {
                 // It writes its pages back at leisure; until then they are in its log alone.
-                mysql_client(server, Some(&place.database))?.query_drop("FLUSH TABLES").map_err(server_failure)?;
+                mysql_client(server, Some(&workspace.database))?.query_drop("FLUSH TABLES").map_err(server_failure)?;
             }
-            return folder_bytes(&data.join(&place.database));
+            return folder_bytes(&data.join(&workspace.database));
         }
-        let mut connection = mysql_client(server, Some(&place.database))?;
+        let mut connection = mysql_client(server, Some(&workspace.database))?;
         if self.engine == Engine::Rocksdb {
             connection.query_drop("SET GLOBAL rocksdb_force_flush_memtable_now = 1").map_err(server_failure)?;
         }
@@ -117,9 +96,9 @@ impl Contestant for Mariadb {
                 connection.query_drop(format!("ANALYZE TABLE `{table}`")).map_err(server_failure)?;
             }
         }
-        // MEMORY reserves a tenth of what a table may ever take; what its rows take is told apart.
+        // MEMORY reserves a tenth of what a table may ever take; the size of its rows is computed from their length.
         let data = if self.engine == Engine::Memory { "table_rows * avg_row_length" } else { "data_length" };
-        // MyRocks takes what it has not compacted yet from what it has, and tells less than nothing as a large number.
+        // MyRocks subtracts what it has not compacted yet, and reports a negative size as a large number.
         let sum = format!(
             "SELECT CAST(coalesce(sum(greatest(CAST({data} AS SIGNED), 0) + greatest(CAST(index_length AS SIGNED), 0)), 0) \
              AS UNSIGNED) FROM information_schema.tables WHERE table_schema = DATABASE()"

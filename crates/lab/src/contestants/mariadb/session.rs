@@ -1,46 +1,42 @@
 //! A connection to the server, in a database of its own.
 
-use super::super::per_second;
+use super::connection::MariadbConnection;
+use super::engine::Engine;
 use super::loader::MariadbLoader;
-use super::{Engine, Mariadb, value};
-use crate::answer::Answer;
-use crate::contestant::{Dialect, Loader, Place, Session};
-use crate::digest::{RowDigest, fold};
+use super::value;
+use crate::contestant::{Dialect, Loader, Session, Workspace};
+use crate::contestants::time_unit::units_per_second;
+use crate::data::answer::Answer;
+use crate::data::digest::{RowDigest, fold};
 use crate::failure::Failure;
+use crate::measure::Tier;
 use crate::server::{mysql_client, server_failure};
-use crate::tier::Tier;
 use atsdb::TableDefinition;
 use mysql::consts::ColumnType;
 use mysql::prelude::Queryable;
 use mysql::{Conn, LocalInfileHandler};
 use std::fs::File;
 use std::path::Path;
-use std::time::Duration;
 
 /// Means have this many digits after the point; without it they have four.
 const MEAN_DIGITS: u32 = 12;
 
-/// How long to wait before the server is asked again whether delayed rows are written.
-const LOOK_AGAIN: Duration = Duration::from_millis(1);
-
 pub(super) struct MariadbSession {
-    pub(super) connection: Conn,
-    engine: Engine,
-    delayed: bool,
+    server: MariadbConnection,
     tier: Tier,
     settings: Vec<String>,
 }
 
 impl MariadbSession {
-    pub(super) fn open(contestant: &Mariadb, place: &Place) -> Result<Self, Failure> {
-        let (server, engine) = (place.server()?, contestant.engine);
+    pub(super) fn open(engine: Engine, delayed: bool, workspace: &Workspace) -> Result<Self, Failure> {
+        let server = workspace.server()?;
         let mut connection = mysql_client(server, None)?;
         for statement in [
             format!(
                 "CREATE DATABASE IF NOT EXISTS {} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
-                Dialect::Mysql.quote(&place.database)
+                Dialect::Mysql.quote(&workspace.database)
             ),
-            format!("USE {}", Dialect::Mysql.quote(&place.database)),
+            format!("USE {}", Dialect::Mysql.quote(&workspace.database)),
             format!("SET SESSION time_zone = '+00:00', div_precision_increment = {MEAN_DIGITS}"),
             format!("SET SESSION default_storage_engine = {}", engine.name()),
         ] {
@@ -48,50 +44,14 @@ impl MariadbSession {
         }
         let tier = tier(&mut connection, engine)?;
         let mut settings = vec![format!("engine = {}", engine.name())];
-        if contestant.delayed {
+        if delayed {
             settings.push("statements = INSERT DELAYED".to_owned());
         }
         match server.process {
             Some(_) => settings.extend(server.settings.iter().filter(|setting| bears_on(setting, engine)).cloned()),
             None => settings.extend(variables(&mut connection)?),
         }
-        Ok(Self { connection, engine, delayed: contestant.delayed, tier, settings })
-    }
-
-    /// How a statement that inserts begins.
-    pub(super) fn insert_verb(&self) -> &'static str {
-        if self.delayed { "INSERT DELAYED INTO" } else { "INSERT INTO" }
-    }
-
-    pub(super) fn holds_null(&self) -> bool {
-        self.engine != Engine::Csv
-    }
-
-    /// Waits until rows that wait in the server are in their tables. `FLUSH TABLES` would stop the threads of the server
-    /// that write them, those of other connections too, and may return before the last rows are there.
-    pub(super) fn settle(&mut self) -> Result<(), Failure> {
-        while self.delayed && self.rows_waiting()? > 0 {
-            std::thread::sleep(LOOK_AGAIN);
-        }
-        Ok(())
-    }
-
-    fn rows_waiting(&mut self) -> Result<u64, Failure> {
-        let select = "SELECT CAST(variable_value AS UNSIGNED) FROM information_schema.global_status
-                      WHERE variable_name = 'NOT_FLUSHED_DELAYED_ROWS'";
-        let waiting: Option<u64> = self.connection.query_first(select).map_err(server_failure)?;
-        waiting.ok_or_else(|| Failure::wrong("the server does not tell how many delayed rows wait"))
-    }
-
-    fn run(&mut self, statements: &[String]) -> Result<(), Failure> {
-        for statement in statements {
-            match statement.strip_prefix("INSERT INTO").filter(|_| self.delayed) {
-                Some(rest) => self.connection.query_drop(format!("INSERT DELAYED INTO{rest}")),
-                None => self.connection.query_drop(statement),
-            }
-            .map_err(server_failure)?;
-        }
-        self.settle()
+        Ok(Self { server: MariadbConnection::new(connection, engine, delayed), tier, settings })
     }
 }
 
@@ -170,20 +130,20 @@ impl Session for MariadbSession {
 
     fn create_table(&mut self, table: &TableDefinition) -> Result<(), Failure> {
         let column = |column: &atsdb::Column| {
-            let null = if column.nullable && self.holds_null() { "" } else { " NOT NULL" };
+            let null = if column.nullable && self.server.holds_null() { "" } else { " NOT NULL" };
             format!(
                 "{} {}{null}",
                 Dialect::Mysql.quote(&column.name),
-                value::column_type(column.column_type, self.engine)
+                value::column_type(column.column_type, self.server.engine)
             )
         };
         let columns: Vec<String> = table.columns.iter().map(column).collect();
         let create = format!("CREATE TABLE {} ({})", Dialect::Mysql.quote(&table.name), columns.join(", "));
-        self.connection.query_drop(create).map_err(server_failure)
+        self.server.connection.query_drop(create).map_err(server_failure)
     }
 
     fn loader<'a>(&'a mut self, table: &TableDefinition) -> Result<Box<dyn Loader + 'a>, Failure> {
-        Ok(Box::new(MariadbLoader::new(self, table)?))
+        Ok(Box::new(MariadbLoader::new(&mut self.server, table)?))
     }
 
     fn seal(&mut self) -> Result<(), Failure> {
@@ -191,7 +151,7 @@ impl Session for MariadbSession {
     }
 
     fn prepare_lookups(&mut self, table: &TableDefinition) -> Result<(), Failure> {
-        if self.engine == Engine::Csv {
+        if self.server.engine == Engine::Csv {
             return Err(Failure::cannot("CSV tables have no indexes"));
         }
         let quote = |column: &atsdb::Column| Dialect::Mysql.quote(&column.name);
@@ -202,19 +162,19 @@ impl Session for MariadbSession {
         }
         indexes.push(format!("ADD INDEX by_time ({time}) USING BTREE"));
         let alter = format!("ALTER TABLE {} {}", Dialect::Mysql.quote(&table.name), indexes.join(", "));
-        self.connection.query_drop(alter).map_err(server_failure)
+        self.server.connection.query_drop(alter).map_err(server_failure)
     }
 
     fn read_all(&mut self, table: &TableDefinition) -> Result<RowDigest, Failure> {
         let names: Vec<String> = table.columns.iter().map(|column| Dialect::Mysql.quote(&column.name)).collect();
         let select = format!("SELECT {} FROM {}", names.join(", "), Dialect::Mysql.quote(&table.name));
         let mut digest = RowDigest::default();
-        for row in self.connection.exec_iter(select, ()).map_err(server_failure)? {
+        for row in self.server.connection.exec_iter(select, ()).map_err(server_failure)? {
             let row = row.map_err(server_failure)?;
             let mut number = 0;
             for position in 0..names.len() {
                 let value = row.as_ref(position).ok_or_else(|| Failure::wrong("a row is too short"))?;
-                number = fold(number, value::digest_cell(value, per_second(table))?);
+                number = fold(number, value::digest_cell(value, units_per_second(table))?);
             }
             digest.add_row(number);
         }
@@ -222,7 +182,7 @@ impl Session for MariadbSession {
     }
 
     fn query(&mut self, sql: &str) -> Result<Answer, Failure> {
-        let rows = self.connection.exec_iter(sql, ()).map_err(server_failure)?;
+        let rows = self.server.connection.exec_iter(sql, ()).map_err(server_failure)?;
         let is_decimal = |column: &mysql::Column| column.column_type() == ColumnType::MYSQL_TYPE_NEWDECIMAL;
         let decimals: Vec<bool> = rows.columns().as_ref().iter().map(is_decimal).collect();
         let mut answer = Answer::default();
@@ -235,35 +195,35 @@ impl Session for MariadbSession {
     }
 
     fn execute(&mut self, statements: &[String]) -> Result<(), Failure> {
-        self.run(statements)
+        self.server.run(statements)
     }
 
     fn transaction(&mut self, statements: &[String]) -> Result<(), Failure> {
-        self.connection.query_drop("START TRANSACTION").map_err(server_failure)?;
-        let done = self.run(statements);
+        self.server.connection.query_drop("START TRANSACTION").map_err(server_failure)?;
+        let done = self.server.run(statements);
         let end = if done.is_ok() { "COMMIT" } else { "ROLLBACK" };
-        done.and(self.connection.query_drop(end).map_err(server_failure))
+        done.and(self.server.connection.query_drop(end).map_err(server_failure))
     }
 
     /// LOAD DATA LOCAL INFILE: the client sends the file as it is.
     fn load_lines(&mut self, table: &str, file: &Path) -> Result<(), Failure> {
         let path = file.to_owned();
-        self.connection.set_local_infile_handler(Some(LocalInfileHandler::new(move |_, writer| {
+        self.server.connection.set_local_infile_handler(Some(LocalInfileHandler::new(move |_, writer| {
             std::io::copy(&mut File::open(&path)?, writer).map(drop)
         })));
-        let done = self.connection.query_drop(format!("LOAD DATA LOCAL INFILE 'lines' INTO TABLE {table}"));
-        self.connection.set_local_infile_handler(None);
+        let done = self.server.connection.query_drop(format!("LOAD DATA LOCAL INFILE 'lines' INTO TABLE {table}"));
+        self.server.connection.set_local_infile_handler(None);
         done.map_err(server_failure)
     }
 
     /// All databases of a server are reachable, by their own names.
-    fn attach(&mut self, place: &Place, _name: &str) -> Result<String, Failure> {
-        Ok(Dialect::Mysql.quote(&place.database))
+    fn attach(&mut self, workspace: &Workspace, _name: &str) -> Result<String, Failure> {
+        Ok(Dialect::Mysql.quote(&workspace.database))
     }
 
     fn lookups(&mut self, table: &str, column: &str, values: &[String]) -> Result<u64, Failure> {
         let select = format!("SELECT {column} FROM {table} WHERE {column} = ?");
-        let select = self.connection.prep(select).map_err(server_failure)?;
+        let select = self.server.connection.prep(select).map_err(server_failure)?;
         let mut found = 0;
         for value in values {
             // A number that came as text would be compared as text, without the index.
@@ -271,7 +231,7 @@ impl Session for MariadbSession {
                 Ok(number) => mysql::Value::Int(number),
                 Err(_) => mysql::Value::from(value.trim_matches('\'')),
             };
-            for row in self.connection.exec_iter(&select, (wanted,)).map_err(server_failure)? {
+            for row in self.server.connection.exec_iter(&select, (wanted,)).map_err(server_failure)? {
                 row.map_err(server_failure)?;
                 found += 1;
             }

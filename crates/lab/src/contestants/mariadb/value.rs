@@ -1,8 +1,8 @@
 //! Values of the server as cells, and columns as types of the server.
 
-use super::Engine;
-use crate::answer::Cell;
-use crate::digest::{integer_cell, null_cell, text_cell};
+use super::engine::Engine;
+use crate::data::answer::Cell;
+use crate::data::digest::{integer_cell, null_cell, text_cell};
 use crate::failure::Failure;
 use atsdb::time::days_from_civil;
 use atsdb::{ColumnType, TimeUnit};
@@ -77,7 +77,7 @@ pub(super) fn digest_cell(value: &Value, per_second: i64) -> Result<u64, Failure
 /// Seconds since the epoch, and microseconds.
 fn seconds(value: &Value) -> Result<(i64, i64), Failure> {
     let Value::Date(year, month, day, hour, minute, second, microseconds) = value else {
-        return Err(Failure::cannot("a time of day has no place on the calendar"));
+        return Err(Failure::cannot("a time of day has no workspace on the calendar"));
     };
     let days = days_from_civil(i64::from(*year), u32::from(*month), u32::from(*day));
     let of_day = i64::from(*hour) * 3_600 + i64::from(*minute) * 60 + i64::from(*second);

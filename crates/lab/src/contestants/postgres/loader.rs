@@ -1,12 +1,12 @@
 //! Loading, in three forms.
 
-use super::super::per_second;
 use super::value::EPOCH_MICROSECONDS;
-use crate::columns::{BatchRows, RowSink, insert_rows};
 use crate::contestant::{Dialect, Loader};
 use crate::contestants::insert_text::InsertText;
+use crate::contestants::time_unit::units_per_second;
+use crate::data::columns::{BatchRows, RowSink, insert_rows};
+use crate::data::rows::{Binder, RowSet};
 use crate::failure::Failure;
-use crate::rows::{Binder, RowSet};
 use crate::server::postgres_failure;
 use arrow::array::RecordBatch;
 use atsdb::{ColumnType, TableDefinition};
@@ -37,7 +37,7 @@ impl<'a> CopyLoader<'a> {
         let writer = client.copy_in(&copy).map_err(postgres_failure)?;
         let columns = table.columns.iter().map(|column| column.column_type).collect();
         let bytes = COPY_HEADER.to_vec();
-        Ok(Self { writer, bytes, columns, position: 0, per_second: per_second(table) })
+        Ok(Self { writer, bytes, columns, position: 0, per_second: units_per_second(table) })
     }
 
     fn field(&mut self, bytes: &[u8]) {
@@ -191,7 +191,7 @@ impl<'a> InsertLoader<'a> {
         let insert = format!("INSERT INTO {} VALUES ({})", Dialect::Postgres.quote(&table.name), marks.join(", "));
         let insert = client.prepare(&insert).map_err(postgres_failure)?;
         client.batch_execute("BEGIN").map_err(postgres_failure)?;
-        Ok(Self { client, insert, values: Vec::new(), per_second: per_second(table), finished: false })
+        Ok(Self { client, insert, values: Vec::new(), per_second: units_per_second(table), finished: false })
     }
 
     fn expected(&self) -> Option<&Type> {

@@ -1,11 +1,13 @@
-//! PostgreSQL: one table with the rows as they are, times as TIMESTAMPTZ. Loaded by COPY, as who has many rows does;
-//! by INSERT, of one row or of many, as who does not; or by COPY into an unlogged table, which a crash empties.
+//! PostgreSQL: one table with the rows as they are, times as TIMESTAMPTZ. Loaded by COPY, the way for many rows; by
+//! INSERT of one row or of many; or by COPY into an unlogged table, which a crash empties.
 
+mod load_method;
 mod loader;
 mod session;
 mod value;
 
-use crate::contestant::{Contestant, Place, Session};
+use self::load_method::LoadMethod;
+use crate::contestant::{Contestant, Session, Workspace};
 use crate::failure::Failure;
 use crate::server::{ServerKind, ServerUrls, postgres_client, postgres_failure};
 
@@ -13,33 +15,22 @@ use crate::server::{ServerKind, ServerUrls, postgres_client, postgres_failure};
 pub(crate) struct Postgres {
     name: &'static str,
     summary: &'static str,
-    form: Form,
+    method: LoadMethod,
     unlogged: bool,
 }
 
-/// How rows are loaded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// Binary COPY, one for a load.
-    Copy,
-    /// INSERT statements of many rows, in one transaction.
-    Multirow,
-    /// A prepared INSERT of one row, in one transaction.
-    Insert,
-}
-
-const fn form(name: &'static str, summary: &'static str, form: Form) -> Postgres {
-    Postgres { name, summary, form, unlogged: false }
+const fn loaded_by(name: &'static str, summary: &'static str, method: LoadMethod) -> Postgres {
+    Postgres { name, summary, method, unlogged: false }
 }
 
 /// All of them.
 pub(super) static VARIANTS: [Postgres; 4] = [
-    form("postgres", "PostgreSQL, loaded by binary COPY", Form::Copy),
-    form("postgres:multirow", "PostgreSQL, loaded by INSERT statements of many rows", Form::Multirow),
-    form("postgres:insert", "PostgreSQL, loaded by a prepared INSERT a row", Form::Insert),
+    loaded_by("postgres", "PostgreSQL, loaded by binary COPY", LoadMethod::Copy),
+    loaded_by("postgres:multirow", "PostgreSQL, loaded by INSERT statements of many rows", LoadMethod::Multirow),
+    loaded_by("postgres:insert", "PostgreSQL, loaded by a prepared INSERT a row", LoadMethod::Insert),
     Postgres {
         unlogged: true,
-        ..form("postgres:unlogged", "PostgreSQL, unlogged tables, loaded by binary COPY", Form::Copy)
+        ..loaded_by("postgres:unlogged", "PostgreSQL, unlogged tables, loaded by binary COPY", LoadMethod::Copy)
     },
 ];
 
@@ -60,17 +51,18 @@ impl Contestant for Postgres {
         ServerKind::Postgres.version(urls)
     }
 
-    fn open(&self, place: &Place) -> Result<Box<dyn Session>, Failure> {
-        Ok(Box::new(session::PostgresSession::open(self, place)?))
+    fn open(&self, workspace: &Workspace) -> Result<Box<dyn Session>, Failure> {
+        Ok(Box::new(session::PostgresSession::open(self.method, self.unlogged, workspace)?))
     }
 
     /// The tables with their indexes, oversized values and maps, as the server counts them. The write-ahead log,
     /// which all databases share and whose size is a setting, is not in it.
-    fn bytes(&self, place: &Place) -> Result<u64, Failure> {
+    fn bytes(&self, workspace: &Workspace) -> Result<u64, Failure> {
         let sum = "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c \
                    JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'm') \
                    AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg_toast%'";
-        let row = postgres_client(place.server()?, &place.database)?.query_one(sum, &[]).map_err(postgres_failure)?;
+        let row =
+            postgres_client(workspace.server()?, &workspace.database)?.query_one(sum, &[]).map_err(postgres_failure)?;
         row.try_get::<_, i64>(0).map(i64::unsigned_abs).map_err(postgres_failure)
     }
 

@@ -1,15 +1,15 @@
 //! A connection to the server, in a database of its own.
 
-use super::super::per_second;
+use super::load_method::LoadMethod;
 use super::loader::{CopyLoader, InsertLoader, MultirowLoader};
 use super::value::{Raw, column_type};
-use super::{Form, Postgres};
-use crate::answer::{Answer, Cell};
-use crate::contestant::{Dialect, Loader, Place, Session};
-use crate::digest::{RowDigest, fold, null_cell};
+use crate::contestant::{Dialect, Loader, Session, Workspace};
+use crate::contestants::time_unit::units_per_second;
+use crate::data::answer::{Answer, Cell};
+use crate::data::digest::{RowDigest, fold, null_cell};
 use crate::failure::Failure;
+use crate::measure::Tier;
 use crate::server::{postgres_failure, postgres_session};
-use crate::tier::Tier;
 use atsdb::TableDefinition;
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::{ToSql, Type};
@@ -19,7 +19,7 @@ use std::path::Path;
 
 pub(super) struct PostgresSession {
     client: Client,
-    form: Form,
+    method: LoadMethod,
     unlogged: bool,
     tier: Tier,
     settings: Vec<String>,
@@ -28,24 +28,19 @@ pub(super) struct PostgresSession {
 const NO_PARAMETERS: [(&(dyn ToSql + Sync), Type); 0] = [];
 
 impl PostgresSession {
-    pub(super) fn open(contestant: &Postgres, place: &Place) -> Result<Self, Failure> {
-        let server = place.server()?;
-        let mut client = postgres_session(server, &place.database)?;
-        let tier = if contestant.unlogged { Tier::None } else { tier(&mut client)? };
-        let form = match contestant.form {
-            Form::Copy => "COPY, binary",
-            Form::Multirow => "INSERT of many rows",
-            Form::Insert => "prepared INSERT a row",
-        };
-        let mut settings = vec![format!("load = {form}")];
-        if contestant.unlogged {
+    pub(super) fn open(method: LoadMethod, unlogged: bool, workspace: &Workspace) -> Result<Self, Failure> {
+        let server = workspace.server()?;
+        let mut client = postgres_session(server, &workspace.database)?;
+        let tier = if unlogged { Tier::None } else { tier(&mut client)? };
+        let mut settings = vec![format!("load = {}", method.setting())];
+        if unlogged {
             settings.push("tables = UNLOGGED".to_owned());
         }
         match server.process {
             Some(_) => settings.extend(server.settings.iter().cloned()),
             None => settings.extend(shown_settings(&mut client)?),
         }
-        Ok(Self { client, form: contestant.form, unlogged: contestant.unlogged, tier, settings })
+        Ok(Self { client, method, unlogged, tier, settings })
     }
 }
 
@@ -113,10 +108,10 @@ impl Session for PostgresSession {
     }
 
     fn loader<'a>(&'a mut self, table: &TableDefinition) -> Result<Box<dyn Loader + 'a>, Failure> {
-        Ok(match self.form {
-            Form::Copy => Box::new(CopyLoader::new(&mut self.client, table)?),
-            Form::Multirow => Box::new(MultirowLoader::new(&mut self.client, table)?),
-            Form::Insert => Box::new(InsertLoader::new(&mut self.client, table)?),
+        Ok(match self.method {
+            LoadMethod::Copy => Box::new(CopyLoader::new(&mut self.client, table)?),
+            LoadMethod::Multirow => Box::new(MultirowLoader::new(&mut self.client, table)?),
+            LoadMethod::Insert => Box::new(InsertLoader::new(&mut self.client, table)?),
         })
     }
 
@@ -145,7 +140,7 @@ impl Session for PostgresSession {
             let mut number = 0;
             for position in 0..names.len() {
                 let value: Option<Raw<'_>> = row.try_get(position).map_err(postgres_failure)?;
-                let cell = value.map_or(Ok(null_cell()), |value| value.digest_cell(per_second(table)))?;
+                let cell = value.map_or(Ok(null_cell()), |value| value.digest_cell(units_per_second(table)))?;
                 number = fold(number, cell);
             }
             digest.add_row(number);

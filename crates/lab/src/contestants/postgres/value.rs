@@ -1,7 +1,7 @@
 //! Values in PostgreSQL's binary form, and columns as its types. Times there count microseconds from 2000 on.
 
-use crate::answer::Cell;
-use crate::digest::{integer_cell, text_cell};
+use crate::data::answer::Cell;
+use crate::data::digest::{integer_cell, text_cell};
 use crate::failure::Failure;
 use atsdb::{ColumnType, TimeUnit};
 use postgres::types::{FromSql, Type};

@@ -1,9 +1,9 @@
 //! Loading: one prepared INSERT, one transaction.
 
-use crate::columns::{BatchRows, RowSink, insert_rows};
 use crate::contestant::{Dialect, Loader};
+use crate::data::columns::{BatchRows, RowSink, insert_rows};
+use crate::data::rows::{Binder, RowSet};
 use crate::failure::Failure;
-use crate::rows::{Binder, RowSet};
 use arrow::array::RecordBatch;
 use atsdb::TableDefinition;
 use rusqlite::types::{Null, ToSql};

@@ -1,4 +1,4 @@
-//! Databases in memory. One belongs to its connection, which is kept here between two sessions of a place.
+//! Databases in memory. One belongs to its connection, which is kept here between two sessions of a workspace.
 
 use crate::failure::Failure;
 use rusqlite::Connection;
@@ -13,30 +13,30 @@ fn kept() -> MutexGuard<'static, HashMap<PathBuf, Option<Connection>>> {
     KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The database of a place, new where there is none.
-pub(super) fn take(place: &Path) -> Result<Connection, Failure> {
+/// The database of a workspace, created if it does not exist.
+pub(super) fn take(workspace: &Path) -> Result<Connection, Failure> {
     let mut kept = kept();
-    match kept.get_mut(place) {
+    match kept.get_mut(workspace) {
         Some(connection) => connection
             .take()
             .ok_or_else(|| Failure::cannot("a database in memory has one connection, and it is in use")),
         None => {
             let connection = Connection::open_in_memory().map_err(Failure::broken)?;
-            kept.insert(place.to_owned(), None);
+            kept.insert(workspace.to_owned(), None);
             Ok(connection)
         }
     }
 }
 
 /// Gives it back.
-pub(super) fn give_back(place: PathBuf, connection: Connection) {
-    kept().insert(place, Some(connection));
+pub(super) fn give_back(workspace: PathBuf, connection: Connection) {
+    kept().insert(workspace, Some(connection));
 }
 
 /// What its pages occupy.
-pub(super) fn bytes(place: &Path) -> Result<u64, Failure> {
+pub(super) fn bytes(workspace: &Path) -> Result<u64, Failure> {
     let kept = kept();
-    let Some(Some(connection)) = kept.get(place) else { return Ok(0) };
+    let Some(Some(connection)) = kept.get(workspace) else { return Ok(0) };
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, u64>(0)).map_err(Failure::broken);
     Ok(pragma("page_count")? * pragma("page_size")?)
 }

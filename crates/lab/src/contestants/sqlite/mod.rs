@@ -2,19 +2,19 @@
 //! INTEGER, prepared statements, one transaction for a load. Strings that a user replaces by integers by hand, in
 //! tables of their own, would make it smaller and faster; that is another contestant than the plain one.
 
+mod file;
 mod loader;
 mod memory;
 mod session;
 
-use crate::contestant::{Contestant, Place, Session, Tuning, folder_bytes};
+use self::file::database_file;
+use crate::contestant::{Contestant, Session, Workspace, folder_bytes};
 use crate::failure::Failure;
+use crate::measure::{Tier, Tuning};
 use crate::server::ServerUrls;
-use crate::tier::Tier;
 use atsdb::Durability;
 use rusqlite::Connection;
 use session::SqliteSession;
-
-const FILE: &str = "plain.db";
 
 /// SQLite with one kind of journal.
 pub(crate) struct Sqlite {
@@ -54,20 +54,20 @@ pub(super) static VARIANTS: [Sqlite; 3] = [
 ];
 
 impl Sqlite {
-    fn connect(&self, place: &Place) -> Result<Connection, Failure> {
+    fn connect(&self, workspace: &Workspace) -> Result<Connection, Failure> {
         match self.journal {
-            Journal::Memory => memory::take(&place.directory),
-            _ => Connection::open(place.directory.join(FILE)).map_err(Failure::broken),
+            Journal::Memory => memory::take(&workspace.directory),
+            _ => Connection::open(database_file(&workspace.directory)).map_err(Failure::broken),
         }
     }
 
-    fn pragmas(&self, place: &Place) -> Vec<(&'static str, &'static str)> {
+    fn pragmas(&self, workspace: &Workspace) -> Vec<(&'static str, &'static str)> {
         let journal = match self.journal {
             Journal::Wal => "WAL",
             Journal::Rollback => "DELETE",
             Journal::Memory => "MEMORY",
         };
-        let synchronous = match place.durability {
+        let synchronous = match workspace.durability {
             Durability::Full => "FULL",
             Durability::Normal => "NORMAL",
             Durability::Off => "OFF",
@@ -76,7 +76,7 @@ impl Sqlite {
         if self.journal != Journal::Memory {
             pragmas.push(("synchronous", synchronous));
         }
-        if place.tuning == Tuning::Tuned {
+        if workspace.tuning == Tuning::Tuned {
             pragmas.push(("cache_size", "-65536"));
         }
         pragmas
@@ -96,24 +96,24 @@ impl Contestant for Sqlite {
         Ok(format!("SQLite {}", rusqlite::version()))
     }
 
-    fn open(&self, place: &Place) -> Result<Box<dyn Session>, Failure> {
-        let connection = self.connect(place)?;
-        let pragmas = self.pragmas(place);
+    fn open(&self, workspace: &Workspace) -> Result<Box<dyn Session>, Failure> {
+        let connection = self.connect(workspace)?;
+        let pragmas = self.pragmas(workspace);
         for (name, value) in &pragmas {
             connection.pragma_update(None, name, value).map_err(Failure::broken)?;
         }
         let settings = pragmas.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         let (tier, keep) = match self.journal {
-            Journal::Memory => (Tier::None, Some(place.directory.clone())),
-            _ => (Tier::from(place.durability), None),
+            Journal::Memory => (Tier::None, Some(workspace.directory.clone())),
+            _ => (Tier::from(workspace.durability), None),
         };
         Ok(Box::new(SqliteSession { connection: Some(connection), tier, settings, keep }))
     }
 
-    fn bytes(&self, place: &Place) -> Result<u64, Failure> {
+    fn bytes(&self, workspace: &Workspace) -> Result<u64, Failure> {
         match self.journal {
-            Journal::Memory => memory::bytes(&place.directory),
-            _ => folder_bytes(&place.directory),
+            Journal::Memory => memory::bytes(&workspace.directory),
+            _ => folder_bytes(&workspace.directory),
         }
     }
 

@@ -1,12 +1,13 @@
 //! A connection to a database.
 
+use super::file::database_file;
 use super::loader::SqliteLoader;
 use super::memory;
-use crate::answer::{Answer, Cell};
-use crate::contestant::{Dialect, Loader, Place, Session};
-use crate::digest::{RowDigest, fold, integer_cell, null_cell, text_cell};
+use crate::contestant::{Dialect, Loader, Session, Workspace};
+use crate::data::answer::{Answer, Cell};
+use crate::data::digest::{RowDigest, fold, integer_cell, null_cell, text_cell};
 use crate::failure::Failure;
-use crate::tier::Tier;
+use crate::measure::Tier;
 use atsdb::{ColumnType, TableDefinition};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -19,7 +20,7 @@ pub(super) struct SqliteSession {
     pub(super) connection: Option<Connection>,
     pub(super) tier: Tier,
     pub(super) settings: Vec<String>,
-    /// The place of a database in memory, which outlives the session.
+    /// The workspace of a database in memory, which outlives the session.
     pub(super) keep: Option<PathBuf>,
 }
 
@@ -31,8 +32,8 @@ impl SqliteSession {
 
 impl Drop for SqliteSession {
     fn drop(&mut self) {
-        if let (Some(place), Some(connection)) = (self.keep.take(), self.connection.take()) {
-            memory::give_back(place, connection);
+        if let (Some(workspace), Some(connection)) = (self.keep.take(), self.connection.take()) {
+            memory::give_back(workspace, connection);
         }
     }
 }
@@ -161,11 +162,11 @@ impl Session for SqliteSession {
         Ok(found)
     }
 
-    fn attach(&mut self, place: &Place, name: &str) -> Result<String, Failure> {
+    fn attach(&mut self, workspace: &Workspace, name: &str) -> Result<String, Failure> {
         if self.keep.is_some() {
             return Err(Failure::cannot("a database in memory belongs to its connection"));
         }
-        let path = place.directory.join(super::FILE).display().to_string();
+        let path = database_file(&workspace.directory).display().to_string();
         self.connection()?.execute(&format!("ATTACH ? AS {name}"), [path]).map_err(Failure::broken)?;
         Ok(name.to_owned())
     }

@@ -1,6 +1,6 @@
 //! The month of PingER as two CSV files and as Arrow batches. NULL is the empty field.
 
-use super::{DataRow, Detail, MetaRow, Pinger};
+use super::month::{DataRow, Detail, MetaRow, Pinger};
 use arrow::array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
 use atsdb::{Error, ErrorKind, Result};
 use std::fs::File;

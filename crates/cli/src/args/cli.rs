@@ -1,0 +1,310 @@
+//! The program and its verbs.
+
+use super::copy::{BackupArgs, CopyArgs, RestoreArgs};
+use super::demo::DemoArgs;
+use super::import::ImportArgs;
+use super::lab::LabArgs;
+use super::report::{ReportArgs, ReportFormat};
+use super::store::{QueryArgs, StoreArgs, WriteArgs};
+use crate::output::Format;
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+URL: a path (air.db) or sqlite:PATH; sqlite:DIR?split=slice or sqlite:DIR?shards=N for a directory of many files;
+postgresql://USER@HOST/DATABASE, mariadb:// or mysql:// for a store on a server; memory: for a store that ends with the
+program.
+
+Exit codes: 0 done, 1 usage, 2 store or run error, 3 SQL error, 4 verify could not check,
+130 interrupted.
+
+Environment, below the flags: ATSDB_URL (shell), ATSDB_DURABILITY, ATSDB_CACHE, ATSDB_MEMORY,
+ATSDB_TIMEOUT, ATSDB_PASSWORD or ATSDB_PASSWORD_FILE (of a server), ATSDB_CACHE_DIR (off is none)
+and ATSDB_CACHE_BYTES (pages of servers' stores, kept on this machine), NO_COLOR.
+
+Examples:
+  atsdb import air.db weather weather.csv        load a file; the table is created from what it shows
+  atsdb sql air.db \"SELECT count(*) FROM weather\"
+  atsdb air.db                                   the shell; .help tells its commands
+  atsdb stats air.db                             rows, bytes, encodings";
+
+/// A time-series store in one SQLite file, or in a database of a server
+///
+/// Without a command: the SQL shell, or SQL from stdin if that is not a terminal.
+#[derive(Debug, Parser)]
+#[command(
+    name = "atsdb",
+    version = crate::console::version::text(),
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    /// The store to open in the shell; created if it does not exist [default: memory:]
+    pub(crate) url: Option<String>,
+    #[command(flatten)]
+    pub(crate) shell: ShellArgs,
+}
+
+/// The verbs, in the order `--help` lists them.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run SQL and write its results
+    Sql(SqlArgs),
+    /// Load files into a table: CSV, TSV, JSON lines, Parquet; .gz and .zst
+    Import(ImportArgs),
+    /// Write a table, or a query's result, to a file
+    Export(ExportArgs),
+    /// List the tables
+    Tables(ReportArgs),
+    /// Show the CREATE TABLE of a table, or of all
+    Schema(ReportArgs),
+    /// List the slices of a table, or of all
+    Slices(ReportArgs),
+    /// Show rows, bytes and encodings of a table, or of all
+    Stats(StatsArgs),
+    /// Seal fresh chunks now: merged, sorted, strongest encodings
+    Recompress(ChangeArgs),
+    /// Drop the slices that a table's retention no longer keeps
+    Retain(ChangeArgs),
+    /// Compute the stale rows of a rollup, or of all, now
+    Rollup(RollupArgs),
+    /// Read everything and report damage; exit code 2 if there is damage, 4 if it could not be checked
+    Verify(VerifyArgs),
+    /// Copy a store to another one: SQLite, PostgreSQL, MariaDB; a repeated copy moves only what is new
+    Copy(CopyArgs),
+    /// Back a store up to a directory, to S3-compatible object storage, or to another store
+    Backup(BackupArgs),
+    /// Restore a backup into a store
+    Restore(RestoreArgs),
+    /// Measure databases side by side
+    Lab(LabArgs),
+    /// Show the main job on two files: load, compare with plain SQLite, ask, draw
+    Demo(DemoArgs),
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
+    /// Print the man page, or write one for each command
+    Man(ManArgs),
+}
+
+/// Flags of the shell.
+#[derive(Debug, Args)]
+pub(crate) struct ShellArgs {
+    /// How results are written
+    #[arg(long, value_name = "FORMAT", default_value = "table", hide_possible_values = true)]
+    pub(crate) format: Format,
+    /// Print each statement's time on stderr: Time: 12.345 ms
+    #[arg(long)]
+    pub(crate) timing: bool,
+    /// Refuse to change the store, or to write files by COPY
+    #[arg(long)]
+    pub(crate) read_only: bool,
+    #[command(flatten)]
+    pub(crate) write: WriteArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) query_limits: QueryArgs,
+}
+
+/// `atsdb sql`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Several statements are separated by ;. A script stops at its first error (exit code 3).
+
+Examples:
+  atsdb sql air.db \"SELECT * FROM weather LIMIT 5\"
+  atsdb sql air.db -f schema.sql
+  atsdb sql air.db -p origin=JFK 'SELECT max(temp) FROM weather WHERE origin = $origin'
+  atsdb sql air.db \"SELECT * FROM weather\" -o weather.parquet")]
+pub(crate) struct SqlArgs {
+    /// The store: a path or another URL; created if it does not exist
+    pub(crate) url: String,
+    /// The statements; without them and without -f they come from stdin
+    #[arg(conflicts_with = "file")]
+    pub(crate) sql: Option<String>,
+    /// Read the statements from a file; - is stdin
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// How results are written [default: what -o ends with, else table]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
+    /// Write results to a file, which appears when it is complete; - is stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Bind $NAME in the statements to a value; may be repeated
+    #[arg(short, long = "param", value_name = "NAME=VALUE", value_parser = parse_param)]
+    pub(crate) param: Vec<(String, String)>,
+    /// Print each statement's time on stderr: Time: 12.345 ms
+    #[arg(long)]
+    pub(crate) timing: bool,
+    /// Refuse to change the store, or to write files by COPY
+    #[arg(long)]
+    pub(crate) read_only: bool,
+    #[command(flatten)]
+    pub(crate) write: WriteArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) query_limits: QueryArgs,
+}
+
+/// `atsdb export`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Endings: .csv .tsv .json .jsonl .md .txt, each also with .gz or .zst; .parquet; .arrow.
+
+Examples:
+  atsdb export air.db weather -o weather.csv.gz
+  atsdb export air.db -q \"SELECT * FROM weather WHERE origin = 'JFK'\" -o jfk.parquet
+  atsdb export air.db weather --format csv | head")]
+pub(crate) struct ExportArgs {
+    /// The store: a path or another URL
+    pub(crate) url: String,
+    /// The table to write, whole and in its stored order
+    #[arg(required_unless_present = "query", conflicts_with = "query")]
+    pub(crate) table: Option<String>,
+    /// Write the result of one query instead of a table
+    #[arg(short, long, value_name = "SQL")]
+    pub(crate) query: Option<String>,
+    /// The file to write, which appears when it is complete; - is stdout
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+    /// How rows are written [default: what -o ends with; csv on stdout]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) query_limits: QueryArgs,
+}
+
+/// `atsdb stats`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+--caches shows three caches: preload and columns, in the memory of this process, and pages, which
+are kept in files on this machine if the store is on a server: their hits and misses are those of
+all processes that ever read the store here.
+
+Examples:
+  atsdb stats air.db readings
+  atsdb stats postgresql://me@db/air --caches --format json")]
+pub(crate) struct StatsArgs {
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    /// Show the caches instead: hits, misses, bytes, the most bytes
+    #[arg(long, conflicts_with = "table")]
+    pub(crate) caches: bool,
+}
+
+/// Arguments of the verbs that change a store and report.
+#[derive(Debug, Args)]
+pub(crate) struct ChangeArgs {
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    #[command(flatten)]
+    pub(crate) write: WriteArgs,
+}
+
+/// `atsdb verify`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+--hash prints a hash of each table's rows: the same in every store, whatever their layout there.
+
+Exit codes: 0 everything is whole; 2 damage, or there is no store; 4 it could not be checked: no
+file handles, no memory, no space, a server that is gone, a lock that another process holds. Then
+nothing is known of the store: free what was missing, and check again. With --format json such
+findings have is_damage false.
+
+Examples:
+  atsdb verify air.db
+  atsdb verify air.db --hash
+  atsdb verify postgresql://me@localhost/air --hash --format json")]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    /// Print a hash of the tables' rows, to compare copies
+    #[arg(long)]
+    pub(crate) hash: bool,
+}
+
+/// `atsdb rollup`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A rollup is always right: a query computes its stale rows. If they are computed before, the query is faster.
+
+Examples:
+  atsdb rollup air.db
+  atsdb rollup air.db hourly --format json")]
+pub(crate) struct RollupArgs {
+    /// The store: a path or another URL
+    pub(crate) url: String,
+    /// One rollup [default: all]
+    pub(crate) rollup: Option<String>,
+    /// How the report is written
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) format: ReportFormat,
+    #[command(flatten)]
+    pub(crate) write: WriteArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) query_limits: QueryArgs,
+}
+
+/// `atsdb completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  atsdb completions bash > ~/.local/share/bash-completion/completions/atsdb
+  atsdb completions zsh > ~/.zfunc/_atsdb
+  atsdb completions fish > ~/.config/fish/completions/atsdb.fish")]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    pub(crate) shell: Shell,
+}
+
+/// `atsdb man`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  atsdb man | man -l -
+  atsdb man --dir ~/.local/share/man/man1")]
+pub(crate) struct ManArgs {
+    /// Write a page for the program and for each command into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Print docs/reference/cli.md
+    #[arg(long, hide = true, conflicts_with = "dir")]
+    pub(crate) reference: bool,
+}
+
+fn parse_param(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => {
+            Ok((name.strip_prefix('$').unwrap_or(name).to_owned(), value.to_owned()))
+        }
+        _ => Err("write it as NAME=VALUE".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_declaration_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_parameters_value_may_hold_anything() {
+        assert_eq!(parse_param("$a=b=c"), Ok(("a".to_owned(), "b=c".to_owned())));
+        assert!(parse_param("a").is_err() && parse_param("=b").is_err());
+    }
+}

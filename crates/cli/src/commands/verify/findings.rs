@@ -1,0 +1,51 @@
+//! Findings as they are reported.
+
+use crate::console::quantity::show_many;
+use atsdb::{Error, ErrorKind, Finding, Result};
+use serde::Serialize;
+
+#[derive(Serialize)]
+pub(super) struct FindingJson {
+    pub(super) place: String,
+    pub(super) problem: String,
+    /// Whether the place is damaged; else it could not be checked.
+    pub(super) is_damage: bool,
+}
+
+impl From<Finding> for FindingJson {
+    fn from(finding: Finding) -> Self {
+        let Finding { place, problem, is_damage } = finding;
+        Self { place, problem, is_damage }
+    }
+}
+
+/// The findings as an exit code: none, damage, or that something could not be checked.
+pub(super) fn outcome(url: &str, findings: &[FindingJson], hint: &str) -> Result<()> {
+    let damage = findings.iter().filter(|finding| finding.is_damage).count() as u64;
+    let unchecked = findings.iter().find(|finding| !finding.is_damage);
+    match (damage, unchecked) {
+        (0, None) => Ok(()),
+        (0, Some(FindingJson { place, problem, .. })) => {
+            Err(Error::new(ErrorKind::Unavailable, format!("{url} could not be checked: {place}: {problem}"))
+                .with_hint("nothing is known to be damaged: see to what was missing, and check again"))
+        }
+        (count, rest) => {
+            let rest = if rest.is_some() { ", and could not be checked to its end" } else { "" };
+            Err(Error::corrupt(format!("{url} is damaged in {}{rest}", show_many(count, "place"))).with_hint(hint))
+        }
+    }
+}
+
+/// The findings as lines, and the word that sums them up.
+pub(super) fn findings_for_people(findings: &[FindingJson]) -> (String, &'static str) {
+    let line = |finding: &FindingJson| {
+        let unchecked = if finding.is_damage { "" } else { "could not be checked: " };
+        format!("{}: {unchecked}{}\n", finding.place, finding.problem)
+    };
+    let word = match findings.iter().any(|finding| finding.is_damage) {
+        true => "damaged",
+        false if findings.is_empty() => "no damage",
+        false => "not checked to the end",
+    };
+    (findings.iter().map(line).collect(), word)
+}

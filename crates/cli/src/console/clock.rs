@@ -1,0 +1,15 @@
+//! The clocks of the program: how long something took, and what date it is.
+#![expect(clippy::disallowed_methods, reason = "the one place in the program that owns time")]
+
+use std::time::{Instant, SystemTime};
+
+/// Now, by a clock that nobody sets.
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}
+
+/// Seconds since the Unix epoch.
+pub(crate) fn unix_seconds() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.ok().and_then(|since| i64::try_from(since.as_secs()).ok()).unwrap_or(0)
+}

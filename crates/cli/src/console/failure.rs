@@ -1,0 +1,55 @@
+//! How the program fails: messages on stderr, `error:` then `hint:`, and the exit code of the error's kind.
+
+use crate::console::stdout::is_closed;
+use atsdb::{Error, ErrorKind};
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+/// Writes an error for people and gives its exit code.
+pub(crate) fn report(error: &Error) -> ExitCode {
+    if is_closed() {
+        return ExitCode::SUCCESS;
+    }
+    print(error);
+    ExitCode::from(error.kind().exit_code())
+}
+
+/// The exit code of a check that could not be made: nothing is known of the store.
+const UNCHECKED: u8 = 4;
+
+/// The same for `verify`: that something was short, and so the store could not be checked, has a code of its own.
+pub(crate) fn report_check(error: &Error) -> ExitCode {
+    let code = report(error);
+    match error.kind() {
+        ErrorKind::Interrupted => code,
+        kind if kind.is_shortage() && !is_closed() => ExitCode::from(UNCHECKED),
+        _ => code,
+    }
+}
+
+/// Writes an error for people.
+pub(crate) fn print(error: &Error) {
+    let (red, bold, plain) = match is_coloured() {
+        true => ("\x1b[1;31m", "\x1b[1m", "\x1b[0m"),
+        false => ("", "", ""),
+    };
+    if error.kind() == ErrorKind::Interrupted {
+        eprintln!("{}", error.message());
+        return;
+    }
+    eprintln!("{red}error:{plain} {}", error.message());
+    if let Some(hint) = error.hint() {
+        eprintln!("{bold}hint:{plain} {hint}");
+    }
+}
+
+/// Writes what is no error but ought to be known.
+pub(crate) fn warn(text: &str) {
+    let (bold, plain) = if is_coloured() { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
+    eprintln!("{bold}warning:{plain} {text}");
+}
+
+/// Whether messages may have colours: on a terminal, and not against `NO_COLOR`.
+fn is_coloured() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}

@@ -1,0 +1,87 @@
+//! Ctrl-C: the first one stops the work at its next safe place, the second one ends the process. The same of SIGTERM
+//! and SIGHUP.
+//!
+//! Work that has no safe place of its own ends at the first one: the store is then as a crash leaves it, which is
+//! as if the work had not begun.
+
+use atsdb::{Error, ErrorKind, Result};
+use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static ASKED: AtomicBool = AtomicBool::new(false);
+static WATCHED: Mutex<Option<StopWork>> = Mutex::new(None);
+static REMOVE_AT_EXIT: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+type StopWork = Box<dyn Fn() + Send>;
+
+/// Exit code of a program that Ctrl-C ended.
+pub(crate) const EXIT_CODE: i32 = 130;
+
+/// Begins to listen. Without it Ctrl-C ends the process as the system does it. Signals that this process inherited as
+/// ignored stay ignored, as SIGHUP under `nohup`, and SIGINT in the background of a script.
+pub(crate) fn listen() {
+    let ignored = ignored_signals();
+    let listen = move || {
+        // In the thread: without it, signals that the system no longer handles would be lost.
+        let signals = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+        let Ok(mut signals) = Signals::new(signals) else { return };
+        for _ in signals.forever() {
+            let watched = WATCHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            match watched.as_ref() {
+                Some(stop) if !ASKED.swap(true, Ordering::SeqCst) => stop(),
+                _ => end(),
+            }
+        }
+    };
+    let _ = std::thread::Builder::new().name("atsdb-signals".into()).spawn(listen);
+}
+
+/// A bit for each signal that this process ignores, the first signal's first.
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+fn end() -> ! {
+    if let Some(path) = REMOVE_AT_EXIT.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take() {
+        let _ = std::fs::remove_file(path);
+    }
+    crate::console::progress::clear();
+    eprintln!("interrupted");
+    std::process::exit(EXIT_CODE);
+}
+
+/// While this lives, the first Ctrl-C calls the function it was made with and makes [`check`] fail.
+pub(crate) struct Watch(());
+
+impl Watch {
+    /// Watches; one at a time.
+    pub(crate) fn new(stop: impl Fn() + Send + 'static) -> Self {
+        ASKED.store(false, Ordering::SeqCst);
+        *WATCHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Box::new(stop));
+        Self(())
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        *WATCHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
+    }
+}
+
+/// Fails with [`ErrorKind::Interrupted`] once Ctrl-C came during the latest [`Watch`].
+pub(crate) fn check() -> Result<()> {
+    match ASKED.load(Ordering::Relaxed) {
+        true => Err(Error::new(ErrorKind::Interrupted, "interrupted")),
+        false => Ok(()),
+    }
+}
+
+/// The unfinished file that must not outlive the process.
+pub(crate) fn remove_at_exit(path: Option<PathBuf>) {
+    *REMOVE_AT_EXIT.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = path;
+}

@@ -1,0 +1,112 @@
+//! Which formats there are, and which one a file's ending means.
+
+use super::destination::Compression;
+use atsdb::{Error, Result};
+use clap::ValueEnum;
+use std::path::Path;
+
+/// How rows are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Aligned columns for people
+    Table,
+    /// Comma-separated values (RFC 4180), a header first; NULL is empty, empty text is ""
+    Csv,
+    /// The same with tabs
+    Tsv,
+    /// One array of objects
+    Json,
+    /// One object a line
+    #[value(alias = "ndjson")]
+    Jsonl,
+    /// A Markdown table
+    #[value(alias = "md")]
+    Markdown,
+    /// Apache Parquet, compressed with zstd
+    Parquet,
+    /// Arrow IPC: the file format with -o, the stream format on stdout
+    #[value(alias = "ipc")]
+    Arrow,
+}
+
+impl Format {
+    /// The format and the compression that a file's ending means: `x.csv.gz` is csv in gzip.
+    pub(crate) fn of_path(path: &Path) -> Option<(Self, Compression)> {
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let (stem, compression) = match name.rsplit_once('.')? {
+            (stem, "gz") => (stem.to_owned(), Compression::Gzip),
+            (stem, "zst") => (stem.to_owned(), Compression::Zstd),
+            _ => (name, Compression::None),
+        };
+        let format = match stem.rsplit_once('.')?.1 {
+            "csv" => Self::Csv,
+            "tsv" | "tab" => Self::Tsv,
+            "json" => Self::Json,
+            "jsonl" | "ndjson" => Self::Jsonl,
+            "md" | "markdown" => Self::Markdown,
+            "txt" => Self::Table,
+            "parquet" => Self::Parquet,
+            "arrow" | "feather" | "ipc" => Self::Arrow,
+            _ => return None,
+        };
+        Some((format, compression))
+    }
+
+    /// Whether a second result may follow the first in the same output.
+    pub(crate) fn is_text(self) -> bool {
+        !matches!(self, Self::Parquet | Self::Arrow)
+    }
+
+    /// The name that `--format` takes.
+    pub(crate) fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
+    /// The format of a name, or an error that lists them.
+    pub(crate) fn parse(name: &str) -> Result<Self> {
+        <Self as ValueEnum>::from_str(name, true).map_err(|_| {
+            let names: Vec<String> = Self::value_variants().iter().map(|format| format.name()).collect();
+            Error::usage(format!("unknown format {name}")).with_hint(format!("use one of {}", names.join(", ")))
+        })
+    }
+}
+
+/// How a file is written, by what was asked, else by its ending.
+pub(crate) fn format_of(path: Option<&Path>, asked: Option<Format>) -> Result<(Format, Compression)> {
+    let by_ending = path.and_then(Format::of_path);
+    let (format, compression) = match (asked, by_ending, path) {
+        (Some(format), by_ending, _) => (format, by_ending.map_or(Compression::None, |(_, compression)| compression)),
+        (None, Some(both), _) => both,
+        (None, None, None) => (Format::Csv, Compression::None),
+        (None, None, Some(path)) => {
+            return Err(Error::usage(format!("cannot tell the format of {} by its ending", path.display()))
+                .with_hint("end it with .csv, .tsv, .json, .jsonl, .md, .parquet or .arrow, or pass --format"));
+        }
+    };
+    if compression != Compression::None && !format.is_text() {
+        return Err(Error::usage(format!("{} is compressed inside, and not with .gz or .zst", format.name()))
+            .with_hint(format!("end the file with .{}", format.name())));
+    }
+    Ok((format, compression))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_files_ending_names_format_and_compression() {
+        let of = |name: &str| Format::of_path(Path::new(name));
+        assert_eq!(of("a/b.CSV"), Some((Format::Csv, Compression::None)));
+        assert_eq!(of("b.jsonl.zst"), Some((Format::Jsonl, Compression::Zstd)));
+        assert_eq!(of("b.tsv.gz"), Some((Format::Tsv, Compression::Gzip)));
+        assert_eq!((of("b"), of("b.gz"), of("b.xls")), (None, None, None));
+    }
+
+    #[test]
+    fn an_unknown_format_is_refused_with_the_list() {
+        let error = Format::parse("xml").unwrap_err();
+        assert!(error.hint().unwrap().contains("markdown"), "{error}");
+        assert_eq!(Format::parse("CSV").unwrap(), Format::Csv);
+    }
+}

@@ -1,0 +1,5 @@
+//! An open store at work: how it is opened, the files that its statements name, scripts of statements.
+
+mod files;
+pub(crate) mod script;
+pub(crate) mod settings;

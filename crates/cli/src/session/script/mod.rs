@@ -1,0 +1,154 @@
+//! Running SQL: statement by statement, results to an output, times to stderr.
+//!
+//! Owned here: how a script is read in bounded memory, and the positions of errors in it. Not owned: what a
+//! statement is (`sql`), the shell's own commands (`shell`).
+
+mod reader;
+
+pub(crate) use reader::PieceReader;
+
+use crate::console::clock;
+use crate::console::interrupt::Watch;
+use crate::output::destination::Destination;
+use crate::output::{Format, write_result};
+use atsdb::sql::{Answer, Session, Statements};
+use atsdb::{Error, ErrorKind, Result};
+use std::time::{Duration, Instant};
+
+/// Runs statements and writes their results.
+pub(crate) struct Runner {
+    /// Runs them.
+    pub(crate) session: Session,
+    /// The values of `$name`.
+    pub(crate) params: Vec<(String, String)>,
+    /// How results are written.
+    pub(crate) format: Format,
+    /// Whether each statement's time goes to stderr.
+    pub(crate) timing: bool,
+    /// Whether statements without rows, and row counts, are acknowledged on stderr.
+    pub(crate) acknowledge: bool,
+    /// How many results were written; some formats take one only.
+    pub(crate) result_count: usize,
+}
+
+impl Runner {
+    /// Runs the statements of a text, which stands from a line of a script on (from 1). `source` is the script's
+    /// name for messages.
+    pub(crate) fn run(
+        &mut self,
+        text: &str,
+        first_line: usize,
+        source: Option<&str>,
+        out: &mut Destination,
+    ) -> Result<()> {
+        let handle = self.session.interrupt_handle();
+        let _watch = Watch::new(move || handle.interrupt());
+        for statement in Statements::new(text) {
+            let place = |error: Error, line: usize| placed(error, line, first_line, source);
+            let statement = statement.map_err(|error| place(error, 1))?;
+            crate::console::interrupt::check()?;
+            let line = statement.line();
+            let started = clock::now();
+            let answer = self.session.execute(&statement, &self.params).map_err(|error| place(error, line))?;
+            self.write(answer, started, out).map_err(|error| place(error, line))?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, answer: Answer, started: Instant, out: &mut Destination) -> Result<()> {
+        let acknowledgement = match answer {
+            Answer::Rows(rows) => {
+                if self.result_count > 0 && !self.format.is_text() {
+                    let message = format!("{} holds one result, and this is the second", self.format.name());
+                    return Err(Error::usage(message).with_hint("write each to its own file"));
+                }
+                if self.result_count > 0 && self.format == Format::Table && !self.acknowledge {
+                    out.put(b"\n")?;
+                }
+                self.result_count += 1;
+                let schema = rows.schema();
+                let row_count = write_result(self.format, &schema, rows, out)?;
+                out.hand_on()?;
+                format!("({})", crate::console::quantity::show_rows(row_count))
+            }
+            Answer::Done { verb, row_count: Some(count) } => format!("{verb} {count}"),
+            Answer::Done { verb, row_count: None } => verb.to_owned(),
+        };
+        if self.acknowledge {
+            eprintln!("{acknowledgement}");
+        }
+        if self.timing {
+            eprintln!("{}", time_line(started.elapsed()));
+        }
+        Ok(())
+    }
+}
+
+/// `Time: 12.345 ms`.
+fn time_line(elapsed: Duration) -> String {
+    format!("Time: {:.3} ms", elapsed.as_secs_f64() * 1_000.0)
+}
+
+/// The error with its place in the script: the line it was counted at from the piece's beginning becomes the
+/// script's, and is said where the message does not say it.
+fn placed(error: Error, line: usize, first_line: usize, source: Option<&str>) -> Error {
+    if error.kind() == ErrorKind::Interrupted {
+        return error;
+    }
+    const MARK: &str = "syntax error at line ";
+    let (message, has_line) = match error.message().strip_prefix(MARK).and_then(|rest| rest.split_once(", ")) {
+        Some((number, rest)) => match number.parse::<usize>() {
+            Ok(number) => (format!("{MARK}{}, {rest}", number + first_line - 1), true),
+            Err(_) => (error.message().to_owned(), false),
+        },
+        None => (error.message().to_owned(), false),
+    };
+    let script_line = line + first_line - 1;
+    let message = match (source, has_line) {
+        (Some(source), true) => format!("{source}: {message}"),
+        (Some(source), false) => format!("{source}, line {script_line}: {message}"),
+        (None, false) if script_line > 1 => format!("line {script_line}: {message}"),
+        (None, _) => message,
+    };
+    let placed = Error::new(kind_in_script(error.kind()), message);
+    let placed = match error.hint() {
+        Some(hint) => placed.with_hint(hint),
+        None => placed,
+    };
+    placed.with_source(error)
+}
+
+/// What the statement itself is to blame for, its text or its values, is an SQL error: exit code 3. What the store is
+/// to blame for stays what it is.
+fn kind_in_script(kind: ErrorKind) -> ErrorKind {
+    match kind {
+        ErrorKind::NotFound
+        | ErrorKind::Exists
+        | ErrorKind::InvalidValue
+        | ErrorKind::Limit
+        | ErrorKind::DuplicateKey => ErrorKind::Sql,
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statements_time_has_three_digits_of_a_millisecond() {
+        assert_eq!(time_line(Duration::from_micros(12_345)), "Time: 12.345 ms");
+    }
+
+    #[test]
+    fn an_error_is_placed_in_the_whole_script() {
+        let error = Error::new(ErrorKind::Sql, "syntax error at line 2, column 5: no");
+        assert_eq!(placed(error, 1, 10, Some("a.sql")).message(), "a.sql: syntax error at line 11, column 5: no");
+        let error = Error::new(ErrorKind::Sql, "no table named x").with_hint("did you mean y?");
+        let error = placed(error, 3, 10, None);
+        assert_eq!((error.message(), error.hint()), ("line 12: no table named x", Some("did you mean y?")));
+        assert_eq!(placed(Error::new(ErrorKind::Sql, "no"), 1, 1, None).message(), "no");
+        assert_eq!(placed(Error::invalid("row 1: the time is NULL"), 1, 1, None).kind(), ErrorKind::Sql);
+        assert_eq!(placed(Error::corrupt("a page"), 1, 1, None).kind(), ErrorKind::Corrupt);
+    }
+}

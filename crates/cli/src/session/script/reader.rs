@@ -1,0 +1,194 @@
+//! Reads a script in pieces that end with a statement, so that one of any length runs in bounded memory.
+
+use atsdb::limits::SQL_BYTES_MAX;
+use atsdb::{Error, ErrorKind, Result};
+use std::io::Read;
+
+/// Whole statements of a script, and the line they begin in.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ScriptPiece {
+    /// The text.
+    pub(crate) text: String,
+    /// The line of its first character, from 1.
+    pub(crate) first_line: usize,
+}
+
+/// So much is asked for at once, and as much as is there of a long statement.
+const READ_BYTES: usize = 256 << 10;
+/// A piece of more bytes takes in no further statement.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// The pieces of a script.
+pub(crate) struct PieceReader<R> {
+    input: R,
+    name: String,
+    next_line: usize,
+    /// What was read.
+    buffer: Vec<u8>,
+    /// How much of it was given out.
+    given: usize,
+    is_at_end: bool,
+}
+
+impl<R: Read> PieceReader<R> {
+    /// Reads from the beginning; the name is for messages.
+    pub(crate) fn new(input: R, name: &str) -> Self {
+        let (buffer, name) = (Vec::new(), name.to_owned());
+        Self { input, name, next_line: 1, buffer, given: 0, is_at_end: false }
+    }
+
+    /// The next statements, or a line that begins with a point where no statement has begun: a command that is no SQL.
+    /// Statements that are there are given out without waiting for more.
+    pub(crate) fn next_piece(&mut self) -> Result<Option<ScriptPiece>> {
+        self.buffer.drain(..std::mem::take(&mut self.given));
+        // Where the last whole statement ends, and the lines that were looked at.
+        let (mut end, mut seen) = (0, 0);
+        while end < PIECE_BYTES {
+            let Some(line_end) = self.line_end(seen) else {
+                self.refuse_endless(end, self.buffer.len())?;
+                if end > 0 {
+                    break;
+                }
+                if self.is_at_end {
+                    end = self.buffer.len();
+                    break;
+                }
+                self.read_more()?;
+                continue;
+            };
+            let line = self.buffer[seen..line_end].trim_ascii();
+            let begins = seen == end;
+            if begins && line.starts_with(b".") {
+                end = if end == 0 { line_end } else { end };
+                break;
+            }
+            let is_blank = begins && line.is_empty();
+            let ends = line.ends_with(b";");
+            seen = line_end;
+            if is_blank || (ends && self.is_complete(end, seen)) {
+                end = seen;
+            }
+            self.refuse_endless(end, seen)?;
+        }
+        self.give(end)
+    }
+
+    /// Refuses a statement that is too long between these places and not whole.
+    fn refuse_endless(&self, from: usize, to: usize) -> Result<()> {
+        if from > 0 || to - from <= SQL_BYTES_MAX {
+            return Ok(());
+        }
+        let message = format!("{}: the statement from line {} on has no end", self.name, self.next_line);
+        Err(Error::new(ErrorKind::Sql, message)
+            .with_hint(format!("the most is {} MiB a statement", SQL_BYTES_MAX >> 20)))
+    }
+
+    /// Whether the bytes are whole statements, or none at all for good.
+    fn is_complete(&self, from: usize, to: usize) -> bool {
+        match std::str::from_utf8(&self.buffer[from..to]) {
+            Ok(text) => atsdb::sql::is_complete(text),
+            Err(error) => from == 0 && error.error_len().is_some(),
+        }
+    }
+
+    fn give(&mut self, end: usize) -> Result<Option<ScriptPiece>> {
+        if end == 0 {
+            return Ok(None);
+        }
+        self.given = end;
+        let first_line = self.next_line;
+        self.next_line += line_count(&self.buffer[..end]);
+        match std::str::from_utf8(&self.buffer[..end]) {
+            Ok(text) => Ok(Some(ScriptPiece { text: text.to_owned(), first_line })),
+            Err(error) => {
+                let line = first_line + line_count(&self.buffer[..error.valid_up_to()]);
+                Err(Error::new(ErrorKind::Sql, format!("{}, line {line}: not UTF-8", self.name)))
+            }
+        }
+    }
+
+    /// Where the line ends that begins here, if it is there as a whole.
+    fn line_end(&self, start: usize) -> Option<usize> {
+        let rest = &self.buffer[start..];
+        match memchr::memchr(b'\n', rest) {
+            Some(length) => Some(start + length + 1),
+            None if self.is_at_end && !rest.is_empty() => Some(self.buffer.len()),
+            None => None,
+        }
+    }
+
+    fn read_more(&mut self) -> Result<()> {
+        let length = self.buffer.len();
+        self.buffer.resize(length + READ_BYTES.max(length), 0);
+        let read = loop {
+            match self.input.read(&mut self.buffer[length..]) {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                read => break read,
+            }
+        };
+        self.buffer.truncate(length + read.as_ref().map_or(0, |count| *count));
+        let count = read.map_err(|error| {
+            Error::new(ErrorKind::Unavailable, format!("cannot read {}: {error}", self.name)).with_source(error)
+        })?;
+        self.is_at_end = count == 0;
+        Ok(())
+    }
+}
+
+fn line_count(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte == b'\n').count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(script: &str) -> Vec<(usize, String)> {
+        let mut reader = PieceReader::new(script.as_bytes(), "test");
+        std::iter::from_fn(|| reader.next_piece().unwrap()).map(|piece| (piece.first_line, piece.text)).collect()
+    }
+
+    #[test]
+    fn a_piece_ends_where_a_statement_ends() {
+        let got = pieces("select 1;\nselect ';\n';\n.tables\n\nselect 3;\nselect\n 2");
+        let expected = [(1, "select 1;\nselect ';\n';\n"), (4, ".tables\n"), (5, "\nselect 3;\n"), (7, "select\n 2")];
+        assert_eq!(got, expected.map(|(line, text)| (line, text.to_owned())));
+    }
+
+    #[test]
+    fn a_piece_takes_in_so_many_statements() {
+        let script = "select 1; -- one\n;\n".repeat(PIECE_BYTES / 5);
+        let got = pieces(&script);
+        assert!(got.len() > 2 && got.iter().all(|(_, text)| text.len() < 2 * PIECE_BYTES), "{}", got.len());
+        assert_eq!(got.iter().map(|(_, text)| text.as_str()).collect::<String>(), script);
+        let lines = got.iter().scan(1, |line, (first, text)| {
+            let expected = std::mem::replace(line, *line + text.matches('\n').count());
+            Some(*first == expected)
+        });
+        assert!(lines.into_iter().all(|same| same));
+    }
+
+    #[test]
+    fn what_is_there_does_not_wait_for_more() {
+        struct Slow(Vec<&'static [u8]>);
+        impl Read for Slow {
+            fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+                assert!(!self.0.is_empty(), "asked for more while a statement was there");
+                let bytes = self.0.remove(0);
+                buffer[..bytes.len()].copy_from_slice(bytes);
+                Ok(bytes.len())
+            }
+        }
+        let mut reader = PieceReader::new(Slow(vec![b"select 1;\nsel", b"ect 2", b";\n"]), "test");
+        for expected in ["select 1;\n", "select 2;\n"] {
+            assert_eq!(reader.next_piece().unwrap().unwrap().text, expected);
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_refused_with_their_line() {
+        let mut reader = PieceReader::new(b"select 1;\nselect '\xff';\n".as_slice(), "x.sql");
+        assert_eq!(reader.next_piece().unwrap().unwrap().text, "select 1;\n");
+        assert!(reader.next_piece().unwrap_err().message().starts_with("x.sql, line 2: "));
+    }
+}

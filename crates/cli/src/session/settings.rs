@@ -1,0 +1,100 @@
+//! What the flags and the environment mean: how a store is opened, how a session works.
+//!
+//! A flag goes before its environment variable, which goes before the default.
+
+use crate::args::{QueryArgs, StoreArgs, WriteArgs};
+use crate::console::failure;
+use crate::session::files::HostFiles;
+use atsdb::duration::parse_duration;
+use atsdb::size::parse_size;
+use atsdb::sql::{Session, SessionOptions};
+use atsdb::{Database, Durability, Error, OpenOptions, Result};
+use std::sync::Arc;
+
+/// The memory of queries by default.
+const MEMORY_BYTES_DEFAULT: usize = 1 << 30;
+
+/// How long a program keeps its store open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OpenTime {
+    /// For one command: loading what tables declare by `preload` is not worth it.
+    Short,
+    /// For a session of a person.
+    Long,
+}
+
+/// How a command uses its store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Reads; the store must exist.
+    Read,
+    /// Writes; the store must exist.
+    Change,
+    /// Writes; a missing store is created.
+    Create,
+    /// The same, without background maintenance.
+    CreateQuietly,
+}
+
+/// The durability that was asked for.
+pub(crate) fn durability(write: &WriteArgs) -> Result<Durability> {
+    match write.durability.as_deref() {
+        Some(text) => Durability::parse(text),
+        None => Ok(Durability::default()),
+    }
+}
+
+/// Opens a store for one command.
+pub(crate) fn open(url: &str, access: Access, store: &StoreArgs, write: Option<&WriteArgs>) -> Result<Database> {
+    open_for(OpenTime::Short, url, access, store, write)
+}
+
+/// Opens a store.
+pub(crate) fn open_for(
+    stay: OpenTime,
+    url: &str,
+    access: Access,
+    store: &StoreArgs,
+    write: Option<&WriteArgs>,
+) -> Result<Database> {
+    let durability = write.map(durability).transpose()?.unwrap_or_default();
+    let mut options = OpenOptions::new()
+        .durability(durability)
+        .create(matches!(access, Access::Create | Access::CreateQuietly))
+        .read_only(access == Access::Read)
+        .maintenance(access == Access::Create)
+        .on_warning(failure::warn);
+    if stay == OpenTime::Short {
+        options = options.preload_bytes(0);
+    }
+    if let Some(bytes) = bytes_of("--cache", store.cache.as_deref())? {
+        options = options.cache_bytes(bytes);
+    }
+    let database = options.open(url)?;
+    if access != Access::Read {
+        database.warnings().iter().for_each(|warning| failure::warn(warning));
+    }
+    Ok(database)
+}
+
+/// A session over an open store.
+///
+/// Where nothing may be changed, its statements write no files either.
+pub(crate) fn session(database: &Database, access: Access, store: &StoreArgs, query: &QueryArgs) -> Result<Session> {
+    let memory_bytes = bytes_of("--memory", store.memory.as_deref())?.unwrap_or(MEMORY_BYTES_DEFAULT);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let time_limit = match query.timeout.as_deref() {
+        None | Some("") => None,
+        Some(text) => Some(parse_duration(text).map_err(|error: Error| error.context("--timeout"))?),
+    };
+    let options = SessionOptions { memory_bytes, threads, file_access: true, time_limit };
+    let files = Arc::new(HostFiles { may_write: access != Access::Read });
+    Ok(database.session(options)?.with_files(files.clone()).with_file_writer(files))
+}
+
+fn bytes_of(flag: &str, text: Option<&str>) -> Result<Option<usize>> {
+    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
+    let bytes = parse_size(text).map_err(|error: Error| error.context(flag))?;
+    // More than the address space is as good as no bound.
+    Ok(Some(usize::try_from(bytes).unwrap_or(usize::MAX)))
+}

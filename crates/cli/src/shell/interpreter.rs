@@ -1,0 +1,101 @@
+//! What is done with a line of the shell.
+
+use super::dot::{self, DotCommand};
+use crate::commands;
+use crate::output::destination::Destination;
+use crate::session::script::{PieceReader, Runner};
+use atsdb::{Database, Error, ErrorKind, Result};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+
+/// How deep `.read` may go in files that read files.
+const READ_DEPTH_MAX: usize = 16;
+
+/// Whether to go on after a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AfterLine {
+    Line,
+    Quit,
+}
+
+/// An open shell.
+pub(super) struct Shell {
+    pub(super) database: Database,
+    pub(super) runner: Runner,
+    pub(super) out: Destination,
+}
+
+impl Shell {
+    /// Runs a script to its end or its first error.
+    pub(super) fn read(&mut self, input: impl BufRead, name: &str, depth: usize) -> Result<AfterLine> {
+        let mut pieces = PieceReader::new(input, name);
+        while let Some(piece) = pieces.next_piece()? {
+            let next = match piece.text.trim_start().starts_with('.') {
+                true => self.command(&piece.text, depth).map_err(|error| at_line(error, name, piece.first_line))?,
+                false => self.sql(&piece.text, piece.first_line, Some(name))?,
+            };
+            if next == AfterLine::Quit {
+                return Ok(next);
+            }
+        }
+        Ok(AfterLine::Line)
+    }
+
+    /// Runs the statements of a text.
+    pub(super) fn sql(&mut self, text: &str, first_line: usize, source: Option<&str>) -> Result<AfterLine> {
+        self.runner.run(text, first_line, source, &mut self.out)?;
+        Ok(AfterLine::Line)
+    }
+
+    /// Runs a dot command.
+    pub(super) fn command(&mut self, line: &str, depth: usize) -> Result<AfterLine> {
+        let engine = self.database.engine();
+        match dot::parse(line)? {
+            DotCommand::Help => self.out.put(dot::HELP.as_bytes())?,
+            DotCommand::Quit => return Ok(AfterLine::Quit),
+            DotCommand::Tables => self.out.put(commands::table_names(engine)?.as_bytes())?,
+            DotCommand::Schema(name) => {
+                let tables = match name {
+                    Some(name) => vec![engine.table(&name)?],
+                    None => engine.tables()?,
+                };
+                for table in tables {
+                    self.out.put(commands::table_statement(&table.definition).as_bytes())?;
+                }
+            }
+            DotCommand::Stats(name) => {
+                let table = name.map(|name| engine.table(&name)).transpose()?;
+                self.out.put(commands::stats_text(engine, table.as_ref())?.as_bytes())?;
+                self.out.put(commands::cache_lines(engine).as_bytes())?;
+            }
+            DotCommand::Mode(format) => {
+                if !format.is_text() {
+                    return Err(Error::usage(format!("{} is no text for a terminal", format.name()))
+                        .with_hint("write such a file with atsdb sql -o FILE"));
+                }
+                self.runner.format = format;
+            }
+            DotCommand::Timing(on) => self.runner.timing = on,
+            DotCommand::Save(url) => eprintln!("{}", commands::copy::save(&self.database, &url)?),
+            DotCommand::Load(url) => eprintln!("{}", commands::copy::load(&self.database, &url)?),
+            DotCommand::Read(path) => {
+                if depth == READ_DEPTH_MAX {
+                    return Err(Error::usage(format!("{path}: .read goes more than {READ_DEPTH_MAX} files deep")));
+                }
+                let file = File::open(&path).map_err(|error| {
+                    Error::new(ErrorKind::NotFound, format!("cannot read {path}: {error}")).with_source(error)
+                })?;
+                return self.read(BufReader::new(file), &path, depth + 1);
+            }
+        }
+        self.out.hand_on()?;
+        Ok(AfterLine::Line)
+    }
+}
+
+fn at_line(error: Error, name: &str, line: usize) -> Error {
+    match error.kind() {
+        ErrorKind::Interrupted => error,
+        _ => error.context(format_args!("{name}, line {line}")),
+    }
+}

@@ -1,0 +1,24 @@
+//! The file that advice is asked for, and what one pass over it found.
+
+use atsdb::TableDefinition;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The file that advice is asked for, and what one pass over it found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AdviseInput {
+    /// The file.
+    pub file: PathBuf,
+    /// The table that it declares.
+    pub table: TableDefinition,
+    /// How many rows it has.
+    pub rows: u64,
+    /// The earliest and the latest time, in the table's unit.
+    pub times: Option<(i64, i64)>,
+    /// The series column, and one of its values of median frequency.
+    pub series: Option<(String, String)>,
+    /// How many distinct values the series column has.
+    pub series_count: u64,
+    /// A column of numbers.
+    pub value: Option<String>,
+}

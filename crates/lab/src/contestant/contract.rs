@@ -1,0 +1,230 @@
+//! The contract of a contestant: a system that runs workloads.
+//!
+//! A contestant is one file under `contestants`. What it cannot do it refuses with [`Failure::Cannot`] and the
+//! reason, which the report shows in place of a figure. Workloads speak to it in rows, batches and SQL text; where
+//! dialects differ, [`Dialect`] gives the spelling.
+
+use crate::contestant::dialect::Dialect;
+use crate::data::answer::Answer;
+use crate::data::digest::RowDigest;
+use crate::data::rows::RowSet;
+use crate::failure::Failure;
+use crate::measure::{Tier, Tuning};
+use crate::server::{ServerAddress, ServerKind, ServerUrls};
+use arrow::array::RecordBatch;
+use atsdb::{Durability, TableDefinition};
+use std::path::{Path, PathBuf};
+
+/// What a contestant works in: a folder, a database, and the settings to run with.
+#[derive(Debug, Clone)]
+pub struct Workspace {
+    /// A folder of its own, which exists.
+    pub directory: PathBuf,
+    /// What an acknowledged commit survives.
+    pub durability: Durability,
+    /// Whose settings it runs with.
+    pub tuning: Tuning,
+    /// The name of its database, if it is on a server.
+    pub database: String,
+    /// The server, if [`Contestant::server`] asks for one.
+    pub server: Option<ServerAddress>,
+}
+
+impl Workspace {
+    /// The server.
+    ///
+    /// # Errors
+    ///
+    /// The workspace has no server.
+    pub fn server(&self) -> Result<&ServerAddress, Failure> {
+        self.server.as_ref().ok_or_else(|| Failure::cannot("no server was given"))
+    }
+}
+
+/// A system that runs workloads.
+pub trait Contestant: Sync {
+    /// Its name in results and on the command line.
+    fn name(&self) -> &'static str;
+
+    /// What it is, in a line.
+    fn summary(&self) -> &'static str;
+
+    /// The server it runs on, which the lab starts before and stops after.
+    fn server(&self) -> Option<ServerKind> {
+        None
+    }
+
+    /// Its version, or why it cannot run here and how to install it. `urls` names servers that run already.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Cannot`] with the command that installs it.
+    fn version(&self, urls: &ServerUrls) -> Result<String, Failure>;
+
+    /// Opens the database in `workspace`, and creates it if the workspace is empty.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports.
+    fn open(&self, workspace: &Workspace) -> Result<Box<dyn Session>, Failure>;
+
+    /// The size of everything in `workspace` in bytes, logs and indexes included, while no session is open. By default
+    /// the lengths of the files.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be read.
+    fn bytes(&self, workspace: &Workspace) -> Result<u64, Failure> {
+        folder_bytes(&workspace.directory)
+    }
+
+    /// Whether the system is a program of its own, whose start can be timed.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Cannot`] where it is part of another program.
+    fn has_program(&self) -> Result<(), Failure>;
+}
+
+/// An open database. Dropping it closes it; everything is then in the workspace.
+pub trait Session {
+    /// Its dialect.
+    fn dialect(&self) -> Dialect;
+
+    /// What its commits really survive.
+    fn tier(&self) -> Tier;
+
+    /// Every setting that bears on speed or safety, as `name = value`.
+    fn settings(&self) -> Vec<String>;
+
+    /// Creates a table.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports.
+    fn create_table(&mut self, table: &TableDefinition) -> Result<(), Failure>;
+
+    /// Begins a load. Its rows are in the table when [`Loader::finish`] returns.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports.
+    fn loader<'a>(&'a mut self, table: &TableDefinition) -> Result<Box<dyn Loader + 'a>, Failure>;
+
+    /// Converts loaded rows to their lasting form, if that differs from the form they are loaded in.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Cannot`] if the two forms are the same.
+    fn seal(&mut self) -> Result<(), Failure>;
+
+    /// Creates the indexes that a user would create for looking up single series and short times.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Cannot`] if the system has no indexes.
+    fn prepare_lookups(&mut self, table: &TableDefinition) -> Result<(), Failure>;
+
+    /// Reads every row and column.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports.
+    fn read_all(&mut self, table: &TableDefinition) -> Result<RowDigest, Failure>;
+
+    /// Answers a query.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports.
+    fn query(&mut self, sql: &str) -> Result<Answer, Failure>;
+
+    /// Runs statements one by one, each a transaction of its own.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports. [`Failure::Cannot`] where it does not know such statements.
+    fn execute(&mut self, statements: &[String]) -> Result<(), Failure>;
+
+    /// Runs statements one by one, all in one transaction.
+    ///
+    /// # Errors
+    ///
+    /// As [`execute`](Self::execute).
+    fn transaction(&mut self, statements: &[String]) -> Result<(), Failure>;
+
+    /// Loads a file of one value a line into a table of one column, by the system's own way of loading files.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports. [`Failure::Cannot`] where it has no such way.
+    fn load_lines(&mut self, _table: &str, _file: &Path) -> Result<(), Failure> {
+        Err(Failure::cannot("has no way to load a file"))
+    }
+
+    /// Looks values up one after another, and returns how many rows were found. The statement is prepared if the system
+    /// can. Values are SQL literals.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports.
+    fn lookups(&mut self, table: &str, column: &str, values: &[String]) -> Result<u64, Failure> {
+        values.iter().try_fold(0, |found, value| {
+            let answer = self.query(&format!("SELECT {column} FROM {table} WHERE {column} = {value}"))?;
+            Ok(found + answer.rows.len() as u64)
+        })
+    }
+
+    /// The size of a table and its indexes, if the session holds the rows in memory and not in the workspace.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports.
+    fn bytes_in_memory(&mut self, _table: &str) -> Result<Option<u64>, Failure> {
+        Ok(None)
+    }
+
+    /// Makes the tables of another workspace reachable, as `name.table` where the name can be chosen. Returns the name.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports. [`Failure::Cannot`] where one session has one workspace.
+    fn attach(&mut self, _place: &Workspace, _name: &str) -> Result<String, Failure> {
+        Err(Failure::cannot("a session has one workspace; another cannot be attached"))
+    }
+}
+
+/// A load in progress. Dropped before it is finished, it leaves no rows.
+pub trait Loader {
+    /// Takes rows, one by one.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports.
+    fn rows(&mut self, rows: &RowSet) -> Result<(), Failure>;
+
+    /// Takes a batch.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports.
+    fn batch(&mut self, batch: &RecordBatch) -> Result<(), Failure>;
+
+    /// Commits.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports.
+    fn finish(self: Box<Self>) -> Result<(), Failure>;
+}
+
+/// The lengths of all files below `folder`, in bytes.
+pub(crate) fn folder_bytes(folder: &Path) -> Result<u64, Failure> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder).map_err(Failure::broken)? {
+        let entry = entry.map_err(Failure::broken)?;
+        let metadata = entry.metadata().map_err(Failure::broken)?;
+        bytes += if metadata.is_dir() { folder_bytes(&entry.path())? } else { metadata.len() };
+    }
+    Ok(bytes)
+}

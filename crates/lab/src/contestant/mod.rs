@@ -1,0 +1,9 @@
+//! The contract of a contestant: the traits it implements, and the dialect of SQL that it speaks.
+
+mod contract;
+mod dialect;
+mod spelling;
+
+pub(crate) use contract::folder_bytes;
+pub use contract::{Contestant, Loader, Session, Workspace};
+pub use dialect::Dialect;

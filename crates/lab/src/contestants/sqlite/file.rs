@@ -1,0 +1,8 @@
+//! Where the database is.
+
+use std::path::{Path, PathBuf};
+
+/// The database file in a contestant's folder.
+pub(super) fn database_file(folder: &Path) -> PathBuf {
+    folder.join("plain.db")
+}

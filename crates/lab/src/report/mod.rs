@@ -1,0 +1,16 @@
+//! What a run gave: figures as JSON, as text for a terminal, as a page, beside an earlier run, and as advice.
+
+mod advice;
+mod comparison;
+mod grid;
+mod page;
+mod published;
+mod results;
+mod terminal;
+
+pub use advice::{Advice, Winner};
+pub use comparison::{ComparedFigure, Verdict};
+pub(crate) use grid::grouped;
+pub use results::{
+    BrokenRun, ContestantReport, MeasureReport, MeasureResult, REPORT_FORMAT, Report, Settings, WorkloadReport,
+};

@@ -1,0 +1,123 @@
+//! What passes between the process that runs the lab and the one that runs a contestant: a [`Job`] on the child's
+//! standard input, an [`Event`] a line on its standard output. Both are JSON; a line that is not an event is skipped.
+
+use crate::advise::AdviseInput;
+use crate::failure::Failure;
+use crate::measure::{Figure, Tier, Tuning};
+use crate::server::ServerAddress;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The first argument of a program that is to call [`run_child`](crate::run_child).
+pub const CHILD_ARGUMENT: &str = "lab-child";
+/// The environment variable that is always set for a child.
+pub const CHILD_VARIABLE: &str = "ATSDB_LAB_CHILD";
+/// Its value for a child that runs a job.
+pub const CHILD_RUN: &str = "run";
+/// Its value for a child that ends at once, because its start is measured.
+pub const CHILD_START: &str = "start";
+
+/// One contestant's run of one workload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// The workload's name.
+    pub workload: String,
+    /// The contestant's name.
+    pub contestant: String,
+    /// How many rows.
+    pub rows: u64,
+    /// Where randomness starts.
+    pub seed: u64,
+    /// `full`, `normal` or `off`.
+    pub durability: String,
+    /// Whose settings.
+    pub tuning: Tuning,
+    /// An empty folder.
+    pub directory: PathBuf,
+    /// What the names of its databases on the server begin with.
+    pub database_prefix: String,
+    /// The server, if the contestant asks for one.
+    pub server: Option<ServerAddress>,
+    /// The file that advice is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<AdviseInput>,
+    /// The command that starts this program and ends it at once.
+    pub start_command: Vec<String>,
+}
+
+/// What happens in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The contestant opened its workspace with these settings.
+    Opened {
+        /// As `name = value`.
+        settings: Vec<String>,
+        /// What its commits really survive.
+        tier: Tier,
+    },
+    /// Something to show while waiting.
+    Progress {
+        /// What the contestant is doing.
+        text: String,
+    },
+    /// A measure has a figure.
+    Measured {
+        /// Which measure.
+        measure: String,
+        /// The figure.
+        figure: Box<Figure>,
+    },
+    /// The contestant cannot do it.
+    Skipped {
+        /// Which measure.
+        measure: String,
+        /// Why.
+        reason: String,
+    },
+    /// It tried and failed.
+    Failed {
+        /// Which measure.
+        measure: String,
+        /// What went wrong.
+        reason: String,
+    },
+    /// The run ended; with a reason if it ended early.
+    Ended {
+        /// Why it ended early.
+        reason: Option<String>,
+    },
+}
+
+const MARK: &str = "atsdb-lab ";
+
+impl Event {
+    /// The line of this event, without its end.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written as JSON.
+    pub fn to_line(&self) -> Result<String, Failure> {
+        serde_json::to_string(self).map(|json| format!("{MARK}{json}")).map_err(Failure::broken)
+    }
+
+    /// The event of a line, if the line has one. Text before its mark is skipped.
+    pub fn of_line(line: &str) -> Option<Self> {
+        let start = line.find(MARK)? + MARK.len();
+        serde_json::from_str(&line[start..]).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_survives_its_line_and_noise_is_skipped() {
+        let figure = Figure { memory_peak_bytes: Some(7), ..Figure::of(1.5) };
+        let event = Event::Measured { measure: "count".to_owned(), figure: Box::new(figure) };
+        let line = event.to_line().expect("a line");
+        assert_eq!(Event::of_line(&format!("test child ... {line}\n")), Some(event));
+        assert_eq!(Event::of_line("running 1 test"), None);
+    }
+}

@@ -1,0 +1,54 @@
+//! The store under test, and what every test does with one.
+
+use crate::server::Kind;
+use atsdb_core::{Change, NewChunk, Result, Store, TableId, TimeRange};
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+/// A store on a server under test.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject {
+    /// The server's kind.
+    pub kind: Kind,
+    /// Opens the store of a URL with some seconds of patience, and creates it if it does not exist.
+    pub open: fn(&str) -> Result<Box<dyn Store>>,
+    /// Opens it for reading.
+    pub open_for_reading: fn(&str) -> Result<Box<dyn Store>>,
+    /// Opens it with other limits.
+    pub open_with: fn(&str, Limits) -> Result<Box<dyn Store>>,
+}
+
+/// How long a store waits.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// For other writers, or for a server that is away.
+    pub busy: Duration,
+    /// For an answer, beyond that.
+    pub answer: Duration,
+    /// Receives the messages about a server that is waited for while the store is opened.
+    pub told: Option<Sender<String>>,
+}
+
+impl Limits {
+    pub(super) fn seconds(busy: u64, answer: u64) -> Self {
+        Self { busy: Duration::from_secs(busy), answer: Duration::from_secs(answer), told: None }
+    }
+}
+
+impl Subject {
+    pub(super) fn opened(&self, url: &str) -> Box<dyn Store> {
+        (self.open)(url).unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+pub(super) const NOW_MS: i64 = 1_709_294_400_000;
+
+/// Commits a chunk.
+pub(super) fn append(store: &dyn Store, chunk: NewChunk) -> Result<()> {
+    store.commit(&[Change { add: vec![chunk], ..Change::default() }], NOW_MS)?.remove(0).map(drop)
+}
+
+/// How many chunks a table has.
+pub(super) fn count(store: &dyn Store, table: TableId) -> usize {
+    store.snapshot().unwrap().chunks(table, TimeRange::ALL).unwrap().len()
+}

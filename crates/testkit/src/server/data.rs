@@ -1,0 +1,116 @@
+//! The data folder of a server: made once for each kind, then copied.
+
+use super::setup::{FOLDER_PREFIX, own_folder, run};
+use super::{mariadb, mysql, postgres};
+use crate::disk::SmallDisk;
+use crate::skipped;
+use std::fs::File;
+use std::io::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// Which server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// PostgreSQL.
+    Postgres,
+    /// MariaDB.
+    Mariadb,
+    /// MySQL.
+    Mysql,
+}
+
+/// A folder with data of a kind. None, and a word on stderr, where its programs are not installed.
+pub(super) fn new_folder(kind: Kind) -> Option<TempDir> {
+    let missing = match kind {
+        Kind::Postgres => postgres::missing(),
+        Kind::Mariadb => mariadb::missing(),
+        Kind::Mysql => mysql::missing(),
+    };
+    match missing {
+        Some(program) => {
+            skipped(&format!("{program} is not installed; the package {} has it", package(kind)));
+            None
+        }
+        None => Some(data_folder(kind).expect("a data folder can be made")),
+    }
+}
+
+fn package(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Postgres => "postgresql",
+        Kind::Mariadb => "mariadb-server",
+        Kind::Mysql => "mysql-server",
+    }
+}
+
+/// Deletes the data folders of processes that are gone: a server that serves a whole process outlives the last chance
+/// to do so.
+fn remove_left_over() -> Result<()> {
+    for entry in std::fs::read_dir(std::env::temp_dir())?.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let owner = name.strip_prefix(FOLDER_PREFIX).and_then(|rest| rest.split_once('-')).map(|(owner, _)| owner);
+        let is_number = |owner: &&str| owner.bytes().all(|byte| byte.is_ascii_digit());
+        if owner.filter(is_number).is_some_and(|owner| !Path::new("/proc").join(owner).exists()) {
+            let _ = Command::new("umount").arg("-l").arg(entry.path().join("data")).stderr(Stdio::null()).status();
+            // Whoever else starts a server may be at it too.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// A copy of the kind's first data folder, which is made if it does not exist. It is not in the target folder: a
+/// server that runs as another user could not get there.
+pub(super) fn data_folder(kind: Kind) -> Result<TempDir> {
+    let folder = own_folder()?;
+    let name = if kind == Kind::Mysql { mysql::version() } else { format!("{kind:?}") };
+    let template = templates()?.join(name);
+    let lock = File::create(template.with_extension("lock"))?;
+    lock.lock()?;
+    remove_left_over()?;
+    let data = folder.path().join("data");
+    if !template.exists() {
+        match kind {
+            Kind::Postgres => postgres::initialize(&data)?,
+            Kind::Mariadb => mariadb::initialize(&data)?,
+            Kind::Mysql => mysql::initialize(&data)?,
+        }
+        let unfinished = template.with_extension("unfinished");
+        let _ = std::fs::remove_dir_all(&unfinished);
+        run(Command::new("cp").arg("-a").arg(&data).arg(&unfinished))?;
+        std::fs::rename(&unfinished, &template)?;
+    } else {
+        run(Command::new("cp").arg("-a").arg(&template).arg(&data))?;
+    }
+    Ok(folder)
+}
+
+/// Moves the data of a new server to a disk of its own.
+pub(super) fn onto_a_disk(kind: Kind, folder: &Path) -> Result<Option<SmallDisk>> {
+    let (data, elsewhere) = (folder.join("data"), folder.join("elsewhere"));
+    std::fs::rename(&data, &elsewhere)?;
+    let Some(disk) = SmallDisk::mount(&data, 1 << 30) else { return Ok(None) };
+    run(Command::new("cp").arg("-a").arg(elsewhere.join(".")).arg(&data))?;
+    if kind == Kind::Postgres {
+        postgres::keep_log_elsewhere(&data, &elsewhere)?;
+    }
+    Ok(Some(disk))
+}
+
+/// Beside the folder of compiled programs, of which this is one: `target/release/deps/NAME`.
+fn templates() -> Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    let target = program.ancestors().nth(3).unwrap_or(Path::new("/tmp"));
+    let folder = target.join("test-servers");
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+/// What a folder's files take.
+pub(super) fn bytes_in(folder: &Path) -> Result<u64> {
+    let told = Command::new("du").args(["-s", "-B1"]).arg(folder).output()?;
+    let told = String::from_utf8_lossy(&told.stdout);
+    told.split_whitespace().next().and_then(|bytes| bytes.parse().ok()).ok_or_else(|| Error::other(told.clone()))
+}

@@ -1,0 +1,58 @@
+//! What all servers are set up with: the user of tests, programs, ports, folders.
+
+use std::io::{Error, Result};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use tempfile::TempDir;
+
+/// The user that tests connect as: an ordinary one.
+pub const USER: &str = "tester";
+/// Its password.
+pub const PASSWORD: &str = "pass/word@1";
+/// The password as it stands in a URL.
+pub(super) const PASSWORD_IN_URL: &str = "pass%2Fword%401";
+/// What the names of data folders begin with; the number of the process follows.
+pub(super) const FOLDER_PREFIX: &str = "atsdb-test-";
+
+/// Starts a program that dies with this process. The system kills it with the thread that started it: that one stays.
+pub(super) fn spawn_for_good(mut command: Command) -> Result<Child> {
+    let (send, receive) = mpsc::channel();
+    std::thread::spawn(move || {
+        let _ = send.send(command.spawn());
+        loop {
+            std::thread::park();
+        }
+    });
+    receive.recv().map_err(Error::other)?
+}
+
+pub(super) fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    listener.local_addr().expect("a listener has an address").port()
+}
+
+/// A folder that vanishes, and that other users can look into.
+pub(super) fn own_folder() -> Result<TempDir> {
+    let folder = tempfile::Builder::new().prefix(&format!("{FOLDER_PREFIX}{}-", std::process::id())).tempdir()?;
+    run(Command::new("chmod").arg("755").arg(folder.path()))?;
+    Ok(folder)
+}
+
+pub(super) fn run(command: &mut Command) -> Result<()> {
+    let output = command.stdin(Stdio::null()).output()?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(Error::other(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)))),
+    }
+}
+
+pub(super) fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata) == 0)
+}
+
+/// The program in the first folder that has it.
+pub(super) fn find(program: &str, folders: &[&str]) -> Option<PathBuf> {
+    folders.iter().map(|folder| Path::new(folder).join(program)).find(|path| path.exists())
+}

@@ -1,0 +1,230 @@
+//! A server that runs.
+
+use super::certificates::Certificates;
+use super::data::{Kind, bytes_in, new_folder, onto_a_disk};
+use super::setup::{PASSWORD_IN_URL, USER, free_port, own_folder, spawn_for_good};
+use super::{mariadb, mysql, postgres};
+use crate::clock;
+use crate::disk::SmallDisk;
+use std::fs::File;
+use std::io::{Error, Result};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// How long a server may take to start.
+const START_MAX: Duration = Duration::from_secs(60);
+
+/// A server that runs.
+#[derive(Debug)]
+pub struct TestServer {
+    pub(super) kind: Kind,
+    pub(super) port: u16,
+    /// Further arguments of its program.
+    arguments: Vec<String>,
+    /// The disk of its data, if they are not in its folder: unmounted before the folder is removed.
+    disk: Option<SmallDisk>,
+    folder: TempDir,
+    child: Mutex<Option<Child>>,
+    databases: AtomicU32,
+}
+
+/// The server of that kind which all tests of this process share. None, and a word on stderr, where its programs are
+/// not installed.
+pub fn shared(kind: Kind) -> Option<&'static TestServer> {
+    static SERVERS: [OnceLock<Option<TestServer>>; 3] = [const { OnceLock::new() }; 3];
+    SERVERS[kind as usize].get_or_init(|| TestServer::start(kind)).as_ref()
+}
+
+impl TestServer {
+    /// A server of one's own. None, and a word on stderr, where its programs are not installed.
+    pub fn start(kind: Kind) -> Option<Self> {
+        let server = Self::of(kind, new_folder(kind)?, Vec::new());
+        server.resume();
+        Some(server)
+    }
+
+    /// A server of one's own with further arguments for its program.
+    pub fn start_with(kind: Kind, arguments: &[&str]) -> Option<Self> {
+        let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+        let server = Self::of(kind, new_folder(kind)?, arguments);
+        server.resume();
+        Some(server)
+    }
+
+    /// A server that follows this one, a PostgreSQL: a standby, which has everything a little later.
+    pub fn start_standby(&self) -> Self {
+        let folder = own_folder().expect("a folder can be made");
+        postgres::copy_to_follow(self.port, &folder.path().join("data")).expect("a server can be copied");
+        let server = Self::of(self.kind, folder, Vec::new());
+        server.resume();
+        server
+    }
+
+    /// A server of one's own that encrypts, and proves to be `localhost`, which is none of its addresses, by a
+    /// certificate of an authority of its own; and the file of that one's certificate.
+    pub fn start_encrypting(kind: Kind) -> Option<(Self, PathBuf)> {
+        let folder = new_folder(kind)?;
+        let certificates = Certificates::make(folder.path())?;
+        let arguments = match kind {
+            Kind::Postgres => postgres::encryption(&certificates),
+            Kind::Mariadb => mariadb::encryption(&certificates),
+            Kind::Mysql => mysql::encryption(&certificates),
+        };
+        let server = Self::of(kind, folder, arguments);
+        server.resume();
+        Some((server, certificates.authority))
+    }
+
+    /// A server of one's own, whose data lie on a disk that has this much room left; what PostgreSQL writes ahead lies
+    /// elsewhere. None, and a word on stderr, where mounting is not permitted.
+    pub fn start_on_small_disk(kind: Kind, free_bytes: u64) -> Option<Self> {
+        let folder = new_folder(kind)?;
+        let disk = onto_a_disk(kind, folder.path()).expect("the data can be moved")?;
+        let mut server = Self::of(kind, folder, Vec::new());
+        server.disk = Some(disk);
+        server.resume();
+        let used = bytes_in(&server.data()).expect("du tells a size");
+        server.disk()?.resize(used + free_bytes);
+        Some(server)
+    }
+
+    pub(super) fn of(kind: Kind, folder: TempDir, arguments: Vec<String>) -> Self {
+        let (child, databases) = (Mutex::new(None), AtomicU32::new(0));
+        Self { kind, port: free_port(), arguments, disk: None, folder, child, databases }
+    }
+
+    /// The disk of [`Self::start_on_small_disk`].
+    pub fn disk(&self) -> Option<&SmallDisk> {
+        self.disk.as_ref()
+    }
+
+    /// Starts it again, on the same port and data.
+    pub fn resume(&self) {
+        self.resume_with(&[]);
+    }
+
+    /// Whether it has ended by itself.
+    pub fn has_ended(&self) -> bool {
+        self.child().as_mut().is_some_and(|child| !matches!(child.try_wait(), Ok(None)))
+    }
+
+    pub(super) fn resume_with(&self, arguments: &[&str]) {
+        let start = clock::now();
+        self.spawn(arguments);
+        while let Err(error) = self.try_administer("SELECT 1") {
+            let ended = self.child().as_mut().and_then(|child| child.try_wait().ok().flatten());
+            if start.elapsed() > START_MAX {
+                let log = std::fs::read_to_string(self.log()).unwrap_or_default();
+                panic!("the server does not start ({ended:?}): {error}\n{log}");
+            }
+            clock::sleep(Duration::from_millis(20));
+            // The last of a killed server's processes may have held its data still.
+            if ended.is_some() {
+                self.spawn(arguments);
+            }
+        }
+    }
+
+    fn spawn(&self, arguments: &[&str]) {
+        let mut command = match self.kind {
+            Kind::Postgres => postgres::command(&self.data(), self.port),
+            Kind::Mariadb => mariadb::command(&self.data(), self.port),
+            Kind::Mysql => mysql::command(&self.data(), self.port),
+        };
+        command.args(&self.arguments).args(arguments);
+        let log = File::options().create(true).append(true).open(self.log()).expect("a log can be written");
+        command.stdin(Stdio::null()).stdout(log.try_clone().expect("a file has another handle")).stderr(log);
+        *self.child() = Some(spawn_for_good(command).expect("the server's program runs"));
+    }
+
+    /// Ends it as an operator does.
+    pub(super) fn shut_down(&self) {
+        if let Some(mut child) = self.child().take() {
+            let _ = Command::new("kill").arg(child.id().to_string()).status();
+            let _ = child.wait();
+        }
+    }
+
+    /// Ends it as a crash does.
+    pub fn kill(&self) {
+        if let Some(mut child) = self.child().take() {
+            // Where a server is many processes, the first one's death leaves the others some moments.
+            let pid = child.id();
+            let others = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+            let _ = child.kill();
+            let _ = child.wait();
+            let _ = Command::new("kill").arg("-9").args(others.split_whitespace()).stderr(Stdio::null()).status();
+        }
+    }
+
+    /// The URL of a new, empty database.
+    pub fn database(&self) -> String {
+        let name = format!("d{}", self.databases.fetch_add(1, Ordering::Relaxed));
+        self.administer(&match self.kind {
+            Kind::Postgres => format!("CREATE DATABASE {name} OWNER {USER}"),
+            Kind::Mariadb | Kind::Mysql => format!("CREATE DATABASE {name}; GRANT ALL ON {name}.* TO {USER}@'%'"),
+        });
+        self.url(USER, PASSWORD_IN_URL, &name)
+    }
+
+    /// The URL of a database for some user.
+    pub fn url(&self, user: &str, password_in_url: &str, database: &str) -> String {
+        let scheme = match self.kind {
+            Kind::Postgres => "postgresql",
+            Kind::Mariadb => "mariadb",
+            Kind::Mysql => "mysql",
+        };
+        format!("{scheme}://{user}:{password_in_url}@127.0.0.1:{}/{database}", self.port)
+    }
+
+    /// Runs statements as the server's administrator.
+    pub fn administer(&self, sql: &str) {
+        self.try_administer(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+
+    /// Runs statements as the server's administrator in one of its databases; gives what they answer, a line a row.
+    pub fn ask(&self, url: &str, sql: &str) -> String {
+        let database = url.rsplit('/').next().unwrap_or_default();
+        self.run(database, sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    fn try_administer(&self, sql: &str) -> Result<String> {
+        self.run("", sql)
+    }
+
+    fn run(&self, database: &str, sql: &str) -> Result<String> {
+        let mut command = match self.kind {
+            Kind::Postgres => postgres::client(self.port, database),
+            Kind::Mariadb => mariadb::client(&self.data(), database),
+            Kind::Mysql => mysql::client(&self.data(), database),
+        };
+        let output = command.arg(sql).stdin(Stdio::null()).output()?;
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            false => Err(Error::other(String::from_utf8_lossy(&output.stderr).into_owned())),
+        }
+    }
+
+    /// The folder of its data.
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
+    fn child(&self) -> std::sync::MutexGuard<'_, Option<Child>> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
