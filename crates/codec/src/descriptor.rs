@@ -7,11 +7,14 @@ use crate::checksum::descriptor_checksum;
 use crate::wire::{Damage, DecodeResult, Reader, unzigzag, write_varint, zigzag};
 use atsdb_core::limits::CHUNK_ROWS_MAX;
 use atsdb_core::{
-    Bound, ChunkDescriptor, ChunkUid, ColumnId, ColumnStatistics, Error, ErrorKind, PageDescriptor, Result, Slice,
+    Bound, ChunkDescriptor, ChunkUid, ColumnId, ColumnStatistics, Error, ErrorKind, PageDescriptor, Result, Slice, Sum,
 };
 
 /// The format that this version writes, and the newest that it reads.
-const FORMAT: u8 = 1;
+const FORMAT: u8 = 2;
+
+/// The first format that has sums.
+const FORMAT_WITH_SUMS: u8 = 2;
 
 /// The size of format and checksum in bytes.
 const HEADER_BYTES: usize = 9;
@@ -25,6 +28,12 @@ const INT: u8 = 1;
 const UINT: u8 = 2;
 const FLOAT: u8 = 3;
 const BYTES: u8 = 4;
+
+/// Kinds of sums: of integers whose sum fits 64 bits, of others, and of floating point numbers.
+const NO_SUM: u8 = 0;
+const INT_SUM: u8 = 1;
+const WIDE_SUM: u8 = 2;
+const FLOAT_SUM: u8 = 3;
 
 /// Encodes a descriptor, as a store keeps it.
 pub fn encode_descriptor(descriptor: &ChunkDescriptor) -> Vec<u8> {
@@ -48,18 +57,18 @@ pub fn decode_descriptor(bytes: &[u8]) -> Result<ChunkDescriptor> {
             let message = format!("a chunk's descriptor has format {format}; this version reads up to {FORMAT}");
             Err(Error::new(ErrorKind::NewerFormat, message).with_hint("upgrade atsdb"))
         }
-        Some(&FORMAT) => read(bytes).map_err(corrupt),
+        Some(format @ 1..=FORMAT) => read(*format, bytes).map_err(corrupt),
         _ => Err(corrupt("it has an unknown format".into())),
     }
 }
 
-fn read(bytes: &[u8]) -> DecodeResult<ChunkDescriptor> {
+fn read(format: u8, bytes: &[u8]) -> DecodeResult<ChunkDescriptor> {
     let (header, body) = bytes.split_at_checked(HEADER_BYTES).ok_or("it is cut short")?;
     if header[1..] != descriptor_checksum(body).to_le_bytes() {
         return Err("its checksum does not match".into());
     }
     let mut reader = Reader::new(body);
-    let descriptor = read_body(&mut reader)?;
+    let descriptor = read_body(format, &mut reader)?;
     reader.finish()?;
     Ok(descriptor)
 }
@@ -81,7 +90,7 @@ fn write_body(out: &mut Vec<u8>, descriptor: &ChunkDescriptor) {
     }
 }
 
-fn read_body(reader: &mut Reader<'_>) -> DecodeResult<ChunkDescriptor> {
+fn read_body(format: u8, reader: &mut Reader<'_>) -> DecodeResult<ChunkDescriptor> {
     let uid = ChunkUid(reader.array()?);
     let row_count = reader.varint_up_to(CHUNK_ROWS_MAX)? as u32;
     if row_count == 0 {
@@ -102,7 +111,7 @@ fn read_body(reader: &mut Reader<'_>) -> DecodeResult<ChunkDescriptor> {
     for _ in 0..page_count {
         let column = next_column + reader.varint_up_to(usize::from(u16::MAX))?;
         let id = u16::try_from(column).map_err(|_| "a column number of more than 16 bits")?;
-        pages.push(read_page(reader, ColumnId(id), row_count)?);
+        pages.push(read_page(format, reader, ColumnId(id), row_count)?);
         next_column = column + 1;
     }
     Ok(ChunkDescriptor { uid, row_count, sealed, slice: Slice { start, last }, time_min, time_max, pages })
@@ -115,17 +124,49 @@ fn write_page(out: &mut Vec<u8>, page: &PageDescriptor) {
     write_varint(out, u64::from(statistics.null_count));
     out.push(kind_of(statistics.min.as_ref()) | kind_of(statistics.max.as_ref()) << 4);
     statistics.min.iter().chain(&statistics.max).for_each(|bound| write_bound(out, bound));
+    write_sum(out, statistics.sum);
 }
 
-fn read_page(reader: &mut Reader<'_>, column: ColumnId, row_count: u32) -> DecodeResult<PageDescriptor> {
+fn read_page(format: u8, reader: &mut Reader<'_>, column: ColumnId, row_count: u32) -> DecodeResult<PageDescriptor> {
     let byte_count = reader.varint_up_to(u32::MAX as usize)? as u32;
     let encoding = reader.byte()?;
     let null_count = reader.varint_up_to(row_count as usize)? as u32;
     let kinds = reader.byte()?;
     let min = read_bound(reader, kinds & 0x0f)?;
     let max = read_bound(reader, kinds >> 4)?;
-    let statistics = ColumnStatistics { null_count, min, max };
+    let sum = if format < FORMAT_WITH_SUMS { None } else { read_sum(reader)? };
+    let statistics = ColumnStatistics { null_count, min, max, sum };
     Ok(PageDescriptor { column, byte_count, encoding, statistics })
+}
+
+fn write_sum(out: &mut Vec<u8>, sum: Option<Sum>) {
+    match sum {
+        None => out.push(NO_SUM),
+        Some(Sum::Int(sum)) => match i64::try_from(sum) {
+            Ok(sum) => {
+                out.push(INT_SUM);
+                write_varint(out, zigzag(sum));
+            }
+            Err(_) => {
+                out.push(WIDE_SUM);
+                out.extend_from_slice(&sum.to_le_bytes());
+            }
+        },
+        Some(Sum::Float(sum)) => {
+            out.push(FLOAT_SUM);
+            out.extend_from_slice(&sum.to_le_bytes());
+        }
+    }
+}
+
+fn read_sum(reader: &mut Reader<'_>) -> Decoded<Option<Sum>> {
+    Ok(match reader.byte()? {
+        NO_SUM => None,
+        INT_SUM => Some(Sum::Int(unzigzag(reader.varint()?).into())),
+        WIDE_SUM => Some(Sum::Int(i128::from_le_bytes(reader.array()?))),
+        FLOAT_SUM => Some(Sum::Float(f64::from_le_bytes(reader.array()?))),
+        _ => return Err("a kind of sum that never was".into()),
+    })
 }
 
 fn kind_of(bound: Option<&Bound>) -> u8 {

@@ -27,6 +27,7 @@ mod pcodec;
 mod plain_numbers;
 mod rhythm;
 mod statistics;
+pub mod sums;
 mod text;
 pub mod types;
 mod validity;

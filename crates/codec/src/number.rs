@@ -1,7 +1,8 @@
 //! The number types of pages, and their bits.
 
+use crate::sums::{float_sum, narrow_sum, signed_sum, unsigned_sum};
 use crate::wire::{DecodeResult, Reader};
-use atsdb_core::Bound;
+use atsdb_core::{Bound, Sum};
 
 /// A number type of Rust that pages contain.
 pub(crate) trait Number: pco::data_types::Number + Default {
@@ -23,6 +24,9 @@ pub(crate) trait Number: pco::data_types::Number + Default {
     /// Returns the number as a bound, unless it is NaN.
     fn bound(self) -> Option<Bound>;
 
+    /// Returns the sum of numbers.
+    fn sum(values: &[Self]) -> Sum;
+
     /// Returns the number, if its type is floating point.
     fn as_float(self) -> Option<f64>;
 
@@ -31,7 +35,7 @@ pub(crate) trait Number: pco::data_types::Number + Default {
 }
 
 macro_rules! integers {
-    ($($number:ty, $unsigned:ty, $wide:ty, $offset:expr, $bound:ident;)*) => {$(
+    ($($number:ty, $unsigned:ty, $wide:ty, $offset:expr, $bound:ident, $sum:expr;)*) => {$(
         impl Number for $number {
             fn to_bits(self) -> u64 {
                 u64::from(self as $unsigned)
@@ -48,6 +52,9 @@ macro_rules! integers {
             fn bound(self) -> Option<Bound> {
                 Some(Bound::$bound(self.into()))
             }
+            fn sum(values: &[Self]) -> Sum {
+                Sum::Int($sum(values))
+            }
             fn as_float(self) -> Option<f64> {
                 None
             }
@@ -61,14 +68,14 @@ macro_rules! integers {
 const SIGN: u64 = 1 << 63;
 
 integers! {
-    i8, u8, i64, SIGN, Int;
-    i16, u16, i64, SIGN, Int;
-    i32, u32, i64, SIGN, Int;
-    i64, u64, i64, SIGN, Int;
-    u8, u8, u64, 0, UInt;
-    u16, u16, u64, 0, UInt;
-    u32, u32, u64, 0, UInt;
-    u64, u64, u64, 0, UInt;
+    i8, u8, i64, SIGN, Int, narrow_sum;
+    i16, u16, i64, SIGN, Int, narrow_sum;
+    i32, u32, i64, SIGN, Int, narrow_sum;
+    i64, u64, i64, SIGN, Int, signed_sum;
+    u8, u8, u64, 0, UInt, narrow_sum;
+    u16, u16, u64, 0, UInt, narrow_sum;
+    u32, u32, u64, 0, UInt, narrow_sum;
+    u64, u64, u64, 0, UInt, unsigned_sum;
 }
 
 /// Inverts the bits of negative floating point numbers except the sign, since these numbers rise with falling bits. It
@@ -97,6 +104,9 @@ macro_rules! floats {
             }
             fn bound(self) -> Option<Bound> {
                 (!self.is_nan()).then(|| Bound::Float(self.into()))
+            }
+            fn sum(values: &[Self]) -> Sum {
+                Sum::Float(float_sum(values))
             }
             fn as_float(self) -> Option<f64> {
                 Some(f64::from(self))

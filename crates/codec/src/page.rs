@@ -105,11 +105,13 @@ fn encode(uid: ChunkUid, column: &Column, array: &dyn Array, effort: Effort) -> 
     let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
     let mut bytes = vec![0; HEADER_BYTES];
     write_validity(&mut bytes, nulls, row_count, effort)?;
-    let (encoding, (min, max)) = encode_values(&mut bytes, array, nulls, effort)?;
+    // Indices and times have no sum.
+    let is_summed = column.map.is_none() && expected.is_numeric();
+    let (encoding, known) = encode_values(&mut bytes, array, nulls, is_summed, effort)?;
 
     let header = Header { encoding: encoding as u8, stored_type: stored_type_number(column), row_count };
     let null_count = nulls.map_or(0, |nulls| nulls.null_count() as u32);
-    let statistics = ColumnStatistics { null_count, min, max };
+    let statistics = ColumnStatistics { null_count, ..known };
     finish_frame(uid, column.id, header, bytes, statistics)
 }
 

@@ -1,17 +1,28 @@
-//! Statistics: the bounds of the values in a page.
+//! Statistics: between which bounds the values of a page lie, and what their sum is.
 
 use crate::number::Number;
 use arrow::buffer::BooleanBuffer;
-use atsdb_core::Bound;
+use atsdb_core::{Bound, ColumnStatistics};
 
 /// The maximum size of a bound of text and bytes, in bytes.
 const PREFIX_BYTES_MAX: usize = 32;
 
-/// The lower and the upper bound, as far as they are known.
-pub(crate) type Bounds = (Option<Bound>, Option<Bound>);
+/// The least and the greatest value, as far as they are known.
+type Bounds = (Option<Bound>, Option<Bound>);
 
-/// Returns the bounds of numbers. With a NaN, which is at an end of the order, there are none.
-pub(crate) fn number_bounds<T: Number>(values: &[T]) -> Bounds {
+/// What is known of values, of which none is NULL.
+fn statistics((min, max): Bounds) -> ColumnStatistics {
+    ColumnStatistics { null_count: 0, min, max, sum: None }
+}
+
+/// Statistics of numbers. `is_summed` says whether they have a sum: indices and times have none.
+pub(crate) fn of_numbers<T: Number>(values: &[T], is_summed: bool) -> ColumnStatistics {
+    let sum = (is_summed && !values.is_empty()).then(|| T::sum(values));
+    ColumnStatistics { sum, ..statistics(number_bounds(values)) }
+}
+
+/// One NaN, and there are no bounds: it stands at an end of the order.
+fn number_bounds<T: Number>(values: &[T]) -> Bounds {
     let Some(first) = values.first() else { return (None, None) };
     let keys = values.iter().map(|value| value.order_key());
     let (min, max) = keys.fold((first.order_key(), first.order_key()), |(min, max), key| (min.min(key), max.max(key)));
@@ -21,19 +32,24 @@ pub(crate) fn number_bounds<T: Number>(values: &[T]) -> Bounds {
     }
 }
 
-/// Returns the bounds of booleans, as 0 and 1.
-pub(crate) fn boolean_bounds(values: &BooleanBuffer) -> Bounds {
+/// Statistics of booleans, as 0 and 1.
+pub(crate) fn of_booleans(values: &BooleanBuffer) -> ColumnStatistics {
     if values.is_empty() {
-        return (None, None);
+        return ColumnStatistics::default();
     }
     let true_count = values.count_set_bits();
     let (min, max) = (true_count == values.len(), true_count > 0);
-    (Some(Bound::Int(i64::from(min))), Some(Bound::Int(i64::from(max))))
+    statistics((Some(Bound::Int(i64::from(min))), Some(Bound::Int(i64::from(max)))))
 }
 
-/// Returns the bounds of text and bytes: a prefix of the smallest value, and the largest value. If that is truncated,
-/// it is replaced by a string above all values with its prefix.
-pub(crate) fn bytes_bounds<'a>(values: impl Iterator<Item = &'a [u8]>) -> Bounds {
+/// Statistics of text and bytes.
+pub(crate) fn of_bytes<'a>(values: impl Iterator<Item = &'a [u8]>) -> ColumnStatistics {
+    statistics(bytes_bounds(values))
+}
+
+/// Bounds of text and bytes: the smallest value, cut; and the largest, or if it is cut a string above all that
+/// begin like it.
+fn bytes_bounds<'a>(values: impl Iterator<Item = &'a [u8]>) -> Bounds {
     let mut bounds: Option<(&[u8], &[u8])> = None;
     for value in values {
         let (min, max) = bounds.get_or_insert((value, value));

@@ -4,13 +4,13 @@ use crate::boolean::{decode_booleans, encode_booleans, gather_booleans, scatter_
 use crate::encoding::{Effort, Encoding};
 use crate::number::Number;
 use crate::numbers::{decode_numbers, encode_numbers, gather_numbers, scatter_numbers};
-use crate::statistics::{Bounds, boolean_bounds, bytes_bounds, number_bounds};
+use crate::statistics::{of_booleans, of_bytes, of_numbers};
 use crate::text::{TextValues, decode_text, encode_text};
 use crate::wire::{Damage, DecodeResult, Reader};
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, GenericByteArray, PrimitiveArray};
 use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{self as arrow_types, BinaryType, ByteArrayType, DataType, TimeUnit, Utf8Type};
-use atsdb_core::{Error, Result};
+use atsdb_core::{ColumnStatistics, Error, Result};
 use std::sync::Arc;
 
 /// Calls a function that is generic over Arrow's number types with the one of a data type.
@@ -43,24 +43,25 @@ macro_rules! with_number_type {
     };
 }
 
-/// Writes the values of an array that are not NULL. Returns their encoding and bounds. `nulls` is `None` if no row is
-/// NULL.
+/// Writes the values of an array that are not NULL, and says how, and what is known of them. `nulls` is `None` where no row
+/// is NULL. `is_summed` says whether numbers among them have a sum.
 pub(crate) fn encode_values(
     out: &mut Vec<u8>,
     array: &dyn Array,
     nulls: Option<&NullBuffer>,
+    is_summed: bool,
     effort: Effort,
-) -> Result<(Encoding, Bounds)> {
+) -> Result<(Encoding, ColumnStatistics)> {
     match array.data_type() {
         DataType::Boolean => {
             let values = gather_booleans(array.as_boolean(), nulls);
-            Ok((encode_booleans(out, &values, effort)?, boolean_bounds(&values)))
+            Ok((encode_booleans(out, &values, effort)?, of_booleans(&values)))
         }
         DataType::Utf8 => encode_byte_array::<Utf8Type>(out, array, nulls, effort),
         DataType::Binary => encode_byte_array::<BinaryType>(out, array, nulls, effort),
         data_type => with_number_type!(
             data_type,
-            encode_number_array(out, array, nulls, effort),
+            encode_number_array(out, array, nulls, is_summed, effort),
             Err(Error::internal(format!("pages cannot contain {data_type}")))
         ),
     }
@@ -94,14 +95,15 @@ fn encode_number_array<P: ArrowPrimitiveType<Native: Number>>(
     out: &mut Vec<u8>,
     array: &dyn Array,
     nulls: Option<&NullBuffer>,
+    is_summed: bool,
     effort: Effort,
-) -> Result<(Encoding, Bounds)> {
+) -> Result<(Encoding, ColumnStatistics)> {
     let rows = array.as_primitive::<P>().values();
     match nulls {
-        None => Ok((encode_numbers(out, rows, effort)?, number_bounds(rows))),
+        None => Ok((encode_numbers(out, rows, effort)?, of_numbers(rows, is_summed))),
         Some(nulls) => {
             let values = gather_numbers(rows, nulls);
-            Ok((encode_numbers(out, &values, effort)?, number_bounds(&values)))
+            Ok((encode_numbers(out, &values, effort)?, of_numbers(&values, is_summed)))
         }
     }
 }
@@ -124,10 +126,10 @@ fn encode_byte_array<T: ByteArrayType<Offset = i32>>(
     array: &dyn Array,
     nulls: Option<&NullBuffer>,
     effort: Effort,
-) -> Result<(Encoding, Bounds)> {
+) -> Result<(Encoding, ColumnStatistics)> {
     let array = array.as_bytes::<T>();
     let values = TextValues::new(array.value_data(), array.value_offsets(), nulls);
-    Ok((encode_text(out, &values, effort)?, bytes_bounds(values.iter())))
+    Ok((encode_text(out, &values, effort)?, of_bytes(values.iter())))
 }
 
 fn decode_byte_array<T: ByteArrayType<Offset = i32>>(

@@ -40,6 +40,15 @@ pub enum Bound {
     Bytes(Vec<u8>),
 }
 
+/// The sum of the values of one column in one chunk, NULLs left out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Sum {
+    /// Of integers, exact.
+    Int(i128),
+    /// Of floating point numbers, added up as 64-bit ones in an order that is not said.
+    Float(f64),
+}
+
 /// Statistics of one column in one chunk. Bounds are exact except for [`Bound::Bytes`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ColumnStatistics {
@@ -49,6 +58,8 @@ pub struct ColumnStatistics {
     pub min: Option<Bound>,
     /// An upper bound of all values; `None` if it is unknown or all values are NULL.
     pub max: Option<Bound>,
+    /// Their sum; `None` is unknown, or the values are no numbers.
+    pub sum: Option<Sum>,
 }
 
 /// The metadata of one page.

@@ -30,7 +30,9 @@ pub mod time;
 pub mod time_text;
 pub mod value;
 
-pub use chunk::{Bound, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, ColumnStatistics, NewChunk, PageDescriptor};
+pub use chunk::{
+    Bound, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, ColumnStatistics, NewChunk, PageDescriptor, Sum,
+};
 pub use column_type::{ColumnType, MapWidth};
 pub use error::{Error, ErrorKind, Result};
 pub use id::{ColumnId, TableId};

@@ -44,7 +44,7 @@ fn rows_that_are_all_null_have_no_bounds() {
     for column in columns() {
         let array = array(&column, 10, 8, 0, &mut Random(1));
         let page = encode_page(UID, &column, &array, Effort::Sealed).unwrap();
-        assert_eq!(page.descriptor.statistics, ColumnStatistics { null_count: 10, min: None, max: None });
+        assert_eq!(page.descriptor.statistics, ColumnStatistics { null_count: 10, ..ColumnStatistics::default() });
     }
 }
 

@@ -27,12 +27,13 @@ pub(crate) fn column_statistics(descriptor: &ChunkDescriptor, column: &Column) -
         return page.statistics.clone();
     }
     let Some(value) = &column.missing else {
-        return ColumnStatistics { null_count: descriptor.row_count, min: None, max: None };
+        return ColumnStatistics { null_count: descriptor.row_count, ..ColumnStatistics::default() };
     };
     // They are those of a page with one such row, and unknown if there cannot be such a page.
     let page =
         missing_scalar(column, value).and_then(|one| encode_page(ChunkUid([0; 16]), column, &one, Effort::Fresh).ok());
-    page.map(|page| page.descriptor.statistics).unwrap_or_default()
+    // The sum is that of one row.
+    page.map(|page| ColumnStatistics { sum: None, ..page.descriptor.statistics }).unwrap_or_default()
 }
 
 fn missing_scalar(column: &Column, value: &Value) -> Option<ArrayRef> {

@@ -3,6 +3,7 @@
 pub(crate) mod catalogue;
 pub(crate) mod change_log;
 pub(crate) mod condition;
+pub(crate) mod groups;
 pub(crate) mod index_pruning;
 pub(crate) mod latest;
 pub(crate) mod pages;

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     fn can(operator: Comparison, value: Value, min: Bound, max: Bound) -> bool {
-        let statistics = ColumnStatistics { null_count: 0, min: Some(min), max: Some(max) };
+        let statistics = ColumnStatistics { min: Some(min), max: Some(max), ..ColumnStatistics::default() };
         Predicate::new(0, operator, value).can_match(&statistics, 10)
     }
 

@@ -3,6 +3,7 @@
 use crate::chunk::missing::{column_statistics, missing_array};
 use crate::chunk::slice_buffer::times_from;
 use crate::read::condition::{Condition, RowSelection, matching_strings};
+use crate::read::groups::Groups;
 use crate::read::index_pruning::IndexPruning;
 use crate::read::predicate::Predicate;
 use crate::read::scan_chunk::ScanChunk;
@@ -207,6 +208,23 @@ impl Scan {
             Some(selection) => self.read_selected(chunk, &selection).map(Some),
             None => Ok(None),
         }
+    }
+
+    /// Adds the rows of one chunk that [`read`](Self::read) would give to groups over its schema. A chunk all of whose rows
+    /// are in one group is not read where its statistics are enough. Returns whether it was read.
+    pub fn add_to(&self, groups: &mut Groups, position: usize) -> Result<bool> {
+        let chunk = self.chunk(position)?;
+        if self.conditions.is_empty() && !self.is_cut_by_range(&chunk.entry) {
+            let column = |at: usize| &self.table.definition.columns[self.request.columns[at]];
+            let statistics = |at: usize| column_statistics(&chunk.descriptor, column(at));
+            if groups.add_summary(chunk.entry.row_count, statistics)? {
+                return Ok(false);
+            }
+        }
+        if let Some(rows) = self.read(position)? {
+            groups.add(&rows)?;
+        }
+        Ok(true)
     }
 
     /// Reads the rows as [`read`](Self::read) does, and returns for each its number in the chunk, from 0.

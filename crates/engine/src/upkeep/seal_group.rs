@@ -11,8 +11,9 @@ use atsdb_codec::stored_type;
 use atsdb_core::{ChunkEntry, Column, Result, Table};
 use std::iter::Peekable;
 
-/// Maximum number of rows in a group.
-const ROWS_MAX: u64 = 4 << 20;
+/// Maximum number of rows in a group. Fewer rows make shorter time ranges, so that a query of some hours reads few chunks; more
+/// rows make longer runs of each series, which compress better.
+const ROWS_MAX: u64 = 1 << 20;
 /// Maximum size of its text and binary values: well below the 2 GiB that one array can hold.
 const TEXT_BYTES_MAX: u64 = 512 << 20;
 

@@ -6,6 +6,7 @@ mod append;
 mod damage;
 mod definitions;
 mod faults;
+mod groups;
 mod index;
 mod keys;
 mod large;

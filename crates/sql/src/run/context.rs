@@ -4,6 +4,7 @@ use super::options::SessionOptions;
 use crate::operators::planner::StepPlanner;
 use crate::operators::{asof, gapfill};
 use crate::resident::join_rule::JoinByIndex;
+use crate::scan::aggregate::aggregate_chunks;
 use crate::scan::group_by_index::GroupByIndex;
 use crate::scan::latest_first::LatestFirst;
 use crate::scan::latest_rows::LatestRows;
@@ -49,6 +50,7 @@ pub(super) fn context(options: &SessionOptions) -> Result<SessionContext> {
     logical.rules.push(Arc::new(GroupByIndex));
     let mut physical = PhysicalOptimizer::new();
     workarounds::change_physical_rules(&mut physical);
+    aggregate_chunks(&mut physical);
     physical.rules.insert(0, Arc::new(LatestFirst));
     physical.rules.insert(0, Arc::new(JoinByIndex));
     let mut state = SessionStateBuilder::new()

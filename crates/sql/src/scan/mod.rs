@@ -2,9 +2,10 @@
 //!
 //! Owned here: the table as DataFusion sees it ([`provider`]), the conditions that the engine takes ([`pushdown`]), the
 //! operator and its statistics ([`operator`], [`statistics`]), and the optimizer's rules that make use of how chunks lie
-//! ([`latest_first`], [`latest_rows`], [`group_by_index`]). Not owned: chunks and pages (`engine`), and tables in memory
+//! ([`latest_first`], [`latest_rows`], [`group_by_index`], [`aggregate`]). Not owned: chunks and pages (`engine`), and tables in memory
 //! (`resident`).
 
+pub(crate) mod aggregate;
 pub(crate) mod group_by_index;
 pub(crate) mod latest_first;
 pub(crate) mod latest_rows;

@@ -107,6 +107,11 @@ impl AtsdbScan {
         Arc::clone(&self.scan)
     }
 
+    /// Whether its rows are those of whole chunks, as far as they match, and no plan above stops early.
+    pub(crate) fn reads_whole_chunks(&self) -> bool {
+        self.limit.is_none() && self.latest_by.is_none() && self.numbers.is_none() && self.running_filters.is_empty()
+    }
+
     /// The same in one partition, of whose rows only those are read that may be the latest ones for their value of a
     /// mapped column. The rows of a scan that does not read that column stay as they are.
     pub(crate) fn latest_by(self, column: usize) -> Self {

@@ -106,7 +106,7 @@ impl ScalarUDFImpl for DateTrunc {
 }
 
 /// `None` for what is DataFusion's: other zones and types, and units that it is to refuse.
-fn cut(unit: &ScalarValue, times: &DataType) -> Result<Option<Cut>> {
+pub(crate) fn cut(unit: &ScalarValue, times: &DataType) -> Result<Option<Cut>> {
     let is_utc = match times {
         DataType::Timestamp(_, zone) => zone.as_deref().is_none_or(is_utc),
         _ => false,

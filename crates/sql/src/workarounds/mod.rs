@@ -24,8 +24,9 @@ mod stoppable;
 mod syntax;
 mod unambiguous_filters;
 
+pub(crate) use date_trunc::{DateTrunc, cut as cut_by_unit};
 pub(crate) use long_literals::batch_rows;
-pub(crate) use overflow::checked;
+pub(crate) use overflow::{checked, fitting_sum};
 
 use crate::text::errors::from_parser;
 use crate::text::place::Place;

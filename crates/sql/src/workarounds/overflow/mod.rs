@@ -16,6 +16,7 @@ mod sum_groups;
 mod wide_sum;
 
 pub(crate) use rule::{CheckIntegers, checked};
+pub(crate) use wide_sum::fitting as fitting_sum;
 
 use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::AggregateUDF;

@@ -9,7 +9,7 @@ use datafusion::common::{DataFusionError, Result, ScalarValue, internal_err};
 pub(super) const STATE: DataType = DataType::Decimal128(38, 0);
 
 /// A sum in the result's type.
-pub(super) fn fitting<T: TryFrom<i128>>(sum: i128) -> Result<T> {
+pub(crate) fn fitting<T: TryFrom<i128>>(sum: i128) -> Result<T> {
     T::try_from(sum).map_err(|_| {
         let error = Error::invalid(format!("overflow: the sum is {sum}"));
         DataFusionError::External(Box::new(error.with_hint("sum a wider type: sum(CAST(x AS DECIMAL(38, 0)))")))

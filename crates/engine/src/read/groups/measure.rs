@@ -1,0 +1,242 @@
+//! What is computed for each group.
+
+use super::Measured;
+use super::bits::{integer_width, nulls, values};
+use super::number::{Number, largest, smallest};
+use super::runs::Runs;
+use super::summary::Part;
+use arrow::array::ArrayRef;
+use arrow::datatypes::{DataType, Schema};
+use std::ops::Range;
+
+/// Something that is computed for each group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Measure {
+    /// What is computed.
+    pub kind: MeasureKind,
+    /// The column's position in the batches.
+    pub column: usize,
+}
+
+/// What is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MeasureKind {
+    /// How many rows there are. The column is not read.
+    CountRows,
+    /// How many values are not NULL, of a column of any type.
+    Count,
+    /// The sum, exact for integers, and how many values are not NULL.
+    Sum,
+    /// The smallest value. NaN is greater than all numbers.
+    Min,
+    /// The largest value. NaN is greater than all numbers.
+    Max,
+}
+
+/// What is computed, for all groups.
+#[derive(Debug)]
+pub(super) struct State {
+    kind: MeasureKind,
+    /// Where only counts are kept, this is not looked at.
+    data_type: DataType,
+    wide: Wide,
+    /// How many rows, or values that are not NULL, each group has.
+    counts: Vec<u64>,
+}
+
+/// Sums and extremes on their way.
+#[derive(Debug)]
+enum Wide {
+    None,
+    Integers(Vec<i128>),
+    Floats(Vec<f64>),
+}
+
+impl State {
+    /// `None` for a type that this cannot be computed for.
+    pub(super) fn new(schema: &Schema, measure: &Measure) -> Option<Self> {
+        let kind = measure.kind;
+        if kind == MeasureKind::CountRows {
+            return Some(Self { kind, data_type: DataType::Null, wide: Wide::None, counts: Vec::new() });
+        }
+        let data_type = schema.fields().get(measure.column)?.data_type().clone();
+        let wide = match &data_type {
+            _ if kind == MeasureKind::Count => Wide::None,
+            DataType::Float32 | DataType::Float64 => Wide::Floats(Vec::new()),
+            integer if integer.is_integer() => Wide::Integers(Vec::new()),
+            time if kind != MeasureKind::Sum && integer_width(time).is_some() => Wide::Integers(Vec::new()),
+            _ => return None,
+        };
+        Some(Self { kind, data_type, wide, counts: Vec::new() })
+    }
+
+    pub(super) fn resize(&mut self, group_count: usize) {
+        self.counts.resize(group_count, 0);
+        match &mut self.wide {
+            Wide::None => {}
+            Wide::Integers(wide) => wide.resize(group_count, 0),
+            Wide::Floats(wide) => wide.resize(group_count, 0.0),
+        }
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        let wide = match &self.wide {
+            Wide::None => 0,
+            Wide::Integers(wide) => wide.capacity() * size_of::<i128>(),
+            Wide::Floats(wide) => wide.capacity() * size_of::<f64>(),
+        };
+        wide + self.counts.capacity() * size_of::<u64>()
+    }
+
+    /// Adds the values of runs to their groups.
+    pub(super) fn add(&mut self, column: Option<&ArrayRef>, runs: &Runs, groups: &[u32]) {
+        let (kind, counts) = (self.kind, &mut self.counts);
+        let Some(column) = column.filter(|_| kind != MeasureKind::CountRows) else {
+            for (rows, group) in runs.ranges().zip(groups) {
+                counts[*group as usize] += rows.len() as u64;
+            }
+            return;
+        };
+        match (&mut self.wide, &self.data_type) {
+            (Wide::None, _) => {
+                for (rows, group) in runs.ranges().zip(groups) {
+                    let length = rows.len();
+                    let missing = nulls(column).map_or(0, |nulls| nulls.slice(rows.start, length).null_count());
+                    counts[*group as usize] += (length - missing) as u64;
+                }
+            }
+            (Wide::Integers(wide), DataType::Int8) => add_values::<i8>(kind, column, runs, groups, wide, counts),
+            (Wide::Integers(wide), DataType::Int16) => add_values::<i16>(kind, column, runs, groups, wide, counts),
+            (Wide::Integers(wide), DataType::UInt8) => add_values::<u8>(kind, column, runs, groups, wide, counts),
+            (Wide::Integers(wide), DataType::UInt16) => add_values::<u16>(kind, column, runs, groups, wide, counts),
+            (Wide::Integers(wide), DataType::UInt32) => add_values::<u32>(kind, column, runs, groups, wide, counts),
+            (Wide::Integers(wide), DataType::UInt64) => add_values::<u64>(kind, column, runs, groups, wide, counts),
+            (Wide::Integers(wide), DataType::Int32 | DataType::Date32) => {
+                add_values::<i32>(kind, column, runs, groups, wide, counts);
+            }
+            (Wide::Integers(wide), _) => add_values::<i64>(kind, column, runs, groups, wide, counts),
+            (Wide::Floats(wide), DataType::Float32) => add_values::<f32>(kind, column, runs, groups, wide, counts),
+            (Wide::Floats(wide), _) => add_values::<f64>(kind, column, runs, groups, wide, counts),
+        }
+    }
+
+    /// Adds what is known of a chunk to a group.
+    pub(super) fn add_part(&mut self, group: u32, part: Part, count: u64) {
+        let (kind, at) = (self.kind, group as usize);
+        let is_first = self.counts[at] == 0;
+        match (&mut self.wide, part) {
+            (Wide::Integers(wide), Part::Integer(part)) => {
+                wide[at] = if is_first { part } else { combine::<i64>(kind, wide[at], part) };
+            }
+            (Wide::Floats(wide), Part::Float(part)) => {
+                wide[at] = if is_first { part } else { combine::<f64>(kind, wide[at], part) };
+            }
+            _ => {}
+        }
+        self.counts[at] += count;
+    }
+
+    /// Adds the groups of another part, which are these groups here.
+    pub(super) fn merge(&mut self, from: &Self, groups: &[u32]) {
+        match (&mut self.wide, &from.wide) {
+            (Wide::Integers(wide), Wide::Integers(other)) => {
+                merge_values::<i64>(self.kind, wide, &self.counts, other, &from.counts, groups);
+            }
+            (Wide::Floats(wide), Wide::Floats(other)) => {
+                merge_values::<f64>(self.kind, wide, &self.counts, other, &from.counts, groups);
+            }
+            _ => {}
+        }
+        for (count, group) in from.counts.iter().zip(groups) {
+            self.counts[*group as usize] += count;
+        }
+    }
+
+    pub(super) fn measured(&self, groups: Range<usize>) -> Measured<'_> {
+        let counts = &self.counts[groups.clone()];
+        match &self.wide {
+            Wide::None => Measured::Counts(counts),
+            Wide::Integers(wide) => Measured::Integers(&wide[groups], counts),
+            Wide::Floats(wide) => Measured::Floats(&wide[groups], counts),
+        }
+    }
+}
+
+fn combine<T: Number>(kind: MeasureKind, a: T::Wide, b: T::Wide) -> T::Wide {
+    match kind {
+        MeasureKind::Min => {
+            if T::is_wide_below(b, a) {
+                b
+            } else {
+                a
+            }
+        }
+        MeasureKind::Max => {
+            if T::is_wide_below(a, b) {
+                b
+            } else {
+                a
+            }
+        }
+        _ => a + b,
+    }
+}
+
+fn add_values<T: Number>(
+    kind: MeasureKind,
+    column: &ArrayRef,
+    runs: &Runs,
+    groups: &[u32],
+    wide: &mut [T::Wide],
+    counts: &mut [u64],
+) {
+    match kind {
+        MeasureKind::Min => add_runs(kind, column, runs, groups, wide, counts, smallest::<T>),
+        MeasureKind::Max => add_runs(kind, column, runs, groups, wide, counts, largest::<T>),
+        _ => add_runs(kind, column, runs, groups, wide, counts, T::sum),
+    }
+}
+
+fn add_runs<T: Number>(
+    kind: MeasureKind,
+    column: &ArrayRef,
+    runs: &Runs,
+    groups: &[u32],
+    wide: &mut [T::Wide],
+    counts: &mut [u64],
+    fold: impl Fn(&[T]) -> T::Wide,
+) {
+    let values = values::<T>(column);
+    let mut add = |group: u32, values: &[T]| {
+        let (wide, count) = (&mut wide[group as usize], &mut counts[group as usize]);
+        let part = if values.len() == 1 { values[0].widen() } else { fold(values) };
+        *wide = if *count == 0 { part } else { combine::<T>(kind, *wide, part) };
+        *count += values.len() as u64;
+    };
+    match nulls(column) {
+        None => runs.ranges().zip(groups).for_each(|(rows, group)| add(*group, &values[rows])),
+        Some(nulls) => {
+            for (rows, group) in runs.ranges().zip(groups) {
+                for (start, end) in nulls.slice(rows.start, rows.len()).valid_slices() {
+                    add(*group, &values[rows.start + start..rows.start + end]);
+                }
+            }
+        }
+    }
+}
+
+fn merge_values<T: Number>(
+    kind: MeasureKind,
+    wide: &mut [T::Wide],
+    counts: &[u64],
+    other: &[T::Wide],
+    other_counts: &[u64],
+    groups: &[u32],
+) {
+    for ((part, count), group) in other.iter().zip(other_counts).zip(groups) {
+        let at = *group as usize;
+        if *count > 0 {
+            wide[at] = if counts[at] == 0 { *part } else { combine::<T>(kind, wide[at], *part) };
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Sums and extremes of slices of numbers.
+
+use arrow::datatypes::ArrowNativeType;
+use atsdb_codec::sums::{float_sum, narrow_sum, signed_sum, unsigned_sum};
+use std::ops::Add;
+
+/// A number as it is stored in a column.
+pub(super) trait Number: ArrowNativeType {
+    /// What a sum or an extreme is kept as: large enough for the sum of as many values as there can be.
+    type Wide: Copy + Add<Output = Self::Wide>;
+
+    fn widen(self) -> Self::Wide;
+
+    fn sum(values: &[Self]) -> Self::Wide;
+
+    /// Whether the number comes before another. NaN comes after all numbers.
+    fn is_below(self, other: Self) -> bool;
+
+    /// Whether a widened number comes before another.
+    fn is_wide_below(a: Self::Wide, b: Self::Wide) -> bool;
+}
+
+/// The first number in the order of [`Number::is_below`], of at least one.
+pub(super) fn smallest<T: Number>(values: &[T]) -> T::Wide {
+    let mut smallest = values[0];
+    for value in values {
+        smallest = if value.is_below(smallest) { *value } else { smallest };
+    }
+    smallest.widen()
+}
+
+/// The last number in the order of [`Number::is_below`], of at least one.
+pub(super) fn largest<T: Number>(values: &[T]) -> T::Wide {
+    let mut largest = values[0];
+    for value in values {
+        largest = if largest.is_below(*value) { *value } else { largest };
+    }
+    largest.widen()
+}
+
+macro_rules! integer {
+    ($native:ty, $sum:expr) => {
+        impl Number for $native {
+            type Wide = i128;
+
+            fn widen(self) -> i128 {
+                self.into()
+            }
+
+            fn sum(values: &[Self]) -> i128 {
+                $sum(values)
+            }
+
+            fn is_below(self, other: Self) -> bool {
+                self < other
+            }
+
+            fn is_wide_below(a: i128, b: i128) -> bool {
+                a < b
+            }
+        }
+    };
+}
+
+integer!(i8, narrow_sum);
+integer!(i16, narrow_sum);
+integer!(i32, narrow_sum);
+integer!(i64, signed_sum);
+integer!(u8, narrow_sum);
+integer!(u16, narrow_sum);
+integer!(u32, narrow_sum);
+integer!(u64, unsigned_sum);
+
+macro_rules! float {
+    ($native:ty) => {
+        impl Number for $native {
+            type Wide = f64;
+
+            fn widen(self) -> f64 {
+                self.into()
+            }
+
+            fn sum(values: &[Self]) -> f64 {
+                float_sum(values)
+            }
+
+            fn is_below(self, other: Self) -> bool {
+                self < other || (other.is_nan() && !self.is_nan())
+            }
+
+            fn is_wide_below(a: f64, b: f64) -> bool {
+                a.is_below(b)
+            }
+        }
+    };
+}
+
+float!(f32);
+float!(f64);

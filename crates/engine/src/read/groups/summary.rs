@@ -1,0 +1,84 @@
+//! Whole chunks from what is known of them: where all rows of a chunk are of one group, sums and extremes need not be read.
+
+use super::Groups;
+use super::key::GroupKey;
+use super::measure::MeasureKind;
+use atsdb_core::{Bound, ColumnStatistics, Result, Sum};
+
+/// What one chunk adds to a measure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Part {
+    /// Nothing but rows, or values that are not NULL.
+    Count,
+    Integer(i128),
+    Float(f64),
+}
+
+impl Groups {
+    /// Adds a chunk of which all rows count, if its statistics are enough. They are asked for by a column's position in the
+    /// batches.
+    pub(crate) fn add_summary(
+        &mut self,
+        row_count: u32,
+        statistics: impl Fn(usize) -> ColumnStatistics,
+    ) -> Result<bool> {
+        let constant = |key: &GroupKey| constant_of(key, row_count, &statistics(key.column()));
+        let Some(key) = self.packing.pack_constants(constant) else { return Ok(false) };
+        let part = |measure: &super::Measure| part_of(measure.kind, row_count, || statistics(measure.column));
+        let Some(parts) = self.measures.iter().map(part).collect::<Option<Vec<_>>>() else { return Ok(false) };
+        let group = self.table.group(key)?;
+        for (state, (part, count)) in self.states.iter_mut().zip(parts) {
+            state.resize(self.table.len());
+            state.add_part(group, part, count);
+        }
+        Ok(true)
+    }
+}
+
+/// The bits of a key that is the same in all rows; `Some(None)` if it is NULL in all of them.
+fn constant_of(key: &GroupKey, row_count: u32, statistics: &ColumnStatistics) -> Option<Option<u64>> {
+    if statistics.null_count == row_count {
+        return matches!(key, GroupKey::Values { .. }).then_some(None);
+    }
+    let bits = |bound: &Option<Bound>| match bound {
+        Some(Bound::Int(value)) => Some(value.cast_unsigned()),
+        Some(Bound::UInt(value)) => Some(*value),
+        _ => None,
+    };
+    let (min, max) = (bits(&statistics.min)?, bits(&statistics.max)?);
+    if statistics.null_count > 0 {
+        return None;
+    }
+    match key {
+        GroupKey::Values { .. } => (min == max).then_some(Some(min)),
+        GroupKey::Bucket { bucket_of, .. } => {
+            let (start, last) = bucket_of(min.cast_signed())?;
+            (max.cast_signed() <= last).then_some(Some(start.cast_unsigned()))
+        }
+    }
+}
+
+/// What a chunk adds to a measure, and how many of its values count.
+fn part_of(kind: MeasureKind, row_count: u32, statistics: impl Fn() -> ColumnStatistics) -> Option<(Part, u64)> {
+    if kind == MeasureKind::CountRows {
+        return Some((Part::Count, row_count.into()));
+    }
+    let statistics = statistics();
+    let count = u64::from(row_count - statistics.null_count);
+    let bound = match kind {
+        MeasureKind::Min => statistics.min,
+        MeasureKind::Max => statistics.max,
+        MeasureKind::Sum if count > 0 => match statistics.sum? {
+            Sum::Int(sum) => return Some((Part::Integer(sum), count)),
+            Sum::Float(sum) => return Some((Part::Float(sum), count)),
+        },
+        _ => return Some((Part::Count, count)),
+    };
+    match bound {
+        _ if count == 0 => Some((Part::Count, 0)),
+        Some(Bound::Int(value)) => Some((Part::Integer(value.into()), count)),
+        Some(Bound::UInt(value)) => Some((Part::Integer(value.into()), count)),
+        Some(Bound::Float(value)) => Some((Part::Float(value), count)),
+        _ => None,
+    }
+}

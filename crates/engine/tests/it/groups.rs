@@ -1,0 +1,226 @@
+//! Groups, beside a model that looks at one row at a time.
+
+use crate::support::{append, engines, readings, row};
+use arrow::array::{
+    Array, ArrayRef, AsArray, Float64Array, Int32Array, Int64Array, RecordBatch, UInt8Array, UInt32Array,
+};
+use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef, UInt8Type, UInt32Type};
+use atsdb_core::TimeRange;
+use atsdb_engine::{GroupKey, Groups, Measure, MeasureKind, Measured, ScanRequest};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Sensor, status, time, count, total, value.
+type Row = (u32, Option<u8>, i64, Option<i32>, i64, Option<f64>);
+type Key = (u32, Option<u8>, i64);
+
+const HOUR: i64 = 3_600;
+
+fn schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![
+        Field::new("sensor", DataType::UInt32, false),
+        Field::new("status", DataType::UInt8, true),
+        Field::new("time", DataType::Int64, false),
+        Field::new("count", DataType::Int32, true),
+        Field::new("total", DataType::Int64, false),
+        Field::new("value", DataType::Float64, true),
+    ]))
+}
+
+fn batch(rows: &[Row]) -> RecordBatch {
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(rows.iter().map(|row| Some(row.0)).collect::<UInt32Array>()),
+        Arc::new(rows.iter().map(|row| row.1).collect::<UInt8Array>()),
+        Arc::new(rows.iter().map(|row| Some(row.2)).collect::<Int64Array>()),
+        Arc::new(rows.iter().map(|row| row.3).collect::<Int32Array>()),
+        Arc::new(rows.iter().map(|row| Some(row.4)).collect::<Int64Array>()),
+        Arc::new(rows.iter().map(|row| row.5).collect::<Float64Array>()),
+    ];
+    RecordBatch::try_new(schema(), columns).unwrap()
+}
+
+fn hour_of(time: i64) -> Option<(i64, i64)> {
+    let start = time.checked_sub(time.rem_euclid(HOUR))?;
+    Some((start, start.saturating_add(HOUR - 1)))
+}
+
+fn keys() -> Vec<GroupKey> {
+    vec![
+        GroupKey::Values { column: 0 },
+        GroupKey::Values { column: 1 },
+        GroupKey::Bucket { column: 2, bucket_of: Arc::new(hour_of) },
+    ]
+}
+
+fn measures() -> Vec<Measure> {
+    let of = |kind, column| Measure { kind, column };
+    let mut measures = vec![of(MeasureKind::CountRows, 0), of(MeasureKind::Count, 3)];
+    for column in [3, 4, 5] {
+        measures.extend([MeasureKind::Sum, MeasureKind::Min, MeasureKind::Max].map(|kind| of(kind, column)));
+    }
+    measures
+}
+
+/// NaN last, and both zeros one number.
+fn order(a: f64, b: f64) -> std::cmp::Ordering {
+    a.is_nan().cmp(&b.is_nan()).then(a.partial_cmp(&b).unwrap_or(std::cmp::Ordering::Equal))
+}
+
+/// What a model says of each measure: a number as text, `-` where there is none.
+fn expected(rows: &[Row]) -> BTreeMap<Key, Vec<String>> {
+    let mut groups: BTreeMap<Key, Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        groups.entry((row.0, row.1, hour_of(row.2).unwrap().0)).or_default().push(row);
+    }
+    let text = |number: Option<i128>| number.map_or("-".to_owned(), |number| number.to_string());
+    let float = |number: Option<f64>| number.map_or("-".to_owned(), show);
+    let measured = |rows: Vec<&Row>| {
+        let counts: Vec<i128> = rows.iter().filter_map(|row| row.3).map(i128::from).collect();
+        let totals: Vec<i128> = rows.iter().map(|row| row.4.into()).collect();
+        let values: Vec<f64> = rows.iter().filter_map(|row| row.5).collect();
+        let mut texts = vec![rows.len().to_string(), counts.len().to_string()];
+        for numbers in [&counts, &totals] {
+            let sum = (!numbers.is_empty()).then(|| numbers.iter().sum());
+            texts.extend([sum, numbers.iter().min().copied(), numbers.iter().max().copied()].map(text));
+        }
+        let sum = (!values.is_empty()).then(|| values.iter().sum());
+        let sorted = |a: &f64, b: &f64| order(*a, *b);
+        let (min, max) = (values.iter().copied().min_by(sorted), values.iter().copied().max_by(sorted));
+        texts.extend([sum, min, max].map(float));
+        texts
+    };
+    groups.into_iter().map(|(key, rows)| (key, measured(rows))).collect()
+}
+
+fn show(number: f64) -> String {
+    // Which of two zeros is the smallest is not said.
+    if number == 0.0 { "0".to_owned() } else { number.to_string() }
+}
+
+fn found(groups: &Groups) -> BTreeMap<Key, Vec<String>> {
+    let all = 0..groups.len();
+    let keys = groups.keys(all.clone()).unwrap();
+    let (sensors, status) = (keys[0].as_primitive::<UInt32Type>(), keys[1].as_primitive::<UInt8Type>());
+    let hours = keys[2].as_primitive::<Int64Type>();
+    let measured = |measure: usize, group: usize| match groups.measured(measure, all.clone()) {
+        Measured::Counts(counts) => counts[group].to_string(),
+        Measured::Integers(_, counts) | Measured::Floats(_, counts) if counts[group] == 0 => "-".to_owned(),
+        Measured::Integers(values, _) => values[group].to_string(),
+        Measured::Floats(values, _) => show(values[group]),
+    };
+    let texts = |group| (0..measures().len()).map(|measure| measured(measure, group)).collect();
+    let key = |group| (sensors.value(group), status.is_valid(group).then(|| status.value(group)), hours.value(group));
+    all.clone().map(|group| (key(group), texts(group))).collect()
+}
+
+/// Rows in runs, as sealed chunks have them, and without.
+fn rows() -> impl Strategy<Value = Vec<Row>> {
+    let sensor = prop_oneof![0_u32..4, Just(u32::MAX), any::<u32>().prop_map(|sensor| sensor | 1 << 21)];
+    let value = prop_oneof![(-9..9_i32).prop_map(f64::from), Just(f64::INFINITY), Just(f64::NAN), Just(-0.0),];
+    let time = prop_oneof![-5 * HOUR..5 * HOUR, Just(i64::MAX)];
+    let total = prop_oneof![any::<i64>(), Just(i64::MAX), Just(i64::MIN)];
+    let row = (sensor, option::of(0_u8..3), time, option::of(any::<i32>()), total, option::of(value));
+    vec((row, 1_usize..90), 0..12)
+        .prop_map(|runs| runs.into_iter().flat_map(|(row, length)| std::iter::repeat_n(row, length)).collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn groups_are_those_of_a_model(parts in vec(rows(), 1..5)) {
+        let all: Vec<Row> = parts.concat();
+        let mut merged = Groups::new(&schema(), &keys(), &measures()).unwrap();
+        for part in &parts {
+            // A slice of an array does not begin where its buffers do.
+            let mut groups = Groups::new(&schema(), &keys(), &measures()).unwrap();
+            let whole = batch(part);
+            for start in (0..part.len()).step_by(100) {
+                groups.add(&whole.slice(start, 100.min(part.len() - start))).unwrap();
+            }
+            merged.merge(&groups).unwrap();
+        }
+        prop_assert_eq!(found(&merged), expected(&all));
+    }
+}
+
+#[test]
+fn without_keys_all_rows_are_one_group_even_if_there_are_none() {
+    let mut groups = Groups::new(&schema(), &[], &measures()).unwrap();
+    groups.ensure_one().unwrap();
+    assert_eq!(groups.len(), 1);
+    assert!(matches!(groups.measured(0, 0..1), Measured::Counts([0])));
+    groups.add(&batch(&[(1, None, 0, Some(5), 7, None), (2, None, 0, Some(6), 7, None)])).unwrap();
+    assert!(matches!(groups.measured(2, 0..1), Measured::Integers([11], [2])));
+}
+
+#[test]
+fn what_is_not_grouped_by_integers_is_not_taken() {
+    let value = GroupKey::Values { column: 5 };
+    assert!(Groups::new(&schema(), &[value], &[]).is_none());
+    let nullable = GroupKey::Bucket { column: 3, bucket_of: Arc::new(hour_of) };
+    assert!(Groups::new(&schema(), &[nullable], &[]).is_none());
+    let wide = [2, 4, 2].map(|column| GroupKey::Values { column });
+    assert!(Groups::new(&schema(), &wide, &[]).is_none(), "three of 64 bits do not fit 128");
+}
+
+#[test]
+fn a_time_before_the_first_bucket_is_an_error() {
+    let mut groups = Groups::new(&schema(), &keys(), &[]).unwrap();
+    let error = groups.add(&batch(&[(1, None, i64::MIN, None, 0, None)])).unwrap_err();
+    assert!(error.to_string().contains("begins before"), "{error}");
+}
+
+/// Seconds of a day.
+const DAY: i64 = 86_400;
+
+#[test]
+fn a_chunk_of_one_group_is_not_read_and_counts_the_same() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let table = engine.create_table(&readings()).unwrap();
+        let day = |day: i64| (0..500).map(move |number| row(day * DAY + number * 60, "a", "ok", number as i32 * 7));
+        let mut rows: Vec<_> = (0..4).flat_map(day).collect();
+        // One day has a second sensor and NULLs, and is read where sensors are grouped.
+        for number in 500..900 {
+            rows[number].1 = Some("b".into());
+            rows[number].3 = (number % 3 > 0).then_some(-5);
+        }
+        append(&engine, &table, &rows);
+        engine.recompress(None).unwrap();
+        let snapshot = engine.snapshot().unwrap();
+        let range = TimeRange::from(100..3 * DAY + 200);
+        for range in [TimeRange::ALL, range] {
+            let request = ScanRequest { range, ..ScanRequest::all(&table) };
+            let scan = snapshot.scan(&table, &request).unwrap();
+            let scan = scan.with_indices(vec![false, true, true, false]).unwrap();
+            let day = |time: i64| Some((time - time.rem_euclid(DAY), time - time.rem_euclid(DAY) + DAY - 1));
+            let days = GroupKey::Bucket { column: 0, bucket_of: Arc::new(day) };
+            let kinds = [MeasureKind::CountRows, MeasureKind::Count, MeasureKind::Sum, MeasureKind::Min];
+            let measures: Vec<Measure> =
+                kinds.into_iter().chain([MeasureKind::Max]).map(|kind| Measure { kind, column: 3 }).collect();
+            let cut_count = if range == TimeRange::ALL { 0 } else { 2 };
+            let cases = [(vec![days.clone()], cut_count), (vec![days, GroupKey::Values { column: 1 }], cut_count + 1)];
+            for (keys, read_expected) in cases {
+                let empty = || Groups::new(&scan.schema(), &keys, &measures).unwrap();
+                let (mut groups, mut model) = (empty(), empty());
+                let mut read_count = 0;
+                for position in 0..scan.chunks().len() {
+                    read_count += usize::from(scan.add_to(&mut groups, position).unwrap());
+                    let rows = scan.read(position).unwrap();
+                    rows.iter().for_each(|rows| model.add(rows).unwrap());
+                }
+                assert_eq!(read_count, read_expected);
+                let all = 0..model.len();
+                assert_eq!(format!("{:?}", groups.keys(all.clone())), format!("{:?}", model.keys(all.clone())));
+                for measure in 0..measures.len() {
+                    let (found, wanted) = (groups.measured(measure, all.clone()), model.measured(measure, all.clone()));
+                    assert_eq!(format!("{found:?}"), format!("{wanted:?}"), "{:?}", measures[measure]);
+                }
+            }
+        }
+    }
+}

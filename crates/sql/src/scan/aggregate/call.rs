@@ -1,0 +1,151 @@
+//! The aggregate functions that the operator computes.
+
+use crate::scan::operator::AtsdbScan;
+use crate::workarounds::fitting_sum;
+use atsdb_engine::{Measure, MeasureKind, Measured};
+use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, UInt64Array};
+use datafusion::arrow::buffer::NullBuffer;
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{Result, internal_err};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
+use datafusion::physical_expr::expressions::{CastExpr, Column, Literal};
+use datafusion::physical_plan::ExecutionPlan;
+use std::sync::Arc;
+
+/// One call of an aggregate function.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    function: Function,
+    /// Which of the measures it is made from.
+    pub(super) measure: usize,
+    result: DataType,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Function {
+    Count,
+    Sum,
+    Average,
+    Extreme,
+}
+
+/// The calls, and what is measured for them. `None` if one is not computed here.
+pub(super) fn calls_of(
+    functions: &[Arc<AggregateFunctionExpr>],
+    resolve: impl Fn(&Arc<dyn PhysicalExpr>) -> Option<Arc<dyn PhysicalExpr>>,
+    scan: &AtsdbScan,
+) -> Option<(Vec<Call>, Vec<Measure>)> {
+    let mut measures: Vec<Measure> = Vec::new();
+    let mut calls = Vec::with_capacity(functions.len());
+    for function in functions {
+        if function.is_distinct() || !function.order_bys().is_empty() {
+            return None;
+        }
+        let arguments = function.expressions();
+        let [argument] = arguments.as_slice() else { return None };
+        let result = function.field().data_type().clone();
+        let (function, measure) = measure_of(function.fun().name(), &resolve(argument)?, &result, scan)?;
+        let at = measures.iter().position(|other| *other == measure).unwrap_or_else(|| {
+            measures.push(measure);
+            measures.len() - 1
+        });
+        calls.push(Call { function, measure: at, result });
+    }
+    Some((calls, measures))
+}
+
+fn measure_of(
+    name: &str,
+    argument: &Arc<dyn PhysicalExpr>,
+    result: &DataType,
+    scan: &AtsdbScan,
+) -> Option<(Function, Measure)> {
+    if let (Some(literal), "count") = (argument.downcast_ref::<Literal>(), name) {
+        let is_row = !literal.value().is_null();
+        return is_row.then_some((Function::Count, Measure { kind: MeasureKind::CountRows, column: 0 }));
+    }
+    let (column, cast_to) = match argument.downcast_ref::<CastExpr>() {
+        Some(cast) => (cast.expr().downcast_ref::<Column>()?, Some(cast.cast_type())),
+        None => (argument.downcast_ref::<Column>()?, None),
+    };
+    let schema = scan.schema();
+    let own = schema.field(column.index()).data_type();
+    let given = cast_to.unwrap_or(own);
+    let measure = |kind| Measure { kind, column: column.index() };
+    match name {
+        "count" if cast_to.is_none() => Some((Function::Count, measure(MeasureKind::Count))),
+        "sum" if is_widened(own, given) && given == result => Some((Function::Sum, measure(MeasureKind::Sum))),
+        "avg" if *result == DataType::Float64 && (own.is_integer() || is_float(own)) && *given == DataType::Float64 => {
+            Some((Function::Average, measure(MeasureKind::Sum)))
+        }
+        "min" if cast_to.is_none() && own == result => Some((Function::Extreme, measure(MeasureKind::Min))),
+        "max" if cast_to.is_none() && own == result => Some((Function::Extreme, measure(MeasureKind::Max))),
+        _ => None,
+    }
+}
+
+fn is_float(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Float32 | DataType::Float64)
+}
+
+/// Whether numbers of one type are the same in the other.
+fn is_widened(from: &DataType, to: &DataType) -> bool {
+    match to {
+        DataType::Int64 => from.is_signed_integer() || (from.is_unsigned_integer() && *from != DataType::UInt64),
+        DataType::UInt64 => from.is_unsigned_integer(),
+        DataType::Float64 => is_float(from),
+        _ => false,
+    }
+}
+
+impl Call {
+    /// The call's results for groups.
+    pub(super) fn results(&self, measured: Measured<'_>) -> Result<ArrayRef> {
+        match (self.function, measured) {
+            (Function::Count, Measured::Counts(counts)) => {
+                let counts: Int64Array = counts.iter().map(|count| Some(count.cast_signed())).collect();
+                Ok(Arc::new(counts))
+            }
+            (Function::Average, Measured::Integers(sums, counts)) => {
+                Ok(averages(sums.iter().map(|sum| *sum as f64), counts))
+            }
+            (Function::Average, Measured::Floats(sums, counts)) => Ok(averages(sums.iter().copied(), counts)),
+            (Function::Sum | Function::Extreme, Measured::Floats(values, counts)) => {
+                let values = Float64Array::new(values.to_vec().into(), Some(is_there(counts)));
+                let values: ArrayRef = Arc::new(values);
+                Ok(if self.result == DataType::Float64 { values } else { cast(&values, &self.result)? })
+            }
+            (Function::Sum | Function::Extreme, Measured::Integers(values, counts)) => {
+                integers(values, counts, &self.result)
+            }
+            (function, measured) => internal_err!("{function:?} of {measured:?}"),
+        }
+    }
+}
+
+/// Groups without values have no result.
+fn is_there(counts: &[u64]) -> NullBuffer {
+    counts.iter().map(|count| *count > 0).collect()
+}
+
+fn averages(sums: impl Iterator<Item = f64>, counts: &[u64]) -> ArrayRef {
+    let averages = sums.zip(counts).map(|(sum, count)| (*count > 0).then(|| sum / *count as f64));
+    Arc::new(averages.collect::<Float64Array>())
+}
+
+fn integers(values: &[i128], counts: &[u64], result: &DataType) -> Result<ArrayRef> {
+    if *result == DataType::UInt64 {
+        let fitting = values.iter().map(|value| fitting_sum::<u64>(*value)).collect::<Result<Vec<_>>>()?;
+        return Ok(Arc::new(UInt64Array::new(fitting.into(), Some(is_there(counts)))));
+    }
+    let fitting = values.iter().map(|value| fitting_sum::<i64>(*value)).collect::<Result<Vec<_>>>()?;
+    let values: ArrayRef = Arc::new(Int64Array::new(fitting.into(), Some(is_there(counts))));
+    match result {
+        DataType::Int64 => Ok(values),
+        // Days are cast from 32 bits.
+        DataType::Date32 => Ok(cast(&cast(&values, &DataType::Int32)?, result)?),
+        _ => Ok(cast(&values, result)?),
+    }
+}

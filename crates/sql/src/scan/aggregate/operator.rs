@@ -1,0 +1,218 @@
+//! The operator: every thread reads chunks of its own and groups their rows; then the groups are merged.
+
+use super::call::Call;
+use crate::functions::arguments::external;
+use crate::scan::operator::AtsdbScan;
+use atsdb_engine::{GroupKey, Groups, Measure, Scan};
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::runtime::SpawnedTask;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{DataFusionError, Result, internal_err};
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{
+    Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions,
+};
+use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, InputDistributionRequirements, Partitioning,
+    PlanProperties,
+};
+use futures::{StreamExt, TryStreamExt, stream};
+use std::fmt;
+use std::sync::Arc;
+
+/// Aggregates the chunks of a scan.
+#[derive(Debug, Clone)]
+pub(crate) struct AggregateExec {
+    /// DataFusion's plan of the same aggregate. It runs where the groups do not fit the memory, as it can write them to
+    /// disk.
+    spilling: Arc<dyn ExecutionPlan>,
+    scan: AtsdbScan,
+    keys: Vec<GroupKey>,
+    measures: Vec<Measure>,
+    calls: Vec<Call>,
+    schema: SchemaRef,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl AggregateExec {
+    pub(super) fn new(
+        spilling: Arc<dyn ExecutionPlan>,
+        scan: &AtsdbScan,
+        keys: Vec<GroupKey>,
+        measures: Vec<Measure>,
+        calls: Vec<Call>,
+    ) -> Self {
+        let schema = spilling.schema();
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(&schema)),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Final,
+            Boundedness::Bounded,
+        );
+        Self {
+            spilling,
+            scan: scan.clone(),
+            keys,
+            measures,
+            calls,
+            schema,
+            properties: Arc::new(properties),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+
+    fn groups(&self) -> Result<Groups> {
+        match Groups::new(&self.scan.schema(), &self.keys, &self.measures) {
+            Some(groups) => Ok(groups),
+            None => internal_err!("keys or measures of types that are not grouped"),
+        }
+    }
+
+    /// The groups of all chunks. A failure to get memory is [`DataFusionError::ResourcesExhausted`].
+    async fn aggregate(&self, context: &TaskContext) -> Result<(Groups, MemoryReservation)> {
+        let scan = self.scan.scan();
+        let threads = context.session_config().target_partitions().min(scan.chunks().len()).max(1);
+        let parts = (0..threads).map(|first| {
+            let reservation = MemoryConsumer::new("AtsdbAggregate").register(context.memory_pool());
+            let part = Part {
+                scan: Arc::clone(&scan),
+                groups: self.groups()?,
+                reservation,
+                chunks_read: MetricBuilder::new(&self.metrics).counter("chunks_read", first),
+            };
+            Ok(SpawnedTask::spawn(part.read(first, threads)))
+        });
+        let parts = parts.collect::<Result<Vec<_>>>()?;
+        let mut merged: Option<(Groups, MemoryReservation)> = None;
+        // In order, so that sums of floating-point numbers are the same each time.
+        for part in parts {
+            let (groups, reservation) =
+                part.join_unwind().await.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)))??;
+            match &mut merged {
+                None => merged = Some((groups, reservation)),
+                Some((all, reserved)) => {
+                    all.merge(&groups).map_err(external)?;
+                    reserved.try_resize(all.memory_bytes())?;
+                }
+            }
+        }
+        let Some((mut groups, reservation)) = merged else { return internal_err!("an aggregate of no parts") };
+        if self.keys.is_empty() {
+            groups.ensure_one().map_err(external)?;
+        }
+        Ok((groups, reservation))
+    }
+
+    fn batch(&self, groups: &Groups, rows: std::ops::Range<usize>) -> Result<RecordBatch> {
+        let mut columns = groups.keys(rows.clone()).map_err(external)?;
+        for call in &self.calls {
+            columns.push(call.results(groups.measured(call.measure, rows.clone()))?);
+        }
+        Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
+    }
+
+    async fn run(self, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let schema = Arc::clone(&self.schema);
+        let (groups, reservation) = match self.aggregate(&context).await {
+            Ok(aggregated) => aggregated,
+            Err(DataFusionError::ResourcesExhausted(_)) => return self.spilling.execute(0, context),
+            Err(error) => return Err(error),
+        };
+        let (batch_rows, group_count) = (context.session_config().batch_size().max(1), groups.len());
+        let output_rows = MetricBuilder::new(&self.metrics).output_rows(0);
+        let batches = (0..group_count).step_by(batch_rows).map(move |start| {
+            let _reserved = &reservation;
+            let rows = start..(start + batch_rows).min(group_count);
+            output_rows.add(rows.len());
+            self.batch(&groups, rows)
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, stream::iter(batches))))
+    }
+}
+
+/// What one thread does.
+struct Part {
+    scan: Arc<Scan>,
+    groups: Groups,
+    reservation: MemoryReservation,
+    chunks_read: Count,
+}
+
+impl Part {
+    /// Groups the rows of the chunks `first`, `first + step`, ...
+    async fn read(mut self, first: usize, step: usize) -> Result<(Groups, MemoryReservation)> {
+        for position in (first..self.scan.chunks().len()).step_by(step) {
+            if self.scan.add_to(&mut self.groups, position).map_err(external)? {
+                self.chunks_read.add(1);
+            }
+            self.reservation.try_resize(self.groups.memory_bytes())?;
+            // A query that is stopped ends here.
+            tokio::task::yield_now().await;
+        }
+        Ok((self.groups, self.reservation))
+    }
+}
+
+impl DisplayAs for AggregateExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
+        let (keys, calls) = names.split_at(self.keys.len());
+        let (keys, calls) = (keys.join(", "), calls.join(", "));
+        write!(f, "AtsdbAggregate: groups=[{keys}], functions=[{calls}]; if the groups do not fit the memory:")
+    }
+}
+
+impl ExecutionPlan for AggregateExec {
+    fn name(&self) -> &str {
+        "AtsdbAggregate"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
+        InputDistributionRequirements::new(vec![Distribution::SinglePartition])
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.spilling]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match <[_; 1]>::try_from(children) {
+            Ok([spilling]) => Ok(Arc::new(Self { spilling, ..Self::clone(&self) })),
+            Err(_) => internal_err!("AtsdbAggregate has one input"),
+        }
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn execute(&self, _: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let batches = stream::once(self.clone().run(context)).try_flatten();
+        Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), batches.boxed())))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+}

@@ -1,0 +1,120 @@
+//! Which aggregates of a plan the operator takes over.
+
+use super::bucket::bucket_of_call;
+use super::call::calls_of;
+use super::operator::AggregateExec as ChunkAggregateExec;
+use crate::scan::operator::AtsdbScan;
+use atsdb_engine::{GroupKey, Groups};
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
+use datafusion::physical_plan::projection::ProjectionExec;
+use std::sync::Arc;
+
+/// Adds the rule, before DataFusion decides how inputs are distributed: the aggregates that it replaces are two steps then,
+/// one on top of the other.
+pub(crate) fn aggregate_chunks(optimizer: &mut PhysicalOptimizer) {
+    let at = optimizer.rules.iter().position(|rule| rule.name() == "EnsureRequirements");
+    optimizer.rules.insert(at.unwrap_or(0), Arc::new(AggregateChunks));
+}
+
+#[derive(Debug)]
+struct AggregateChunks;
+
+impl PhysicalOptimizerRule for AggregateChunks {
+    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_up(|plan| match replacement(&plan) {
+            Some(replacement) => Ok(Transformed::yes(Arc::new(replacement) as Arc<dyn ExecutionPlan>)),
+            None => Ok(Transformed::no(plan)),
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        "aggregate_chunks"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// An aggregate's steps as one: where values enter, and what comes out.
+fn replacement(plan: &Arc<dyn ExecutionPlan>) -> Option<ChunkAggregateExec> {
+    let last = plan.downcast_ref::<AggregateExec>()?;
+    let first = match last.mode() {
+        AggregateMode::Single | AggregateMode::SinglePartitioned => last,
+        AggregateMode::Final | AggregateMode::FinalPartitioned => {
+            last.input().downcast_ref::<AggregateExec>().filter(|first| *first.mode() == AggregateMode::Partial)?
+        }
+        AggregateMode::Partial | AggregateMode::PartialReduce => return None,
+    };
+    // With a limit, rows are read until there are enough groups.
+    let is_plain = first.group_expr().is_single()
+        && first.filter_expr().iter().all(Option::is_none)
+        && first.limit_options().is_none()
+        && last.limit_options().is_none();
+    if !is_plain {
+        return None;
+    }
+    let input = Input::of(first.input())?;
+    let key = |(expr, _): &(Arc<dyn PhysicalExpr>, String)| key_of(&input.resolve(expr)?, input.scan);
+    let keys: Vec<GroupKey> = first.group_expr().expr().iter().map(key).collect::<Option<_>>()?;
+    let (calls, measures) = calls_of(first.aggr_expr(), |expr| input.resolve(expr), input.scan)?;
+    // Only types that groups are made of.
+    Groups::new(&input.scan.schema(), &keys, &measures)?;
+    Some(ChunkAggregateExec::new(Arc::clone(plan), input.scan, keys, measures, calls))
+}
+
+/// A scan below projections.
+struct Input<'a> {
+    scan: &'a AtsdbScan,
+    /// From the aggregate down.
+    projections: Vec<&'a ProjectionExec>,
+}
+
+impl<'a> Input<'a> {
+    fn of(mut plan: &'a Arc<dyn ExecutionPlan>) -> Option<Self> {
+        let mut projections = Vec::new();
+        while let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
+            projections.push(projection);
+            plan = projection.input();
+        }
+        let scan = plan.downcast_ref::<AtsdbScan>().filter(|scan| scan.reads_whole_chunks())?;
+        Some(Self { scan, projections })
+    }
+
+    /// An expression over the aggregate's input as one over the scan.
+    fn resolve(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Arc<dyn PhysicalExpr>> {
+        let mut expr = Arc::clone(expr);
+        for projection in &self.projections {
+            let resolved = expr.transform_up(|expr| {
+                let inner = expr.downcast_ref::<Column>().and_then(|column| projection.expr().get(column.index()));
+                Ok(match inner {
+                    Some(inner) => Transformed::yes(Arc::clone(&inner.expr)),
+                    None => Transformed::no(expr),
+                })
+            });
+            expr = resolved.data().ok()?;
+        }
+        Some(expr)
+    }
+}
+
+fn key_of(expr: &Arc<dyn PhysicalExpr>, scan: &AtsdbScan) -> Option<GroupKey> {
+    if let Some(column) = expr.downcast_ref::<Column>() {
+        return Some(GroupKey::Values { column: column.index() });
+    }
+    let call = expr.downcast_ref::<ScalarFunctionExpr>()?;
+    let times = call.args().iter().find_map(|argument| argument.downcast_ref::<Column>())?;
+    let column_type = scan.schema().field(times.index()).data_type().clone();
+    // The bucket must be of the column's type, since keys come out as that.
+    (call.return_type() == &column_type).then_some(())?;
+    Some(GroupKey::Bucket { column: times.index(), bucket_of: bucket_of_call(call, &column_type)? })
+}
