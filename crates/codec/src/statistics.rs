@@ -2,7 +2,7 @@
 
 use crate::number::Number;
 use arrow::buffer::BooleanBuffer;
-use atsdb_core::{Bound, ColumnStatistics};
+use atsdb_core::{Bound, ColumnStatistics, Sum};
 
 /// The maximum size of a bound of text and bytes, in bytes.
 const PREFIX_BYTES_MAX: usize = 32;
@@ -18,6 +18,8 @@ fn statistics((min, max): Bounds) -> ColumnStatistics {
 /// Statistics of numbers. `is_summed` says whether they have a sum: indices and times have none.
 pub(crate) fn of_numbers<T: Number>(values: &[T], is_summed: bool) -> ColumnStatistics {
     let sum = (is_summed && !values.is_empty()).then(|| T::sum(values));
+    // A NaN tells nothing that reading the values would not.
+    let sum = sum.filter(|sum| !matches!(sum, Sum::Float(sum) if sum.is_nan()));
     ColumnStatistics { sum, ..statistics(number_bounds(values)) }
 }
 

@@ -58,7 +58,7 @@ pub struct ColumnStatistics {
     pub min: Option<Bound>,
     /// An upper bound of all values; `None` if it is unknown or all values are NULL.
     pub max: Option<Bound>,
-    /// Their sum; `None` is unknown, or the values are no numbers.
+    /// Their sum; `None` is unknown or NaN, or the values are no numbers.
     pub sum: Option<Sum>,
 }
 

@@ -3,8 +3,6 @@
 use crate::samples::{Random, UID};
 use atsdb_codec::{decode_descriptor, encode_descriptor};
 use atsdb_core::{Bound, ChunkDescriptor, ColumnId, ColumnStatistics, ErrorKind, PageDescriptor, Slice, Sum};
-use std::fs;
-use std::path::Path;
 use twox_hash::XxHash3_64;
 
 fn page(column: u16, min: Option<Bound>, max: Option<Bound>) -> PageDescriptor {
@@ -62,21 +60,6 @@ fn a_descriptor_comes_back_and_nine_columns_take_under_240_bytes() {
     }
     let byte_count = encode_descriptor(&nine_columns()).len();
     assert!(byte_count < 240, "{byte_count}");
-}
-
-/// Format 2 as it was first written. `ATSDB_WRITE_GOLDEN=1` writes a file that is missing, and never one that is there.
-#[test]
-fn the_descriptor_of_a_released_format_reads_as_it_did() {
-    for (name, descriptor) in [("nine-columns", nine_columns()), ("odd", odd())] {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/descriptor2");
-        let path = folder.join(name);
-        if std::env::var_os("ATSDB_WRITE_GOLDEN").is_some() && !path.exists() {
-            fs::create_dir_all(&folder).unwrap();
-            fs::write(&path, encode_descriptor(&descriptor)).unwrap();
-        }
-        let bytes = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        assert_eq!(decode_descriptor(&bytes).unwrap(), descriptor);
-    }
 }
 
 #[test]

@@ -123,13 +123,13 @@ fn an_index_page_of_format_2_is_read() {
 }
 
 #[test]
-fn a_descriptor_of_format_1_is_read() {
+fn descriptors_of_formats_1_and_2_are_read() {
     let pages = samples().step_by(SHAPES * 2).enumerate().map(|(position, (_, column, array, effort))| {
         let mut descriptor = encode_page(UID, &column, &array, effort).unwrap().descriptor;
         descriptor.column.0 = position as u16 * 2;
         descriptor
     });
-    let expected = ChunkDescriptor {
+    let mut expected = ChunkDescriptor {
         uid: UID,
         row_count: ROWS as u32,
         sealed: true,
@@ -138,6 +138,11 @@ fn a_descriptor_of_format_1_is_read() {
         time_max: -7,
         pages: pages.collect(),
     };
-    let bytes = golden("format1.descriptor", || encode_descriptor(&expected));
+    let bytes = golden("format2.descriptor", || encode_descriptor(&expected));
+    assert_eq!(decode_descriptor(&bytes).unwrap(), expected);
+    assert!(expected.pages.iter().any(|page| page.statistics.sum.is_some()));
+    // Format 1 had no sums.
+    expected.pages.iter_mut().for_each(|page| page.statistics.sum = None);
+    let bytes = golden("format1.descriptor", || panic!("it is there"));
     assert_eq!(decode_descriptor(&bytes).unwrap(), expected);
 }

@@ -70,7 +70,7 @@ impl TimeBucket {
     }
 
     /// `None` if the width is NULL. The constant of the time is not looked at.
-    pub(super) fn cut(&self, answer: &DataType, constants: &[Option<&ScalarValue>]) -> Result<Option<Cut>, Error> {
+    pub(crate) fn cut(&self, answer: &DataType, constants: &[Option<&ScalarValue>]) -> Result<Option<Cut>, Error> {
         let constant = |place: usize| constants.get(place).copied().flatten().filter(|value| !value.is_null());
         let mut arguments = Arguments { width: constant(0), origin: constant(3), offset: constant(4), zone: None };
         match (self.name, constant(2)) {

@@ -1,0 +1,142 @@
+//! Aggregates that work on chunks answer as DataFusion's do, which a limit on the rows below keeps in place.
+
+use crate::render::lines;
+use crate::stores::{STORES, session};
+use atsdb_sql::{Answer, Session};
+
+/// `FROM t` is replaced by a query of all rows that may stop early, which no operator over chunks takes.
+const QUERIES: [&str; 22] = [
+    "SELECT count(*), count(v), sum(v), min(v), max(v), avg(v) FROM t",
+    "SELECT sum(f), avg(f), min(f), max(f), count(f), sum(g), max(g), avg(g) FROM t",
+    "SELECT sum(small), sum(big), avg(small), min(big), max(small), sum(wide) FROM t",
+    "SELECT min(time), max(time), min(day), max(day) FROM t",
+    "SELECT count(*), avg(v) FROM t WHERE v > 1000000",
+    "SELECT sensor, count(*), avg(v), max(f) FROM t GROUP BY sensor",
+    "SELECT status, count(*), sum(v), min(f) FROM t GROUP BY status",
+    "SELECT sensor, status, count(*), sum(small) FROM t GROUP BY sensor, status",
+    "SELECT date_trunc('hour', time), count(*), avg(v) FROM t GROUP BY 1",
+    "SELECT date_trunc('month', time), sensor, max(f) FROM t GROUP BY 1, 2",
+    "SELECT time_bucket('15 minutes', time), status, count(v) FROM t GROUP BY 1, 2",
+    "SELECT time_bucket('1 day', time, 'Europe/Zurich'), avg(small) FROM t GROUP BY 1",
+    "SELECT date_bin('7 minutes', time, '2024-01-01T00:03:00Z'), sum(v) FROM t GROUP BY 1",
+    "SELECT v, count(*) FROM t GROUP BY v",
+    "SELECT day, small, count(*), max(big) FROM t GROUP BY day, small",
+    "SELECT wide, count(*) FROM t GROUP BY wide",
+    "SELECT sensor, sum(v) FROM t WHERE time >= '2024-01-01 05:00' AND time < '2024-01-02 01:30' GROUP BY sensor",
+    "SELECT status, count(*) FROM t WHERE sensor = 's3' AND v < 300 GROUP BY status",
+    "SELECT x.status, avg(x.v) FROM t AS x WHERE x.f IS NOT NULL GROUP BY x.status HAVING count(*) > 2",
+    "SELECT sensor, later, count(later), max(later) FROM t GROUP BY sensor, later",
+    "SELECT DISTINCT sensor, status FROM t",
+    "SELECT a.sensor, a.n, b.n FROM (SELECT sensor, count(*) AS n FROM t GROUP BY sensor) a \
+     JOIN (SELECT sensor, max(v) AS n FROM t GROUP BY sensor) b ON a.sensor = b.sensor",
+];
+
+fn ask(session: &Session, sql: &str) -> Vec<String> {
+    let statement = session.statements(sql).next().unwrap().unwrap();
+    let answer = session.execute(&statement, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    let Answer::Rows(rows) = answer else { return Vec::new() };
+    rows.flat_map(|batch| lines(&batch.unwrap_or_else(|error| panic!("{sql}: {error}")))).collect()
+}
+
+fn sorted(session: &Session, sql: &str) -> Vec<String> {
+    let mut lines = ask(session, sql);
+    lines.sort();
+    lines
+}
+
+fn plan(session: &Session, sql: &str) -> String {
+    ask(session, &format!("EXPLAIN {sql}")).join("\n")
+}
+
+fn fill(session: &Session) {
+    let columns = "time TIMESTAMP NOT NULL, sensor TEXT, status TEXT, v BIGINT, f DOUBLE, g REAL, small SMALLINT, big INT, \
+                   wide BIGINT UNSIGNED, day DATE";
+    ask(session, &format!("CREATE TABLE t ({columns}) WITH (map = 'sensor:u16, status:u8', slice = 'day')"));
+    // Halves and quarters add up exactly, in whatever order.
+    let values = "to_timestamp_seconds(1704067200 + value * 37), 's' || (value % 7), \
+         CASE value % 3 WHEN 0 THEN 'ok' WHEN 1 THEN 'bad' END, CASE WHEN value % 5 > 0 THEN value % 900 - 450 END, \
+         CASE WHEN value % 11 > 0 THEN (value % 64) / 4.0 END, (value % 32) / 2.0, value % 300 - 150, -value, \
+         value * 1000003, CAST('2024-01-01' AS DATE) + CAST(value % 3 AS INT)";
+    ask(session, &format!("INSERT INTO t SELECT {values} FROM generate_series(0, 5999)"));
+    session.engine().recompress(None).unwrap();
+    ask(session, "ALTER TABLE t ADD COLUMN later INT DEFAULT 5");
+    let (columns, more) =
+        ("time, sensor, v, later", "to_timestamp_seconds(1704240000 + value * 41), 's' || (value % 9)");
+    ask(
+        session,
+        &format!("INSERT INTO t ({columns}) SELECT {more}, value, nullif(value % 4, 0) FROM generate_series(0, 699)"),
+    );
+}
+
+#[test]
+fn aggregates_of_chunks_are_those_of_rows() {
+    for store in STORES {
+        let (session, _directory) = session(store);
+        fill(&session);
+        for sealed in [false, true] {
+            if sealed {
+                session.engine().recompress(None).unwrap();
+            }
+            for query in QUERIES {
+                let rows = query.replace("FROM t", "FROM (SELECT * FROM t LIMIT 1000000) AS t");
+                let rows = rows.replace("AS t AS x", "AS x");
+                assert!(plan(&session, query).contains("AtsdbAggregate"), "{query}");
+                assert!(!plan(&session, &rows).contains("AtsdbAggregate"), "{rows}");
+                assert_eq!(sorted(&session, query), sorted(&session, &rows), "{query}");
+            }
+        }
+    }
+}
+
+#[test]
+fn other_aggregates_stay_with_datafusion() {
+    let (session, _directory) = session(STORES[0]);
+    fill(&session);
+    for query in [
+        "SELECT sensor, count(DISTINCT v) FROM t GROUP BY sensor",
+        "SELECT sensor, sum(v) FILTER (WHERE v > 0) FROM t GROUP BY sensor",
+        "SELECT sensor, sum(v + 1) FROM t GROUP BY sensor",
+        "SELECT f, count(*) FROM t GROUP BY f",
+        "SELECT upper(sensor), count(*) FROM t GROUP BY upper(sensor)",
+        "SELECT sensor, min(status) FROM t GROUP BY sensor",
+        "SELECT sensor, count(*) FROM t GROUP BY ROLLUP (sensor)",
+        "SELECT count(*) FROM t",
+    ] {
+        assert!(!plan(&session, query).contains("AtsdbAggregate"), "{query}");
+        ask(&session, query);
+    }
+}
+
+#[test]
+fn a_sum_that_does_not_fit_is_an_error() {
+    let (session, _directory) = session(STORES[0]);
+    ask(&session, "CREATE TABLE t (time TIMESTAMP NOT NULL, v BIGINT, u BIGINT UNSIGNED)");
+    ask(
+        &session,
+        "INSERT INTO t VALUES ('2024-01-01', 9223372036854775807, 18446744073709551615), ('2024-01-01', 1, 0)",
+    );
+    assert_eq!(
+        ask(&session, "SELECT sum(u), max(v), avg(v) FROM t"),
+        ["18446744073709551615,9223372036854775807,4.611686018427388e18"]
+    );
+    let statement = session.statements("SELECT sum(v) FROM t").next().unwrap().unwrap();
+    let outcome = session.execute(&statement, &[]).and_then(|answer| match answer {
+        Answer::Rows(rows) => rows.collect::<Result<Vec<_>, _>>(),
+        _ => Ok(Vec::new()),
+    });
+    let error = outcome.unwrap_err();
+    assert!(error.to_string().contains("overflow"), "{error}");
+}
+
+#[test]
+fn more_groups_than_fit_the_memory_are_left_to_a_plan_that_spills() {
+    let (session, _directory) = session("sqlite");
+    ask(&session, "CREATE TABLE t (time TIMESTAMP NOT NULL, v BIGINT, w BIGINT) WITH (slice = 'month')");
+    let rows = "SELECT to_timestamp_seconds(value), value, value FROM generate_series(0, 599999)";
+    ask(&session, &format!("INSERT INTO t {rows}"));
+    let groups =
+        "SELECT time_bucket('1 second', time), sum(v) AS s, max(v), min(v), sum(w), max(w), min(w) FROM t GROUP BY 1";
+    let query = format!("SELECT count(*), sum(s) FROM ({groups})");
+    assert!(plan(&session, &query).contains("AtsdbAggregate"));
+    assert_eq!(ask(&session, &query), ["600000,179999700000"]);
+}
