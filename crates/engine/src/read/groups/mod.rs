@@ -15,7 +15,6 @@ mod table;
 pub use key::{BucketOf, GroupKey};
 pub use measure::{Measure, MeasureKind};
 
-use crate::chunk::slice_buffer::internal;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::Schema;
 use atsdb_core::Result;
@@ -121,7 +120,7 @@ impl Groups {
 
     /// The keys of some of the groups, one array for each key.
     pub fn keys(&self, groups: std::ops::Range<usize>) -> Result<Vec<ArrayRef>> {
-        self.packing.unpack(&self.table.keys()[groups]).map_err(internal)
+        Ok(self.packing.unpack(&self.table.keys()[groups])?)
     }
 
     /// What was computed for some of the groups.
