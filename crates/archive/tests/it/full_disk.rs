@@ -24,7 +24,7 @@ fn a_backup_to_a_full_disk_fails_and_goes_on_later() {
         let (source, archive) = (source(), Archive::open(disk.path().join("backups").to_str().unwrap()).unwrap());
         let error = back_up(&source, &archive, None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
-        assert!(error.to_string().contains("make room"), "{error}");
+        assert!(error.to_string().contains("free some space"), "{error}");
         assert!(archive.backups().unwrap().whole.is_empty());
         disk.resize(64 << 20);
         let report = back_up(&source, &archive, None).unwrap();

@@ -65,7 +65,7 @@ fn a_manifest_reads_nothing_outside_of_the_archive() {
         let changed = format!("{}{name}{}", &manifest[..start], &manifest[end..]);
         replace_manifest(folder.path(), changed.as_bytes());
         let error = restore(&archive, &BackupSelector::Latest, &memory()).unwrap_err();
-        assert!(error.to_string().contains("names what is no object"), "{name}: {error}");
+        assert!(error.to_string().contains("refers to an object with an impossible name"), "{name}: {error}");
     }
     let newer = manifest.replacen("\"format\": 2", "\"format\": 3, \"anything\": {}", 1);
     replace_manifest(folder.path(), newer.as_bytes());

@@ -77,7 +77,7 @@ impl<'a> ChangeWriter<'a> {
             return Ok(ChangedRows { row_count: 0, returned: Vec::new() });
         };
         let scan = source.scan.as_ref();
-        std::thread::scope(|scope| {
+        std::thread::scope(|scope| -> Result<()> {
             let mut running = Running::new();
             for rows in rows {
                 let complete = self.gather(&rows?)?;
