@@ -159,7 +159,7 @@ fn write_sum(out: &mut Vec<u8>, sum: Option<Sum>) {
     }
 }
 
-fn read_sum(reader: &mut Reader<'_>) -> Decoded<Option<Sum>> {
+fn read_sum(reader: &mut Reader<'_>) -> DecodeResult<Option<Sum>> {
     Ok(match reader.byte()? {
         NO_SUM => None,
         INT_SUM => Some(Sum::Int(unzigzag(reader.varint()?).into())),
