@@ -51,6 +51,8 @@ pub struct Residents {
     generation: AtomicU64,
     /// What was read of the store, for each table: the chunks, and the rows in them. Held by who reads.
     read: Mutex<BTreeMap<TableId, ReadRows>>,
+    /// What a table was when it was found under another definition than its own, and what became of it.
+    redefined: Mutex<BTreeMap<TableId, (Weak<TableState>, Weak<TableState>)>>,
     seed: Seed,
     threads: usize,
 }
@@ -64,6 +66,7 @@ impl Residents {
             maker: Mutex::default(),
             generation: AtomicU64::new(0),
             read: Mutex::default(),
+            redefined: Mutex::default(),
             seed,
             threads,
         }
@@ -118,13 +121,30 @@ impl Residents {
         Ok(state)
     }
 
-    /// Puts a table under its present definition in the place of what it was under another, unless it changed meanwhile.
-    pub fn adopt(&self, id: TableId, from: &Arc<TableState>, to: &Arc<TableState>) {
+    /// A table that somebody found under another definition than its present one, as it is under that: made once for all
+    /// who find the same state, so that rows that one of them finds are rows for the others. It takes the place of what
+    /// was found, unless the table changed meanwhile.
+    pub fn adopt(
+        &self,
+        id: TableId,
+        found: &Arc<TableState>,
+        definition: &TableDefinition,
+        redefine: impl FnOnce() -> Result<TableState>,
+    ) -> Result<Arc<TableState>> {
+        let mut all = self.redefined.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.get(&id).filter(|(from, _)| Weak::as_ptr(from) == Arc::as_ptr(found));
+        let known = known.and_then(|(_, to)| to.upgrade()).filter(|state| state.definition() == definition);
+        let state = match known {
+            Some(state) => state,
+            None => Arc::new(redefine()?),
+        };
+        all.insert(id, (Arc::downgrade(found), Arc::downgrade(&state)));
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        if current.get(id).is_some_and(|state| state.is(from)) {
-            current.put(id, Arc::clone(to));
+        if current.get(id).is_some_and(|current| current.is(found)) {
+            current.put(id, Arc::clone(&state));
         }
+        Ok(state)
     }
 
     /// Forgets a table that was dropped, for good.

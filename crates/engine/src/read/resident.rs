@@ -31,9 +31,8 @@ impl ReadSnapshot {
         match residents.get(table.id) {
             Some(state) if *state.definition() != table.definition => {
                 // Another process has given it a newer definition: this process' own commits change both at once.
-                let redefined = Arc::new(state.redefined(&table.definition, types_of(&table.definition))?);
-                shared.residents.adopt(table.id, &state, &redefined);
-                Ok(Some(redefined))
+                let redefine = || state.redefined(&table.definition, types_of(&table.definition));
+                shared.residents.adopt(table.id, &state, &table.definition, redefine).map(Some)
             }
             state => Ok(state),
         }

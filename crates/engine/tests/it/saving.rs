@@ -258,6 +258,28 @@ fn saved_rows_keep_to_the_definition_of_the_day_they_are_read() {
 }
 
 #[test]
+fn rows_that_were_found_under_another_processs_definition_can_be_changed() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
+    let first = engine(Arc::clone(&store), SystemEnvironment);
+    let table = first.create_table(&things()).unwrap();
+    append(&first, &table, 0..10);
+
+    let second = engine(store, SystemEnvironment);
+    let mut batch = second.batch(None);
+    let wider = table.definition.clone().with_column("more", ColumnType::Int64, None);
+    let wider = batch.redefine(&table, wider).unwrap();
+    batch.commit().unwrap();
+    // The rows are found by one look at the snapshot and changed after others, in the transaction that looked first.
+    let mut batch = first.batch(None);
+    let snapshot = batch.snapshot().unwrap();
+    let found_in = snapshot.resident(&wider).unwrap();
+    assert!(found_in.is(&snapshot.resident(&wider).unwrap()));
+    batch.change_resident(&wider, &found_in, [(0, 0)], Vec::new()).unwrap();
+    batch.commit().unwrap();
+    assert_eq!(ids(&first, &wider), range(1..10));
+}
+
+#[test]
 fn a_table_that_goes_takes_its_saved_rows_along() {
     let folder = tempfile::tempdir().unwrap();
     let store = sqlite(&folder.path().join("t.db"));
