@@ -34,6 +34,7 @@ use atsdb_resident::{Residents, Seed};
 use std::fmt;
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 /// What is assumed where the operating system does not say how much memory there is.
 const MEMORY_BYTES_ASSUMED: usize = 4 << 30;
@@ -232,6 +233,11 @@ impl Engine {
     /// Milliseconds since the Unix epoch, by the engine's clock.
     pub fn now_ms(&self) -> i64 {
         self.shared().environment.now_ms()
+    }
+
+    /// The time since some moment, by the engine's clock that nobody sets: for how long something has lasted.
+    pub fn uptime(&self) -> Duration {
+        self.shared().environment.uptime()
     }
 
     /// Keeps sealing in the background away, for a transaction that begins.
