@@ -280,6 +280,26 @@ fn rows_that_were_found_under_another_processs_definition_can_be_changed() {
 }
 
 #[test]
+fn rows_that_two_processes_save_at_once_are_those_of_one() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
+    let (first, second) =
+        (engine(Arc::clone(&store), SystemEnvironment), engine(Arc::clone(&store), SystemEnvironment));
+    let table = first.create_table(&things()).unwrap();
+    append(&first, &table, 0..10);
+    append(&second, &table, 20..30);
+    // Nothing was saved before that both would take away.
+    let mut batch = first.batch(None);
+    let state = batch.snapshot().unwrap().resident(&table).unwrap();
+    batch.save_resident(&table, &state).unwrap();
+    second.save_resident(std::slice::from_ref(&table)).unwrap();
+    assert_eq!(batch.commit().unwrap_err().kind(), ErrorKind::Conflict);
+    let begins = || engine(Arc::clone(&store), SystemEnvironment);
+    assert_eq!(ids(&begins(), &table), range(20..30));
+    first.save_resident(std::slice::from_ref(&table)).unwrap();
+    assert_eq!(ids(&begins(), &table), range(0..10));
+}
+
+#[test]
 fn a_table_that_goes_takes_its_saved_rows_along() {
     let folder = tempfile::tempdir().unwrap();
     let store = sqlite(&folder.path().join("t.db"));

@@ -96,7 +96,7 @@ impl Batch {
     }
 
     /// The commit fails if another adds to the table what this batch has not seen.
-    fn guard_keys(&mut self, id: TableId) -> Result<()> {
+    pub(crate) fn guard_keys(&mut self, id: TableId) -> Result<()> {
         if !self.changes.has_created(id) && !self.changes.has_guard(id) {
             let newest = self.base()?.inner.store.newest_chunk()?;
             self.changes.guard(Guard { table: id, newest });
