@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates with modules that import each other in a circle. A ratchet: the list may only shrink.
-const WITH_CYCLES: [&str; 7] = ["cli", "fuzz", "lab", "simulator", "soak", "sql", "testkit"];
+const WITH_CYCLES: [&str; 6] = ["cli", "fuzz", "lab", "soak", "sql", "testkit"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
