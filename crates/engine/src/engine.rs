@@ -34,6 +34,7 @@ use atsdb_resident::{HashSeed, ResidentTables};
 use std::fmt;
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 /// The machine's memory in bytes where the operating system does not report it.
 const MEMORY_BYTES_ASSUMED: usize = 4 << 30;
@@ -234,6 +235,11 @@ impl Engine {
     /// Milliseconds since the Unix epoch, by the engine's clock.
     pub fn now_ms(&self) -> i64 {
         self.shared().environment.now_ms()
+    }
+
+    /// The time since an arbitrary moment, by the engine's monotonic clock.
+    pub fn uptime(&self) -> Duration {
+        self.shared().environment.uptime()
     }
 
     /// Pauses sealing in the background, for a transaction that begins, until the hold is dropped.

@@ -52,6 +52,8 @@ pub struct ResidentTables {
     generation: AtomicU64,
     /// What was loaded from the store, for each table: the chunks, and the rows in them. Loading threads hold the lock.
     read: Mutex<BTreeMap<TableId, ReadRows>>,
+    /// For a table that was found under an outdated definition: its state then, and the state made of it.
+    redefined: Mutex<BTreeMap<TableId, (Weak<TableState>, Weak<TableState>)>>,
     seed: HashSeed,
     threads: usize,
 }
@@ -65,6 +67,7 @@ impl ResidentTables {
             maker: Mutex::default(),
             generation: AtomicU64::new(0),
             read: Mutex::default(),
+            redefined: Mutex::default(),
             seed,
             threads,
         }
@@ -120,13 +123,29 @@ impl ResidentTables {
         Ok(state)
     }
 
-    /// Replaces a table by the same table under its current definition, unless it changed in the meantime.
-    pub fn adopt(&self, id: TableId, from: &Arc<TableState>, to: &Arc<TableState>) {
+    /// Returns the table under its current definition. It is made once for all that find the same outdated state, so that
+    /// rows found in one are rows of the others. It replaces the outdated state, unless the table changed in the meantime.
+    pub fn adopt(
+        &self,
+        id: TableId,
+        found: &Arc<TableState>,
+        definition: &TableDefinition,
+        redefine: impl FnOnce() -> Result<TableState>,
+    ) -> Result<Arc<TableState>> {
+        let mut all = self.redefined.lock();
+        let known = all.get(&id).filter(|(from, _)| Weak::as_ptr(from) == Arc::as_ptr(found));
+        let known = known.and_then(|(_, to)| to.upgrade()).filter(|state| state.definition() == definition);
+        let state = match known {
+            Some(state) => state,
+            None => Arc::new(redefine()?),
+        };
+        all.insert(id, (Arc::downgrade(found), Arc::downgrade(&state)));
         let _turn = self.turn.lock();
         let mut current = self.current.write();
-        if current.get(id).is_some_and(|state| state.is(from)) {
-            current.put(id, Arc::clone(to));
+        if current.get(id).is_some_and(|current| current.is(found)) {
+            current.put(id, Arc::clone(&state));
         }
+        Ok(state)
     }
 
     /// Removes a dropped table permanently.

@@ -1,23 +1,10 @@
 //! What a history is made of. `Debug` prints it as Rust, so that a history can be pasted into a test.
 //!
-//! Actions name tables, sessions and marks by small numbers. What a number stands for may not be there: then the action is
-//! refused, by the model too. So any step can be left out of a history, and what is left is a history.
+//! Actions name tables, rollups, sessions and marks by small numbers. What a number stands for may not be there: then the
+//! action is refused, by the model too. So any step can be left out of a history, and what is left is a history.
 
-/// How many processes share the store.
-pub const PROCESSES: usize = 3;
-/// Sessions that transactions are made in; session `n` is in process `n % PROCESSES`.
-pub const SESSIONS: usize = 4;
-/// Names that tables have.
-pub const TABLE_NAMES: [&str; 4] = ["alpha", "beta", "gamma", "delta"];
-
-/// What sessions speak.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Language {
-    /// The calls of the engine.
-    Calls,
-    /// SQL.
-    Sql,
-}
+use crate::setting::PROCESSES;
+use crate::subject::{Alteration, Cells, Policy, Rows, Shape, Summary, WhichBackup};
 
 /// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,81 +37,6 @@ pub enum TroubleKind {
     CrashAfter,
     /// It takes so long that another process does this before.
     Stall(Box<Action>),
-}
-
-/// The values of a row. Columns that are added later have `extra`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cells {
-    /// Half hours since the beginning.
-    pub time: i64,
-    /// Which sensor: a mapped column.
-    pub sensor: Option<i64>,
-    /// Which note: text.
-    pub note: Option<i64>,
-    /// A number.
-    pub count: Option<i64>,
-    /// What added columns get.
-    pub extra: Option<i64>,
-}
-
-/// Which rows are meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rows {
-    /// All.
-    All,
-    /// Those before a time; in a plain table, those of smaller counts.
-    Before(i64),
-    /// Those of a sensor.
-    Sensor(i64),
-    /// Those of a count.
-    Count(i64),
-    /// Those whose note is NULL.
-    NoNote,
-}
-
-/// What kind of table is created.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
-    /// No time, no key.
-    Plain,
-    /// No time; no two rows have the same count.
-    Counted,
-    /// A time.
-    Series,
-    /// A time; no two rows have the same sensor and time.
-    Keyed,
-    /// The same, and rows older than two days expire.
-    Expiring,
-}
-
-/// What becomes of rows whose key is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Policy {
-    /// They are refused.
-    Error,
-    /// They replace the others.
-    Replace,
-    /// They are left out.
-    Keep,
-}
-
-/// How a definition changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Alteration {
-    /// Another column, with this value in the rows that are there.
-    AddColumn(Option<i64>),
-    /// The last of the columns that were added goes.
-    DropColumn,
-    /// The notes' column gets another name, or its old one.
-    RenameNote,
-    /// The table gets another name.
-    Rename(usize),
-    /// The sensors' map gets wider.
-    Widen,
-    /// Slices are a day wide instead of an hour, or the other way round.
-    Slice,
-    /// Rows are kept for so many days; 0 is for ever.
-    Retain(u32),
 }
 
 /// Something that somebody does.
@@ -260,6 +172,8 @@ pub enum Action {
         session: usize,
         /// Which one.
         table: usize,
+        /// Whether its rollups go with it: by SQL alone.
+        cascade: bool,
     },
     /// A table's definition changes.
     Alter {
@@ -302,6 +216,61 @@ pub enum Action {
         /// By which process.
         process: usize,
     },
+    /// A rollup is created. Rollups are SQL's alone.
+    CreateRollup {
+        /// By which session.
+        session: usize,
+        /// Its name.
+        rollup: usize,
+        /// Of which table.
+        table: usize,
+        /// What it computes.
+        summary: Summary,
+    },
+    /// A rollup is dropped.
+    DropRollup {
+        /// By which session.
+        session: usize,
+        /// Which one.
+        rollup: usize,
+    },
+    /// What is stale of a rollup is computed.
+    Refresh {
+        /// By which session.
+        session: usize,
+        /// Of which rollup.
+        rollup: usize,
+    },
+    /// A rollup is read, as the session sees it.
+    ReadRollup {
+        /// By which session.
+        session: usize,
+        /// Which one.
+        rollup: usize,
+    },
+    /// The rows that a process has of tables in memory are saved.
+    Checkpoint {
+        /// By which session: in a transaction it is refused.
+        session: usize,
+        /// Of which table, or of all.
+        table: Option<usize>,
+    },
+    /// Everything is backed up to the archive that all processes share.
+    Backup {
+        /// By which process.
+        process: usize,
+        /// How many backups are kept, if old ones go.
+        keep: Option<usize>,
+    },
+    /// A backup is restored to a store of its own.
+    Restore {
+        /// By which process.
+        process: usize,
+        /// Which one.
+        which: WhichBackup,
+        /// Whether the store is empty, instead of what the last restoration left.
+        afresh: bool,
+    },
     /// Time goes by.
     Tick {
         /// How many hours.
@@ -329,7 +298,12 @@ impl Action {
             | Self::Read { session, .. }
             | Self::Create { session, .. }
             | Self::Drop { session, .. }
-            | Self::Alter { session, .. } => Some(*session),
+            | Self::Alter { session, .. }
+            | Self::CreateRollup { session, .. }
+            | Self::DropRollup { session, .. }
+            | Self::Refresh { session, .. }
+            | Self::ReadRollup { session, .. }
+            | Self::Checkpoint { session, .. } => Some(*session),
             _ => None,
         }
     }
@@ -380,38 +354,45 @@ impl Action {
             Self::Copy { .. } => 16,
             Self::Tick { .. } => 17,
             Self::Crash { .. } => 18,
+            Self::CreateRollup { .. } | Self::DropRollup { .. } | Self::Refresh { .. } | Self::ReadRollup { .. } => 19,
+            Self::Checkpoint { .. } => 20,
+            Self::Backup { .. } | Self::Restore { .. } => 21,
         }
+    }
+
+    /// Whether some of it may be done although the rest is not.
+    pub(crate) fn has_several_commits(&self) -> bool {
+        matches!(self, Self::Index { .. } | Self::CreateRollup { .. })
+    }
+
+    /// Whether it can be said in SQL alone.
+    pub(crate) fn is_of_sql(&self) -> bool {
+        matches!(
+            self,
+            Self::Upsert { .. }
+                | Self::CreateRollup { .. }
+                | Self::DropRollup { .. }
+                | Self::Refresh { .. }
+                | Self::ReadRollup { .. }
+        )
     }
 
     /// The process that does it.
     pub(crate) fn process(&self) -> usize {
         match self {
-            Self::Append { session, .. }
-            | Self::OpenAppender { session, .. }
-            | Self::Push { session, .. }
-            | Self::Flush { session }
-            | Self::Begin { session }
-            | Self::Commit { session }
-            | Self::Rollback { session }
-            | Self::Mark { session, .. }
-            | Self::ReturnTo { session, .. }
-            | Self::ReleaseMark { session, .. }
-            | Self::Delete { session, .. }
-            | Self::Upsert { session, .. }
-            | Self::Update { session, .. }
-            | Self::Truncate { session, .. }
-            | Self::Read { session, .. }
-            | Self::Create { session, .. }
-            | Self::Drop { session, .. }
-            | Self::Alter { session, .. } => session % PROCESSES,
+            Self::OpenAppender { session, .. } | Self::Push { session, .. } | Self::Flush { session } => {
+                session % PROCESSES
+            }
             Self::Index { process, .. }
             | Self::Seal { process }
             | Self::Look { process }
             | Self::Retain { process }
             | Self::Hold { process }
             | Self::Copy { process }
+            | Self::Backup { process, .. }
+            | Self::Restore { process, .. }
             | Self::Crash { process } => process % PROCESSES,
-            Self::Tick { .. } => 0,
+            _ => self.speaker().unwrap_or(0) % PROCESSES,
         }
     }
 }

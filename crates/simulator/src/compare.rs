@@ -1,6 +1,7 @@
 //! What a process reads of the store, each table in several ways that must agree with each other.
 
 use crate::shape::{Kind, kind, rows_of};
+use atsdb_core::limits::CHUNK_ROWS_MAX;
 use atsdb_core::{Error, Result, Table, TableDefinition, TimeRange, Value};
 use atsdb_engine::{Comparison, Predicate, ReadSnapshot, ScanRequest};
 use std::collections::BTreeMap;
@@ -13,23 +14,69 @@ pub(crate) struct SeenTable {
     pub(crate) rows: Vec<Vec<Option<i64>>>,
 }
 
-/// All tables, by name.
-pub(crate) type Seen = BTreeMap<String, SeenTable>;
+/// A rollup as it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SeenRollup {
+    /// The table that it summarises, by its name.
+    pub(crate) table: String,
+    /// Before which time its buckets are closed.
+    pub(crate) closed_before: Option<i64>,
+    /// What it answers, where it was asked.
+    pub(crate) rows: Option<Vec<Vec<Option<i64>>>>,
+}
 
-/// Everything that a snapshot shows.
+/// Everything, by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) tables: BTreeMap<String, SeenTable>,
+    pub(crate) rollups: BTreeMap<String, SeenRollup>,
+}
+
+/// Everything that a snapshot shows. Rollups are only listed: asking them takes SQL.
 pub(crate) fn see(snapshot: &ReadSnapshot) -> Result<Seen> {
-    let tables = snapshot.tables().iter();
-    tables.map(|table| Ok((table.definition.name.clone(), see_table(snapshot, table)?))).collect()
+    let (mut tables, mut rollups) = (BTreeMap::new(), BTreeMap::new());
+    for table in snapshot.tables() {
+        let name = table.definition.name.clone();
+        match &table.definition.rollup {
+            None => drop(tables.insert(name, see_table(snapshot, table)?)),
+            Some(rollup) => {
+                let closed_before = rollup.state.closed_before;
+                rollups.insert(name, SeenRollup { table: rollup.table.clone(), closed_before, rows: None });
+            }
+        }
+    }
+    Ok(Seen { tables, rollups })
+}
+
+/// The rows that a process has of a table in memory, with part and number of each.
+pub(crate) fn resident_rows(snapshot: &ReadSnapshot, table: &Table) -> Result<Vec<((u32, u32), Vec<Option<i64>>)>> {
+    let state = snapshot.resident(table)?;
+    let positions: Vec<usize> = (0..table.definition.columns.len()).collect();
+    let mut rows = Vec::new();
+    for (part, stretch) in state.stretches(CHUNK_ROWS_MAX) {
+        let (columns, numbers) = state.read(part, stretch, &positions)?;
+        let places = numbers.values().iter().map(|number| (part as u32, *number));
+        rows.extend(places.zip(rows_of(&columns)));
+    }
+    match rows.len() == state.row_count() {
+        true => Ok(rows),
+        false => Err(Error::internal(format!("table {}: the count disagrees with its rows", table.definition.name))),
+    }
 }
 
 /// A table that a snapshot shows. Ranges, predicates and counts must agree with what reading all rows gives.
 pub(crate) fn see_table(snapshot: &ReadSnapshot, table: &Table) -> Result<SeenTable> {
     let definition = &table.definition;
+    if definition.is_in_memory() {
+        let mut rows: Vec<_> = resident_rows(snapshot, table)?.into_iter().map(|(_, row)| row).collect();
+        rows.sort();
+        return Ok(SeenTable { definition: definition.clone(), rows });
+    }
     let scan = snapshot.scan(table, &ScanRequest::all(table))?;
     let count = scan.row_count_exact();
     let mut rows = Vec::new();
     for batch in scan.batches() {
-        rows.extend(rows_of(&batch?));
+        rows.extend(rows_of(batch?.columns()));
     }
     let wrong = |what: &str| Err(Error::internal(format!("table {}: {what} disagrees with its rows", definition.name)));
     if count.is_some_and(|count| count != rows.len() as u64) {
@@ -56,7 +103,7 @@ pub(crate) fn see_table(snapshot: &ReadSnapshot, table: &Table) -> Result<SeenTa
         };
         let mut found = Vec::new();
         for batch in snapshot.scan(table, &request)?.batches() {
-            found.extend(rows_of(&batch?));
+            found.extend(rows_of(batch?.columns()));
         }
         // Predicates only leave out rows: what is left may hold others.
         found.retain(|row| meant(&row));

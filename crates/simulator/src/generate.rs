@@ -1,8 +1,8 @@
 //! Histories from seeds.
 
-use crate::action::{
-    Action, Alteration, Cells, PROCESSES, Policy, Rows, SESSIONS, Shape, Step, TABLE_NAMES, Trouble, TroubleKind,
-};
+use crate::action::{Action, Step, Trouble, TroubleKind};
+use crate::setting::{Language, PROCESSES, SESSIONS};
+use crate::subject::{Alteration, Cells, Policy, ROLLUP_NAMES, Rows, Shape, Summary, TABLE_NAMES, WhichBackup};
 use atsdb_testkit::sample::Random;
 
 /// The most steps of a history, after those that make its tables.
@@ -10,17 +10,36 @@ const STEPS_MAX: u64 = 30;
 /// Sessions of this number and above have no transactions: they act while others stall.
 const VISITORS: usize = 6;
 
+/// What a history is mostly about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Theme {
+    Anything,
+    Rollups,
+    Residents,
+    Backups,
+}
+
 /// The history of a seed.
-pub fn history(seed: u64) -> Vec<Step> {
-    let mut generator = Generator { random: Random::new(seed), batches: Vec::new(), families: 1 };
+pub fn history(seed: u64, language: Language) -> Vec<Step> {
+    let mut generator =
+        Generator { random: Random::new(seed), batches: Vec::new(), families: 1, theme: Theme::Anything, language };
     // A history that leaves some kinds of actions out has more of the others.
     for family in 1..32 {
         generator.families |= u32::from(generator.below(5) < 3) << family;
     }
+    generator.theme = match (generator.below(6), language) {
+        (0 | 1, Language::Sql) => Theme::Rollups,
+        (2, Language::Sql) | (0 | 1, Language::Calls) => Theme::Residents,
+        (3, _) => Theme::Backups,
+        _ => Theme::Anything,
+    };
     // Few tables, so that those who work meet.
     let tables = 1 + generator.below(2) as usize;
     let mut steps: Vec<Step> =
         (0..tables).map(|table| Step { action: generator.create(table), trouble: None }).collect();
+    if generator.theme == Theme::Rollups {
+        steps.push(Step { action: generator.create_rollup(0), trouble: None });
+    }
     // What goes wrong, in a thousandth of the steps: mostly something, sometimes nothing.
     let trouble = [0, 150, 400][generator.below(3) as usize];
     for _ in 0..8 + generator.below(STEPS_MAX - 8) {
@@ -37,6 +56,8 @@ struct Generator {
     batches: Vec<Action>,
     /// Which kinds of actions there are.
     families: u32,
+    theme: Theme,
+    language: Language,
 }
 
 impl Generator {
@@ -49,6 +70,10 @@ impl Generator {
     }
 
     fn session(&mut self) -> usize {
+        // Those that share a process have the same rows of tables in memory.
+        if self.theme == Theme::Residents && self.below(3) > 0 {
+            return self.one_of(&[0, PROCESSES]);
+        }
         self.below(SESSIONS as u64) as usize
     }
 
@@ -97,7 +122,15 @@ impl Generator {
 
     fn create(&mut self, table: usize) -> Action {
         let session = self.session();
-        let shape = self.one_of(&[Shape::Plain, Shape::Counted, Shape::Series, Shape::Keyed, Shape::Expiring]);
+        let shape = match self.theme {
+            Theme::Rollups => self.one_of(&[Shape::Series, Shape::Keyed, Shape::Expiring, Shape::Expiring]),
+            Theme::Residents => {
+                self.one_of(&[Shape::Resident, Shape::ResidentCounted, Shape::ResidentCounted, Shape::Series])
+            }
+            Theme::Anything | Theme::Backups => {
+                self.one_of(&[Shape::Plain, Shape::Counted, Shape::Series, Shape::Keyed, Shape::Expiring])
+            }
+        };
         Action::Create { session, table, shape, policy: self.policy() }
     }
 
@@ -149,24 +182,78 @@ impl Generator {
                 Action::Create { table, shape, policy, .. } => Action::Create { session, table, shape, policy },
                 other => other,
             },
-            22 => Action::Drop { session, table },
+            22 => Action::Drop { session, table, cascade: self.below(4) == 0 },
             _ => Action::Alter { session, table, alteration: self.alteration() },
         }
     }
 
     fn action(&mut self) -> Action {
         loop {
-            let action = self.any_action();
+            let action = match self.below(4) {
+                0 => self.themed(),
+                _ => self.any_action(),
+            };
             if self.families >> action.family() & 1 == 1 {
                 return action;
             }
         }
     }
 
+    fn create_rollup(&mut self, rollup: usize) -> Action {
+        let (session, table) = (self.session(), self.table());
+        let summary = Summary { daily: self.below(3) == 0, by_sensor: self.below(2) == 0, notes: self.below(2) == 0 };
+        Action::CreateRollup { session, rollup, table, summary }
+    }
+
+    /// What the history is mostly about.
+    fn themed(&mut self) -> Action {
+        let (session, process) = (self.session(), self.process());
+        match self.theme {
+            Theme::Anything => self.any_action(),
+            Theme::Rollups => self.about_rollups(session),
+            Theme::Residents => {
+                let table = (self.below(3) == 0).then(|| self.table());
+                Action::Checkpoint { session, table }
+            }
+            Theme::Backups => match self.below(5) {
+                0 | 1 => self.back_up(process),
+                2 | 3 => self.restore(process),
+                _ => Action::Tick { hours: 1 + self.below(12) as i64 },
+            },
+        }
+    }
+
+    fn about_rollups(&mut self, session: usize) -> Action {
+        let rollup = if self.below(4) == 0 { 1 % ROLLUP_NAMES.len() } else { 0 };
+        match self.below(15) {
+            0 => self.create_rollup(rollup),
+            1 => Action::DropRollup { session, rollup },
+            2..=5 => Action::Refresh { session, rollup },
+            6 | 7 => Action::Look { process: session % PROCESSES },
+            8 => Action::Retain { process: session % PROCESSES },
+            // So long that rows expire while there are rollups of them.
+            9 | 10 => Action::Tick { hours: 6 + self.below(30) as i64 },
+            _ => Action::ReadRollup { session, rollup },
+        }
+    }
+
+    fn back_up(&mut self, process: usize) -> Action {
+        let keep = (self.below(3) == 0).then(|| 1 + self.below(3) as usize);
+        Action::Backup { process, keep }
+    }
+
+    fn restore(&mut self, process: usize) -> Action {
+        let which = match self.below(2) {
+            0 => WhichBackup::Newest,
+            _ => WhichBackup::HoursAgo(self.below(30) as i64),
+        };
+        Action::Restore { process, which, afresh: self.below(2) == 0 }
+    }
+
     fn any_action(&mut self) -> Action {
         let (session, process) = (self.session(), self.process());
         let mark = self.below(2) as u8;
-        match self.below(100) {
+        match self.below(103) {
             0..=47 => self.statement(session),
             48..=55 => Action::Begin { session },
             56..=62 => Action::Commit { session },
@@ -184,12 +271,15 @@ impl Generator {
             90..=92 => Action::Hold { process },
             93 => Action::Copy { process },
             94..=97 => Action::Tick { hours: 1 + self.below(12) as i64 },
+            100 if self.language == Language::Sql => self.about_rollups(session),
+            101 => Action::Checkpoint { session, table: None },
+            102 => self.back_up(process),
             _ => Action::Crash { process },
         }
     }
 
     fn trouble(&mut self, action: &Action) -> Trouble {
-        let end = if self.below(2) == 0 { 5 } else { 20 };
+        let end = if self.below(2) == 0 { 5 } else { 24 };
         let call = self.below(end) as i64;
         let kind = match self.below(8) {
             0 => TroubleKind::Fails,
@@ -207,10 +297,24 @@ impl Generator {
     /// What a process does while another stalls.
     fn visit(&mut self, process: usize) -> Action {
         match self.below(10) {
+            0 if self.theme != Theme::Anything => self.visit_themed(process),
             0..=6 => self.statement(VISITORS + process),
             7 => Action::Index { process, table: self.table() },
             8 => Action::Seal { process },
             _ => Action::Look { process },
+        }
+    }
+
+    fn visit_themed(&mut self, process: usize) -> Action {
+        let session = VISITORS + process;
+        match self.theme {
+            // Time goes by between two steps alone.
+            Theme::Rollups => match self.about_rollups(session) {
+                Action::Tick { .. } => Action::Refresh { session, rollup: 0 },
+                other => other,
+            },
+            Theme::Residents => Action::Checkpoint { session, table: None },
+            Theme::Anything | Theme::Backups => self.back_up(process),
         }
     }
 }

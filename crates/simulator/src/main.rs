@@ -1,12 +1,11 @@
 //! `make simulate SECONDS=...`: as many histories as one likes.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
 
-use atsdb_simulator::{Limit, Setting, simulate};
+use atsdb_simulator::{Limit, Setting, are_there, simulate};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const USE: &str =
-    "use: atsdb-simulator memory|sqlite|split|memory-sql|sqlite-sql|split-sql|all seconds|count NUMBER [SEED]";
+const USE: &str = "use: atsdb-simulator memory|sqlite|split|postgres|mariadb[-sql]|all seconds|count NUMBER [SEED]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -28,6 +27,9 @@ fn main() -> ExitCode {
         return ExitCode::from(1);
     };
     for setting in settings {
+        if !are_there(setting.store) {
+            continue;
+        }
         println!("{setting}: from seed {seed} on");
         match simulate(setting, seed, limit) {
             Ok(count) => println!("{setting}: {count} histories, each as promised"),

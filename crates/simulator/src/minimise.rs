@@ -1,7 +1,8 @@
 //! Cuts a history that fails down to the steps that it needs.
 
 use crate::action::{Action, Step};
-use crate::run::{Setting, run_history};
+use crate::run::run_history;
+use crate::setting::Setting;
 
 /// How often a shorter history is tried.
 const ATTEMPTS_MAX: usize = 2_000;

@@ -1,96 +1,11 @@
-//! Runs histories, and reports the first that fails.
+//! Runs a history beside its model.
 
-#![expect(clippy::disallowed_methods, reason = "the time limit of a run; histories have a clock of their own")]
-
-use crate::action::{Action, Language, PROCESSES, Step, TroubleKind};
-use crate::generate::history;
-use crate::minimise::minimised;
+use crate::action::{Action, Step, TroubleKind};
+use crate::compare::Seen;
 use crate::model::Model;
-use crate::world::{Observed, StoreKind, World, keep_crashes_quiet};
-use std::fmt;
-use std::time::{Duration, Instant};
-
-/// When to stop.
-#[derive(Debug, Clone, Copy)]
-pub enum Limit {
-    /// After so many histories.
-    Count(u64),
-    /// After this time.
-    Time(Duration),
-}
-
-/// Where a history happens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Setting {
-    /// Where rows lie.
-    pub store: StoreKind,
-    /// What sessions speak.
-    pub language: Language,
-}
-
-impl Setting {
-    /// All of them.
-    pub fn all() -> Vec<Self> {
-        let stores = [StoreKind::Memory, StoreKind::Sqlite, StoreKind::Split];
-        let of = |language| stores.map(|store| Self { store, language });
-        [of(Language::Calls), of(Language::Sql)].concat()
-    }
-}
-
-impl fmt::Display for Setting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let language = if self.language == Language::Sql { "-sql" } else { "" };
-        write!(f, "{}{language}", format!("{:?}", self.store).to_lowercase())
-    }
-}
-
-/// A history in which a promise was broken.
-#[derive(Debug)]
-pub struct Failure {
-    /// The history's seed.
-    pub seed: u64,
-    /// Where it happened.
-    pub setting: Setting,
-    /// What came instead of what was promised, in the minimised history.
-    pub message: String,
-    /// The steps that it needs.
-    pub history: Vec<Step>,
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, setting, message, history } = self;
-        writeln!(f, "seed {seed} on {setting}: {message}\nthe steps that it needs:")?;
-        for (number, step) in history.iter().enumerate() {
-            writeln!(f, "  {number}: {step:?},")?;
-        }
-        write!(f, "again: make simulate STORE={setting} SEED={seed} COUNT=1")
-    }
-}
-
-/// Runs the histories of the seeds from `seed` on. Says how many there were.
-///
-/// # Errors
-///
-/// The first that fails.
-pub fn simulate(setting: Setting, seed: u64, limit: Limit) -> Result<u64, Box<Failure>> {
-    let begun = Instant::now();
-    let is_over = |count: u64| match limit {
-        Limit::Count(most) => count >= most,
-        Limit::Time(time) => begun.elapsed() >= time,
-    };
-    let mut count = 0;
-    while !is_over(count) {
-        let seed = seed.wrapping_add(count);
-        let steps = history(seed);
-        if let Err(message) = run_history(setting, &steps) {
-            let (history, message) = minimised(setting, steps, message);
-            return Err(Box::new(Failure { seed, setting, message, history }));
-        }
-        count += 1;
-    }
-    Ok(count)
-}
+use crate::outcome::Observed;
+use crate::setting::{PROCESSES, Setting};
+use crate::world::{World, keep_crashes_quiet};
 
 /// Runs a history.
 ///
@@ -145,9 +60,20 @@ impl Run {
 
     /// What a process reads must be a possible state.
     fn compare(&mut self, process: usize) -> Result<(), String> {
-        let seen = self.world.see(process).map_err(|error| format!("process {process} cannot read: {error}"))?;
+        let seen = self.world.see(process);
+        self.compare_with(process, seen)
+    }
+
+    /// The same, and what rollups answer must be what is computed of it.
+    fn compare_all(&mut self, process: usize) -> Result<(), String> {
+        let seen = self.world.see_all(process);
+        self.compare_with(process, seen)
+    }
+
+    fn compare_with(&mut self, process: usize, seen: atsdb_core::Result<Seen>) -> Result<(), String> {
+        let seen = seen.map_err(|error| format!("process {process} cannot read: {error}"))?;
         let shown: Vec<String> = self.models.iter().map(Model::shown).collect();
-        self.models.retain_mut(|model| model.agrees(&seen));
+        self.models.retain_mut(|model| model.agrees(process, &seen));
         if self.models.len() > 1 {
             let mut signatures = std::collections::BTreeSet::new();
             self.models.retain(|model| signatures.insert(model.signature()));
@@ -171,11 +97,12 @@ impl Run {
     /// Everything is read by everybody, sealed, and read again by processes that have just begun.
     fn end(&mut self) -> Result<(), String> {
         (0..PROCESSES).try_for_each(|process| self.compare(process).and_then(|()| self.compare_held(process)))?;
+        self.compare_all(0)?;
         let seal = Step { action: Action::Seal { process: 0 }, trouble: None };
         self.step(0, &seal)?;
         self.world.restart().map_err(|error| format!("no process can begin: {error}"))?;
         self.models.iter_mut().for_each(Model::restart);
-        self.compare(0)?;
+        self.compare_all(0)?;
         let findings = self.world.verify().map_err(|error| format!("cannot be verified: {error}"))?;
         if findings.is_empty() { Ok(()) } else { Err(format!("damage: {findings:?}")) }
     }

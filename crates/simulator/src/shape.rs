@@ -1,10 +1,11 @@
 //! Definitions as histories make them, and rows in them: the same functions serve the model and the world.
 
-use crate::action::{Alteration, Cells, Policy, Shape, TABLE_NAMES};
+use crate::subject::{Alteration, Cells, Policy, Rows, Shape, table_name};
 use arrow::array::{Array, ArrayRef, AsArray, Int32Array, RecordBatch, StringArray, TimestampSecondArray};
 use arrow::datatypes::{DataType, Int32Type, Int64Type};
 use atsdb_core::{
-    Column, ColumnType, ConflictPolicy, MapWidth, Retention, SliceWidth, TableDefinition, TimeUnit, Unique, Value,
+    Column, ColumnType, ConflictPolicy, InMemory, MapWidth, Retention, SliceWidth, TableDefinition, TimeUnit, Unique,
+    Value,
 };
 use std::sync::Arc;
 
@@ -66,13 +67,14 @@ pub(crate) fn policy_of(policy: Policy) -> ConflictPolicy {
 
 /// The definition of a new table.
 pub(crate) fn definition(table: usize, shape: Shape, policy: Policy) -> TableDefinition {
-    let mut definition = TableDefinition::new(TABLE_NAMES[table % TABLE_NAMES.len()]);
-    let is_series = !matches!(shape, Shape::Plain | Shape::Counted);
+    let mut definition = TableDefinition::new(table_name(table));
+    let is_in_memory = matches!(shape, Shape::Resident | Shape::ResidentCounted);
+    let is_series = matches!(shape, Shape::Series | Shape::Keyed | Shape::Expiring);
     if is_series {
         definition = definition.with_column("time", ColumnType::Timestamp(TimeUnit::Second), None);
     }
     definition = definition
-        .with_column("sensor", ColumnType::Text, Some(MapWidth::U8))
+        .with_column("sensor", ColumnType::Text, (!is_in_memory).then_some(MapWidth::U8))
         .with_column("note", ColumnType::Text, None)
         .with_column("count", ColumnType::Int32, None);
     if is_series {
@@ -80,8 +82,8 @@ pub(crate) fn definition(table: usize, shape: Shape, policy: Policy) -> TableDef
         definition.slice = SliceWidth::Hour;
     }
     let key = match shape {
-        Shape::Plain | Shape::Series => None,
-        Shape::Counted => Some(vec!["count"]),
+        Shape::Plain | Shape::Series | Shape::Resident => None,
+        Shape::Counted | Shape::ResidentCounted => Some(vec!["count"]),
         Shape::Keyed | Shape::Expiring => Some(vec!["sensor", "time"]),
     };
     if let Some(key) = key {
@@ -91,6 +93,9 @@ pub(crate) fn definition(table: usize, shape: Shape, policy: Policy) -> TableDef
         if is_series {
             definition.columns[1].nullable = false;
         }
+    }
+    if is_in_memory {
+        definition.memory = Some(InMemory::default());
     }
     if shape == Shape::Expiring {
         definition.retention = Some(Retention { count: 2, unit: SliceWidth::Day });
@@ -103,11 +108,11 @@ pub(crate) fn altered(from: &TableDefinition, alteration: Alteration) -> Option<
     let mut to = from.clone();
     match alteration {
         Alteration::AddColumn(missing) => {
-            let id = from.next_column_id();
-            if from.columns.len() >= 6 {
+            let count = from.columns.len();
+            if count >= 6 {
                 return None;
             }
-            to = to.with_column(format!("x{}", id.0), ColumnType::Int32, None);
+            to = to.with_column(format!("x{count}"), ColumnType::Int32, None);
             to.columns.last_mut()?.missing = missing.map(Value::Int);
         }
         Alteration::DropColumn => {
@@ -121,11 +126,11 @@ pub(crate) fn altered(from: &TableDefinition, alteration: Alteration) -> Option<
             let note = to.columns.iter_mut().find(|column| kind(column) == Kind::Note)?;
             note.name = if note.name == "note" { "named".into() } else { "note".into() };
         }
-        Alteration::Rename(name) => to.name = TABLE_NAMES[name % TABLE_NAMES.len()].into(),
+        Alteration::Rename(name) => to.name = table_name(name).into(),
         Alteration::Widen => {
             let sensor = to.columns.iter_mut().find(|column| kind(column) == Kind::Sensor)?;
-            sensor.map = match sensor.map {
-                Some(MapWidth::U8) => Some(MapWidth::U16),
+            sensor.map = match sensor.map? {
+                MapWidth::U8 => Some(MapWidth::U16),
                 _ => Some(MapWidth::U32),
             };
         }
@@ -180,14 +185,16 @@ pub(crate) fn batch_of(definition: &TableDefinition, rows: &[Cells]) -> RecordBa
 }
 
 /// Values that were read, by row.
-pub(crate) fn rows_of(batch: &RecordBatch) -> Vec<Vec<Option<i64>>> {
-    let columns: Vec<Vec<Option<i64>>> = batch.columns().iter().map(numbers).collect();
-    (0..batch.num_rows()).map(|row| columns.iter().map(|column| column[row]).collect()).collect()
+pub(crate) fn rows_of(columns: &[ArrayRef]) -> Vec<Vec<Option<i64>>> {
+    let row_count = columns.first().map_or(0, |column| column.len());
+    let columns: Vec<Vec<Option<i64>>> = columns.iter().map(numbers).collect();
+    (0..row_count).map(|row| columns.iter().map(|column| column[row]).collect()).collect()
 }
 
 fn numbers(array: &ArrayRef) -> Vec<Option<i64>> {
     match array.data_type() {
         DataType::Int32 => array.as_primitive::<Int32Type>().iter().map(|value| value.map(i64::from)).collect(),
+        DataType::Int64 => array.as_primitive::<Int64Type>().iter().collect(),
         DataType::Timestamp(..) => {
             let cast = arrow::compute::cast(array, &DataType::Int64).expect("a time is a number");
             cast.as_primitive::<Int64Type>().iter().collect()
@@ -200,5 +207,21 @@ fn numbers(array: &ArrayRef) -> Vec<Option<i64>> {
                 |row: usize| cast.value(row).strip_prefix('n').and_then(|rest| rest.parse().ok()).unwrap_or(-1);
             (0..cast.len()).map(|row| cast.is_valid(row).then(|| number(row))).collect()
         }
+    }
+}
+
+/// Whether a row is one of those.
+pub(crate) fn is_meant(definition: &TableDefinition, row: &[Option<i64>], rows: Rows) -> bool {
+    let cell = |wanted: Kind| {
+        let position = definition.columns.iter().position(|column| kind(column) == wanted);
+        position.and_then(|position| row[position])
+    };
+    match rows {
+        Rows::All => true,
+        Rows::Before(time) if definition.time.is_some() => cell(Kind::Time).is_some_and(|cell| cell < seconds(time)),
+        Rows::Before(count) => cell(Kind::Count).is_some_and(|cell| cell < count),
+        Rows::Sensor(sensor) => cell(Kind::Sensor) == Some(sensor),
+        Rows::Count(count) => cell(Kind::Count) == Some(count),
+        Rows::NoNote => cell(Kind::Note).is_none(),
     }
 }

@@ -1,10 +1,13 @@
 //! Statements as a program does them that uses SQL.
 
-use crate::action::{Action, Alteration, Cells, Policy, Rows};
-use crate::execute::{Answer, name};
+use crate::action::Action;
+use crate::outcome::Answer;
 use crate::shape::{Kind, altered, definition, kind_of_name, rows_of, seconds, text, value_of};
+use crate::subject::{Alteration, Cells, Policy, Rows, Summary, rollup_name, table_name};
+use arrow::array::AsArray;
+use arrow::datatypes::DataType;
 use atsdb_core::time::format_time;
-use atsdb_core::{Column, Error, Result, TableDefinition, TimeUnit};
+use atsdb_core::{Column, ColumnType, Error, MapWidth, Result, Retention, SliceWidth, TableDefinition, TimeUnit};
 use atsdb_engine::Engine;
 use atsdb_sql::{Answer as SqlAnswer, Session, SessionOptions, create_table_sql, quoted};
 
@@ -14,13 +17,13 @@ pub(crate) fn session(engine: &Engine) -> Result<Session> {
 }
 
 /// Does an action by SQL; `None` if it is none of a session's.
-pub(crate) fn perform(engine: &Engine, session: &Session, action: &Action) -> Option<Result<Answer>> {
+pub(crate) fn perform(session: &Session, action: &Action) -> Option<Result<Answer>> {
     let is_open = session.in_transaction();
     let done = match action {
         // Batches have names outside of SQL alone.
         Action::Append { batch: Some(_), .. } if !is_open => return None,
-        Action::Append { table, policy, rows, .. } => insert(session, name(*table), *policy, rows),
-        Action::Upsert { table, row, .. } => upsert(session, name(*table), row),
+        Action::Append { table, policy, rows, .. } => insert(session, table_name(*table), *policy, rows),
+        Action::Upsert { table, row, .. } => upsert(session, table_name(*table), row),
         Action::Begin { .. } if is_open => Ok(Answer::Nothing),
         Action::Begin { .. } => run(session, "BEGIN"),
         Action::Commit { .. } | Action::Mark { .. } | Action::ReturnTo { .. } | Action::ReleaseMark { .. }
@@ -34,17 +37,25 @@ pub(crate) fn perform(engine: &Engine, session: &Session, action: &Action) -> Op
         Action::Mark { mark, .. } => run(session, &format!("SAVEPOINT m{mark}")),
         Action::ReturnTo { mark, .. } => run(session, &format!("ROLLBACK TO m{mark}")),
         Action::ReleaseMark { mark, .. } => run(session, &format!("RELEASE m{mark}")),
-        Action::Delete { table, rows, .. } => change(session, "DELETE FROM", name(*table), *rows, None),
-        Action::Update { table, rows, note, .. } => change(session, "UPDATE", name(*table), *rows, Some(*note)),
-        Action::Truncate { table, .. } => run(session, &format!("TRUNCATE TABLE {}", name(*table))),
-        Action::Read { table, .. } => read(session, name(*table)),
+        Action::Delete { table, rows, .. } => change(session, "DELETE FROM", table_name(*table), *rows, None),
+        Action::Update { table, rows, note, .. } => change(session, "UPDATE", table_name(*table), *rows, Some(*note)),
+        Action::Truncate { table, .. } => run(session, &format!("TRUNCATE TABLE {}", table_name(*table))),
+        Action::Read { table, .. } => read(session, table_name(*table)),
         Action::Create { table, shape, policy, .. } => {
             run(session, &create_table_sql(&definition(*table, *shape, *policy)))
         }
-        Action::Drop { table, .. } => run(session, &format!("DROP TABLE {}", name(*table))),
-        // How it is written depends on the definition, which a transaction does not show.
-        Action::Alter { .. } if is_open => Ok(Answer::Nothing),
-        Action::Alter { table, alteration, .. } => alter(engine, session, name(*table), *alteration),
+        Action::Drop { table, cascade, .. } => {
+            run(session, &format!("DROP TABLE {}{}", table_name(*table), if *cascade { " CASCADE" } else { "" }))
+        }
+        Action::Alter { table, alteration, .. } => alter(session, table_name(*table), *alteration),
+        Action::CreateRollup { rollup, table, summary, .. } => {
+            create_rollup(session, rollup_name(*rollup), table_name(*table), *summary)
+        }
+        Action::DropRollup { rollup, .. } => run(session, &format!("DROP ROLLUP {}", rollup_name(*rollup))),
+        Action::Refresh { rollup, .. } => run(session, &format!("REFRESH ROLLUP {}", rollup_name(*rollup))),
+        Action::ReadRollup { rollup, .. } => read(session, rollup_name(*rollup)),
+        Action::Checkpoint { table: Some(table), .. } => run(session, &format!("CHECKPOINT {}", table_name(*table))),
+        Action::Checkpoint { table: None, .. } => run(session, "CHECKPOINT"),
         _ => return None,
     };
     Some(done)
@@ -64,25 +75,50 @@ fn execute(session: &Session, text: &str) -> Result<SqlAnswer> {
 
 /// The names of a table's columns, for a statement that changes it: without them that statement fails.
 fn columns(session: &Session, table: &str) -> Result<Vec<String>> {
-    described(session, table).inspect_err(|_| {
+    Ok(described(session, table)?.columns.into_iter().map(|column| column.name).collect())
+}
+
+/// What `DESCRIBE` shows of a table, as a definition, for a statement that changes it.
+fn described(session: &Session, table: &str) -> Result<TableDefinition> {
+    describe(session, table).inspect_err(|_| {
         // A question that is not answered leaves a transaction as it was, a statement does not.
         let _ = run(session, "UPDATE no_such_table SET note = NULL");
     })
 }
 
-fn described(session: &Session, table: &str) -> Result<Vec<String>> {
+fn describe(session: &Session, table: &str) -> Result<TableDefinition> {
     let SqlAnswer::Rows(rows) = execute(session, &format!("DESCRIBE {table}"))? else {
         return Err(Error::internal("DESCRIBE shows nothing"));
     };
-    let mut names = Vec::new();
+    let mut definition = TableDefinition::new(table);
     for batch in rows {
         let batch = batch?;
-        let column = arrow::compute::cast(batch.column(0), &arrow::datatypes::DataType::Utf8)
-            .map_err(|error| Error::internal(error.to_string()))?;
-        let column = arrow::array::AsArray::as_string::<i32>(&column);
-        names.extend(column.iter().map(|name| name.unwrap_or_default().to_owned()));
+        let texts = |column: usize| {
+            let texts = arrow::compute::cast(batch.column(column), &DataType::Utf8);
+            texts.map_err(|error| Error::internal(error.to_string()))
+        };
+        let (names, notes) = (texts(0)?, texts(3)?);
+        for (name, notes) in names.as_string::<i32>().iter().zip(notes.as_string::<i32>()) {
+            definition = with_column(definition, name.unwrap_or_default(), notes.unwrap_or_default())?;
+        }
     }
-    Ok(names)
+    Ok(definition)
+}
+
+fn with_column(definition: TableDefinition, name: &str, notes: &str) -> Result<TableDefinition> {
+    let widths = [MapWidth::U8, MapWidth::U16, MapWidth::U32];
+    let map = widths.into_iter().find(|width| notes.contains(&format!("mapped ({width})")));
+    if kind_of_name(name) != Kind::Time {
+        return Ok(definition.with_column(name, ColumnType::Text, map));
+    }
+    let unit = TimeUnit::Second;
+    let mut definition = definition.with_column(name, ColumnType::Timestamp(unit), None).with_time(name, unit)?;
+    let is_hourly = notes.contains(&format!("sliced by {}", SliceWidth::Hour));
+    definition.slice = if is_hourly { SliceWidth::Hour } else { SliceWidth::Day };
+    let days = notes.split_once("kept for ").map(|(_, days)| days.chars().take_while(char::is_ascii_digit));
+    let count = days.and_then(|days| days.collect::<String>().parse().ok());
+    definition.retention = count.map(|count| Retention { count, unit: SliceWidth::Day });
+    Ok(definition)
 }
 
 fn literal(kind: Kind, value: Option<i64>) -> String {
@@ -145,20 +181,39 @@ fn change(session: &Session, verb: &str, table: &str, rows: Rows, note: Option<O
 }
 
 fn read(session: &Session, table: &str) -> Result<Answer> {
+    rows(session, table).map(|(names, rows)| Answer::Rows(names, rows))
+}
+
+/// The columns and the rows, sorted, of a table or a rollup.
+pub(crate) fn rows(session: &Session, table: &str) -> Result<(Vec<String>, Vec<Vec<Option<i64>>>)> {
     let SqlAnswer::Rows(rows) = execute(session, &format!("SELECT * FROM {table}"))? else {
         return Err(Error::internal("SELECT shows nothing"));
     };
     let names = rows.schema().fields().iter().map(|field| field.name().clone()).collect();
     let mut found = Vec::new();
     for batch in rows {
-        found.extend(rows_of(&batch?));
+        found.extend(rows_of(batch?.columns()));
     }
     found.sort();
-    Ok(Answer::Rows(names, found))
+    Ok((names, found))
 }
 
-fn alter(engine: &Engine, session: &Session, table: &str, alteration: Alteration) -> Result<Answer> {
-    let from = engine.table(table)?.definition;
+fn create_rollup(session: &Session, rollup: &str, table: &str, summary: Summary) -> Result<Answer> {
+    let from = described(session, table)?;
+    let every = if summary.daily { "1 day" } else { "1 hour" };
+    let (sensor, group) = if summary.by_sensor { ("sensor, ", " GROUP BY sensor") } else { ("", "") };
+    let notes = if summary.notes { format!(", count({}) AS notes", note(&from)) } else { String::new() };
+    run(
+        session,
+        &format!(
+            "CREATE ROLLUP {rollup} ON {table} EVERY '{every}' AS \
+             SELECT {sensor}sum(count) AS total, count(*) AS n, count(count) AS counted{notes} FROM {table}{group}"
+        ),
+    )
+}
+
+fn alter(session: &Session, table: &str, alteration: Alteration) -> Result<Answer> {
+    let from = described(session, table)?;
     let Some(to) = altered(&from, alteration) else { return Ok(Answer::Nothing) };
     let what = match alteration {
         Alteration::AddColumn(missing) => {

@@ -1,66 +1,42 @@
 //! The real thing: processes with engines over one store, whose calls fail as a history says.
 
-use crate::action::{Action, Language, PROCESSES, Step, Trouble, TroubleKind};
+use crate::action::{Action, Step, Trouble, TroubleKind};
 use crate::compare::{Seen, see};
 use crate::environment::SimulatedEnvironment;
-use crate::execute::{Answer, Process, perform};
-use crate::run::Setting;
+use crate::execute::archive::{Places, see_all};
+use crate::execute::{Process, perform};
+use crate::outcome::{Answer, Observed};
+use crate::setting::{Language, PROCESSES, Setting};
 use crate::shape::BEGINNING;
-use atsdb_core::{Durability, Error, ErrorKind, Result, Store};
+use crate::stores::Rows;
+use atsdb_core::{Error, ErrorKind, Result, Store};
 use atsdb_engine::{Engine, EngineOptions, Environment};
 use atsdb_memory::MemoryStore;
-use atsdb_sqlite::{SplitBy, SplitLayout, SqliteOptions, SqliteStore};
 use atsdb_testkit::faulty::{Fails, Faults, FaultyStore};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
-use tempfile::TempDir;
-
-/// Where a world's rows lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StoreKind {
-    /// In memory; processes share the store itself.
-    Memory,
-    /// In one SQLite file, which each process opens.
-    Sqlite,
-    /// In a split store, which each process opens.
-    Split,
-}
 
 /// What a process ends with that crashes.
 struct Crash;
 
-/// What came of one action.
-#[derive(Debug)]
-pub(crate) struct Observed {
-    pub(crate) outcome: Result<Answer, Error>,
-    /// Whether its process ended meanwhile.
-    pub(crate) has_crashed: bool,
-    /// How a call of the store failed, if one did.
-    pub(crate) failed: Option<Fails>,
-}
-
 pub(crate) struct World {
     setting: Setting,
-    memory: Arc<MemoryStore>,
-    folder: Option<TempDir>,
     environment: Arc<SimulatedEnvironment>,
     processes: Vec<Arc<Mutex<Process>>>,
-    /// Where copies go.
-    target: Engine,
+    /// Where copies and backups go.
+    places: Arc<Places>,
+    /// The last to go: processes have it open.
+    rows: Rows,
 }
 
 impl World {
     pub(crate) fn new(setting: Setting) -> Result<Self> {
         let environment = Arc::new(SimulatedEnvironment::new((BEGINNING + 36 * 3_600) * 1_000));
-        let memory = Arc::new(MemoryStore::new([7; 16]));
-        let folder = match setting.store {
-            StoreKind::Memory => None,
-            _ => Some(temporary_folder()?),
-        };
-        let target = engine(Arc::new(MemoryStore::new([8; 16])), &environment)?;
-        let mut world = Self { setting, memory, folder, environment, processes: Vec::new(), target };
+        let rows = Rows::new(setting.store)?;
+        let of_places = Arc::clone(&environment);
+        let make = move || engine(Arc::new(MemoryStore::new(of_places.random()?)), &of_places);
+        let places = Arc::new(Places::new(Box::new(make))?);
+        let mut world = Self { setting, environment, processes: Vec::new(), places, rows };
         for number in 0..PROCESSES {
             let process = world.open(number)?;
             world.processes.push(Arc::new(Mutex::new(process)));
@@ -71,17 +47,8 @@ impl World {
     /// A process that begins.
     fn open(&self, number: usize) -> Result<Process> {
         let faults = Faults::new(Fails::Before);
-        let path = |name| self.folder.as_ref().map_or_else(Default::default, |folder| folder.path().join(name));
-        let store: Arc<dyn Store> = match self.setting.store {
-            StoreKind::Memory => Arc::clone(&self.memory) as Arc<dyn Store>,
-            StoreKind::Sqlite => Arc::new(SqliteStore::open(&path("store.db"), &options())?),
-            StoreKind::Split => {
-                let layout = SplitLayout { split: SplitBy::Slice, small_chunk_bytes: 0 };
-                Arc::new(SqliteStore::open_split(&path("store"), &options(), layout)?)
-            }
-        };
-        let engine = engine(Arc::new(FaultyStore::new(store, &faults)), &self.environment)?;
-        Ok(Process::new(number, engine, faults, self.target.clone(), self.setting.language))
+        let engine = engine(Arc::new(FaultyStore::new(self.rows.open()?, &faults)), &self.environment)?;
+        Ok(Process::new(number, engine, faults, Arc::clone(&self.places), self.setting.language))
     }
 
     /// Does one step. What it says is of the step's own action, then of the one that another process did meanwhile.
@@ -90,12 +57,12 @@ impl World {
         match &step.action {
             Action::Tick { hours } => {
                 self.environment.tick(*hours);
-                return Ok((done(Answer::Done), None));
+                return Ok((Observed::done(Answer::Done), None));
             }
             Action::Crash { .. } => {
                 self.lock(number).faults.sever();
                 self.replace(number)?;
-                return Ok((Observed { has_crashed: true, ..done(Answer::Done) }, None));
+                return Ok((Observed { has_crashed: true, ..Observed::done(Answer::Done) }, None));
             }
             _ => {}
         }
@@ -130,11 +97,14 @@ impl World {
         Ok((Observed { outcome, has_crashed, failed }, nested))
     }
 
-    /// An `ALTER` is written by what the definition was: if it changes before it is executed, it means something else.
+    /// An `ALTER` is written by what the definition was: if it changes before it is executed, it means something else. One
+    /// backup at a time is made in an archive.
     fn is_ambiguous(&self, action: &Action, trouble: &Trouble) -> bool {
-        let is_alter = |action: &Action| matches!(action, Action::Alter { .. });
-        match &trouble.kind {
-            TroubleKind::Stall(other) => self.setting.language == Language::Sql && is_alter(action) && is_alter(other),
+        match (&trouble.kind, action) {
+            (TroubleKind::Stall(other), Action::Alter { .. }) => {
+                self.setting.language == Language::Sql && matches!(**other, Action::Alter { .. })
+            }
+            (TroubleKind::Stall(other), Action::Backup { .. }) => matches!(**other, Action::Backup { .. }),
             _ => false,
         }
     }
@@ -180,6 +150,12 @@ impl World {
         see(&self.lock(process).engine.snapshot()?)
     }
 
+    /// The same with what rollups answer, where sessions speak SQL.
+    pub(crate) fn see_all(&self, process: usize) -> Result<Seen> {
+        let process = self.lock(process);
+        see_all(&process.engine, self.setting.language)
+    }
+
     /// What the snapshot shows that a process holds, if it holds one.
     pub(crate) fn see_held(&self, process: usize) -> Result<Option<Seen>> {
         self.lock(process).held.as_ref().map(see).transpose()
@@ -200,10 +176,6 @@ impl World {
     }
 }
 
-fn done(answer: Answer) -> Observed {
-    Observed { outcome: Ok(answer), has_crashed: false, failed: None }
-}
-
 fn engine(store: Arc<dyn Store>, environment: &Arc<SimulatedEnvironment>) -> Result<Engine> {
     let environment = Arc::clone(environment) as Arc<dyn Environment>;
     let options = EngineOptions {
@@ -215,18 +187,6 @@ fn engine(store: Arc<dyn Store>, environment: &Arc<SimulatedEnvironment>) -> Res
         ..EngineOptions::default()
     };
     Engine::new(store, options)
-}
-
-fn options() -> SqliteOptions {
-    let busy_timeout = Duration::from_secs(30);
-    SqliteOptions { durability: Durability::Off, create: true, read_only: false, busy_timeout }
-}
-
-/// A folder in memory, where there is one.
-fn temporary_folder() -> Result<TempDir> {
-    let memory = Path::new("/dev/shm");
-    let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
-    made.map_err(|error| Error::new(ErrorKind::Unavailable, "no temporary folder").with_source(error))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

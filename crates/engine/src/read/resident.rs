@@ -29,9 +29,8 @@ impl ReadSnapshot {
         match residents.get(table.id) {
             Some(state) if *state.definition() != table.definition => {
                 // Another process has changed the definition. A commit of this process changes the state with it.
-                let redefined = Arc::new(state.redefined(&table.definition, types_of(&table.definition))?);
-                shared.residents.adopt(table.id, &state, &redefined);
-                Ok(Some(redefined))
+                let redefine = || state.redefined(&table.definition, types_of(&table.definition));
+                shared.residents.adopt(table.id, &state, &table.definition, redefine).map(Some)
             }
             state => Ok(state),
         }

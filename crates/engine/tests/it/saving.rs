@@ -258,6 +258,48 @@ fn saved_rows_keep_to_the_definition_of_the_day_they_are_read() {
 }
 
 #[test]
+fn rows_that_were_found_under_another_processs_definition_can_be_changed() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
+    let first = engine(Arc::clone(&store), SystemEnvironment);
+    let table = first.create_table(&things()).unwrap();
+    append(&first, &table, 0..10);
+
+    let second = engine(store, SystemEnvironment);
+    let mut batch = second.batch(None);
+    let wider = table.definition.clone().with_column("more", ColumnType::Int64, None);
+    let wider = batch.redefine(&table, wider).unwrap();
+    batch.commit().unwrap();
+    // The rows are found by one look at the snapshot and changed after others, in the transaction that looked first.
+    let mut batch = first.batch(None);
+    let snapshot = batch.snapshot().unwrap();
+    let found_in = snapshot.resident(&wider).unwrap();
+    assert!(found_in.is(&snapshot.resident(&wider).unwrap()));
+    batch.change_resident(&wider, &found_in, [(0, 0)], Vec::new()).unwrap();
+    batch.commit().unwrap();
+    assert_eq!(ids(&first, &wider), range(1..10));
+}
+
+#[test]
+fn rows_that_two_processes_save_at_once_are_those_of_one() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
+    let (first, second) =
+        (engine(Arc::clone(&store), SystemEnvironment), engine(Arc::clone(&store), SystemEnvironment));
+    let table = first.create_table(&things()).unwrap();
+    append(&first, &table, 0..10);
+    append(&second, &table, 20..30);
+    // Nothing was saved before that both would take away.
+    let mut batch = first.batch(None);
+    let state = batch.snapshot().unwrap().resident(&table).unwrap();
+    batch.save_resident(&table, &state).unwrap();
+    second.save_resident(std::slice::from_ref(&table)).unwrap();
+    assert_eq!(batch.commit().unwrap_err().kind(), ErrorKind::Conflict);
+    let begins = || engine(Arc::clone(&store), SystemEnvironment);
+    assert_eq!(ids(&begins(), &table), range(20..30));
+    first.save_resident(std::slice::from_ref(&table)).unwrap();
+    assert_eq!(ids(&begins(), &table), range(0..10));
+}
+
+#[test]
 fn a_table_that_goes_takes_its_saved_rows_along() {
     let folder = tempfile::tempdir().unwrap();
     let store = sqlite(&folder.path().join("t.db"));

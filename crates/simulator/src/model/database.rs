@@ -1,41 +1,18 @@
-//! Tables as lists of rows.
+//! Tables and rollups, as everybody sees them who looks at one moment.
 
-use super::transaction::Pending;
-use crate::action::Rows;
-use crate::compare::{Seen, SeenTable};
-use crate::execute::is_meant;
-use crate::shape::{Kind, kind};
-use atsdb_core::{Column, ConflictPolicy, TableDefinition, Value};
-use std::cell::Cell;
+use super::rollup::RollupModel;
+use super::table::{Row, TableModel, number};
+use crate::compare::Seen;
+use crate::shape::{Kind, is_meant, kind};
+use crate::subject::Rows;
+use atsdb_core::{ConflictPolicy, TableDefinition};
 use std::collections::BTreeMap;
 
-/// A row. Its number tells it apart from others with the same values.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Row {
-    pub(crate) id: u64,
-    pub(crate) cells: BTreeMap<u16, Option<i64>>,
-    /// Whether it has expired, and may be gone.
-    pub(crate) may_be_gone: bool,
-}
-
-/// A table.
-#[derive(Debug, Clone)]
-pub(crate) struct TableModel {
-    pub(crate) uid: u64,
-    pub(crate) definition: TableDefinition,
-    pub(crate) rows: Vec<Row>,
-    /// How often rows were added.
-    pub(crate) added: u64,
-    /// How often chunks may have been replaced.
-    pub(crate) rewritten: u64,
-    /// How often the definition has changed.
-    pub(crate) defined: u64,
-}
-
-/// All tables.
+/// All tables and rollups. Of a table in memory it has the rows that are saved, or those that one process has.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Database {
     pub(crate) tables: Vec<TableModel>,
+    pub(crate) rollups: Vec<RollupModel>,
 }
 
 /// What becomes of rows.
@@ -46,94 +23,6 @@ pub(crate) enum Change {
 
 /// Why rows are not appended.
 pub(crate) struct NotAppended;
-
-/// The number of another row or table: one that no other has in any state.
-fn number() -> u64 {
-    thread_local!(static LAST: Cell<u64> = const { Cell::new(0) });
-    LAST.with(|last| {
-        last.set(last.get() + 1);
-        last.get()
-    })
-}
-
-impl TableModel {
-    pub(crate) fn redefine(&mut self, to: TableDefinition) {
-        self.definition = to;
-        self.defined += 1;
-    }
-
-    /// A row's values, in the order of the columns.
-    pub(crate) fn values(&self, row: &Row) -> Vec<Option<i64>> {
-        let value = |column: &Column| match row.cells.get(&column.id.0) {
-            Some(value) => *value,
-            None => match &column.missing {
-                Some(Value::Int(missing)) => Some(*missing),
-                _ => None,
-            },
-        };
-        self.definition.columns.iter().map(value).collect()
-    }
-
-    /// Whether this was read. What may have expired is then there or gone.
-    pub(crate) fn agrees(&mut self, seen: &SeenTable) -> bool {
-        is_same(&self.definition, &seen.definition) && self.has_rows(&seen.rows)
-    }
-
-    pub(crate) fn has_names(&self, names: &[String]) -> bool {
-        self.definition.columns.iter().map(|column| &column.name).eq(names)
-    }
-
-    /// Whether these are its rows.
-    pub(crate) fn has_rows(&mut self, rows: &[Vec<Option<i64>>]) -> bool {
-        let mut own: Vec<(Vec<Option<i64>>, bool, u64)> =
-            self.rows.iter().map(|row| (self.values(row), row.may_be_gone, row.id)).collect();
-        // Of equal rows those that must be there come first.
-        own.sort();
-        let (mut found, mut gone) = (rows.iter().peekable(), Vec::new());
-        for (values, may_be_gone, id) in &own {
-            if found.peek() == Some(&values) {
-                found.next();
-            } else if *may_be_gone {
-                gone.push(*id);
-            } else {
-                return false;
-            }
-        }
-        if found.next().is_some() {
-            return false;
-        }
-        self.rows.retain(|row| !gone.contains(&row.id));
-        self.rows.iter_mut().for_each(|row| row.may_be_gone = false);
-        true
-    }
-
-    /// Whether two rows have a key in common.
-    pub(crate) fn has_duplicates(&self) -> bool {
-        self.definition.unique.iter().any(|unique| {
-            let mut keys: Vec<Vec<i64>> = self.rows.iter().filter_map(|row| self.key(row, &unique.columns)).collect();
-            let count = keys.len();
-            keys.sort();
-            keys.dedup();
-            keys.len() < count
-        })
-    }
-
-    fn key(&self, row: &Row, columns: &[atsdb_core::ColumnId]) -> Option<Vec<i64>> {
-        columns.iter().map(|id| row.cells.get(&id.0).copied().flatten()).collect()
-    }
-}
-
-fn is_same(model: &TableDefinition, seen: &TableDefinition) -> bool {
-    let names =
-        |definition: &TableDefinition| definition.indexes.iter().map(|index| index.name.clone()).collect::<Vec<_>>();
-    // SQL gives a column that is added with a value this value as its default, too.
-    let columns = |definition: &TableDefinition| -> Vec<Column> {
-        definition.columns.iter().map(|column| Column { default: None, ..column.clone() }).collect()
-    };
-    (&model.name, columns(model), model.time, model.slice) == (&seen.name, columns(seen), seen.time, seen.slice)
-        && (&model.unique, model.on_conflict, model.retention) == (&seen.unique, seen.on_conflict, seen.retention)
-        && names(model) == names(seen)
-}
 
 impl Database {
     pub(crate) fn table(&self, name: &str) -> Option<&TableModel> {
@@ -156,14 +45,49 @@ impl Database {
         if self.table(&definition.name).is_some() {
             return None;
         }
-        let uid = number();
-        self.tables.push(TableModel { uid, definition, rows: Vec::new(), added: 0, rewritten: 0, defined: 0 });
+        let table = TableModel::new(definition);
+        let uid = table.uid;
+        self.tables.push(table);
         Some(uid)
     }
 
-    pub(crate) fn drop_table(&mut self, name: &str) -> Option<u64> {
+    /// Drops a table; `None` if there is none, or if it has rollups and these are not to go with it.
+    pub(crate) fn drop_table(&mut self, name: &str, cascade: bool) -> Option<u64> {
         let position = self.tables.iter().position(|table| table.definition.name == name)?;
+        let uid = self.tables[position].uid;
+        if !cascade && self.rollups_of(uid).next().is_some() {
+            return None;
+        }
+        self.rollups.retain(|rollup| rollup.source != uid);
         Some(self.tables.remove(position).uid)
+    }
+
+    pub(crate) fn rollup(&self, name: &str) -> Option<&RollupModel> {
+        self.rollups.iter().find(|rollup| rollup.name == name)
+    }
+
+    pub(crate) fn rollups_of(&self, table: u64) -> impl Iterator<Item = &RollupModel> {
+        self.rollups.iter().filter(move |rollup| rollup.source == table)
+    }
+
+    /// What a rollup answers.
+    pub(crate) fn rollup_rows(&self, name: &str) -> Option<Vec<Vec<Option<i64>>>> {
+        let rollup = self.rollup(name)?;
+        self.by_uid(rollup.source).map(|source| rollup.answer(source))
+    }
+
+    /// Rollups may be closed now: one, or all.
+    pub(crate) fn note_closable(&mut self, name: Option<&str>, now_ms: i64) {
+        for rollup in self.rollups.iter_mut().filter(|rollup| name.is_none_or(|name| rollup.name == name)) {
+            if let Some(source) = self.tables.iter().find(|table| table.uid == rollup.source) {
+                rollup.note_closable(source, now_ms);
+            }
+        }
+    }
+
+    /// Before which time expired rows of a table may go.
+    pub(crate) fn gone_before(&self, table: u64) -> i64 {
+        self.rollups_of(table).map(RollupModel::lets_go_before).min().unwrap_or(i64::MAX)
     }
 
     /// Appends rows one after the other; all, or none with an error.
@@ -174,10 +98,7 @@ impl Database {
         policy: ConflictPolicy,
     ) -> Result<(), NotAppended> {
         let table = self.by_uid_mut(uid).ok_or(NotAppended)?;
-        let is_null = |cells: &BTreeMap<u16, Option<i64>>, column: &Column| {
-            !column.nullable && cells.get(&column.id.0).copied().flatten().is_none()
-        };
-        if rows.iter().any(|cells| table.definition.columns.iter().any(|column| is_null(cells, column))) {
+        if rows.iter().any(|cells| table.refuses(cells)) {
             return Err(NotAppended);
         }
         let mut new = table.clone();
@@ -226,18 +147,6 @@ impl Database {
         Ok(())
     }
 
-    /// Appends rows that were made some time ago; `None` if that must be refused, and whether it may be.
-    pub(crate) fn append_pending(&mut self, pending: &Pending) -> Option<bool> {
-        if pending.rows.is_empty() {
-            return Some(false);
-        }
-        let table = self.by_uid(pending.table)?;
-        let may_conflict = table.defined != pending.defined;
-        let policy = pending.policy.unwrap_or(table.definition.on_conflict);
-        self.append(pending.table, &pending.rows, policy).ok()?;
-        Some(may_conflict)
-    }
-
     /// Changes rows of a table; `None` if there is no such table.
     pub(crate) fn change_rows(&mut self, name: &str, meant: Rows, change: &Change) -> Option<u64> {
         let table = self.table_mut(name)?;
@@ -278,18 +187,28 @@ impl Database {
     }
 
     pub(crate) fn agrees(&mut self, seen: &Seen) -> bool {
-        let has_all = self.tables.len() == seen.len();
-        has_all
-            && self
-                .tables
-                .iter_mut()
-                .all(|table| seen.get(&table.definition.name).is_some_and(|seen| table.agrees(seen)))
+        if (self.tables.len(), self.rollups.len()) != (seen.tables.len(), seen.rollups.len()) {
+            return false;
+        }
+        for rollup in &mut self.rollups {
+            let source = self.tables.iter().find(|table| table.uid == rollup.source);
+            let (Some(source), Some(seen)) = (source, seen.rollups.get(&rollup.name)) else { return false };
+            let is_same = source.definition.name == seen.table && rollup.settle(seen.closed_before);
+            if !is_same || seen.rows.as_ref().is_some_and(|rows| *rows != rollup.answer(source)) {
+                return false;
+            }
+        }
+        let limits: Vec<i64> = self.tables.iter().map(|table| self.gone_before(table.uid)).collect();
+        let mut tables = self.tables.iter_mut().zip(limits);
+        tables
+            .all(|(table, limit)| seen.tables.get(&table.definition.name).is_some_and(|seen| table.agrees(seen, limit)))
     }
 
     /// The same text for states that nobody can tell apart.
     pub(crate) fn signature(&self) -> String {
         let definitions: Vec<&TableDefinition> = self.tables.iter().map(|table| &table.definition).collect();
-        format!("{definitions:?}{}", self.shown())
+        let rollups: Vec<String> = self.rollups.iter().map(RollupModel::signature).collect();
+        format!("{definitions:?}{rollups:?}{}", self.shown())
     }
 
     pub(crate) fn shown(&self) -> String {
@@ -305,6 +224,7 @@ impl Database {
             let name = &definition.name;
             lines.push(format!("  {name} {columns:?} {slice} {retention:?} {indexes} indexes{rows}"));
         }
+        lines.extend(self.rollups.iter().map(RollupModel::shown));
         lines.sort();
         lines.join("\n")
     }

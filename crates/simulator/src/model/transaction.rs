@@ -1,22 +1,18 @@
-//! Transactions and appenders: what somebody has done that nobody else sees yet.
+//! Transactions: what somebody has done that nobody else sees yet.
 
-use super::database::{Database, Row, TableModel};
-use super::{Verdict, cells_of, change};
-use crate::action::{Action, Cells, Language, Policy};
-use crate::execute::name;
+use super::database::Database;
+use super::pending::Pending;
+use super::statement::{Verdict, cells_of, change};
+use super::table::{Row, TableModel};
+use crate::action::Action;
+use crate::setting::Language;
 use crate::shape::policy_of;
-use atsdb_core::{ConflictPolicy, TableDefinition};
+use crate::subject::{rollup_name, table_name};
+use atsdb_core::ConflictPolicy;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Rows on their way into a table.
-#[derive(Debug, Clone)]
-pub(crate) struct Pending {
-    pub(crate) table: u64,
-    pub(crate) policy: Option<ConflictPolicy>,
-    pub(crate) rows: Vec<BTreeMap<u16, Option<i64>>>,
-    /// Which definition of the table they were made by.
-    pub(crate) defined: u64,
-}
+/// Rows that were added to a table in memory, under one policy.
+type Addition = (Vec<BTreeMap<u16, Option<i64>>>, ConflictPolicy);
 
 /// What a transaction has done since it first looked at the store.
 #[derive(Debug, Clone)]
@@ -27,6 +23,10 @@ struct Looked {
     view: Database,
     /// Tables of which it has looked at rows in order to change them.
     touched: BTreeSet<u64>,
+    /// What was added to tables in memory; `None` if more than that was done: then they must be as they were.
+    additions: BTreeMap<u64, Option<Vec<Addition>>>,
+    /// Tables in memory that its process had not used then.
+    unused: BTreeSet<u64>,
 }
 
 /// A transaction: snapshot isolation.
@@ -43,20 +43,26 @@ impl Transaction {
     /// One that has done a statement, over this state of the store.
     pub(crate) fn of_statement(action: &Action, database: &Database, language: Language) -> Option<Self> {
         let mut open = Self::default();
-        open.looked = Some(open.look(database)?.0);
-        let ends = open.statement(database, action, language);
+        open.looked = Some(open.look(database, &BTreeSet::new())?.0);
+        let ends = open.statement(database, &BTreeSet::new(), action, language);
         ends.into_iter().find(|(verdict, _)| *verdict == Verdict::Done).map(|(_, open)| open)
     }
 
     /// One that has appended rows, over this state of the store.
     pub(crate) fn of_pending(pending: Pending, database: &Database) -> Option<Self> {
         let mut open = Self { pending: vec![pending], ..Self::default() };
-        open.looked = Some(open.look(database)?.0);
+        open.looked = Some(open.look(database, &BTreeSet::new())?.0);
         Some(open)
     }
 
     pub(crate) fn view(&self) -> Option<&Database> {
         self.looked.as_ref().map(|looked| &looked.view)
+    }
+
+    /// Tables in memory that its process had not used when it first looked, as they were saved then.
+    pub(crate) fn unused(&self) -> impl Iterator<Item = &TableModel> {
+        let looked = self.looked.iter();
+        looked.flat_map(|looked| looked.unused.iter().filter_map(|table| looked.base.by_uid(*table)))
     }
 
     pub(crate) fn fail(&mut self) {
@@ -75,18 +81,25 @@ impl Transaction {
         format!("{:?}{:?}{marks:?}{}", self.pending, self.looked.as_ref().map(shown), self.has_failed)
     }
 
-    /// What a statement leads to, over the present state of the store.
-    pub(crate) fn statement(&self, database: &Database, action: &Action, language: Language) -> Vec<(Verdict, Self)> {
+    /// What a statement leads to, over the present state of the store; `unused` are the tables in memory that its process
+    /// has not used.
+    pub(crate) fn statement(
+        &self,
+        database: &Database,
+        unused: &BTreeSet<u64>,
+        action: &Action,
+        language: Language,
+    ) -> Vec<(Verdict, Self)> {
         let is_sql = language == Language::Sql;
         match action {
-            // How it is written depends on the definition, which a transaction does not show.
-            Action::Alter { .. } if is_sql => return vec![(Verdict::Nothing, self.clone())],
-            Action::Upsert { .. } if !is_sql => return vec![(Verdict::Nothing, self.clone())],
+            Action::Checkpoint { .. } => return vec![(Verdict::Refused, self.clone())],
+            action if !is_sql && action.is_of_sql() => return vec![(Verdict::Nothing, self.clone())],
             _ => {}
         }
         // A transaction goes on after a question that cannot be answered, and after a name that no mark has.
+        let is_question = matches!(action, Action::Read { .. } | Action::ReadRollup { .. });
         let is_harmless =
-            is_sql && matches!(action, Action::Read { .. } | Action::ReturnTo { .. } | Action::ReleaseMark { .. });
+            is_sql && (is_question || matches!(action, Action::ReturnTo { .. } | Action::ReleaseMark { .. }));
         let failed = || (Verdict::Refused, Self { has_failed: self.has_failed || !is_harmless, ..self.clone() });
         if let Action::ReturnTo { mark, .. } = action {
             let Some(at) = self.marks.iter().rposition(|(name, ..)| name == mark) else { return vec![failed()] };
@@ -106,7 +119,7 @@ impl Transaction {
         }
         let (mut next, mut may_conflict) = (self.clone(), false);
         if next.looked.is_none() {
-            let Some((looked, may)) = next.look(database) else {
+            let Some((looked, may)) = next.look(database, unused) else {
                 let unlooked = unlooked.map(|next| (Verdict::Done, next));
                 return std::iter::once(failed()).chain(unlooked).collect();
             };
@@ -130,9 +143,14 @@ impl Transaction {
             _ => {
                 // A table of the transaction's own is changed only as long as it is empty and older than no mark.
                 may_conflict |= looked.is_own_table(action) || looked.needs_what_is_gone(action, database);
+                let additions = looked.additions.clone();
+                looked.note_additions(action);
                 match change(&mut looked.view, action, &mut looked.touched) {
                     Some(true) => vec![(Verdict::Done, next)],
-                    Some(false) => vec![(Verdict::Nothing, next)],
+                    Some(false) => {
+                        looked.additions = additions;
+                        vec![(Verdict::Nothing, next)]
+                    }
                     // The question has looked at the store, although there is no such table.
                     None if is_harmless => vec![(Verdict::Refused, next), failed()],
                     None => vec![failed()],
@@ -151,10 +169,14 @@ impl Transaction {
         let mut next = Self { looked: self.looked.is_none().then_some(None)?, ..self.clone() };
         match action {
             Action::Append { table, policy, rows, .. } => {
-                let table = database.table(name(*table)).filter(|table| !table.definition.has_unique())?;
+                let table = database.table(table_name(*table)).filter(|table| !table.definition.has_unique())?;
+                // To a table in memory rows are added as it was when the transaction first looked.
+                if table.is_in_memory() && !is_sql {
+                    return None;
+                }
                 let pending = Pending::new(table, *policy, rows);
                 // Of rows that do not fit the statement is told at once.
-                database.clone().append_pending(&pending)?;
+                pending.append_to(&mut database.clone())?;
                 next.pending.push(pending);
             }
             Action::Mark { mark, .. } if is_sql => next.marks.push((*mark, self.pending.clone(), None)),
@@ -168,13 +190,20 @@ impl Transaction {
     }
 
     /// Looks at the store for the first time.
-    fn look(&self, database: &Database) -> Option<(Looked, bool)> {
-        let mut may_conflict = false;
-        let mut view = database.clone();
+    fn look(&self, database: &Database, unused: &BTreeSet<u64>) -> Option<(Looked, bool)> {
+        let (mut may_conflict, mut view) = (false, database.clone());
+        let mut additions: BTreeMap<u64, Option<Vec<Addition>>> = BTreeMap::new();
         for pending in &self.pending {
-            may_conflict |= view.append_pending(pending)?;
+            may_conflict |= pending.append_to(&mut view)?;
+            if let Some(table) = view.by_uid(pending.table).filter(|table| table.is_in_memory()) {
+                let addition = (pending.rows.clone(), pending.policy.unwrap_or(table.definition.on_conflict));
+                additions.entry(pending.table).or_insert(Some(Vec::new())).iter_mut().for_each(|of| {
+                    of.push(addition.clone());
+                });
+            }
         }
-        Some((Looked { base: database.clone(), view, touched: BTreeSet::new() }, may_conflict))
+        let (base, touched, unused) = (database.clone(), BTreeSet::new(), unused.clone());
+        Some((Looked { base, view, touched, additions, unused }, may_conflict))
     }
 
     /// The store after the commit, and whether it may be refused as well; `None` if it must be.
@@ -182,7 +211,7 @@ impl Transaction {
         let Some(looked) = &self.looked else {
             let (mut merged, mut may_conflict) = (present.clone(), false);
             for pending in &self.pending {
-                may_conflict |= merged.append_pending(pending)?;
+                may_conflict |= pending.append_to(&mut merged)?;
             }
             return Some((merged, may_conflict));
         };
@@ -191,10 +220,26 @@ impl Transaction {
 }
 
 impl Looked {
+    /// Remembers what a statement is about to do to a table in memory.
+    fn note_additions(&mut self, action: &Action) {
+        let Some(table) = action.table().and_then(|table| self.view.table(table_name(table))) else { return };
+        if !table.is_in_memory() || matches!(action, Action::Read { .. }) {
+            return;
+        }
+        let additions = self.additions.entry(table.uid).or_insert(Some(Vec::new()));
+        match (action, additions) {
+            (Action::Append { policy, rows, .. }, Some(additions)) => {
+                let policy = policy.map_or(table.definition.on_conflict, policy_of);
+                additions.push((cells_of(&table.definition, rows), policy));
+            }
+            (_, additions) => *additions = None,
+        }
+    }
+
     /// Whether a definition or a table would change that the transaction has made itself.
     fn is_own_table(&self, action: &Action) -> bool {
         let (Action::Alter { table, .. } | Action::Drop { table, .. }) = action else { return false };
-        self.view.table(name(*table)).is_some_and(|table| self.base.by_uid(table.uid).is_none())
+        self.view.table(table_name(*table)).is_some_and(|table| self.base.by_uid(table.uid).is_none())
     }
 
     /// Whether rows that were inserted may be refused by a later statement, with which they go on their way: others have
@@ -209,7 +254,11 @@ impl Looked {
 
     /// Whether it needs the dictionaries of a table that somebody else has dropped: for rows of the transaction's own.
     fn needs_what_is_gone(&self, action: &Action, present: &Database) -> bool {
-        let Some(table) = action.table().and_then(|table| self.view.table(name(table))) else { return false };
+        if let Action::ReadRollup { rollup, .. } = action {
+            let rollup = self.view.rollup(rollup_name(*rollup));
+            return rollup.is_some_and(|rollup| present.by_uid(rollup.source).is_none());
+        }
+        let Some(table) = action.table().and_then(|table| self.view.table(table_name(table))) else { return false };
         let has_own_rows = self.base.by_uid(table.uid).is_some_and(|base| !difference(base, Some(table)).1.is_empty());
         present.by_uid(table.uid).is_none()
             && (has_own_rows || matches!(action, Action::Append { .. } | Action::Upsert { .. }))
@@ -217,6 +266,11 @@ impl Looked {
 
     fn merge(&self, present: &Database) -> Option<(Database, bool)> {
         let (mut merged, mut may_conflict) = (present.clone(), false);
+        let dropped = self.base.rollups.iter().filter(|rollup| self.view.rollup(&rollup.name).is_none());
+        for rollup in dropped {
+            may_conflict = true;
+            merged.rollups.retain(|other| other.name != rollup.name);
+        }
         for before in &self.base.tables {
             let (uid, after) = (before.uid, self.view.by_uid(before.uid));
             let (removed, added) = difference(before, after);
@@ -225,6 +279,19 @@ impl Looked {
             if !touched && added.is_empty() {
                 continue;
             }
+            if let Some(additions) = self.additions.get(&uid)
+                && let Some(now) = merged.by_uid(uid).filter(|now| !now.is_as(before))
+            {
+                may_conflict |= additions.is_none() || self.unused.contains(&uid) || now.defined != before.defined;
+                // What was only added is added to whatever is there by now.
+                if let Some(additions) = additions {
+                    for (rows, policy) in additions {
+                        merged.append(uid, rows, *policy).ok()?;
+                    }
+                    continue;
+                }
+            }
+            may_conflict |= self.unused.contains(&uid);
             let Some(now) = merged.by_uid_mut(uid) else {
                 // What was looked at and not changed need not be there any more.
                 if removed.is_empty() && added.is_empty() && !is_redefined && after.is_some() {
@@ -272,64 +339,4 @@ fn difference(before: &TableModel, after: Option<&TableModel>) -> (Vec<u64>, Vec
     let removed = before.rows.iter().filter(|row| rows.iter().all(|other| other.id != row.id)).map(|row| row.id);
     let added = rows.iter().filter(|row| before.rows.iter().all(|other| other.id != row.id));
     (removed.collect(), added.cloned().collect())
-}
-
-impl Pending {
-    fn new(table: &TableModel, policy: Option<Policy>, rows: &[Cells]) -> Self {
-        let policy = policy.map(policy_of);
-        Self { table: table.uid, policy, rows: cells_of(&table.definition, rows), defined: table.defined }
-    }
-}
-
-/// An appender with rows that are not flushed.
-#[derive(Debug, Clone)]
-pub(crate) struct Appender {
-    definition: TableDefinition,
-    pending: Pending,
-    /// Whether rows were dropped that a flush must report.
-    is_broken: bool,
-}
-
-impl Appender {
-    pub(crate) fn new(table: &TableModel) -> Self {
-        let pending = Pending::new(table, None, &[]);
-        Self { definition: table.definition.clone(), pending, is_broken: false }
-    }
-
-    /// Takes rows; whether all were taken.
-    pub(crate) fn push(&mut self, rows: &[Cells], together: bool) -> bool {
-        if self.is_broken {
-            return false;
-        }
-        let (before, rows) = (self.pending.rows.len(), cells_of(&self.definition, rows));
-        for row in rows {
-            let is_null = |column: &atsdb_core::Column| !column.nullable && row.get(&column.id.0) == Some(&None);
-            if self.definition.columns.iter().any(is_null) {
-                self.pending.rows.truncate(if together { before } else { usize::MAX });
-                return false;
-            }
-            self.pending.rows.push(row);
-        }
-        true
-    }
-
-    /// Whether its table is as it was when it was opened.
-    pub(crate) fn is_present(&self, database: &Database) -> bool {
-        database.by_uid(self.pending.table).is_some_and(|table| table.defined == self.pending.defined)
-    }
-
-    pub(crate) fn break_off(&mut self) {
-        self.is_broken = true;
-    }
-
-    pub(crate) fn is_broken(&self) -> bool {
-        self.is_broken
-    }
-
-    /// What was pushed, which is then forgotten; `None` if rows were dropped.
-    pub(crate) fn empty(&mut self) -> Option<Pending> {
-        let pending = self.pending.clone();
-        self.pending.rows.clear();
-        (!std::mem::take(&mut self.is_broken)).then_some(pending)
-    }
 }

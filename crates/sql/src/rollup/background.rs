@@ -14,7 +14,7 @@ use atsdb_core::{Result, TableId};
 use atsdb_engine::{Engine, MaintenanceTask};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How many times as long as it was computed a rollup rests.
 const REST_FACTOR: u32 = 10;
@@ -29,8 +29,8 @@ pub(crate) struct RollupMaintenance {
 struct State {
     /// Made for the first rollup, gone with the last.
     worker: Option<Arc<Worker>>,
-    /// Until when each rollup rests.
-    rests: HashMap<TableId, Instant>,
+    /// Until when each rollup rests, by the engine's uptime.
+    rests: HashMap<TableId, Duration>,
 }
 
 impl RollupMaintenance {
@@ -65,17 +65,17 @@ impl MaintenanceTask for RollupMaintenance {
         let refresh = Refresh { engine, worker: &worker, interrupt: &interrupt };
         let (mut waits, mut first_error) = (false, None);
         for table in rollups.iter().map(|table| table.id) {
-            if state.rests.get(&table).is_some_and(|until| *until > Instant::now()) {
+            if state.rests.get(&table).is_some_and(|until| *until > engine.uptime()) {
                 waits = true;
                 continue;
             }
-            let started = Instant::now();
+            let started = engine.uptime();
             // One that cannot be computed does not keep the others from it; whoever asks it gets the error.
             if let Err(error) = refresh.run(table, Effort::Ended, go_on) {
                 first_error.get_or_insert(error);
             }
-            let rest: Duration = started.elapsed() * REST_FACTOR;
-            state.rests.insert(table, Instant::now() + rest);
+            let ended = engine.uptime();
+            state.rests.insert(table, ended + ended.saturating_sub(started) * REST_FACTOR);
         }
         state.rests.retain(|table, _| rollups.iter().any(|rollup| rollup.id == *table));
         state.worker = Some(worker);

@@ -138,9 +138,10 @@ fn plan_step(
     let mut times = at_most(due.clone(), STRETCHES_MAX);
     let until = end_of_step(snapshot, source, &times, bucketing)?;
     times = without(&times, &until.map(|until| vec![(until, i64::MAX)]).unwrap_or_default());
-    // Where neither has rows nothing is stale.
+    // In buckets where neither has rows nothing is stale. The time of a rollup's row is where its bucket begins.
     let all = [(i64::MIN, i64::MAX)];
-    let empty = without(&all, &joined([times_of(snapshot, source)?, times_of(snapshot, table)?].concat()));
+    let filled = joined([times_of(snapshot, source)?, times_of(snapshot, table)?].concat());
+    let empty = without(&all, &bucketing.whole(&filled));
     let left = without(&without(&stale, &times), &empty);
     let closed_before = closing(snapshot, rollup, source, bucketing, &left, now_ms)?;
     let mut state = RollupState { accounted: snapshot.newest_chunk()?, stale: Vec::new(), closed_before };

@@ -232,6 +232,22 @@ fn the_background_computes_what_has_ended() {
 }
 
 #[test]
+fn a_bucket_that_has_not_ended_stays_stale_when_its_rows_go_and_another_is_computed() {
+    let two = two("memory", false);
+    let [session, _] = &two.sessions;
+    rows(session, "CREATE TABLE readings (time TIMESTAMP, value INT)");
+    rows(session, "CREATE ROLLUP daily ON readings EVERY '1 day' AS SELECT count(*) AS n FROM readings");
+    rows(session, "INSERT INTO readings VALUES ('1972-09-27 06:30:00', 1)");
+    rows(session, "REFRESH ROLLUP daily");
+    rows(session, "INSERT INTO readings VALUES ('1972-09-26 09:00:00', 1)");
+    two.clock.0.store((1_000 * DAY + 12 * HOUR) * 1_000, Ordering::Relaxed);
+    rows(session, "TRUNCATE TABLE readings");
+    // The day before has ended, and is computed.
+    session.engine().caretaker().look_once().unwrap();
+    assert_eq!(rows(session, "SELECT n FROM daily"), ["n"]);
+}
+
+#[test]
 fn nothing_is_read_of_the_table_when_nothing_is_stale_and_little_when_little_is() {
     let two = two("memory", false);
     let session = &two.sessions[0];

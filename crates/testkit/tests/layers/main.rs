@@ -7,9 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Crates with modules that import each other in a circle. A ratchet: the list may only shrink.
-const WITH_CYCLES: [&str; 1] = ["simulator"];
-
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -64,9 +61,7 @@ fn a_crate_imports_only_crates_of_floors_below_it() {
 fn modules_import_each_other_in_no_circle() {
     for name in crates() {
         let found = cycles(&modules(&name).imports());
-        let allowed = WITH_CYCLES.contains(&name.as_str());
-        assert!(allowed || found.is_empty(), "{name}: {found:#?}");
-        assert!(!allowed || !found.is_empty(), "{name} has no cycles any more: take it from the list");
+        assert!(found.is_empty(), "{name}: {found:#?}");
     }
 }
 

@@ -34,11 +34,28 @@ impl Batch {
             if let Some(table) = table
                 && fresh.tables().iter().any(|visible| visible.id == table.id)
             {
+                if table.definition.is_in_memory() {
+                    require_unsaved(&table, guard, &fresh)?;
+                    continue;
+                }
                 compare(&table, guard, &fresh, &own, &base)?;
             }
         }
         self.changes.raise_guards(newest);
         Ok(())
+    }
+}
+
+/// Refuses to save rows of a table in memory beside those that somebody else has saved since the batch first looked.
+fn require_unsaved(table: &Table, guard: &ChunkGuard, fresh: &ReadSnapshot) -> Result<()> {
+    let saved = fresh.inner.store.chunks(table.id, TimeRange::ALL)?;
+    match saved.iter().any(|entry| entry.id > guard.newest) {
+        true => {
+            let message =
+                format!("the rows of table {} were saved by another process meanwhile", table.definition.name);
+            Err(Error::new(ErrorKind::Conflict, message))
+        }
+        false => Ok(()),
     }
 }
 

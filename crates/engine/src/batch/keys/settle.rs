@@ -95,7 +95,7 @@ impl Batch {
     }
 
     /// Makes the commit fail if another writer adds rows to the table that this batch has not seen.
-    fn guard_keys(&mut self, id: TableId) -> Result<()> {
+    pub(crate) fn guard_keys(&mut self, id: TableId) -> Result<()> {
         if !self.changes.has_created(id) && !self.changes.has_guard(id) {
             let newest = self.base()?.inner.store.newest_chunk()?;
             self.changes.guard(ChunkGuard { table: id, newest });

@@ -1,35 +1,24 @@
 //! Actions as a program does them that uses the engine: by batches, appenders, snapshots and scans.
 
-use crate::action::{Action, Alteration, Cells, Language, Policy, Rows, Shape, TABLE_NAMES};
-use crate::compare::{Seen, SeenTable, see, see_table};
-use crate::shape::{
-    Kind, altered, array, batch_of, definition, indexed, kind, policy_of, rows_of, seconds, text, value,
-};
-use arrow::array::{BooleanArray, UInt32Array};
+pub(crate) mod archive;
+mod change;
+mod push;
+
+use crate::action::Action;
+use crate::compare::see_table;
+use crate::outcome::Answer;
+use crate::setting::Language;
+use crate::shape::{altered, batch_of, definition, indexed, policy_of};
+use crate::sql;
+use crate::subject::{Alteration, Cells, Policy, Shape, table_name};
+use archive::Places;
 use atsdb_core::{BatchId, CommitOutcome, Error, ErrorKind, Result, Table, TableDefinition};
-use atsdb_engine::{
-    Appender, Batch, ColumnSpec, CopyOptions, Engine, Maintenance, ReadSnapshot, Record, Rewrite, RowReader, RowWriter,
-    ScanRequest, Selection,
-};
+use atsdb_engine::{Appender, Batch, CopyOptions, Engine, Maintenance, ReadSnapshot, Selection};
 use atsdb_testkit::faulty::Faults;
+use change::change;
+use push::push;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// What an action that was done says.
-#[derive(Debug)]
-pub(crate) enum Answer {
-    Done,
-    /// A batch of the same name had been committed.
-    Duplicate,
-    /// There was nothing to do it with: no transaction, no appender, no such column.
-    Nothing,
-    /// A table was read by SQL: the names of its columns, and its rows, sorted.
-    Rows(Vec<String>, Vec<Vec<Option<i64>>>),
-    /// A table was read.
-    Table(Box<SeenTable>),
-    /// All tables were read.
-    Tables(Seen),
-}
 
 /// A program that has the store open.
 pub(crate) struct Process {
@@ -39,7 +28,7 @@ pub(crate) struct Process {
     caretaker: Maintenance,
     sessions: BTreeMap<usize, Session>,
     pub(crate) held: Option<ReadSnapshot>,
-    target: Engine,
+    places: Arc<Places>,
     language: Language,
 }
 
@@ -59,9 +48,15 @@ struct Transaction {
 }
 
 impl Process {
-    pub(crate) fn new(number: usize, engine: Engine, faults: Arc<Faults>, target: Engine, language: Language) -> Self {
+    pub(crate) fn new(
+        number: usize,
+        engine: Engine,
+        faults: Arc<Faults>,
+        places: Arc<Places>,
+        language: Language,
+    ) -> Self {
         let caretaker = engine.maintenance();
-        Self { number, engine, faults, caretaker, sessions: BTreeMap::new(), held: None, target, language }
+        Self { number, engine, faults, caretaker, sessions: BTreeMap::new(), held: None, places, language }
     }
 }
 
@@ -74,21 +69,25 @@ pub(crate) fn perform(process: &mut Process, action: &Action) -> Result<Answer> 
         let session = session(sessions, number);
         let speaks = match session.sql.take() {
             Some(speaks) => speaks,
-            None => crate::sql::session(&engine)?,
+            None => sql::session(&engine)?,
         };
-        let done = crate::sql::perform(&engine, session.sql.insert(speaks), action);
+        let done = sql::perform(session.sql.insert(speaks), action);
         if let Some(done) = done {
             return done;
         }
     }
     match action {
-        Action::Upsert { .. } => Ok(Answer::Nothing),
+        Action::Upsert { .. }
+        | Action::CreateRollup { .. }
+        | Action::DropRollup { .. }
+        | Action::Refresh { .. }
+        | Action::ReadRollup { .. } => Ok(Answer::Nothing),
         Action::Append { session: number, table, policy, batch, rows } => {
-            append(&engine, session(sessions, *number), name(*table), *policy, *batch, rows)
+            append(&engine, session(sessions, *number), table_name(*table), *policy, *batch, rows)
         }
         Action::OpenAppender { session: number, table } => {
             session(sessions, *number).appender = None;
-            let table = engine.table(name(*table))?;
+            let table = engine.table(table_name(*table))?;
             session(sessions, *number).appender = Some((table.definition.clone(), engine.appender(&table)));
             Ok(Answer::Done)
         }
@@ -133,18 +132,18 @@ pub(crate) fn perform(process: &mut Process, action: &Action) -> Result<Answer> 
             batch.release_savepoint(&mark.to_string()).map(|_| Answer::Done)
         }),
         Action::Delete { session: number, table, rows } => {
-            in_batch(&engine, session(sessions, *number), |batch| change(batch, name(*table), *rows, None))
+            in_batch(&engine, session(sessions, *number), |batch| change(batch, table_name(*table), *rows, None))
         }
         Action::Update { session: number, table, rows, note } => {
-            in_batch(&engine, session(sessions, *number), |batch| change(batch, name(*table), *rows, Some(*note)))
+            in_batch(&engine, session(sessions, *number), |batch| change(batch, table_name(*table), *rows, Some(*note)))
         }
         Action::Truncate { session: number, table } => in_batch(&engine, session(sessions, *number), |batch| {
-            let table = table_of(batch, name(*table))?;
+            let table = table_of(batch, table_name(*table))?;
             batch.truncate(&table).map(|_| Answer::Done)
         }),
         Action::Read { session: number, table } => {
             let read = |snapshot: &ReadSnapshot| {
-                Ok(Answer::Table(Box::new(see_table(snapshot, snapshot.table(name(*table))?)?)))
+                Ok(Answer::Table(Box::new(see_table(snapshot, snapshot.table(table_name(*table))?)?)))
             };
             match session(sessions, *number) {
                 Session { transaction: None, .. } => read(&engine.snapshot()?),
@@ -154,20 +153,20 @@ pub(crate) fn perform(process: &mut Process, action: &Action) -> Result<Answer> 
         Action::Create { session: number, table, shape, policy } => {
             create(&engine, session(sessions, *number), *table, *shape, *policy)
         }
-        Action::Drop { session: number, table } => match session(sessions, *number) {
+        Action::Drop { session: number, table, .. } => match session(sessions, *number) {
             Session { transaction: None, .. } => {
-                let table = engine.table(name(*table))?;
+                let table = engine.table(table_name(*table))?;
                 engine.drop_table(&table).map(|()| Answer::Done)
             }
             session => in_transaction(session, |batch| {
-                let table = table_of(batch, name(*table))?;
+                let table = table_of(batch, table_name(*table))?;
                 batch.drop_table(&table).map(|()| Answer::Done)
             }),
         },
         Action::Alter { session: number, table, alteration } => {
-            in_batch(&engine, session(sessions, *number), |batch| alter(batch, name(*table), *alteration))
+            in_batch(&engine, session(sessions, *number), |batch| alter(batch, table_name(*table), *alteration))
         }
-        Action::Index { table, .. } => index(&engine, name(*table)),
+        Action::Index { table, .. } => index(&engine, table_name(*table)),
         Action::Seal { .. } => engine.recompress(None).map(|_| Answer::Done),
         Action::Look { .. } => process.caretaker.run_once().map(|_| Answer::Done),
         Action::Retain { .. } => engine.retain(None).map(|_| Answer::Done),
@@ -179,8 +178,19 @@ pub(crate) fn perform(process: &mut Process, action: &Action) -> Result<Answer> 
         Action::Copy { .. } => {
             let cut = engine.cut(&Selection::default())?;
             let options = CopyOptions { overwrite: true, allow_non_empty: true, verify: true, ..Default::default() };
-            process.target.copy_from(&cut, &options)?;
-            Ok(Answer::Tables(see(&process.target.snapshot()?)?))
+            let target = process.places.copies();
+            target.copy_from(&cut, &options)?;
+            Ok(Answer::Tables(archive::see_all(&target, process.language)?))
+        }
+        Action::Checkpoint { session: number, table } => {
+            if session(sessions, *number).transaction.is_some() {
+                return Err(Error::new(ErrorKind::Sql, "rows are saved outside of a transaction"));
+            }
+            checkpoint(&engine, *table)
+        }
+        Action::Backup { keep, .. } => process.places.back_up(&engine, *keep).map(|()| Answer::Done),
+        Action::Restore { which, afresh, .. } => {
+            process.places.restore(engine.now_ms(), *which, *afresh, process.language).map(Answer::Tables)
         }
         Action::Tick { .. } | Action::Crash { .. } => Err(Error::internal("the world does it")),
     }
@@ -188,10 +198,6 @@ pub(crate) fn perform(process: &mut Process, action: &Action) -> Result<Answer> 
 
 fn session(sessions: &mut BTreeMap<usize, Session>, number: usize) -> &mut Session {
     sessions.entry(number).or_default()
-}
-
-pub(crate) fn name(table: usize) -> &'static str {
-    TABLE_NAMES[table % TABLE_NAMES.len()]
 }
 
 fn has_failed() -> Error {
@@ -255,11 +261,11 @@ fn append(
             CommitOutcome::Duplicate => Answer::Duplicate,
         });
     };
-    // Rows without keys are appended without a look at the store.
+    // Rows without keys are appended without a look at the store, but for those of tables in memory.
     if !open.has_looked && !open.has_failed {
         let table = engine.table(name);
         let is_unknown = table.as_ref().is_err_and(|error| error.kind() != ErrorKind::NotFound);
-        if is_unknown || table.as_ref().is_ok_and(|table| table.definition.unique.is_empty()) {
+        if is_unknown || table.as_ref().is_ok_and(|table| is_appended_unseen(&table.definition)) {
             let done = table.and_then(|table| put(&mut open.batch, &table));
             open.has_failed = done.is_err();
             return done.map(|()| Answer::Done);
@@ -272,104 +278,8 @@ fn append(
     })
 }
 
-/// A row as a record of a definition.
-struct Pushed<'a>(&'a TableDefinition, &'a Cells);
-
-impl Record for Pushed<'_> {
-    fn columns() -> Vec<ColumnSpec> {
-        Vec::new()
-    }
-
-    fn write(&self, row: &mut RowWriter<'_>) {
-        use atsdb_engine::Field;
-        let columns = self.0.columns.iter().filter(|column| kind(column) != Kind::Time);
-        for (position, column) in columns.enumerate() {
-            match (value(self.1, column), kind(column)) {
-                (None, _) => row.put_null(position),
-                (Some(number), Kind::Sensor | Kind::Note) => row.put_text(position, &text(number)),
-                (Some(number), _) => (number as i32).write(row, position),
-            }
-        }
-    }
-
-    fn read(_: &RowReader<'_>) -> Result<Self> {
-        Err(Error::internal("rows are only written here"))
-    }
-}
-
-fn push(
-    engine: &Engine,
-    definition: &TableDefinition,
-    appender: &mut Appender,
-    together: bool,
-    rows: &[Cells],
-) -> Result<Answer> {
-    // The names of a batch's columns are right for one definition.
-    let is_present = || -> Result<bool> {
-        let tables = engine.tables()?;
-        Ok(tables.iter().any(|table| table.id == appender.table().id && table.definition == *definition))
-    };
-    if together && is_present()? {
-        return appender.append(&batch_of(definition, rows)).map(|()| Answer::Done);
-    }
-    for row in rows {
-        let record = Pushed(definition, row);
-        match definition.time {
-            Some(_) => appender.push(seconds(row.time), &record)?,
-            None => appender.push_plain(&record)?,
-        }
-    }
-    Ok(Answer::Done)
-}
-
-/// Deletes rows, or sets their note.
-fn change(batch: &mut Batch, name: &str, rows: Rows, note: Option<Option<i64>>) -> Result<Answer> {
-    let snapshot = batch.snapshot()?;
-    let table = snapshot.table(name)?.clone();
-    let definition = &table.definition;
-    let scan = snapshot.scan(&table, &ScanRequest::all(&table))?;
-    for position in 0..scan.chunks().len() {
-        let Some(batch_rows) = scan.read(position)? else { continue };
-        let meant: Vec<bool> = rows_of(&batch_rows).iter().map(|row| is_meant(definition, row, rows)).collect();
-        if !meant.contains(&true) {
-            continue;
-        }
-        let chunk = scan.chunks()[position].entry.id;
-        let rewrite = match note {
-            None => {
-                let keep: Vec<bool> = meant.iter().map(|meant| !meant).collect();
-                Rewrite { keep: Some(BooleanArray::from(keep)), set: Vec::new() }
-            }
-            Some(note) => {
-                let Some(column) = definition.columns.iter().position(|column| kind(column) == Kind::Note) else {
-                    return Ok(Answer::Nothing);
-                };
-                let numbers = meant.iter().enumerate().filter(|(_, meant)| **meant).map(|(number, _)| number as u32);
-                let numbers: UInt32Array = numbers.collect();
-                let values = array(&definition.columns[column], &vec![note; numbers.len()]);
-                let values = batch.stored(&table, column, &values)?;
-                Rewrite { keep: None, set: vec![(column, scan.replaced(position, column, &numbers, &values)?)] }
-            }
-        };
-        batch.replace(&table, chunk, scan.rewrite(position, &rewrite)?)?;
-    }
-    Ok(Answer::Done)
-}
-
-/// Whether a row is one of those.
-pub(crate) fn is_meant(definition: &TableDefinition, row: &[Option<i64>], rows: Rows) -> bool {
-    let cell = |wanted: Kind| {
-        let position = definition.columns.iter().position(|column| kind(column) == wanted);
-        position.and_then(|position| row[position])
-    };
-    match rows {
-        Rows::All => true,
-        Rows::Before(time) if definition.time.is_some() => cell(Kind::Time).is_some_and(|cell| cell < seconds(time)),
-        Rows::Before(count) => cell(Kind::Count).is_some_and(|cell| cell < count),
-        Rows::Sensor(sensor) => cell(Kind::Sensor) == Some(sensor),
-        Rows::Count(count) => cell(Kind::Count) == Some(count),
-        Rows::NoNote => cell(Kind::Note).is_none(),
-    }
+fn is_appended_unseen(definition: &TableDefinition) -> bool {
+    definition.unique.is_empty() && !definition.is_in_memory()
 }
 
 fn create(engine: &Engine, session: &mut Session, table: usize, shape: Shape, policy: Policy) -> Result<Answer> {
@@ -396,4 +306,18 @@ fn index(engine: &Engine, name: &str) -> Result<Answer> {
     batch.commit()?;
     table.definition.indexes.first().map_or(Ok(()), |index| engine.build_index(&table, index).map(drop))?;
     Ok(Answer::Done)
+}
+
+fn checkpoint(engine: &Engine, table: Option<usize>) -> Result<Answer> {
+    let tables = match table.map(table_name) {
+        None => engine.tables()?.into_iter().filter(|table| table.definition.is_in_memory()).collect(),
+        Some(name) => {
+            let table = engine.table(name)?;
+            if !table.definition.is_in_memory() {
+                return Err(Error::new(ErrorKind::Sql, "the table is not in memory"));
+            }
+            vec![table]
+        }
+    };
+    engine.save_resident(&tables).map(|_| Answer::Done)
 }

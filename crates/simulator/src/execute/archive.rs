@@ -1,0 +1,81 @@
+//! Where copies and backups go: stores of their own, and one archive for all processes of a world.
+
+use crate::compare::{Seen, see};
+use crate::setting::Language;
+use crate::sql;
+use crate::stores::temporary_folder;
+use crate::subject::WhichBackup;
+use atsdb_archive::{Archive, BackupSelector};
+use atsdb_core::Result;
+use atsdb_engine::{CopyOptions, Engine, Selection};
+use std::sync::{Mutex, PoisonError};
+use tempfile::TempDir;
+
+/// What makes an empty store.
+pub(crate) type MakeStore = Box<dyn Fn() -> Result<Engine> + Send + Sync>;
+
+/// The places outside of the store.
+pub(crate) struct Places {
+    make: MakeStore,
+    copies: Engine,
+    restored: Mutex<Option<Engine>>,
+    archive: Mutex<Option<TempDir>>,
+}
+
+impl Places {
+    /// Without backups. `make` makes the stores that copies and backups are put in.
+    pub(crate) fn new(make: MakeStore) -> Result<Self> {
+        let copies = make()?;
+        Ok(Self { make, copies, restored: Mutex::default(), archive: Mutex::default() })
+    }
+
+    /// Where copies go.
+    pub(crate) fn copies(&self) -> Engine {
+        self.copies.clone()
+    }
+
+    /// Backs a store up. With `keep` old backups go.
+    pub(crate) fn back_up(&self, engine: &Engine, keep: Option<usize>) -> Result<()> {
+        let archive = self.archive()?;
+        archive.write(&engine.cut(&Selection::default())?, true, keep, None).map(drop)
+    }
+
+    /// What a backup holds, restored.
+    pub(crate) fn restore(&self, now_ms: i64, which: WhichBackup, afresh: bool, language: Language) -> Result<Seen> {
+        let which = match which {
+            WhichBackup::Newest => BackupSelector::Latest,
+            WhichBackup::HoursAgo(_) => BackupSelector::At(which.until_ms(now_ms)),
+        };
+        let archive = self.archive()?;
+        let backup = archive.backup(&which)?;
+        let mut restored = self.restored.lock().unwrap_or_else(PoisonError::into_inner);
+        let target = match restored.take().filter(|_| !afresh) {
+            Some(target) => target,
+            None => (self.make)()?,
+        };
+        let options = CopyOptions { overwrite: true, allow_non_empty: true, verify: true, ..CopyOptions::default() };
+        target.copy_from(&archive.cut(&backup, &Selection::default())?, &options)?;
+        see_all(restored.insert(target), language)
+    }
+
+    fn archive(&self) -> Result<Archive> {
+        let mut folder = self.archive.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = match folder.take() {
+            Some(there) => folder.insert(there),
+            None => folder.insert(temporary_folder()?),
+        };
+        Archive::open(&format!("dir:{}", folder.path().display()))
+    }
+}
+
+/// Everything that a store has, rollups asked where sessions speak SQL.
+pub(crate) fn see_all(engine: &Engine, language: Language) -> Result<Seen> {
+    let mut seen = see(&engine.snapshot()?)?;
+    if language == Language::Sql && !seen.rollups.is_empty() {
+        let session = sql::session(engine)?;
+        for (name, rollup) in &mut seen.rollups {
+            rollup.rows = Some(sql::rows(&session, name)?.1);
+        }
+    }
+    Ok(seen)
+}

@@ -1,0 +1,116 @@
+//! Rollups as what they answer: buckets computed from the rows that are there, and closed ones as they were.
+
+use super::table::{Row, TableModel};
+use crate::shape::{Kind, kind};
+use crate::subject::Summary;
+use std::collections::BTreeMap;
+
+/// Rows as a rollup answers them, the bucket first.
+type Answered = Vec<Vec<Option<i64>>>;
+
+/// A rollup.
+#[derive(Debug, Clone)]
+pub(crate) struct RollupModel {
+    pub(crate) name: String,
+    /// The number of the table that it summarises.
+    pub(crate) source: u64,
+    pub(crate) summary: Summary,
+    /// Buckets before this time are closed.
+    closed_before: Option<i64>,
+    /// What closed buckets hold.
+    closed: Answered,
+    /// Up to where it may have been closed, and what it answered then.
+    closable: Option<(i64, Answered)>,
+}
+
+/// What is computed of the rows of one bucket and sensor.
+#[derive(Default)]
+struct Group {
+    total: Option<i64>,
+    rows: i64,
+    counted: i64,
+    notes: i64,
+}
+
+impl RollupModel {
+    pub(crate) fn new(name: &str, source: u64, summary: Summary) -> Self {
+        let (closed_before, closed, closable) = Default::default();
+        Self { name: name.to_owned(), source, summary, closed_before, closed, closable }
+    }
+
+    /// What it answers over the rows of its source, sorted.
+    pub(crate) fn answer(&self, source: &TableModel) -> Answered {
+        let mut groups: BTreeMap<(i64, Option<i64>), Group> = BTreeMap::new();
+        for row in &source.rows {
+            let Some(bucket) = self.bucket_of(source, row) else { continue };
+            let sensor = cell(source, row, Kind::Sensor).filter(|_| self.summary.by_sensor);
+            let group = groups.entry((bucket, sensor)).or_default();
+            if let Some(count) = cell(source, row, Kind::Count) {
+                group.total = Some(group.total.unwrap_or(0) + count);
+                group.counted += 1;
+            }
+            group.rows += 1;
+            group.notes += i64::from(cell(source, row, Kind::Note).is_some());
+        }
+        let computed = groups.into_iter().map(|((bucket, sensor), group)| {
+            let mut row = vec![Some(bucket)];
+            row.extend(self.summary.by_sensor.then_some(sensor));
+            row.extend([group.total, Some(group.rows), Some(group.counted)]);
+            row.extend(self.summary.notes.then_some(Some(group.notes)));
+            row
+        });
+        let mut rows: Answered = computed.chain(self.closed.iter().cloned()).collect();
+        rows.sort();
+        rows
+    }
+
+    /// It may be closed now, up to what its source keeps.
+    pub(crate) fn note_closable(&mut self, source: &TableModel, now_ms: i64) {
+        let definition = &source.definition;
+        let (Some(retention), Some(time)) = (definition.retention, definition.time) else { return };
+        let boundary = self.summary.bucket(retention.cutoff(now_ms, time.unit));
+        self.closable = Some((boundary, self.answer(source)));
+    }
+
+    /// Whether it can be closed as it was found to be; if so it is.
+    pub(crate) fn settle(&mut self, closed_before: Option<i64>) -> bool {
+        let closable = self.closable.take();
+        if closed_before == self.closed_before {
+            return true;
+        }
+        let (Some(now), Some((boundary, rows))) = (closed_before, closable) else { return false };
+        if now > boundary || self.closed_before.is_some_and(|before| before > now) {
+            return false;
+        }
+        self.closed = rows.into_iter().filter(|row| row[0] < Some(now)).collect();
+        self.closed_before = Some(now);
+        true
+    }
+
+    /// Before which time rows of the source may go.
+    pub(crate) fn lets_go_before(&self) -> i64 {
+        self.closed_before.unwrap_or(i64::MIN)
+    }
+
+    pub(crate) fn shown(&self) -> String {
+        let Self { name, summary, closed_before, closed, .. } = self;
+        format!("  rollup {name} {summary:?} closed before {closed_before:?}: {closed:?}")
+    }
+
+    /// The same text for rollups that nobody can tell apart.
+    pub(crate) fn signature(&self) -> String {
+        format!("{}{:?}", self.shown(), self.closable)
+    }
+
+    /// The bucket of a row that is not closed.
+    fn bucket_of(&self, source: &TableModel, row: &Row) -> Option<i64> {
+        let bucket = self.summary.bucket(cell(source, row, Kind::Time)?);
+        self.closed_before.is_none_or(|closed| bucket >= closed).then_some(bucket)
+    }
+}
+
+/// The value of a row in a column that no table is without.
+fn cell(source: &TableModel, row: &Row, wanted: Kind) -> Option<i64> {
+    let column = source.definition.columns.iter().find(|column| kind(column) == wanted)?;
+    row.cells.get(&column.id.0).copied().flatten()
+}

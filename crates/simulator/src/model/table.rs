@@ -1,0 +1,147 @@
+//! A table as a list of rows.
+
+use crate::compare::SeenTable;
+use crate::shape::{Kind, kind};
+use atsdb_core::{Column, ColumnId, TableDefinition, Value};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+/// A row. Its number tells it apart from others with the same values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) id: u64,
+    pub(crate) cells: BTreeMap<u16, Option<i64>>,
+    /// Whether it has expired, and may be gone.
+    pub(crate) may_be_gone: bool,
+}
+
+/// A table.
+#[derive(Debug, Clone)]
+pub(crate) struct TableModel {
+    pub(crate) uid: u64,
+    pub(crate) definition: TableDefinition,
+    pub(crate) rows: Vec<Row>,
+    /// How often rows were added.
+    pub(crate) added: u64,
+    /// How often chunks may have been replaced.
+    pub(crate) rewritten: u64,
+    /// How often the definition has changed.
+    pub(crate) defined: u64,
+}
+
+/// The number of another row or table: one that no other has in any state.
+pub(crate) fn number() -> u64 {
+    thread_local!(static LAST: Cell<u64> = const { Cell::new(0) });
+    LAST.with(|last| {
+        last.set(last.get() + 1);
+        last.get()
+    })
+}
+
+impl TableModel {
+    /// One without rows.
+    pub(crate) fn new(definition: TableDefinition) -> Self {
+        Self { uid: number(), definition, rows: Vec::new(), added: 0, rewritten: 0, defined: 0 }
+    }
+
+    /// Whether its rows live in the processes.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.definition.is_in_memory()
+    }
+
+    /// Whether nothing has been done to it since it was that.
+    pub(crate) fn is_as(&self, before: &Self) -> bool {
+        (self.added, self.rewritten, self.defined) == (before.added, before.rewritten, before.defined)
+    }
+
+    pub(crate) fn redefine(&mut self, to: TableDefinition) {
+        self.definition = to;
+        self.defined += 1;
+    }
+
+    /// Whether a row has NULL where none may be.
+    pub(crate) fn refuses(&self, cells: &BTreeMap<u16, Option<i64>>) -> bool {
+        let is_null = |column: &Column| !column.nullable && cells.get(&column.id.0).copied().flatten().is_none();
+        self.definition.columns.iter().any(is_null)
+    }
+
+    /// A row's values, in the order of the columns.
+    pub(crate) fn values(&self, row: &Row) -> Vec<Option<i64>> {
+        let value = |column: &Column| match row.cells.get(&column.id.0) {
+            Some(value) => *value,
+            None => match &column.missing {
+                Some(Value::Int(missing)) => Some(*missing),
+                _ => None,
+            },
+        };
+        self.definition.columns.iter().map(value).collect()
+    }
+
+    /// Whether this was read. What may have expired is then there or gone; what is gone was before `gone_before`.
+    pub(crate) fn agrees(&mut self, seen: &SeenTable, gone_before: i64) -> bool {
+        is_same(&self.definition, &seen.definition) && self.has_rows(&seen.rows, gone_before)
+    }
+
+    pub(crate) fn has_names(&self, names: &[String]) -> bool {
+        self.definition.columns.iter().map(|column| &column.name).eq(names)
+    }
+
+    /// Whether these are its rows.
+    pub(crate) fn has_rows(&mut self, rows: &[Vec<Option<i64>>], gone_before: i64) -> bool {
+        let time = self.definition.columns.iter().position(|column| kind(column) == Kind::Time);
+        let may_be_gone = |row: &Row, values: &[Option<i64>]| {
+            row.may_be_gone && time.is_some_and(|time| values[time] < Some(gone_before))
+        };
+        let shown = |row: &Row| {
+            let values = self.values(row);
+            (values.clone(), may_be_gone(row, &values), row.id)
+        };
+        let mut own: Vec<(Vec<Option<i64>>, bool, u64)> = self.rows.iter().map(shown).collect();
+        // Of equal rows those that must be there come first.
+        own.sort();
+        let (mut found, mut gone) = (rows.iter().peekable(), Vec::new());
+        for (values, may_be_gone, id) in &own {
+            if found.peek() == Some(&values) {
+                found.next();
+            } else if *may_be_gone {
+                gone.push(*id);
+            } else {
+                return false;
+            }
+        }
+        if found.next().is_some() {
+            return false;
+        }
+        self.rows.retain(|row| !gone.contains(&row.id));
+        self.rows.iter_mut().for_each(|row| row.may_be_gone = false);
+        true
+    }
+
+    /// Whether two rows have a key in common.
+    pub(crate) fn has_duplicates(&self) -> bool {
+        self.definition.unique.iter().any(|unique| {
+            let mut keys: Vec<Vec<i64>> = self.rows.iter().filter_map(|row| self.key(row, &unique.columns)).collect();
+            let count = keys.len();
+            keys.sort();
+            keys.dedup();
+            keys.len() < count
+        })
+    }
+
+    pub(crate) fn key(&self, row: &Row, columns: &[ColumnId]) -> Option<Vec<i64>> {
+        columns.iter().map(|id| row.cells.get(&id.0).copied().flatten()).collect()
+    }
+}
+
+fn is_same(model: &TableDefinition, seen: &TableDefinition) -> bool {
+    let names =
+        |definition: &TableDefinition| definition.indexes.iter().map(|index| index.name.clone()).collect::<Vec<_>>();
+    // SQL gives a column that is added with a value this value as its default, too.
+    let columns = |definition: &TableDefinition| -> Vec<Column> {
+        definition.columns.iter().map(|column| Column { default: None, ..column.clone() }).collect()
+    };
+    (&model.name, columns(model), model.time, model.slice) == (&seen.name, columns(seen), seen.time, seen.slice)
+        && model.memory == seen.memory
+        && (&model.unique, model.on_conflict, model.retention) == (&seen.unique, seen.on_conflict, seen.retention)
+        && names(model) == names(seen)
+}

@@ -1,0 +1,38 @@
+//! What an action that was done says.
+
+use crate::compare::{Seen, SeenTable};
+use atsdb_core::{Error, Result};
+use atsdb_testkit::faulty::Fails;
+
+/// What an action that was done says.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    Done,
+    /// A batch of the same name had been committed.
+    Duplicate,
+    /// There was nothing to do it with: no transaction, no appender, no such column.
+    Nothing,
+    /// A table or a rollup was read by SQL: the names of its columns, and its rows, sorted.
+    Rows(Vec<String>, Vec<Vec<Option<i64>>>),
+    /// A table was read.
+    Table(Box<SeenTable>),
+    /// All tables were read.
+    Tables(Seen),
+}
+
+/// What came of one action.
+#[derive(Debug)]
+pub(crate) struct Observed {
+    pub(crate) outcome: Result<Answer, Error>,
+    /// Whether its process ended meanwhile.
+    pub(crate) has_crashed: bool,
+    /// How a call of the store failed, if one did.
+    pub(crate) failed: Option<Fails>,
+}
+
+impl Observed {
+    /// That of an action that nothing hindered.
+    pub(crate) fn done(answer: Answer) -> Self {
+        Self { outcome: Ok(answer), has_crashed: false, failed: None }
+    }
+}

@@ -1,0 +1,57 @@
+//! Where a history happens, and what its sessions speak.
+
+use std::fmt;
+
+/// How many processes share the store.
+pub const PROCESSES: usize = 3;
+/// Sessions that transactions are made in; session `n` is in process `n % PROCESSES`.
+pub const SESSIONS: usize = 4;
+
+/// What sessions speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// The calls of the engine.
+    Calls,
+    /// SQL.
+    Sql,
+}
+
+/// Where a world's rows lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreKind {
+    /// In memory; processes share the store itself.
+    Memory,
+    /// In one SQLite file, which each process opens.
+    Sqlite,
+    /// In a split store, which each process opens.
+    Split,
+    /// In a database on a PostgreSQL server.
+    Postgres,
+    /// In a database on a MariaDB server.
+    Mariadb,
+}
+
+/// Where a history happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setting {
+    /// Where rows lie.
+    pub store: StoreKind,
+    /// What sessions speak.
+    pub language: Language,
+}
+
+impl Setting {
+    /// All of them.
+    pub fn all() -> Vec<Self> {
+        let stores = [StoreKind::Memory, StoreKind::Sqlite, StoreKind::Split, StoreKind::Postgres, StoreKind::Mariadb];
+        let of = |language| stores.map(|store| Self { store, language });
+        [of(Language::Calls), of(Language::Sql)].concat()
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let language = if self.language == Language::Sql { "-sql" } else { "" };
+        write!(f, "{}{language}", format!("{:?}", self.store).to_lowercase())
+    }
+}
