@@ -53,8 +53,8 @@ pub(crate) fn resident_rows(snapshot: &ReadSnapshot, table: &Table) -> Result<Ve
     let state = snapshot.resident(table)?;
     let positions: Vec<usize> = (0..table.definition.columns.len()).collect();
     let mut rows = Vec::new();
-    for (part, stretch) in state.stretches(CHUNK_ROWS_MAX) {
-        let (columns, numbers) = state.read(part, stretch, &positions)?;
+    for (part, range) in state.row_ranges(CHUNK_ROWS_MAX) {
+        let (columns, numbers) = state.read(part, range, &positions)?;
         let places = numbers.values().iter().map(|number| (part as u32, *number));
         rows.extend(places.zip(rows_of(&columns)));
     }

@@ -39,7 +39,7 @@ pub(crate) fn push(
     rows: &[Cells],
 ) -> Result<Answer> {
     // The names of a batch's columns are right for one definition.
-    let is_present = || {
+    let is_present = || -> Result<bool> {
         let tables = engine.tables()?;
         Ok(tables.iter().any(|table| table.id == appender.table().id && table.definition == *definition))
     };

@@ -243,7 +243,7 @@ fn a_bucket_that_has_not_ended_stays_stale_when_its_rows_go_and_another_is_compu
     two.clock.0.store((1_000 * DAY + 12 * HOUR) * 1_000, Ordering::Relaxed);
     rows(session, "TRUNCATE TABLE readings");
     // The day before has ended, and is computed.
-    session.engine().caretaker().look_once().unwrap();
+    session.engine().maintenance().run_once().unwrap();
     assert_eq!(rows(session, "SELECT n FROM daily"), ["n"]);
 }
 
