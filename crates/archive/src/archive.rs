@@ -25,7 +25,8 @@ pub struct Archive {
 /// The file that marks a folder as a split store.
 const SPLIT_STORE: &str = "atsdb.db";
 
-/// Whether a location can only be an archive: `s3://...`, `dir:...`, or an existing directory that is not a split store.
+/// Whether a location can only be an archive: `s3://...`, `dir:...`, or an existing directory that is not a split
+/// store.
 pub fn is_archive(place: &str) -> bool {
     let path = Path::new(place);
     let is_folder = path.is_dir() && !path.join(SPLIT_STORE).exists();
@@ -33,8 +34,9 @@ pub fn is_archive(place: &str) -> bool {
 }
 
 impl Archive {
-    /// Opens the archive at a location: `s3://BUCKET/PREFIX`, with credentials from the usual environment (`AWS_ACCESS_KEY_ID`,
-    /// `AWS_SECRET_ACCESS_KEY`, `AWS_REGION`, `AWS_ENDPOINT_URL`, ...), or a directory. Nothing is created yet.
+    /// Opens the archive at a location: `s3://BUCKET/PREFIX`, with credentials from the usual environment
+    /// (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_REGION`, `AWS_ENDPOINT_URL`, ...), or a directory. Nothing
+    /// is created yet.
     pub fn open(place: &str) -> Result<Self> {
         let objects: Arc<dyn Objects> = match place.strip_prefix("s3://") {
             Some(rest) => Arc::new(Bucket::open(rest)?),

@@ -1,7 +1,7 @@
 //! Lists the backups of an archive, including damaged ones, and selects one of them.
 //!
-//! A damaged manifest affects only its own backup. Its name still shows when it was made and of which store, so that an older
-//! backup is never restored silently in its place.
+//! A damaged manifest affects only its own backup. Its name still shows when it was made and of which store, so that an
+//! older backup is never restored silently in its place.
 
 use crate::manifest::{self, BackupSelector, Manifest, NameParts};
 use crate::objects::Objects;
@@ -75,9 +75,9 @@ pub(crate) fn read(objects: &dyn Objects) -> Result<Backups> {
 impl Backups {
     /// The selected backup.
     ///
-    /// Errors: [`NotFound`](ErrorKind::NotFound) if there is none; [`Corrupt`](ErrorKind::Corrupt) if it is damaged, or if a
-    /// damaged backup may be the selected one; [`Usage`](ErrorKind::Usage) if the archive has backups of several stores and
-    /// none is selected.
+    /// Errors: [`NotFound`](ErrorKind::NotFound) if there is none; [`Corrupt`](ErrorKind::Corrupt) if it is damaged, or
+    /// if a damaged backup may be the selected one; [`Usage`](ErrorKind::Usage) if the archive has backups of several
+    /// stores and none is selected.
     pub fn choose(&self, which: &BackupSelector) -> Result<&Manifest> {
         if self.whole.is_empty() && self.damaged.is_empty() {
             return Err(Error::not_found(format!("there is no backup in {}", self.place)));
@@ -114,7 +114,8 @@ impl Backups {
         Error::new(damaged.kind, message)
     }
 
-    /// The newest backup of a source that was taken at `time_ms` or before. If a damaged backup may be it, that is an error.
+    /// The newest backup of a source that was taken at `time_ms` or before. If a damaged backup may be it, that is an
+    /// error.
     fn newest(&self, source: Option<&str>, time_ms: i64) -> Result<&Manifest> {
         let is_of = |backup: &&Manifest| source.is_none_or(|source| backup.source == source);
         let of_source = || self.whole.iter().filter(is_of);

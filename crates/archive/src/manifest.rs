@@ -47,7 +47,8 @@ pub struct Manifest {
     pub(crate) object: String,
     /// The format of the archive, 2.
     pub format: u32,
-    /// Its number in the archive, greater than those of all earlier backups. Unlike the time, it does not depend on clocks.
+    /// Its number in the archive, greater than those of all earlier backups. Unlike the time, it does not depend on
+    /// clocks.
     pub number: u64,
     /// Its id: its number, the time it was taken and the first digits of the source.
     pub id: String,

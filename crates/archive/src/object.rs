@@ -1,5 +1,6 @@
-//! The encoding of objects: chunks, lists of chunks, dictionaries. Each begins with eight bytes for its kind and format.
-//! Numbers are little-endian. No memory is allocated for a claimed length before the object is known to be that long.
+//! The encoding of objects: chunks, lists of chunks, dictionaries. Each begins with eight bytes for its kind and
+//! format. Numbers are little-endian. No memory is allocated for a claimed length before the object is known to be that
+//! long.
 
 use atsdb_core::{ChunkDescriptor, ChunkUid, Error, ErrorKind, Result};
 use twox_hash::XxHash3_64;
@@ -19,8 +20,8 @@ pub(crate) fn hash_name(bytes: &[u8]) -> String {
     format!("{:016x}", XxHash3_64::oneshot(bytes))
 }
 
-/// The name of a chunk's object. It depends on the chunk's name and descriptor, so that a chunk that got more pages becomes
-/// another object.
+/// The name of a chunk's object. It depends on the chunk's name and descriptor, so that a chunk that got more pages
+/// becomes another object.
 pub(crate) fn chunk_name(uid: ChunkUid, descriptor: &[u8]) -> String {
     let uid = uid.to_string();
     format!("chunks/{}/{uid}-{}", &uid[..2], hash_name(descriptor))

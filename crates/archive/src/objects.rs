@@ -16,8 +16,8 @@ pub(crate) trait Objects: Send + Sync + fmt::Debug {
 
     /// Reads an object.
     ///
-    /// Errors: [`NotFound`](atsdb_core::ErrorKind::NotFound) if it does not exist; [`Corrupt`](atsdb_core::ErrorKind::Corrupt)
-    /// if the medium can no longer read it.
+    /// Errors: [`NotFound`](atsdb_core::ErrorKind::NotFound) if it does not exist;
+    /// [`Corrupt`](atsdb_core::ErrorKind::Corrupt) if the medium can no longer read it.
     fn get(&self, name: &str) -> Result<Vec<u8>>;
 
     /// The names of all objects in a folder, with their lengths in bytes.

@@ -91,8 +91,8 @@ pub(crate) fn strings(objects: &dyn Objects, object: &ObjectEntry) -> Result<Vec
     decode_strings(&named(objects, object)?).map_err(|error| error.context(place()))
 }
 
-/// Refuses a dictionary whose objects do not match its number of strings. `counts` are the objects' numbers of strings. Only
-/// the last object may be smaller than the others.
+/// Refuses a dictionary whose objects do not match its number of strings. `counts` are the objects' numbers of strings.
+/// Only the last object may be smaller than the others.
 pub(crate) fn count_strings(dictionary: &DictionaryEntry, counts: &[u64]) -> Result<()> {
     let found: u128 = counts.iter().map(|count| u128::from(*count)).sum();
     let are_full = counts.iter().rev().skip(1).all(|count| *count == STRINGS_PER_OBJECT as u64);

@@ -1,7 +1,7 @@
 //! Rotation: deletes old backups, then the objects that no backup needs any more.
 //!
-//! It is not known which objects a damaged manifest or list needs, so nothing that it may need is deleted. A damaged backup is
-//! deleted like others once there are as many newer backups of its store as are kept.
+//! It is not known which objects a damaged manifest or list needs, so nothing that it may need is deleted. A damaged
+//! backup is deleted like others once there are as many newer backups of its store as are kept.
 
 use crate::archive::Archive;
 use crate::listing::{self, Backups, DamagedBackup};
@@ -21,8 +21,8 @@ const DELETED_TOGETHER: usize = 64;
 const TRIES: usize = 3;
 
 impl Archive {
-    /// Keeps the newest backups of a source, including the one just made, and deletes the others. Manifests are deleted first:
-    /// objects left by an interrupted deletion are unused, and the next rotation deletes them.
+    /// Keeps the newest backups of a source, including the one just made, and deletes the others. Manifests are deleted
+    /// first: objects left by an interrupted deletion are unused, and the next rotation deletes them.
     pub(crate) fn rotate(
         &self,
         made: &Manifest,

@@ -1,5 +1,5 @@
-//! Verification: reads every object that a backup needs and reports what is damaged or missing. It finds everything that
-//! restoring a backup would refuse, as both build the same cut.
+//! Verification: reads every object that a backup needs and reports what is damaged or missing. It finds everything
+//! that restoring a backup would refuse, as both build the same cut.
 
 use crate::archive::Archive;
 use crate::listing::Backups;
@@ -24,8 +24,8 @@ pub struct ArchiveReport {
 }
 
 impl Archive {
-    /// Checks every backup. Damage is a finding, not an error. If something cannot be read because of a shortage, that is a
-    /// finding without damage and ends the check.
+    /// Checks every backup. Damage is a finding, not an error. If something cannot be read because of a shortage, that
+    /// is a finding without damage and ends the check.
     pub fn verify(&self) -> Result<ArchiveReport> {
         self.require()?;
         let mut verifying = Verifying { archive: self, report: ArchiveReport::default(), seen: HashMap::new() };

@@ -40,9 +40,9 @@ pub struct BackupReport {
 }
 
 impl Archive {
-    /// Backs a cut up. With `verify` the source's structures are checked first, and everything written is read back. With `keep`
-    /// only that many backups of the source are kept, including this one, and unused objects are deleted. `on_progress` is
-    /// called repeatedly.
+    /// Backs a cut up. With `verify` the source's structures are checked first, and everything written is read back.
+    /// With `keep` only that many backups of the source are kept, including this one, and unused objects are deleted.
+    /// `on_progress` is called repeatedly.
     pub fn write(
         &self,
         cut: &Cut,
@@ -98,7 +98,8 @@ struct BackupWriter<'a> {
 struct Done {
     report: BackupReport,
     progress: CopyProgress,
-    /// The encoded descriptors of the chunks written, by the position of the table in the cut and of the source in the table.
+    /// The encoded descriptors of the chunks written, by the position of the table in the cut and of the source in the
+    /// table.
     chunks: BTreeMap<(usize, usize), Vec<Vec<u8>>>,
     /// The objects that the backup needs, with their lengths in bytes.
     used: HashMap<String, u64>,
@@ -154,8 +155,8 @@ impl BackupWriter<'_> {
         Ok((manifest, report))
     }
 
-    /// Checks that all objects that the backup needs exist: a writer that did not release its lock may have deleted some of
-    /// them in the meantime.
+    /// Checks that all objects that the backup needs exist: a writer that did not release its lock may have deleted
+    /// some of them in the meantime.
     fn find_written(&self) -> Result<()> {
         let there = self.archive.lengths()?;
         let used = std::mem::take(&mut self.done.lock().used);
@@ -239,8 +240,8 @@ impl BackupWriter<'_> {
         }
     }
 
-    /// Whether an object that is named by its hash exists. With `verify` its bytes are checked, so that a damaged object is
-    /// written again.
+    /// Whether an object that is named by its hash exists. With `verify` its bytes are checked, so that a damaged
+    /// object is written again.
     fn is_there(&self, entry: &ObjectEntry, bytes: &[u8]) -> Result<bool> {
         if self.there.get(&entry.name) != Some(&entry.bytes) || !self.verify {
             return Ok(self.there.get(&entry.name) == Some(&entry.bytes));

@@ -1,5 +1,5 @@
-//! How fast the same rows are read from a SQLite file, from servers, and from servers through this machine's page cache;
-//! also with a network between that takes its time. And the
+//! How fast the same rows are read from a SQLite file, from servers, and from servers through this machine's page
+//! cache; also with a network between that takes its time. And the
 //! last hours: from the file, preloaded, and from a plain SQLite table with an index on the time.
 //!
 //! `cargo run --release -p atsdb --example cached_reads [ROWS [DELAY_MS]]`

@@ -38,8 +38,8 @@ fn main() -> Result<()> {
             };
             appender.push(START_US + minute * MINUTE_US, &reading)?;
         }
-        // The commit: rows are on disk when it returns. After a crash, send the same batch again with the same id: it is stored
-        // once.
+        // The commit: rows are on disk when it returns. After a crash, send the same batch again with the same id: it
+        // is stored once.
         appender.flush_as(BatchId::new(format!("minute {minute}"))?)?;
     }
 

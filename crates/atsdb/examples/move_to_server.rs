@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p atsdb --example move_to_server -- air.db postgresql://me@localhost/air`
 //!
-//! The password comes from the URL, `ATSDB_PASSWORD` or the file that `ATSDB_PASSWORD_FILE` names. Any two stores will do, such as
-//! `mariadb://me@localhost/air` or a second file.
+//! The password comes from the URL, `ATSDB_PASSWORD` or the file that `ATSDB_PASSWORD_FILE` names. Any two stores will
+//! do, such as `mariadb://me@localhost/air` or a second file.
 
 use atsdb::{CopyOptions, Database, Error, ErrorKind, Result};
 use std::io::Write;

@@ -28,8 +28,8 @@ impl fmt::Debug for BackupOptions {
 }
 
 impl Database {
-    /// Backs up the present state of the store to a directory or to `s3://BUCKET/PREFIX`, while writers continue. Only chunks
-    /// that the archive lacks are written. The next backup uses what an interrupted one has written.
+    /// Backs up the present state of the store to a directory or to `s3://BUCKET/PREFIX`, while writers continue. Only
+    /// chunks that the archive lacks are written. The next backup uses what an interrupted one has written.
     ///
     /// ```
     /// # fn main() -> atsdb::Result<()> {
@@ -55,8 +55,8 @@ impl Database {
         )
     }
 
-    /// Restores a backup into this store. The store must be empty or hold unchanged copies of the same source, unless the
-    /// options allow more. Every page is checked, and everything becomes visible at once.
+    /// Restores a backup into this store. The store must be empty or hold unchanged copies of the same source, unless
+    /// the options allow more. Every page is checked, and everything becomes visible at once.
     pub fn restore(
         &self,
         archive: &str,

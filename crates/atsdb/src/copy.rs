@@ -6,11 +6,12 @@ use atsdb_core::Result;
 use atsdb_engine::{CopyOptions, CopyReport};
 
 impl Database {
-    /// Copies the present state of the store to the store at a URL, which is created if it does not exist. Writers continue
-    /// during the copy. A repeated copy transfers only what is new. An interrupted copy is resumed when it is called again.
+    /// Copies the present state of the store to the store at a URL, which is created if it does not exist. Writers
+    /// continue during the copy. A repeated copy transfers only what is new. An interrupted copy is resumed when it is
+    /// called again.
     ///
-    /// Errors: [`Exists`](crate::ErrorKind::Exists) if the target has other tables than unchanged copies of this store's, and
-    /// the options do not allow them.
+    /// Errors: [`Exists`](crate::ErrorKind::Exists) if the target has other tables than unchanged copies of this
+    /// store's, and the options do not allow them.
     ///
     /// ```
     /// # fn main() -> atsdb::Result<()> {

@@ -39,8 +39,8 @@ impl Database {
         &self.warnings
     }
 
-    /// Loads the last hours of tables that declare `preload` into memory, and waits for that. A thread also does so when the
-    /// store is opened, and keeps them loaded.
+    /// Loads the last hours of tables that declare `preload` into memory, and waits for that. A thread also does so
+    /// when the store is opened, and keeps them loaded.
     pub fn preload(&self) -> Result<PreloadStats> {
         self.engine.preload()
     }
@@ -50,8 +50,8 @@ impl Database {
         self.engine.tables()
     }
 
-    /// Opens a typed table. It is created with [`TableOptions::default`] if it does not exist. An existing table must have the
-    /// record's columns.
+    /// Opens a typed table. It is created with [`TableOptions::default`] if it does not exist. An existing table must
+    /// have the record's columns.
     pub fn table<R: Record>(&self, name: &str) -> Result<TypedTable<R>> {
         self.table_with(name, &TableOptions::default())
     }

@@ -53,8 +53,8 @@ impl Database {
 }
 
 impl Database {
-    /// Saves the rows of tables in memory to the store, all or none. They replace the rows saved before, and every process that
-    /// opens the store starts with them. Returns the number of rows saved.
+    /// Saves the rows of tables in memory to the store, all or none. They replace the rows saved before, and every
+    /// process that opens the store starts with them. Returns the number of rows saved.
     pub fn checkpoint(&self, tables: &[&str]) -> Result<u64> {
         let tables = tables.iter().map(|name| self.engine().table(name)).collect::<Result<Vec<_>>>()?;
         self.engine().save_resident(&tables)
@@ -87,8 +87,8 @@ impl MemoryTable {
 }
 
 impl MemoryLookup {
-    /// Finds the rows of many keys, given as one array for each column of the index, of the column's type. Some thousands of
-    /// keys at a time are fastest, as their memory accesses overlap.
+    /// Finds the rows of many keys, given as one array for each column of the index, of the column's type. Some
+    /// thousands of keys at a time are fastest, as their memory accesses overlap.
     pub fn find(&self, keys: &[ArrayRef]) -> Result<TableMatches> {
         let definition = self.state.definition();
         let columns = self.state.indexes()[self.index].positions.iter().map(|position| &definition.columns[*position]);

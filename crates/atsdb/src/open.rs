@@ -14,10 +14,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Opens the store at a URL with the defaults of [`OpenOptions::new`]: it is created if it does not exist, with full durability.
+/// Opens the store at a URL with the defaults of [`OpenOptions::new`]: it is created if it does not exist, with full
+/// durability.
 ///
-/// A plain path is a SQLite file. `sqlite:PATH` is the same, and with `?split=slice` or `?shards=N` it is a folder of many
-/// files. `memory:` is a store in this process.
+/// A plain path is a SQLite file. `sqlite:PATH` is the same, and with `?split=slice` or `?shards=N` it is a folder of
+/// many files. `memory:` is a store in this process.
 /// `postgresql://user@host/database` and `mariadb://user@host/database` (or `mysql://`) are stores in a database of a
 /// server; `docs/reference/stores.md` describes their options.
 pub fn open(url: &str) -> Result<Database> {
@@ -46,8 +47,8 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// The defaults: the store is created if it does not exist, full durability, background maintenance, 64 MiB of column
-    /// cache, a busy timeout of one minute.
+    /// The defaults: the store is created if it does not exist, full durability, background maintenance, 64 MiB of
+    /// column cache, a busy timeout of one minute.
     pub fn new() -> Self {
         Self {
             durability: Durability::Full,
@@ -100,30 +101,30 @@ impl OpenOptions {
         self
     }
 
-    /// Maximum size in bytes of the columns that tables preload. The default is 256 MiB. 0 switches preloading off, which
-    /// suits a process that runs one query.
+    /// Maximum size in bytes of the columns that tables preload. The default is 256 MiB. 0 switches preloading off,
+    /// which suits a process that runs one query.
     pub fn preload_bytes(mut self, preload_bytes: usize) -> Self {
         self.preload_bytes = preload_bytes;
         self
     }
 
-    /// The folder for the page cache of stores on servers. The URL's option `cache` takes precedence. Without either it is
-    /// `ATSDB_CACHE_DIR`, else `atsdb` in `XDG_CACHE_HOME` or `~/.cache`.
+    /// The folder for the page cache of stores on servers. The URL's option `cache` takes precedence. Without either it
+    /// is `ATSDB_CACHE_DIR`, else `atsdb` in `XDG_CACHE_HOME` or `~/.cache`.
     pub fn page_cache(mut self, folder: PageCacheFolder) -> Self {
         self.page_cache.folder = Some(folder);
         self
     }
 
-    /// Maximum size in bytes of the folder of the page cache. The URL's option `cache_bytes` takes precedence. Without either it
-    /// is `ATSDB_CACHE_BYTES`, else 1 GiB.
+    /// Maximum size in bytes of the folder of the page cache. The URL's option `cache_bytes` takes precedence. Without
+    /// either it is `ATSDB_CACHE_BYTES`, else 1 GiB.
     pub fn page_cache_bytes(mut self, bytes_max: u64) -> Self {
         self.page_cache.bytes_max = Some(bytes_max);
         self
     }
 
-    /// A function that is called with warnings, which are full sentences. They concern caches on this machine (a folder cannot
-    /// be written, the disk is full, a page is damaged), without which everything still works, and the opening of a store
-    /// (waiting for its server, a standby answers).
+    /// A function that is called with warnings, which are full sentences. They concern caches on this machine (a folder
+    /// cannot be written, the disk is full, a page is damaged), without which everything still works, and the opening
+    /// of a store (waiting for its server, a standby answers).
     pub fn on_warning(mut self, callback: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.page_cache.on_warning = Some(Arc::new(callback));
         self

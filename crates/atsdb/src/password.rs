@@ -3,7 +3,8 @@
 use atsdb_core::{Error, Result};
 use atsdb_sqlstore::Secret;
 
-/// The value of `ATSDB_PASSWORD`, or the content of the file named by `ATSDB_PASSWORD_FILE` without the final line break.
+/// The value of `ATSDB_PASSWORD`, or the content of the file named by `ATSDB_PASSWORD_FILE` without the final line
+/// break.
 pub(crate) fn from_environment() -> Result<Option<Secret>> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     if let Some(password) = variable("ATSDB_PASSWORD") {

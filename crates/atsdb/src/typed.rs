@@ -93,8 +93,8 @@ impl<R: Record> TypedTable<R> {
         Ok(TypedAppender { inner: self.engine.appender(&self.table), record: PhantomData })
     }
 
-    /// Streams the rows of a time range with their times, slice by slice, with one chunk in memory at a time. The range is in
-    /// the time column's unit. The times of a plain table are 0.
+    /// Streams the rows of a time range with their times, slice by slice, with one chunk in memory at a time. The range
+    /// is in the time column's unit. The times of a plain table are 0.
     pub fn stream<T: Into<TimeRange>>(&self, range: T) -> Result<impl Iterator<Item = Result<(i64, R)>> + use<R, T>> {
         let time = self.table.definition.time.map(|_| 0);
         let read = move |batch: Result<RecordBatch>| match batch.and_then(|batch| BatchRows::new(batch, time)) {
@@ -124,8 +124,8 @@ impl<R: Record> TypedTable<R> {
         }
     }
 
-    /// The positions of the record's columns in a later definition. Columns may have been added, renamed or widened; a dropped
-    /// column, or one with another type, is refused.
+    /// The positions of the record's columns in a later definition. Columns may have been added, renamed or widened; a
+    /// dropped column, or one with another type, is refused.
     fn columns_in(&self, now: &TableDefinition) -> Result<Vec<usize>> {
         let own = &self.table.definition;
         let position = |column: &Column| {

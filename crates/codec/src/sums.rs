@@ -1,5 +1,5 @@
-//! Sums of slices of numbers: exact for integers, and of floating point numbers with several sums side by side, so that an
-//! addition does not wait for the one before.
+//! Sums of slices of numbers: exact for integers, and of floating point numbers with several sums side by side, so that
+//! an addition does not wait for the one before.
 
 /// The sum of integers of up to 32 bits, of which there are less than 2^31.
 pub fn narrow_sum<T: Copy>(values: &[T]) -> i128
@@ -9,8 +9,8 @@ where
     values.iter().map(|value| i64::from(*value)).sum::<i64>().into()
 }
 
-/// The sum of integers, of which there are less than 2^31. The halves are summed apart, which processors do with several
-/// values at once.
+/// The sum of integers, of which there are less than 2^31. The halves are summed apart, which processors do with
+/// several values at once.
 pub fn signed_sum(values: &[i64]) -> i128 {
     let (mut high, mut low) = (0_i64, 0_u64);
     for value in values {

@@ -173,8 +173,8 @@ impl Error {
     }
 }
 
-/// An error of an Arrow kernel that the caller's checks should have made impossible. Where the data of a user can cause it,
-/// map it to another kind instead.
+/// An error of an Arrow kernel that the caller's checks should have made impossible. Where the data of a user can cause
+/// it, map it to another kind instead.
 impl From<ArrowError> for Error {
     fn from(error: ArrowError) -> Self {
         Self::internal(format!("arrow: {error}")).with_source(error)

@@ -1,7 +1,7 @@
 //! The parts of written times that SQL and import have in common: dates that start with the year, and offsets from UTC.
 //!
-//! The two accept different forms beyond these. SQL reads one strict form and rounds it to the column's unit. Import decides
-//! from all values of a column, and accepts other orders, names of months and 12-hour clocks.
+//! The two accept different forms beyond these. SQL reads one strict form and rounds it to the column's unit. Import
+//! decides from all values of a column, and accepts other orders, names of months and 12-hour clocks.
 
 use crate::time::{days_from_civil, days_in_month};
 
@@ -22,8 +22,8 @@ pub fn days_of_date(year: i64, month: i64, day: i64) -> Option<i64> {
     exists.then(|| days_from_civil(year, month, day))
 }
 
-/// Parses the number of up to `digits_max` digits at the start of a text. Returns the number and the number of its digits,
-/// or `None` if there is no digit. `digits_max` is at most 18.
+/// Parses the number of up to `digits_max` digits at the start of a text. Returns the number and the number of its
+/// digits, or `None` if there is no digit. `digits_max` is at most 18.
 #[inline]
 pub fn leading_number(bytes: &[u8], digits_max: usize) -> Option<(i64, usize)> {
     let count = bytes.iter().take(digits_max).take_while(|byte| byte.is_ascii_digit()).count();
@@ -31,8 +31,8 @@ pub fn leading_number(bytes: &[u8], digits_max: usize) -> Option<(i64, usize)> {
     (count > 0).then_some((value, count))
 }
 
-/// Parses the date at the start of a text, such as `2024-03-01`. The year has four digits, or a sign and 4 to 12 digits.
-/// Returns the days since 1970-01-01 and the length of the date in bytes.
+/// Parses the date at the start of a text, such as `2024-03-01`. The year has four digits, or a sign and 4 to 12
+/// digits. Returns the days since 1970-01-01 and the length of the date in bytes.
 pub fn year_first_date(bytes: &[u8], form: DateForm) -> Option<(i64, usize)> {
     let (sign, start) = match bytes.first()? {
         b'-' => (-1, 1),
@@ -57,8 +57,8 @@ pub fn year_first_date(bytes: &[u8], form: DateForm) -> Option<(i64, usize)> {
     Some((days_of_date(sign * year, month, day)?, second_at + 1 + day_digits))
 }
 
-/// Parses a whole text as an offset from UTC: one of the names of UTC in either case, `+hh`, `+hhmm`, `+hh:mm`, or the same
-/// with `-`. Returns how many seconds the clock is ahead of UTC.
+/// Parses a whole text as an offset from UTC: one of the names of UTC in either case, `+hh`, `+hhmm`, `+hh:mm`, or the
+/// same with `-`. Returns how many seconds the clock is ahead of UTC.
 pub fn utc_offset(bytes: &[u8], names: &[&str]) -> Option<i64> {
     if names.iter().any(|name| bytes.eq_ignore_ascii_case(name.as_bytes())) {
         return Some(0);

@@ -1,8 +1,8 @@
 //! `#[derive(Record)]`: makes a struct a row of an atsdb series table.
 //!
-//! Owned here: parsing the struct and its attributes, and generating the implementation of `atsdb::Record`. Not owned: the
-//! column type of each Rust type (`atsdb::record::Field`), and whether a table can have these columns (checked when it is
-//! created).
+//! Owned here: parsing the struct and its attributes, and generating the implementation of `atsdb::Record`. Not owned:
+//! the column type of each Rust type (`atsdb::record::Field`), and whether a table can have these columns (checked when
+//! it is created).
 //!
 //! Applications use the macro as `atsdb::Record`.
 
@@ -41,8 +41,8 @@ use proc_macro::TokenStream;
 ///
 /// # Errors
 ///
-/// It does not compile for enums, unions, tuple structs, structs without a column, unknown or repeated attributes, and two
-/// columns with the same name. The error message points to the cause.
+/// It does not compile for enums, unions, tuple structs, structs without a column, unknown or repeated attributes, and
+/// two columns with the same name. The error message points to the cause.
 #[proc_macro_derive(Record, attributes(atsdb))]
 pub fn derive_record(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);

@@ -1,7 +1,8 @@
 //! How many rows a second one process and four append to one store, in one SQLite file and split, and how much of the
 //! processors they use:
 //!
-//! `cargo run --release -p atsdb-engine --example append_by_many [DURABILITY ROWS]`. `ATSDB_FIGURES_DIR` chooses the disk.
+//! `cargo run --release -p atsdb-engine --example append_by_many [DURABILITY ROWS]`. `ATSDB_FIGURES_DIR` chooses the
+//! disk.
 //!
 //! Arrow batches of 8 columns, two of them mapped, each batch a commit.
 

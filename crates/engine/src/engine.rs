@@ -60,8 +60,8 @@ pub struct EngineOptions {
 }
 
 impl Default for EngineOptions {
-    /// 64 MiB of column cache, 256 MiB of preloaded columns, half of the machine's memory for tables in memory, one thread
-    /// for each core, maintenance on, the operating system's clock.
+    /// 64 MiB of column cache, 256 MiB of preloaded columns, half of the machine's memory for tables in memory, one
+    /// thread for each core, maintenance on, the operating system's clock.
     fn default() -> Self {
         Self {
             cache_bytes: 64 << 20,
@@ -89,17 +89,17 @@ impl fmt::Debug for EngineOptions {
     }
 }
 
-/// Maintenance that a layer above the engine adds, such as refreshing rollups. A process without that layer leaves the work
-/// to those that have it.
+/// Maintenance that a layer above the engine adds, such as refreshing rollups. A process without that layer leaves the
+/// work to those that have it.
 pub trait MaintenanceTask: Send + Sync {
     /// Does the work that is due, while the engine holds the maintenance lease. Between two steps it must ask
-    /// `may_continue`, which is false once the lease is lost or the engine is closed. Returns whether it should run again
-    /// soon.
+    /// `may_continue`, which is false once the lease is lost or the engine is closed. Returns whether it should run
+    /// again soon.
     fn run(&self, engine: &Engine, may_continue: &dyn Fn() -> bool) -> Result<bool>;
 }
 
-/// A store with its caches and threads. Clones are cheap and are the same engine. The background threads end when the last
-/// clone, batch and appender is dropped.
+/// A store with its caches and threads. Clones are cheap and are the same engine. The background threads end when the
+/// last clone, batch and appender is dropped.
 #[derive(Clone)]
 pub struct Engine {
     handle: Handle,
@@ -196,8 +196,8 @@ impl Engine {
         }
     }
 
-    /// Begins a batch: rows of any number of tables that become visible together. A batch with an id counts once, even if it
-    /// is sent several times.
+    /// Begins a batch: rows of any number of tables that become visible together. A batch with an id counts once, even
+    /// if it is sent several times.
     pub fn batch(&self, id: Option<BatchId>) -> Batch {
         Batch::new(self.handle.clone(), id)
     }
@@ -247,8 +247,8 @@ impl Engine {
         SealingHold::new(self.shared())
     }
 
-    /// Seals all slices of one table, or of all tables, that have fresh chunks, and gives the space back. Chunks with another
-    /// slice width than the table's are re-sliced first. A damaged slice is left as it is and reported as
+    /// Seals all slices of one table, or of all tables, that have fresh chunks, and gives the space back. Chunks with
+    /// another slice width than the table's are re-sliced first. A damaged slice is left as it is and reported as
     /// [`Corrupt`](ErrorKind::Corrupt) after the others are sealed.
     pub fn recompress(&self, table: Option<&Table>) -> Result<SealReport> {
         seal::recompress(self.shared(), table)
@@ -259,24 +259,25 @@ impl Engine {
         retain::retain(self.shared(), table)
     }
 
-    /// Builds the index pages of all chunks that have none. The index must be in the table's definition already, so that
-    /// chunks appended in the meantime bring their own. Pages built by another process or by an interrupted call are kept.
+    /// Builds the index pages of all chunks that have none. The index must be in the table's definition already, so
+    /// that chunks appended in the meantime bring their own. Pages built by another process or by an interrupted call
+    /// are kept.
     ///
-    /// Errors: [`NotFound`](ErrorKind::NotFound) if the table or index was dropped; [`Corrupt`](ErrorKind::Corrupt), after
-    /// all other chunks have their pages, if a chunk is damaged.
+    /// Errors: [`NotFound`](ErrorKind::NotFound) if the table or index was dropped; [`Corrupt`](ErrorKind::Corrupt),
+    /// after all other chunks have their pages, if a chunk is damaged.
     pub fn build_index(&self, table: &Table, index: &Index) -> Result<BuildReport> {
         build_index::build_index(self.shared(), table, index)
     }
 
-    /// Saves the rows of tables in memory, all or none. They replace the rows saved before, and every process that uses a
-    /// table for the first time starts with them. A table that this process has not used is skipped. Returns the number of
-    /// rows saved.
+    /// Saves the rows of tables in memory, all or none. They replace the rows saved before, and every process that uses
+    /// a table for the first time starts with them. A table that this process has not used is skipped. Returns the
+    /// number of rows saved.
     pub fn save_resident(&self, tables: &[Table]) -> Result<u64> {
         resident_save::save_resident(&self.handle, tables)
     }
 
-    /// Loads the columns that tables declare by `preload` now, and returns how much that is. The background thread does the
-    /// same by itself.
+    /// Loads the columns that tables declare by `preload` now, and returns how much that is. The background thread does
+    /// the same by itself.
     pub fn preload(&self) -> Result<PreloadStats> {
         preloading::preload(self.shared())?;
         Ok(self.preload_stats())
@@ -324,7 +325,8 @@ impl Engine {
     }
 }
 
-/// The task, if one is set by then, in the form in which the maintenance thread calls it. The thread keeps no engine alive.
+/// The task, if one is set by then, in the form in which the maintenance thread calls it. The thread keeps no engine
+/// alive.
 fn task_of(task: &Arc<OnceLock<Arc<dyn MaintenanceTask>>>) -> Task {
     let cell = Arc::clone(task);
     Box::new(move |shared, may_continue| {

@@ -1,5 +1,5 @@
-//! Blocks: splits a file's text where records end, so that several threads can read it. UTF-8 is checked when a block is
-//! read.
+//! Blocks: splits a file's text where records end, so that several threads can read it. UTF-8 is checked when a block
+//! is read.
 
 use crate::record::{Cut, Separator};
 use crate::record_error::line_ends;

@@ -1,5 +1,5 @@
-//! Facts: what is known of the values of one column of one file. They are collected value by value and can be merged in any
-//! order, so that conclusions from them depend on the data alone.
+//! Facts: what is known of the values of one column of one file. They are collected value by value and can be merged in
+//! any order, so that conclusions from them depend on the data alone.
 
 use crate::distinct::{Distinct, hash};
 use crate::null::{NullCounts, NullTexts};

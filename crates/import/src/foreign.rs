@@ -1,5 +1,5 @@
-//! Well-known formats that are not supported and would only make meaningless columns. They are recognised by a file's beginning
-//! and refused with a hint.
+//! Well-known formats that are not supported and would only make meaningless columns. They are recognised by a file's
+//! beginning and refused with a hint.
 
 /// The format of a text that cannot be imported, and a hint. `name` is the file's name.
 pub(crate) fn foreign_text(head: &[u8], name: &str) -> Option<(&'static str, String)> {

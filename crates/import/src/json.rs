@@ -1,6 +1,7 @@
 //! JSON objects as records: one level of nesting becomes names with a dot, deeper values and arrays stay JSON text.
-//! Strings, numbers and words are referenced in the text, so that the same code parses them and CSV. The splitting is written
-//! by hand for that reason: a general parser would convert or copy each value before the type of its column is known.
+//! Strings, numbers and words are referenced in the text, so that the same code parses them and CSV. The splitting is
+//! written by hand for that reason: a general parser would convert or copy each value before the type of its column is
+//! known.
 
 use crate::json_text::unescape;
 use crate::record::{BadRecord, Cut, Field, Records};

@@ -2,8 +2,8 @@
 
 use atsdb_core::{ColumnId, Result, TableDefinition, Unique};
 
-/// Declares the key columns. If the time is among them, or the table is plain, they identify a row and are the primary key.
-/// Otherwise they are the series key, which is not unique.
+/// Declares the key columns. If the time is among them, or the table is plain, they identify a row and are the primary
+/// key. Otherwise they are the series key, which is not unique.
 ///
 /// # Errors
 ///

@@ -1,11 +1,12 @@
-//! Reads files into a table definition and Arrow batches: separated values, JSON objects and Parquet, plain or compressed.
+//! Reads files into a table definition and Arrow batches: separated values, JSON objects and Parquet, plain or
+//! compressed.
 //!
-//! Owned here: the format of a file ([`Format`]), the types of its columns, which of them is the time, which texts are worth
-//! a dictionary, and errors that name file, line, column and value. Not owned: stores. The caller of [`import`] passes a
-//! [`Sink`] and decides what to do with rows that were delivered before an error.
+//! Owned here: the format of a file ([`Format`]), the types of its columns, which of them is the time, which texts are
+//! worth a dictionary, and errors that name file, line, column and value. Not owned: stores. The caller of [`import`]
+//! passes a [`Sink`] and decides what to do with rows that were delivered before an error.
 //!
-//! The result depends on the data alone. First the beginning of every file is sampled and a plan is made. If a later value does
-//! not fit the plan, all values are read, and the sink starts over.
+//! The result depends on the data alone. First the beginning of every file is sampled and a plan is made. If a later
+//! value does not fit the plan, all values are read, and the sink starts over.
 
 mod block;
 mod build;
@@ -52,14 +53,15 @@ use source::Source;
 
 /// Reads all inputs as one table and delivers its rows to the sink.
 ///
-/// `table_name` is the name of a new table; `existing` is the table to which rows are added. Memory stays below 256 MiB,
-/// whatever the size of the inputs. After an error the sink may have received any number of rows, and must discard them.
+/// `table_name` is the name of a new table; `existing` is the table to which rows are added. Memory stays below 256
+/// MiB, whatever the size of the inputs. After an error the sink may have received any number of rows, and must discard
+/// them.
 ///
 /// # Errors
 ///
-/// `Usage` if an option is missing, which the hint names; `InvalidValue` for a value that does not fit, with file, line,
-/// column and value; `NotFound` for a column that does not exist, with the most similar name; `Limit` for a record of more
-/// than 64 MiB; `Unavailable` if reading fails; and the errors of the sink.
+/// `Usage` if an option is missing, which the hint names; `InvalidValue` for a value that does not fit, with file,
+/// line, column and value; `NotFound` for a column that does not exist, with the most similar name; `Limit` for a
+/// record of more than 64 MiB; `Unavailable` if reading fails; and the errors of the sink.
 pub fn import(
     table_name: &str,
     inputs: Vec<Input>,

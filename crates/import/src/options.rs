@@ -91,7 +91,8 @@ pub trait Sink {
     fn begin(&mut self, definition: &TableDefinition) -> Result<()>;
 
     /// The next rows, in the files' order, one array for each column of the definition; at most
-    /// [`CHUNK_ROWS_MAX`](atsdb_core::limits::CHUNK_ROWS_MAX), but for a table in memory. Mapped columns come as dictionaries of text.
+    /// [`CHUNK_ROWS_MAX`](atsdb_core::limits::CHUNK_ROWS_MAX), but for a table in memory. Mapped columns come as
+    /// dictionaries of text.
     fn rows(&mut self, batch: RecordBatch) -> Result<()>;
 }
 

@@ -1,7 +1,7 @@
 //! Records: the locations of fields in a block's text. Values are not parsed here.
 //!
-//! The splitting is written by hand: it finds separators with SIMD and copies no field. `docs/figures.md` compares the import
-//! of CSV with DuckDB's.
+//! The splitting is written by hand: it finds separators with SIMD and copies no field. `docs/figures.md` compares the
+//! import of CSV with DuckDB's.
 
 const HIGH: u32 = 1 << 31;
 const LOW: u32 = 1 << 30;

@@ -1,6 +1,6 @@
-//! A fast path for a plain file of one column: each core takes pieces of the file, split where lines end, and makes an array of
-//! each. A file that is not plain (quotes, blanks around values, NULLs, anything malformed) is left to [`import`], which
-//! handles all of that and reports errors with their location.
+//! A fast path for a plain file of one column: each core takes pieces of the file, split where lines end, and makes an
+//! array of each. A file that is not plain (quotes, blanks around values, NULLs, anything malformed) is left to
+//! [`import`], which handles all of that and reports errors with their location.
 //!
 //! [`import`]: crate::import
 
@@ -38,8 +38,8 @@ pub struct SingleColumn<'a> {
     pub bytes_max: u64,
 }
 
-/// Imports a plain file of one column into a table in memory, which accepts arrays of any length. `None` if the file is not
-/// plain.
+/// Imports a plain file of one column into a table in memory, which accepts arrays of any length. `None` if the file is
+/// not plain.
 pub(crate) fn run(
     sources: &[Source],
     options: &Options,

@@ -1,5 +1,5 @@
-//! Sources: files that can be read repeatedly from the start, and are decompressed. The first bytes of a file decide its
-//! format; its extension is used only if they do not.
+//! Sources: files that can be read repeatedly from the start, and are decompressed. The first bytes of a file decide
+//! its format; its extension is used only if they do not.
 
 use crate::foreign::foreign_text;
 use crate::options::{Format, Input};

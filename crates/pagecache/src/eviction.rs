@@ -52,8 +52,8 @@ pub(crate) fn scan(root: &Path) -> CacheContents {
     kept
 }
 
-/// Deletes the files that were not used for [`UNUSED_AGE_MAX`], and returns the others. Folders of stores without files are
-/// deleted too.
+/// Deletes the files that were not used for [`UNUSED_AGE_MAX`], and returns the others. Folders of stores without files
+/// are deleted too.
 pub(crate) fn delete_unused(root: &Path, kept: CacheContents, now: SystemTime) -> CacheContents {
     let is_unused = |file: &CachedFile| now.duration_since(file.used).is_ok_and(|unused| unused > UNUSED_AGE_MAX);
     let (unused, files): (Vec<CachedFile>, Vec<CachedFile>) = kept.files.into_iter().partition(is_unused);

@@ -123,8 +123,9 @@ impl ResidentTables {
         Ok(state)
     }
 
-    /// Returns the table under its current definition. It is made once for all that find the same outdated state, so that
-    /// rows found in one are rows of the others. It replaces the outdated state, unless the table changed in the meantime.
+    /// Returns the table under its current definition. It is made once for all that find the same outdated state, so
+    /// that rows found in one are rows of the others. It replaces the outdated state, unless the table changed in the
+    /// meantime.
     pub fn adopt(
         &self,
         id: TableId,

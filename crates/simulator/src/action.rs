@@ -1,7 +1,7 @@
 //! What a history is made of. `Debug` prints it as Rust, so that a history can be pasted into a test.
 //!
-//! Actions name tables, rollups, sessions and marks by small numbers. What a number stands for may not be there: then the
-//! action is refused, by the model too. So any step can be left out of a history, and what is left is a history.
+//! Actions name tables, rollups, sessions and marks by small numbers. What a number stands for may not be there: then
+//! the action is refused, by the model too. So any step can be left out of a history, and what is left is a history.
 
 use crate::setting::PROCESSES;
 use crate::subject::{Alteration, Cells, Policy, Rows, Shape, Summary, WhichBackup};

@@ -97,8 +97,8 @@ impl World {
         Ok((Observed { outcome, has_crashed, failed }, nested))
     }
 
-    /// An `ALTER` is written by what the definition was: if it changes before it is executed, it means something else. One
-    /// backup at a time is made in an archive.
+    /// An `ALTER` is written by what the definition was: if it changes before it is executed, it means something else.
+    /// One backup at a time is made in an archive.
     fn is_ambiguous(&self, action: &Action, trouble: &Trouble) -> bool {
         match (&trouble.kind, action) {
             (TroubleKind::Stall(other), Action::Alter { .. }) => {

@@ -110,8 +110,8 @@ fn check_values(connection: &Connection, table: TableId, column: ColumnId) -> At
     list_rows::check(connection, key, ListState::for_strings(count, hashes))
 }
 
-/// Refuses a dictionary that ends elsewhere than was written, when it was read from an index on. One whose table is gone is
-/// being deleted.
+/// Refuses a dictionary that ends elsewhere than was written, when it was read from an index on. One whose table is
+/// gone is being deleted.
 fn check_end(connection: &Connection, (table, column): (TableId, ColumnId), first: u32, read: usize) -> Attempt<()> {
     let key = ListKey::dictionary(table, column);
     let recorded = list_rows::recorded(connection, key)?;

@@ -1,5 +1,5 @@
-//! The documentation as a whole: each link leads to a file and a heading that exist, each page is in the table of contents,
-//! and the lab's tables are those of the committed results.
+//! The documentation as a whole: each link leads to a file and a heading that exist, each page is in the table of
+//! contents, and the lab's tables are those of the committed results.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -48,7 +48,8 @@ fn links(text: &str) -> Vec<&str> {
     targets.filter(|target| !target.is_empty() && !target.contains("://") && !target.contains(' ')).collect()
 }
 
-/// The anchors that git hosts and mdBook give the headings of a page: lower case, blanks as dashes, other signs dropped.
+/// The anchors that git hosts and mdBook give the headings of a page: lower case, blanks as dashes, other signs
+/// dropped.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for heading in text.lines().filter(|line| line.starts_with('#')) {

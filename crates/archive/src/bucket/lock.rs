@@ -1,9 +1,9 @@
 //! The lock object of a bucket: one writer at a time, among machines that do not know each other.
 //!
-//! Every version of the object has another text, so its ETag identifies the version. Every change is a conditional put on the
-//! version that was seen: taking the lock, renewing it, taking it over from a dead writer, releasing it. The object is never
-//! deleted, as deletions cannot be conditional. Between two renewals a holder relies on the last one, so that time is short,
-//! and the lock is renewed before anything is deleted.
+//! Every version of the object has another text, so its ETag identifies the version. Every change is a conditional put
+//! on the version that was seen: taking the lock, renewing it, taking it over from a dead writer, releasing it. The
+//! object is never deleted, as deletions cannot be conditional. Between two renewals a holder relies on the last one,
+//! so that time is short, and the lock is renewed before anything is deleted.
 
 #![expect(clippy::disallowed_methods, reason = "how long a lock has not been renewed is measured, and waited for")]
 
@@ -31,8 +31,8 @@ pub(super) struct LockTimes {
     pub(super) renew: Duration,
     /// How long a holder relies on its last renewal.
     pub(super) valid: Duration,
-    /// A lock that was not renewed for this long belongs to a dead writer. It is longer than `valid` plus a request sent at the
-    /// end of that time.
+    /// A lock that was not renewed for this long belongs to a dead writer. It is longer than `valid` plus a request
+    /// sent at the end of that time.
     pub(super) expired: Duration,
     /// The interval between two checks of another writer's lock.
     pub(super) step: Duration,
@@ -106,8 +106,8 @@ fn text(holder: &str, number: u64) -> String {
     format!("{holder} writes a backup, {number}\n")
 }
 
-/// Waits until the lock is free or its holder is dead, and takes it. Returns its version, whether the previous holder did not
-/// release it, and when writing it began by both clocks.
+/// Waits until the lock is free or its holder is dead, and takes it. Returns its version, whether the previous holder
+/// did not release it, and when writing it began by both clocks.
 fn wait_and_take(bucket: &Bucket, name: &str, times: LockTimes) -> Result<(UpdateVersion, bool, Instant, i64)> {
     let started = Instant::now();
     let mut seen: Option<(Vec<u8>, Instant)> = None;

@@ -155,8 +155,8 @@ fn a_table_of_the_most_columns_works_on_each_store() {
     }
 }
 
-/// No limit of a server's packets is met: pages are cut into parts. A string of a dictionary is one, and refused where the
-/// server takes none that long.
+/// No limit of a server's packets is met: pages are cut into parts. A string of a dictionary is one, and refused where
+/// the server takes none that long.
 #[test]
 fn values_of_200_mb_are_stored_sealed_backed_up_and_restored_on_each_store() {
     if !is_asked_for() {

@@ -1,5 +1,5 @@
-//! Preloading: rows of the last hours are held as they are appended, sealed and loaded; reads of them ask the store for no
-//! page, and answer what it would.
+//! Preloading: rows of the last hours are held as they are appended, sealed and loaded; reads of them ask the store for
+//! no page, and answer what it would.
 
 use crate::support::rows;
 use arrow::array::AsArray;

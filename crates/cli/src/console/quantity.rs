@@ -1,4 +1,5 @@
-//! Formats quantities for people: sizes in bytes, counts, durations. `atsdb::size` and `atsdb::duration` parse those that people write.
+//! Formats quantities for people: sizes in bytes, counts, durations. `atsdb::size` and `atsdb::duration` parse those
+//! that people write.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! Runs the commands of the README, the tutorial and the how-tos: every fence marked `sh`, from top to bottom in one folder.
-//! The streams are compared with a fence marked `text` that follows; one marked `output` has times and sizes in it and is
-//! only shown. `ATSDB_DOCUMENTS_WRITE=1` rewrites both.
+//! Runs the commands of the README, the tutorial and the how-tos: every fence marked `sh`, from top to bottom in one
+//! folder. The streams are compared with a fence marked `text` that follows; one marked `output` has times and sizes in
+//! it and is only shown. `ATSDB_DOCUMENTS_WRITE=1` rewrites both.
 
 use crate::support::Case;
 use std::ffi::OsString;

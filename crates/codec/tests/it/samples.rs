@@ -41,8 +41,8 @@ impl Random {
 pub(crate) const SHAPES: usize = 10;
 
 /// An array of a column's stored type. `shape` is 0 constant, 1 regular, 2 walking, 3 random bits, 4 few distinct,
-/// 5 extremes, 6 walking with far values, 7 multiples (decimals in floats), 8 all NULL, 9 times of instruments; every odd
-/// `nulls` has NULLs.
+/// 5 extremes, 6 walking with far values, 7 multiples (decimals in floats), 8 all NULL, 9 times of instruments; every
+/// odd `nulls` has NULLs.
 pub(crate) fn array(column: &Column, rows: usize, shape: usize, nulls: usize, random: &mut Random) -> ArrayRef {
     let mut walk = 1_000_i64;
     let extremes = [0, u64::MAX, 1 << 63, (1 << 63) - 1, 0x7ff8_0000_0000_1234, 0xfff0_0000_0000_0000, 0x7fc0_1234];

@@ -1,7 +1,7 @@
 //! The appender: a program that measures keeps one, adds rows to it and flushes now and then.
 //!
-//! The rows added since the last flush become visible together or are dropped together. Owned here: a failure is kept until a
-//! flush has reported it. Not owned: that a single row is added to all columns or to none (`RowBuffer`).
+//! The rows added since the last flush become visible together or are dropped together. Owned here: a failure is kept
+//! until a flush has reported it. Not owned: that a single row is added to all columns or to none (`RowBuffer`).
 
 use crate::batch::Batch;
 use crate::batch::interner::Interner;
@@ -17,13 +17,13 @@ use arrow::buffer::NullBuffer;
 use atsdb_core::{BatchId, Column, CommitOutcome, Error, Result, Table};
 use std::sync::Arc;
 
-/// Appends rows to one table. Rows are buffered, and [`flush`](Self::flush) makes all rows since the last flush durable, or
-/// none. Rows that are not flushed are lost when the appender is dropped.
+/// Appends rows to one table. Rows are buffered, and [`flush`](Self::flush) makes all rows since the last flush
+/// durable, or none. Rows that are not flushed are lost when the appender is dropped.
 ///
-/// A row that does not fit the table is refused by itself, and the others stay. If accepted rows cannot be kept (the store
-/// is busy, the disk is full, a dictionary is full), all rows since the last flush are dropped, and further rows are refused
-/// until a flush has reported the failure. After every flush, successful or not, the appender is empty and can be used
-/// further; dropped rows must be added again.
+/// A row that does not fit the table is refused by itself, and the others stay. If accepted rows cannot be kept (the
+/// store is busy, the disk is full, a dictionary is full), all rows since the last flush are dropped, and further rows
+/// are refused until a flush has reported the failure. After every flush, successful or not, the appender is empty and
+/// can be used further; dropped rows must be added again.
 pub struct Appender {
     handle: Handle,
     /// The table under the definition that the buffered rows have.
@@ -49,7 +49,8 @@ impl Appender {
         &self.table
     }
 
-    /// Adds rows of an Arrow batch, as [`Batch::append`] does. If a row does not fit the table, all of them are refused.
+    /// Adds rows of an Arrow batch, as [`Batch::append`] does. If a row does not fit the table, all of them are
+    /// refused.
     pub fn append(&mut self, rows: &RecordBatch) -> Result<()> {
         self.check_whole()?;
         self.cut()?;
@@ -83,8 +84,8 @@ impl Appender {
         if self.rows.is_full() { self.cut() } else { Ok(()) }
     }
 
-    /// Makes the rows added since the last flush visible and durable, all or none. After an error none of them is stored, and
-    /// the appender is empty.
+    /// Makes the rows added since the last flush visible and durable, all or none. After an error none of them is
+    /// stored, and the appender is empty.
     pub fn flush(&mut self) -> Result<()> {
         self.flush_batch(None).map(|_| ())
     }

@@ -1,7 +1,7 @@
 //! What a batch does besides adding rows: it reads its own state, replaces and removes chunks, and changes tables.
 //!
-//! Not owned: the list of what the commit removes and redefines (`changes`), how the batch's own state is read (`overlay`),
-//! and incoming rows (`batch`).
+//! Not owned: the list of what the commit removes and redefines (`changes`), how the batch's own state is read
+//! (`overlay`), and incoming rows (`batch`).
 
 use crate::batch::Batch;
 use crate::batch::overlay::{Overlay, StageContents};
@@ -15,8 +15,8 @@ use atsdb_core::{
 use std::sync::Arc;
 
 impl Batch {
-    /// The state that the batch sees: the store when the batch first read it, with the batch's own changes. Waiting rows
-    /// become chunks first. Later changes of the batch do not show in the snapshot.
+    /// The state that the batch sees: the store when the batch first read it, with the batch's own changes. Waiting
+    /// rows become chunks first. Later changes of the batch do not show in the snapshot.
     pub fn snapshot(&mut self) -> Result<ReadSnapshot> {
         self.settle()?;
         let base = self.base()?;
@@ -58,16 +58,16 @@ impl Batch {
         Ok(self.changes.tables(&base))
     }
 
-    /// Lets the batch see the present state of the store, if it has changed nothing yet. Call this only if nothing has been
-    /// read from its snapshot.
+    /// Lets the batch see the present state of the store, if it has changed nothing yet. Call this only if nothing has
+    /// been read from its snapshot.
     pub fn refresh(&mut self) {
         if self.is_untouched() && !self.chunks.has_rows() && self.row_count() == 0 {
             self.changes.forget_base();
         }
     }
 
-    /// Replaces a chunk of [`snapshot`](Self::snapshot) by its successor, or removes it. If another writer changes the chunk
-    /// before the commit, the commit fails with [`ErrorKind::Conflict`].
+    /// Replaces a chunk of [`snapshot`](Self::snapshot) by its successor, or removes it. If another writer changes the
+    /// chunk before the commit, the commit fails with [`ErrorKind::Conflict`].
     pub fn replace(&mut self, table: &Table, chunk: ChunkId, successor: Option<NewChunk>) -> Result<()> {
         self.check_writable(table)?;
         self.changes.name_definition(table)?;
@@ -78,8 +78,8 @@ impl Batch {
         }
     }
 
-    /// Removes all rows of a table without reading them, and returns how many there were. After an error the batch cannot
-    /// be committed.
+    /// Removes all rows of a table without reading them, and returns how many there were. After an error the batch
+    /// cannot be committed.
     pub fn truncate(&mut self, table: &Table) -> Result<u64> {
         let table = self.own_table(table)?;
         self.check_writable(&table)?;

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Batch {
-    /// Adds the times of the removed chunks to the change logs of their tables, once for each chunk. Chunks that the batch
-    /// itself added are not logged: no rollup has seen them.
+    /// Adds the times of the removed chunks to the change logs of their tables, once for each chunk. Chunks that the
+    /// batch itself added are not logged: no rollup has seen them.
     pub(crate) fn log_removed(&mut self) -> Result<()> {
         if !self.changes.has_unlogged() {
             return Ok(());

@@ -61,8 +61,8 @@ impl Changes {
         based_on.into_iter().map(|(table, version)| DefinitionGuard { table, version }).collect()
     }
 
-    /// Notes that the batch relies on this definition of a table. If the batch has relied on or seen another one, this is a
-    /// [`Conflict`](atsdb_core::ErrorKind::Conflict).
+    /// Notes that the batch relies on this definition of a table. If the batch has relied on or seen another one, this
+    /// is a [`Conflict`](atsdb_core::ErrorKind::Conflict).
     pub(crate) fn name_definition(&mut self, table: &Table) -> Result<()> {
         if self.has_created(table.id) {
             return Ok(());
@@ -77,7 +77,8 @@ impl Changes {
         Ok(())
     }
 
-    /// The version of a definition that applies in the batch: its own, the one that it has relied on, or that of the base.
+    /// The version of a definition that applies in the batch: its own, the one that it has relied on, or that of the
+    /// base.
     pub(crate) fn present_version(&self, id: TableId) -> Option<DefinitionVersion> {
         let relied_on = self.based_on.get(&id).copied();
         let before = relied_on.or_else(|| Some(self.base.as_ref()?.table_by_id(id)?.version));
@@ -127,8 +128,8 @@ impl Changes {
         self.unlogged.push((table, chunk));
     }
 
-    /// The chunks that the batch no longer sees: those of the base that are removed, and the hidden ones of the stage. No
-    /// visible chunk has the number of a staged one.
+    /// The chunks that the batch no longer sees: those of the base that are removed, and the hidden ones of the stage.
+    /// No visible chunk has the number of a staged one.
     pub(crate) fn removed_and_hidden(&self) -> BTreeSet<ChunkId> {
         self.removed.keys().chain(&self.hidden).copied().collect()
     }

@@ -1,8 +1,9 @@
-//! Collecting a batch's chunks: rows wait until they fill a chunk, are encoded, and are held in memory or written ahead.
+//! Collecting a batch's chunks: rows wait until they fill a chunk, are encoded, and are held in memory or written
+//! ahead.
 //!
-//! Full chunks are encoded by the workers while the caller continues. A small batch stays in memory; a large one writes its
-//! chunks ahead into a stage that no reader sees. Not owned: what the batch removes and redefines (`changes`), the rules of
-//! keys (`keys`), and the commit (`commit`).
+//! Full chunks are encoded by the workers while the caller continues. A small batch stays in memory; a large one writes
+//! its chunks ahead into a stage that no reader sees. Not owned: what the batch removes and redefines (`changes`), the
+//! rules of keys (`keys`), and the commit (`commit`).
 
 use crate::batch::table_writer::TableWriter;
 use crate::chunk::encode::encode_fresh;

@@ -147,8 +147,8 @@ impl ColumnBuffer {
         self.valid.truncate(length);
     }
 
-    /// Takes the values as an array of the column's stored type. The buffer is empty afterwards. For a mapped column use
-    /// [`take_numbers`](Self::take_numbers).
+    /// Takes the values as an array of the column's stored type. The buffer is empty afterwards. For a mapped column
+    /// use [`take_numbers`](Self::take_numbers).
     pub(crate) fn take_array(&mut self, column: &Column) -> Result<ArrayRef> {
         fn primitive<T: ArrowPrimitiveType>(values: &mut Vec<T::Native>, nulls: Option<NullBuffer>) -> ArrayRef {
             let capacity = values.len();

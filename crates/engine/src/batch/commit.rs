@@ -1,8 +1,8 @@
 //! Committing a batch: its chunks and changes become one [`Change`] of the store, retried where that can succeed.
 //!
-//! Three things are retried. A batch that only appends is committed under the present definitions if these changed. Rows with
-//! keys that still wait are checked again if another writer added to their tables. A batch with an id that was committed
-//! before is reported as a duplicate, whatever else is wrong with it.
+//! Three things are retried. A batch that only appends is committed under the present definitions if these changed.
+//! Rows with keys that still wait are checked again if another writer added to their tables. A batch with an id that
+//! was committed before is reported as a duplicate, whatever else is wrong with it.
 
 use crate::batch::Batch;
 use crate::batch::changes::Changes;
@@ -17,12 +17,12 @@ const DEFINITION_ATTEMPTS_MAX: usize = 20;
 const KEY_ATTEMPTS_MAX: usize = 20;
 
 impl Batch {
-    /// Makes everything visible in one step. [`CommitOutcome::Duplicate`] means that a batch of the same id was committed before
-    /// and this one is dropped. After an error nothing is stored.
+    /// Makes everything visible in one step. [`CommitOutcome::Duplicate`] means that a batch of the same id was
+    /// committed before and this one is dropped. After an error nothing is stored.
     ///
     /// Errors: [`Conflict`](ErrorKind::Conflict) if another writer changed what this batch relies on;
-    /// [`DuplicateKey`](ErrorKind::DuplicateKey) if a row's key exists; [`Usage`](ErrorKind::Usage) after an earlier call on
-    /// this batch failed halfway.
+    /// [`DuplicateKey`](ErrorKind::DuplicateKey) if a row's key exists; [`Usage`](ErrorKind::Usage) after an earlier
+    /// call on this batch failed halfway.
     pub fn commit(self) -> Result<CommitOutcome> {
         if self.is_duplicate {
             return Ok(CommitOutcome::Duplicate);
@@ -56,8 +56,8 @@ impl Batch {
         self.keyed.waiting().into_iter().map(|table| self.handle.shared.commit_locks.of(table)).collect()
     }
 
-    /// Commits while the [`commit_locks`](Self::commit_locks) are held. A batch that holds nothing but waiting rows with
-    /// keys checks them again if another process added to their tables.
+    /// Commits while the [`commit_locks`](Self::commit_locks) are held. A batch that holds nothing but waiting rows
+    /// with keys checks them again if another process added to their tables.
     fn commit_locked(mut self) -> Result<CommitOutcome> {
         let waiting = self.keyed.waiting();
         if waiting.is_empty() || self.chunks.has_rows() || self.changes.has_looked() {

@@ -1,7 +1,7 @@
 //! A batch that only appends follows the definitions of its tables when these change.
 //!
-//! Later rows follow the newer definition. Chunks that were encoded before are kept if they are valid under it. A batch that
-//! has read the store relies on what it saw: a changed definition is then a conflict.
+//! Later rows follow the newer definition. Chunks that were encoded before are kept if they are valid under it. A batch
+//! that has read the store relies on what it saw: a changed definition is then a conflict.
 
 use crate::batch::Batch;
 use crate::read::snapshot::ReadSnapshot;
@@ -18,8 +18,8 @@ impl Batch {
         self.push_stored(table, columns, row_count)
     }
 
-    /// The definition under which rows are added, if it differs from the caller's: that of the state the batch has read, or
-    /// else the newest that this process has seen.
+    /// The definition under which rows are added, if it differs from the caller's: that of the state the batch has
+    /// read, or else the newest that this process has seen.
     pub(crate) fn present(&mut self, table: &Table) -> Result<Option<Table>> {
         let present = self.changes.present_version(table.id);
         if let Some(base) = self.changes.base() {
@@ -81,8 +81,8 @@ impl Batch {
         Ok(())
     }
 
-    /// Bases a change that only adds rows on the present definitions, if its rows are valid under them. Returns whether a
-    /// definition has changed, so that a retry can succeed.
+    /// Bases a change that only adds rows on the present definitions, if its rows are valid under them. Returns whether
+    /// a definition has changed, so that a retry can succeed.
     pub(crate) fn follow_definitions(&self, change: &mut Change) -> Result<bool> {
         let snapshot = ReadSnapshot::take(&self.handle.shared)?;
         let mut has_changed = false;

@@ -1,8 +1,8 @@
 //! A batch: rows of any number of tables that one commit makes visible, all or none, however many they are.
 //!
-//! One concern per file: [`collector`] turns rows into chunks, `changes` and `change` hold what is removed and redefined,
-//! [`keys`] keeps keys unique, `savepoint` rolls back, `overlay` is what the batch itself sees, `commit` is the commit.
-//! [`appender`] buffers single rows for a batch. This file owns how rows enter.
+//! One concern per file: [`collector`] turns rows into chunks, `changes` and `change` hold what is removed and
+//! redefined, [`keys`] keeps keys unique, `savepoint` rolls back, `overlay` is what the batch itself sees, `commit` is
+//! the commit. [`appender`] buffers single rows for a batch. This file owns how rows enter.
 
 pub(crate) mod appender;
 mod change;
@@ -34,8 +34,8 @@ use atsdb_core::{BatchId, ConflictPolicy, Error, ErrorKind, NewChunk, Result, Ta
 use atsdb_resident::BatchDrafts;
 use std::sync::Arc;
 
-/// Rows and changes that become visible together. If a batch is dropped without [`commit`](Self::commit), nothing of it stays
-/// but strings in dictionaries.
+/// Rows and changes that become visible together. If a batch is dropped without [`commit`](Self::commit), nothing of it
+/// stays but strings in dictionaries.
 pub struct Batch {
     /// Dropped first: giving a stage up needs the threads that the handle keeps.
     chunks: ChunkCollector,
@@ -79,9 +79,9 @@ impl Batch {
         Ok(table)
     }
 
-    /// Adds rows. Columns are matched by name, nullable ones may be missing, and types are converted if no value changes. Times
-    /// may be in any order. If a row does not fit the table, all of them are refused and the batch stays as it was; after any
-    /// other error the batch cannot be committed.
+    /// Adds rows. Columns are matched by name, nullable ones may be missing, and types are converted if no value
+    /// changes. Times may be in any order. If a row does not fit the table, all of them are refused and the batch stays
+    /// as it was; after any other error the batch cannot be committed.
     pub fn append(&mut self, table: &Table, rows: &RecordBatch) -> Result<()> {
         self.append_with(table, rows, table.definition.on_conflict)
     }
@@ -103,7 +103,8 @@ impl Batch {
             // The rows may be valid under a definition that another writer has just set.
             Err(error) => match self.look_for_newer(table)? {
                 Some(newer) => {
-                    // Rows refused because of their definition, or because a dictionary was full under it, left nothing.
+                    // Rows refused because of their definition, or because a dictionary was full under it, left
+                    // nothing.
                     let is_clean = matches!(error.kind(), ErrorKind::Conflict | ErrorKind::Limit);
                     self.is_half_done &= was_half_done || !is_clean;
                     self.append_under(&newer, rows, policy)
@@ -133,8 +134,8 @@ impl Batch {
         self.push_settled(table, rows)
     }
 
-    /// Converts values of one column, by position, into stored form. Types are converted if no value changes; strings of a
-    /// mapped column are added to its dictionary. Errors do not name a row.
+    /// Converts values of one column, by position, into stored form. Types are converted if no value changes; strings
+    /// of a mapped column are added to its dictionary. Errors do not name a row.
     pub fn stored(&mut self, table: &Table, position: usize, values: &ArrayRef) -> Result<ArrayRef> {
         let Some(column) = table.definition.columns.get(position) else {
             return Err(Error::usage(format!("table {} has no column {position}", table.definition.name)));

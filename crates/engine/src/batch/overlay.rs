@@ -1,7 +1,7 @@
 //! What a batch sees: the store when the batch first read it, with the batch's own changes.
 //!
-//! The overlay combines the three places that hold rows: the store's snapshot, the batch's stage and the batch's memory.
-//! Not owned: which changes there are (`changes`).
+//! The overlay combines the three places that hold rows: the store's snapshot, the batch's stage and the batch's
+//! memory. Not owned: which changes there are (`changes`).
 
 use crate::batch::collector::PendingChunk;
 use crate::read::snapshot::ReadSnapshot;

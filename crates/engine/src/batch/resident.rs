@@ -13,8 +13,8 @@ use atsdb_resident::{TableDraft, TableState};
 use std::sync::Arc;
 
 impl Batch {
-    /// Removes rows of a table in memory, given as part and number in the part, and adds others. `found_in` is the state in
-    /// which the rows were found.
+    /// Removes rows of a table in memory, given as part and number in the part, and adds others. `found_in` is the
+    /// state in which the rows were found.
     ///
     /// Errors: [`Conflict`](atsdb_core::ErrorKind::Conflict) if the table has changed since.
     pub fn change_resident(
@@ -56,8 +56,8 @@ impl Batch {
         })
     }
 
-    /// Gives the rows of a table in memory a new definition. Rows that this process has not loaded get the definition that
-    /// the table has when they are loaded.
+    /// Gives the rows of a table in memory a new definition. Rows that this process has not loaded get the definition
+    /// that the table has when they are loaded.
     pub(crate) fn redefine_resident(&mut self, table: &Table, to: &TableDefinition) -> Result<()> {
         let is_used = || self.handle.shared.residents.snapshot().get(table.id).is_some();
         match table.definition.is_in_memory() && (self.drafts.has(table.id) || is_used()) {
@@ -66,8 +66,8 @@ impl Batch {
         }
     }
 
-    /// Replaces the saved rows of a table in memory with the commit, and returns the number of rows. The rows may be those of
-    /// another store if its table has the same columns.
+    /// Replaces the saved rows of a table in memory with the commit, and returns the number of rows. The rows may be
+    /// those of another store if its table has the same columns.
     pub fn save_resident(&mut self, table: &Table, state: &TableState) -> Result<u64> {
         if !table.definition.is_in_memory() || state.definition().columns != table.definition.columns {
             let message = format!("the rows are not those of table {}, which is in memory", table.definition.name);

@@ -1,7 +1,7 @@
 //! Rollups: replacing stale rows by computed ones.
 //!
-//! The state of a rollup changes in the same commit as its rows, and only if no other writer has changed it: of two processes
-//! that refresh a rollup at the same time, one has to start over. Not owned: which times are stale
+//! The state of a rollup changes in the same commit as its rows, and only if no other writer has changed it: of two
+//! processes that refresh a rollup at the same time, one has to start over. Not owned: which times are stale
 //! ([`read::rollup`](crate::read::rollup)); the query, its buckets, and when to refresh (`sql`).
 
 use crate::batch::Batch;
@@ -33,8 +33,8 @@ impl Batch {
         Ok(rollup)
     }
 
-    /// Replaces the rows of a rollup in some times, and sets its state. The times are whole buckets, joined and in order. The
-    /// rows must be computed from the batch's snapshot. Returns the number of new rows.
+    /// Replaces the rows of a rollup in some times, and sets its state. The times are whole buckets, joined and in
+    /// order. The rows must be computed from the batch's snapshot. Returns the number of new rows.
     pub fn refresh_rollup(
         &mut self,
         table: &Table,
@@ -114,8 +114,8 @@ impl Batch {
         }
     }
 
-    /// Drops the change log with a table that has one, and that of a source table with its last rollup. A table that has
-    /// rollups is refused.
+    /// Drops the change log with a table that has one, and that of a source table with its last rollup. A table that
+    /// has rollups is refused.
     pub(crate) fn leave_rollups(&mut self, table: &Table) -> Result<()> {
         let source = table.definition.rollup.as_ref().map(|rollup| rollup.source);
         if source.is_none() && table.definition.change_log.is_none() {

@@ -1,7 +1,7 @@
 //! Buffers rows that are added one by one.
 //!
-//! A row is in all columns or in none: a refused row leaves the buffer as it was. If taking the rows out fails, the buffer is
-//! as new.
+//! A row is in all columns or in none: a refused row leaves the buffer as it was. If taking the rows out fails, the
+//! buffer is as new.
 
 use crate::batch::column_buffer::{ColumnBuffer, Values};
 use crate::batch::interner::Interner;
@@ -66,8 +66,8 @@ impl RowBuffer {
         self.row_count >= CHUNK_ROWS_MAX || self.text_bytes > CHUNK_TEXT_BYTES_MAX
     }
 
-    /// Takes all rows as columns in stored form, and their number. `map` turns the local numbers of a mapped column into the
-    /// store's indices. After an error the rows are lost, and so are the strings that were to be mapped.
+    /// Takes all rows as columns in stored form, and their number. `map` turns the local numbers of a mapped column
+    /// into the store's indices. After an error the rows are lost, and so are the strings that were to be mapped.
     pub(crate) fn take(
         &mut self,
         definition: &TableDefinition,

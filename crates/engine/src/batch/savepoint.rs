@@ -1,7 +1,8 @@
 //! Savepoints of a batch: rolling back to one undoes what was done after it.
 //!
-//! A savepoint is a copy of what the batch holds in memory, and the list of the chunks and tables in its stage. While there
-//! is a savepoint, a staged chunk that the batch removes is only hidden, as a rollback may need it; the commit removes it.
+//! A savepoint is a copy of what the batch holds in memory, and the list of the chunks and tables in its stage. While
+//! there is a savepoint, a staged chunk that the batch removes is only hidden, as a rollback may need it; the commit
+//! removes it.
 
 use crate::batch::Batch;
 use crate::batch::changes::Changes;
@@ -46,8 +47,8 @@ impl Batch {
         Ok(at)
     }
 
-    /// Undoes what was done after a savepoint. The savepoint stays, later ones are removed. A batch that an error had made
-    /// unusable can be used again. Returns how many savepoints are left.
+    /// Undoes what was done after a savepoint. The savepoint stays, later ones are removed. A batch that an error had
+    /// made unusable can be used again. Returns how many savepoints are left.
     pub fn rollback_to_savepoint(&mut self, name: &str) -> Result<usize> {
         let at = self.find_savepoint(name)?;
         // A rollback that fails halfway leaves a batch that cannot be committed; the rollback can be retried.

@@ -76,8 +76,8 @@ fn intern_array(interner: &mut Interner, array: &ArrayRef) -> Result<(Vec<u32>, 
     Ok((numbers, nulls))
 }
 
-/// Turns local numbers into the store's indices, as an array of the column's stored type. New strings are committed to the
-/// dictionary first.
+/// Turns local numbers into the store's indices, as an array of the column's stored type. New strings are committed to
+/// the dictionary first.
 #[allow(clippy::too_many_arguments, reason = "the parts of one incoming column, each named")]
 pub(crate) fn map_numbers(
     shared: &Shared,

@@ -1,5 +1,5 @@
-//! Brings a caller's batch into the columns of a table: order, types, NULLs. A value that would change is refused, and the
-//! error names its row and column.
+//! Brings a caller's batch into the columns of a table: order, types, NULLs. A value that would change is refused, and
+//! the error names its row and column.
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Datum, RecordBatch, new_null_array};
 use arrow::compute::kernels::cmp::distinct;
@@ -10,8 +10,8 @@ use atsdb_core::limits::VALUE_BYTES_MAX;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Column, Error, ErrorKind, Result, TableDefinition};
 
-/// The arrays of a batch in the order of the table's columns, each of its column's logical type. A mapped column may also be
-/// plain text or a dictionary with other keys.
+/// The arrays of a batch in the order of the table's columns, each of its column's logical type. A mapped column may
+/// also be plain text or a dictionary with other keys.
 pub(crate) fn coerce(definition: &TableDefinition, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
     refuse_unknown_columns(definition, batch)?;
     let schema = batch.schema();

@@ -1,5 +1,5 @@
-//! The values of a chunk in a column that is newer than the chunk, so that it has no page; and single values in a column's
-//! stored form.
+//! The values of a chunk in a column that is newer than the chunk, so that it has no page; and single values in a
+//! column's stored form.
 
 use arrow::array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Float32Array, Float64Array, Int64Array, StringArray, UInt32Array,

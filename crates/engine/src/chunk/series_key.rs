@@ -1,7 +1,7 @@
 //! Chooses the series key of a table that does not declare one: it tries mapped columns on a sample and compares sizes.
 //!
-//! The sample of each candidate is the middle of the rows in the candidate's order, as these rows would be stored together. A
-//! run of rows in order of arrival would hold only a few rows of each series and hide what sorting saves.
+//! The sample of each candidate is the middle of the rows in the candidate's order, as these rows would be stored
+//! together. A run of rows in order of arrival would hold only a few rows of each series and hide what sorting saves.
 
 use crate::chunk::sort::SortKeys;
 use arrow::array::{ArrayRef, Int64Array, UInt32Array};
@@ -16,8 +16,8 @@ const CANDIDATES_MAX: usize = 8;
 /// The share of the bytes that a further key column must save.
 const GAIN_MIN: f64 = 0.02;
 
-/// Chooses the mapped columns that make the rows smallest if these are sorted by them and then by time. Columns are added one
-/// by one as long as each saves enough. `read` returns a column of all rows.
+/// Chooses the mapped columns that make the rows smallest if these are sorted by them and then by time. Columns are
+/// added one by one as long as each saves enough. `read` returns a column of all rows.
 pub(crate) fn choose_key<'a>(
     columns: &'a [Column],
     times: &Int64Array,
@@ -51,8 +51,9 @@ pub(crate) fn choose_key<'a>(
     Ok(key)
 }
 
-/// The columns to try. If there are too many, those whose order makes the most neighbouring values equal: a sensor's name
-/// differs from row to row and has few values, whereas a status hardly ever changes and a remark is always different.
+/// The columns to try. If there are too many, those whose order makes the most neighbouring values equal: a sensor's
+/// name differs from row to row and has few values, whereas a status hardly ever changes and a remark is always
+/// different.
 fn candidates<'a>(
     columns: &'a [Column],
     times: &Int64Array,

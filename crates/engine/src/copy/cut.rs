@@ -1,7 +1,7 @@
 //! A cut: the contents of a copy, all of one moment.
 //!
-//! Tables are listed as they will be in the copy: without change logs and origins, which belong to one store. A rollup comes
-//! with its rows and all its stale times of that moment, so that the change log is not needed.
+//! Tables are listed as they will be in the copy: without change logs and origins, which belong to one store. A rollup
+//! comes with its rows and all its stale times of that moment, so that the change log is not needed.
 
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::origin::hexadecimal;
@@ -239,8 +239,8 @@ impl Cut {
         matches!(self.snapshot, CutSnapshot::Engine(_))
     }
 
-    /// Refuses a source store whose own structures are damaged, as its lists may be incomplete. This reads all structures, so
-    /// it takes time proportional to the size of the store. Backups are checked while they are read.
+    /// Refuses a source store whose own structures are damaged, as its lists may be incomplete. This reads all
+    /// structures, so it takes time proportional to the size of the store. Backups are checked while they are read.
     ///
     /// Errors: [`Corrupt`](atsdb_core::ErrorKind::Corrupt), which names the first damage found.
     pub fn check_source(&self) -> Result<()> {

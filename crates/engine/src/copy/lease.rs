@@ -1,6 +1,7 @@
 //! The lease of a copy: only one copy writes to a target at a time, so that its stage is its own.
 //!
-//! A thread renews the lease, so that a slow transfer does not lose it. A process that is killed loses it after some seconds.
+//! A thread renews the lease, so that a slow transfer does not lose it. A process that is killed loses it after some
+//! seconds.
 
 #![expect(clippy::disallowed_methods, reason = "the lease is renewed by real time, which an injected clock may stop")]
 

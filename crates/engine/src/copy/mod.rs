@@ -1,13 +1,15 @@
 //! Copying: transfers a store's tables at one moment to another store without decoding them.
 //!
-//! Backup, restore and migration between databases use this one mechanism. A copy transfers a [`Cut`]: one snapshot over all
-//! tables. Chunks keep their bytes and their 128-bit names, so the names show which chunks the target has: a repeated copy
-//! transfers only what is new, removes what the source no longer has (sealed, rewritten, expired), and makes both visible in
-//! one commit. Until then everything is in a stage of the target. An interrupted copy is found by its stage and resumed.
+//! Backup, restore and migration between databases use this one mechanism. A copy transfers a [`Cut`]: one snapshot
+//! over all tables. Chunks keep their bytes and their 128-bit names, so the names show which chunks the target has: a
+//! repeated copy transfers only what is new, removes what the source no longer has (sealed, rewritten, expired), and
+//! makes both visible in one commit. Until then everything is in a stage of the target. An interrupted copy is found by
+//! its stage and resumed.
 //!
-//! One part per file: [`cut`] is what is copied, [`read`] reads its chunks, `plan` decides what happens to the target's tables,
-//! `stage` and `transfer` write before the commit, `commit` commits, `lease` lets only one copy write to a target at a time. Not owned: the
-//! origin that a copied table remembers (`shared::origin`), and the objects of backups, which read a cut as well (`archive`).
+//! One part per file: [`cut`] is what is copied, [`read`] reads its chunks, `plan` decides what happens to the target's
+//! tables, `stage` and `transfer` write before the commit, `commit` commits, `lease` lets only one copy write to a
+//! target at a time. Not owned: the origin that a copied table remembers (`shared::origin`), and the objects of
+//! backups, which read a cut as well (`archive`).
 
 mod commit;
 pub mod cut;
@@ -44,8 +46,8 @@ pub(crate) fn copy_from(shared: &Arc<Shared>, cut: &Cut, options: &CopyOptions) 
     Ok(report)
 }
 
-/// Refuses to replace tables in memory that this process uses: their rows are not all in chunks, so the fingerprint does not
-/// show whether they have changed.
+/// Refuses to replace tables in memory that this process uses: their rows are not all in chunks, so the fingerprint
+/// does not show whether they have changed.
 fn refuse_used_tables(shared: &Shared, cut: &Cut, tables: &[Table], options: &CopyOptions) -> Result<()> {
     let used = shared.residents.snapshot();
     let is_used = |table: &&Table| is_copy(cut, table) && used.get(table.id).is_some();

@@ -13,7 +13,8 @@ pub type ProgressCallback = Arc<dyn Fn(&CopyProgress) -> Result<()> + Send + Syn
 pub struct CopyOptions {
     /// The tables and times to copy.
     pub selection: Selection,
-    /// Whether to replace tables of the target that have the name of a copied table or were changed since they were copied.
+    /// Whether to replace tables of the target that have the name of a copied table or were changed since they were
+    /// copied.
     pub overwrite: bool,
     /// Whether the target may have tables of its own. They stay.
     pub allow_non_empty: bool,

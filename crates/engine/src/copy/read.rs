@@ -14,8 +14,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 impl Cut {
-    /// Reads the chunks that `source` becomes in the copy, and checks every page. `owner` is the number of the table in the
-    /// copy. The result is empty if no row is left.
+    /// Reads the chunks that `source` becomes in the copy, and checks every page. `owner` is the number of the table in
+    /// the copy. The result is empty if no row is left.
     pub fn read(&self, table: &CutTable, source: &CutChunk, owner: TableId) -> Result<Vec<NewChunk>> {
         let place = |entry: &ChunkEntry| format!("table {}, chunk {}", table.table.definition.name, entry.id.0);
         match source {
@@ -97,7 +97,8 @@ impl Cut {
         Ok(Some(new_chunk(owner, descriptor, new_pages)))
     }
 
-    /// Chunks of rows of a table in memory, as an append would write them. Hash indexes are built when the table is loaded.
+    /// Chunks of rows of a table in memory, as an append would write them. Hash indexes are built when the table is
+    /// loaded.
     fn rows(
         &self,
         table: &CutTable,

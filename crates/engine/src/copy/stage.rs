@@ -1,7 +1,7 @@
 //! What a copy writes before its commit: tables and chunks in a stage of the target, which no reader sees.
 //!
-//! An interrupted copy leaves its stage behind. The next copy of the same source finds the stage by its contents, uses what it
-//! still needs and discards the rest.
+//! An interrupted copy leaves its stage behind. The next copy of the same source finds the stage by its contents, uses
+//! what it still needs and discards the rest.
 
 use crate::copy::cut::{Cut, CutChunk, CutTable};
 use crate::copy::options::CopyReport;
@@ -89,7 +89,8 @@ impl<'a> CopyStage<'a> {
         if tables.iter().any(is_ours) {
             return Ok(Some(tables));
         }
-        // A copy that only updates tables creates none. Its chunks identify it: no other stage has chunks of these names.
+        // A copy that only updates tables creates none. Its chunks identify it: no other stage has chunks of these
+        // names.
         for (table, action) in cut.tables().iter().zip(&plan.actions) {
             let TableAction::Update(there) = action else { continue };
             let known = uids(table);
@@ -137,8 +138,8 @@ impl<'a> CopyStage<'a> {
         }
     }
 
-    /// Creates the tables that the target lacks, and extends its dictionaries. Returns what each table of the target will have,
-    /// and the chunks that are missing.
+    /// Creates the tables that the target lacks, and extends its dictionaries. Returns what each table of the target
+    /// will have, and the chunks that are missing.
     pub(super) fn compare_all<'c>(
         &mut self,
         cut: &'c Cut,
@@ -351,8 +352,8 @@ fn check_staged(snapshot: &dyn Snapshot, entry: &ChunkEntry) -> Result<()> {
     check_pages(&descriptor, &snapshot.read_pages(entry.id, &ids)?)
 }
 
-/// Whether a staged chunk has all its pages. Stages are not durable before their commit: a power cut may have destroyed pages
-/// of an interrupted copy.
+/// Whether a staged chunk has all its pages. Stages are not durable before their commit: a power cut may have destroyed
+/// pages of an interrupted copy.
 fn is_whole(staged: Option<&dyn Snapshot>, entry: &ChunkEntry) -> Result<bool> {
     let staged = staged.ok_or_else(|| Error::internal("a staged chunk has no stage"))?;
     match check_staged(staged, entry) {

@@ -1,5 +1,5 @@
-//! Transfers the chunks that the target of a copy lacks: other threads read them, and the calling thread writes them into the
-//! stage.
+//! Transfers the chunks that the target of a copy lacks: other threads read them, and the calling thread writes them
+//! into the stage.
 
 use crate::copy::cut::{Cut, CutChunk};
 use crate::copy::lease::Lease;

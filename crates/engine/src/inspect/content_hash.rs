@@ -1,8 +1,9 @@
 //! Content hash: one number for the contents of a table, equal in all stores that hold the same rows.
 //!
-//! It depends neither on the order of rows, nor on chunks, nor on sealing, nor on the indices of strings in dictionaries. Each
-//! row is hashed over its values in the order of the columns. The sum of the row hashes and the row count are hashed with the
-//! columns' names and types. Of a rollup only the closed times count: all others are computed from its source sooner or later.
+//! It depends neither on the order of rows, nor on chunks, nor on sealing, nor on the indices of strings in
+//! dictionaries. Each row is hashed over its values in the order of the columns. The sum of the row hashes and the row
+//! count are hashed with the columns' names and types. Of a rollup only the closed times count: all others are computed
+//! from its source sooner or later.
 
 use crate::read::scan::ScanRequest;
 use crate::read::snapshot::ReadSnapshot;
@@ -99,9 +100,9 @@ impl RowSum {
     }
 }
 
-/// Extends each row's hash by its value in a column. The seed is the hash so far: a NULL is hashed as one byte 0 with this seed,
-/// a value with the seed plus 1. Integers, booleans, dates and times are hashed as 8 bytes, little-endian, floating-point
-/// numbers as their 4 or 8 bytes, text and binary values as they are.
+/// Extends each row's hash by its value in a column. The seed is the hash so far: a NULL is hashed as one byte 0 with
+/// this seed, a value with the seed plus 1. Integers, booleans, dates and times are hashed as 8 bytes, little-endian,
+/// floating-point numbers as their 4 or 8 bytes, text and binary values as they are.
 fn hash_column(states: &mut [u64], array: &ArrayRef) -> Result<()> {
     let converted = |to: &DataType| cast(array, to);
     match array.data_type() {

@@ -19,8 +19,9 @@ pub struct TableStats {
     pub chunks: u64,
     /// Chunks that are not sealed.
     pub fresh_chunks: u64,
-    /// Size of the table in the store, in bytes: its own data, and its share of what belongs to no single table (indexes,
-    /// unfilled space). For a table in memory that this process uses: the size of its rows and indexes in memory.
+    /// Size of the table in the store, in bytes: its own data, and its share of what belongs to no single table
+    /// (indexes, unfilled space). For a table in memory that this process uses: the size of its rows and indexes in
+    /// memory.
     pub bytes: u64,
     /// `bytes` divided by `rows`, or 0 without rows.
     pub bytes_per_row: f64,
@@ -184,7 +185,8 @@ fn stored_stats(snapshot: &ReadSnapshot, table: &Table, bytes: u64) -> Result<Ta
     })
 }
 
-/// Figures of a table in memory that this process uses: the size of its rows in memory, and the chunks of the saved rows.
+/// Figures of a table in memory that this process uses: the size of its rows in memory, and the chunks of the saved
+/// rows.
 fn resident_stats(state: &TableState, saved: TableStats) -> TableStats {
     let definition = state.definition();
     let (rows, bytes) = (state.row_count() as u64, state.byte_count() as u64);

@@ -1,5 +1,5 @@
-//! Verification: reads everything and reports what is damaged and where. If something cannot be read because of a shortage (file
-//! handles, memory, a server), that is no damage: it is reported as such and ends the check.
+//! Verification: reads everything and reports what is damaged and where. If something cannot be read because of a
+//! shortage (file handles, memory, a server), that is no damage: it is reported as such and ends the check.
 
 use crate::chunk::index_columns::index_positions;
 use crate::chunk::missing::{column_statistics, missing_array};

@@ -11,8 +11,8 @@ impl ReadSnapshot {
         self.inner.store.chunks(table.id, TimeRange::ALL)
     }
 
-    /// Whether a table is an unchanged copy of another store's table. Sealing, retention and refreshing rollups are then left
-    /// to that store.
+    /// Whether a table is an unchanged copy of another store's table. Sealing, retention and refreshing rollups are
+    /// then left to that store.
     pub fn is_unchanged_copy(&self, table: &Table) -> Result<bool> {
         is_unchanged_copy(self.inner.store.as_ref(), table)
     }
@@ -27,8 +27,8 @@ impl ReadSnapshot {
         self.inner.store.mapping(table.id, column.id, 0)
     }
 
-    /// The size of each table in bytes: its own data, and its share of what belongs to no single table (indexes, unfilled
-    /// space). It is the present size, which may be that of a later state than the snapshot.
+    /// The size of each table in bytes: its own data, and its share of what belongs to no single table (indexes,
+    /// unfilled space). It is the present size, which may be that of a later state than the snapshot.
     pub fn table_bytes(&self) -> Result<HashMap<TableId, u64>> {
         let size = self.inner.shared.store.size()?;
         let own: HashMap<TableId, u64> = size.tables.iter().copied().collect();

@@ -1,7 +1,7 @@
 //! Pruning chunks by the membership filters of indexes.
 //!
-//! An index is used if each of its columns must have one of a few values. Its filters may prune chunks that the statistics
-//! could not. A chunk that is older than the index has no filter and is kept.
+//! An index is used if each of its columns must have one of a few values. Its filters may prune chunks that the
+//! statistics could not. A chunk that is older than the index has no filter and is kept.
 
 use crate::chunk::index_columns::index_positions;
 use crate::chunk::missing::scalar_of;
@@ -44,7 +44,8 @@ impl IndexPruning {
         Ok(Self { lookups })
     }
 
-    /// Keeps the chunks that can have one of the tuples. Returns for each index used its name and how many chunks it pruned.
+    /// Keeps the chunks that can have one of the tuples. Returns for each index used its name and how many chunks it
+    /// pruned.
     pub(crate) fn apply(
         &self,
         snapshot: &Inner,

@@ -1,7 +1,7 @@
 //! Reading a chunk's pages: from the page cache on this machine, if the store has one, else from the store.
 //!
-//! A cached page is used if its checksum, which is bound to the chunk's name and the column, is valid. Otherwise the page is
-//! read from the store and cached again.
+//! A cached page is used if its checksum, which is bound to the chunk's name and the column, is valid. Otherwise the
+//! page is read from the store and cached again.
 
 use crate::read::snapshot::Inner;
 use atsdb_codec::check_page;
@@ -10,7 +10,8 @@ use atsdb_core::{ChunkDescriptor, ChunkEntry, ColumnId, Error, Result, Table, Ta
 use atsdb_pagecache::{PageFile, PageRange};
 
 impl Inner {
-    /// Pages of a chunk, of columns or of one index, in the order of `ids`. The caller checks them when it decodes them.
+    /// Pages of a chunk, of columns or of one index, in the order of `ids`. The caller checks them when it decodes
+    /// them.
     pub(crate) fn pages(
         &self,
         table: &Table,
@@ -52,8 +53,8 @@ impl Inner {
     }
 }
 
-/// The cache file of these pages. `None` for pages that are not cached: those of a chunk in a batch's memory, and those of
-/// columns and an index together.
+/// The cache file of these pages. `None` for pages that are not cached: those of a chunk in a batch's memory, and those
+/// of columns and an index together.
 fn file_of(table: &Table, entry: &ChunkEntry, descriptor: &ChunkDescriptor, ids: &[ColumnId]) -> Option<PageFile> {
     match ids {
         _ if entry.id.0 < 0 => None,
@@ -67,8 +68,8 @@ fn is_column(id: &ColumnId) -> bool {
     id.0 < INDEX_ID_MIN
 }
 
-/// The location of a page in its cache file. Pages of columns are ordered by number, as in the descriptor: the set of columns
-/// of a chunk never changes. An index has a file of its own.
+/// The location of a page in its cache file. Pages of columns are ordered by number, as in the descriptor: the set of
+/// columns of a chunk never changes. An index has a file of its own.
 fn location_of(descriptor: &ChunkDescriptor, id: ColumnId) -> Result<PageRange> {
     let mut offset = 0;
     for page in descriptor.pages.iter().filter(|page| is_column(&page.column) || page.column == id) {
@@ -81,8 +82,8 @@ fn location_of(descriptor: &ChunkDescriptor, id: ColumnId) -> Result<PageRange> 
     Err(Error::internal(format!("the chunk has no page of column {}", id.0)))
 }
 
-/// What determines a filter's page besides the chunk's own pages: the index's number, to which its checksum is bound, and the
-/// columns with their types and with the values of older chunks.
+/// What determines a filter's page besides the chunk's own pages: the index's number, to which its checksum is bound,
+/// and the columns with their types and with the values of older chunks.
 fn index_signature(definition: &TableDefinition, id: ColumnId) -> Option<String> {
     let index = definition.indexes.iter().find(|index| index.id == id)?;
     let of_column = |id: &ColumnId| {

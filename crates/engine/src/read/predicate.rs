@@ -26,8 +26,8 @@ pub enum Comparison {
     IsNotNull,
 }
 
-/// A condition on one column. A read may skip the rows that do not satisfy it; a caller that needs exactly the rows that do
-/// must filter again.
+/// A condition on one column. A read may skip the rows that do not satisfy it; a caller that needs exactly the rows
+/// that do must filter again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predicate {
     /// The column's position in the table's definition.

@@ -1,5 +1,5 @@
-//! Reading tables in memory: their rows in this process, or at a table's first use the rows saved as chunks. How they are
-//! kept in memory is `resident`'s.
+//! Reading tables in memory: their rows in this process, or at a table's first use the rows saved as chunks. How they
+//! are kept in memory is `resident`'s.
 
 use crate::read::scan::{Scan, ScanRequest};
 use crate::read::snapshot::{Inner, ReadSnapshot};

@@ -1,8 +1,8 @@
 //! Rewriting a chunk: its successor has fewer rows or other values in some columns.
 //!
-//! If all rows stay, the pages of unchanged columns are not decoded but bound to the new chunk as they are. The successor is
-//! fresh, and sealing merges it again. The commit must remove the old chunk in the same change, so that of two writers that
-//! rewrite a chunk at the same time one is refused.
+//! If all rows stay, the pages of unchanged columns are not decoded but bound to the new chunk as they are. The
+//! successor is fresh, and sealing merges it again. The commit must remove the old chunk in the same change, so that of
+//! two writers that rewrite a chunk at the same time one is refused.
 
 use crate::chunk::encode::new_chunk;
 use crate::chunk::index_columns::index_positions;
@@ -22,13 +22,15 @@ use std::collections::HashMap;
 pub struct Rewrite {
     /// A mask of the rows that stay, without NULLs. `None` keeps all rows.
     pub keep: Option<BooleanArray>,
-    /// The columns that change, by position in the table's definition: arrays in stored form with a value for each row of the
-    /// old chunk. The time column cannot be set: a row may move to another slice, so it must be deleted and added anew.
+    /// The columns that change, by position in the table's definition: arrays in stored form with a value for each row
+    /// of the old chunk. The time column cannot be set: a row may move to another slice, so it must be deleted and
+    /// added anew.
     pub set: Vec<(usize, ArrayRef)>,
 }
 
 impl Scan {
-    /// Builds the successor of a chunk, or `None` if no row is left. Any number of threads may call this at the same time.
+    /// Builds the successor of a chunk, or `None` if no row is left. Any number of threads may call this at the same
+    /// time.
     pub fn rewrite(&self, position: usize, rewrite: &Rewrite) -> Result<Option<NewChunk>> {
         let chunk = self.chunk(position)?;
         self.check(chunk, rewrite)?;
@@ -43,8 +45,8 @@ impl Scan {
         })
     }
 
-    /// A column of a whole chunk in stored form, as [`Rewrite::set`] takes it, with new values in some rows. `numbers` are the
-    /// rows' numbers, as [`read_numbered`](Self::read_numbered) returns them; `values` are in stored form.
+    /// A column of a whole chunk in stored form, as [`Rewrite::set`] takes it, with new values in some rows. `numbers`
+    /// are the rows' numbers, as [`read_numbered`](Self::read_numbered) returns them; `values` are in stored form.
     pub fn replaced(
         &self,
         position: usize,

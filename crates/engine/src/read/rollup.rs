@@ -1,8 +1,8 @@
 //! The stale times of a rollup.
 //!
-//! A rollup accounts for all rows of its source up to one commit, except for the stale times in its state. Later changes are
-//! found by the numbers of fresh chunks and by the source's change log ([`chunk::change_log`](crate::chunk::change_log)).
-//! Sealed chunks are not news.
+//! A rollup accounts for all rows of its source up to one commit, except for the stale times in its state. Later
+//! changes are found by the numbers of fresh chunks and by the source's change log
+//! ([`chunk::change_log`](crate::chunk::change_log)). Sealed chunks are not news.
 
 use crate::chunk::change_log::log_chunk;
 use crate::chunk::times::{Times, joined, times_of};
@@ -23,8 +23,8 @@ impl ReadSnapshot {
         self.tables().iter().filter(move |table| is_rollup_of(table, source))
     }
 
-    /// The times in which a rollup does not match its source, as ordered intervals, joined where they touch. Closed times are
-    /// not included.
+    /// The times in which a rollup does not match its source, as ordered intervals, joined where they touch. Closed
+    /// times are not included.
     pub fn stale_times(&self, rollup: &Rollup) -> Result<Vec<Times>> {
         let (source, state) = (self.source_of(rollup)?, &rollup.state);
         let mut times = state.stale.clone();
@@ -51,8 +51,8 @@ impl ReadSnapshot {
     }
 }
 
-/// The change log entry that a commit of sealed chunks needs: the times of the fresh chunks that a rollup of the table has not
-/// accounted for. Without it the rollup would miss them, as sealed chunks are not news.
+/// The change log entry that a commit of sealed chunks needs: the times of the fresh chunks that a rollup of the table
+/// has not accounted for. Without it the rollup would miss them, as sealed chunks are not news.
 pub(crate) fn log_of_sealing(snapshot: &ReadSnapshot, table: &Table, group: &[ChunkEntry]) -> Result<Option<NewChunk>> {
     let Some(log) = snapshot.log_of(table) else { return Ok(None) };
     let states = snapshot.rollups_of(table.id).filter_map(|table| table.definition.rollup.as_ref());

@@ -26,7 +26,8 @@ pub struct ScanRequest {
     pub range: TimeRange,
     /// Conditions of which all must hold. Rows for which one is false or NULL may be left out.
     pub predicates: Vec<Predicate>,
-    /// Whether decoded columns are taken from the cache and added to it. A single read of a whole table is better off without.
+    /// Whether decoded columns are taken from the cache and added to it. A single read of a whole table is better off
+    /// without.
     pub use_cache: bool,
 }
 
@@ -121,8 +122,9 @@ impl Scan {
         })
     }
 
-    /// Makes the scan return some mapped columns as indices into their dictionaries: unsigned integers that are equal where
-    /// the strings are. [`ReadSnapshot::strings`] returns their strings. `as_indices` has a flag for each requested column.
+    /// Makes the scan return some mapped columns as indices into their dictionaries: unsigned integers that are equal
+    /// where the strings are. [`ReadSnapshot::strings`] returns their strings. `as_indices` has a flag for each
+    /// requested column.
     pub fn with_indices(self, as_indices: Vec<bool>) -> Result<Self> {
         let definition = &self.table.definition;
         let fields = self.schema.fields().iter().zip(&self.request.columns).zip(&as_indices);
@@ -173,8 +175,8 @@ impl Scan {
         self.chunks.iter().map(|chunk| u64::from(chunk.entry.row_count)).sum()
     }
 
-    /// The exact smallest and largest value of a column (by position in the definition) over the scan's chunks, and the number
-    /// of NULLs. `None` if they are not known without reading.
+    /// The exact smallest and largest value of a column (by position in the definition) over the scan's chunks, and the
+    /// number of NULLs. `None` if they are not known without reading.
     pub fn column_bounds(&self, position: usize) -> Option<(Option<Bound>, Option<Bound>, u64)> {
         self.row_count_exact()?;
         let column = self.table.definition.columns.get(position)?;
@@ -210,8 +212,8 @@ impl Scan {
         }
     }
 
-    /// Adds the rows of one chunk that [`read`](Self::read) would give to groups over its schema. A chunk all of whose rows
-    /// are in one group is not read where its statistics are enough. Returns whether it was read.
+    /// Adds the rows of one chunk that [`read`](Self::read) would give to groups over its schema. A chunk all of whose
+    /// rows are in one group is not read where its statistics are enough. Returns whether it was read.
     pub fn add_to(&self, groups: &mut Groups, position: usize) -> Result<bool> {
         let chunk = self.chunk(position)?;
         if self.conditions.is_empty() && !self.is_cut_by_range(&chunk.entry) {

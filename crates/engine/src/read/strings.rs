@@ -33,8 +33,8 @@ fn first_strings(snapshot: &Inner, table: &Table, column: &Column, count: usize)
 }
 
 impl ReadSnapshot {
-    /// The strings of indices that a scan [returned](crate::Scan::with_indices) for a mapped column, in the column's logical
-    /// type.
+    /// The strings of indices that a scan [returned](crate::Scan::with_indices) for a mapped column, in the column's
+    /// logical type.
     pub fn strings(&self, table: &Table, column: &Column, indices: &ArrayRef) -> Result<ArrayRef> {
         let not_mapped = || Error::usage(format!("column {} of {} is not mapped", column.name, table.definition.name));
         let width = column.map.ok_or_else(not_mapped)?;
@@ -51,8 +51,8 @@ impl ReadSnapshot {
     }
 }
 
-/// Combines indices and strings into a dictionary array. If the rows use few of many strings, only these are included, so that
-/// work on the strings costs no more than work on the rows.
+/// Combines indices and strings into a dictionary array. If the rows use few of many strings, only these are included,
+/// so that work on the strings costs no more than work on the rows.
 pub(crate) fn with_strings(width: MapWidth, indices: &ArrayRef, strings: &Arc<StringArray>) -> Result<ArrayRef> {
     match width {
         MapWidth::U8 => with_strings_by::<UInt8Type>(indices, strings),

@@ -55,8 +55,8 @@ impl Nudges {
         }
     }
 
-    /// Waits until the thread should work again: until `pause` has passed, or until a nudge and then `gather` more for further
-    /// nudges. Returns whether there was a nudge, or `None` if the thread is to end.
+    /// Waits until the thread should work again: until `pause` has passed, or until a nudge and then `gather` more for
+    /// further nudges. Returns whether there was a nudge, or `None` if the thread is to end.
     pub(crate) fn wait(&self, pause: Duration, gather: Duration) -> Option<bool> {
         let mut state = self.state.lock();
         self.changed.wait_while_for(&mut state, |state| !state.over && !state.nudged, pause);

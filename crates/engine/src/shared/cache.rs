@@ -1,5 +1,5 @@
-//! The cache of decoded columns (L1). Chunks never change and their 128-bit names are never reused, so entries are never
-//! stale; they are only evicted.
+//! The cache of decoded columns (L1). Chunks never change and their 128-bit names are never reused, so entries are
+//! never stale; they are only evicted.
 
 use arrow::array::{Array, ArrayRef};
 use atsdb_core::{ChunkUid, ColumnId};

@@ -1,4 +1,5 @@
-//! Group commit: changes that arrive while the store is committing are committed together by the next thread in the queue.
+//! Group commit: changes that arrive while the store is committing are committed together by the next thread in the
+//! queue.
 //!
 //! All changes of the engine to a store's tables go through here. Each must name the definition of every table that it
 //! touches; this is checked here.

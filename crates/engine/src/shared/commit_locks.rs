@@ -1,5 +1,5 @@
-//! Commit locks: commits of rows with keys to one table run one after the other in this process. Otherwise each would find
-//! the store changed by another and have to check its keys again. Between processes the commit's guard decides.
+//! Commit locks: commits of rows with keys to one table run one after the other in this process. Otherwise each would
+//! find the store changed by another and have to check its keys again. Between processes the commit's guard decides.
 
 use atsdb_core::TableId;
 use parking_lot::Mutex;

@@ -1,10 +1,10 @@
-//! Changing definitions of tables: the newest definition that this process has seen of each table, and whether rows made
-//! under an older one can be kept.
+//! Changing definitions of tables: the newest definition that this process has seen of each table, and whether rows
+//! made under an older one can be kept.
 //!
-//! A definition that a caller holds may be out of date at any time, and correctness does not depend on it: a change names the
-//! version of every definition that it was made under, the store refuses it in the same transaction if one has changed, and
-//! the work is repeated under the present definition. This file only makes that rare, and decides when rows need not be made
-//! anew.
+//! A definition that a caller holds may be out of date at any time, and correctness does not depend on it: a change
+//! names the version of every definition that it was made under, the store refuses it in the same transaction if one
+//! has changed, and the work is repeated under the present definition. This file only makes that rare, and decides when
+//! rows need not be made anew.
 
 use crate::chunk::missing::missing_array;
 use arrow::array::{Array, ArrayRef};
@@ -58,8 +58,8 @@ pub(crate) fn changed_meanwhile(table: &TableDefinition) -> Error {
     Error::new(ErrorKind::Conflict, message).with_hint("nothing was stored; look the table up again and retry")
 }
 
-/// Whether chunks encoded under an older definition are valid under the newer one. They are if a column was added, widened,
-/// renamed or dropped. They are not if a key or a NOT NULL was added, as their rows were not checked for it.
+/// Whether chunks encoded under an older definition are valid under the newer one. They are if a column was added,
+/// widened, renamed or dropped. They are not if a key or a NOT NULL was added, as their rows were not checked for it.
 pub(crate) fn takes_rows_of(new: &TableDefinition, old: &TableDefinition) -> bool {
     let variety = |definition: &TableDefinition| {
         [definition.memory.is_some(), definition.view.is_some(), definition.rollup.is_some()]

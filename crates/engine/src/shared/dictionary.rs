@@ -1,7 +1,7 @@
 //! The dictionaries of mapped columns in this process: string to index for writers, index to string for readers.
 //!
-//! A dictionary here holds only committed strings, and the store never changes an index. So it is never wrong; it may only be
-//! incomplete, and is then extended.
+//! A dictionary here holds only committed strings, and the store never changes an index. So it is never wrong; it may
+//! only be incomplete, and is then extended.
 
 use arrow::array::{Array, StringArray};
 use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};

@@ -31,8 +31,8 @@ impl SealingHold {
         Self { shared: Arc::clone(shared), number, is_leased: AtomicBool::new(false) }
     }
 
-    /// Pauses sealing in other processes, too. If one of them is sealing, this waits for some seconds and then gives up: the
-    /// transaction may then end in a conflict, which loses nothing.
+    /// Pauses sealing in other processes, too. If one of them is sealing, this waits for some seconds and then gives
+    /// up: the transaction may then end in a conflict, which loses nothing.
     pub fn lease(&self) -> Result<()> {
         let shared = &self.shared;
         let until = shared.environment.uptime() + WAIT_MAX;

@@ -1,8 +1,8 @@
 //! Holds: while a transaction is open, chunks that it may replace are not sealed in the background.
 //!
-//! Otherwise its commit would be a conflict that no user caused. In this process a finished seal is discarded instead of
-//! committed; other processes are kept from sealing by the maintenance lease, from the transaction's first change on.
-//! Sealing that a caller requests (`recompress`) is not paused.
+//! Otherwise its commit would be a conflict that no user caused. In this process a finished seal is discarded instead
+//! of committed; other processes are kept from sealing by the maintenance lease, from the transaction's first change
+//! on. Sealing that a caller requests (`recompress`) is not paused.
 
 use atsdb_core::{Error, ErrorKind, Result};
 use parking_lot::{Mutex, MutexGuard};

@@ -67,8 +67,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Commits a change of existing tables and of the tables that it creates. The change must name the definitions that it was
-    /// made under.
+    /// Commits a change of existing tables and of the tables that it creates. The change must name the definitions that
+    /// it was made under.
     pub(crate) fn commit(&self, change: Change, created: &[Table]) -> Result<CommitOutcome, Refused> {
         if let Err(error) = check_based_on(&change, created) {
             return Err(Refused { error, change: Box::new(change) });

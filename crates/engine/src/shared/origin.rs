@@ -1,7 +1,7 @@
 //! The origin of a copied table, and how later changes of the copy are detected.
 //!
-//! The fingerprint covers the definition and all chunks, so every append, rewrite, seal and ALTER changes it. It does not
-//! cover the progress of a rollup, which the copy itself updates.
+//! The fingerprint covers the definition and all chunks, so every append, rewrite, seal and ALTER changes it. It does
+//! not cover the progress of a rollup, which the copy itself updates.
 
 use atsdb_core::{ChunkId, Error, Result, RollupState, Snapshot, Table, TableDefinition, TimeRange};
 use twox_hash::XxHash3_64;
@@ -22,8 +22,8 @@ pub(crate) fn fingerprint<'a>(
     Ok(chunks.fold(XxHash3_64::oneshot(&json), u64::wrapping_add))
 }
 
-/// Whether a table is an unchanged copy. Its source does all maintenance: sealing the copy would only make the next copy
-/// transfer it again.
+/// Whether a table is an unchanged copy. Its source does all maintenance: sealing the copy would only make the next
+/// copy transfer it again.
 pub(crate) fn is_unchanged_copy(snapshot: &dyn Snapshot, table: &Table) -> Result<bool> {
     let Some(origin) = &table.definition.origin else { return Ok(false) };
     let Some(left) = origin.fingerprint else { return Ok(false) };

@@ -4,8 +4,8 @@ use atsdb_core::{Error, Result};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
 
-/// Applies `work` to each item on up to `threads` threads, one of them the caller's, and returns the results in the order of
-/// the items. With one thread everything runs in the caller's. The first error stops all threads.
+/// Applies `work` to each item on up to `threads` threads, one of them the caller's, and returns the results in the
+/// order of the items. With one thread everything runs in the caller's. The first error stops all threads.
 pub fn parallel_map<I: Sync, T: Send>(
     threads: usize,
     items: &[I],

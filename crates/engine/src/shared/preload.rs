@@ -1,10 +1,10 @@
-//! Preloading: this process keeps the columns of the last hours of some tables decoded (`WITH (preload = '8 hours')`), so
-//! that reads of these times read no page of the store.
+//! Preloading: this process keeps the columns of the last hours of some tables decoded (`WITH (preload = '8 hours')`),
+//! so that reads of these times read no page of the store.
 //!
-//! The preloaded columns have a size limit of their own, so other reads do not evict them. Chunks that an append encodes or
-//! that sealing merges are added at once, before their commit: only readers that see a chunk look it up by its name. A thread
-//! ([`preloading`](crate::upkeep::preloading)) loads what is missing and drops what is too old or removed. Not owned: the
-//! list of chunks, which every reader gets from the store.
+//! The preloaded columns have a size limit of their own, so other reads do not evict them. Chunks that an append
+//! encodes or that sealing merges are added at once, before their commit: only readers that see a chunk look it up by
+//! its name. A thread ([`preloading`](crate::upkeep::preloading)) loads what is missing and drops what is too old or
+//! removed. Not owned: the list of chunks, which every reader gets from the store.
 
 use arrow::array::{Array, ArrayRef, UInt32Array};
 use arrow::compute::take;
@@ -120,8 +120,8 @@ impl Preloaded {
         self.held.write().check += 1;
     }
 
-    /// Drops the chunks that the check did not find. Chunks added since the check before are kept: they may not have been
-    /// visible to this one.
+    /// Drops the chunks that the check did not find. Chunks added since the check before are kept: they may not have
+    /// been visible to this one.
     pub(crate) fn keep_only(&self, found: &HashSet<ChunkUid>, declared: BTreeMap<TableId, Retention>) {
         let mut held = self.held.write();
         let is_old = |(uid, chunk): (&ChunkUid, &HeldChunk)| {

@@ -1,7 +1,9 @@
-//! The threads that encode chunks while the threads that append continue. They start at first use and end with the engine.
+//! The threads that encode chunks while the threads that append continue. They start at first use and end with the
+//! engine.
 //!
-//! A job may write to the store, so it may block: that is why these threads are neither shared with other work nor those of
-//! an asynchronous runtime. Work whose results the caller waits for runs in [`parallel_map`](super::parallel::parallel_map).
+//! A job may write to the store, so it may block: that is why these threads are neither shared with other work nor
+//! those of an asynchronous runtime. Work whose results the caller waits for runs in
+//! [`parallel_map`](super::parallel::parallel_map).
 
 use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,7 +1,7 @@
 //! Building an index: adds pages to the chunks that are older than the index, step by step.
 //!
-//! Each step is one commit, whose result stays even if a later step fails. If another writer replaces a chunk in the meantime,
-//! its successor has the pages already or gets them in a later step.
+//! Each step is one commit, whose result stays even if a later step fails. If another writer replaces a chunk in the
+//! meantime, its successor has the pages already or gets them in a later step.
 
 use crate::chunk::index_columns::index_columns;
 use crate::chunk::missing::missing_array;

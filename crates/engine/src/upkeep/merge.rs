@@ -1,5 +1,5 @@
-//! Merges the chunks of a group into fewer, sorted ones. Each thread holds one column in memory at a time, besides the sort
-//! keys.
+//! Merges the chunks of a group into fewer, sorted ones. Each thread holds one column in memory at a time, besides the
+//! sort keys.
 
 use crate::chunk::encode::new_chunk;
 use crate::chunk::index_columns::index_columns;
@@ -82,8 +82,8 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// The declared key, or the one that makes a sample smallest. A few rows are sorted by time alone: a key chosen from them
-    /// would not suit more rows.
+    /// The declared key, or the one that makes a sample smallest. A few rows are sorted by time alone: a key chosen
+    /// from them would not suit more rows.
     fn key(&self) -> Result<Vec<&'a Column>> {
         let definition: &'a TableDefinition = &self.table.definition;
         if !definition.key.is_empty() {
@@ -139,8 +139,8 @@ impl<'a> Merge<'a> {
         new_chunk(self.table.id, descriptor, pages)
     }
 
-    /// The slice of the new chunks. The slices of the sources and of the table differ while its slice width has changed and not
-    /// all chunks are re-sliced. Of slices with the same start the widest is used.
+    /// The slice of the new chunks. The slices of the sources and of the table differ while its slice width has changed
+    /// and not all chunks are re-sliced. Of slices with the same start the widest is used.
     fn slice(&self, time_min: i64) -> Slice {
         let of_table = self.table.definition.slice_of(time_min);
         let start = self.sources[0].1.slice.start;

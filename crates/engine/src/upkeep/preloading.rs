@@ -1,4 +1,5 @@
-//! The thread that preloads: when the store is opened, and whenever tables or the chunks of their last hours have changed.
+//! The thread that preloads: when the store is opened, and whenever tables or the chunks of their last hours have
+//! changed.
 
 #![expect(clippy::disallowed_methods, reason = "a pause of the thread is measured")]
 
@@ -44,8 +45,8 @@ pub(crate) fn preload(shared: &Arc<Shared>) -> Result<()> {
     check(shared, None, &|| true).map(drop)
 }
 
-/// Loads what is missing, and returns the newest chunk and the time of the check. Returns `None`, without loading anything, if
-/// there is no newer chunk than at the last full check and that was recently.
+/// Loads what is missing, and returns the newest chunk and the time of the check. Returns `None`, without loading
+/// anything, if there is no newer chunk than at the last full check and that was recently.
 fn check(
     shared: &Arc<Shared>,
     last: Option<(ChunkId, Instant)>,

@@ -1,7 +1,7 @@
 //! Re-slicing: splits the chunks that were made for another slice width than their table has now.
 //!
-//! The new chunks are fresh, so that they are sealed with their new neighbours. Each chunk is one commit. It is left for later
-//! if another writer changes the chunk in the meantime.
+//! The new chunks are fresh, so that they are sealed with their new neighbours. Each chunk is one commit. It is left
+//! for later if another writer changes the chunk in the meantime.
 
 use crate::chunk::encode::encode_fresh;
 use crate::chunk::missing::missing_array;
@@ -24,8 +24,8 @@ pub(crate) fn is_misplaced(definition: &TableDefinition, entry: &ChunkEntry) -> 
     definition.time.is_some() && (entry.slice_start != slice.start || !slice.contains(entry.time_max))
 }
 
-/// Re-slices up to `chunks_max` misplaced chunks of a table. Returns how many were done, and the first damage found, which
-/// does not stop the others.
+/// Re-slices up to `chunks_max` misplaced chunks of a table. Returns how many were done, and the first damage found,
+/// which does not stop the others.
 pub(crate) fn reslice(
     shared: &Arc<Shared>,
     table: TableId,

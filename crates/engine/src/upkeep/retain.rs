@@ -1,5 +1,5 @@
-//! Retention: drops the slices that have expired as a whole, without reading them. A table with rollups keeps a slice until its
-//! rollups are closed for its times.
+//! Retention: drops the slices that have expired as a whole, without reading them. A table with rollups keeps a slice
+//! until its rollups are closed for its times.
 
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;

@@ -1,7 +1,7 @@
 //! Sealing: merges the chunks of a slice, sorts them by series and time, and encodes them with the strongest encodings.
 //!
-//! One commit removes the old chunks and adds the new ones. If another writer has changed the slice in the meantime, the commit
-//! fails and the slice is left for later.
+//! One commit removes the old chunks and adds the new ones. If another writer has changed the slice in the meantime,
+//! the commit fails and the slice is left for later.
 
 use crate::read::rollup::log_of_sealing;
 use crate::read::snapshot::ReadSnapshot;
@@ -19,8 +19,8 @@ use std::sync::Arc;
 /// How often sealing a slice is attempted for a caller while other writers change it.
 const ATTEMPTS_MAX: usize = 5;
 
-/// A listing of a table's chunks is used until slices of this many bytes have been sealed: while its snapshot is held, the
-/// store cannot give the space of removed chunks back.
+/// A listing of a table's chunks is used until slices of this many bytes have been sealed: while its snapshot is held,
+/// the store cannot give the space of removed chunks back.
 const LISTED_BYTES_MAX: u64 = 64 << 20;
 
 /// What sealing did.
@@ -54,7 +54,8 @@ impl SealReport {
     }
 }
 
-/// Seals all slices of one table, or of all tables, that have fresh chunks ([`Engine::recompress`](crate::Engine::recompress)).
+/// Seals all slices of one table, or of all tables, that have fresh chunks
+/// ([`Engine::recompress`](crate::Engine::recompress)).
 pub(crate) fn recompress(shared: &Arc<Shared>, table: Option<&Table>) -> Result<SealReport> {
     let tables: Vec<TableId> = ReadSnapshot::take(shared)?.tables().iter().map(|table| table.id).collect();
     let mut report = SealReport::default();
@@ -102,8 +103,8 @@ fn seal_in_attempts(sealer: &mut Sealer<'_>, slice_start: i64) -> Result<SealRep
     Ok(report)
 }
 
-/// Seals slices of one table, one after the other. The table's chunks are listed once for many small slices: listing them for
-/// each slice would take time proportional to slices times chunks.
+/// Seals slices of one table, one after the other. The table's chunks are listed once for many small slices: listing
+/// them for each slice would take time proportional to slices times chunks.
 pub(crate) struct Sealer<'a> {
     shared: &'a Arc<Shared>,
     table: TableId,
@@ -170,8 +171,9 @@ fn seal_entries(
     if fresh.is_empty() {
         return Ok(SealReport::default());
     }
-    // Late rows are merged with the sealed chunks of their slice if these are few compared with the late rows. Otherwise they
-    // become a sorted run of their own, so that one late row does not rewrite a slice. Bytes count, too, because of text.
+    // Late rows are merged with the sealed chunks of their slice if these are few compared with the late rows.
+    // Otherwise they become a sorted run of their own, so that one late row does not rewrite a slice. Bytes count, too,
+    // because of text.
     let bytes = |entries: &[ChunkEntry]| entries.iter().map(|entry| entry.byte_count).sum::<u64>();
     let together = rows(&sealed) <= 8 * rows(&fresh).max(CHUNK_ROWS_MAX as u64)
         && bytes(&sealed) <= 8 * bytes(&fresh).max(CHUNK_TEXT_BYTES_MAX as u64);

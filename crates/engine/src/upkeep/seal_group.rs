@@ -1,7 +1,7 @@
 //! Groups of chunks that are merged together: large enough for few sorted runs, small enough for memory.
 //!
-//! The store knows the number of rows, but only the pages know the length of texts. So the text columns of a group are read
-//! here once, chunk by chunk. The lengths also decide where new chunks begin.
+//! The store knows the number of rows, but only the pages know the length of texts. So the text columns of a group are
+//! read here once, chunk by chunk. The lengths also decide where new chunks begin.
 
 use crate::chunk::missing::missing_array;
 use crate::read::snapshot::Inner;
@@ -11,8 +11,8 @@ use atsdb_codec::stored_type;
 use atsdb_core::{ChunkEntry, Column, Result, Table};
 use std::iter::Peekable;
 
-/// Maximum number of rows in a group. Fewer rows make shorter time ranges, so that a query of some hours reads few chunks; more
-/// rows make longer runs of each series, which compress better.
+/// Maximum number of rows in a group. Fewer rows make shorter time ranges, so that a query of some hours reads few
+/// chunks; more rows make longer runs of each series, which compress better.
 const ROWS_MAX: u64 = 1 << 20;
 /// Maximum size of its text and binary values: well below the 2 GiB that one array can hold.
 const TEXT_BYTES_MAX: u64 = 512 << 20;

@@ -1,5 +1,5 @@
-//! Slices that background maintenance could not seal, and when it retries. Each attempt reads the whole slice, so retries become
-//! rare.
+//! Slices that background maintenance could not seal, and when it retries. Each attempt reads the whole slice, so
+//! retries become rare.
 
 use atsdb_core::{ChunkId, Error, ErrorKind, TableId};
 use std::collections::HashMap;

@@ -1,5 +1,5 @@
-//! Large sizes: each works, or is refused on entry. Those that take gigabytes or minutes run where `ATSDB_TEST_LARGE` is
-//! set.
+//! Large sizes: each works, or is refused on entry. Those that take gigabytes or minutes run where `ATSDB_TEST_LARGE`
+//! is set.
 
 use crate::support::{append, engine, read_all, readings, row};
 use arrow::array::{ArrayRef, AsArray, BinaryArray, Int64Array, RecordBatch, StringArray, UInt32Array};

@@ -80,7 +80,8 @@ fn a_page_is_no_damage_while_it_is_being_written_and_is_damage_afterwards() {
     assert_eq!(found(&cache, 1, &places), [true]);
 }
 
-/// What is read is marked as used, by the time of its last change: that must not make damage look like work in progress.
+/// What is read is marked as used, by the time of its last change: that must not make damage look like work in
+/// progress.
 #[test]
 fn damage_is_told_although_the_file_was_just_marked_as_used() {
     let folder = tempfile::tempdir().unwrap();

@@ -12,8 +12,9 @@ fn send(store: &dyn Store, table: TableId) -> Result<CommitOutcome> {
     store.commit(&[Change { batch, add, ..Change::default() }], 1_709_294_400_000)?.remove(0)
 }
 
-/// The first sender's commit waits for a standby that does not come, and the server crashes: its batch is there then, as
-/// nothing says otherwise, but nobody was told so. Who sends it again is told that it is there once the standby has it.
+/// The first sender's commit waits for a standby that does not come, and the server crashes: its batch is there then,
+/// as nothing says otherwise, but nobody was told so. Who sends it again is told that it is there once the standby has
+/// it.
 #[test]
 fn a_batch_that_is_there_already_is_acknowledged_when_a_commit_would_be() {
     let Some(server) = TestServer::start(Kind::Postgres) else { return };

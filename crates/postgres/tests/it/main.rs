@@ -17,7 +17,8 @@ mod servers {
     atsdb_testkit::on_server_tests!("servers", crate::support::SUBJECT);
 }
 
-/// The server's statistics come late. Before they do it would go through all strings of a table for each few it is asked for.
+/// The server's statistics come late. Before they do it would go through all strings of a table for each few it is
+/// asked for.
 #[test]
 fn strings_are_found_by_their_index_as_soon_as_there_are_many() {
     let Some(server) = server::shared(Kind::Postgres) else { return };

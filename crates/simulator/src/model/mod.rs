@@ -1,11 +1,11 @@
 //! What the state may be after each step, as plain lists of rows.
 //!
 //! A model is one possible state ([`state`]). An action, with what the world said of it, leads to the states that are
-//! possible then; if there is none, the world has broken a promise. Mostly there is one: two are possible where an answer
-//! was lost, a process ended, or another process acted in the middle of an action.
+//! possible then; if there is none, the world has broken a promise. Mostly there is one: two are possible where an
+//! answer was lost, a process ended, or another process acted in the middle of an action.
 //!
-//! Owned by `ends`: how each action may end; by `statement` what it does to tables; by `transaction` and `pending` what is
-//! not visible yet; by `database`, `table` and `rollup` what is.
+//! Owned by `ends`: how each action may end; by `statement` what it does to tables; by `transaction` and `pending` what
+//! is not visible yet; by `database`, `table` and `rollup` what is.
 
 mod database;
 mod ends;

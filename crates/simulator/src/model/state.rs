@@ -105,7 +105,8 @@ impl Model {
         }
     }
 
-    /// This state, and those that differ from it by which tables in memory the process of an action begins to use with it.
+    /// This state, and those that differ from it by which tables in memory the process of an action begins to use with
+    /// it.
     pub(super) fn beginnings(&self, action: &Action) -> Vec<Self> {
         let process = action.process();
         let unused = self.unused_by(process);

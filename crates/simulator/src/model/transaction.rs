@@ -81,8 +81,8 @@ impl Transaction {
         format!("{:?}{:?}{marks:?}{}", self.pending, self.looked.as_ref().map(shown), self.has_failed)
     }
 
-    /// What a statement leads to, over the present state of the store; `unused` are the tables in memory that its process
-    /// has not used.
+    /// What a statement leads to, over the present state of the store; `unused` are the tables in memory that its
+    /// process has not used.
     pub(crate) fn statement(
         &self,
         database: &Database,
@@ -242,8 +242,8 @@ impl Looked {
         self.view.table(table_name(*table)).is_some_and(|table| self.base.by_uid(table.uid).is_none())
     }
 
-    /// Whether rows that were inserted may be refused by a later statement, with which they go on their way: others have
-    /// dropped or changed their table.
+    /// Whether rows that were inserted may be refused by a later statement, with which they go on their way: others
+    /// have dropped or changed their table.
     fn has_rows_on_their_way(&self, present: &Database) -> bool {
         self.view.tables.iter().any(|table| {
             let Some(base) = self.base.by_uid(table.uid) else { return false };

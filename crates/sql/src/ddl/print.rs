@@ -12,7 +12,8 @@ use datafusion::sql::sqlparser::keywords::{
 };
 use datafusion::sql::sqlparser::parser::Parser;
 
-/// The `CREATE TABLE` that declares a table, the `CREATE VIEW` of a view, or the `CREATE ROLLUP` of a rollup; reading it gives the same definition.
+/// The `CREATE TABLE` that declares a table, the `CREATE VIEW` of a view, or the `CREATE ROLLUP` of a rollup; reading
+/// it gives the same definition.
 pub fn create_table_sql(definition: &TableDefinition) -> String {
     if let Some(view) = &definition.view {
         return format!("CREATE VIEW {} AS {}", quoted(&definition.name), view.query);

@@ -1,8 +1,8 @@
 //! What `INSERT`, `UPDATE`, `DELETE`, `LOAD DATA` and `COPY ... FROM` say.
 //!
-//! Owned here: the target of a statement ([`target`]), the change that it asks for ([`change`]) and the query for the rows
-//! that change ([`change_query`]), what becomes of rows whose key is there already ([`conflict`]), and the values that their
-//! column decides ([`values`]). Not owned: doing it (`write`).
+//! Owned here: the target of a statement ([`target`]), the change that it asks for ([`change`]) and the query for the
+//! rows that change ([`change_query`]), what becomes of rows whose key is there already ([`conflict`]), and the values
+//! that their column decides ([`values`]). Not owned: doing it (`write`).
 
 pub(crate) mod assignments;
 pub(crate) mod change;

@@ -77,11 +77,6 @@ fn unknown_parameter(name: &str) -> Error {
     }
 }
 
-/// An error of ours on its way through DataFusion.
-pub(crate) fn external(error: Error) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
-}
-
 /// The text in a value, if it is one.
 pub(crate) fn text_of(value: &ScalarValue) -> Option<&str> {
     match value {

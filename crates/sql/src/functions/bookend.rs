@@ -3,9 +3,10 @@
 //! Of rows with the same time `first` takes the smallest value and `last` the greatest, any value before NULL: so the
 //! answer does not depend on the order in which rows are read. Rows without a time do not count.
 
-use super::arguments::{external, is_ordering, plain_type, type_name};
+use super::arguments::{is_ordering, plain_type, type_name};
 use super::bookend_groups::groups;
 use super::ends::{End, scalar_at};
+use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, make_comparator};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type};

@@ -1,10 +1,11 @@
 //! From the arguments of `time_bucket` and `date_bin` to buckets, and from times of any type to the starts of theirs.
 
-use super::arguments::{external, per_second, plain_type, strictly, text_of, type_name};
+use super::arguments::{per_second, plain_type, strictly, text_of, type_name};
 use super::buckets::Buckets;
 use super::grid::{DAY_NANOS, Grid};
 use super::interval::{interval_of, parse_interval};
 use super::zone::Zone;
+use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use crate::text::time_text::{parse_time, read_time};
 use atsdb_core::{Error, TimeUnit};

@@ -1,7 +1,8 @@
 //! `histogram(v, min, max, n)`: how many values lie below `min`, in each of `n` equal parts, and from `max` on.
 
-use super::arguments::{constant_count, constant_number, external, plain_type, type_name};
+use super::arguments::{constant_count, constant_number, plain_type, type_name};
 use super::points::Number;
+use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int64Array, ListArray};
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};

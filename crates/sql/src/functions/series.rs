@@ -1,8 +1,9 @@
 //! Aggregates over points in the order of time: `delta`, `increase`, `rate`, `time_weighted_average` and `lttb`.
 
-use super::arguments::{constant, constant_count, counts_per_second, external, plain_type, text_of, type_name};
+use super::arguments::{constant, constant_count, counts_per_second, plain_type, text_of, type_name};
 use super::points::{Measure, Number};
 use super::series_state::{Plan, SeriesGroup, SeriesGroups, SeriesWindow, Summary, state_types};
+use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::Result;

@@ -2,9 +2,10 @@
 //! a time lies in. `date_bin` is DataFusion's in all but the years: that one counts nanoseconds, which end in 1677 and
 //! 2262.
 
-use super::arguments::{external, plain_type, text_of, type_name};
+use super::arguments::{plain_type, text_of, type_name};
 use super::cut::{Arguments, Cut};
 use super::interval::interval_of;
+use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use atsdb_core::Error;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};

@@ -1,6 +1,6 @@
 //! `to_char` with the patterns of PostgreSQL (`YYYY-MM-DD HH24:MI:SS`) beside those of strftime, which have a `%`.
 
-use super::arguments::external;
+use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use atsdb_core::Error;
 use datafusion::arrow::array::{ArrayRef, AsArray, StringArray};

@@ -1,8 +1,8 @@
 //! The type of a parameter whose text looks like a number: text beside text, and a number anywhere else, as in
 //! PostgreSQL, where the context decides.
 //!
-//! Such a parameter is a marked number until the statement is planned ([`params`](crate::text::params)). Where a value of
-//! another type stands beside it, it is planned as a placeholder, whose type DataFusion takes from there.
+//! Such a parameter is a marked number until the statement is planned ([`params`](crate::text::params)). Where a value
+//! of another type stands beside it, it is planned as a placeholder, whose type DataFusion takes from there.
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};

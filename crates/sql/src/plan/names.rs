@@ -12,6 +12,7 @@ use crate::parse::statement::parse_over;
 use crate::resident::provider::ResidentTable;
 use crate::scan::provider::SnapshotTable;
 use crate::scan::row_numbers::TARGET_SCHEMA;
+use crate::text::datafusion_errors::external;
 use crate::text::identifiers::{SharedSpellings, Spellings};
 use crate::text::place::Place;
 use crate::text::table_names::unknown_table;
@@ -229,8 +230,4 @@ impl ContextProvider for SnapshotNames<'_> {
     fn udwf_names(&self) -> Vec<String> {
         self.state.window_functions().keys().cloned().collect()
     }
-}
-
-fn external(error: atsdb_core::Error) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
 }

@@ -1,5 +1,5 @@
-//! What stands in a plan where a statement names a rollup: the rows it has, united with those of stale buckets, which are
-//! computed from the rows of its source. Both come from one snapshot, so that the answer is the query's own.
+//! What stands in a plan where a statement names a rollup: the rows it has, united with those of stale buckets, which
+//! are computed from the rows of its source. Both come from one snapshot, so that the answer is the query's own.
 
 use super::buckets::{at_most, bucketing_of};
 use crate::parse::statement::parse_over;

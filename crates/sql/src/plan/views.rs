@@ -25,7 +25,8 @@ pub(crate) struct Expansion {
 }
 
 impl Expansion {
-    /// A table is read. A statement's own were counted when it was parsed; those of views are as many as its own may be.
+    /// A table is read. A statement's own were counted when it was parsed; those of views are as many as its own may
+    /// be.
     pub(crate) fn count_one(&self) -> Result<()> {
         let Some(view) = self.within.last() else { return Ok(()) };
         match self.relation_count.fetch_add(1, Ordering::Relaxed) {

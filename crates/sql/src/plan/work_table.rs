@@ -1,6 +1,6 @@
-//! The work table of a statement: rows in memory that a query reads, namely those that the statement adds or changes, for
-//! `RETURNING` and for `ON CONFLICT DO UPDATE`. The rows may be replaced when the query has read them: it then answers for
-//! the new ones without being planned again, as the recursive part of a `WITH RECURSIVE` does.
+//! The work table of a statement: rows in memory that a query reads, namely those that the statement adds or changes,
+//! for `RETURNING` and for `ON CONFLICT DO UPDATE`. The rows may be replaced when the query has read them: it then
+//! answers for the new ones without being planned again, as the recursive part of a `WITH RECURSIVE` does.
 
 use crate::text::identifiers::SharedSpellings;
 use arrow::array::{ArrayRef, RecordBatch};

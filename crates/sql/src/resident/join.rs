@@ -1,6 +1,7 @@
 //! The operator that joins rows with those of a table in memory, found by an index: no table of hashes is made for it.
 
-use super::scan::{ResidentScan, external, piece};
+use super::scan::{ResidentScan, piece};
+use crate::text::datafusion_errors::external;
 use atsdb_resident::{RowKeys, TableMatches};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
 use datafusion::arrow::compute::take;

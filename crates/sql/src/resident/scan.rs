@@ -1,12 +1,13 @@
 //! The leaf of a physical plan that reads a table in memory: all of it, or the rows that an index finds.
 
 use super::lookup::Lookup;
+use crate::text::datafusion_errors::external;
 use atsdb_resident::{TableMatches, TableState};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{DataFusionError, Result, Statistics};
+use datafusion::common::{Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
@@ -202,8 +203,4 @@ pub(super) fn piece(found: &TableMatches, start: usize, length: usize) -> TableM
     let range = start..(start + length).min(found.rows.len());
     let cut = |values: &[u32]| values[range.clone()].to_vec();
     TableMatches { probes: cut(&found.probes), parts: cut(&found.parts), rows: cut(&found.rows) }
-}
-
-pub(super) fn external(error: atsdb_core::Error) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
 }

@@ -1,5 +1,5 @@
-//! Grouping by a mapped column groups by its indices: integers that are equal where the strings are. The strings are looked
-//! up for the groups, not for the rows.
+//! Grouping by a mapped column groups by its indices: integers that are equal where the strings are. The strings are
+//! looked up for the groups, not for the rows.
 
 use super::provider::SnapshotTable;
 use super::text_of_index::TextOfIndex;
@@ -14,7 +14,8 @@ use datafusion::logical_expr::{Expr, LogicalPlan, ScalarUDF};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
-/// Runs when conditions have been moved to the tables, and after the rules that look for a mapped column among the groups.
+/// Runs when conditions have been moved to the tables, and after the rules that look for a mapped column among the
+/// groups.
 #[derive(Debug)]
 pub(crate) struct GroupByIndex;
 

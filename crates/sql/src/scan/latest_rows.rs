@@ -1,9 +1,9 @@
 //! The latest row of each series without reading what is older: an aggregate by a mapped column that looks only at the
 //! latest rows of each group gets its rows from a scan that reads from the latest chunk on, and stops.
 //!
-//! So are planned `SELECT DISTINCT ON (sensor) ... ORDER BY sensor, time DESC`, which is an aggregate of first values, and
-//! `max(time)`, `last(x, time)` and `first_value(x ORDER BY time DESC)` with `GROUP BY sensor`. The aggregate stays: the
-//! scan only leaves out rows that cannot matter.
+//! So are planned `SELECT DISTINCT ON (sensor) ... ORDER BY sensor, time DESC`, which is an aggregate of first values,
+//! and `max(time)`, `last(x, time)` and `first_value(x ORDER BY time DESC)` with `GROUP BY sensor`. The aggregate
+//! stays: the scan only leaves out rows that cannot matter.
 
 use super::provider::SnapshotTable;
 use super::pushdown::is_exact;

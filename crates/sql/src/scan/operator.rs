@@ -23,8 +23,8 @@ use futures::stream;
 use std::fmt;
 use std::sync::Arc;
 
-/// Reads one table. Partition `p` of `n` reads the chunks `p`, `p + n`, `p + 2n`, ..., in the order of slices or, turned
-/// round, from the latest time on.
+/// Reads one table. Partition `p` of `n` reads the chunks `p`, `p + n`, `p + 2n`, ..., in the order of slices or,
+/// turned round, from the latest time on.
 #[derive(Debug, Clone)]
 pub(crate) struct AtsdbScan {
     scan: Arc<Scan>,
@@ -179,7 +179,8 @@ impl ExecutionPlan for AtsdbScan {
         Ok(self)
     }
 
-    /// Before it is executed again. Who published the filters publishes others then, and these say what was true before.
+    /// Before it is executed again. Who published the filters publishes others then, and these say what was true
+    /// before.
     fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(Arc::new(Self { running_filters: Vec::new(), ..Self::clone(&self) }))
     }

@@ -76,8 +76,8 @@ impl SnapshotTable {
         may.then_some(Self { snapshot, table, schema, indices: Vec::new(), is_numbered: false, latest_by, within })
     }
 
-    /// The same with one more column, the last: the indices of a mapped column. `None` if the column is not mapped, or the
-    /// rows are not those of an ordinary scan.
+    /// The same with one more column, the last: the indices of a mapped column. `None` if the column is not mapped, or
+    /// the rows are not those of an ordinary scan.
     pub(crate) fn with_index(&self, column: usize) -> Option<Self> {
         let declared = self.definition().columns.get(column)?;
         declared.map?;

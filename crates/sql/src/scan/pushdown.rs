@@ -1,7 +1,7 @@
 //! Conditions of a query as the engine understands them: a time range and predicates on single columns.
 //!
-//! What is taken here lets the engine pass over chunks and rows. Where the engine decides as DataFusion does, DataFusion
-//! does not filter again, so that a read can stop when it has what it needs.
+//! What is taken here lets the engine pass over chunks and rows. Where the engine decides as DataFusion does,
+//! DataFusion does not filter again, so that a read can stop when it has what it needs.
 
 use atsdb_core::{ColumnType, TableDefinition, TimeRange};
 use atsdb_engine::{Comparison, Predicate, Value, is_exact as is_exact_read};

@@ -109,7 +109,8 @@ impl Session {
         Ok(Answer::Done { verb: "DROP ROLLUP", row_count: None })
     }
 
-    /// Puts the rollups of tables that are to be dropped before them; without `cascade` that there are some is an error.
+    /// Puts the rollups of tables that are to be dropped before them; without `cascade` that there are some is an
+    /// error.
     pub(super) fn with_rollups(&self, tables: Vec<Table>, cascade: bool) -> Result<Vec<Table>> {
         let all = self.tables()?;
         let source_of = |table: &Table| table.definition.rollup.as_ref().map(|rollup| rollup.source);

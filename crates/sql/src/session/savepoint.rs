@@ -1,7 +1,7 @@
 //! `SAVEPOINT`, `RELEASE` and `ROLLBACK TO`: marks in the batch of a transaction.
 //!
-//! As in SQLite a savepoint outside of a transaction begins one, and its release commits it. As in PostgreSQL a statement
-//! that fails is taken back by `ROLLBACK TO`, and the transaction goes on.
+//! As in SQLite a savepoint outside of a transaction begins one, and its release commits it. As in PostgreSQL a
+//! statement that fails is taken back by `ROLLBACK TO`, and the transaction goes on.
 
 use super::insert_runs::InsertRuns;
 use super::open_transaction::{Transaction, usable};

@@ -8,6 +8,11 @@ use atsdb_core::{Error, ErrorKind};
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, SchemaError};
 
+/// An error of ours on its way through DataFusion.
+pub(crate) fn external(error: Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
 /// An error of planning or execution.
 pub(crate) fn from_datafusion(error: DataFusionError) -> Error {
     match error {

@@ -5,14 +5,15 @@
 
 use super::expressions::rewrite_expressions;
 use crate::functions::time_types::is_utc;
+use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use crate::text::time_text::{Rest, WrittenTime, read_time};
 use atsdb_core::time::DAY_SECONDS;
-use atsdb_core::{Error, TimeUnit};
+use atsdb_core::TimeUnit;
 use datafusion::arrow::datatypes::{DataType, TimeUnit as ArrowUnit};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue};
+use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::{Between, BinaryExpr, InList};
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, Operator, binary_expr};
 use datafusion::optimizer::AnalyzerRule;
@@ -231,8 +232,4 @@ fn refuse_integer(time: &Expr, written: &Written<'_>) -> Result<()> {
             ),
         ),
     ))
-}
-
-fn external(error: Error) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
 }

@@ -1,5 +1,5 @@
-//! `extract(epoch FROM interval)`, `second` and `millisecond` with their fraction, as PostgreSQL counts them; all else is
-//! DataFusion's `date_part`.
+//! `extract(epoch FROM interval)`, `second` and `millisecond` with their fraction, as PostgreSQL counts them; all else
+//! is DataFusion's `date_part`.
 //!
 //! DataFusion 55 counts the seconds of the whole interval, and gives no fraction. Waits for
 //! [#14817](https://github.com/apache/datafusion/issues/14817).

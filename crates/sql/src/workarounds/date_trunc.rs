@@ -5,10 +5,11 @@
 //! Waits for [#25432](https://github.com/apache/datafusion/issues/25432) (the years); for the speed of times with a
 //! zone no upstream issue is known.
 
-use crate::functions::arguments::{external, text_of};
+use crate::functions::arguments::text_of;
 use crate::functions::cut::{Arguments, Cut};
 use crate::functions::time_bucket::preimage_of;
 use crate::functions::time_types::is_utc;
+use crate::text::datafusion_errors::external;
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::execution::context::SessionContext;

@@ -8,8 +8,9 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
-/// Rewrites every expression of a plan and of its subqueries from the inside out. The answer's columns keep their names. The
-/// schema is that of the step's inputs. An expression for which `stays` holds is left as it is, with all that is in it.
+/// Rewrites every expression of a plan and of its subqueries from the inside out. The answer's columns keep their
+/// names. The schema is that of the step's inputs. An expression for which `stays` holds is left as it is, with all
+/// that is in it.
 pub(crate) fn rewrite_expressions(
     plan: LogicalPlan,
     stays: impl Fn(&Expr) -> bool,

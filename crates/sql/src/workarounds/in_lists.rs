@@ -1,5 +1,6 @@
 //! Lists of numbers in `x IN (...)` and `CASE x WHEN ...`. DataFusion compares all of a list in one type, so that one
-//! fraction in it rounds the integers, and looks floats up by their bits, so that zero is not found under its other sign.
+//! fraction in it rounds the integers, and looks floats up by their bits, so that zero is not found under its other
+//! sign.
 //!
 //! No upstream issue known.
 

@@ -1,10 +1,11 @@
-//! `x IN (SELECT ...)` that may be NULL. DataFusion turns it into a join whose mark is true or false, which is right where
-//! a condition lets rows through, but not under `NOT`, `IS NULL` or in a `CASE`. There it becomes
+//! `x IN (SELECT ...)` that may be NULL. DataFusion turns it into a join whose mark is true or false, which is right
+//! where a condition lets rows through, but not under `NOT`, `IS NULL` or in a `CASE`. There it becomes
 //! `x IN q OR (NULL AND (x IS NULL AND EXISTS q OR EXISTS (q WHERE its column IS NULL)))`.
 //!
 //! Waits for [#8241](https://github.com/apache/datafusion/issues/8241) and
 //! [#25347](https://github.com/apache/datafusion/issues/25347);
-//! of [#21309](https://github.com/apache/datafusion/issues/21309), marks that may be NULL, upstream has closed the issue.
+//! of [#21309](https://github.com/apache/datafusion/issues/21309), marks that may be NULL, upstream has closed the
+//! issue.
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};

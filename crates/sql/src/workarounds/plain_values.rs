@@ -116,8 +116,8 @@ fn plain_args(function: &str, args: &[Expr], schema: &DFSchema) -> Result<Option
     Ok(changed.then_some(args))
 }
 
-/// The values that groups are ordered by are gathered too. What stands in an order twice orders nothing the second time,
-/// and DataFusion fails on it.
+/// The values that groups are ordered by are gathered too. What stands in an order twice orders nothing the second
+/// time, and DataFusion fails on it.
 fn plain_order(order: &[Sort], groups: &[Expr], schema: &DFSchema) -> Result<Option<Vec<Sort>>> {
     let mut changed = false;
     let mut plain: Vec<Sort> = Vec::with_capacity(order.len());

@@ -1,16 +1,17 @@
-//! `SIMILAR TO`: its pattern becomes a regular expression that the whole text must match. DataFusion takes the pattern for
-//! a regular expression as it is.
+//! `SIMILAR TO`: its pattern becomes a regular expression that the whole text must match. DataFusion takes the pattern
+//! for a regular expression as it is.
 //!
 //! [#22263](https://github.com/apache/datafusion/issues/22263) is fixed upstream by
 //! [#23188](https://github.com/apache/datafusion/pull/23188), which is not in 55.2.
 
 use super::expressions::rewrite_expressions;
 use crate::functions::text_of;
+use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use atsdb_core::Error;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DataFusionError, Result, ScalarValue};
+use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::expr::Like;
 use datafusion::logical_expr::{Expr, LogicalPlan, Operator, binary_expr, lit};
 use datafusion::optimizer::AnalyzerRule;
@@ -100,10 +101,6 @@ fn push_literal(expression: &mut String, literal: char) {
         expression.push('\\');
     }
     expression.push(literal);
-}
-
-fn external(error: Error) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
 }
 
 #[cfg(test)]

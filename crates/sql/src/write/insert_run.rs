@@ -104,7 +104,8 @@ impl InsertRun {
     pub(crate) fn keep_on(&mut self, batch: &mut Batch, before: Option<Box<KeyIndex>>) -> Result<()> {
         let definition = &self.table.definition;
         let is_named = |id| self.positions.iter().any(|position| definition.columns[*position].id == id);
-        // A time of this type may be beyond what a time can be; that, and that nobody writes to a rollup, the batch says.
+        // A time of this type may be beyond what a time can be; that, and that nobody writes to a rollup, the batch
+        // says.
         let is_unsigned = definition.time_column().is_some_and(|time| time.column_type == ColumnType::UInt64);
         let all_named = definition.unique.iter().flat_map(|unique| &unique.columns).all(|id| is_named(*id));
         self.keys = match (definition.has_unique(), self.policy) {

@@ -1,9 +1,9 @@
 //! Writing rows: what `INSERT`, `UPDATE` and `DELETE` do to a batch of the engine.
 //!
-//! Owned here: rows of queries and of literals on their way into columns of a table's types ([`insert`], [`insert_run`],
-//! [`assign`]), chunks that are rewritten ([`change_writer`]), rows that meet others of the same key ([`upsert`]), and the rows
-//! of `RETURNING`. Not owned: what a statement asks for (`dml`), when a batch commits (`session`), and how a chunk is
-//! rewritten and committed (`engine`).
+//! Owned here: rows of queries and of literals on their way into columns of a table's types ([`insert`],
+//! [`insert_run`], [`assign`]), chunks that are rewritten ([`change_writer`]), rows that meet others of the same key
+//! ([`upsert`]), and the rows of `RETURNING`. Not owned: what a statement asks for (`dml`), when a batch commits
+//! (`session`), and how a chunk is rewritten and committed (`engine`).
 
 pub(crate) mod assign;
 pub(crate) mod change_writer;

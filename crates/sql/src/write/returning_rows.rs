@@ -19,8 +19,8 @@ pub(crate) struct ReturningRows {
 }
 
 impl ReturningRows {
-    /// Takes rows of the change's query in, if anybody asks for them: `whole` has the columns that are set, by position,
-    /// the query's rows the others. Says how many bytes they take.
+    /// Takes rows of the change's query in, if anybody asks for them: `whole` has the columns that are set, by
+    /// position, the query's rows the others. Says how many bytes they take.
     pub(crate) fn keep(
         &mut self,
         batch: &Batch,

@@ -1,5 +1,5 @@
-//! Grouping by a mapped column answers as grouping by the same strings unmapped, whatever stands between the table and the
-//! groups, and works on indices where it can.
+//! Grouping by a mapped column answers as grouping by the same strings unmapped, whatever stands between the table and
+//! the groups, and works on indices where it can.
 
 use crate::render::lines;
 use crate::stores::{STORES, session};

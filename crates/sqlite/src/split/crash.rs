@@ -1,7 +1,7 @@
 //! Tests: processes that end at each point between two steps, and power cuts, which also take what was not on disk.
 //!
-//! A power cut is a crash after which each page file ends where it was last made durable, and the catalogue's log is all
-//! there; or, where commits do not wait for the disk, is gone.
+//! A power cut is a crash after which each page file ends where it was last made durable, and the catalogue's log is
+//! all there; or, where commits do not wait for the disk, is gone.
 
 use crate::options::SqliteOptions;
 use crate::split::layout::{SplitBy, SplitLayout};

@@ -1,7 +1,8 @@
-//! Calls of the system that fail, each in its turn: the error is told, what is visible stays what was acknowledged, the same
-//! call then succeeds, and a power cut after it all finds a whole store.
+//! Calls of the system that fail, each in its turn: the error is told, what is visible stays what was acknowledged, the
+//! same call then succeeds, and a power cut after it all finds a whole store.
 //!
-//! `ATSDB_TEST_FAULTS` says how many calls of each kind are let fail at most, `ATSDB_TEST_HISTORIES` in how many histories.
+//! `ATSDB_TEST_FAULTS` says how many calls of each kind are let fail at most, `ATSDB_TEST_HISTORIES` in how many
+//! histories.
 
 use crate::history::{LAYOUTS, State, Subject, history, try_is_at};
 use crate::replay::{Recorded, scratch, states};
@@ -89,7 +90,8 @@ fn a_call_that_fails_is_told_and_nothing_is_lost() {
     assert!(met > 40, "{met} calls failed");
 }
 
-/// Without it, a commit would be on disk only when the name of its journal is gone from the folder, which nobody waits for.
+/// Without it, a commit would be on disk only when the name of its journal is gone from the folder, which nobody waits
+/// for.
 #[test]
 fn a_store_that_opens_has_a_log_whatever_failed_before() {
     let scratch = scratch();
@@ -228,8 +230,8 @@ fn finds(subject: &Subject, state: &State) -> bool {
 /// Panics unless the error says that the system failed, and not too often.
 fn require_told(error: &Error, tries: &mut usize) {
     let fault = std::env::var("ATSDB_DISK_FAIL").unwrap_or_default();
-    // A file that cannot be opened for writing at that moment SQLite opens for reading. One that cannot be read for EIO it
-    // calls damaged.
+    // A file that cannot be opened for writing at that moment SQLite opens for reading. One that cannot be read for EIO
+    // it calls damaged.
     let also = match fault.chars().next() {
         Some('o') => Some(ErrorKind::ReadOnly),
         Some('r') => Some(ErrorKind::Corrupt),

@@ -210,7 +210,8 @@ fn a_new_store_is_its_owners_alone_with_its_log() {
     assert_eq!(mode("a.db"), 0o640);
 }
 
-/// What is beside a file that somebody has removed, or that a power cut took, is no part of the store that is made there.
+/// What is beside a file that somebody has removed, or that a power cut took, is no part of the store that is made
+/// there.
 #[test]
 fn a_new_store_takes_nothing_from_the_log_or_journal_of_one_that_is_gone() {
     let scratch = Scratch::new();

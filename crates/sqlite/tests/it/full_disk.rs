@@ -1,5 +1,5 @@
-//! Disks without a byte left: what is there is read, and room is made. They are small file systems in memory; where mounting
-//! is not permitted, these tests say so and pass.
+//! Disks without a byte left: what is there is read, and room is made. They are small file systems in memory; where
+//! mounting is not permitted, these tests say so and pass.
 
 use crate::support::{LAYOUTS, NOW_MS, Scratch, create, file_bytes, open, reopen, visible};
 use atsdb_core::{Change, ColumnId, Durability, ErrorKind, Store, TableId};

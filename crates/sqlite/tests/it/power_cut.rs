@@ -1,5 +1,5 @@
-//! What a power cut leaves, made by hand: page files that end too early, are gone, have no head, or are known to nobody. What
-//! the store's own calls leave is replayed in `replay`.
+//! What a power cut leaves, made by hand: page files that end too early, are gone, have no head, or are known to
+//! nobody. What the store's own calls leave is replayed in `replay`.
 
 use crate::split::{page_files, plan, remove};
 use crate::support::{LAYOUTS, NOW_MS, Scratch, append, create, file_bytes, open, reclaim_all, reopen, visible};
@@ -24,8 +24,8 @@ fn in_catalogue(path: &Path, sql: &str) {
     rusqlite::Connection::open(path.join("atsdb.db")).unwrap().execute_batch(sql).unwrap();
 }
 
-/// Garbage outlives its bytes: those of a stage that was given up are never made durable, while its row is, with the next
-/// commit.
+/// Garbage outlives its bytes: those of a stage that was given up are never made durable, while its row is, with the
+/// next commit.
 #[test]
 fn a_place_that_garbage_names_is_given_to_no_other_chunk() {
     type Loss = fn(&Path, u64);

@@ -1,6 +1,6 @@
-//! Power cuts and kills: histories are recorded call by call, and the disk is made again as a power cut at any of its syncs
-//! leaves it, or as the end of the process at any of its calls does. What was acknowledged must be there once, nothing by
-//! half, and the store must go on without any repair.
+//! Power cuts and kills: histories are recorded call by call, and the disk is made again as a power cut at any of its
+//! syncs leaves it, or as the end of the process at any of its calls does. What was acknowledged must be there once,
+//! nothing by half, and the store must go on without any repair.
 //!
 //! `ATSDB_TEST_IMAGES` says how many images are looked at, of all layouts together.
 

@@ -1,5 +1,5 @@
-//! A clock for each series of a key: while the growing column of the key grows within each combination of the other columns,
-//! no two rows have the same key, and no lookup is needed. Measurements usually arrive like that.
+//! A clock for each series of a key: while the growing column of the key grows within each combination of the other
+//! columns, no two rows have the same key, and no lookup is needed. Measurements usually arrive like that.
 
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray};
 use arrow::datatypes::*;
@@ -28,7 +28,8 @@ impl SeriesClock {
         Self { growing: growing.unwrap_or(0), by_number, by_hash, stopped: growing.is_none() }
     }
 
-    /// Advances the clocks by rows, given as the columns of the key. Returns true if all rows so far are known to differ.
+    /// Advances the clocks by rows, given as the columns of the key. Returns true if all rows so far are known to
+    /// differ.
     pub(crate) fn advance(&mut self, columns: &[ArrayRef]) -> bool {
         if self.stopped || columns.iter().any(|column| column.null_count() > 0) {
             self.stopped = true;

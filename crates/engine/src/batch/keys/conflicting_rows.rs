@@ -1,8 +1,8 @@
-//! Finds the stored rows that have the keys of new rows, for callers that resolve the conflict themselves (`INSERT ... ON
-//! CONFLICT`).
+//! Finds the stored rows that have the keys of new rows, for callers that resolve the conflict themselves (`INSERT ...
+//! ON CONFLICT`).
 //!
-//! Nothing is added or guarded here. Adding rows afterwards with [`ConflictPolicy::Error`] sets the guard, and replacing a row
-//! removes its chunk, so that of two writers that resolve the same conflict one is refused.
+//! Nothing is added or guarded here. Adding rows afterwards with [`ConflictPolicy::Error`] sets the guard, and
+//! replacing a row removes its chunk, so that of two writers that resolve the same conflict one is refused.
 
 use crate::batch::Batch;
 use crate::batch::keys::bounds::KeyBounds;
@@ -55,8 +55,8 @@ pub struct ConflictingRows {
     pub rows: RowSource,
     /// For each new row its group. `None` if the key has a NULL, which equals no other key.
     pub group_of_row: Vec<Option<u32>>,
-    /// For each group the stored row that has its key, if any: the position of its chunk in the scan, and its number in the
-    /// chunk.
+    /// For each group the stored row that has its key, if any: the position of its chunk in the scan, and its number in
+    /// the chunk.
     pub locations: Vec<Option<(u32, u32)>>,
 }
 
@@ -122,8 +122,8 @@ impl Batch {
             .map_err(|_| Error::internal("skipped rows were reported as an error"))
     }
 
-    /// Completes rows to those that the table will have: all columns in order, of their logical types, but mapped columns as
-    /// plain text.
+    /// Completes rows to those that the table will have: all columns in order, of their logical types, but mapped
+    /// columns as plain text.
     pub fn complete(&self, table: &Table, rows: &RecordBatch) -> Result<RecordBatch> {
         let columns = coerce(&table.definition, rows)?;
         let columns = columns.iter().zip(&table.definition.columns).map(|(array, column)| plain(array, column));

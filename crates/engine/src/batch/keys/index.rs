@@ -1,8 +1,9 @@
-//! An index of the keys of one table as one batch sees them, for many small statements that each must know at once whether
-//! their row's key exists.
+//! An index of the keys of one table as one batch sees them, for many small statements that each must know at once
+//! whether their row's key exists.
 //!
-//! The index holds the keys of the rows that were added to it. It reads the keys of a chunk when a row first needs it, that
-//! is, when the chunk's statistics allow the row's key ([`unread`](super::unread)). Rows that arrive in order read no chunk.
+//! The index holds the keys of the rows that were added to it. It reads the keys of a chunk when a row first needs it,
+//! that is, when the chunk's statistics allow the row's key ([`unread`](super::unread)). Rows that arrive in order read
+//! no chunk.
 
 use crate::batch::Batch;
 use crate::batch::keys::key::{Key, KeyValue};
@@ -56,8 +57,8 @@ impl KeyIndex {
         &self.table
     }
 
-    /// Adds the keys of a row. `value` returns the row's value in the column at a position of the table. Returns false, and
-    /// adds nothing, if one of the keys exists.
+    /// Adds the keys of a row. `value` returns the row's value in the column at a position of the table. Returns false,
+    /// and adds nothing, if one of the keys exists.
     pub fn add<'a>(&mut self, value: impl Fn(usize) -> KeyValue<'a>) -> Result<bool> {
         for at in 0..self.keys.len() {
             let IndexedKey { key, row, .. } = &mut self.keys[at];
@@ -113,8 +114,8 @@ impl IndexedKey {
 }
 
 impl Batch {
-    /// An index of the keys of a table as this batch sees it. Waiting rows become chunks first. The index stays valid as long
-    /// as all rows are added to the table by [`append_indexed`](Self::append_indexed).
+    /// An index of the keys of a table as this batch sees it. Waiting rows become chunks first. The index stays valid
+    /// as long as all rows are added to the table by [`append_indexed`](Self::append_indexed).
     pub fn key_index(&mut self, table: &Table) -> Result<KeyIndex> {
         let snapshot = self.snapshot()?;
         KeyIndex::new(table, &snapshot)

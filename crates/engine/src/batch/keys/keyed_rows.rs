@@ -90,8 +90,8 @@ impl KeyedRows {
         (self.waiting, self.grows) = (waiting, grows);
     }
 
-    /// Settles rows that were taken. `grows` says that they differ from each other and from all rows of the batch; else the
-    /// snapshot must contain the batch's own earlier rows.
+    /// Settles rows that were taken. `grows` says that they differ from each other and from all rows of the batch; else
+    /// the snapshot must contain the batch's own earlier rows.
     pub(crate) fn settle(
         &self,
         table: &Table,

@@ -1,6 +1,6 @@
-//! A last check before the commit: the chunks that other writers have added since the batch first read the store, mostly by
-//! sealing, must have none of the batch's keys. Then the guards are raised, so that only a chunk added between this check
-//! and the commit is a conflict.
+//! A last check before the commit: the chunks that other writers have added since the batch first read the store,
+//! mostly by sealing, must have none of the batch's keys. Then the guards are raised, so that only a chunk added
+//! between this check and the commit is a conflict.
 
 use crate::batch::Batch;
 use crate::batch::keys::bounds::may_meet;

@@ -7,21 +7,21 @@ use atsdb_core::{ChunkGuard, ConflictPolicy, Error, ErrorKind, Result, Table, Ta
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Rows wait up to this many bytes. As long as all rows of a batch wait, a commit that loses against another writer can settle
-/// them again.
+/// Rows wait up to this many bytes. As long as all rows of a batch wait, a commit that loses against another writer can
+/// settle them again.
 const WAITING_BYTES_MAX: usize = 48 << 20;
 
 impl Batch {
-    /// The number of rows skipped by [`ConflictPolicy::Keep`] because their key existed. It is final after the commit, or
-    /// after [`settle_keys`](Self::settle_keys) for the rows added before.
+    /// The number of rows skipped by [`ConflictPolicy::Keep`] because their key existed. It is final after the commit,
+    /// or after [`settle_keys`](Self::settle_keys) for the rows added before.
     pub fn skipped_rows(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.keyed.skipped_rows)
     }
 
-    /// Compares the waiting rows with each other and with the store, so that a [`DuplicateKey`](ErrorKind::DuplicateKey) is
-    /// reported now rather than by the commit. The commit then fails with [`ErrorKind::Conflict`] if another writer adds
-    /// rows to the table before it. After a `DuplicateKey` the waiting rows are discarded and the batch can be used further;
-    /// after any other error it cannot be committed.
+    /// Compares the waiting rows with each other and with the store, so that a
+    /// [`DuplicateKey`](ErrorKind::DuplicateKey) is reported now rather than by the commit. The commit then fails with
+    /// [`ErrorKind::Conflict`] if another writer adds rows to the table before it. After a `DuplicateKey` the waiting
+    /// rows are discarded and the batch can be used further; after any other error it cannot be committed.
     pub fn settle_keys(&mut self) -> Result<()> {
         let settled = self.settle_waiting();
         match &settled {

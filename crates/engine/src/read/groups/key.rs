@@ -9,8 +9,8 @@ use atsdb_core::{Error, Result};
 use std::fmt;
 use std::sync::Arc;
 
-/// Finds the bucket that a time lies in: its first and its last tick. `None` if the first one lies before every time that
-/// 64 bits can hold.
+/// Finds the bucket that a time lies in: its first and its last tick. `None` if the first one lies before every time
+/// that 64 bits can hold.
 pub type BucketOf = Arc<dyn Fn(i64) -> Option<(i64, i64)> + Send + Sync>;
 
 /// One thing that rows are grouped by.
@@ -137,8 +137,8 @@ impl Packing {
         Ok(())
     }
 
-    /// The packed key of rows that have all of their keys in common. `constant` gives the bits of a key, or that it is NULL;
-    /// `None` if not all rows have the same.
+    /// The packed key of rows that have all of their keys in common. `constant` gives the bits of a key, or that it is
+    /// NULL; `None` if not all rows have the same.
     pub(super) fn pack_constants(&self, constant: impl Fn(&GroupKey) -> Option<Option<u64>>) -> Option<u128> {
         self.slots.iter().try_fold(0, |packed, slot| {
             let bits = match constant(&slot.key)? {

@@ -1,8 +1,8 @@
 //! Grouping rows by integers: indices of mapped columns, integers, times cut into buckets.
 //!
-//! Rows of one group often come one after the other, since sealed chunks are sorted by series and time. So a batch is cut
-//! into runs of rows with equal keys first. A group is looked up once for each run, and what is computed for it goes over
-//! slices of the columns. Where each row is a run of its own, this costs one lookup per row.
+//! Rows of one group often come one after the other, since sealed chunks are sorted by series and time. So a batch is
+//! cut into runs of rows with equal keys first. A group is looked up once for each run, and what is computed for it
+//! goes over slices of the columns. Where each row is a run of its own, this costs one lookup per row.
 
 mod bits;
 mod key;
@@ -23,8 +23,8 @@ use measure::State;
 use runs::Runs;
 use table::GroupTable;
 
-/// How many rows are worked on at a time: what is kept of each run then stays in the processor's cache, even if each row is
-/// a run of its own.
+/// How many rows are worked on at a time: what is kept of each run then stays in the processor's cache, even if each
+/// row is a run of its own.
 const WINDOW_ROWS: usize = 16_384;
 
 /// Groups of rows with what is computed for each of them. Groups of several threads can be merged.
@@ -41,8 +41,8 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// No groups yet, over batches of a schema. Without keys all rows are one group. `None` if the keys or measures are of
-    /// other types than these groups work on.
+    /// No groups yet, over batches of a schema. Without keys all rows are one group. `None` if the keys or measures are
+    /// of other types than these groups work on.
     pub fn new(schema: &Schema, keys: &[GroupKey], measures: &[Measure]) -> Option<Self> {
         let packing = Packing::new(schema, keys)?;
         let states = measures.iter().map(|measure| State::new(schema, measure)).collect::<Option<_>>()?;
@@ -80,8 +80,8 @@ impl Groups {
         Ok(())
     }
 
-    /// Adds the groups of another part of the same rows. The result of floating-point sums depends on the order in which
-    /// parts are merged.
+    /// Adds the groups of another part of the same rows. The result of floating-point sums depends on the order in
+    /// which parts are merged.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         self.run_groups.clear();
         for key in other.table.keys() {

@@ -1,4 +1,5 @@
-//! Whole chunks from what is known of them: where all rows of a chunk are of one group, sums and extremes need not be read.
+//! Whole chunks from what is known of them: where all rows of a chunk are of one group, sums and extremes need not be
+//! read.
 
 use super::Groups;
 use super::key::GroupKey;
@@ -15,8 +16,8 @@ pub(super) enum Part {
 }
 
 impl Groups {
-    /// Adds a chunk of which all rows count, if its statistics are enough. They are asked for by a column's position in the
-    /// batches.
+    /// Adds a chunk of which all rows count, if its statistics are enough. They are asked for by a column's position in
+    /// the batches.
     pub(crate) fn add_summary(
         &mut self,
         row_count: u32,

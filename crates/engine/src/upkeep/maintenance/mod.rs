@@ -1,5 +1,5 @@
-//! Background maintenance: while a thread holds the store's maintenance lease, it seals slices that get no new rows, drops
-//! expired slices and gives space back.
+//! Background maintenance: while a thread holds the store's maintenance lease, it seals slices that get no new rows,
+//! drops expired slices and gives space back.
 
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
@@ -24,10 +24,12 @@ const LEASE_MS: i64 = 60_000;
 const FRESH_CHUNKS_MAX: usize = 64;
 /// Maximum number of chunks of one table that one run re-slices.
 const RESLICED_MAX: usize = 64;
-/// After this many slices in a row that cannot be sealed, a run skips the other slices: the store itself may be failing.
+/// After this many slices in a row that cannot be sealed, a run skips the other slices: the store itself may be
+/// failing.
 const FAILURES_MAX: usize = 3;
 
-/// A [`MaintenanceTask`](crate::engine::MaintenanceTask) as this room calls it. Returns whether it should run again soon.
+/// A [`MaintenanceTask`](crate::engine::MaintenanceTask) as this room calls it. Returns whether it should run again
+/// soon.
 pub(crate) type Task = Box<dyn Fn(&Arc<Shared>, &dyn Fn() -> bool) -> Result<bool> + Send>;
 
 /// Starts the thread. A nudge tells it that something was committed. It stops between two slices.
@@ -36,8 +38,8 @@ pub(crate) fn start(shared: &Arc<Shared>, task: Task) -> Result<Background> {
     Background::start("atsdb-maintenance", nudges, move |nudges| maintenance.run(nudges))
 }
 
-/// Background maintenance, one run at a time, with what it remembers between two runs. Callers that have switched the thread
-/// off decide themselves when to run it.
+/// Background maintenance, one run at a time, with what it remembers between two runs. Callers that have switched the
+/// thread off decide themselves when to run it.
 pub struct Maintenance {
     shared: Weak<Shared>,
     task: Task,
@@ -48,8 +50,8 @@ pub struct Maintenance {
 }
 
 impl Maintenance {
-    /// Does all work that is due, and returns whether another run should follow soon. It does nothing while another process
-    /// holds the lease.
+    /// Does all work that is due, and returns whether another run should follow soon. It does nothing while another
+    /// process holds the lease.
     pub fn run_once(&mut self) -> Result<bool> {
         match self.shared.upgrade() {
             Some(shared) => self.run_all(&shared, &Nudges::default()),
@@ -75,8 +77,8 @@ impl Maintenance {
         }
     }
 
-    /// Does all work that is due, and returns whether another run should follow soon. A step that fails does not stop the
-    /// others, least of all reclaiming, which may be the remedy. The first error is returned at the end.
+    /// Does all work that is due, and returns whether another run should follow soon. A step that fails does not stop
+    /// the others, least of all reclaiming, which may be the remedy. The first error is returned at the end.
     fn run_all(&mut self, shared: &Arc<Shared>, nudges: &Nudges) -> Result<bool> {
         if !self.has_lease(shared)? {
             self.seen.clear();
@@ -102,8 +104,8 @@ impl Maintenance {
         Ok(waiting)
     }
 
-    /// Seals the slices that are due. Returns true if some are left because a transaction is open, the lease is lost or the
-    /// thread is to end.
+    /// Seals the slices that are due. Returns true if some are left because a transaction is open, the lease is lost or
+    /// the thread is to end.
     fn seal_due(&mut self, shared: &Arc<Shared>, nudges: &Nudges) -> Result<bool> {
         let (mut failed, mut failures) = (Ok(()), 0);
         let mut sealers: Option<(TableId, Sealer<'_>)> = None;
@@ -151,8 +153,8 @@ impl Maintenance {
         shared.store.acquire_lease(LEASE, &shared.holder, shared.environment.now_ms(), LEASE_MS)
     }
 
-    /// The slices that are due: those without new rows since the last run, and those with too many fresh chunks. Each comes
-    /// with the newest chunk to seal.
+    /// The slices that are due: those without new rows since the last run, and those with too many fresh chunks. Each
+    /// comes with the newest chunk to seal.
     fn due_slices(&mut self, shared: &Arc<Shared>) -> Result<Vec<(SliceKey, ChunkId)>> {
         let snapshot = ReadSnapshot::take(shared)?;
         let now_ms = shared.environment.now_ms();

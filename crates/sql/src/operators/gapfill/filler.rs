@@ -5,6 +5,7 @@ use super::bounds::range;
 use super::fill::{Carry, Line, Walk};
 use super::node::FillKind;
 use super::task::Task;
+use crate::text::datafusion_errors::external;
 use atsdb_core::{Error, ErrorKind};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, RecordBatch, UInt32Array};
 use datafusion::arrow::compute::{BatchCoalescer, cast, concat_batches, take};
@@ -271,10 +272,6 @@ impl Series {
 
 fn counts(buckets: &ArrayRef) -> Result<Int64Array> {
     Ok(cast(buckets, &DataType::Int64)?.as_primitive::<Int64Type>().clone())
-}
-
-fn external(error: Error) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
 }
 
 fn too_many(width: &str) -> DataFusionError {

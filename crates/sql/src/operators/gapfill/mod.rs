@@ -1,9 +1,9 @@
 //! `time_bucket_gapfill`, `locf` and `interpolate`: a row for every bucket of every series.
 //!
 //! The functions ([`functions`]) are marks; [`rule`] turns an aggregate that groups by `time_bucket_gapfill` into one
-//! by plain buckets with a [`node::GapFill`] above, planned as a [`operator::GapFillExec`], whose rows [`filler`] makes,
-//! series by series. Which buckets there are is said by [`steps`], from when to when by [`bounds`], and what stands in
-//! a gap by [`fill`].
+//! by plain buckets with a [`node::GapFill`] above, planned as a [`operator::GapFillExec`], whose rows [`filler`]
+//! makes, series by series. Which buckets there are is said by [`steps`], from when to when by [`bounds`], and what
+//! stands in a gap by [`fill`].
 
 mod bounds;
 mod fill;

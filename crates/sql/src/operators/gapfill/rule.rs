@@ -6,13 +6,14 @@ use super::fill::Reach;
 use super::functions::{GAPFILL, INTERPOLATE, LOCF, bucket, call_of, misplaced};
 use super::node::{Fill, FillKind, GapFill};
 use super::steps::{Steps, Ticks};
+use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use crate::text::time_text::read_time;
 use atsdb_core::TimeUnit;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, DataFusionError, Result, ScalarValue};
+use datafusion::common::{Column, Result, ScalarValue};
 use datafusion::logical_expr::logical_plan::{Aggregate, Extension};
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, Operator, cast};
@@ -39,10 +40,6 @@ impl AnalyzerRule for FillGaps {
             None => Ok(plan),
         }
     }
-}
-
-fn external(error: atsdb_core::Error) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
 }
 
 /// A call of one of the functions anywhere in a plan.

@@ -1,8 +1,8 @@
 //! Aggregates over a table, grouped by mapped columns, integers or time buckets, as one operator that reads the chunks.
 //!
 //! DataFusion hands rows to an aggregate 8,192 at a time and looks each one up. Here whole chunks go to
-//! [`Groups`](atsdb_engine::Groups), which works on runs of rows with equal keys: sealed chunks are sorted by series and
-//! time. Whatever is not covered (other functions, expressions, DISTINCT, FILTER) stays with DataFusion.
+//! [`Groups`](atsdb_engine::Groups), which works on runs of rows with equal keys: sealed chunks are sorted by series
+//! and time. Whatever is not covered (other functions, expressions, DISTINCT, FILTER) stays with DataFusion.
 
 mod bucket;
 mod call;

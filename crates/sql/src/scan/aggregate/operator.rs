@@ -1,8 +1,8 @@
 //! The operator: every thread reads chunks of its own and groups their rows; then the groups are merged.
 
 use super::call::Call;
-use crate::functions::arguments::external;
 use crate::scan::operator::AtsdbScan;
+use crate::text::datafusion_errors::external;
 use atsdb_engine::{GroupKey, Groups, Measure, Scan};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;

@@ -17,8 +17,8 @@ use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::projection::ProjectionExec;
 use std::sync::Arc;
 
-/// Adds the rule, before DataFusion decides how inputs are distributed: the aggregates that it replaces are two steps then,
-/// one on top of the other.
+/// Adds the rule, before DataFusion decides how inputs are distributed: the aggregates that it replaces are two steps
+/// then, one on top of the other.
 pub(crate) fn aggregate_chunks(optimizer: &mut PhysicalOptimizer) {
     let at = optimizer.rules.iter().position(|rule| rule.name() == "EnsureRequirements");
     optimizer.rules.insert(at.unwrap_or(0), Arc::new(AggregateChunks));

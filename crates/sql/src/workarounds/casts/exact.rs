@@ -2,8 +2,8 @@
 //!
 //! DataFusion moves a cast from a column to the literal beside it, even if that loses something: of
 //! `CAST(t AS TIMESTAMP(3)) < '12:00:00.5'`, with `t` in seconds, it would make `t < '12:00:00'`. It puts such casts in
-//! by itself, wherever units differ. So after types are made equal these casts become functions, which DataFusion leaves
-//! alone, and which say themselves which times a literal stands for.
+//! by itself, wherever units differ. So after types are made equal these casts become functions, which DataFusion
+//! leaves alone, and which say themselves which times a literal stands for.
 //!
 //! Waits for [#25095](https://github.com/apache/datafusion/issues/25095) (a local time as an instant). Of
 //! [#22142](https://github.com/apache/datafusion/issues/22142) DataFusion 55 has the half about coarser units; about

@@ -1,9 +1,10 @@
-//! Casts as PostgreSQL does them: floats and decimals are rounded to integers, floats and times are written as it writes
-//! them (all are UTC, which is not said), and text becomes bytes as it reads them. `round` of a float goes to the even neighbour.
+//! Casts as PostgreSQL does them: floats and decimals are rounded to integers, floats and times are written as it
+//! writes them (all are UTC, which is not said), and text becomes bytes as it reads them. `round` of a float goes to
+//! the even neighbour.
 //!
-//! DataFusion 55 truncates floats to integers, writes floats and times in forms of its own and takes text for bytes as it is.
-//! Waits for [#11886](https://github.com/apache/datafusion/issues/11886) (rounding); for the others no upstream issue
-//! is known.
+//! DataFusion 55 truncates floats to integers, writes floats and times in forms of its own and takes text for bytes as
+//! it is. Waits for [#11886](https://github.com/apache/datafusion/issues/11886) (rounding); for the others no upstream
+//! issue is known.
 
 use super::float_text::float_text;
 use super::half_even::{RoundHalfEven, to_integers};

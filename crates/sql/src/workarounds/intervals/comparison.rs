@@ -1,5 +1,5 @@
-//! Lengths of time are compared by how long they are, a month being 30 days and a day 24 hours, where DataFusion compares
-//! months, days and the rest one by one.
+//! Lengths of time are compared by how long they are, a month being 30 days and a day 24 hours, where DataFusion
+//! compares months, days and the rest one by one.
 //!
 //! Waits for [#8468](https://github.com/apache/datafusion/issues/8468).
 

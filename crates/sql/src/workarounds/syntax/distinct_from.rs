@@ -2,7 +2,8 @@
 //! before they are parsed, which binds as a comparison does, and the operator becomes what the words mean afterwards.
 //!
 //! Fixed upstream by the parser's pull request
-//! [#2436](https://github.com/apache/datafusion-sqlparser-rs/pull/2436), which is not in DataFusion 55's sqlparser 0.62.
+//! [#2436](https://github.com/apache/datafusion-sqlparser-rs/pull/2436), which is not in DataFusion 55's sqlparser
+//! 0.62.
 
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Statement, Value, visit_expressions_mut};
 use datafusion::sql::sqlparser::keywords::Keyword;

@@ -1,6 +1,6 @@
 //! `INSERT` that decides for each row whose key is there already: `ON CONFLICT (key) DO UPDATE SET ... WHERE ...` and
-//! `DO NOTHING` for one of several keys. As if the rows had come one after the other: what one has changed, the next one
-//! of the same key finds.
+//! `DO NOTHING` for one of several keys. As if the rows had come one after the other: what one has changed, the next
+//! one of the same key finds.
 //!
 //! The stored rows of the keys are read into memory; `rounds` settles the new ones on them, the first of each key, then
 //! the second, and so on, each round one projection; what has come out is then added, or put in its place. Not owned:

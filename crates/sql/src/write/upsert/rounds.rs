@@ -40,8 +40,8 @@ struct Group {
 }
 
 impl Rounds<'_> {
-    /// `update` says for stored rows and as many new ones which are updated, and what they are then; `None` leaves all as
-    /// they are.
+    /// `update` says for stored rows and as many new ones which are updated, and what they are then; `None` leaves all
+    /// as they are.
     pub(super) fn run(
         &self,
         mut update: impl FnMut(&RecordBatch, &RecordBatch) -> Result<Option<(BooleanArray, RecordBatch)>>,

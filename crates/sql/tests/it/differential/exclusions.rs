@@ -1,5 +1,5 @@
-//! What the generator leaves out, because atsdb is known to answer otherwise than PostgreSQL. The list may only shrink: what
-//! answers as PostgreSQL does is no longer an exclusion.
+//! What the generator leaves out, because atsdb is known to answer otherwise than PostgreSQL. The list may only shrink:
+//! what answers as PostgreSQL does is no longer an exclusion.
 
 use super::run::differs;
 use super::sides::atsdb::Atsdb;

@@ -7,16 +7,17 @@
 //! layout of the rows ([`sides::layout`]). The oracle is compared with the first layout, and that with the others. A
 //! condition is also checked by itself: the rows for which it holds, does not hold and is NULL are all rows.
 //!
-//! What atsdb refuses is counted by cause; what it is known to answer otherwise is listed in [`exclusions`]. A failure is
-//! made smaller ([`reduce`]) and shown with its seed, statements and both answers.
+//! What atsdb refuses is counted by cause; what it is known to answer otherwise is listed in [`exclusions`]. A failure
+//! is made smaller ([`reduce`]) and shown with its seed, statements and both answers.
 //!
 //! `ATSDB_TEST_SEED=n` begins with another seed and `ATSDB_TEST_QUERIES=n` says how many statements there are.
 //!
 //! Where the dialects differ by right, the generator goes around. All: division only by positive literals but where an
-//! error is looked for, no overflow, places of NULL always said, no product that makes -0.0 (which DISTINCT tells from 0.0
-//! here). SQLite: no numbers where text is wanted or text where numbers are, `LIKE` with `case_sensitive_like`, capitals
-//! only of ASCII letters, one set operation at a time (SQLite gives INTERSECT no precedence). PostgreSQL: a number with a
-//! point is cast to `DOUBLE PRECISION`, which it is here anyway; integers stay small where their width decides.
+//! error is looked for, no overflow, places of NULL always said, no product that makes -0.0 (which DISTINCT tells from
+//! 0.0 here). SQLite: no numbers where text is wanted or text where numbers are, `LIKE` with `case_sensitive_like`,
+//! capitals only of ASCII letters, one set operation at a time (SQLite gives INTERSECT no precedence). PostgreSQL: a
+//! number with a point is cast to `DOUBLE PRECISION`, which it is here anyway; integers stay small where their width
+//! decides.
 
 mod changes;
 mod choice;
