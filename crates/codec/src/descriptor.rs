@@ -134,7 +134,7 @@ fn read_page(format: u8, reader: &mut Reader<'_>, column: ColumnId, row_count: u
     let kinds = reader.byte()?;
     let min = read_bound(reader, kinds & 0x0f)?;
     let max = read_bound(reader, kinds >> 4)?;
-    let sum = if format < FORMAT_WITH_SUMS { None } else { read_sum(reader)? };
+    let sum = if format < FORMAT_WITH_SUMS { None } else { read_sum(reader, row_count)? };
     let statistics = ColumnStatistics { null_count, min, max, sum };
     Ok(PageDescriptor { column, byte_count, encoding, statistics })
 }
@@ -159,14 +159,20 @@ fn write_sum(out: &mut Vec<u8>, sum: Option<Sum>) {
     }
 }
 
-fn read_sum(reader: &mut Reader<'_>) -> DecodeResult<Option<Sum>> {
-    Ok(match reader.byte()? {
+fn read_sum(reader: &mut Reader<'_>, row_count: u32) -> DecodeResult<Option<Sum>> {
+    let sum = match reader.byte()? {
         NO_SUM => None,
         INT_SUM => Some(Sum::Int(unzigzag(reader.varint()?).into())),
         WIDE_SUM => Some(Sum::Int(i128::from_le_bytes(reader.array()?))),
         FLOAT_SUM => Some(Sum::Float(f64::from_le_bytes(reader.array()?))),
-        _ => return Err("a kind of sum that never was".into()),
-    })
+        _ => return Err("an unknown kind of sum".into()),
+    };
+    match sum {
+        Some(Sum::Int(sum)) if sum.unsigned_abs() > u128::from(row_count) << 64 => {
+            Err("a sum that its rows cannot have".into())
+        }
+        sum => Ok(sum),
+    }
 }
 
 fn kind_of(bound: Option<&Bound>) -> u8 {

@@ -64,11 +64,6 @@ fn measures() -> Vec<Measure> {
     measures
 }
 
-/// NaN last, and both zeros one number.
-fn order(a: f64, b: f64) -> std::cmp::Ordering {
-    a.is_nan().cmp(&b.is_nan()).then(a.partial_cmp(&b).unwrap_or(std::cmp::Ordering::Equal))
-}
-
 /// What a model says of each measure: a number as text, `-` where there is none.
 fn expected(rows: &[Row]) -> BTreeMap<Key, Vec<String>> {
     let mut groups: BTreeMap<Key, Vec<&Row>> = BTreeMap::new();
@@ -87,17 +82,24 @@ fn expected(rows: &[Row]) -> BTreeMap<Key, Vec<String>> {
             texts.extend([sum, numbers.iter().min().copied(), numbers.iter().max().copied()].map(text));
         }
         let sum = (!values.is_empty()).then(|| values.iter().sum());
-        let sorted = |a: &f64, b: &f64| order(*a, *b);
-        let (min, max) = (values.iter().copied().min_by(sorted), values.iter().copied().max_by(sorted));
-        texts.extend([sum, min, max].map(float));
+        let (min, max) = (values.iter().copied().min_by(f64::total_cmp), values.iter().copied().max_by(f64::total_cmp));
+        texts.push(sum.map_or("-".to_owned(), show_sum));
+        texts.extend([min, max].map(float));
         texts
     };
     groups.into_iter().map(|(key, rows)| (key, measured(rows))).collect()
 }
 
 fn show(number: f64) -> String {
-    // Which of two zeros is the smallest is not said.
-    if number == 0.0 { "0".to_owned() } else { number.to_string() }
+    match number.is_nan() {
+        true => format!("{}NaN", if number.is_sign_negative() { "-" } else { "" }),
+        false => number.to_string(),
+    }
+}
+
+/// The sum of nothing but -0.0 is zero, whatever its sign, and which NaN a sum is depends on the processor.
+fn show_sum(sum: f64) -> String {
+    if sum.is_nan() { "NaN".to_owned() } else { show(sum + 0.0) }
 }
 
 fn found(groups: &Groups) -> BTreeMap<Key, Vec<String>> {
@@ -109,6 +111,7 @@ fn found(groups: &Groups) -> BTreeMap<Key, Vec<String>> {
         Measured::Counts(counts) => counts[group].to_string(),
         Measured::Integers(_, counts) | Measured::Floats(_, counts) if counts[group] == 0 => "-".to_owned(),
         Measured::Integers(values, _) => values[group].to_string(),
+        Measured::Floats(values, _) if measures()[measure].kind == MeasureKind::Sum => show_sum(values[group]),
         Measured::Floats(values, _) => show(values[group]),
     };
     let texts = |group| (0..measures().len()).map(|measure| measured(measure, group)).collect();
@@ -119,7 +122,8 @@ fn found(groups: &Groups) -> BTreeMap<Key, Vec<String>> {
 /// Rows in runs, as sealed chunks have them, and without.
 fn rows() -> impl Strategy<Value = Vec<Row>> {
     let sensor = prop_oneof![0_u32..4, Just(u32::MAX), any::<u32>().prop_map(|sensor| sensor | 1 << 21)];
-    let value = prop_oneof![(-9..9_i32).prop_map(f64::from), Just(f64::INFINITY), Just(f64::NAN), Just(-0.0),];
+    let value =
+        prop_oneof![(-9..9_i32).prop_map(f64::from), Just(f64::INFINITY), Just(f64::NAN), Just(-f64::NAN), Just(-0.0),];
     let time = prop_oneof![-5 * HOUR..5 * HOUR, Just(i64::MAX)];
     let total = prop_oneof![any::<i64>(), Just(i64::MAX), Just(i64::MIN)];
     let row = (sensor, option::of(0_u8..3), time, option::of(any::<i32>()), total, option::of(value));

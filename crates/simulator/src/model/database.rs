@@ -211,6 +211,12 @@ impl Database {
         format!("{definitions:?}{rollups:?}{}", self.shown())
     }
 
+    /// How often each table was changed: what decides whether a transaction that has looked earlier is in conflict.
+    pub(crate) fn counters(&self) -> String {
+        let counters = self.tables.iter().map(|table| (table.uid, table.added, table.rewritten, table.defined));
+        format!("{:?}", counters.collect::<Vec<_>>())
+    }
+
     pub(crate) fn shown(&self) -> String {
         let mut lines = Vec::new();
         for table in &self.tables {

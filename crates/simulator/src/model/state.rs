@@ -236,7 +236,8 @@ impl Model {
         let held: Vec<String> = self.held.values().map(shown).collect();
         let backups: Vec<String> =
             self.backups.iter().map(|(taken, of)| format!("{taken}{}", of.signature())).collect();
-        let store = format!("{}{}", self.database.signature(), self.shown());
+        let counters = if self.transactions.is_empty() { String::new() } else { self.database.counters() };
+        let store = format!("{}{counters}{}", self.database.signature(), self.shown());
         format!("{store}{transactions:?}{held:?}{backups:?}{:?}{:?}", self.appenders, self.batches)
     }
 

@@ -74,8 +74,10 @@ impl Transaction {
     }
 
     pub(crate) fn signature(&self) -> String {
-        let shown =
-            |looked: &Looked| format!("{}{}{:?}", looked.base.signature(), looked.view.signature(), looked.touched);
+        let shown = |looked: &Looked| {
+            let (base, view) = (&looked.base, &looked.view);
+            format!("{}{}{}{:?}", base.signature(), base.counters(), view.signature(), looked.touched)
+        };
         let marks = self.marks.iter();
         let marks: Vec<_> = marks.map(|(mark, pending, looked)| (mark, pending, looked.as_ref().map(shown))).collect();
         format!("{:?}{:?}{marks:?}{}", self.pending, self.looked.as_ref().map(shown), self.has_failed)

@@ -107,6 +107,13 @@ impl AtsdbScan {
         Arc::clone(&self.scan)
     }
 
+    /// Whether a column gives the indices of a mapped column.
+    pub(crate) fn is_index(&self, column: usize) -> bool {
+        let of_table = self.columns.get(column).and_then(|position| self.table.definition.columns.get(*position));
+        let is_mapped = of_table.is_some_and(|column| column.map.is_some());
+        is_mapped && self.schema.field(column).data_type().is_integer()
+    }
+
     /// Whether its rows are those of whole chunks, as far as they match, and no plan above stops early.
     pub(crate) fn reads_whole_chunks(&self) -> bool {
         self.limit.is_none() && self.latest_by.is_none() && self.numbers.is_none() && self.running_filters.is_empty()

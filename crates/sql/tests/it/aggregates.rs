@@ -5,11 +5,15 @@ use crate::stores::{STORES, session};
 use atsdb_sql::{Answer, Session};
 
 /// `FROM t` is replaced by a query of all rows that may stop early, which no operator over chunks takes.
-const QUERIES: [&str; 22] = [
+const QUERIES: [&str; 26] = [
     "SELECT count(*), count(v), sum(v), min(v), max(v), avg(v) FROM t",
     "SELECT sum(f), avg(f), min(f), max(f), count(f), sum(g), max(g), avg(g) FROM t",
     "SELECT sum(small), sum(big), avg(small), min(big), max(small), sum(wide) FROM t",
-    "SELECT min(time), max(time), min(day), max(day) FROM t",
+    "SELECT min(time), max(time), min(day), max(day) FROM t WHERE v IS NOT NULL",
+    "SELECT sensor, min(odd), max(odd), count(odd) FROM t GROUP BY sensor",
+    "SELECT min(odd), max(odd), sum(odd), count(odd) FROM t WHERE sensor = 's6'",
+    "SELECT later, count(*), sum(later) FROM t GROUP BY later",
+    "SELECT sensor, max(big) FROM t GROUP BY sensor ORDER BY 2 DESC LIMIT 3",
     "SELECT count(*), avg(v) FROM t WHERE v > 1000000",
     "SELECT sensor, count(*), avg(v), max(f) FROM t GROUP BY sensor",
     "SELECT status, count(*), sum(v), min(f) FROM t GROUP BY status",
@@ -50,16 +54,19 @@ fn plan(session: &Session, sql: &str) -> String {
 
 fn fill(session: &Session) {
     let columns = "time TIMESTAMP NOT NULL, sensor TEXT, status TEXT, v BIGINT, f DOUBLE, g REAL, small SMALLINT, big INT, \
-                   wide BIGINT UNSIGNED, day DATE";
+                   wide BIGINT UNSIGNED, day DATE, odd DOUBLE";
     ask(session, &format!("CREATE TABLE t ({columns}) WITH (map = 'sensor:u16, status:u8', slice = 'day')"));
     // Halves and quarters add up exactly, in whatever order.
     let values = "to_timestamp_seconds(1704067200 + value * 37), 's' || (value % 7), \
          CASE value % 3 WHEN 0 THEN 'ok' WHEN 1 THEN 'bad' END, CASE WHEN value % 5 > 0 THEN value % 900 - 450 END, \
          CASE WHEN value % 11 > 0 THEN (value % 64) / 4.0 END, (value % 32) / 2.0, value % 300 - 150, -value, \
-         value * 1000003, CAST('2024-01-01' AS DATE) + CAST(value % 3 AS INT)";
+         value * 1000003, CAST('2024-01-01' AS DATE) + CAST(value % 3 AS INT), \
+         CASE value % 21 WHEN 6 THEN CAST('NaN' AS DOUBLE) WHEN 13 THEN -0.0 WHEN 20 THEN 0.0 WHEN 5 THEN -0.0 \
+         WHEN 4 THEN CAST('-Infinity' AS DOUBLE) WHEN 11 THEN 7 END";
     ask(session, &format!("INSERT INTO t SELECT {values} FROM generate_series(0, 5999)"));
     session.engine().recompress(None).unwrap();
     ask(session, "ALTER TABLE t ADD COLUMN later INT DEFAULT 5");
+    ask(session, "ALTER TABLE t ALTER COLUMN small TYPE BIGINT");
     let (columns, more) =
         ("time, sensor, v, later", "to_timestamp_seconds(1704240000 + value * 41), 's' || (value % 9)");
     ask(
@@ -93,7 +100,8 @@ fn other_aggregates_stay_with_datafusion() {
     let (session, _directory) = session(STORES[0]);
     fill(&session);
     for query in [
-        "SELECT sensor, count(DISTINCT v) FROM t GROUP BY sensor",
+        "SELECT v, max(big) FROM t GROUP BY v ORDER BY 2 DESC LIMIT 3",
+        "SELECT DISTINCT v FROM t ORDER BY v LIMIT 3",
         "SELECT sensor, sum(v) FILTER (WHERE v > 0) FROM t GROUP BY sensor",
         "SELECT sensor, sum(v + 1) FROM t GROUP BY sensor",
         "SELECT f, count(*) FROM t GROUP BY f",
@@ -108,6 +116,24 @@ fn other_aggregates_stay_with_datafusion() {
 }
 
 #[test]
+fn a_table_without_rows_has_one_group_or_none() {
+    let (session, _directory) = session(STORES[0]);
+    ask(&session, "CREATE TABLE t (time TIMESTAMP NOT NULL, sensor TEXT, v BIGINT) WITH (map = 'sensor:u8')");
+    assert_eq!(ask(&session, "SELECT count(v), sum(v), max(v), avg(v) FROM t"), ["0 | NULL | NULL | NULL"]);
+    assert_eq!(ask(&session, "SELECT sensor, sum(v) FROM t GROUP BY sensor"), Vec::<String>::new());
+}
+
+#[test]
+fn a_recursive_query_may_aggregate_in_each_round() {
+    let (session, _directory) = session(STORES[0]);
+    fill(&session);
+    let query = "WITH RECURSIVE r(n, s) AS (SELECT 0, CAST(0 AS BIGINT) UNION ALL \
+                 SELECT r.n + 1, r.s + a.s FROM r, (SELECT count(v) AS s FROM t) a WHERE r.n < 5) SELECT max(s) FROM r";
+    let count: i64 = ask(&session, "SELECT count(v) FROM t")[0].parse().unwrap();
+    assert_eq!(ask(&session, query), [(count * 5).to_string()]);
+}
+
+#[test]
 fn a_sum_that_does_not_fit_is_an_error() {
     let (session, _directory) = session(STORES[0]);
     ask(&session, "CREATE TABLE t (time TIMESTAMP NOT NULL, v BIGINT, u BIGINT UNSIGNED)");
@@ -117,7 +143,7 @@ fn a_sum_that_does_not_fit_is_an_error() {
     );
     assert_eq!(
         ask(&session, "SELECT sum(u), max(v), avg(v) FROM t"),
-        ["18446744073709551615,9223372036854775807,4.611686018427388e18"]
+        ["18446744073709551615 | 9223372036854775807 | 4.611686018427388e18"]
     );
     let statement = session.statements("SELECT sum(v) FROM t").next().unwrap().unwrap();
     let outcome = session.execute(&statement, &[]).and_then(|answer| match answer {
@@ -138,5 +164,5 @@ fn more_groups_than_fit_the_memory_are_left_to_a_plan_that_spills() {
         "SELECT time_bucket('1 second', time), sum(v) AS s, max(v), min(v), sum(w), max(w), min(w) FROM t GROUP BY 1";
     let query = format!("SELECT count(*), sum(s) FROM ({groups})");
     assert!(plan(&session, &query).contains("AtsdbAggregate"));
-    assert_eq!(ask(&session, &query), ["600000,179999700000"]);
+    assert_eq!(ask(&session, &query), ["600000 | 179999700000"]);
 }

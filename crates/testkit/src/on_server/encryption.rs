@@ -34,7 +34,7 @@ pub fn an_encrypted_connection_is_private_and_to_the_right_server(subject: Subje
         let url = format!("{place}{mode}");
         let Err(error) = (subject.open)(&url) else { panic!("opened: {url}") };
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
-        assert!(error.to_string().contains("no encrypted connection"), "{error}");
+        assert!(error.to_string().contains("cannot open an encrypted connection"), "{error}");
         assert!(error.hint().is_some_and(|hint| hint.contains("sslrootcert")), "{error:?}");
     }
     assert!(!proxy.has_read(), "a login was tried");

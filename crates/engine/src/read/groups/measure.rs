@@ -1,10 +1,8 @@
 //! What is computed for each group.
 
-use super::Measured;
 use super::bits::{integer_width, nulls, values};
 use super::number::{Number, largest, smallest};
 use super::runs::Runs;
-use super::summary::Part;
 use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, Schema};
 use std::ops::Range;
@@ -27,10 +25,30 @@ pub enum MeasureKind {
     Count,
     /// The sum, exact for integers, and how many values are not NULL.
     Sum,
-    /// The smallest value. NaN is greater than all numbers.
+    /// The smallest value, in the total order of floating-point numbers.
     Min,
-    /// The largest value. NaN is greater than all numbers.
+    /// The largest value, in the total order of floating-point numbers.
     Max,
+}
+
+/// What was computed for a range of groups.
+#[derive(Debug, Clone, Copy)]
+pub enum Measured<'a> {
+    /// Counts.
+    Counts(&'a [u64]),
+    /// Integers, and from how many values that are not NULL each is.
+    Integers(&'a [i128], &'a [u64]),
+    /// Floating-point numbers, and from how many values that are not NULL each is.
+    Floats(&'a [f64], &'a [u64]),
+}
+
+/// What one chunk adds to a measure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Part {
+    /// Nothing but rows, or values that are not NULL.
+    Count,
+    Integer(i128),
+    Float(f64),
 }
 
 /// What is computed, for all groups.
@@ -117,6 +135,15 @@ impl State {
             (Wide::Integers(wide), _) => add_values::<i64>(kind, column, runs, groups, wide, counts),
             (Wide::Floats(wide), DataType::Float32) => add_values::<f32>(kind, column, runs, groups, wide, counts),
             (Wide::Floats(wide), _) => add_values::<f64>(kind, column, runs, groups, wide, counts),
+        }
+    }
+
+    /// Whether a part is of the kind that is kept.
+    pub(super) fn takes(&self, part: Part) -> bool {
+        match part {
+            Part::Count => true,
+            Part::Integer(_) => matches!(self.wide, Wide::Integers(_)),
+            Part::Float(_) => matches!(self.wide, Wide::Floats(_)),
         }
     }
 

@@ -13,7 +13,8 @@ pub(super) trait Number: ArrowNativeType {
 
     fn sum(values: &[Self]) -> Self::Wide;
 
-    /// Whether the number comes before another. NaN comes after all numbers.
+    /// Whether the number comes before another. Floating-point numbers have their total order, in which -0.0 comes
+    /// before 0.0, and NaN after all numbers or, with its sign bit set, before them.
     fn is_below(self, other: Self) -> bool;
 
     /// Whether a widened number comes before another.
@@ -85,7 +86,7 @@ macro_rules! float {
             }
 
             fn is_below(self, other: Self) -> bool {
-                self < other || (other.is_nan() && !self.is_nan())
+                self.total_cmp(&other).is_lt()
             }
 
             fn is_wide_below(a: f64, b: f64) -> bool {

@@ -1,19 +1,10 @@
 //! Whole chunks from what is known of them: where all rows of a chunk are of one group, sums and extremes need not be
 //! read.
 
-use super::Groups;
+use super::collection::Groups;
 use super::key::GroupKey;
-use super::measure::MeasureKind;
+use super::measure::{Measure, MeasureKind, Part};
 use atsdb_core::{Bound, ColumnStatistics, Result, Sum};
-
-/// What one chunk adds to a measure.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Part {
-    /// Nothing but rows, or values that are not NULL.
-    Count,
-    Integer(i128),
-    Float(f64),
-}
 
 impl Groups {
     /// Adds a chunk of which all rows count, if its statistics are enough. They are asked for by a column's position in
@@ -25,8 +16,11 @@ impl Groups {
     ) -> Result<bool> {
         let constant = |key: &GroupKey| constant_of(key, row_count, &statistics(key.column()));
         let Some(key) = self.packing.pack_constants(constant) else { return Ok(false) };
-        let part = |measure: &super::Measure| part_of(measure.kind, row_count, || statistics(measure.column));
+        let part = |measure: &Measure| part_of(measure.kind, row_count, || statistics(measure.column));
         let Some(parts) = self.measures.iter().map(part).collect::<Option<Vec<_>>>() else { return Ok(false) };
+        if self.states.iter().zip(&parts).any(|(state, (part, _))| !state.takes(*part)) {
+            return Ok(false);
+        }
         let group = self.table.group(key)?;
         for (state, (part, count)) in self.states.iter_mut().zip(parts) {
             state.resize(self.table.len());

@@ -22,7 +22,7 @@ pub(super) fn bucket_of_call(call: &ScalarFunctionExpr, times: &DataType) -> Opt
     let function = call.fun().inner();
     let cut = if let Some(bucket) = function.downcast_ref::<TimeBucket>() {
         bucket.cut(times, &constants).ok()
-    } else if function.downcast_ref::<DateTrunc>().is_some() {
+    } else if function.downcast_ref::<DateTrunc>().is_some() && constants.len() == 2 {
         cut_by_unit(constants.first().copied()??, times).ok()
     } else {
         None

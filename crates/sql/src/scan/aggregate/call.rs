@@ -101,6 +101,19 @@ fn is_widened(from: &DataType, to: &DataType) -> bool {
 }
 
 impl Call {
+    /// Fails if a result does not fit its type.
+    pub(super) fn check(&self, measured: Measured<'_>) -> Result<()> {
+        match (self.function, measured, &self.result) {
+            (Function::Sum, Measured::Integers(sums, _), DataType::UInt64) => {
+                sums.iter().try_for_each(|sum| fitting_sum::<u64>(*sum).map(drop))
+            }
+            (Function::Sum, Measured::Integers(sums, _), _) => {
+                sums.iter().try_for_each(|sum| fitting_sum::<i64>(*sum).map(drop))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The call's results for groups.
     pub(super) fn results(&self, measured: Measured<'_>) -> Result<ArrayRef> {
         match (self.function, measured) {
@@ -111,9 +124,14 @@ impl Call {
             (Function::Average, Measured::Integers(sums, counts)) => {
                 Ok(averages(sums.iter().map(|sum| *sum as f64), counts))
             }
-            (Function::Average, Measured::Floats(sums, counts)) => Ok(averages(sums.iter().copied(), counts)),
+            // A sum begins with 0.0, which is also that of nothing but -0.0.
+            (Function::Average, Measured::Floats(sums, counts)) => {
+                Ok(averages(sums.iter().map(|sum| sum + 0.0), counts))
+            }
             (Function::Sum | Function::Extreme, Measured::Floats(values, counts)) => {
-                let values = Float64Array::new(values.to_vec().into(), Some(is_there(counts)));
+                let zero = if self.function == Function::Sum { 0.0 } else { -0.0 };
+                let values: Vec<f64> = values.iter().map(|value| value + zero).collect();
+                let values = Float64Array::new(values.into(), Some(is_there(counts)));
                 let values: ArrayRef = Arc::new(values);
                 Ok(if self.result == DataType::Float64 { values } else { cast(&values, &self.result)? })
             }

@@ -3,19 +3,22 @@
 use super::call::Call;
 use crate::scan::operator::AtsdbScan;
 use crate::text::datafusion_errors::external;
+use atsdb_core::{Error, ErrorKind};
 use atsdb_engine::{GroupKey, Groups, Measure, Scan};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::common::runtime::SpawnedTask;
+use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{DataFusionError, Result, internal_err};
+use datafusion::common::{DataFusionError, Result, Statistics, internal_err};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::coop::cooperative;
 use datafusion::physical_plan::execution_plan::{
-    Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions,
+    Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions, SchedulingType,
 };
 use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
+use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, InputDistributionRequirements, Partitioning,
@@ -24,6 +27,7 @@ use datafusion::physical_plan::{
 use futures::{StreamExt, TryStreamExt, stream};
 use std::fmt;
 use std::sync::Arc;
+use tokio::task::JoinSet;
 
 /// Aggregates the chunks of a scan.
 #[derive(Debug, Clone)]
@@ -54,7 +58,8 @@ impl AggregateExec {
             Partitioning::UnknownPartitioning(1),
             EmissionType::Final,
             Boundedness::Bounded,
-        );
+        )
+        .with_scheduling_type(SchedulingType::Cooperative);
         Self {
             spilling,
             scan: scan.clone(),
@@ -74,43 +79,58 @@ impl AggregateExec {
         }
     }
 
-    /// The groups of all chunks. A failure to get memory is [`DataFusionError::ResourcesExhausted`].
+    /// The groups of all chunks. If they do not fit the memory, the error is [`DataFusionError::ResourcesExhausted`],
+    /// and all memory has been given back.
     async fn aggregate(&self, context: &TaskContext) -> Result<(Groups, MemoryReservation)> {
         let scan = self.scan.scan();
         let threads = context.session_config().target_partitions().min(scan.chunks().len()).max(1);
-        let parts = (0..threads).map(|first| {
-            let reservation = MemoryConsumer::new("AtsdbAggregate").register(context.memory_pool());
+        let mut tasks = JoinSet::new();
+        for first in 0..threads {
+            // The pool gives an operator that can do with less memory no more than its share.
+            let consumer = MemoryConsumer::new(self.name()).with_can_spill(true);
             let part = Part {
                 scan: Arc::clone(&scan),
                 groups: self.groups()?,
-                reservation,
+                reservation: consumer.register(context.memory_pool()),
                 chunks_read: MetricBuilder::new(&self.metrics).counter("chunks_read", first),
             };
-            Ok(SpawnedTask::spawn(part.read(first, threads)))
-        });
-        let parts = parts.collect::<Result<Vec<_>>>()?;
-        let mut merged: Option<(Groups, MemoryReservation)> = None;
-        // In order, so that sums of floating-point numbers are the same each time.
-        for part in parts {
-            let (groups, reservation) =
-                part.join_unwind().await.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)))??;
-            match &mut merged {
-                None => merged = Some((groups, reservation)),
-                Some((all, reserved)) => {
-                    all.merge(&groups).map_err(external)?;
-                    reserved.try_resize(all.memory_bytes())?;
+            tasks.spawn(part.read(first, threads));
+        }
+        let mut parts = Vec::with_capacity(threads);
+        while let Some(part) = tasks.join_next().await {
+            match part {
+                Ok(Ok(part)) => parts.push(part),
+                Ok(Err(error)) => {
+                    tasks.shutdown().await;
+                    return Err(error);
                 }
+                Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+                Err(error) => return Err(DataFusionError::ExecutionJoin(Box::new(error))),
             }
         }
-        let Some((mut groups, reservation)) = merged else { return internal_err!("an aggregate of no parts") };
-        if self.keys.is_empty() {
-            groups.ensure_one().map_err(external)?;
+        // In order, so that sums of floating-point numbers are the same each time.
+        parts.sort_by_key(|(first, _, _)| *first);
+        let mut parts = parts.into_iter();
+        let Some((_, mut all, reservation)) = parts.next() else { return internal_err!("an aggregate of no parts") };
+        for (_, groups, reserved) in parts {
+            reservation.try_resize(all.memory_bytes() + groups.memory_bytes())?;
+            all.merge(&groups).map_err(from_engine)?;
+            drop((groups, reserved));
+            reservation.try_resize(all.memory_bytes())?;
+            tokio::task::yield_now().await;
         }
-        Ok((groups, reservation))
+        if self.keys.is_empty() {
+            all.ensure_one().map_err(from_engine)?;
+        }
+        // Before the first row, as a result that does not fit is an error of the whole query.
+        for call in &self.calls {
+            call.check(all.measured(call.measure, 0..all.len()))?;
+        }
+        Ok((all, reservation))
     }
 
     fn batch(&self, groups: &Groups, rows: std::ops::Range<usize>) -> Result<RecordBatch> {
-        let mut columns = groups.keys(rows.clone()).map_err(external)?;
+        let mut columns = groups.keys(rows.clone()).map_err(from_engine)?;
         for call in &self.calls {
             columns.push(call.results(groups.measured(call.measure, rows.clone()))?);
         }
@@ -132,7 +152,7 @@ impl AggregateExec {
             output_rows.add(rows.len());
             self.batch(&groups, rows)
         });
-        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, stream::iter(batches))))
+        Ok(Box::pin(cooperative(RecordBatchStreamAdapter::new(schema, stream::iter(batches)))))
     }
 }
 
@@ -146,16 +166,24 @@ struct Part {
 
 impl Part {
     /// Groups the rows of the chunks `first`, `first + step`, ...
-    async fn read(mut self, first: usize, step: usize) -> Result<(Groups, MemoryReservation)> {
+    async fn read(mut self, first: usize, step: usize) -> Result<(usize, Groups, MemoryReservation)> {
         for position in (first..self.scan.chunks().len()).step_by(step) {
-            if self.scan.add_to(&mut self.groups, position).map_err(external)? {
+            if self.scan.add_to(&mut self.groups, position).map_err(from_engine)? {
                 self.chunks_read.add(1);
             }
             self.reservation.try_resize(self.groups.memory_bytes())?;
             // A query that is stopped ends here.
             tokio::task::yield_now().await;
         }
-        Ok((self.groups, self.reservation))
+        Ok((first, self.groups, self.reservation))
+    }
+}
+
+/// An error of the engine. DataFusion's plan may still do what does not fit here.
+fn from_engine(error: Error) -> DataFusionError {
+    match error.kind() {
+        ErrorKind::Resources => DataFusionError::ResourcesExhausted(error.to_string()),
+        _ => external(error),
     }
 }
 
@@ -198,7 +226,10 @@ impl ExecutionPlan for AggregateExec {
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match <[_; 1]>::try_from(children) {
-            Ok([spilling]) => Ok(Arc::new(Self { spilling, ..Self::clone(&self) })),
+            Ok([spilling]) => {
+                let metrics = ExecutionPlanMetricsSet::new();
+                Ok(Arc::new(Self { spilling, metrics, ..Self::clone(&self) }))
+            }
             Err(_) => internal_err!("AtsdbAggregate has one input"),
         }
     }
@@ -210,6 +241,14 @@ impl ExecutionPlan for AggregateExec {
     fn execute(&self, _: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let batches = stream::once(self.clone().run(context)).try_flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), batches.boxed())))
+    }
+
+    fn statistics_from_inputs(&self, _: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {
+        let unknown = Statistics::new_unknown(&self.schema);
+        Ok(Arc::new(match self.keys.is_empty() {
+            true => Statistics { num_rows: Precision::Exact(1), ..unknown },
+            false => unknown,
+        }))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {

@@ -7,7 +7,7 @@ use crate::scan::operator::AtsdbScan;
 use atsdb_engine::{GroupKey, Groups};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
@@ -15,13 +15,16 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Adds the rule, before DataFusion decides how inputs are distributed: the aggregates that it replaces are two steps
 /// then, one on top of the other.
 pub(crate) fn aggregate_chunks(optimizer: &mut PhysicalOptimizer) {
-    let at = optimizer.rules.iter().position(|rule| rule.name() == "EnsureRequirements");
-    optimizer.rules.insert(at.unwrap_or(0), Arc::new(AggregateChunks));
+    if let Some(at) = optimizer.rules.iter().position(|rule| rule.name() == "EnsureRequirements") {
+        optimizer.rules.insert(at, Arc::new(AggregateChunks));
+    }
 }
 
 #[derive(Debug)]
@@ -29,7 +32,8 @@ struct AggregateChunks;
 
 impl PhysicalOptimizerRule for AggregateChunks {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| match replacement(&plan) {
+        let limited = limited_aggregates(&plan)?;
+        plan.transform_up(|plan| match replacement(&plan, limited.contains(&address(&plan))) {
             Some(replacement) => Ok(Transformed::yes(Arc::new(replacement) as Arc<dyn ExecutionPlan>)),
             None => Ok(Transformed::no(plan)),
         })
@@ -45,8 +49,28 @@ impl PhysicalOptimizerRule for AggregateChunks {
     }
 }
 
+fn address(plan: &Arc<dyn ExecutionPlan>) -> *const () {
+    Arc::as_ptr(plan).cast()
+}
+
+/// The aggregates of whose groups only the first ones of an order are wanted. DataFusion then keeps no others.
+fn limited_aggregates(plan: &Arc<dyn ExecutionPlan>) -> Result<HashSet<*const ()>> {
+    let mut limited = HashSet::new();
+    plan.apply(|plan| {
+        if let Some(sort) = plan.downcast_ref::<SortExec>().filter(|sort| sort.fetch().is_some()) {
+            let mut input = sort.input();
+            while let Some(projection) = input.downcast_ref::<ProjectionExec>() {
+                input = projection.input();
+            }
+            limited.insert(address(input));
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(limited)
+}
+
 /// An aggregate's steps as one: where values enter, and what comes out.
-fn replacement(plan: &Arc<dyn ExecutionPlan>) -> Option<ChunkAggregateExec> {
+fn replacement(plan: &Arc<dyn ExecutionPlan>, is_limited: bool) -> Option<ChunkAggregateExec> {
     let last = plan.downcast_ref::<AggregateExec>()?;
     let first = match last.mode() {
         AggregateMode::Single | AggregateMode::SinglePartitioned => last,
@@ -67,6 +91,10 @@ fn replacement(plan: &Arc<dyn ExecutionPlan>) -> Option<ChunkAggregateExec> {
     let key = |(expr, _): &(Arc<dyn PhysicalExpr>, String)| key_of(&input.resolve(expr)?, input.scan);
     let keys: Vec<GroupKey> = first.group_expr().expr().iter().map(key).collect::<Option<_>>()?;
     let (calls, measures) = calls_of(first.aggr_expr(), |expr| input.resolve(expr), input.scan)?;
+    let is_mapped = |key: &GroupKey| matches!(key, GroupKey::Values { column } if input.scan.is_index(*column));
+    if is_limited && keys.len() == 1 && calls.len() <= 1 && !is_mapped(&keys[0]) {
+        return None;
+    }
     // Only types that groups are made of.
     Groups::new(&input.scan.schema(), &keys, &measures)?;
     Some(ChunkAggregateExec::new(Arc::clone(plan), input.scan, keys, measures, calls))
