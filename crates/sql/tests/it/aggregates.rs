@@ -127,7 +127,7 @@ fn a_table_without_rows_has_one_group_or_none() {
 fn a_recursive_query_may_aggregate_in_each_round() {
     let (session, _directory) = session(STORES[0]);
     fill(&session);
-    let query = "WITH RECURSIVE r(n, s) AS (SELECT 0, CAST(0 AS BIGINT) UNION ALL \
+    let query = "WITH RECURSIVE r AS (SELECT 0 AS n, CAST(0 AS BIGINT) AS s UNION ALL \
                  SELECT r.n + 1, r.s + a.s FROM r, (SELECT count(v) AS s FROM t) a WHERE r.n < 5) SELECT max(s) FROM r";
     let count: i64 = ask(&session, "SELECT count(v) FROM t")[0].parse().unwrap();
     assert_eq!(ask(&session, query), [(count * 5).to_string()]);
