@@ -53,10 +53,13 @@ pub struct ResidentTables {
     /// What was loaded from the store, for each table: the chunks, and the rows in them. Loading threads hold the lock.
     read: Mutex<BTreeMap<TableId, ReadRows>>,
     /// For a table that was found under an outdated definition: its state then, and the state made of it.
-    redefined: Mutex<BTreeMap<TableId, (Weak<TableState>, Weak<TableState>)>>,
+    redefined: Mutex<BTreeMap<TableId, Redefined>>,
     seed: HashSeed,
     threads: usize,
 }
+
+/// The state of a table under an outdated definition, and the same rows under the current one.
+type Redefined = (Weak<TableState>, Weak<TableState>);
 
 impl ResidentTables {
     /// Creates an empty set of tables. Indexes are built with this number of threads.

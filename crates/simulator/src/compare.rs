@@ -48,8 +48,11 @@ pub(crate) fn see(snapshot: &ReadSnapshot) -> Result<Seen> {
     Ok(Seen { tables, rollups })
 }
 
+/// Where a row of a table in memory is, as part and number, and its cells.
+type LocatedRow = ((u32, u32), Vec<Option<i64>>);
+
 /// The rows that a process has of a table in memory, with part and number of each.
-pub(crate) fn resident_rows(snapshot: &ReadSnapshot, table: &Table) -> Result<Vec<((u32, u32), Vec<Option<i64>>)>> {
+pub(crate) fn resident_rows(snapshot: &ReadSnapshot, table: &Table) -> Result<Vec<LocatedRow>> {
     let state = snapshot.resident(table)?;
     let positions: Vec<usize> = (0..table.definition.columns.len()).collect();
     let mut rows = Vec::new();

@@ -184,8 +184,11 @@ fn read(session: &Session, table: &str) -> Result<Answer> {
     rows(session, table).map(|(names, rows)| Answer::Rows(names, rows))
 }
 
+/// The names of columns, and rows of them.
+type NamedRows = (Vec<String>, Vec<Vec<Option<i64>>>);
+
 /// The columns and the rows, sorted, of a table or a rollup.
-pub(crate) fn rows(session: &Session, table: &str) -> Result<(Vec<String>, Vec<Vec<Option<i64>>>)> {
+pub(crate) fn rows(session: &Session, table: &str) -> Result<NamedRows> {
     let SqlAnswer::Rows(rows) = execute(session, &format!("SELECT * FROM {table}"))? else {
         return Err(Error::internal("SELECT shows nothing"));
     };

@@ -189,9 +189,9 @@ fn a_chunk_of_one_group_is_not_read_and_counts_the_same() {
         let day = |day: i64| (0..500).map(move |number| row(day * DAY + number * 60, "a", "ok", number as i32 * 7));
         let mut rows: Vec<_> = (0..4).flat_map(day).collect();
         // One day has a second sensor and NULLs, and is read where sensors are grouped.
-        for number in 500..900 {
-            rows[number].1 = Some("b".into());
-            rows[number].3 = (number % 3 > 0).then_some(-5);
+        for (number, row) in rows[500..900].iter_mut().enumerate() {
+            row.1 = Some("b".into());
+            row.3 = (number % 3 > 0).then_some(-5);
         }
         append(&engine, &table, &rows);
         engine.recompress(None).unwrap();
@@ -220,9 +220,9 @@ fn a_chunk_of_one_group_is_not_read_and_counts_the_same() {
                 assert_eq!(read_count, read_expected);
                 let all = 0..model.len();
                 assert_eq!(format!("{:?}", groups.keys(all.clone())), format!("{:?}", model.keys(all.clone())));
-                for measure in 0..measures.len() {
+                for (measure, what) in measures.iter().enumerate() {
                     let (found, wanted) = (groups.measured(measure, all.clone()), model.measured(measure, all.clone()));
-                    assert_eq!(format!("{found:?}"), format!("{wanted:?}"), "{:?}", measures[measure]);
+                    assert_eq!(format!("{found:?}"), format!("{wanted:?}"), "{what:?}");
                 }
             }
         }

@@ -4,8 +4,6 @@
 //! is asked. A rollup rests ten times as long as it was computed, so that late rows that keep coming cost a tenth of a
 //! processor at most.
 
-#![expect(clippy::disallowed_methods, reason = "computing is measured, so that it can rest ten times as long")]
-
 use super::refresh::{Effort, Refresh, rollups_named};
 use crate::run::interrupt::Interrupt;
 use crate::run::options::SessionOptions;

@@ -1,6 +1,8 @@
 //! SQL from outside: the scripts of `tests/slt`, the examples of the reference, definitions as text, and what a
 //! query must not do to the process.
 
+#![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
+
 mod aggregates;
 mod asof;
 mod catalogue;

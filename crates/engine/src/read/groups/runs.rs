@@ -76,11 +76,11 @@ impl Runs {
         let bucket = |time: i64| bucket_of(time).unwrap_or((time, time));
         self.refine(|rows, starts| {
             let (mut first, mut last) = bucket(times[rows.start]);
-            for row in rows.start + 1..rows.end {
-                let time = times[row];
-                if time < first || time > last {
-                    (first, last) = bucket(time);
-                    starts.push(row as u32);
+            let start = rows.start;
+            for (row, time) in times[rows].iter().enumerate().skip(1) {
+                if *time < first || *time > last {
+                    (first, last) = bucket(*time);
+                    starts.push((start + row) as u32);
                 }
             }
         });
