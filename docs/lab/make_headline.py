@@ -12,7 +12,7 @@ The text between the lines `<!-- lab:NAME -->` and `<!-- lab:end -->` of the two
 - `stores`: atsdb's own stores side by side, from series.json; `ratios`: their rates of appending, divided by the file's;
 - any other name: the complete table of the workload of that name.
 
-The tables of `series` come from headline.json, which has more runs of fewer contestants, that of `memory` from memory.json,
+The tables of `series` come from headline.json, which has more rows on fewer contestants, that of `memory` from memory.json,
 which has more rows, and all others from results.json. A figure is the median of the runs. A dash means that the contestant
 has no figure; the report (docs/lab/report.html) gives the reason.
 """

@@ -1,8 +1,8 @@
 //! A batch: rows of any number of tables that one commit makes visible, all or none, however many they are.
 //!
-//! One concern per file: [`collector`] turns rows into chunks, `changes` and `change` hold what is removed and
-//! redefined, [`keys`] keeps keys unique, `rollback` rolls back to a `savepoint`, `overlay` is what the batch itself
-//! sees, `commit` is the commit. [`appender`] buffers single rows for a batch. This file owns how rows enter.
+//! One concern per file: `collector` turns rows into chunks, `changes` and `change` hold what is removed and
+//! redefined, `keys` keeps keys unique, `rollback` rolls back to a `savepoint`, `overlay` is what the batch itself
+//! sees, `commit` is the commit. `appender` buffers single rows for a batch. This file owns how rows enter.
 
 pub(crate) mod appender;
 mod change;
