@@ -1,6 +1,6 @@
 //! Aggregates that work on chunks answer as DataFusion's do, which a limit on the rows below keeps in place.
 
-use crate::render::lines;
+use crate::render::{ask, sorted};
 use crate::stores::{STORES, session};
 use atsdb_sql::{Answer, Session};
 
@@ -34,19 +34,6 @@ const QUERIES: [&str; 26] = [
     "SELECT a.sensor, a.n, b.n FROM (SELECT sensor, count(*) AS n FROM t GROUP BY sensor) a \
      JOIN (SELECT sensor, max(v) AS n FROM t GROUP BY sensor) b ON a.sensor = b.sensor",
 ];
-
-fn ask(session: &Session, sql: &str) -> Vec<String> {
-    let statement = session.statements(sql).next().unwrap().unwrap();
-    let answer = session.execute(&statement, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
-    let Answer::Rows(rows) = answer else { return Vec::new() };
-    rows.flat_map(|batch| lines(&batch.unwrap_or_else(|error| panic!("{sql}: {error}")))).collect()
-}
-
-fn sorted(session: &Session, sql: &str) -> Vec<String> {
-    let mut lines = ask(session, sql);
-    lines.sort();
-    lines
-}
 
 fn plan(session: &Session, sql: &str) -> String {
     ask(session, &format!("EXPLAIN {sql}")).join("\n")

@@ -1,15 +1,8 @@
 //! What EXPLAIN tells of indexes, and that they change no answer.
 
-use crate::render::lines;
+use crate::render::ask;
 use crate::stores::{STORES, session};
 use atsdb_core::{ColumnId, ColumnType, Index, TableDefinition, TimeUnit};
-use atsdb_sql::{Answer, Session};
-
-fn ask(session: &Session, sql: &str) -> Vec<String> {
-    let statement = session.statements(sql).next().unwrap().unwrap();
-    let Answer::Rows(rows) = session.execute(&statement, &[]).unwrap() else { return Vec::new() };
-    rows.flat_map(|batch| lines(&batch.unwrap())).collect()
-}
 
 #[test]
 fn explain_tells_how_many_chunks_an_index_passed_over() {

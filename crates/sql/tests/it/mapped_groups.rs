@@ -1,9 +1,9 @@
 //! Grouping by a mapped column answers as grouping by the same strings unmapped, whatever stands between the table and
 //! the groups, and works on indices where it can.
 
-use crate::render::lines;
+use crate::render::{ask, sorted};
 use crate::stores::{STORES, session};
-use atsdb_sql::{Answer, Session};
+use atsdb_sql::Session;
 
 /// Each is asked of `mapped` and of `plain`, which has the same rows with unmapped texts.
 const QUERIES: [&str; 22] = [
@@ -30,19 +30,6 @@ const QUERIES: [&str; 22] = [
     "SELECT kind, status, count(*) FROM t GROUP BY kind, status",
     "SELECT kind, rank() OVER (ORDER BY kind) FROM t GROUP BY kind",
 ];
-
-fn ask(session: &Session, sql: &str) -> Vec<String> {
-    let statement = session.statements(sql).next().unwrap().unwrap();
-    let answer = session.execute(&statement, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
-    let Answer::Rows(rows) = answer else { return Vec::new() };
-    rows.flat_map(|batch| lines(&batch.unwrap_or_else(|error| panic!("{sql}: {error}")))).collect()
-}
-
-fn sorted(session: &Session, sql: &str) -> Vec<String> {
-    let mut lines = ask(session, sql);
-    lines.sort();
-    lines
-}
 
 /// The tables with rows of 400 sensors, then with more rows and a column that the first rows do not have.
 fn tables(session: &Session) {

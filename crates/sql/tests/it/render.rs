@@ -2,6 +2,22 @@
 
 use arrow::array::{Array, RecordBatch};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use atsdb_sql::{Answer, Session};
+
+/// The lines of a statement's answer, which must not fail.
+pub(crate) fn ask(session: &Session, sql: &str) -> Vec<String> {
+    let statement = session.statements(sql).next().unwrap().unwrap();
+    let answer = session.execute(&statement, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    let Answer::Rows(rows) = answer else { return Vec::new() };
+    rows.flat_map(|batch| lines(&batch.unwrap_or_else(|error| panic!("{sql}: {error}")))).collect()
+}
+
+/// The same lines, sorted.
+pub(crate) fn sorted(session: &Session, sql: &str) -> Vec<String> {
+    let mut lines = ask(session, sql);
+    lines.sort();
+    lines
+}
 
 pub(crate) fn lines(batch: &RecordBatch) -> Vec<String> {
     let options = FormatOptions::default().with_null("NULL");
