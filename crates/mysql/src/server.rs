@@ -26,9 +26,10 @@ const BEGIN_READ_SPIDER: &str =
 /// Returns the statements that begin a write and a read transaction on such a server, each after the statement that
 /// limits the client's silence.
 ///
-/// A write transaction reads what is committed. Of a transaction's engines the last one commits first. Spider must be
-/// last, so that no chunk is visible before its pages are. In a read transaction, other servers take their snapshots
-/// when they are first read.
+/// A write transaction reads what is committed. Of a transaction's engines the last one commits first. Spider is the
+/// last, so that pages are committed before the catalogue; but with `spider_internal_xa` InnoDB shows its rows before
+/// any engine commits, and readers wait for the pages. In a read transaction, other servers take their snapshots when
+/// they are first read.
 pub(crate) fn begin(uses_spider: bool, is_cluster: bool, silence: [String; 2]) -> [String; 2] {
     let write = match (uses_spider, is_cluster) {
         (true, _) => "START TRANSACTION; SELECT 1 FROM atsdb_store LIMIT 1",

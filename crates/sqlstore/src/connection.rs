@@ -168,8 +168,8 @@ pub trait Server: Send + Sync + fmt::Debug {
     /// The statement that begins a read transaction, which sees the current state until it ends.
     fn begin_read(&self) -> &str;
 
-    /// If the state of the pages is slightly later than that of the catalogue: the clause that makes a query wait for
-    /// changes that are being committed.
+    /// If other servers hold the pages and take their snapshots at other moments than the catalogue's: the clause that
+    /// makes a query read the current state and wait for changes that are being committed.
     fn reads_pages_later(&self) -> Option<&'static str> {
         None
     }

@@ -72,19 +72,32 @@ impl<'a> PartWriter<'a> {
     }
 }
 
-/// Reads the pages of some columns; `chunk` is named in errors.
+/// Where the pages of a chunk are.
+pub(crate) struct PageLocation {
+    /// The chunk, which errors name.
+    pub(crate) chunk: i64,
+    pub(crate) payload: i64,
+    pub(crate) sealed: bool,
+    pub(crate) directory: PageDirectory,
+}
+
+impl PageLocation {
+    fn missing(&self, column: ColumnId) -> Error {
+        let message = format!("the page of column {} of chunk {} is missing", column.0, self.chunk);
+        Error::corrupt(message).with_hint("run verify to find what is affected, and restore that from a backup")
+    }
+}
+
+/// Reads the pages of some columns. With `waiting`, the clause of [`Server::reads_pages_later`], it reads what is
+/// committed and waits for what is being committed, whatever the transaction sees.
 pub(crate) fn read(
     connection: &mut dyn Connection,
     server: &dyn Server,
-    (payload, sealed): (i64, bool),
-    directory: &PageDirectory,
-    (chunk, columns): (i64, &[ColumnId]),
+    pages: &PageLocation,
+    columns: &[ColumnId],
+    waiting: &str,
 ) -> Attempt<Vec<Vec<u8>>> {
-    let missing = |column: ColumnId| {
-        let message = format!("the page of column {} of chunk {chunk} is missing", column.0);
-        Error::corrupt(message).with_hint("run verify to find what is affected, and restore that from a backup")
-    };
-    let find = |column: &ColumnId| directory.find(*column).ok_or_else(|| missing(*column));
+    let find = |column: &ColumnId| pages.directory.find(*column).ok_or_else(|| pages.missing(*column));
     let places = columns.iter().map(find).collect::<Result<Vec<PageExtent>, Error>>()?;
     // Adjacent pages are read as one range.
     let mut wanted = places.clone();
@@ -98,7 +111,7 @@ pub(crate) fn read(
     }
     let mut found: Vec<(u64, Vec<u8>)> = Vec::with_capacity(ranges.len());
     for group in ranges.chunks(RANGES_PER_STATEMENT) {
-        read_ranges(connection, server, (payload, sealed), group, &mut found)?;
+        read_ranges(connection, server, (pages, waiting), group, &mut found)?;
     }
     let cut = |location: PageExtent| {
         let range = found
@@ -109,7 +122,7 @@ pub(crate) fn read(
             Some((first, bytes)) => {
                 Ok(bytes[(location.first - first) as usize..(location.end() - first) as usize].to_vec())
             }
-            None => Err(missing(location.column).into()),
+            None => Err(pages.missing(location.column).into()),
         }
     };
     places.into_iter().map(cut).collect()
@@ -120,12 +133,12 @@ pub(crate) fn read(
 fn read_ranges(
     connection: &mut dyn Connection,
     server: &dyn Server,
-    (payload, sealed): (i64, bool),
+    (pages, waiting): (&PageLocation, &str),
     ranges: &[(u64, u64)],
     found: &mut Vec<(u64, Vec<u8>)>,
 ) -> Attempt<()> {
     let part_bytes = server.part_bytes() as i64;
-    let mut values = vec![Value::Int(payload)];
+    let mut values = vec![Value::Int(pages.payload)];
     let mut arms = Vec::with_capacity(ranges.len());
     for (position, (first, end)) in ranges.iter().enumerate() {
         let (first, end) = (*first as i64, *end as i64);
@@ -140,8 +153,8 @@ fn read_ranges(
         );
         let range = server.integer(&position.to_string());
         arms.push(format!(
-            "SELECT {range}, part, {bytes} FROM {} WHERE payload = $1 AND part BETWEEN {c} AND {d}",
-            table(sealed)
+            "(SELECT {range}, part, {bytes} FROM {} WHERE payload = $1 AND part BETWEEN {c} AND {d} {waiting})",
+            table(pages.sealed)
         ));
     }
     let mut rows = connection.query(&arms.join(" UNION ALL "), &values)?;

@@ -23,6 +23,9 @@ use std::time::Duration;
 /// The maximum number of idle connections that are kept.
 const IDLE_CONNECTIONS_MAX: usize = 8;
 
+/// The message if pages were deleted between two servers' snapshots.
+pub(crate) const PAGES_RECLAIMED: &str = "pages were deleted while their snapshot was taken";
+
 /// The connections of a store.
 #[derive(Debug)]
 pub(crate) struct Pool {
@@ -287,14 +290,19 @@ impl Pool {
         connection.run(self.server.begin_read())?;
         let Some(waiting) = self.server.reads_pages_later() else { return Ok(()) };
         // The snapshots of the pages still contain what is deleted from now on.
+        if self.has_reclaimed_since(connection, waiting)? {
+            return Err(Failure::RolledBack(Error::new(ErrorKind::Busy, PAGES_RECLAIMED)));
+        }
+        Ok(())
+    }
+
+    /// Whether pages were deleted since the connection's transaction began; `waiting` is the clause of
+    /// [`Server::reads_pages_later`].
+    pub(crate) fn has_reclaimed_since(&self, connection: &mut dyn Connection, waiting: &str) -> Attempt<bool> {
         let sql = "SELECT last FROM atsdb_number WHERE name = 'reclaim'";
         let seen = connection.query_first(sql, &[])?.map(|row| row.int(0)).transpose()?;
         let now = self.without_transaction(|other| other.query_first(&format!("{sql} {waiting}"), &[]))?;
-        if now.map(|row| row.int(0)).transpose()? != seen {
-            let message = "pages were deleted while their snapshot was taken";
-            return Err(Failure::RolledBack(Error::new(ErrorKind::Busy, message)));
-        }
-        Ok(())
+        Ok(now.map(|row| row.int(0)).transpose()? != seen)
     }
 
     /// Ends a read transaction.

@@ -3,10 +3,13 @@
 use crate::connection::{Cell, Connection, Row, Value};
 use crate::directory::PageDirectory;
 use crate::error::{Attempt, Failure};
-use crate::pool::{Pool, Session};
-use crate::{list_rows, mapping, pages, stage, table};
+use crate::pages::{self, PageLocation};
+use crate::pool::{PAGES_RECLAIMED, Pool, Session};
+use crate::{list_rows, mapping, stage, table};
 use atsdb_core::list::{ChunkSums, ListKey, ListState};
-use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, Result, Snapshot, StageId, Table, TableId, TimeRange};
+use atsdb_core::{
+    ChunkEntry, ChunkId, ColumnId, Error, ErrorKind, Result, Snapshot, StageId, Table, TableId, TimeRange,
+};
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -31,11 +34,34 @@ impl ServerSnapshot {
         Ok(snapshot)
     }
 
+    /// Reads pages that the snapshot lacks although its catalogue lists them. Their server may have committed them just
+    /// after it took its snapshot, that is after the catalogue showed them; so their current state is read. Pages
+    /// never change: if they are there, they are the right ones. If they are not, they were reclaimed in the meantime,
+    /// or they are lost.
+    fn wait_for_pages(&self, location: &PageLocation, columns: &[ColumnId], waiting: &str) -> Result<Vec<Vec<u8>>> {
+        let server = self.pool.server();
+        let read = self
+            .pool
+            .without_transaction(|connection| pages::read(connection, server, location, columns, waiting))
+            .map_err(Failure::into_error);
+        match read {
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                let reclaimed = self.read(|connection| self.pool.has_reclaimed_since(connection, waiting))?;
+                if reclaimed {
+                    Err(Error::new(ErrorKind::Busy, PAGES_RECLAIMED).with_hint("ask again"))
+                } else {
+                    Err(error)
+                }
+            }
+            read => read,
+        }
+    }
+
     fn read<T>(&self, work: impl FnOnce(&mut dyn Connection) -> Attempt<T>) -> Result<T> {
         let mut held = self.session.lock();
         let session = held.as_mut().ok_or_else(|| {
             let message = format!("the connection to {} broke while reading", self.pool.server().location());
-            Error::new(atsdb_core::ErrorKind::Unavailable, message).with_hint("ask again")
+            Error::new(ErrorKind::Unavailable, message).with_hint("ask again")
         })?;
         work(session.connection()).map_err(|failure| {
             if !matches!(failure, Failure::Refused(_)) {
@@ -78,17 +104,25 @@ impl Snapshot for ServerSnapshot {
     }
 
     fn read_pages(&self, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {
-        self.read(|connection| {
-            let sql = "SELECT payload, sealed, pages FROM atsdb_chunk WHERE id = $1 AND stage = $2";
-            let asked = [chunk.0.into(), table::stage_number(self.stage).into()];
-            let mut row = connection
-                .query_first(sql, &asked)?
-                .ok_or_else(|| Error::corrupt(format!("chunk {} is missing", chunk.0)))?;
-            let directory = PageDirectory::from_bytes(&row.bytes(2)?)?;
-            let location = (row.int(0)?, row.int(1)? != 0);
-            pages::read(connection, self.pool.server(), location, &directory, (chunk.0, columns))
-        })
+        let location = self.read(|connection| page_location(connection, chunk, self.stage))?;
+        let server = self.pool.server();
+        let read = self.read(|connection| pages::read(connection, server, &location, columns, ""));
+        match (read, server.reads_pages_later()) {
+            (Err(error), Some(waiting)) if error.kind() == ErrorKind::Corrupt => {
+                self.wait_for_pages(&location, columns, waiting)
+            }
+            (read, _) => read,
+        }
     }
+}
+
+fn page_location(connection: &mut dyn Connection, chunk: ChunkId, stage: Option<StageId>) -> Attempt<PageLocation> {
+    let sql = "SELECT payload, sealed, pages FROM atsdb_chunk WHERE id = $1 AND stage = $2";
+    let mut row = connection
+        .query_first(sql, &[chunk.0.into(), table::stage_number(stage).into()])?
+        .ok_or_else(|| Error::corrupt(format!("chunk {} is missing", chunk.0)))?;
+    let directory = PageDirectory::from_bytes(&row.bytes(2)?)?;
+    Ok(PageLocation { chunk: chunk.0, payload: row.int(0)?, sealed: row.int(1)? != 0, directory })
 }
 
 fn newest_chunk(connection: &mut dyn Connection) -> Attempt<ChunkId> {

@@ -15,7 +15,7 @@ pub mod sample;
 pub mod server;
 mod store;
 
-pub use store::{Case, OpenStore, cases, store_conformance};
+pub use store::{Case, OpenStore, cases, one_chunk, store_conformance};
 
 /// The seed of tests that make up their input: `ATSDB_TEST_SEED`, or else 1. It is printed, and shown when a test
 /// fails.

@@ -80,6 +80,11 @@ impl Spider {
         }
     }
 
+    /// Runs statements in this database of each of the other servers.
+    pub fn ask(&self, url: &str, sql: &str) {
+        self.shards.iter().for_each(|shard| drop(shard.ask(url, sql)));
+    }
+
     /// How many rows of pages each of the other servers holds.
     pub fn rows(&self, url: &str) -> Vec<u64> {
         let tables = SPREAD.map(|table| format!("(SELECT count(*) FROM {table})")).join(" + ");

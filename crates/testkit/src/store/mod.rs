@@ -15,7 +15,8 @@ mod stages;
 mod tables;
 mod whole;
 
-use atsdb_core::Store;
+use crate::sample::Plan;
+use atsdb_core::{ChunkId, ColumnId, Store};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Gives a new, empty store each time it is called; the one before may still be open.
@@ -172,6 +173,13 @@ pub fn cases() -> Vec<Case> {
             of_amendments_of_one_chunk_one_wins,
             one_thread_gets_a_lease;
     }
+}
+
+/// Commits a table with one chunk, and returns the chunk and its columns.
+pub fn one_chunk(store: &dyn Store) -> (ChunkId, Vec<ColumnId>) {
+    let table = helpers::create(store, "t");
+    helpers::commit(store, helpers::adding(vec![Plan::new(1).chunk(table)])).unwrap();
+    (helpers::visible(store, table)[0].id, helpers::columns(3))
 }
 
 /// Runs every case on a store of its own. At the end it panics with the names of those that failed; what each said
