@@ -61,7 +61,7 @@ class Damaged(Case):
     def test_a_damaged_page_is_an_error_with_its_place(self):
         store = self.store("sealed")
         with sqlite3.connect(store) as plain:
-            plain.execute("UPDATE atsdb_page SET bytes = bytes || x'00' WHERE id = (SELECT min(id) FROM atsdb_page)")
+            plain.execute("UPDATE atsdb_page SET bytes = zeroblob(length(bytes)) WHERE id = (SELECT min(id) FROM atsdb_page)")
         plain.close()
         error = self.refused(attached(store), "SELECT * FROM readings", "table readings, chunk")
         if hasattr(error, "sqlite_errorcode"):
