@@ -7,11 +7,13 @@ use crate::filter::{Operands, request};
 use crate::plan::{Operator, Plan};
 use crate::shape::{find, shape_of};
 use crate::table::TableState;
+use crate::time_format::TimeWriter;
 use crate::walk::{ReadRows, Walk};
 use rusqlite::Result;
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::types::Value as Operand;
 use rusqlite::vtab::{Context, Filters, VTabCursor, sqlite3_vtab_cursor};
+use std::cell::RefCell;
 use std::ffi::c_int;
 use std::sync::Arc;
 
@@ -25,11 +27,20 @@ pub(crate) struct TableCursor {
     slots: Vec<Option<usize>>,
     rows: Option<ReadRows>,
     position: usize,
+    writer: RefCell<TimeWriter>,
 }
 
 impl TableCursor {
     pub(crate) fn new(table: Arc<TableState>) -> Self {
-        Self { base: sqlite3_vtab_cursor::default(), table, walk: None, slots: Vec::new(), rows: None, position: 0 }
+        Self {
+            base: sqlite3_vtab_cursor::default(),
+            table,
+            walk: None,
+            slots: Vec::new(),
+            rows: None,
+            position: 0,
+            writer: RefCell::default(),
+        }
     }
 
     fn start(&mut self, plan: &Plan, operands: &[Operands]) -> Result<()> {
@@ -95,7 +106,8 @@ unsafe impl VTabCursor for TableCursor {
             match (&self.rows, slot) {
                 (Some(rows), Some(slot)) => {
                     let (chunk, row) = rows.at(self.position);
-                    chunk.value(slot, row, self.table.format, context)
+                    let mut writer = self.writer.borrow_mut();
+                    context.set_result(chunk.value(slot, row, self.table.format, &mut writer))
                 }
                 _ => Err(module_error(format!("column {column} was not read"))),
             }

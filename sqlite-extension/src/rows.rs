@@ -1,7 +1,7 @@
 //! The decoded rows of chunks, value by value.
 
 use crate::error::module_error;
-use crate::time_format::{TimeFormat, TimeScale, TimeValue};
+use crate::time_format::{TimeFormat, TimeScale, TimeValue, TimeWriter};
 use arrow::array::{
     Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Float32Array, Float64Array, PrimitiveArray, RecordBatch,
     StringArray, UInt32Array, UInt64Array,
@@ -10,7 +10,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, UInt32Type, UInt64Type};
 use atsdb_core::ColumnType;
 use rusqlite::Result;
-use rusqlite::vtab::Context;
+use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 
 /// The rows of a chunk that were read.
 pub(crate) struct ChunkRows {
@@ -69,27 +69,39 @@ impl ChunkRows {
         }
     }
 
-    /// Passes a value to SQLite.
-    pub(crate) fn value(&self, column: usize, row: usize, format: TimeFormat, context: &mut Context) -> Result<()> {
-        match &self.columns[column] {
-            values if values.is_null(row) => context.set_result(rusqlite::types::Null),
-            ColumnValues::Integer(values) => context.set_result(values.value(row)),
-            ColumnValues::Time(values, scale) => match scale.value(values.value(row), format) {
-                TimeValue::Text(text) => context.set_result(text.as_str()),
-                TimeValue::Integer(value) => context.set_result(value),
-                TimeValue::Real(value) => context.set_result(value),
+    /// The value of a row as SQLite has it. Text that is computed is in the writer.
+    pub(crate) fn value<'a>(
+        &'a self,
+        column: usize,
+        row: usize,
+        format: TimeFormat,
+        writer: &'a mut TimeWriter,
+    ) -> ToSqlOutput<'a> {
+        use ToSqlOutput::Borrowed;
+        let value = match &self.columns[column] {
+            ColumnValues::Integer(values) if values.is_valid(row) => ValueRef::Integer(values.value(row)),
+            ColumnValues::Time(values, scale) if values.is_valid(row) => {
+                match scale.value(values.value(row), format, writer) {
+                    TimeValue::Text(text) => ValueRef::Text(text),
+                    TimeValue::Integer(value) => ValueRef::Integer(value),
+                    TimeValue::Real(value) => ValueRef::Real(value),
+                }
+            }
+            ColumnValues::Unsigned(values) if values.is_valid(row) => match i64::try_from(values.value(row)) {
+                Ok(value) => ValueRef::Integer(value),
+                Err(_) => return ToSqlOutput::Owned(Value::Text(values.value(row).to_string())),
             },
-            ColumnValues::Unsigned(values) => match i64::try_from(values.value(row)) {
-                Ok(value) => context.set_result(value),
-                Err(_) => context.set_result(values.value(row).to_string().as_str()),
-            },
-            ColumnValues::Float32(values) => context.set_result(f64::from(values.value(row))),
-            ColumnValues::Float64(values) => context.set_result(values.value(row)),
-            ColumnValues::Bool(values) => context.set_result(i64::from(values.value(row))),
-            ColumnValues::Text(values) => context.set_result(values.value(row)),
-            ColumnValues::Mapped(indices, strings) => context.set_result(strings.value(indices.value(row) as usize)),
-            ColumnValues::Binary(values) => context.set_result(values.value(row)),
-        }
+            ColumnValues::Float32(values) if values.is_valid(row) => ValueRef::Real(f64::from(values.value(row))),
+            ColumnValues::Float64(values) if values.is_valid(row) => ValueRef::Real(values.value(row)),
+            ColumnValues::Bool(values) if values.is_valid(row) => ValueRef::Integer(i64::from(values.value(row))),
+            ColumnValues::Text(values) if values.is_valid(row) => ValueRef::Text(values.value(row).as_bytes()),
+            ColumnValues::Mapped(indices, strings) if indices.is_valid(row) => {
+                ValueRef::Text(strings.value(indices.value(row) as usize).as_bytes())
+            }
+            ColumnValues::Binary(values) if values.is_valid(row) => ValueRef::Blob(values.value(row)),
+            _ => ValueRef::Null,
+        };
+        Borrowed(value)
     }
 }
 
@@ -135,19 +147,5 @@ impl ColumnValues {
             other if other.is_integer() => Self::Integer(to(&DataType::Int64)?.as_primitive::<Int64Type>().clone()),
             _ => return Err(unexpected()),
         })
-    }
-
-    fn is_null(&self, row: usize) -> bool {
-        let array: &dyn Array = match self {
-            Self::Bool(values) => values,
-            Self::Integer(values) | Self::Time(values, _) => values,
-            Self::Unsigned(values) => values,
-            Self::Float32(values) => values,
-            Self::Float64(values) => values,
-            Self::Text(values) => values,
-            Self::Mapped(indices, _) => indices,
-            Self::Binary(values) => values,
-        };
-        array.is_null(row)
     }
 }

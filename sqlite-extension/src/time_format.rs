@@ -2,7 +2,7 @@
 
 use crate::error::module_error;
 use crate::time_text::{self, PER_SECOND};
-use atsdb_core::time::{DAY_SECONDS, format_date, format_time};
+use atsdb_core::time::{DAY_SECONDS, format_date};
 use atsdb_core::{ColumnType, TimeUnit};
 use rusqlite::Result;
 use rusqlite::types::ValueRef;
@@ -44,10 +44,59 @@ pub(crate) struct TimeScale {
 }
 
 /// What a time is in SQLite.
-pub(crate) enum TimeValue {
-    Text(String),
+#[derive(Debug, PartialEq)]
+pub(crate) enum TimeValue<'a> {
+    Text(&'a [u8]),
     Integer(i64),
     Real(f64),
+}
+
+/// Times as text. Times that follow each other are mostly of one day, whose text is kept.
+#[derive(Debug, Default)]
+pub(crate) struct TimeWriter {
+    /// The day, and its length in the text.
+    date: Option<(i64, usize)>,
+    text: Vec<u8>,
+}
+
+impl TimeWriter {
+    /// The text of a date.
+    fn date(&mut self, day: i64) -> &[u8] {
+        match self.date.filter(|(known, _)| *known == day) {
+            Some((_, length)) => self.text.truncate(length),
+            None => {
+                self.text.clear();
+                self.text.extend_from_slice(format_date(day).as_bytes());
+                self.date = Some((day, self.text.len()));
+            }
+        }
+        &self.text
+    }
+
+    /// The text of a time: that of `format_time`.
+    fn time(&mut self, stored: i64, unit: TimeUnit) -> &[u8] {
+        let seconds = stored.div_euclid(unit.per_second());
+        let mut fraction = stored.rem_euclid(unit.per_second());
+        self.date(seconds.div_euclid(DAY_SECONDS));
+        let second_of_day = seconds.rem_euclid(DAY_SECONDS);
+        for (separator, value) in
+            [(b'T', second_of_day / 3_600), (b':', second_of_day / 60 % 60), (b':', second_of_day % 60)]
+        {
+            self.text.extend([separator, b'0' + (value / 10) as u8, b'0' + (value % 10) as u8]);
+        }
+        let digits = unit.fraction_digits();
+        if digits > 0 {
+            self.text.push(b'.');
+            let start = self.text.len();
+            self.text.resize(start + digits, b'0');
+            for digit in self.text[start..].iter_mut().rev() {
+                *digit += (fraction % 10) as u8;
+                fraction /= 10;
+            }
+        }
+        self.text.push(b'Z');
+        &self.text
+    }
 }
 
 /// The stored values for which a comparison can be true: from the first inclusive to the last inclusive.
@@ -91,10 +140,10 @@ impl TimeScale {
     }
 
     /// A stored value as a value of SQLite.
-    pub(crate) fn value(self, stored: i64, format: TimeFormat) -> TimeValue {
+    pub(crate) fn value(self, stored: i64, format: TimeFormat, writer: &mut TimeWriter) -> TimeValue<'_> {
         match format {
-            TimeFormat::Text if self.is_date() => TimeValue::Text(format_date(stored)),
-            TimeFormat::Text => TimeValue::Text(format_time(stored, self.unit)),
+            TimeFormat::Text if self.is_date() => TimeValue::Text(writer.date(stored)),
+            TimeFormat::Text => TimeValue::Text(writer.time(stored, self.unit)),
             TimeFormat::Integer => TimeValue::Integer(stored),
             TimeFormat::UnixEpoch if self.is_date() => TimeValue::Integer(stored.saturating_mul(DAY_SECONDS)),
             TimeFormat::UnixEpoch if self.per_second == 1 => TimeValue::Integer(stored),
@@ -216,16 +265,31 @@ mod tests {
     }
 
     #[test]
+    fn times_are_written_as_everywhere() {
+        let mut writer = TimeWriter::default();
+        for unit in TimeUnit::ALL {
+            for stored in [0, 1, -1, 86_399_999, 1_709_294_400_123, i64::MIN, 7, i64::MAX, i64::MAX - 1] {
+                let scale = TimeScale::of(ColumnType::Timestamp(unit)).unwrap();
+                let expected = atsdb_core::time::format_time(stored, unit);
+                let written = scale.value(stored, TimeFormat::Text, &mut writer);
+                assert_eq!(written, TimeValue::Text(expected.as_bytes()), "{expected}");
+            }
+        }
+        let scale = TimeScale::of(ColumnType::Date).unwrap();
+        assert_eq!(scale.value(19_783, TimeFormat::Text, &mut writer), TimeValue::Text(b"2024-03-01"));
+    }
+
+    #[test]
     fn numbers_bound_no_more_than_they_say() {
         for format in [TimeFormat::UnixEpoch, TimeFormat::Julian, TimeFormat::Integer] {
             for unit in TimeUnit::ALL {
                 let scale = TimeScale::of(ColumnType::Timestamp(unit)).unwrap();
                 for stored in [i64::MIN, -1, 0, 1, 1_709_294_400_123, 1_709_294_400_123_456_789, i64::MAX] {
-                    let value = scale.value(stored, format);
-                    let operand = match &value {
-                        TimeValue::Integer(value) => ValueRef::Integer(*value),
-                        TimeValue::Real(value) => ValueRef::Real(*value),
-                        TimeValue::Text(text) => ValueRef::Text(text.as_bytes()),
+                    let mut writer = TimeWriter::default();
+                    let operand = match scale.value(stored, format, &mut writer) {
+                        TimeValue::Integer(value) => ValueRef::Integer(value),
+                        TimeValue::Real(value) => ValueRef::Real(value),
+                        TimeValue::Text(text) => ValueRef::Text(text),
                     };
                     for side in [Side::Equal, Side::GreaterOrEqual, Side::LessOrEqual] {
                         let found = scale.bounds(side, operand, format).unwrap().unwrap();

@@ -4,7 +4,7 @@
 //! functions return it, or `2024-03-01T14:00:00+02:00`.
 
 use atsdb_core::time::{DAY_SECONDS, days_from_civil};
-use atsdb_core::time_text::{DateForm, leading_number, utc_offset, year_first_date};
+use atsdb_core::time_text::{DateForm, days_of_date, leading_number, utc_offset, year_first_date};
 use rusqlite::{Connection, Result};
 use std::cmp::Ordering;
 
@@ -25,6 +25,9 @@ pub(crate) fn register(host: &Connection) -> Result<()> {
 
 /// Compares times as times. Other text is after all times, byte by byte.
 fn compare(a: &str, b: &str) -> Ordering {
+    if a == b {
+        return Ordering::Equal;
+    }
     match (parse(a), parse(b)) {
         (Some(a), Some(b)) => a.cmp(&b),
         (Some(_), None) => Ordering::Less,
@@ -37,6 +40,9 @@ fn compare(a: &str, b: &str) -> Ordering {
 /// UTC. What is not written is the smallest that it can be.
 pub(crate) fn parse(text: &str) -> Option<Instant> {
     let bytes = text.as_bytes();
+    if let Some(instant) = usual(bytes) {
+        return Some(instant);
+    }
     let form = DateForm { separators: b"-", digits_min: 2 };
     let Some((days, length)) = year_first_date(bytes, form) else { return year_or_month(bytes) };
     let at = |seconds: i128| i128::from(days) * i128::from(DAY_SECONDS) + seconds;
@@ -51,6 +57,32 @@ pub(crate) fn parse(text: &str) -> Option<Instant> {
         }
         _ => None,
     }
+}
+
+/// The form that the extension writes itself, and SQLite's functions nearly so: most comparisons are between such times.
+/// `None` says nothing.
+fn usual(bytes: &[u8]) -> Option<Instant> {
+    let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T' | b' ', h1, h2, b':', n1, n2, b':', s1, s2, rest @ ..] =
+        bytes
+    else {
+        return None;
+    };
+    let two = |tens: &u8, ones: &u8| {
+        let (tens, ones) = (tens.wrapping_sub(b'0'), ones.wrapping_sub(b'0'));
+        (tens < 10 && ones < 10).then_some(i64::from(tens) * 10 + i64::from(ones))
+    };
+    let days = days_of_date(two(y1, y2)? * 100 + two(y3, y4)?, two(m1, m2)?, two(d1, d2)?)?;
+    let (hour, minute, second) = (two(h1, h2)?, two(n1, n2)?, two(s1, s2)?);
+    let fraction = match rest {
+        [] | [b'Z'] => 0,
+        [b'.', digits @ .., b'Z'] if matches!(digits.len(), 1..=9) && digits.iter().all(u8::is_ascii_digit) => {
+            let value = digits.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
+            value * 10_i64.pow((FRACTION_DIGITS - digits.len()) as u32)
+        }
+        _ => return None,
+    };
+    let seconds = days * DAY_SECONDS + hour * 3_600 + minute * 60 + second;
+    (hour < 24 && minute < 60 && second < 60).then(|| i128::from(seconds) * PER_SECOND + i128::from(fraction))
 }
 
 /// `2024` or `2024-03`.
