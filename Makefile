@@ -12,10 +12,10 @@ ATSDB := $(BUILT)/release/atsdb
 MDBOOK_VERSION := 0.5.4
 MDBOOK := $(or $(wildcard $(BUILT)/mdbook/bin/mdbook),mdbook)
 
-.PHONY: help setup servers build demo docs test fuzz simulate soak format lint doc unit clean
+.PHONY: help setup servers build demo docs test python-test wheel fuzz simulate soak format lint doc unit clean
 
 help: ## what there is
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 setup: ## checks what is needed to build, and says how to get it
 	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: install a Rust toolchain, 1.94 or later" >&2; exit 1; }
@@ -36,7 +36,13 @@ docs: ## this documentation as a site with search, by mdBook
 	$(MDBOOK) build docs --dest-dir $(abspath $(BUILT))/book
 	@echo "the site: $(BUILT)/book/index.html"
 
-test: setup servers format lint unit doc ## everything that CI checks
+test: setup servers format lint unit doc python-test ## everything that CI checks
+
+python-test: setup ## the package for Python: built, installed into an environment of its own, tested
+	@.ci/python test $(abspath $(BUILT))
+
+wheel: setup ## the package for Python, with the program inside, for pip install
+	@.ci/python wheel $(abspath $(BUILT))
 
 fuzz: setup ## mutated inputs for what reads bytes: make fuzz TARGET=csv SECONDS=600 SEED=1; without TARGET it lists them
 	$(CARGO) run --release -p atsdb-fuzz -- $(TARGET) $(or $(SECONDS),60) $(SEED)

@@ -52,9 +52,10 @@ print(highest)
 # %% DuckDB joins a result with whatever it knows
 places = polars.DataFrame({"sensor": ["s0", "s1"], "place": ["kitchen", "garden"]})
 found = db.sql("SELECT sensor, count FROM readings")
-joined = duckdb.sql("SELECT place, sum(count) AS total FROM found JOIN places USING (sensor) GROUP BY 1 ORDER BY 1")
+query = "SELECT place, sum(count) AS total FROM found JOIN places USING (sensor) GROUP BY 1 ORDER BY 1"
+joined = duckdb.sql(query).fetchall()
 print(joined)
-assert [place for place, _ in joined.fetchall()] == ["garden", "kitchen"]
+assert [place for place, _ in joined] == ["garden", "kitchen"]
 
 # %% A transaction is all or nothing
 try:

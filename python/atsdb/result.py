@@ -126,7 +126,7 @@ class Result:
 
     def pandas(self) -> pandas.DataFrame:
         """All rows that are left as a pandas frame."""
-        frame: pandas.DataFrame = self.arrow().to_pandas()
+        frame: pandas.DataFrame = _with_distinct_categories(self.arrow()).to_pandas()
         return frame
 
     def _read(self, read: Callable[[], Any]) -> Any:
@@ -163,3 +163,18 @@ class Result:
         if self._rows.description is None:
             return f"<atsdb.Result {self.verb}, {self.row_count} rows>"
         return f"<atsdb.Result {', '.join(self.columns)}>"
+
+
+def _with_distinct_categories(table: pyarrow.Table) -> pyarrow.Table:
+    """A table whose dictionaries list each string once, as the categories of pandas must: those of a result may have come
+    from several chunks."""
+    import pyarrow
+
+    for position, field in enumerate(table.schema):
+        if not pyarrow.types.is_dictionary(field.type):
+            continue
+        column = table.column(position)
+        if any(len(chunk.dictionary.unique()) != len(chunk.dictionary) for chunk in column.chunks):
+            distinct = column.cast(field.type.value_type).dictionary_encode()
+            table = table.set_column(position, field.name, distinct)
+    return table
