@@ -44,7 +44,7 @@ def test_the_tour_runs(tmp_path, monkeypatch, capsys):
     for needed in ("pandas", "polars", "pyarrow", "duckdb", "sqlalchemy"):
         pytest.importorskip(needed)
     monkeypatch.chdir(tmp_path)
-    source = (ROOT / "python" / "tour.py").read_text()
+    source = (ROOT / "python" / "examples" / "tour.py").read_text()
     exec(compile(source, "tour.py", "exec"), {"__name__": "__main__", "EXAMPLES": str(ROOT / "examples")})
     assert "the end of the tour" in capsys.readouterr().out
 

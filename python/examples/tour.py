@@ -70,7 +70,7 @@ frame = polars.DataFrame({"time": [start + dt.timedelta(days=1)], "sensor": ["s9
 print(db.append("readings", frame))
 
 # %% Files are imported: types, time and mapped columns are found out
-folder = globals().get("EXAMPLES", "../examples")
+folder = globals().get("EXAMPLES", "../../examples")
 imported = db.import_file(f"{folder}/weather.csv.gz", "weather", null="NA")
 print(imported.rows, imported.notes)
 print(db.sql("SELECT origin, round(avg(temp), 1), max(temp) FROM weather GROUP BY 1 ORDER BY 1").fetchall())

@@ -1,6 +1,6 @@
 """Measures the package beside those of DuckDB and SQLite: appending a frame, reading a column to Polars, aggregating.
 
-    python python/measure.py 10_000_000
+    python python/examples/measure.py 10_000_000
 
 Each contestant runs in a process of its own, on files in a new folder, with commits that survive a loss of power. Reads open
 the store anew each time; the median of three is shown. The answers are compared.
@@ -81,7 +81,7 @@ class Duckdb:
         db.execute("CHECKPOINT")
 
     def read(self, db: Any, query: str) -> polars.DataFrame:
-        return db.execute(query).pl()
+        return db.sql(query).pl()
 
 
 class Sqlite:
