@@ -12,10 +12,11 @@ ATSDB := $(BUILT)/release/atsdb
 MDBOOK_VERSION := 0.5.4
 MDBOOK := $(or $(wildcard $(BUILT)/mdbook/bin/mdbook),mdbook)
 
-.PHONY: help setup servers build extension demo docs test fuzz simulate soak format lint doc unit extension-tests clean
+.PHONY: help setup servers build extension demo docs test fuzz simulate soak format lint doc unit \
+	extension-tests python-test wheel clean
 
 help: ## what there is
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 setup: ## checks what is needed to build, and says how to get it
 	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: install a Rust toolchain, 1.94 or later" >&2; exit 1; }
@@ -25,7 +26,7 @@ servers: ## DuckDB, MariaDB, PostgreSQL, sqlite3 and Datasette for tests, where 
 	@.ci/servers $(BUILT)/duckdb $(BUILT)/datasette
 
 build: setup ## the atsdb program, optimised
-	$(CARGO) build --release --workspace
+	$(CARGO) build --release
 
 extension: setup ## atsdb.so, which programs that speak to SQLite load to read a store
 	cd sqlite-extension && CARGO_TARGET_DIR=$(abspath $(BUILT)) $(CARGO) build --release --locked
@@ -41,7 +42,13 @@ docs: ## this documentation as a site with search, by mdBook
 	$(MDBOOK) build docs --dest-dir $(abspath $(BUILT))/book
 	@echo "the site: $(BUILT)/book/index.html"
 
-test: setup servers format lint unit doc extension-tests ## everything that CI checks
+test: setup servers format lint unit doc extension-tests python-test ## everything that CI checks
+
+python-test: setup ## the package for Python: built, installed into an environment of its own, tested
+	@.ci/python test $(abspath $(BUILT))
+
+wheel: setup ## the package for Python, with the program inside, for pip install
+	@.ci/python wheel $(abspath $(BUILT))
 
 fuzz: setup ## mutated inputs for what reads bytes: make fuzz TARGET=csv SECONDS=600 SEED=1; without TARGET it lists them
 	$(CARGO) run --release -p atsdb-fuzz -- $(TARGET) $(or $(SECONDS),60) $(SEED)

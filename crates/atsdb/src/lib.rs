@@ -36,6 +36,8 @@
 mod backup;
 mod copy;
 mod database;
+#[cfg(feature = "import")]
+mod import;
 mod memory_table;
 mod open;
 mod page_cache;
@@ -48,9 +50,9 @@ pub use atsdb_archive::{
 };
 pub use atsdb_core::store::Finding;
 pub use atsdb_core::{
-    BatchId, Column, ColumnId, ColumnType, CommitOutcome, Durability, Error, ErrorKind, InMemory, MapWidth, Result,
-    Retention, Slice, SliceWidth, Table, TableDefinition, TableId, TimeColumn, TimeRange, TimeUnit, Unique, duration,
-    limits, name, size, time,
+    BatchId, Column, ColumnId, ColumnType, CommitOutcome, ConflictPolicy, Durability, Error, ErrorKind, InMemory,
+    MapWidth, Result, Retention, Slice, SliceWidth, Table, TableDefinition, TableId, TimeColumn, TimeRange, TimeUnit,
+    Unique, duration, limits, name, size, time,
 };
 pub use atsdb_derive::Record;
 pub use atsdb_engine::{
@@ -62,10 +64,12 @@ pub use atsdb_engine::{
 #[cfg(feature = "archive")]
 pub use backup::BackupOptions;
 pub use database::Database;
+#[cfg(feature = "import")]
+pub use import::ImportReport;
 pub use memory_table::{MemoryLookup, MemoryTable};
 pub use open::{OpenOptions, open};
 pub use page_cache::PageCacheFolder;
-pub use typed::{TableOptions, TypedAppender, TypedTable};
+pub use typed::{TableOptions, TypedAppender, TypedTable, check_same_columns};
 
 /// The types with which a [`Record`] is written and read.
 pub mod record {
@@ -79,6 +83,12 @@ pub use atsdb_resident::TableMatches;
 #[cfg(feature = "sql")]
 pub mod sql {
     pub use atsdb_sql::*;
+}
+
+/// Files that [`Database::import`] reads, and what it may know of them.
+#[cfg(feature = "import")]
+pub mod import_options {
+    pub use atsdb_import::{DateOrder, Format, Input, Options, Report, Skipped};
 }
 
 /// The version of Arrow that batches are made of.

@@ -213,8 +213,8 @@ fn times_of(batch: &RecordBatch, time: Option<usize>) -> Result<Int64Array> {
     }
 }
 
-/// Checks that a table has the record's columns: names, types and order, after the time column.
-fn check_same_columns(found: &TableDefinition, wanted: &TableDefinition) -> Result<()> {
+/// Checks that a table has the columns of a record's definition: names, types and order, and the same time column.
+pub fn check_same_columns(found: &TableDefinition, wanted: &TableDefinition) -> Result<()> {
     let refuse = |why: String| {
         Err(Error::usage(format!("table {} does not have the record's columns: {why}", found.name))
             .with_hint("name another table, or declare the struct as the table is"))

@@ -1,55 +1,7 @@
-//! The `atsdb` program. Results go to stdout, everything else to stderr.
-//!
-//! Rooms, from the top; each imports only rooms below it:
-//!
-//! | room | what it owns |
-//! |---|---|
-//! | `shell` | SQL and dot commands, typed or from stdin |
-//! | `commands` | what each verb does, a file each |
-//! | `session` | opening a store, running scripts on it, the files that statements name |
-//! | `args` | what was typed |
-//! | `output` | results as text and as files, a file each format |
-//! | `console` | messages, Ctrl-C, progress, numbers for people |
+//! The `atsdb` program, whose work is the library's.
 
-// The program's results and messages are its purpose.
-#![allow(clippy::print_stdout, clippy::print_stderr)]
-
-mod args;
-mod commands;
-mod console;
-mod output;
-mod session;
-mod shell;
-
-use console::{failure, interrupt};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments: Vec<_> = std::env::args_os().collect();
-    if arguments.get(1).is_some_and(|argument| argument == atsdb_lab::CHILD_ARGUMENT) {
-        return lab_child();
-    }
-    let cli = match args::parse(&arguments) {
-        Ok(cli) => cli,
-        Err(code) => return code,
-    };
-    interrupt::listen();
-    let is_check = matches!(cli.command, Some(args::Command::Verify(_)));
-    let done = match cli.command {
-        Some(command) => commands::run(command),
-        None => shell::run(cli.url.as_deref(), &cli.shell),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if is_check => failure::report_check(&error),
-        Err(error) => failure::report(&error),
-    }
-}
-
-/// The lab measures each contestant in a process of its own, and this is one.
-fn lab_child() -> ExitCode {
-    match atsdb_lab::run_child() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => failure::report(&error),
-    }
+    ExitCode::from(atsdb_cli::run(&std::env::args_os().collect::<Vec<_>>()))
 }

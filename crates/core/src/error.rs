@@ -7,8 +7,8 @@ use std::fmt;
 /// The result type of all fallible functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What a caller can do about an error. [`ErrorKind::sqlstate`] and [`ErrorKind::exit_code`] map it to the codes of the
-/// outside world.
+/// What a caller can do about an error. [`ErrorKind::sqlstate`], [`ErrorKind::exit_code`] and
+/// [`ErrorKind::python_base`] map it to the codes of the outside world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The call, option or URL is wrong: correct it.
@@ -48,6 +48,68 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// All kinds.
+    pub const ALL: [Self; 17] = [
+        Self::Usage,
+        Self::Sql,
+        Self::NotFound,
+        Self::Exists,
+        Self::InvalidValue,
+        Self::DuplicateKey,
+        Self::Limit,
+        Self::Resources,
+        Self::Conflict,
+        Self::Busy,
+        Self::Corrupt,
+        Self::NewerFormat,
+        Self::NotAStore,
+        Self::ReadOnly,
+        Self::Unavailable,
+        Self::Interrupted,
+        Self::Internal,
+    ];
+
+    /// The name, in words joined by `_`: `not_found`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Usage => "usage",
+            Self::Sql => "sql",
+            Self::NotFound => "not_found",
+            Self::Exists => "exists",
+            Self::InvalidValue => "invalid_value",
+            Self::DuplicateKey => "duplicate_key",
+            Self::Limit => "limit",
+            Self::Resources => "resources",
+            Self::Conflict => "conflict",
+            Self::Busy => "busy",
+            Self::Corrupt => "corrupt",
+            Self::NewerFormat => "newer_format",
+            Self::NotAStore => "not_a_store",
+            Self::ReadOnly => "read_only",
+            Self::Unavailable => "unavailable",
+            Self::Interrupted => "interrupted",
+            Self::Internal => "internal",
+        }
+    }
+
+    /// The exception of Python's database interface (PEP 249) that an exception of this kind is derived from.
+    pub fn python_base(self) -> &'static str {
+        match self {
+            Self::Usage | Self::Sql | Self::NotFound | Self::Exists => "ProgrammingError",
+            Self::InvalidValue | Self::Limit => "DataError",
+            Self::DuplicateKey => "IntegrityError",
+            Self::Corrupt | Self::Internal => "InternalError",
+            Self::NewerFormat => "NotSupportedError",
+            Self::Resources
+            | Self::Conflict
+            | Self::Busy
+            | Self::NotAStore
+            | Self::ReadOnly
+            | Self::Unavailable
+            | Self::Interrupted => "OperationalError",
+        }
+    }
+
     /// The best matching five-character SQLSTATE of PostgreSQL.
     pub fn sqlstate(self) -> &'static str {
         match self {
@@ -200,6 +262,14 @@ impl std::error::Error for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_kind_has_a_name_of_its_own() {
+        let mut names: Vec<&str> = ErrorKind::ALL.into_iter().map(ErrorKind::name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ErrorKind::Internal as usize + 1, "ALL lists each kind once");
+    }
 
     #[test]
     fn display_is_message_then_hint() {

@@ -8,10 +8,9 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser};
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::ExitCode;
 
 /// Reads the command line. Help and version are printed here, and end the program with success.
-pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, ExitCode> {
+pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, u8> {
     match Cli::try_parse_from(arguments) {
         Ok(cli) => match misspelt_verb(arguments, cli.command.is_none()) {
             Some(error) => Err(report(&error)),
@@ -24,7 +23,7 @@ pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, ExitCode> {
         Err(help) => {
             // Printing fails when the reader has gone: then nobody misses it.
             let _ = help.print();
-            Err(ExitCode::SUCCESS)
+            Err(0)
         }
     }
 }
@@ -51,7 +50,7 @@ fn misspelt_verb(arguments: &[OsString], is_shell: bool) -> Option<Error> {
 }
 
 /// An error of clap, in the form of all others.
-fn report_usage(error: clap::Error) -> ExitCode {
+fn report_usage(error: clap::Error) -> u8 {
     let text = error.render().to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     let message: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.starts_with("tip:")).collect();

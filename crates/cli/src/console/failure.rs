@@ -3,26 +3,25 @@
 use crate::console::stdout::is_closed;
 use atsdb::{Error, ErrorKind};
 use std::io::IsTerminal;
-use std::process::ExitCode;
 
 /// Writes an error for people and gives its exit code.
-pub(crate) fn report(error: &Error) -> ExitCode {
+pub(crate) fn report(error: &Error) -> u8 {
     if is_closed() {
-        return ExitCode::SUCCESS;
+        return 0;
     }
     print(error);
-    ExitCode::from(error.kind().exit_code())
+    error.kind().exit_code()
 }
 
 /// The exit code of a check that could not be made: nothing is known of the store.
 const UNCHECKED: u8 = 4;
 
 /// The same for `verify`: that something was short, and so the store could not be checked, has a code of its own.
-pub(crate) fn report_check(error: &Error) -> ExitCode {
+pub(crate) fn report_check(error: &Error) -> u8 {
     let code = report(error);
     match error.kind() {
         ErrorKind::Interrupted => code,
-        kind if kind.is_shortage() && !is_closed() => ExitCode::from(UNCHECKED),
+        kind if kind.is_shortage() && !is_closed() => UNCHECKED,
         _ => code,
     }
 }

@@ -3,6 +3,7 @@
 //! Owned here: which statement goes where, transactions and savepoints, definitions of tables, views, indexes and
 //! rollups, and the files that statements name. Not owned: how rows are written (`write`), and how queries run (`run`).
 
+mod append;
 mod change;
 mod checkpoint;
 mod copy_to;

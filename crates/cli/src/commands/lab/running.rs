@@ -3,6 +3,7 @@
 use crate::args::{LabHowArgs, LabServerArgs};
 use crate::console::clock;
 use crate::console::interrupt::Watch;
+use crate::console::program;
 use crate::console::quantity::{show_bytes, show_duration};
 use crate::output::destination::{Compression, Destination};
 use crate::output::value::calendar::write_time;
@@ -17,6 +18,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The options that both kinds of runs share.
 pub(super) fn options_of(how: &LabHowArgs) -> Result<RunOptions> {
     let mut options = RunOptions::new(how.dir.clone().unwrap_or_else(std::env::temp_dir))?;
+    if let Some(command) = program::command_with(atsdb_lab::CHILD_ARGUMENT) {
+        options.start_command.clone_from(&command);
+        options.child_command = command;
+    }
     options.contestants.clone_from(&how.contestants);
     options.repeat = how.repeat;
     options.durability = how.durability.as_deref().map_or(Ok(Durability::default()), Durability::parse)?;

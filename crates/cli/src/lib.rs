@@ -1,0 +1,62 @@
+//! The `atsdb` program as a library, which the package for Python ships, too. Results go to stdout, everything else to
+//! stderr.
+//!
+//! Rooms, from the top; each imports only rooms below it:
+//!
+//! | room | what it owns |
+//! |---|---|
+//! | `shell` | SQL and dot commands, typed or from stdin |
+//! | `commands` | what each verb does, a file each |
+//! | `session` | opening a store, running scripts on it, the files that statements name |
+//! | `args` | what was typed |
+//! | `output` | results as text and as files, a file each format |
+//! | `console` | messages, Ctrl-C, progress, numbers for people |
+
+// The program's results and messages are its purpose.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod args;
+mod commands;
+mod console;
+mod output;
+mod session;
+mod shell;
+
+use console::{failure, interrupt};
+use std::ffi::OsString;
+
+/// Runs the program with its arguments, the first of which is its name, and returns its exit code.
+pub fn run(arguments: &[OsString]) -> u8 {
+    if arguments.get(1).is_some_and(|argument| argument == atsdb_lab::CHILD_ARGUMENT) {
+        return lab_child();
+    }
+    let cli = match args::parse(arguments) {
+        Ok(cli) => cli,
+        Err(code) => return code,
+    };
+    interrupt::listen();
+    let is_check = matches!(cli.command, Some(args::Command::Verify(_)));
+    let done = match cli.command {
+        Some(command) => commands::run(command),
+        None => shell::run(cli.url.as_deref(), &cli.shell),
+    };
+    match done {
+        Ok(()) => 0,
+        Err(error) if is_check => failure::report_check(&error),
+        Err(error) => failure::report(&error),
+    }
+}
+
+/// Runs the program inside another one, which `command` starts with arguments of its own.
+pub fn run_as(arguments: &[OsString], command: Vec<String>) -> u8 {
+    console::program::set_command(command);
+    run(arguments)
+}
+
+/// The lab measures each contestant in a process of its own, and this is one.
+fn lab_child() -> u8 {
+    match atsdb_lab::run_child() {
+        Ok(()) => 0,
+        Err(error) => failure::report(&error),
+    }
+}

@@ -1,0 +1,38 @@
+//! Rows that come as Arrow batches, not as SQL.
+
+use super::state::Session;
+use crate::run::answer::Answer;
+use arrow::array::RecordBatch;
+use atsdb_core::name::{same_name, unknown_name};
+use atsdb_core::{Error, Result, Table};
+
+impl Session {
+    /// Appends rows to a table, in the open transaction or in a batch of their own. Columns are matched by name.
+    /// Returns the number of rows that were stored: a table may leave rows out whose keys exist. After an error nothing of
+    /// them is stored, and an open transaction takes nothing more.
+    ///
+    /// Errors: [`NotFound`](atsdb_core::ErrorKind::NotFound) without such a table, and those of
+    /// [`Batch::append`](atsdb_engine::Batch::append) and [`Batch::commit`](atsdb_engine::Batch::commit).
+    pub fn append(&self, table: &str, rows: &RecordBatch) -> Result<u64> {
+        let table = self.table_named(table)?;
+        let appended = self.insert(|batch| batch.append(&table, rows).map(|()| rows.num_rows() as u64));
+        if appended.is_err() {
+            self.fail_transaction();
+        }
+        match appended? {
+            Answer::Done { row_count: Some(row_count), .. } => Ok(row_count),
+            Answer::Done { .. } | Answer::Rows(_) => Err(Error::internal("an append without a number of rows")),
+        }
+    }
+
+    /// The table of this name, as the open transaction sees it.
+    ///
+    /// Errors: [`NotFound`](atsdb_core::ErrorKind::NotFound) with the most similar name.
+    pub fn table_named(&self, name: &str) -> Result<Table> {
+        let tables = self.tables()?;
+        match tables.iter().find(|table| same_name(&table.definition.name, name)) {
+            Some(table) => Ok(table.clone()),
+            None => Err(unknown_name("table", name, tables.iter().map(|table| table.definition.name.as_str()))),
+        }
+    }
+}

@@ -1,0 +1,416 @@
+"""An open store."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timezone
+from typing import Any, NamedTuple
+
+from ._atsdb import Session, Store
+from .errors import BY_KIND
+from .result import Result
+from .tables import declaration, table_options
+
+#: Values for the parameters of a statement: for ``?`` and ``$1`` in order, or for ``$name`` by name.
+Parameters = Sequence[Any] | Mapping[str, Any] | None
+
+
+class Appended(NamedTuple):
+    """What an append did."""
+
+    #: How many rows it had.
+    rows: int
+    #: ``False`` if a batch with the same id was stored before: then these rows are not stored again.
+    stored: bool
+
+
+class Imported(NamedTuple):
+    """What an import did."""
+
+    #: How many rows the files have.
+    rows: int
+    #: ``False`` if a batch with the same id was stored before.
+    stored: bool
+    #: Bytes of the files, as they are on disk.
+    bytes_read: int
+    #: How many bad records were left out.
+    skipped: int
+    #: Choices that were not obvious.
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class _StoreOptions:
+    durability: str
+    create: bool
+    read_only: bool
+    maintenance: bool
+    password: str | None
+    cache_bytes: int | None
+    memory_bytes: int | None
+    threads: int | None
+    timeout: float | None
+
+
+@dataclass(frozen=True)
+class _ImportOptions:
+    format: str | None
+    delimiter: str | None
+    header: bool | None
+    time: list[str]
+    time_unit: str | None
+    date_order: str | None
+    map: list[tuple[str, str | None]]
+    slice: str | None
+    key: list[str]
+    null: list[str]
+    skip_bad: bool
+    file_column: str | None
+
+
+def open(
+    url: str | os.PathLike[str],
+    *,
+    durability: str = "full",
+    create: bool = True,
+    read_only: bool = False,
+    maintenance: bool = True,
+    password: str | None = None,
+    cache_bytes: int | None = None,
+    memory_bytes: int | None = None,
+    threads: int | None = None,
+    timeout: float | None = None,
+) -> Database:
+    """Opens the store at a URL: a path, ``sqlite:DIR?shards=N``, ``postgresql://...``, ``mariadb://...`` or ``memory:``.
+
+    ``durability`` is what an acknowledged commit survives: ``"full"``, ``"normal"`` or ``"off"``. With ``create`` the store
+    is created if it does not exist. ``maintenance`` seals slices and drops expired ones in the background.
+    ``memory_bytes``, ``threads`` and ``timeout`` (seconds) bound each query; ``cache_bytes`` is the size of the cache of
+    columns.
+    """
+    options = _StoreOptions(
+        durability, create, read_only, maintenance, password, cache_bytes, memory_bytes, threads, timeout
+    )
+    return Database(Store(os.fspath(url), options))
+
+
+class Database:
+    """An open store; ``atsdb.open`` makes it. Threads may share it: each has its own transaction."""
+
+    def __init__(self, store: Store) -> None:
+        self._store: Store | None = store
+        self._lock = threading.Lock()
+        #: Sessions that nobody uses.
+        self._free: list[Session] = []
+        #: The sessions of threads that have a transaction open.
+        self._pinned: dict[int, Session] = {}
+        #: Sessions that are at work, or whose results are read.
+        self._busy: set[Session] = set()
+
+    def _open_store(self) -> Store:
+        if self._store is None:
+            raise BY_KIND["usage"]("the store is closed", "open it again")
+        return self._store
+
+    def _take(self) -> Session:
+        """The session of this thread's transaction, or one for a single statement."""
+        store = self._open_store()
+        with self._lock:
+            session = self._pinned.get(threading.get_ident())
+            if session is None and self._free:
+                session = self._free.pop()
+        if session is None:
+            session = store.session()
+        with self._lock:
+            self._busy.add(session)
+        return session
+
+    def _give(self, session: Session) -> None:
+        """Pins a session whose transaction is open to this thread; others are free."""
+        thread, is_open = threading.get_ident(), session.in_transaction
+        with self._lock:
+            self._busy.discard(session)
+            if is_open:
+                self._pinned[thread] = session
+                return
+            if self._pinned.get(thread) is session:
+                del self._pinned[thread]
+            if self._store is not None and session not in self._free:
+                self._free.append(session)
+
+    def sql(self, query: str, params: Parameters = None) -> Result:
+        """Runs one or several statements of SQL and returns what the last one answers.
+
+        ``params`` are the values of ``?`` or ``$1`` as a sequence, or of ``$name`` as a mapping. Nothing in a value is ever
+        read as SQL.
+        """
+        session = self._take()
+        try:
+            rows = session.execute(query, params)
+        except BaseException:
+            self._give(session)
+            raise
+        if session.in_transaction:
+            self._give(session)
+            return Result(rows, lambda: None)
+        return Result(rows, lambda: self._give(session))
+
+    def append(
+        self,
+        table: str | type | Iterable[Any],
+        data: Any = None,
+        *,
+        id: str | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> Appended:
+        """Appends rows to a table, all or none; when it returns, they are as durable as the store was opened for.
+
+        ``data`` is anything that exports Arrow (Polars and pandas frames, pyarrow tables and readers, DuckDB relations),
+        or an iterable of tuples in the order of the table's columns (or of ``columns``), of dicts, or of instances of a
+        class that ``atsdb.table`` has declared. These name their table, so ``append(instances)`` is enough: it creates the
+        table if it does not exist.
+
+        With an ``id`` the rows are a batch that counts once, however often it is sent. In a transaction they become visible
+        with its commit, and have no id.
+        """
+        if data is None:
+            if isinstance(table, (str, type)):
+                raise BY_KIND["usage"]("there is nothing to append", "append(TABLE, ROWS), or append(INSTANCES)")
+            return self._append_instances(None, table, id)
+        if isinstance(table, type):
+            return self._append_instances(table, data, id)
+        if not isinstance(table, str):
+            raise TypeError(f"a table is named by a str, not {type(table).__name__}")
+        with self._session() as session:
+            done = session.append_arrow(table, _arrow(data), id)
+            if done is None:
+                names = None if columns is None else list(columns)
+                done = session.append_rows(table, _rows(data), names, None, id)
+        return Appended(*done)
+
+    def _append_instances(self, cls: type | None, rows: Iterable[Any], id: str | None) -> Appended:
+        iterator = iter(rows)
+        if cls is None:
+            first = next(iterator, None)
+            if first is None:
+                return Appended(0, True)
+            cls = type(first)
+            iterator = _with_first(first, iterator)
+        declared = declaration(cls)
+        with self._session() as session:
+            session.create_table(declared)
+            names = [column.name for column in declared.columns]
+            attributes = [column.attribute for column in declared.columns]
+            return Appended(*session.append_rows(declared.name, iterator, names, attributes, id))
+
+    @contextlib.contextmanager
+    def _session(self) -> Iterator[Session]:
+        session = self._take()
+        try:
+            yield session
+        finally:
+            self._give(session)
+
+    def create_table(self, cls: type) -> str:
+        """Creates the table of a class that ``atsdb.table`` has declared, and returns the statement that does so.
+
+        If the table exists, it must have the same columns. Otherwise it is a ``UsageError``.
+        """
+        with self._session() as session:
+            return session.create_table(declaration(cls))
+
+    def rows(self, cls: type, where: str = "TRUE", params: Parameters = None) -> Iterator[Any]:
+        """The rows of a declared class's table as its instances, in bounded memory. Fields that are no columns have their
+        defaults."""
+        declared = declaration(cls)
+        names = ", ".join(quoted(column.name) for column in declared.columns)
+        attributes = [column.attribute for column in declared.columns]
+        with self.sql(f"SELECT {names} FROM {quoted(declared.name)} WHERE {where}", params) as result:
+            for row in result:
+                yield cls(**dict(zip(attributes, row)))
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Database]:
+        """A transaction of this thread: committed at the end of the block, rolled back if it raises.
+
+        It takes no locks. If somebody else has changed the same rows, the commit raises ``ConflictError``, and nothing is
+        stored.
+        """
+        self.sql("BEGIN")
+        try:
+            yield self
+        except BaseException:
+            if self.in_transaction:
+                self.sql("ROLLBACK")
+            raise
+        if self.in_transaction:
+            try:
+                self.sql("COMMIT")
+            except BaseException:
+                if self.in_transaction:
+                    self.sql("ROLLBACK")
+                raise
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether this thread has a transaction open."""
+        with self._lock:
+            session = self._pinned.get(threading.get_ident())
+        return session is not None and session.in_transaction
+
+    def import_file(
+        self,
+        path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        table: str,
+        *,
+        id: str | None = None,
+        format: str | None = None,
+        delimiter: str | None = None,
+        header: bool | None = None,
+        time: str | Sequence[str] = (),
+        time_unit: str | None = None,
+        date_order: str | None = None,
+        map: Sequence[str] | Mapping[str, str | None] = (),
+        slice: str | None = None,
+        key: Sequence[str] = (),
+        null: str | Sequence[str] = (),
+        skip_bad: bool = False,
+        file_column: str | None = None,
+    ) -> Imported:
+        """Imports files (CSV, JSON or Parquet, plain or compressed) into a table, as one batch.
+
+        A table that does not exist is created from what the files show: types, time column, mapped columns. The options are
+        those of ``atsdb import``. ``map`` names columns, or gives their widths.
+        """
+        if self.in_transaction:
+            raise BY_KIND["usage"]("an import is a batch of its own", "import outside of the transaction")
+        paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
+        options = _ImportOptions(
+            format,
+            delimiter,
+            header,
+            _texts(time),
+            time_unit,
+            date_order,
+            list(map.items()) if isinstance(map, Mapping) else [(name, None) for name in _texts(map)],
+            slice,
+            list(key),
+            _texts(null),
+            skip_bad,
+            file_column,
+        )
+        done = self._open_store().import_files(table, [os.fspath(one) for one in paths], options, id)
+        return Imported(**done)
+
+    def tables(self) -> list[str]:
+        """The names of the tables, views and rollups."""
+        return self._open_store().tables()
+
+    def stats(self, table: str | None = None) -> list[dict[str, Any]]:
+        """Figures of one table, or of all: rows, slices, chunks, bytes, and the encoding and bytes of each column."""
+        return self._open_store().stats(table)
+
+    def recompress(self, table: str | None = None) -> tuple[int, int]:
+        """Seals the slices of one table, or of all, now, and returns the bytes before and after."""
+        return self._open_store().recompress(table)
+
+    def backup(
+        self, archive: str | os.PathLike[str], *, tables: Sequence[str] = (), keep: int | None = None, verify: bool = False
+    ) -> dict[str, Any]:
+        """Backs up the store to a directory or to ``s3://BUCKET/PREFIX``, while writers continue. Only what the archive
+        lacks is written. ``keep`` deletes all but so many backups."""
+        return self._open_store().backup(os.fspath(archive), list(tables), keep, verify)
+
+    def restore(
+        self, archive: str | os.PathLike[str], id: str | None = None, *, overwrite: bool = False
+    ) -> dict[str, Any]:
+        """Restores the latest backup of an archive, or the one with this id, into this store."""
+        return self._open_store().restore(os.fspath(archive), id, overwrite)
+
+    def copy(
+        self,
+        url: str | os.PathLike[str],
+        *,
+        tables: Sequence[str] = (),
+        start: str | date | None = None,
+        end: str | date | None = None,
+        overwrite: bool = False,
+        verify: bool = False,
+    ) -> dict[str, Any]:
+        """Copies the store, some tables or a range of times to the store at a URL, which is created if it does not exist.
+        A repeated copy transfers only what is new."""
+        times = (_moment(start), _moment(end))
+        return self._open_store().copy(os.fspath(url), list(tables), *times, overwrite, verify)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Conditions that break a promise of the store, such as settings of its server."""
+        return self._open_store().warnings()
+
+    def interrupt(self) -> None:
+        """Stops all statements that threads run on this store now, and the queries whose rows they read as tuples. Each
+        raises ``InterruptedError``."""
+        with self._lock:
+            sessions = list(self._busy)
+        for session in sessions:
+            session.interrupt()
+
+    def close(self) -> None:
+        """Closes the store. Transactions that are open are rolled back; results that are still read stay readable."""
+        store, self._store = self._store, None
+        with self._lock:
+            self._free.clear()
+            self._pinned.clear()
+            self._busy.clear()
+        if store is not None:
+            store.close()
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def quoted(name: str) -> str:
+    """A name as an identifier of SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _texts(given: str | Sequence[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _moment(time: str | date | None) -> str | None:
+    if isinstance(time, datetime) and time.tzinfo is not None:
+        time = time.astimezone(timezone.utc).replace(tzinfo=None)
+    return time.isoformat() if isinstance(time, date) else time
+
+
+def _with_first(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
+    yield first
+    yield from rest
+
+
+def _rows(data: Any) -> Iterable[Any]:
+    if isinstance(data, Mapping) or isinstance(data, (str, bytes)) or dataclasses.is_dataclass(data):
+        raise TypeError(f"rows are an iterable of tuples or dicts, not {type(data).__name__}")
+    rows: Iterable[Any] = data
+    return rows
+
+
+def _arrow(data: Any) -> Any:
+    """A frame whose own export needs options, as something that exports Arrow."""
+    module = type(data).__module__.partition(".")[0]
+    if module == "pandas" and hasattr(data, "columns"):
+        import pyarrow
+
+        return pyarrow.Table.from_pandas(data)
+    if module == "polars" and type(data).__name__ == "LazyFrame":
+        return data.collect()
+    return data

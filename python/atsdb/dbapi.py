@@ -1,0 +1,335 @@
+"""The database interface of PEP 249.
+
+>>> from atsdb import dbapi
+>>> with dbapi.connect("memory:") as connection:
+...     cursor = connection.cursor()
+...     _ = cursor.execute("CREATE TABLE rooms (id INT PRIMARY KEY, name TEXT)")
+...     _ = cursor.executemany("INSERT INTO rooms VALUES (?, ?)", [(1, "kitchen"), (2, "garden")])
+...     connection.commit()
+...     cursor.execute("SELECT name FROM rooms WHERE id = ?", (2,)).fetchone()
+('garden',)
+
+A statement that may change something begins a transaction, unless one is open or the connection is in ``autocommit``.
+Queries begin none. Threads may share the module, but not connections.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from . import errors
+from ._atsdb import Session
+from .database import Database, Parameters, open
+from .errors import (
+    DatabaseError,
+    DataError,
+    Error,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+    Warning,
+)
+from .result import Result
+
+apilevel = "2.0"
+threadsafety = 1
+paramstyle = "qmark"
+
+Date = datetime.date
+Time = datetime.time
+Timestamp = datetime.datetime
+Binary = bytes
+
+
+def DateFromTicks(ticks: float) -> datetime.date:
+    """A date from seconds since 1970."""
+    return Date(*time.localtime(ticks)[:3])
+
+
+def TimeFromTicks(ticks: float) -> datetime.time:
+    """A time of day from seconds since 1970."""
+    return Time(*time.localtime(ticks)[3:6])
+
+
+def TimestampFromTicks(ticks: float) -> datetime.datetime:
+    """A point in time from seconds since 1970."""
+    return Timestamp(*time.localtime(ticks)[:6])
+
+
+class DBAPIType:
+    """A kind of columns, equal to the type code of each of them."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = frozenset(names)
+
+    def __eq__(self, other: object) -> bool:
+        return other in self.names if isinstance(other, str) else self is other
+
+    def __hash__(self) -> int:
+        return hash(self.names)
+
+
+STRING = DBAPIType("str")
+BINARY = DBAPIType("bytes")
+NUMBER = DBAPIType("bool", "int", "float", "Decimal")
+DATETIME = DBAPIType("datetime", "date", "time", "timedelta")
+ROWID = DBAPIType()
+
+#: How a statement that changes nothing begins; all others begin a transaction.
+_QUERIES = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*\(*\s*(\w*)", re.DOTALL)
+_NO_CHANGE = {"", "SELECT", "WITH", "VALUES", "FROM", "TABLE", "EXPLAIN", "SHOW", "DESCRIBE", "DESC", "CHECKPOINT"}
+_BRACKETS = {"BEGIN", "START", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"}
+#: An INSERT whose values are parameters, all of them.
+_PLAIN_INSERT = re.compile(
+    r'\s*INSERT\s+INTO\s+("(?:[^"]|"")+"|\w+)\s*(?:\(([^()]*)\))?\s*VALUES\s*\(([\s?,]*)\)\s*;?\s*', re.IGNORECASE
+)
+
+
+def connect(database: str | os.PathLike[str] | Database, *, autocommit: bool = False, **options: Any) -> Connection:
+    """Connects to the store at a URL, with the options of ``atsdb.open``, or to one that is open."""
+    if isinstance(database, Database):
+        return Connection(database, owns=False, autocommit=autocommit)
+    return Connection(open(database, **options), owns=True, autocommit=autocommit)
+
+
+class Connection:
+    """A connection: a transaction of its own. As a context manager it commits at the end of the block, or rolls back if
+    the block raises, and is closed."""
+
+    Warning = Warning
+    Error = Error
+    InterfaceError = InterfaceError
+    DatabaseError = DatabaseError
+    DataError = DataError
+    OperationalError = OperationalError
+    IntegrityError = IntegrityError
+    InternalError = InternalError
+    ProgrammingError = ProgrammingError
+    NotSupportedError = NotSupportedError
+
+    def __init__(self, database: Database, *, owns: bool, autocommit: bool) -> None:
+        self._database = database
+        self._owns = owns
+        self._session: Session | None = database._open_store().session()
+        #: Whether each statement is a transaction of its own.
+        self.autocommit = autocommit
+
+    def _open_session(self) -> Session:
+        if self._session is None:
+            raise ProgrammingError("the connection is closed")
+        return self._session
+
+    def cursor(self) -> Cursor:
+        """A cursor, which executes statements and reads what they answer."""
+        self._open_session()
+        return Cursor(self)
+
+    def execute(self, operation: str, parameters: Parameters = None) -> Cursor:
+        """A new cursor that has executed a statement."""
+        return self.cursor().execute(operation, parameters)
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        return self._open_session().in_transaction
+
+    def commit(self) -> None:
+        """Makes the transaction's changes visible and durable, if one is open."""
+        if self._open_session().in_transaction:
+            self._open_session().execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Gives up the transaction's changes, if one is open."""
+        if self._open_session().in_transaction:
+            self._open_session().execute("ROLLBACK")
+
+    def interrupt(self) -> None:
+        """Stops what the connection is doing, from any thread."""
+        self._open_session().interrupt()
+
+    def close(self) -> None:
+        """Closes the connection. A transaction that is open is rolled back."""
+        if self._open_session().in_transaction:
+            self.rollback()
+        self._session = None
+        if self._owns:
+            self._database.close()
+
+    def _begin_for(self, operation: str) -> None:
+        found = _QUERIES.match(operation)
+        word = found.group(1).upper() if found else ""
+        session = self._open_session()
+        if not self.autocommit and word not in _NO_CHANGE | _BRACKETS and not session.in_transaction:
+            session.execute("BEGIN")
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self.commit()
+            else:
+                self.rollback()
+        finally:
+            self.close()
+
+
+class Cursor:
+    """Executes statements on a connection and reads what they answer, row by row, in bounded memory."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        #: How many rows ``fetchmany`` returns.
+        self.arraysize = 1
+        self.lastrowid = None
+        self._result: Result | None = None
+        self._row_count = -1
+        self._is_closed = False
+
+    @property
+    def description(self) -> list[tuple[str, str, None, None, None, None, bool]] | None:
+        """Name and type of each column that the last statement answers; ``None`` if it answers no rows."""
+        if self._result is None or (found := self._result._rows.description) is None:
+            return None
+        return [(name, python, None, None, None, None, nullable) for name, python, _, nullable in found]
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows the last statement has changed; -1 for a query, whose rows nobody has counted."""
+        return self._row_count
+
+    def _check(self) -> Session:
+        if self._is_closed:
+            raise ProgrammingError("the cursor is closed")
+        return self.connection._open_session()
+
+    def execute(self, operation: str, parameters: Parameters = None) -> Cursor:
+        """Executes a statement, with values for its ``?``, ``$1`` or ``$name``."""
+        session = self._check()
+        self._forget()
+        self.connection._begin_for(operation)
+        rows = session.execute(operation, parameters)
+        self._result = Result(rows, lambda: None)
+        self._row_count = -1 if rows.row_count is None else rows.row_count
+        return self
+
+    def executemany(
+        self, operation: str, seq_of_parameters: Sequence[Sequence[Any]] | Sequence[Mapping[str, Any]]
+    ) -> Cursor:
+        """Executes a statement once for each set of values, all or none. A plain ``INSERT`` is one append."""
+        session = self._check()
+        self._forget()
+        sets = list(seq_of_parameters)
+        self.connection._begin_for(operation)
+        if not sets:
+            self._row_count = 0
+            return self
+        count = _append_all(session, operation, sets)
+        if count is None:
+            count = self._execute_each(session, operation, sets)
+        self._row_count = count
+        return self
+
+    def _execute_each(self, session: Session, operation: str, sets: list[Any]) -> int:
+        is_own = not session.in_transaction
+        if is_own:
+            session.execute("BEGIN")
+        counts = []
+        try:
+            for parameters in sets:
+                rows = session.execute(operation, parameters)
+                if rows.description is not None:
+                    raise ProgrammingError("executemany is for statements that answer no rows")
+                counts.append(rows.row_count)
+        except BaseException:
+            if is_own:
+                session.execute("ROLLBACK")
+            raise
+        if is_own:
+            session.execute("COMMIT")
+        return sum(count for count in counts if count is not None) if any(c is not None for c in counts) else -1
+
+    def _forget(self) -> None:
+        if self._result is not None:
+            self._result.close()
+        self._result, self._row_count = None, -1
+
+    def _answer(self) -> Result:
+        self._check()
+        if self._result is None or self._result._rows.description is None:
+            raise ProgrammingError("there are no rows to fetch", "execute a query first")
+        return self._result
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """The next row, or ``None`` after the last one."""
+        return self._answer().fetchone()
+
+    def fetchmany(self, size: int | None = None) -> list[tuple[Any, ...]]:
+        """The next ``size`` rows, or ``arraysize``; fewer at the end alone."""
+        return self._answer().fetchmany(self.arraysize if size is None else size)
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """All rows that are left."""
+        return self._answer().fetchall()
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return iter(self._answer())
+
+    def __next__(self) -> tuple[Any, ...]:
+        return next(self._answer())
+
+    def setinputsizes(self, sizes: Sequence[Any]) -> None:
+        """Does nothing: values have types of their own."""
+
+    def setoutputsize(self, size: int, column: int | None = None) -> None:
+        """Does nothing: values of any size are read."""
+
+    def close(self) -> None:
+        """Closes the cursor."""
+        self._check()
+        self._forget()
+        self._is_closed = True
+
+    def __enter__(self) -> Cursor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self._is_closed:
+            self.close()
+
+
+def _append_all(session: Session, operation: str, sets: list[Any]) -> int | None:
+    """Appends rows at once, if that is what the statement does with each of them; else ``None``."""
+    found = _PLAIN_INSERT.fullmatch(operation)
+    if found is None or not all(isinstance(row, (tuple, list)) for row in sets):
+        return None
+    table, listed, marks = found.groups()
+    asked = len(marks.split(","))
+    if any(mark.strip() != "?" for mark in marks.split(",")):
+        return None
+    try:
+        of_table = session.columns(_unquoted(table))
+    except errors.BY_KIND["not_found"]:
+        return None
+    columns = of_table if listed is None else [_unquoted(name.strip()) for name in listed.split(",")]
+    # Columns that are not named have their defaults: only INSERT knows them.
+    if len(columns) != len(of_table) or asked != len(columns):
+        return None
+    # `None` if a value does not fit as it is: INSERT converts more, and knows better what is wrong.
+    return session.append_all(_unquoted(table), sets, columns)
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name

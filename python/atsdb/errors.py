@@ -1,0 +1,85 @@
+"""The exceptions of atsdb: those of PEP 249, and below them one class for each kind of error.
+
+Every exception has a ``kind`` (``"not_found"``), a ``sqlstate`` and a ``hint``, which says what to do next or is ``None``.
+"""
+
+from __future__ import annotations
+
+from ._atsdb import ERROR_KINDS
+
+
+class Warning(Exception):
+    """Something that should be known. Never raised: PEP 249 asks for the name."""
+
+
+class Error(Exception):
+    """What every exception of atsdb is."""
+
+    kind: str | None = None
+    sqlstate: str | None = None
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+    def __reduce__(self) -> tuple[type[Error], tuple[str, str | None]]:
+        return type(self), (self.message, self.hint)
+
+
+class InterfaceError(Error):
+    """The interface was used wrongly, not the database."""
+
+
+class DatabaseError(Error):
+    """An error of the database."""
+
+
+class DataError(DatabaseError):
+    """A value does not fit, or a limit is reached."""
+
+
+class OperationalError(DatabaseError):
+    """Something outside of the statement failed: a resource, another writer, the medium."""
+
+
+class IntegrityError(DatabaseError):
+    """A key exists already."""
+
+
+class InternalError(DatabaseError):
+    """Stored bytes are damaged, or an invariant is broken."""
+
+    kind = "internal"
+
+
+class ProgrammingError(DatabaseError):
+    """The statement or call is wrong."""
+
+
+class NotSupportedError(DatabaseError):
+    """This version cannot do it."""
+
+
+def _class(kind: str, base: type[Error], sqlstate: str) -> type[Error]:
+    name = "".join(word.capitalize() for word in kind.split("_")) + "Error"
+    if name == base.__name__:
+        base.sqlstate = sqlstate
+        return base
+    attributes = {"kind": kind, "sqlstate": sqlstate, "__module__": __name__, "__doc__": f"An error of kind {kind}."}
+    return type(name, (base,), attributes)
+
+
+#: The class of each kind of error.
+BY_KIND: dict[str, type[Error]] = {kind: _class(kind, globals()[base], state) for kind, base, state in ERROR_KINDS}
+
+globals().update({each.__name__: each for each in BY_KIND.values()})
+
+__all__ = sorted(
+    {each.__name__ for each in BY_KIND.values()}
+    | {"Error", "InterfaceError", "DatabaseError", "DataError", "OperationalError", "IntegrityError", "InternalError"}
+    | {"ProgrammingError", "NotSupportedError"}
+)

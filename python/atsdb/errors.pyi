@@ -1,0 +1,96 @@
+"""The exceptions of atsdb: those of PEP 249, and below them one class for each kind of error."""
+
+class Warning(Exception): ...
+
+class Error(Exception):
+    kind: str | None
+    sqlstate: str | None
+    message: str
+    hint: str | None
+    def __init__(self, message: str, hint: str | None = None) -> None: ...
+
+class InterfaceError(Error): ...
+class DatabaseError(Error): ...
+class DataError(DatabaseError): ...
+class OperationalError(DatabaseError): ...
+class IntegrityError(DatabaseError): ...
+class InternalError(DatabaseError): ...
+class ProgrammingError(DatabaseError): ...
+class NotSupportedError(DatabaseError): ...
+
+class UsageError(ProgrammingError):
+    """The call, option or URL is wrong: correct it."""
+
+class SqlError(ProgrammingError):
+    """The SQL text is wrong, or uses something that is not supported: correct it."""
+
+class NotFoundError(ProgrammingError):
+    """A table, column or file of that name does not exist."""
+
+class ExistsError(ProgrammingError):
+    """A table of that name exists already."""
+
+class InvalidValueError(DataError):
+    """A value does not fit its column."""
+
+class DuplicateKeyError(IntegrityError):
+    """A row's key exists already."""
+
+class LimitError(DataError):
+    """A limit is reached."""
+
+class ResourcesError(OperationalError):
+    """A query needed more memory or time than it is allowed."""
+
+class ConflictError(OperationalError):
+    """Another writer changed the same thing first: read again and retry."""
+
+class BusyError(OperationalError):
+    """Another process held the store longer than the timeout: retry later."""
+
+class CorruptError(InternalError):
+    """Stored bytes are damaged."""
+
+class NewerFormatError(NotSupportedError):
+    """The store was written by a newer version."""
+
+class NotAStoreError(OperationalError):
+    """The path or URL does not name a store."""
+
+class ReadOnlyError(OperationalError):
+    """The store can be read but not written."""
+
+class UnavailableError(OperationalError):
+    """The medium failed: disk full, I/O error, lost connection."""
+
+class InterruptedError(OperationalError):
+    """The caller asked to stop."""
+
+BY_KIND: dict[str, type[Error]]
+__all__ = [
+    "BusyError",
+    "ConflictError",
+    "CorruptError",
+    "DataError",
+    "DatabaseError",
+    "DuplicateKeyError",
+    "Error",
+    "ExistsError",
+    "IntegrityError",
+    "InterfaceError",
+    "InternalError",
+    "InterruptedError",
+    "InvalidValueError",
+    "LimitError",
+    "NewerFormatError",
+    "NotAStoreError",
+    "NotFoundError",
+    "NotSupportedError",
+    "OperationalError",
+    "ProgrammingError",
+    "ReadOnlyError",
+    "ResourcesError",
+    "SqlError",
+    "UnavailableError",
+    "UsageError",
+]

@@ -1,0 +1,180 @@
+"""What a statement answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ._atsdb import Rows
+from .errors import BY_KIND
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+#: How many rows iteration converts at a time.
+_ROWS_AT_A_TIME = 1024
+
+
+class Result:
+    """The rows of a query, or what a statement has done.
+
+    Rows are computed while they are read, and read once: as tuples (``for row in result``, ``fetchone``, ``fetchmany``,
+    ``fetchall``), or as Arrow (``arrow``, ``polars``, ``pandas``, ``reader``, or anything that takes an object with
+    ``__arrow_c_stream__``, such as DuckDB). Only the methods that return all rows hold all rows in memory.
+    """
+
+    def __init__(self, rows: Rows, release: Callable[[], None]) -> None:
+        self._rows = rows
+        self._release: Callable[[], None] | None = release
+        self._lent: Callable[[], None] | None = None
+        self._waiting: list[tuple[Any, ...]] = []
+        if rows.is_done:
+            self._released()
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns; empty if the statement answers no rows."""
+        return [name for name, *_ in self._rows.description or []]
+
+    @property
+    def types(self) -> list[str]:
+        """The Arrow types of the columns."""
+        return [arrow for _, _, arrow, _ in self._rows.description or []]
+
+    @property
+    def verb(self) -> str:
+        """What was done: ``SELECT``, ``INSERT``, ``CREATE TABLE``."""
+        return self._rows.verb
+
+    @property
+    def row_count(self) -> int | None:
+        """How many rows a statement has inserted, changed or deleted; ``None`` for a query."""
+        return self._rows.row_count
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return self
+
+    def __next__(self) -> tuple[Any, ...]:
+        row = self.fetchone()
+        if row is None:
+            raise StopIteration
+        return row
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """The next row, or ``None`` after the last one."""
+        if not self._waiting:
+            self._waiting = self._fetch(_ROWS_AT_A_TIME)
+            self._waiting.reverse()
+        return self._waiting.pop() if self._waiting else None
+
+    def fetchmany(self, size: int = 1) -> list[tuple[Any, ...]]:
+        """The next ``size`` rows, fewer at the end alone."""
+        rows = self._waiting[-1 : -size - 1 : -1] if size > 0 else []
+        del self._waiting[len(self._waiting) - len(rows) :]
+        return rows + self._fetch(size - len(rows)) if len(rows) < size else rows
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """All rows that are left."""
+        rows = self._waiting[::-1]
+        self._waiting = []
+        return rows + self._fetch(None)
+
+    def _fetch(self, count: int | None) -> list[tuple[Any, ...]]:
+        try:
+            rows = self._rows.fetch(count)
+        except BaseException:
+            self.close()
+            raise
+        if self._rows.is_done:
+            self._released()
+        return rows
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The rows that are left as a stream of Arrow batches, by the PyCapsule protocol. Nothing is copied."""
+        if self._waiting:
+            raise BY_KIND["usage"]("rows of this result are read as tuples", "read a result in one way")
+        capsule = self._rows.stream()
+        # The session works for whoever has the stream.
+        self._lent, self._release = self._release, None
+        return capsule
+
+    def __arrow_c_schema__(self) -> object:
+        """The schema, by the PyCapsule protocol."""
+        return self._rows.schema()
+
+    def reader(self) -> pyarrow.RecordBatchReader:
+        """The rows that are left as a ``pyarrow.RecordBatchReader``, with bounded memory."""
+        import pyarrow
+
+        return pyarrow.RecordBatchReader.from_stream(self)
+
+    def arrow(self) -> pyarrow.Table:
+        """All rows that are left as a ``pyarrow.Table``."""
+        import pyarrow
+
+        table: pyarrow.Table = self._read(lambda: pyarrow.table(self))
+        return table
+
+    def polars(self) -> polars.DataFrame:
+        """All rows that are left as a Polars frame."""
+        import polars
+
+        frame: polars.DataFrame = self._read(lambda: polars.DataFrame(self))
+        return frame
+
+    def pandas(self) -> pandas.DataFrame:
+        """All rows that are left as a pandas frame."""
+        frame: pandas.DataFrame = _with_distinct_categories(self.arrow()).to_pandas()
+        return frame
+
+    def _read(self, read: Callable[[], Any]) -> Any:
+        try:
+            return read()
+        finally:
+            # Ctrl-C while another library reads the stream.
+            self._rows.check_raised()
+            self._release, self._lent = self._lent, None
+            self._released()
+
+    def close(self) -> None:
+        """Gives up the rows that are not read. The query stops."""
+        self._waiting = []
+        self._rows.close()
+        self._released()
+
+    def _released(self) -> None:
+        release, self._release = self._release, None
+        if release is not None:
+            release()
+
+    def __enter__(self) -> Result:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_release", None) is not None:
+            self.close()
+
+    def __repr__(self) -> str:
+        if self._rows.description is None:
+            return f"<atsdb.Result {self.verb}, {self.row_count} rows>"
+        return f"<atsdb.Result {', '.join(self.columns)}>"
+
+
+def _with_distinct_categories(table: pyarrow.Table) -> pyarrow.Table:
+    """A table whose dictionaries list each string once, as the categories of pandas must: those of a result may have come
+    from several chunks."""
+    import pyarrow
+
+    for position, field in enumerate(table.schema):
+        if not pyarrow.types.is_dictionary(field.type):
+            continue
+        column = table.column(position)
+        if any(len(chunk.dictionary.unique()) != len(chunk.dictionary) for chunk in column.chunks):
+            distinct = column.cast(field.type.value_type).dictionary_encode()
+            table = table.set_column(position, field.name, distinct)
+    return table

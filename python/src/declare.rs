@@ -1,0 +1,89 @@
+//! Declarations of tables as Python makes them from dataclasses.
+
+use atsdb::{ColumnId, ColumnType, Durability, MapWidth, Result, Retention, SliceWidth, TableDefinition, TimeUnit};
+use pyo3::prelude::*;
+
+/// A table to create.
+#[derive(FromPyObject)]
+pub(crate) struct TableDeclaration {
+    name: String,
+    columns: Vec<ColumnDeclaration>,
+    time: Option<String>,
+    unit: String,
+    slice: String,
+    key: Vec<String>,
+    unique: Vec<Vec<String>>,
+    primary_key: Vec<String>,
+    index: Vec<Vec<String>>,
+    on_conflict: String,
+    retention: Option<String>,
+    preload: Option<String>,
+}
+
+/// One of its columns.
+#[derive(FromPyObject)]
+struct ColumnDeclaration {
+    name: String,
+    sql_type: String,
+    nullable: bool,
+    map: Option<String>,
+}
+
+impl TableDeclaration {
+    /// The definition.
+    pub(crate) fn definition(&self) -> Result<TableDefinition> {
+        let mut definition = TableDefinition::new(&self.name);
+        for column in &self.columns {
+            let column_type = column_type(&column.sql_type)?;
+            let map = column.map.as_deref().map(MapWidth::parse).transpose()?;
+            definition = definition.with_column(&column.name, column_type, map);
+            if let Some(added) = definition.columns.last_mut() {
+                added.nullable = column.nullable;
+            }
+        }
+        if let Some(time) = &self.time {
+            definition = definition.with_time(time, TimeUnit::parse(&self.unit)?)?;
+        }
+        definition.slice = SliceWidth::parse(&self.slice)?;
+        definition.retention = self.retention.as_deref().map(Retention::parse).transpose()?;
+        definition.preload = self.preload.as_deref().map(Retention::parse).transpose()?;
+        definition.on_conflict = atsdb::ConflictPolicy::parse(&self.on_conflict)?;
+        definition.key = ids(&definition, &self.key)?;
+        if !self.primary_key.is_empty() {
+            let columns = ids(&definition, &self.primary_key)?;
+            for column in definition.columns.iter_mut().filter(|column| columns.contains(&column.id)) {
+                column.nullable = false;
+            }
+            definition.unique.push(atsdb::Unique { name: None, columns, primary: true });
+        }
+        for names in &self.unique {
+            let columns = ids(&definition, names)?;
+            definition.unique.push(atsdb::Unique { name: None, columns, primary: false });
+        }
+        for names in &self.index {
+            let columns = ids(&definition, names)?;
+            definition.add_index(None, columns);
+        }
+        definition.check()?;
+        Ok(definition)
+    }
+}
+
+fn ids(definition: &TableDefinition, names: &[String]) -> Result<Vec<ColumnId>> {
+    names.iter().map(|name| Ok(definition.column(name)?.id)).collect()
+}
+
+/// A type by its name in SQL or in a definition: `TIMESTAMP(3)`, `timestamp_ms`.
+fn column_type(text: &str) -> Result<ColumnType> {
+    let same = |name: &str| name.eq_ignore_ascii_case(text);
+    let found = ColumnType::ALL.into_iter().find(|known| same(known.name()) || same(known.sql_name()));
+    found.ok_or_else(|| {
+        let known: Vec<&str> = ColumnType::ALL.into_iter().map(ColumnType::sql_name).collect();
+        atsdb::Error::usage(format!("unknown column type {text}")).with_hint(format!("use {}", known.join(", ")))
+    })
+}
+
+/// A durability by its name.
+pub(crate) fn durability(text: &str) -> Result<Durability> {
+    Durability::parse(text)
+}

@@ -1,0 +1,37 @@
+//! Errors as Python exceptions: one class for each kind of error, made of the table of kinds.
+
+use atsdb::{Error, ErrorKind};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
+
+/// For each kind: its name, the exception of PEP 249 that its class is derived from, and its SQLSTATE.
+pub(crate) fn kinds() -> Vec<(&'static str, &'static str, &'static str)> {
+    ErrorKind::ALL.into_iter().map(|kind| (kind.name(), kind.python_base(), kind.sqlstate())).collect()
+}
+
+/// The exception of an error, with its message, hint and kind.
+pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
+    match classes(py).and_then(|classes| {
+        let class = classes.as_any().get_item(error.kind().name())?;
+        class.call1((error.message(), error.hint()))
+    }) {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(failure) => failure,
+    }
+}
+
+/// A result whose error is an exception.
+pub(crate) fn raised<T>(py: Python<'_>, done: atsdb::Result<T>) -> PyResult<T> {
+    done.map_err(|error| exception(py, &error))
+}
+
+/// The classes by the names of their kinds, which `atsdb.errors` makes.
+fn classes(py: Python<'_>) -> PyResult<&Bound<'_, PyDict>> {
+    static CLASSES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+    let load = || -> PyResult<Py<PyDict>> {
+        let classes = py.import("atsdb.errors")?.getattr("BY_KIND")?;
+        Ok(classes.cast_into::<PyDict>()?.unbind())
+    };
+    CLASSES.get_or_try_init(py, load).map(|classes| classes.bind(py))
+}

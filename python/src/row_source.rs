@@ -1,0 +1,144 @@
+//! Rows of Python as batches of Arrow: tuples by position, mappings by name, and objects by their attributes.
+
+use crate::column_builder::ColumnBuilder;
+use atsdb::arrow::array::RecordBatch;
+use atsdb::arrow::datatypes::{Field, Schema};
+use atsdb::name::{same_name, unknown_name};
+use atsdb::{Column, Error, ErrorKind, TableDefinition};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyIterator, PyList, PySequence, PyString, PyTuple};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How many rows are converted before they are handed on.
+const BATCH_ROWS: usize = 65_536;
+
+/// An iterable of rows, read batch by batch.
+pub(crate) struct RowSource<'py> {
+    rows: Bound<'py, PyIterator>,
+    table: String,
+    /// The columns that rows give, in the order of tuples.
+    columns: Vec<Column>,
+    /// For objects that are no tuples or mappings: the attribute of each column.
+    attributes: Option<Vec<Py<PyString>>>,
+    builders: Vec<ColumnBuilder>,
+    /// The column of each key that was seen in a mapping.
+    keys: HashMap<String, usize>,
+    /// Rows read so far.
+    row_count: u64,
+}
+
+impl<'py> RowSource<'py> {
+    /// Rows for a table. `columns` names those that rows give, all if there are none; `attributes` the attributes of
+    /// objects that they come from.
+    pub(crate) fn new(
+        rows: &Bound<'py, PyAny>,
+        definition: &TableDefinition,
+        columns: Option<Vec<String>>,
+        attributes: Option<Vec<Bound<'py, PyString>>>,
+    ) -> PyResult<Self> {
+        let py = rows.py();
+        let columns: Vec<Column> = match columns {
+            None => definition.columns.clone(),
+            Some(names) => names
+                .iter()
+                .map(|name| definition.column(name).cloned())
+                .collect::<atsdb::Result<_>>()
+                .map_err(|error| crate::failure::exception(py, &error))?,
+        };
+        let builders = columns.iter().map(|column| ColumnBuilder::new(column.column_type)).collect();
+        let attributes = attributes.map(|names| names.into_iter().map(Bound::unbind).collect());
+        let (rows, table) = (rows.try_iter()?, definition.name.clone());
+        Ok(Self { rows, table, columns, attributes, builders, keys: HashMap::new(), row_count: 0 })
+    }
+
+    /// The next rows, at most [`BATCH_ROWS`]; `None` after the last one.
+    pub(crate) fn next_batch(&mut self) -> PyResult<Option<RecordBatch>> {
+        let mut count = 0;
+        while count < BATCH_ROWS {
+            let Some(row) = self.rows.next() else { break };
+            self.push(&row?)?;
+            count += 1;
+        }
+        if count == 0 {
+            return Ok(None);
+        }
+        let arrays = self.builders.iter_mut().zip(&self.columns).map(|(builder, column)| builder.finish(column));
+        let arrays = arrays.collect::<PyResult<Vec<_>>>()?;
+        let fields = arrays.iter().zip(&self.columns);
+        let fields = fields.map(|(array, column)| Field::new(&column.name, array.data_type().clone(), true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let batch = RecordBatch::try_new(schema, arrays);
+        batch.map(Some).map_err(|error| PyTypeError::new_err(error.to_string()))
+    }
+
+    fn push(&mut self, row: &Bound<'py, PyAny>) -> PyResult<()> {
+        if let Ok(row) = row.cast::<PyDict>() {
+            self.push_mapping(row)?;
+        } else if let Some(attributes) = &self.attributes {
+            let py = row.py();
+            for (position, attribute) in attributes.iter().enumerate() {
+                let value = row.getattr(attribute.bind(py))?;
+                self.builders[position].push(Some(&value)).map_err(|error| self.at(py, position, &error))?;
+            }
+        } else if row.is_instance_of::<PyTuple>() || row.is_instance_of::<PyList>() {
+            self.push_sequence(row.cast::<PySequence>()?)?;
+        } else {
+            let found = row.get_type().name()?;
+            let error = format!("row {} is of type {found}: a row is a tuple, a list or a dict", self.row_count + 1);
+            return Err(PyTypeError::new_err(error));
+        }
+        self.row_count += 1;
+        Ok(())
+    }
+
+    fn push_sequence(&mut self, row: &Bound<'py, PySequence>) -> PyResult<()> {
+        let length = row.len()?;
+        if length != self.columns.len() {
+            let (number, columns) = (self.row_count + 1, self.columns.len());
+            let error = format!("row {number} has {length} values, but table {} has {columns} columns", self.table);
+            return Err(refused(row.py(), &error));
+        }
+        for position in 0..length {
+            let value = row.get_item(position)?;
+            self.builders[position].push(Some(&value)).map_err(|error| self.at(row.py(), position, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Columns that a mapping lacks are NULL.
+    fn push_mapping(&mut self, row: &Bound<'py, PyDict>) -> PyResult<()> {
+        let mut values: Vec<Option<Bound<'py, PyAny>>> = vec![None; self.columns.len()];
+        for (key, value) in row {
+            let position = self.position(row.py(), key.cast::<PyString>()?.to_str()?)?;
+            values[position] = Some(value);
+        }
+        for (position, value) in values.iter().enumerate() {
+            self.builders[position].push(value.as_ref()).map_err(|error| self.at(row.py(), position, &error))?;
+        }
+        Ok(())
+    }
+
+    fn position(&mut self, py: Python<'_>, key: &str) -> PyResult<usize> {
+        if let Some(position) = self.keys.get(key) {
+            return Ok(*position);
+        }
+        let Some(position) = self.columns.iter().position(|column| same_name(&column.name, key)) else {
+            let error = unknown_name("column", key, self.columns.iter().map(|column| column.name.as_str()));
+            return Err(crate::failure::exception(py, &error.context(format_args!("table {}", self.table))));
+        };
+        self.keys.insert(key.to_owned(), position);
+        Ok(position)
+    }
+
+    /// The error of a value, with its place.
+    fn at(&self, py: Python<'_>, position: usize, error: &PyErr) -> PyErr {
+        let (row, column) = (self.row_count + 1, &self.columns[position].name);
+        refused(py, &format!("table {}, row {row}, column {column}: {}", self.table, error.value(py)))
+    }
+}
+
+fn refused(py: Python<'_>, message: &str) -> PyErr {
+    crate::failure::exception(py, &Error::new(ErrorKind::InvalidValue, message))
+}

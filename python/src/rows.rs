@@ -1,0 +1,241 @@
+//! What a statement answers: rows that are read once, as Python objects or as a stream of Arrow batches.
+
+use crate::capsule::{export_schema, export_stream};
+use crate::cells::{objects, python_type};
+use crate::failure::exception;
+use crate::waiting::{is_main_thread, wait_for};
+use atsdb::arrow::array::{RecordBatch, RecordBatchReader};
+use atsdb::arrow::datatypes::{Schema, SchemaRef};
+use atsdb::arrow::error::ArrowError;
+use atsdb::sql::{Answer, InterruptHandle, Session};
+use atsdb::{Error, ErrorKind, Result};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyList, PyTuple};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Batches that wait for a slow reader.
+const WAITING_BATCHES: usize = 2;
+
+/// The answer of one statement.
+#[pyclass(frozen, module = "atsdb._atsdb")]
+pub(crate) struct Rows {
+    schema: Option<SchemaRef>,
+    verb: &'static str,
+    row_count: Option<u64>,
+    reading: Mutex<Option<Reading>>,
+    interrupt: InterruptHandle,
+    /// What a signal's handler raised while a stream was read.
+    raised: Arc<Mutex<Option<PyErr>>>,
+}
+
+/// Rows that are not read yet.
+struct Reading {
+    rows: atsdb::sql::Rows,
+    /// The batch that is being read, and how many of its rows are.
+    batch: Option<(RecordBatch, usize)>,
+    /// Keeps the session for as long as it is read from.
+    session: Arc<Session>,
+}
+
+impl Rows {
+    pub(crate) fn of(answer: Answer, session: Arc<Session>) -> Self {
+        let interrupt = session.interrupt_handle();
+        let raised = Arc::default();
+        match answer {
+            Answer::Rows(rows) => {
+                let schema = Some(rows.schema());
+                let reading = Mutex::new(Some(Reading { rows, batch: None, session }));
+                Self { schema, verb: "SELECT", row_count: None, reading, interrupt, raised }
+            }
+            Answer::Done { verb, row_count } => {
+                Self { schema: None, verb, row_count, reading: Mutex::new(None), interrupt, raised }
+            }
+        }
+    }
+
+    fn reading(&self) -> MutexGuard<'_, Option<Reading>> {
+        self.reading.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn schema_or_empty(&self) -> SchemaRef {
+        self.schema.clone().unwrap_or_else(|| Arc::new(Schema::empty()))
+    }
+}
+
+#[pymethods]
+impl Rows {
+    /// What was done: `SELECT` for rows.
+    #[getter]
+    fn verb(&self) -> &'static str {
+        self.verb
+    }
+
+    /// How many rows were changed; `None` for a query.
+    #[getter]
+    fn row_count(&self) -> Option<u64> {
+        self.row_count
+    }
+
+    /// Name, Python type, SQL type and nullability of each column; `None` without rows.
+    #[getter]
+    fn description(&self) -> Option<Vec<(String, &'static str, String, bool)>> {
+        let fields = self.schema.as_ref()?.fields().iter();
+        let described = fields.map(|field| {
+            let data_type = field.data_type();
+            (field.name().clone(), python_type(data_type), data_type.to_string(), field.is_nullable())
+        });
+        Some(described.collect())
+    }
+
+    /// Whether all rows are read.
+    #[getter]
+    fn is_done(&self) -> bool {
+        self.reading().is_none()
+    }
+
+    /// At most `count` rows as tuples, fewer at the end alone.
+    #[pyo3(signature = (count = None))]
+    fn fetch<'py>(&self, py: Python<'py>, count: Option<usize>) -> PyResult<Bound<'py, PyList>> {
+        let fetched = PyList::empty(py);
+        let Some(mut reading) = self.reading().take() else { return Ok(fetched) };
+        let wanted = count.unwrap_or(usize::MAX);
+        while fetched.len() < wanted {
+            let Some((batch, read)) = reading.batch.take() else {
+                let next = wait_for(py, || self.interrupt.interrupt(), || reading.rows.next().transpose())?;
+                match next {
+                    Some(batch) => reading.batch = Some((batch, 0)),
+                    // Dropped: the session is free.
+                    None => return Ok(fetched),
+                }
+                continue;
+            };
+            let count = (batch.num_rows() - read).min(wanted - fetched.len());
+            append_rows(py, &batch.slice(read, count), &fetched)?;
+            if read + count < batch.num_rows() {
+                reading.batch = Some((batch, read + count));
+            }
+        }
+        *self.reading() = Some(reading);
+        Ok(fetched)
+    }
+
+    /// The rest of the rows as a stream in a capsule.
+    fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = self.schema_or_empty();
+        let taken = self.reading().take();
+        if taken.is_none() && self.schema.is_some() {
+            let error = Error::new(ErrorKind::Usage, "the rows of this result were read already");
+            return Err(exception(py, &error.with_hint("run the query again")));
+        }
+        let source = match taken {
+            None => Source::Empty,
+            Some(reading) if is_main_thread() => Source::pumped(reading).map_err(|error| exception(py, &error))?,
+            Some(reading) => Source::direct(reading),
+        };
+        let raised = Arc::clone(&self.raised);
+        export_stream(py, Box::new(StreamReader { schema, source, interrupt: self.interrupt.clone(), raised }))
+    }
+
+    /// The schema in a capsule.
+    fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        export_schema(py, &self.schema_or_empty())
+    }
+
+    /// Raises what a signal's handler raised while a stream was read.
+    fn check_raised(&self) -> PyResult<()> {
+        let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+        raised.map_or(Ok(()), Err)
+    }
+
+    /// Gives up the rows that are not read.
+    fn close(&self) {
+        drop(self.reading().take());
+    }
+}
+
+/// Adds the rows of a batch to a list, as tuples.
+fn append_rows(py: Python<'_>, batch: &RecordBatch, list: &Bound<'_, PyList>) -> PyResult<()> {
+    let columns = batch.columns().iter().map(|column| objects(py, column)).collect::<PyResult<Vec<_>>>()?;
+    let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
+    for _ in 0..batch.num_rows() {
+        list.append(PyTuple::new(py, columns.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>())?)?;
+    }
+    Ok(())
+}
+
+/// The rest of a result's rows, for whoever reads the stream.
+struct StreamReader {
+    schema: SchemaRef,
+    source: Source,
+    interrupt: InterruptHandle,
+    raised: Arc<Mutex<Option<PyErr>>>,
+}
+
+enum Source {
+    Empty,
+    /// Read in the thread that asks.
+    Direct(Option<RecordBatch>, Box<Reading>),
+    /// Read by a thread of its own, so that the asking one, Python's main thread, can look for Ctrl-C meanwhile.
+    Pumped(Mutex<Receiver<Result<RecordBatch>>>),
+}
+
+impl Source {
+    fn direct(mut reading: Reading) -> Self {
+        Self::Direct(rest_of(&mut reading), Box::new(reading))
+    }
+
+    fn pumped(mut reading: Reading) -> Result<Self> {
+        let (sender, receiver) = sync_channel(WAITING_BATCHES);
+        let pump = move || {
+            let first = rest_of(&mut reading).map(Ok);
+            let Reading { rows, session, .. } = reading;
+            for batch in first.into_iter().chain(rows) {
+                if sender.send(batch).is_err() {
+                    break;
+                }
+            }
+            drop(session);
+        };
+        std::thread::Builder::new().name("atsdb-stream".into()).spawn(pump).map_err(|error| {
+            Error::new(ErrorKind::Resources, format!("cannot start a thread: {error}")).with_source(error)
+        })?;
+        Ok(Self::Pumped(Mutex::new(receiver)))
+    }
+}
+
+/// The rows of the batch that was being read.
+fn rest_of(reading: &mut Reading) -> Option<RecordBatch> {
+    reading.batch.take().map(|(batch, read)| batch.slice(read, batch.num_rows() - read))
+}
+
+impl Iterator for StreamReader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = match &mut self.source {
+            Source::Empty => return None,
+            Source::Direct(first, reading) => first.take().map(Ok).or_else(|| reading.rows.next()),
+            Source::Pumped(batches) => {
+                let batches = batches.get_mut().unwrap_or_else(PoisonError::into_inner);
+                match crate::waiting::receive(batches, || self.interrupt.interrupt()) {
+                    Ok(next) => next,
+                    Err(raised) => {
+                        *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(raised);
+                        Some(Err(Error::new(ErrorKind::Interrupted, "the query was interrupted")))
+                    }
+                }
+            }
+        };
+        if !matches!(next, Some(Ok(_))) {
+            self.source = Source::Empty;
+        }
+        next.map(|batch| batch.map_err(|error| ArrowError::ExternalError(Box::new(error))))
+    }
+}
+
+impl RecordBatchReader for StreamReader {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}

@@ -1,0 +1,206 @@
+//! A session: statements, and rows that are appended, each ended by Ctrl-C.
+
+use crate::capsule::import_batches;
+use crate::declare::TableDeclaration;
+use crate::failure::{exception, raised};
+use crate::row_source::RowSource;
+use crate::rows::Rows;
+use crate::waiting::wait_for;
+use atsdb::arrow::array::RecordBatch;
+use atsdb::sql::Answer;
+use atsdb::{BatchId, CommitOutcome, Database, Error, ErrorKind, Result, Table};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Executes statements. Its transaction is its own.
+#[pyclass(frozen, module = "atsdb._atsdb")]
+pub(crate) struct Session {
+    session: Arc<atsdb::sql::Session>,
+    database: Database,
+}
+
+impl Session {
+    pub(crate) fn new(database: Database, options: atsdb::sql::SessionOptions) -> Result<Self> {
+        Ok(Self { session: Arc::new(database.session(options)?), database })
+    }
+
+    fn wait_for<T: Send>(&self, py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+        let interrupt = self.session.interrupt_handle();
+        wait_for(py, move || interrupt.interrupt(), work)
+    }
+}
+
+#[pymethods]
+impl Session {
+    /// Executes one or several statements and returns the answer of the last one.
+    #[pyo3(signature = (text, parameters = None))]
+    fn execute(&self, py: Python<'_>, text: &str, parameters: Option<&Bound<'_, PyAny>>) -> PyResult<Rows> {
+        let text = crate::parameters::bind(py, text, parameters)?;
+        let session = Arc::clone(&self.session);
+        let answer = self.wait_for(py, || last_answer(&session, &text))?;
+        Ok(Rows::of(answer, session))
+    }
+
+    /// Whether a transaction is open.
+    #[getter]
+    fn in_transaction(&self) -> bool {
+        self.session.in_transaction()
+    }
+
+    /// Stops what the session is doing, from any thread.
+    fn interrupt(&self) {
+        self.session.interrupt_handle().interrupt();
+    }
+
+    /// Appends what exports Arrow: the number of rows and whether they were stored, or `None` if it exports nothing.
+    #[pyo3(signature = (table, data, id = None))]
+    fn append_arrow(
+        &self,
+        py: Python<'_>,
+        table: &str,
+        data: &Bound<'_, PyAny>,
+        id: Option<&str>,
+    ) -> PyResult<Option<(u64, bool)>> {
+        let Some(mut batches) = import_batches(data)? else { return Ok(None) };
+        let mut target = raised(py, Target::new(self, table, id))?;
+        let stop = AtomicBool::new(false);
+        let done = wait_for(
+            py,
+            || stop.store(true, Ordering::Relaxed),
+            || {
+                while let Some(batch) = batches.next().transpose().map_err(of_source)? {
+                    target.append(&batch)?;
+                    if stop.load(Ordering::Relaxed) {
+                        return Err(Error::new(ErrorKind::Interrupted, "the append was interrupted"));
+                    }
+                }
+                target.commit()
+            },
+        )?;
+        Ok(Some(done))
+    }
+
+    /// Appends rows of an iterable: tuples, lists, dicts, or objects with these attributes. `columns` names the columns
+    /// that tuples or attributes give.
+    #[pyo3(signature = (table, rows, columns = None, attributes = None, id = None))]
+    fn append_rows(
+        &self,
+        py: Python<'_>,
+        table: &str,
+        rows: &Bound<'_, PyAny>,
+        columns: Option<Vec<String>>,
+        attributes: Option<Vec<Bound<'_, PyString>>>,
+        id: Option<&str>,
+    ) -> PyResult<(u64, bool)> {
+        let mut target = raised(py, Target::new(self, table, id))?;
+        let mut source = RowSource::new(rows, &target.table.definition, columns, attributes)?;
+        while let Some(batch) = source.next_batch()? {
+            self.wait_for(py, || target.append(&batch))?;
+        }
+        self.wait_for(py, || target.commit())
+    }
+
+    /// Appends rows of a sequence, all of which are converted before the first one is stored. `None` if one of them
+    /// cannot be converted.
+    fn append_all(
+        &self,
+        py: Python<'_>,
+        table: &str,
+        rows: &Bound<'_, PyAny>,
+        columns: Option<Vec<String>>,
+    ) -> PyResult<Option<u64>> {
+        let mut target = raised(py, Target::new(self, table, None))?;
+        let mut source = RowSource::new(rows, &target.table.definition, columns, None)?;
+        let mut batches = Vec::new();
+        loop {
+            match source.next_batch() {
+                Ok(Some(batch)) => batches.push(batch),
+                Ok(None) => break,
+                Err(_) => return Ok(None),
+            }
+        }
+        let work = || batches.iter().try_for_each(|batch| target.append(batch)).and_then(|()| target.commit());
+        self.wait_for(py, work).map(|(row_count, _)| Some(row_count))
+    }
+
+    /// The names of a table's columns.
+    fn columns(&self, py: Python<'_>, table: &str) -> PyResult<Vec<String>> {
+        let table = raised(py, self.session.table_named(table))?;
+        Ok(table.definition.columns.into_iter().map(|column| column.name).collect())
+    }
+
+    /// Creates a table, unless one with the same columns is there; the statement that declares it.
+    fn create_table(&self, py: Python<'_>, declaration: TableDeclaration) -> PyResult<String> {
+        let definition = raised(py, declaration.definition())?;
+        let statement = atsdb::sql::create_table_sql(&definition);
+        match self.session.table_named(&definition.name) {
+            Ok(table) => raised(py, atsdb::check_same_columns(&table.definition, &definition))?,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                drop(self.wait_for(py, || last_answer(&self.session, &statement))?);
+            }
+            Err(error) => return Err(exception(py, &error)),
+        }
+        Ok(statement)
+    }
+}
+
+/// Executes statements one by one. Rows of all but the last one are read and forgotten.
+fn last_answer(session: &atsdb::sql::Session, text: &str) -> Result<Answer> {
+    let mut answer = None;
+    for statement in session.statements(text) {
+        if let Some(Answer::Rows(rows)) = answer.take() {
+            for batch in rows {
+                batch?;
+            }
+        }
+        answer = Some(session.execute(&statement?, &[])?);
+    }
+    answer.ok_or_else(|| Error::new(ErrorKind::Sql, "there is no statement in the text"))
+}
+
+/// The error of whoever exports a stream.
+fn of_source(error: atsdb::arrow::error::ArrowError) -> Error {
+    Error::new(ErrorKind::InvalidValue, format!("reading the rows failed: {error}")).with_source(error)
+}
+
+/// Where rows go: into the open transaction, or into a batch of their own.
+struct Target {
+    session: Arc<atsdb::sql::Session>,
+    table: Table,
+    /// `None` in a transaction.
+    batch: Option<atsdb::Batch>,
+    row_count: u64,
+}
+
+impl Target {
+    fn new(session: &Session, table: &str, id: Option<&str>) -> Result<Self> {
+        let id = id.map(BatchId::new).transpose()?;
+        let is_inside = session.session.in_transaction();
+        if is_inside && id.is_some() {
+            return Err(Error::usage("rows of a transaction cannot be a batch with an id")
+                .with_hint("append them outside of the transaction"));
+        }
+        let table = session.session.table_named(table)?;
+        let batch = (!is_inside).then(|| session.database.batch(id));
+        Ok(Self { session: Arc::clone(&session.session), table, batch, row_count: 0 })
+    }
+
+    fn append(&mut self, rows: &RecordBatch) -> Result<()> {
+        self.row_count += match &mut self.batch {
+            Some(batch) => batch.append(&self.table, rows).map(|()| rows.num_rows() as u64)?,
+            None => self.session.append(&self.table.definition.name, rows)?,
+        };
+        Ok(())
+    }
+
+    /// The number of rows, and whether they were stored: `false` says that a batch with this id was before.
+    fn commit(self) -> Result<(u64, bool)> {
+        let Some(batch) = self.batch else { return Ok((self.row_count, true)) };
+        let skipped_rows = batch.skipped_rows();
+        let outcome = batch.commit()?;
+        let row_count = self.row_count.saturating_sub(skipped_rows.load(Ordering::Relaxed));
+        Ok((row_count, outcome == CommitOutcome::Committed))
+    }
+}

@@ -1,0 +1,302 @@
+//! An open store: sessions, imports, copies and figures.
+
+use crate::declare::durability;
+use crate::failure::raised;
+use crate::session::Session;
+use crate::waiting::wait_for;
+use atsdb::import_options::{DateOrder, Format, Input, Options};
+use atsdb::sql::SessionOptions;
+use atsdb::{
+    BackupOptions, BackupSelector, BatchId, CommitOutcome, CopyOptions, CopyReport, Database, Error, ErrorKind,
+    MapWidth, Moment, OpenOptions, ProgressCallback, Result, Selection, SliceWidth, Table, TimeUnit,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// An open store.
+#[pyclass(frozen, module = "atsdb._atsdb")]
+pub(crate) struct Store {
+    /// `None` once it is closed.
+    database: Mutex<Option<Database>>,
+    session_options: SessionOptions,
+}
+
+/// The keyword arguments of `atsdb.open`.
+#[derive(FromPyObject)]
+pub(crate) struct StoreOptions {
+    durability: String,
+    create: bool,
+    read_only: bool,
+    maintenance: bool,
+    password: Option<String>,
+    cache_bytes: Option<usize>,
+    memory_bytes: Option<usize>,
+    threads: Option<usize>,
+    timeout: Option<f64>,
+}
+
+/// The keyword arguments of `import_file`.
+#[derive(FromPyObject)]
+pub(crate) struct ImportOptions {
+    format: Option<String>,
+    delimiter: Option<String>,
+    header: Option<bool>,
+    time: Vec<String>,
+    time_unit: Option<String>,
+    date_order: Option<String>,
+    map: Vec<(String, Option<String>)>,
+    slice: Option<String>,
+    key: Vec<String>,
+    null: Vec<String>,
+    skip_bad: bool,
+    file_column: Option<String>,
+}
+
+impl ImportOptions {
+    fn options(self) -> Result<Options> {
+        let format = |name: String| match name.as_str() {
+            "csv" => Ok(Format::Csv),
+            "json" => Ok(Format::Json),
+            "parquet" => Ok(Format::Parquet),
+            _ => Err(Error::usage(format!("unknown format {name}")).with_hint("use csv, json or parquet")),
+        };
+        let delimiter = |text: String| match text.as_bytes() {
+            [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(*byte),
+            _ => Err(Error::usage(format!("cannot separate fields by {text:?}")).with_hint("use one ASCII character")),
+        };
+        let date_order = |name: String| match name.as_str() {
+            "dmy" => Ok(DateOrder::DayFirst),
+            "mdy" => Ok(DateOrder::MonthFirst),
+            _ => Err(Error::usage(format!("unknown date_order {name}")).with_hint("use dmy or mdy")),
+        };
+        let width = |width: Option<String>| width.as_deref().map(MapWidth::parse).transpose();
+        Ok(Options {
+            format: self.format.map(format).transpose()?,
+            delimiter: self.delimiter.map(delimiter).transpose()?,
+            header: self.header,
+            time: self.time,
+            time_unit: self.time_unit.as_deref().map(TimeUnit::parse).transpose()?,
+            date_order: self.date_order.map(date_order).transpose()?,
+            map: self.map.into_iter().map(|(name, map)| Ok((name, width(map)?))).collect::<Result<_>>()?,
+            slice: self.slice.as_deref().map(SliceWidth::parse).transpose()?,
+            key: self.key,
+            null: self.null,
+            skip_bad: self.skip_bad,
+            file_column: self.file_column,
+            ..Options::default()
+        })
+    }
+}
+
+impl Store {
+    fn database(&self, py: Python<'_>) -> PyResult<Database> {
+        let database = self.database.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        raised(py, database.ok_or_else(|| Error::usage("the store is closed").with_hint("open it again")))
+    }
+}
+
+#[pymethods]
+impl Store {
+    /// Opens the store at a URL.
+    #[new]
+    fn open(py: Python<'_>, url: &str, options: StoreOptions) -> PyResult<Self> {
+        let mut opening = OpenOptions::new()
+            .durability(raised(py, durability(&options.durability))?)
+            .create(options.create)
+            .read_only(options.read_only)
+            .maintenance(options.maintenance);
+        if let Some(password) = options.password {
+            opening = opening.password(password);
+        }
+        if let Some(bytes) = options.cache_bytes {
+            opening = opening.cache_bytes(bytes);
+        }
+        let mut session_options = SessionOptions::default();
+        session_options.memory_bytes = options.memory_bytes.unwrap_or(session_options.memory_bytes);
+        session_options.threads = options.threads.unwrap_or(session_options.threads);
+        let limit = options.timeout.map(Duration::try_from_secs_f64).transpose();
+        session_options.time_limit = raised(py, limit.map_err(|error| Error::usage(format!("timeout: {error}"))))?;
+        let database = wait_for(py, || (), || opening.open(url))?;
+        Ok(Self { database: Mutex::new(Some(database)), session_options })
+    }
+
+    /// A session.
+    fn session(&self, py: Python<'_>) -> PyResult<Session> {
+        raised(py, Session::new(self.database(py)?, self.session_options.clone()))
+    }
+
+    /// Warnings about conditions that break a promise of the store.
+    fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.database(py)?.warnings().to_vec())
+    }
+
+    /// Closes the store once its sessions are gone.
+    fn close(&self, py: Python<'_>) {
+        let database = self.database.lock().unwrap_or_else(PoisonError::into_inner).take();
+        py.detach(|| drop(database));
+    }
+
+    /// Imports files into a table.
+    fn import_files<'py>(
+        &self,
+        py: Python<'py>,
+        table: &str,
+        paths: Vec<PathBuf>,
+        options: ImportOptions,
+        id: Option<&str>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let options = raised(py, options.options())?;
+        let id = raised(py, id.map(BatchId::new).transpose())?;
+        let database = self.database(py)?;
+        let inputs = paths.into_iter().map(Input::Path).collect();
+        let stop = AtomicBool::new(false);
+        let work = || database.import(table, inputs, &options, id, &|_| go_on(&stop, "the import"));
+        let imported = wait_for(py, || stop.store(true, Ordering::Relaxed), work)?;
+        let done = PyDict::new(py);
+        done.set_item("rows", imported.report.row_count)?;
+        done.set_item("stored", imported.outcome == CommitOutcome::Committed)?;
+        done.set_item("bytes_read", imported.report.bytes_read)?;
+        done.set_item("skipped", imported.report.skipped_count)?;
+        done.set_item("notes", imported.report.notes)?;
+        Ok(done)
+    }
+
+    /// The names of the tables, views and rollups.
+    fn tables(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let database = self.database(py)?;
+        let tables = wait_for(py, || (), || database.tables())?;
+        let shown = tables.into_iter().filter(|table| table.definition.logs.is_none());
+        Ok(shown.map(|table| table.definition.name).collect())
+    }
+
+    /// Figures of one table, or of all.
+    #[pyo3(signature = (table = None))]
+    fn stats<'py>(&self, py: Python<'py>, table: Option<&str>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let database = self.database(py)?;
+        let work = || database.engine().stats(named(&database, table)?.as_ref());
+        let shown = |stats: &atsdb::TableStats| -> PyResult<Bound<'py, PyDict>> {
+            let one = PyDict::new(py);
+            one.set_item("name", &stats.name)?;
+            one.set_item("rows", stats.rows)?;
+            one.set_item("slices", stats.slices)?;
+            one.set_item("chunks", stats.chunks)?;
+            one.set_item("fresh_chunks", stats.fresh_chunks)?;
+            one.set_item("bytes", stats.bytes)?;
+            one.set_item("bytes_per_row", stats.bytes_per_row)?;
+            one.set_item("time_min", stats.time_min)?;
+            one.set_item("time_max", stats.time_max)?;
+            let columns = stats.columns.iter().map(|column| {
+                let map = column.map.map(atsdb::MapWidth::name);
+                (&column.name, column.column_type.sql_name(), map, &column.encoding, column.bytes)
+            });
+            one.set_item("columns", columns.collect::<Vec<_>>())?;
+            Ok(one)
+        };
+        wait_for(py, || (), work)?.iter().map(shown).collect()
+    }
+
+    /// Seals the fresh chunks of one table, or of all: bytes before and after.
+    #[pyo3(signature = (table = None))]
+    fn recompress(&self, py: Python<'_>, table: Option<&str>) -> PyResult<(u64, u64)> {
+        let database = self.database(py)?;
+        let report = wait_for(py, || (), || database.engine().recompress(named(&database, table)?.as_ref()))?;
+        Ok((report.bytes_before, report.bytes_after))
+    }
+
+    /// Backs up the store to a directory or bucket.
+    fn backup<'py>(
+        &self,
+        py: Python<'py>,
+        archive: &str,
+        tables: Vec<String>,
+        keep: Option<usize>,
+        verify: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (stop, on_progress) = stoppable("the backup");
+        let selection = Selection { tables, ..Selection::default() };
+        let options = BackupOptions { selection, keep, verify, on_progress: Some(on_progress) };
+        let database = self.database(py)?;
+        let report = wait_for(py, || stop.store(true, Ordering::Relaxed), || database.backup(archive, &options))?;
+        let done = PyDict::new(py);
+        done.set_item("id", report.id)?;
+        done.set_item("tables", report.tables)?;
+        done.set_item("rows", report.rows)?;
+        done.set_item("chunks", report.chunks)?;
+        done.set_item("bytes", report.bytes)?;
+        done.set_item("chunks_written", report.chunks_written)?;
+        done.set_item("bytes_written", report.bytes_written)?;
+        done.set_item("backups_deleted", report.backups_deleted)?;
+        Ok(done)
+    }
+
+    /// Restores the latest backup of an archive, or the one with this id.
+    fn restore<'py>(
+        &self,
+        py: Python<'py>,
+        archive: &str,
+        id: Option<String>,
+        overwrite: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (stop, on_progress) = stoppable("the restore");
+        let options = CopyOptions { overwrite, on_progress: Some(on_progress), ..CopyOptions::default() };
+        let which = id.map_or(BackupSelector::Latest, BackupSelector::Id);
+        let database = self.database(py)?;
+        let work = || database.restore(archive, &which, &options);
+        let (_, report) = wait_for(py, || stop.store(true, Ordering::Relaxed), work)?;
+        copied(py, &report)
+    }
+
+    /// Copies the store to the one at a URL.
+    #[expect(clippy::too_many_arguments, reason = "one for each keyword")]
+    fn copy<'py>(
+        &self,
+        py: Python<'py>,
+        url: &str,
+        tables: Vec<String>,
+        from: Option<&str>,
+        to: Option<&str>,
+        overwrite: bool,
+        verify: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (stop, on_progress) = stoppable("the copy");
+        let moment = |text: Option<&str>| raised(py, text.map(Moment::parse).transpose());
+        let selection = Selection { tables, from: moment(from)?, to: moment(to)? };
+        let options =
+            CopyOptions { selection, overwrite, verify, on_progress: Some(on_progress), ..CopyOptions::default() };
+        let database = self.database(py)?;
+        let report = wait_for(py, || stop.store(true, Ordering::Relaxed), || database.copy_to(url, &options))?;
+        copied(py, &report)
+    }
+}
+
+/// A flag that ends a copy, and the callback that looks at it.
+fn stoppable(what: &'static str) -> (Arc<AtomicBool>, ProgressCallback) {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    (stop, Arc::new(move |_| go_on(&flag, what)))
+}
+
+fn go_on(stop: &AtomicBool, what: &str) -> Result<()> {
+    match stop.load(Ordering::Relaxed) {
+        true => Err(Error::new(ErrorKind::Interrupted, format!("{what} was interrupted"))),
+        false => Ok(()),
+    }
+}
+
+fn named(database: &Database, name: Option<&str>) -> Result<Option<Table>> {
+    name.map(|name| database.engine().table(name)).transpose()
+}
+
+fn copied<'py>(py: Python<'py>, report: &CopyReport) -> PyResult<Bound<'py, PyDict>> {
+    let done = PyDict::new(py);
+    done.set_item("tables", report.tables)?;
+    done.set_item("chunks", report.chunks)?;
+    done.set_item("rows", report.rows)?;
+    done.set_item("bytes", report.bytes)?;
+    done.set_item("chunks_kept", report.chunks_kept)?;
+    Ok(done)
+}

@@ -1,0 +1,113 @@
+//! How a call waits for work that may take long: without the interpreter's lock, so that other threads of Python run,
+//! and in the main thread so that Ctrl-C ends it.
+//!
+//! Python runs its signal handlers in the main thread alone, between two steps of the interpreter. So in the main thread
+//! the work is done by another thread, while this one looks for signals.
+
+use crate::failure::exception;
+use atsdb::{Error, Result};
+use pyo3::prelude::*;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
+use std::thread::ThreadId;
+use std::time::Duration;
+
+/// How long Ctrl-C may go unnoticed.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+static MAIN_THREAD: OnceLock<ThreadId> = OnceLock::new();
+
+/// Remembers which thread is Python's main thread, if it is this one.
+pub(crate) fn remember_main_thread(py: Python<'_>) -> PyResult<()> {
+    let threading = py.import("threading")?;
+    let current = threading.call_method0("current_thread")?;
+    if current.is(&threading.call_method0("main_thread")?) {
+        MAIN_THREAD.get_or_init(|| std::thread::current().id());
+    }
+    Ok(())
+}
+
+/// Whether this is Python's main thread.
+pub(crate) fn is_main_thread() -> bool {
+    MAIN_THREAD.get() == Some(&std::thread::current().id())
+}
+
+/// Does work without the interpreter's lock. If a signal's handler raises an exception meanwhile, as Ctrl-C does,
+/// `interrupt` is called, the work's end is waited for, and the exception is returned.
+pub(crate) fn wait_for<T: Send>(
+    py: Python<'_>,
+    interrupt: impl Fn(),
+    work: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
+    if !is_main_thread() {
+        return py.detach(work).map_err(|error| exception(py, &error));
+    }
+    py.check_signals()?;
+    let done = std::thread::scope(|scope| {
+        let (sender, mut receiver) = sync_channel(1);
+        let spawned = std::thread::Builder::new().name("atsdb-call".into()).spawn_scoped(scope, move || {
+            // The receiver waits for it.
+            let _ = sender.send(catch_unwind(AssertUnwindSafe(work)));
+        });
+        if let Err(error) = spawned {
+            let error = Error::new(atsdb::ErrorKind::Resources, format!("cannot start a thread: {error}"));
+            return Err(exception(py, &error));
+        }
+        let mut raised = None;
+        loop {
+            match receive_soon(py, &mut receiver) {
+                Ok(done) => return Ok((done, raised)),
+                Err(RecvTimeoutError::Timeout) if raised.is_none() => {
+                    if let Err(signal) = py.check_signals() {
+                        raised = Some(signal);
+                        interrupt();
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(exception(py, &Error::internal("the thread of a call ended without an answer")));
+                }
+            }
+        }
+    });
+    match done? {
+        (_, Some(raised)) => Err(raised),
+        (Ok(done), None) => done.map_err(|error| exception(py, &error)),
+        (Err(panic), None) => Err(exception(py, &of_panic(panic.as_ref()))),
+    }
+}
+
+fn of_panic(panic: &(dyn Any + Send)) -> Error {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    Error::internal(format!("the call failed inside: {}", text.unwrap_or("no message")))
+}
+
+/// Waits for what another thread sends; `None` when it sends no more. Looks for signals meanwhile, if this is the main
+/// thread: then `interrupt` is called, and what the signal's handler raised is returned.
+pub(crate) fn receive<T: Send>(receiver: &mut Receiver<T>, interrupt: impl Fn()) -> PyResult<Option<T>> {
+    // Most of the time it is there already, and the interpreter's lock is not needed.
+    match receiver.try_recv() {
+        Ok(received) => return Ok(Some(received)),
+        Err(TryRecvError::Disconnected) => return Ok(None),
+        Err(TryRecvError::Empty) => {}
+    }
+    if !is_main_thread() {
+        return Ok(receiver.recv().ok());
+    }
+    Python::attach(|py| {
+        loop {
+            match receive_soon(py, receiver) {
+                Ok(received) => return Ok(Some(received)),
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                Err(RecvTimeoutError::Timeout) => py.check_signals().inspect_err(|_| interrupt())?,
+            }
+        }
+    })
+}
+
+/// Waits for a moment, without the interpreter's lock.
+fn receive_soon<T: Send>(py: Python<'_>, receiver: &mut Receiver<T>) -> Result<T, RecvTimeoutError> {
+    py.detach(move || receiver.recv_timeout(LOOK_EVERY))
+}

@@ -1,0 +1,149 @@
+"""Arrow between atsdb, pandas, Polars, pyarrow and DuckDB."""
+
+import datetime as dt
+import gc
+import resource
+
+import pytest
+
+import atsdb
+
+duckdb = pytest.importorskip("duckdb")
+pandas = pytest.importorskip("pandas")
+polars = pytest.importorskip("polars")
+pyarrow = pytest.importorskip("pyarrow")
+
+QUERY = "SELECT time, sensor, pm10, count FROM readings ORDER BY time"
+
+
+def test_results_become_frames(readings):
+    table = readings.sql(QUERY).arrow()
+    assert table.column("sensor").to_pylist() == ["kitchen", "garden", "kitchen"]
+    assert table.schema.field("time").type == pyarrow.timestamp("us", "UTC")
+    frame = readings.sql(QUERY).polars()
+    assert frame["pm10"].to_list() == [14.5, 3.25, None]
+    assert frame.schema["sensor"] == polars.Categorical
+    assert readings.sql(QUERY).pandas()["count"].tolist() == [1, 2, 3]
+    assert readings.sql(QUERY).reader().read_all().to_pylist() == table.to_pylist()
+
+
+def test_duckdb_reads_a_result_by_its_capsule(readings):
+    result = readings.sql(QUERY)
+    assert duckdb.sql("SELECT sensor, sum(count) FROM result GROUP BY 1 ORDER BY 1").fetchall() == [
+        ("garden", 2),
+        ("kitchen", 4),
+    ]
+
+
+def test_a_result_is_read_once(readings):
+    result = readings.sql(QUERY)
+    assert result.fetchone()[1] == "kitchen"
+    with pytest.raises(atsdb.UsageError, match="read as tuples"):
+        result.arrow()
+    result = readings.sql(QUERY)
+    assert result.arrow().num_rows == 3
+    with pytest.raises(atsdb.UsageError, match="were read already"):
+        result.arrow()
+    assert readings.sql("DELETE FROM readings WHERE count = 99").arrow().num_columns == 0
+
+
+def test_the_schema_is_known_before_the_rows(readings):
+    result = readings.sql(QUERY)
+    assert pyarrow.schema(result).names == ["time", "sensor", "pm10", "count"]
+    assert result.arrow().num_rows == 3
+
+
+TIME = dt.datetime(2024, 4, 1, tzinfo=dt.timezone.utc)
+COLUMNS = {"time": [TIME, TIME], "sensor": ["roof", None], "pm10": [1.5, None], "count": [7, 8]}
+
+
+def frames():
+    yield "polars", lambda: polars.DataFrame(COLUMNS)
+    yield "polars lazy", lambda: polars.LazyFrame(COLUMNS)
+    yield "polars categorical", lambda: polars.DataFrame(COLUMNS).with_columns(polars.col("sensor").cast(polars.Categorical))
+    yield "pandas", lambda: pandas.DataFrame(COLUMNS)
+    yield "pandas by index", lambda: pandas.DataFrame(COLUMNS).set_index("time")
+    yield "table", lambda: pyarrow.table(COLUMNS)
+    yield "batch", lambda: pyarrow.RecordBatch.from_pydict(COLUMNS)
+    yield "reader", lambda: pyarrow.table(COLUMNS).to_reader()
+    yield "duckdb", lambda: duckdb.from_arrow(pyarrow.table(COLUMNS))
+
+
+@pytest.mark.parametrize("frame", [make for _, make in frames()], ids=[name for name, _ in frames()])
+def test_frames_are_appended(readings, frame):
+    assert readings.append("readings", frame()) == (2, True)
+    found = readings.sql("SELECT * FROM readings WHERE time = ? ORDER BY count", (TIME,)).fetchall()
+    assert found == [(TIME, "roof", 1.5, 7), (TIME, None, None, 8)]
+
+
+class OneArray:
+    """Exports an array, not a stream."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return self.array.__arrow_c_array__(requested_schema)
+
+
+def test_an_array_of_structs_is_appended(readings):
+    batch = pyarrow.RecordBatch.from_pydict(COLUMNS)
+    assert readings.append("readings", OneArray(batch)) == (2, True)
+    with pytest.raises(TypeError, match="one of structs"):
+        readings.append("readings", OneArray(pyarrow.array([1, 2])))
+
+
+def test_a_frame_that_does_not_fit_is_refused_and_none_of_it_stored(readings):
+    good = pyarrow.RecordBatch.from_pydict(COLUMNS)
+    late = good.set_column(3, "count", pyarrow.array([2**40, 1]))
+    schema = pyarrow.schema([*[good.schema.field(position) for position in range(3)], ("count", pyarrow.int64())])
+    batches = [good.cast(schema), late.cast(schema)]
+    with pytest.raises(atsdb.InvalidValueError, match="count"):
+        readings.append("readings", pyarrow.RecordBatchReader.from_batches(schema, batches))
+    with pytest.raises(atsdb.Error, match="nothing"):
+        readings.append("readings", polars.DataFrame({"time": [TIME], "nothing": [1]}))
+    assert readings.sql("SELECT count(*) FROM readings").fetchall() == [(3,)]
+
+
+def test_an_error_of_the_source_ends_the_append(readings):
+    schema = pyarrow.RecordBatch.from_pydict(COLUMNS).schema
+
+    def batches():
+        yield pyarrow.RecordBatch.from_pydict(COLUMNS)
+        raise ValueError("the source is dry")
+
+    with pytest.raises(atsdb.Error, match="the source is dry"):
+        readings.append("readings", pyarrow.RecordBatchReader.from_batches(schema, batches()))
+    assert readings.sql("SELECT count(*) FROM readings").fetchall() == [(3,)]
+
+
+def test_reading_a_large_result_needs_little_memory(tmp_path):
+    rows = 6_000_000
+    with atsdb.open(tmp_path / "large.db", cache_bytes=1 << 20, memory_bytes=1 << 28) as db:
+        db.sql("CREATE TABLE t (a BIGINT, b BIGINT, c BIGINT, d BIGINT)")
+        db.sql(f"INSERT INTO t SELECT value, value * 7, value % 1000, value FROM generate_series(1, {rows})")
+        assert sum(batch.num_rows for batch in db.sql("SELECT * FROM t LIMIT 100000").reader()) == 100_000
+        gc.collect()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        counted = sum(batch.num_rows for batch in db.sql("SELECT * FROM t").reader())
+        fetched = db.sql("SELECT a FROM t")
+        first = fetched.fetchmany(1000)
+        fetched.close()
+        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    assert (counted, len(first)) == (rows, 1000)
+    # The whole result has 192 MB.
+    assert grown < 100_000_000, f"{grown} bytes"
+
+
+def test_polars_takes_the_buffers_as_they_are(tmp_path):
+    """A column that is read to Polars is not copied on the way: its memory is counted once."""
+    rows = 4_000_000
+    with atsdb.open("memory:") as db:
+        db.sql("CREATE TABLE t (a DOUBLE)")
+        db.sql(f"INSERT INTO t SELECT value / 3.0 FROM generate_series(1, {rows})")
+        reader = db.sql("SELECT a FROM t").reader()
+        batch = reader.read_next_batch()
+        taken = polars.DataFrame(batch)
+        chunk = taken["a"].to_arrow().buffers()[1].address
+        assert chunk == batch.column(0).buffers()[1].address
+        assert taken.height == batch.num_rows

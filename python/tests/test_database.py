@@ -1,0 +1,207 @@
+"""The store: statements, appends, transactions, files, copies."""
+
+import datetime as dt
+
+import pytest
+
+import atsdb
+
+
+def test_a_result_is_read_in_one_of_many_ways(readings):
+    query = "SELECT sensor, count FROM readings ORDER BY count"
+    expected = [("kitchen", 1), ("garden", 2), ("kitchen", 3)]
+    assert readings.sql(query).fetchall() == expected
+    assert list(readings.sql(query)) == expected
+    result = readings.sql(query)
+    assert (result.fetchone(), result.fetchmany(1), result.fetchmany(5), result.fetchone()) == (
+        expected[0],
+        expected[1:2],
+        expected[2:],
+        None,
+    )
+    assert result.columns == ["sensor", "count"]
+    assert result.types == ["Dictionary(UInt32, Utf8)", "Int32"]
+
+
+def test_a_statement_says_what_it_did(readings):
+    assert repr(readings.sql("UPDATE readings SET count = 9 WHERE sensor = 'kitchen'")) == "<atsdb.Result UPDATE, 2 rows>"
+    done = readings.sql("DELETE FROM readings WHERE count = 9")
+    assert (done.verb, done.row_count, done.columns, done.fetchall()) == ("DELETE", 2, [], [])
+
+
+def test_several_statements_answer_with_the_last(db):
+    assert db.sql("CREATE TABLE t (a INT); INSERT INTO t VALUES (1); SELECT a FROM t").fetchall() == [(1,)]
+
+
+def test_parameters_are_values_and_nothing_else(db):
+    db.sql("CREATE TABLE t (a TEXT, b INT)")
+    evil = "'); DROP TABLE t; --"
+    db.sql("INSERT INTO t VALUES (?, ?)", (evil, -5))
+    db.sql("INSERT INTO t VALUES ($a, $b)", {"a": None, "b": 7})
+    db.sql("INSERT INTO t VALUES ($2, $1)", (8, "$1 ? it's"))
+    assert db.sql("SELECT a, b FROM t ORDER BY b").fetchall() == [(evil, -5), (None, 7), ("$1 ? it's", 8)]
+    # What stands in texts, names and comments is no parameter.
+    assert db.sql("""SELECT '?''?' AS "a?", ? -- ?\n/* ? /* $1 */ ? */""", (1,)).fetchall() == [("?'?", 1)]
+    assert db.sql("SELECT 1-?", (-1,)).fetchall() == [(2,)]
+
+
+@pytest.mark.parametrize(
+    ("query", "values", "message"),
+    [
+        ("SELECT ?", None, "no values are given"),
+        ("SELECT ?, ?", (1,), "has a parameter 2, but 1 values are given"),
+        ("SELECT ?", (1, 2), "2 values are given, but the statement has 1 parameters"),
+        ("SELECT $a", {"b": 1}, "no value is given for the parameter $a"),
+        ("SELECT $a", (1,), "needs a mapping"),
+    ],
+)
+def test_wrong_parameters_are_refused(db, query, values, message):
+    with pytest.raises(atsdb.ProgrammingError, match=message.replace("$", r"\$")):
+        db.sql(query, values)
+
+
+def test_a_value_without_a_type_in_sql_is_refused(db):
+    with pytest.raises(TypeError, match="a value of type object cannot be a parameter"):
+        db.sql("SELECT ?", (object(),))
+    with pytest.raises(TypeError, match="not a str"):
+        db.sql("SELECT ?", "1")
+
+
+def test_rows_come_as_tuples_lists_dicts_and_from_generators(readings):
+    time = dt.datetime(2024, 3, 3, tzinfo=dt.timezone.utc)
+    readings.append("readings", [{"TIME": time, "sensor": "roof"}, [time, "roof", 1, 2]])
+    readings.append("readings", ((time, "roof") for _ in range(3)), columns=["time", "sensor"])
+    assert readings.sql("SELECT pm10, count FROM readings WHERE sensor = 'roof' ORDER BY count").fetchall() == [
+        (1.0, 2),
+        *[(None, None)] * 4,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "message"),
+    [
+        ([("2024-01-01", "a", 1.0)], atsdb.DataError, "row 1 has 3 values, but table readings has 4 columns"),
+        ([("2024-01-01", "a", 1.0, "x")], atsdb.DataError, "row 1, column count: "),
+        ([("2024-01-01", "a", 1.0, 1), ("2024-01-01", 5, 1.0, 1)], atsdb.DataError, "row 2, column sensor: "),
+        ([("2024-01-01", "a", 1.0, 2**40)], atsdb.DataError, "row 1, column count: "),
+        ([("soon", "a", 1.0, 2)], atsdb.DataError, "row 1, column time: cannot read the time"),
+        ([(None, "a", 1.0, 2)], atsdb.DataError, "time"),
+        ([{"tim": "2024-01-01"}], atsdb.ProgrammingError, "no column named tim .did you mean time"),
+        ([5], TypeError, "a row is a tuple, a list or a dict"),
+    ],
+)
+def test_rows_that_do_not_fit_are_refused_and_none_is_stored(readings, rows, error, message):
+    with pytest.raises(error, match=message):
+        readings.append("readings", rows)
+    assert readings.sql("SELECT count(*) FROM readings").fetchall() == [(3,)]
+
+
+def test_a_batch_with_an_id_counts_once(readings):
+    rows = [("2024-04-01", "kitchen", 1.0, 4)]
+    assert readings.append("readings", rows, id="batch 7") == atsdb.Appended(rows=1, stored=True)
+    assert readings.append("readings", rows, id="batch 7") == atsdb.Appended(rows=1, stored=False)
+    assert readings.sql("SELECT count(*) FROM readings").fetchall() == [(4,)]
+
+
+def test_rows_that_a_table_keeps_out_are_not_counted(db):
+    db.sql("CREATE TABLE t (a INT PRIMARY KEY) WITH (on_conflict = 'keep')")
+    assert db.append("t", [(1,), (2,)]) == (2, True)
+    assert db.append("t", [(2,), (3,)]) == (1, True)
+    with db.transaction():
+        assert db.append("t", [(3,), (4,)]) == (1, True)
+
+
+def test_a_transaction_is_all_or_nothing(readings):
+    with readings.transaction():
+        readings.append("readings", [("2024-04-01", "roof", 1.0, 4)])
+        readings.sql("DELETE FROM readings WHERE sensor = 'kitchen'")
+        assert readings.sql("SELECT count(*) FROM readings").fetchall() == [(2,)]
+        assert readings.in_transaction
+    assert not readings.in_transaction
+    with pytest.raises(RuntimeError, match="no"), readings.transaction():
+        readings.append("readings", [("2024-04-01", "roof", 1.0, 5)])
+        raise RuntimeError("no")
+    assert readings.sql("SELECT count(*) FROM readings").fetchall() == [(2,)]
+
+
+def test_a_statement_that_fails_ends_its_transaction(readings):
+    with pytest.raises(atsdb.ProgrammingError, match="rolled back|has failed"), readings.transaction():
+        readings.append("readings", [("2024-04-01", "roof", 1.0, 4)])
+        with pytest.raises(atsdb.DataError):
+            readings.sql("INSERT INTO readings (time, count) VALUES ('2024-04-01', 'x')")
+        readings.append("readings", [("2024-04-01", "roof", 1.0, 5)])
+    assert not readings.in_transaction
+    assert readings.sql("SELECT count(*) FROM readings").fetchall() == [(3,)]
+
+
+def test_what_a_transaction_cannot_hold_is_refused(readings):
+    with readings.transaction():
+        with pytest.raises(atsdb.UsageError, match="cannot be a batch with an id"):
+            readings.append("readings", [("2024-04-01", "roof", 1.0, 4)], id="x")
+        with pytest.raises(atsdb.UsageError, match="a batch of its own"):
+            readings.import_file("x.csv", "readings")
+
+
+def test_files_are_imported_once(db, tmp_path):
+    file = tmp_path / "air.csv"
+    file.write_text("time,sensor,pm10\n2024-03-01 12:00:00,s1,14\n2024-03-01 12:00:10,s2,-\n")
+    done = db.import_file(file, "air", null="-", map={"sensor": "u8"}, id="air.csv")
+    assert (done.rows, done.stored, done.skipped) == (2, True, 0)
+    assert db.import_file([str(file)], "air", null=["-"], id="air.csv").stored is False
+    assert db.sql("SELECT sensor, pm10 FROM air ORDER BY sensor").fetchall() == [("s1", 14), ("s2", None)]
+    assert db.tables() == ["air"]
+    with pytest.raises(atsdb.Error, match="none.csv"):
+        db.import_file(tmp_path / "none.csv", "air")
+    with pytest.raises(atsdb.UsageError, match="unknown format xml"):
+        db.import_file(file, "air", format="xml")
+
+
+def test_figures_say_what_a_table_holds(readings):
+    (stats,) = readings.stats("readings")
+    assert (stats["name"], stats["rows"], stats["slices"]) == ("readings", 3, 2)
+    assert [column[:3] for column in stats["columns"]][:2] == [("time", "TIMESTAMP", None), ("sensor", "TEXT", "u32")]
+    before, after = readings.recompress("readings")
+    assert before > 0 and after > 0
+    assert readings.stats()[0]["fresh_chunks"] == 0
+    with pytest.raises(atsdb.NotFoundError):
+        readings.stats("nothing")
+
+
+def test_a_store_is_backed_up_restored_and_copied(readings, tmp_path):
+    done = readings.backup(tmp_path / "backups", keep=2, verify=True)
+    assert (done["tables"], done["rows"]) == (1, 3)
+    with atsdb.open(tmp_path / "restored.db") as restored:
+        assert restored.restore(tmp_path / "backups")["rows"] == 3
+        assert restored.sql("SELECT count(*) FROM readings").fetchall() == [(3,)]
+    done = readings.copy(tmp_path / "copy.db", tables=["readings"], end=dt.datetime(2024, 3, 2))
+    assert done["rows"] == 2
+    with atsdb.open(tmp_path / "copy.db", read_only=True) as copy:
+        assert copy.sql("SELECT count(*) FROM readings").fetchall() == [(2,)]
+        with pytest.raises(atsdb.ReadOnlyError):
+            copy.append("readings", [("2024-04-01", "roof", 1.0, 4)])
+
+
+def test_a_closed_store_refuses_work(tmp_path):
+    db = atsdb.open(tmp_path / "a.db")
+    rows = db.sql("SELECT * FROM generate_series(1, 3)")
+    db.close()
+    db.close()
+    assert [row[0] for row in rows] == [1, 2, 3]
+    with pytest.raises(atsdb.UsageError, match="closed"):
+        db.sql("SELECT 1")
+
+
+def test_options_reach_the_store(tmp_path):
+    with pytest.raises(atsdb.Error):
+        atsdb.open(tmp_path / "none.db", create=False)
+    with pytest.raises(atsdb.UsageError, match="durability"):
+        atsdb.open("memory:", durability="some")
+    with atsdb.open("memory:", timeout=0.1, threads=1, memory_bytes=1 << 28, cache_bytes=1 << 20) as db:
+        with pytest.raises(atsdb.ResourcesError):
+            db.sql(SLOW).fetchall()
+    with pytest.raises(atsdb.UsageError, match="timeout"):
+        atsdb.open("memory:", timeout=-1)
+
+
+#: Takes minutes.
+SLOW = "SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 100000) b WHERE a.value % 7 = b.value % 11"

@@ -1,0 +1,114 @@
+"""PEP 249 beyond what its compliance test asks."""
+
+import pytest
+
+import atsdb
+from atsdb import dbapi
+
+
+@pytest.fixture
+def connection():
+    with dbapi.connect("memory:") as connection:
+        connection.execute("CREATE TABLE t (a INT, b TEXT DEFAULT 'none', c DOUBLE)")
+        connection.commit()
+        yield connection
+
+
+def test_a_change_begins_a_transaction_and_a_query_does_not(connection):
+    connection.execute("SELECT 1").fetchall()
+    connection.execute("  -- why\n /* ? */ (SELECT 1)").fetchall()
+    assert not connection.in_transaction
+    connection.execute("INSERT INTO t (a) VALUES (1)")
+    assert connection.in_transaction
+    connection.rollback()
+    assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
+    connection.autocommit = True
+    connection.execute("INSERT INTO t (a) VALUES (1)")
+    assert not connection.in_transaction
+    connection.autocommit = False
+    connection.rollback()
+    assert connection.execute("SELECT * FROM t").fetchall() == [(1, "none", None)]
+
+
+def test_connections_see_what_is_committed():
+    with atsdb.open("memory:") as db:
+        one, two = dbapi.connect(db), dbapi.connect(db)
+        one.execute("CREATE TABLE t (a INT)")
+        one.commit()
+        one.execute("INSERT INTO t VALUES (1)")
+        assert two.execute("SELECT count(*) FROM t").fetchone() == (0,)
+        one.commit()
+        assert two.execute("SELECT count(*) FROM t").fetchone() == (1,)
+        one.execute("DELETE FROM t")
+        one.close()
+        assert two.execute("SELECT count(*) FROM t").fetchone() == (1,)
+
+
+def test_a_block_commits_or_rolls_back(tmp_path):
+    with dbapi.connect(tmp_path / "a.db") as connection:
+        connection.execute("CREATE TABLE t (a INT)")
+    with pytest.raises(RuntimeError), dbapi.connect(tmp_path / "a.db") as connection:
+        connection.execute("INSERT INTO t VALUES (1)")
+        raise RuntimeError
+    with dbapi.connect(tmp_path / "a.db", read_only=True) as connection:
+        assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
+
+
+@pytest.mark.parametrize(
+    ("statement", "rows", "expected"),
+    [
+        ("INSERT INTO t VALUES (?, ?, ?)", [(1, "x", 0.5), (2, None, None)], [(1, "x", 0.5), (2, None, None)]),
+        ('insert into "t" (c, a, b) values (?,?,?);', [(0.5, 1, "x")], [(1, "x", 0.5)]),
+        # Its default is none of the values.
+        ("INSERT INTO t (a) VALUES (?)", [(1,), (2,)], [(1, "none", None), (2, "none", None)]),
+        # SQL converts what an append refuses.
+        ("INSERT INTO t VALUES (?, ?, ?)", [("1", "x", "0.5")], [(1, "x", 0.5)]),
+        ("INSERT INTO t VALUES ($a, $b, 1.5)", [{"a": 1, "b": "x"}], [(1, "x", 1.5)]),
+        ("INSERT INTO t VALUES (?, 'a?', ?)", [(1, 2.5)], [(1, "a?", 2.5)]),
+    ],
+)
+def test_many_rows_are_inserted(connection, statement, rows, expected):
+    cursor = connection.cursor().executemany(statement, rows)
+    assert cursor.rowcount == len(rows)
+    assert connection.in_transaction
+    connection.commit()
+    assert connection.execute("SELECT * FROM t ORDER BY a").fetchall() == expected
+
+
+def test_many_changes_are_all_or_nothing(connection):
+    connection.autocommit = True
+    connection.cursor().executemany("INSERT INTO t (a) VALUES (?)", [(1,), (2,)])
+    cursor = connection.cursor().executemany("UPDATE t SET c = ? WHERE a = ?", [(0.5, 1), (1.5, 2), (2.5, 3)])
+    assert cursor.rowcount == 2
+    with pytest.raises(atsdb.Error):
+        connection.cursor().executemany("UPDATE t SET c = ? WHERE a = ?", [(9, 1), ("x", 2)])
+    assert not connection.in_transaction
+    assert connection.execute("SELECT c FROM t ORDER BY a").fetchall() == [(0.5,), (1.5,)]
+    with pytest.raises(atsdb.ProgrammingError, match="no rows"):
+        connection.cursor().executemany("SELECT ?", [(1,)])
+    assert connection.cursor().executemany("INSERT INTO t (a) VALUES (?)", []).rowcount == 0
+
+
+def test_a_cursor_describes_its_columns(connection):
+    cursor = connection.execute("SELECT a, b, c, now() AS d, X'00' AS e FROM t")
+    assert [name for name, *_ in cursor.description] == ["a", "b", "c", "d", "e"]
+    kinds = [dbapi.NUMBER, dbapi.STRING, dbapi.NUMBER, dbapi.DATETIME, dbapi.BINARY]
+    assert all(described[1] == kind for described, kind in zip(cursor.description, kinds))
+    assert dbapi.STRING != dbapi.NUMBER and cursor.description[0][1] != dbapi.ROWID
+    assert cursor.rowcount == -1
+    assert connection.execute("INSERT INTO t (a) VALUES (1), (2)").rowcount == 2
+
+
+def test_what_is_closed_refuses_work(connection):
+    cursor = connection.cursor()
+    cursor.close()
+    with pytest.raises(dbapi.ProgrammingError, match="cursor is closed"):
+        cursor.execute("SELECT 1")
+    other = dbapi.connect("memory:")
+    cursor = other.cursor()
+    other.close()
+    for use in (other.commit, other.cursor, other.close, lambda: cursor.execute("SELECT 1")):
+        with pytest.raises(dbapi.ProgrammingError, match="connection is closed"):
+            use()
+    with pytest.raises(dbapi.ProgrammingError, match="no rows to fetch"):
+        connection.execute("INSERT INTO t (a) VALUES (1)").fetchone()

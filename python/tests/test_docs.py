@@ -1,0 +1,70 @@
+"""Everything that the documents show."""
+
+import doctest
+import importlib
+import pathlib
+import re
+
+import pytest
+
+import atsdb
+
+ROOT = pathlib.Path(__file__).parents[2]
+MODULES = ["atsdb", "atsdb.dbapi", "atsdb.sqlalchemy", "atsdb.tables", "atsdb.database", "atsdb.result", "atsdb.errors"]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_docstrings_show_what_happens(module):
+    if module == "atsdb.sqlalchemy":
+        pytest.importorskip("sqlalchemy")
+    found = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
+    assert found.failed == 0
+
+
+def test_the_page_shows_what_happens(tmp_path, monkeypatch):
+    """The blocks of the page run from top to bottom, in one program."""
+    for needed in ("pandas", "polars", "pyarrow", "duckdb", "sqlalchemy"):
+        pytest.importorskip(needed)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    text = (ROOT / "docs" / "python.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    assert len(blocks) > 8
+    names = {"__name__": "page"}
+    for block in blocks:
+        example = doctest.DocTestParser().get_doctest(block, names, "docs/python.md", "docs/python.md", 0)
+        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+        assert example.examples, block
+        found = runner.run(example, clear_globs=False)
+        assert found.failed == 0, block
+        names.update(example.globs)
+
+
+def test_the_tour_runs(tmp_path, monkeypatch, capsys):
+    for needed in ("pandas", "polars", "pyarrow", "duckdb", "sqlalchemy"):
+        pytest.importorskip(needed)
+    monkeypatch.chdir(tmp_path)
+    source = (ROOT / "python" / "examples" / "tour.py").read_text()
+    exec(compile(source, "tour.py", "exec"), {"__name__": "__main__", "EXAMPLES": str(ROOT / "examples")})
+    assert "the end of the tour" in capsys.readouterr().out
+
+
+def test_public_names_have_docstrings():
+    for name in atsdb.__all__:
+        value = getattr(atsdb, name)
+        if isinstance(value, type) and value.__module__.startswith("atsdb"):
+            members = [member for member in vars(value).values() if callable(member) or isinstance(member, property)]
+            named = [member for member in members if not getattr(member, "__name__", "_").startswith("_")]
+            assert value.__doc__ and all(member.__doc__ for member in named), name
+
+
+def test_the_version_is_that_of_the_crates():
+    text = (ROOT / "Cargo.toml").read_text()
+    assert f'version = "{atsdb.__version__}"' in text
+
+
+def test_types_are_as_the_stubs_say():
+    api = pytest.importorskip("mypy.api")
+    package = pathlib.Path(atsdb.__file__).parent
+    out, errors, code = api.run(["--strict", "--ignore-missing-imports", "--no-incremental", str(package)])
+    assert code == 0, out + errors

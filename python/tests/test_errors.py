@@ -1,0 +1,99 @@
+"""Exceptions and the table of error kinds that they are made of."""
+
+import pathlib
+import pickle
+import re
+
+import pytest
+
+import atsdb
+from atsdb import dbapi, errors
+from atsdb._atsdb import ERROR_KINDS
+
+
+def test_each_kind_of_error_has_a_class():
+    assert len(errors.BY_KIND) == len(ERROR_KINDS) == 17
+    for kind, base, sqlstate in ERROR_KINDS:
+        error = errors.BY_KIND[kind]
+        assert (error.kind, error.sqlstate) == (kind, sqlstate)
+        assert issubclass(error, getattr(atsdb, base))
+        assert getattr(atsdb, error.__name__) is error
+    assert issubclass(atsdb.DatabaseError, atsdb.Error)
+    assert dbapi.Error is atsdb.Error
+
+
+def test_the_stub_lists_the_classes():
+    stub = pathlib.Path(atsdb.__file__).with_name("errors.pyi").read_text()
+    listed = dict(re.findall(r"^class (\w+)\((\w+)\)", stub, re.MULTILINE))
+    for kind, base, _ in ERROR_KINDS:
+        name = errors.BY_KIND[kind].__name__
+        assert name == base or listed[name] == base, name
+
+
+def test_an_exception_says_what_happened_and_what_to_do(db):
+    db.sql("CREATE TABLE t (value INT)")
+    with pytest.raises(atsdb.SqlError) as raised:
+        db.sql("SELECT valeu FROM t")
+    error = raised.value
+    assert (error.kind, error.sqlstate) == ("sql", "42601")
+    assert error.message == "no column named valeu"
+    assert error.hint == "did you mean value?"
+    assert str(error) == "no column named valeu (did you mean value?)"
+
+
+def test_an_exception_survives_pickling():
+    error = pickle.loads(pickle.dumps(atsdb.ConflictError("somebody was faster", "try again")))
+    assert (type(error), str(error)) == (atsdb.ConflictError, "somebody was faster (try again)")
+
+
+def test_a_key_that_is_there_is_an_integrity_error(db):
+    db.sql("CREATE TABLE t (a INT PRIMARY KEY)")
+    db.append("t", [(1,)])
+    with pytest.raises(atsdb.IntegrityError) as raised:
+        db.append("t", [(1,)])
+    assert raised.value.kind == "duplicate_key"
+
+
+def test_a_conflict_is_an_operational_error(db):
+    db.sql("CREATE TABLE t (a INT)")
+    db.append("t", [(1,)])
+    with pytest.raises(atsdb.ConflictError), db.transaction():
+        db.sql("UPDATE t SET a = 2")
+        other = dbapi.connect(db, autocommit=True)
+        other.execute("UPDATE t SET a = 3")
+    assert db.sql("SELECT a FROM t").fetchall() == [(3,)]
+    assert issubclass(atsdb.ConflictError, atsdb.OperationalError)
+
+
+def test_damage_is_reported(tmp_path):
+    import sqlite3
+
+    path = tmp_path / "a.db"
+    with atsdb.open(path, maintenance=False) as db:
+        db.sql("CREATE TABLE t (a TEXT)")
+        db.append("t", [(f"value {n * 7919 % 10007}",) for n in range(10_000)])
+    with sqlite3.connect(path) as raw:
+        tables = [name for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        blobs = [
+            (table, column)
+            for table in tables
+            for _, column, kind, *_ in raw.execute(f'PRAGMA table_info("{table}")')
+            if kind == "BLOB"
+        ]
+        changed = 0
+        for table, column in blobs:
+            wanted = f'SELECT rowid, "{column}" FROM "{table}" WHERE length("{column}") > 1000'
+            try:
+                found = raw.execute(wanted).fetchall()
+            except sqlite3.OperationalError:
+                continue
+            for rowid, blob in found:
+                damaged = bytearray(blob)
+                damaged[len(blob) // 2] ^= 1
+                raw.execute(f'UPDATE "{table}" SET "{column}" = ? WHERE rowid = ?', (bytes(damaged), rowid))
+                changed += 1
+    raw.close()
+    assert changed > 0
+    with atsdb.open(path) as db, pytest.raises(atsdb.CorruptError) as raised:
+        db.sql("SELECT a FROM t").fetchall()
+    assert isinstance(raised.value, atsdb.InternalError)

@@ -1,0 +1,190 @@
+"""The dialect of SQLAlchemy."""
+
+import datetime as dt
+import decimal
+
+import pytest
+
+import atsdb
+
+sa = pytest.importorskip("sqlalchemy")
+orm = pytest.importorskip("sqlalchemy.orm")
+
+UTC = dt.timezone.utc
+
+
+@pytest.fixture
+def engine():
+    engine = sa.create_engine("atsdb://")
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def readings(engine):
+    metadata = sa.MetaData()
+    table = sa.Table(
+        "readings",
+        metadata,
+        sa.Column("time", sa.DateTime(timezone=True), primary_key=True),
+        sa.Column("sensor", sa.String(20), primary_key=True, atsdb_map="u32"),
+        sa.Column("value", sa.Float),
+        sa.Column("count", sa.Integer, index=True),
+        sa.Column("code", sa.Text, unique=True),
+        atsdb_time="time",
+        atsdb_slice="month",
+        atsdb_retention="200 years",
+    )
+    metadata.create_all(engine)
+    return table
+
+
+def row(day, **changes):
+    values = {"sensor": "s1", "value": day / 2, "count": day, "code": f"c{day}", **changes}
+    return {"time": dt.datetime(2024, 1, day, tzinfo=UTC), **values}
+
+
+def test_rows_are_inserted_selected_changed_and_deleted(engine, readings):
+    with engine.begin() as connection:
+        connection.execute(readings.insert(), [row(day) for day in range(1, 6)])
+        connection.execute(readings.insert().values(**row(6, value=None)))
+        found = connection.execute(sa.select(readings.c.count, readings.c.value).where(readings.c.count > 4)).all()
+        assert sorted(found) == [(5, 2.5), (6, None)]
+        assert connection.execute(readings.update().where(readings.c.count == 2).values(value=9.0)).rowcount == 1
+        assert connection.execute(readings.delete().where(readings.c.time >= row(4)["time"])).rowcount == 3
+    with engine.connect() as connection:
+        grouped = sa.select(readings.c.sensor, sa.func.sum(readings.c.value)).group_by(readings.c.sensor)
+        assert connection.execute(grouped).all() == [("s1", 11.0)]
+        paged = sa.select(readings.c.count).order_by(readings.c.time.desc()).limit(1).offset(1)
+        assert connection.scalars(paged).all() == [2]
+        named = sa.select(readings.c.count).where(readings.c.sensor.in_(["s1", "s2"]), readings.c.code.like("c%"))
+        assert sorted(connection.scalars(named)) == [1, 2, 3]
+
+
+def test_a_block_that_raises_stores_nothing(engine, readings):
+    with pytest.raises(RuntimeError), engine.begin() as connection:
+        connection.execute(readings.insert(), [row(1)])
+        raise RuntimeError
+    with engine.connect() as connection:
+        assert connection.scalar(sa.select(sa.func.count()).select_from(readings)) == 0
+        connection.execute(readings.insert(), [row(1)])
+        connection.rollback()
+        assert connection.scalar(sa.select(sa.func.count()).select_from(readings)) == 0
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(readings.insert(), [row(1)])
+    with engine.connect() as connection:
+        assert connection.scalar(sa.select(sa.func.count()).select_from(readings)) == 1
+
+
+def test_a_key_that_is_there_is_an_integrity_error(engine, readings):
+    with engine.begin() as connection:
+        connection.execute(readings.insert(), [row(1)])
+    with pytest.raises(sa.exc.IntegrityError) as raised, engine.begin() as connection:
+        connection.execute(readings.insert(), [row(1)])
+    assert isinstance(raised.value.orig, atsdb.DuplicateKeyError)
+
+
+def test_rows_come_back_from_an_insert(engine, readings):
+    with engine.begin() as connection:
+        statement = readings.insert().returning(readings.c.count, readings.c.sensor)
+        assert sorted(connection.execute(statement, [row(1), row(2)]).all()) == [(1, "s1"), (2, "s1")]
+
+
+def test_tables_are_reflected(engine, readings):
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE VIEW latest AS SELECT * FROM readings")
+    inspector = sa.inspect(engine)
+    assert inspector.get_table_names() == ["readings"]
+    assert inspector.get_view_names() == ["latest"]
+    assert inspector.get_schema_names() == ["public"]
+    assert inspector.has_table("READINGS") and not inspector.has_table("nothing")
+    columns = {column["name"]: column for column in inspector.get_columns("readings")}
+    assert [(name, str(column["type"]), column["nullable"]) for name, column in columns.items()] == [
+        ("time", "TIMESTAMP", False),
+        ("sensor", "TEXT", False),
+        ("value", "DOUBLE", True),
+        ("count", "INTEGER", True),
+        ("code", "TEXT", True),
+    ]
+    assert inspector.get_pk_constraint("readings")["constrained_columns"] == ["time", "sensor"]
+    assert inspector.get_unique_constraints("readings") == [{"name": "readings_code_key", "column_names": ["code"]}]
+    assert inspector.get_indexes("readings") == [
+        {"name": "ix_readings_count", "column_names": ["count"], "unique": False}
+    ]
+    assert inspector.get_foreign_keys("readings") == []
+    assert "FROM readings" in inspector.get_view_definition("latest")
+    with pytest.raises(sa.exc.NoSuchTableError):
+        inspector.get_columns("nothing")
+
+
+def test_a_reflected_table_is_used_and_declared_again(engine, readings):
+    with engine.begin() as connection:
+        connection.execute(readings.insert(), [row(1)])
+    metadata = sa.MetaData()
+    metadata.reflect(engine)
+    found = metadata.tables["readings"]
+    assert found.c.sensor.dialect_options["atsdb"]["map"] == "u32"
+    with engine.connect() as connection:
+        assert connection.scalars(sa.select(found.c.value)).all() == [0.5]
+    metadata.drop_all(engine)
+    assert sa.inspect(engine).get_table_names() == []
+    metadata.create_all(engine)
+    assert sa.inspect(engine).get_table_names() == ["readings"]
+
+
+def test_classes_are_mapped(engine):
+    class Base(orm.DeclarativeBase):
+        pass
+
+    class Room(Base):
+        __tablename__ = "rooms"
+        id: orm.Mapped[int] = orm.mapped_column(primary_key=True, autoincrement=False)
+        name: orm.Mapped[str | None]
+        size: orm.Mapped[decimal.Decimal]
+        opened: orm.Mapped[dt.date]
+        raw: orm.Mapped[bytes]
+        is_open: orm.Mapped[bool]
+
+    Base.metadata.create_all(engine)
+    values = {"size": decimal.Decimal("2.5"), "opened": dt.date(2024, 1, 1), "raw": b"\x00", "is_open": True}
+    with orm.Session(engine) as session:
+        session.add_all([Room(id=number, name=f"room {number}", **values) for number in range(3)])
+        session.commit()
+        room = session.scalars(sa.select(Room).where(Room.name == "room 1")).one()
+        assert (room.id, room.size, room.opened, room.raw, room.is_open) == (1, *values.values())
+        room.name = None
+        session.commit()
+        session.delete(session.get(Room, 2))
+        session.commit()
+        assert session.execute(sa.select(Room.id, Room.name).order_by(Room.id)).all() == [(0, "room 0"), (1, None)]
+
+
+def test_an_engine_shares_one_store(tmp_path):
+    engine = sa.create_engine(f"atsdb:///{tmp_path}/a.db?durability=normal&maintenance=false")
+    with engine.connect() as one, engine.connect() as two:
+        one.exec_driver_sql("CREATE TABLE t (a INT)")
+        one.commit()
+        assert two.exec_driver_sql("SELECT count(*) FROM t").scalar() == 0
+    engine.dispose()
+    with atsdb.open(tmp_path / "a.db") as db:
+        assert db.tables() == ["t"]
+        engine = sa.create_engine("atsdb://", connect_args={"database": db})
+        assert sa.inspect(engine).get_table_names() == ["t"]
+
+
+def test_pandas_reads_by_the_dialect(engine, readings):
+    pandas = pytest.importorskip("pandas")
+    with engine.begin() as connection:
+        connection.execute(readings.insert(), [row(1), row(2)])
+    frame = pandas.read_sql(sa.select(readings).order_by(readings.c.time), engine)
+    assert frame["value"].tolist() == [0.5, 1.0]
+    frame.to_sql("copy", engine, index=False)
+    assert pandas.read_sql_table("copy", engine)["count"].tolist() == [1, 2]
+
+
+def test_what_atsdb_has_not_is_refused(engine):
+    metadata = sa.MetaData()
+    sa.Table("a", metadata, sa.Column("id", sa.Integer, primary_key=True, autoincrement=False))
+    sa.Table("b", metadata, sa.Column("a", sa.ForeignKey("a.id")))
+    with pytest.raises(sa.exc.CompileError, match="no foreign keys"):
+        metadata.create_all(engine)

@@ -1,0 +1,152 @@
+"""Tables declared as dataclasses."""
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Annotated, Optional
+
+import pytest
+
+import atsdb
+
+
+@atsdb.table("readings", slice="month", key=["sensor"], retention="200 years", index=[["pm2.5"]])
+@dataclass
+class Reading:
+    time: dt.datetime
+    sensor: Annotated[str, atsdb.mapped("u32")]
+    status: Annotated[Optional[str], atsdb.column(map="u8")]
+    dust: Annotated[atsdb.Float32 | None, atsdb.column(rename="pm2.5")]
+    count1: atsdb.Int32
+    note: Annotated[str, atsdb.column(skip=True)] = "as read"
+
+
+def reading(minute=0, **changes):
+    values = {"sensor": "s1", "status": "ok", "dust": 1.5, "count1": 7, **changes}
+    return Reading(dt.datetime(2024, 3, 1, 12, minute, tzinfo=dt.timezone.utc), **values)
+
+
+def test_a_class_declares_its_table(db):
+    statement = db.create_table(Reading)
+    assert db.create_table(Reading) == statement
+    ((_, shown),) = db.sql("SHOW CREATE TABLE readings").fetchall()
+    assert shown == statement
+    for part in [
+        "time TIMESTAMP",
+        "sensor TEXT",
+        '"pm2.5" REAL',
+        "count1 INT NOT NULL",
+        "slice = 'month'",
+        "map = 'sensor:u32, status:u8'",
+        "retention = '200 years'",
+    ]:
+        assert part in statement, statement
+    assert "note" not in statement
+
+
+def test_instances_are_appended_and_read_back(db):
+    rows = [reading(0), reading(1, status=None, dust=None)]
+    assert db.append(rows, id="first") == (2, True)
+    assert db.append(rows, id="first") == (2, False)
+    assert db.append(Reading, []) == (0, True)
+    assert db.append(iter([])) == (0, True)
+    assert sorted(db.rows(Reading), key=lambda row: row.time) == [
+        reading(0, note="as read"),
+        reading(1, status=None, dust=None, note="as read"),
+    ]
+    assert [row.time.minute for row in db.rows(Reading, "status IS NOT NULL AND sensor = ?", ("s1",))] == [0]
+
+
+def test_a_declaration_joins_a_transaction(db):
+    with pytest.raises(RuntimeError), db.transaction():
+        db.append([reading()])
+        raise RuntimeError
+    assert db.tables() == []
+    with db.transaction():
+        db.append([reading()])
+    assert db.tables() == ["readings"]
+
+
+def test_keys_and_policies_are_declared(db):
+    @atsdb.table("levels", time=None, primary_key=["id"], unique=[["name"]], on_conflict="replace")
+    @dataclass
+    class Level:
+        id: int
+        name: str | None
+        day: dt.date
+        raw: bytes
+        ok: bool
+        level: float
+
+    db.append([Level(1, "a", dt.date(2024, 1, 1), b"\x00", True, 0.5)])
+    db.append([Level(1, "b", dt.date(2024, 1, 2), b"\x01", False, 1.5)])
+    assert db.sql("SELECT * FROM levels").fetchall() == [(1, "b", dt.date(2024, 1, 2), b"\x01", False, 1.5)]
+
+
+def test_a_table_with_other_columns_is_refused(db):
+    db.sql("CREATE TABLE readings (time TIMESTAMP, sensor TEXT) WITH (time = 'time')")
+    with pytest.raises(atsdb.UsageError, match="does not have the record's columns"):
+        db.create_table(Reading)
+
+
+def test_every_type_of_sql_has_a_field(db):
+    @atsdb.table("t", time="at", unit="ms")
+    @dataclass
+    class Every:
+        at: dt.datetime
+        a: atsdb.Int8
+        b: atsdb.Int16
+        c: atsdb.Int32
+        d: atsdb.Int64
+        e: atsdb.UInt8
+        f: atsdb.UInt16
+        g: atsdb.UInt32
+        h: atsdb.UInt64
+        i: atsdb.Float32
+        j: atsdb.Date
+        k: Annotated[dt.datetime, atsdb.column("TIMESTAMP(9)")]
+
+    db.create_table(Every)
+    types = db.sql("SELECT data_type FROM information_schema.columns WHERE table_name = 't' ORDER BY ordinal_position")
+    assert [name for (name,) in types] == [
+        "TIMESTAMP(3)",
+        "TINYINT",
+        "SMALLINT",
+        "INT",
+        "BIGINT",
+        "TINYINT UNSIGNED",
+        "SMALLINT UNSIGNED",
+        "INT UNSIGNED",
+        "BIGINT UNSIGNED",
+        "REAL",
+        "DATE",
+        "TIMESTAMP(9)",
+    ]
+
+
+def test_wrong_declarations_are_refused_with_the_reason(db):
+    with pytest.raises(atsdb.UsageError, match="no dataclass"):
+        atsdb.table("t")(int)
+    with pytest.raises(atsdb.UsageError, match="declares no table"):
+        db.create_table(dict)
+    with pytest.raises(atsdb.UsageError, match="no column: drop|a skipped field is no column"):
+        atsdb.column(skip=True, map="u8")
+
+    def refusal(hint, **options):
+        @atsdb.table("t", time=None, **options)
+        @dataclass
+        class Row:
+            a: hint
+
+        with pytest.raises(atsdb.Error) as refused:
+            db.create_table(Row)
+        return str(refused.value)
+
+    assert "has a type that is no column's" in refusal(complex)
+    assert "has a type that is no column's" in refusal(int | str)
+    assert "unknown column type VARCHAR2" in refusal(Annotated[int, atsdb.column("VARCHAR2")])
+    assert "two options type" in refusal(Annotated[atsdb.Int8, atsdb.column("INT")])
+    assert "cannot be mapped" in refusal(Annotated[int, atsdb.mapped()])
+    assert "unknown map width u64" in refusal(Annotated[str, atsdb.mapped("u64")])
+    assert "no column named b" in refusal(int, key=["b"])
+    assert "unknown slice width" in refusal(int, slice="decade")
+    assert "unknown on_conflict" in refusal(int, on_conflict="x")

@@ -1,0 +1,115 @@
+"""Threads, Ctrl-C, and what runs while a statement runs."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import atsdb
+
+#: Takes minutes.
+SLOW = "SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 100000) b WHERE a.value % 7 = b.value % 11"
+
+
+@pytest.fixture
+def ctrl_c_soon():
+    """Presses Ctrl-C in half a second."""
+    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    yield
+    timer.join()
+
+
+@pytest.mark.parametrize("read", ["fetchall", "fetchone", "arrow"])
+def test_ctrl_c_ends_a_query(db, ctrl_c_soon, read):
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        getattr(db.sql(SLOW), read)()
+    assert time.monotonic() - started < 10
+    assert db.sql("SELECT 1").fetchall() == [(1,)]
+
+
+def test_ctrl_c_ends_a_statement_and_stores_nothing(db, ctrl_c_soon):
+    db.sql("CREATE TABLE t (a BIGINT)")
+    with pytest.raises(KeyboardInterrupt):
+        db.sql(f"INSERT INTO t {SLOW}")
+    assert db.sql("SELECT count(*) FROM t").fetchall() == [(0,)]
+
+
+def test_ctrl_c_ends_an_append(db, ctrl_c_soon):
+    pyarrow = pytest.importorskip("pyarrow")
+    db.sql("CREATE TABLE t (a BIGINT)")
+    batch = pyarrow.RecordBatch.from_pydict({"a": list(range(1000))})
+
+    def endless():
+        while True:
+            yield batch
+
+    with pytest.raises(KeyboardInterrupt):
+        db.append("t", pyarrow.RecordBatchReader.from_batches(batch.schema, endless()))
+    assert db.sql("SELECT count(*) FROM t").fetchall() == [(0,)]
+
+
+def test_other_threads_run_while_a_query_runs(db):
+    done = threading.Event()
+    seen = 0
+
+    def query():
+        with pytest.raises(atsdb.InterruptedError):
+            db.sql(SLOW).fetchall()
+        done.set()
+
+    thread = threading.Thread(target=query)
+    thread.start()
+    until = time.monotonic() + 0.5
+    while time.monotonic() < until:
+        seen += 1
+    assert not done.is_set()
+    db.interrupt()
+    assert done.wait(10)
+    thread.join()
+    assert seen > 10_000
+
+
+def test_threads_share_a_store_and_have_transactions_of_their_own(db):
+    db.sql("CREATE TABLE t (thread INT, n INT)")
+    errors = []
+
+    def work(number):
+        try:
+            for n in range(20):
+                with db.transaction():
+                    db.append("t", [(number, n)])
+                    ((own,),) = db.sql("SELECT count(*) FROM t WHERE thread = ?", (number,)).fetchall()
+                    assert own == n + 1
+                db.sql("SELECT * FROM t").fetchall()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert db.sql("SELECT count(*) FROM t").fetchall() == [(80,)]
+
+
+def test_rows_are_read_in_another_thread_than_the_query(db):
+    pyarrow = pytest.importorskip("pyarrow")
+    result = db.sql("SELECT * FROM generate_series(1, 100000)")
+    found = []
+    thread = threading.Thread(target=lambda: found.append(pyarrow.table(result).num_rows))
+    thread.start()
+    thread.join()
+    assert found == [100_000]
+
+
+def test_a_process_ends_while_results_are_open():
+    script = f"import atsdb\ndb = atsdb.open('memory:')\nrows = db.sql('SELECT * FROM generate_series(1, 1000000)')\nnext(rows)\nstream = db.sql({SLOW!r}).__arrow_c_stream__()\nprint('end')"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr, done.returncode) == ("end\n", "", 0)

@@ -1,0 +1,126 @@
+"""Every type of SQL, there and back."""
+
+import datetime as dt
+import decimal
+import math
+import uuid
+
+import pytest
+
+import atsdb
+
+UTC = dt.timezone.utc
+MOMENT = dt.datetime(2024, 2, 29, 23, 59, 59, 123456, UTC)
+WHOLE = MOMENT.replace(microsecond=0)
+MILLI = MOMENT.replace(microsecond=123000)
+
+TYPES = [
+    ("BOOLEAN", [True, False]),
+    ("TINYINT", [-128, 127]),
+    ("SMALLINT", [-(2**15), 2**15 - 1]),
+    ("INT", [-(2**31), 2**31 - 1]),
+    ("BIGINT", [-(2**63), 2**63 - 1]),
+    ("TINYINT UNSIGNED", [0, 255]),
+    ("SMALLINT UNSIGNED", [0, 2**16 - 1]),
+    ("INT UNSIGNED", [0, 2**32 - 1]),
+    ("BIGINT UNSIGNED", [0, 2**64 - 1]),
+    ("REAL", [-0.5, 3.4028234663852886e38]),
+    ("DOUBLE", [5e-324, -1.7976931348623157e308, 0.1]),
+    ("TEXT", ["", "Žižkov 🌧", "a\0b", "it's"]),
+    ("BLOB", [b"", b"\x00\xff'"]),
+    ("TIMESTAMP(0)", [WHOLE, dt.datetime(1, 1, 1, tzinfo=UTC), dt.datetime(9999, 12, 31, tzinfo=UTC)]),
+    ("TIMESTAMP(3)", [MILLI]),
+    ("TIMESTAMP", [MOMENT, dt.datetime(1969, 12, 31, 23, 59, 59, 999999, UTC)]),
+    ("TIMESTAMP(9)", [MOMENT]),
+    ("DATE", [dt.date(1, 1, 1), dt.date(1970, 1, 1), dt.date(9999, 12, 31)]),
+]
+
+
+@pytest.mark.parametrize(("sql_type", "values"), TYPES, ids=[name for name, _ in TYPES])
+def test_values_come_back_as_they_were(db, sql_type, values):
+    db.sql(f"CREATE TABLE t (n INT, v {sql_type}) WITH (time = 'none')")
+    rows = [(number, value) for number, value in enumerate([*values, None])]
+    db.append("t", rows)
+    assert db.sql("SELECT * FROM t ORDER BY n").fetchall() == rows
+    db.sql("DELETE FROM t")
+    for row in rows:
+        db.sql("INSERT INTO t VALUES (?, ?)", row)
+    assert db.sql("SELECT * FROM t ORDER BY n").fetchall() == rows
+    # What one store exports, another one takes.
+    with atsdb.open("memory:") as other:
+        other.sql(f"CREATE TABLE t (n INT, v {sql_type}) WITH (time = 'none')")
+        assert other.append("t", db.sql("SELECT * FROM t")) == (len(rows), True)
+        assert other.sql("SELECT * FROM t ORDER BY n").fetchall() == rows
+
+
+def test_floats_keep_what_compares_unequal(db):
+    db.sql("CREATE TABLE t (v DOUBLE)")
+    db.append("t", [(math.nan,), (-0.0,), (math.inf,)])
+    db.sql("INSERT INTO t VALUES (?), (?), (?)", (math.nan, -0.0, -math.inf))
+    assert [repr(value) for (value,) in db.sql("SELECT v FROM t")] == ["nan", "-0.0", "inf", "nan", "-0.0", "-inf"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        decimal.Decimal("1.50"),
+        dt.time(1, 2, 3, 4),
+        dt.timedelta(days=1, seconds=2, microseconds=3),
+        2**63,
+        1e-7,
+        MOMENT.replace(tzinfo=None),
+    ],
+)
+def test_a_parameter_keeps_its_type(db, value):
+    ((answer,),) = db.sql("SELECT ?", (value,)).fetchall()
+    assert (type(answer), answer) == (type(value), value)
+
+
+def test_other_values_become_those_of_sql(db):
+    numpy = pytest.importorskip("numpy")
+    identity = uuid.UUID(int=7)
+    assert db.sql("SELECT ?", (identity,)).fetchall() == [(str(identity),)]
+    assert db.sql("SELECT ?", (numpy.int64(7),)).fetchall() == [(7,)]
+    assert db.sql("SELECT ?", (bytearray(b"ab"),)).fetchall() == [(b"ab",)]
+    db.sql("CREATE TABLE t (time TIMESTAMP(9), n INT UNSIGNED) WITH (time = 'time')")
+    db.append("t", [(numpy.datetime64("2024-01-01T00:00:00.123456789"), numpy.uint8(3)), (1, True)])
+    early, late = sorted(row[0] for row in db.sql("SELECT time FROM t"))
+    assert (early.nanosecond, late.nanosecond, late.microsecond) == (1, 789, 123456)
+
+
+def test_zones_are_converted_to_utc(db):
+    db.sql("CREATE TABLE t (v TIMESTAMP)")
+    local = dt.datetime(2024, 7, 1, 12, tzinfo=dt.timezone(dt.timedelta(hours=2)))
+    db.append("t", [(local,), (local.isoformat(),)])
+    db.sql("INSERT INTO t VALUES (?)", (local,))
+    assert db.sql("SELECT v FROM t").fetchall() == [(dt.datetime(2024, 7, 1, 10, tzinfo=UTC),)] * 3
+
+
+def test_nanoseconds_are_kept(db):
+    db.sql("CREATE TABLE t (v TIMESTAMP(9))")
+    exact = atsdb.Timestamp.of(MOMENT, 789)
+    db.append("t", [(exact,)])
+    db.sql("INSERT INTO t VALUES (?)", (exact,))
+    for (value,) in db.sql("SELECT v FROM t"):
+        assert isinstance(value, atsdb.Timestamp)
+        assert (value, value.nanosecond) == (MOMENT, 789)
+    db.sql("CREATE TABLE coarse (v TIMESTAMP)")
+    with pytest.raises(atsdb.InvalidValueError, match="finer than the column's unit"):
+        db.append("coarse", [(exact,)])
+
+
+def test_what_has_no_exact_object_is_refused(db):
+    with pytest.raises(atsdb.InvalidValueError, match="no timedelta"):
+        db.sql("SELECT INTERVAL '1 month'").fetchall()
+    assert db.sql("SELECT INTERVAL '1 day 2 seconds'").fetchall() == [(dt.timedelta(days=1, seconds=2),)]
+
+
+def test_nested_values_are_lists_and_dicts(db):
+    assert db.sql("SELECT [1, NULL, 3], struct(1, 'a'), NULL").fetchall() == [([1, None, 3], {"c0": 1, "c1": "a"}, None)]
+
+
+@pytest.mark.parametrize(("column", "value"), [("DOUBLE", 2**53 + 1), ("REAL", 1e39), ("TINYINT", 128), ("INT", 1.5)])
+def test_values_that_would_change_are_refused(db, column, value):
+    db.sql(f"CREATE TABLE t (v {column})")
+    with pytest.raises(atsdb.InvalidValueError):
+        db.append("t", [(value,)])
