@@ -25,12 +25,14 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::TableFunctionArgs;
 use datafusion::catalog::cte_worktable::CteWorkTable;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::{DFSchema, DataFusionError, Result, TableReference, plan_datafusion_err};
+use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue, TableReference, plan_datafusion_err};
 use datafusion::datasource::{ViewTable, provider_as_source};
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner};
 use datafusion::logical_expr::simplify::SimplifyContext;
-use datafusion::logical_expr::{AggregateUDF, Expr, HigherOrderUDF, LogicalPlan, ScalarUDF, TableSource, WindowUDF};
+use datafusion::logical_expr::{
+    AggregateUDF, Expr, HigherOrderUDF, LogicalPlan, ScalarUDF, TableSource, WindowUDF, lit,
+};
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
@@ -217,7 +219,11 @@ impl ContextProvider for SnapshotNames<'_> {
                 let row = RecordBatch::new_empty(Arc::new(Schema::empty()));
                 self.state.create_physical_expr(simple.clone(), &schema)?.evaluate(&row)?;
             }
-            Ok(simple)
+            Ok(match simple {
+                // A function that gives rows takes a NULL without a type alone.
+                Expr::Literal(value, _) if value.is_null() => lit(ScalarValue::Null),
+                simple => simple,
+            })
         };
         let arguments = arguments.into_iter().map(simplify).collect::<Result<Vec<_>>>()?;
         let provider = function.create_table_provider_with_args(TableFunctionArgs::new(&arguments, self.state))?;

@@ -69,6 +69,11 @@ impl InferredTypes {
             Expr::Alias(alias) => return self.note(&alias.expr, data_type),
             _ => return,
         };
+        self.note_id(id, data_type);
+    }
+
+    /// A parameter is of a type, if it has none yet.
+    pub(crate) fn note_id(&mut self, id: &str, data_type: &DataType) {
         let slot = number(id).and_then(|number| self.0.get_mut(number - 1));
         if let (Some(slot @ None), Some(data_type)) = (slot, plain_type(data_type)) {
             *slot = Some(data_type.clone());

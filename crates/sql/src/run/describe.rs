@@ -18,7 +18,10 @@ use atsdb_codec::logical_type;
 use atsdb_core::{Column, Result};
 use atsdb_engine::ReadSnapshot;
 use datafusion::execution::session_state::SessionState;
-use datafusion::sql::sqlparser::ast::Statement as Ast;
+use datafusion::sql::sqlparser::ast::{
+    Expr, FunctionArg, FunctionArgExpr, Statement as Ast, TableFactor, Value, ValueWithSpan, Visit, Visitor,
+};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// What is known of a statement once it is planned.
@@ -75,10 +78,12 @@ fn planned(
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => Headings::default(),
     };
+    let counts = counts_of_functions(&statement);
     let describe = || {
         let plan = open_plan(statement, state, snapshot, &spellings, work_table.as_ref(), &parameters)?;
         let mut types = InferredTypes(parameters.types());
         types.infer(&plan, columns)?;
+        counts.iter().for_each(|id| types.note_id(id, &DataType::Int64));
         let parameters = Parameters::Types(types.0.as_slice().into());
         let plan = close_parameters(plan, &parameters)?;
         let plan = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {})?;
@@ -92,4 +97,33 @@ fn planned(
         change: change.map(|change| *change),
         spellings,
     })
+}
+
+/// Parameters that are arguments of functions that give rows, such as `generate_series(1, $1)`.
+fn counts_of_functions(statement: &Ast) -> Vec<String> {
+    struct Found(Vec<String>);
+    impl Visitor for Found {
+        type Break = ();
+
+        fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+            let args = match factor {
+                TableFactor::Table { args: Some(args), .. } => args.args.as_slice(),
+                TableFactor::Function { args, .. } => args.as_slice(),
+                _ => &[],
+            };
+            for arg in args {
+                if let FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(ValueWithSpan {
+                    value: Value::Placeholder(id),
+                    ..
+                }))) = arg
+                {
+                    self.0.push(id.clone());
+                }
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut found = Found(Vec::new());
+    let _ = statement.visit(&mut found);
+    found.0
 }

@@ -10,4 +10,15 @@ pub(crate) struct Query {
     pub(crate) place: Place,
     pub(crate) parameters: Parameters,
     pub(crate) snapshot: ReadSnapshot,
+    /// Which definitions it sees; `None` if its plan is not kept.
+    pub(crate) sees: Option<Sees>,
+}
+
+/// Which definitions a statement sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sees {
+    /// Those that are committed: their versions tell them apart.
+    Committed,
+    /// Maybe others: those of a transaction.
+    OwnToo,
 }

@@ -11,14 +11,15 @@ use crate::write::change_writer::{ChangeWriter, ChangedRows, Limits};
 use crate::write::resident_change::change_resident;
 use crate::write::returning::StatementContext;
 use atsdb_core::{Error, Result};
+use std::sync::Arc;
 
 impl Session {
     pub(super) fn change(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
         self.with_batch_retried(|batch| {
             let snapshot = batch.snapshot()?;
             let text = statement.text().to_owned();
-            let query = Query { text, place: statement.place(), parameters: parameters.clone(), snapshot };
-            let worker = self.worker()?;
+            let query = Query { text, place: statement.place(), parameters: parameters.clone(), snapshot, sees: None };
+            let worker = Arc::clone(&self.worker);
             let asked = query.snapshot.clone();
             let Started { change, rows, spellings, .. } = worker.start(query, &self.interrupt)?;
             let Some(change) = change else { return Err(Error::internal("a change that changes nothing")) };

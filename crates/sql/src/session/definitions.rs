@@ -27,8 +27,9 @@ use datafusion::sql::sqlparser::ast::{
 impl Session {
     /// What a query answers; it is running until the rows are dropped.
     pub(super) fn rows_of(&self, text: &str, place: Place, parameters: &Parameters) -> Result<Rows> {
-        let query = Query { text: text.to_owned(), place, parameters: parameters.clone(), snapshot: self.snapshot()? };
-        let Started { rows, .. } = self.worker()?.start(query, &self.interrupt)?;
+        let (snapshot, _) = self.snapshot()?;
+        let query = Query { text: text.to_owned(), place, parameters: parameters.clone(), snapshot, sees: None };
+        let Started { rows, .. } = self.worker.start(query, &self.interrupt)?;
         Ok(Rows::query(rows))
     }
 

@@ -20,7 +20,7 @@ use crate::text::table_names::{table_name, unknown_table};
 use crate::write::insert::append_rows;
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, ErrorKind, Result, Table};
-use atsdb_engine::{Batch, ReadSnapshot};
+use atsdb_engine::Batch;
 use datafusion::sql::sqlparser::ast::{
     CreateTable, ObjectName, ObjectType, ShowCreateObject, ShowStatementOptions, Statement as Ast,
 };
@@ -69,28 +69,34 @@ impl Session {
     }
 
     fn select(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
-        let snapshot = self.snapshot()?;
+        let query = self.query_of(statement, parameters)?;
         if let Some(plain) = PlainSelect::read(statement.text())
-            && let Some(table) = plain.table(snapshot.tables())
-            && let Some(rows) = plain.answer(&snapshot, table)?
+            && let Some(table) = plain.table(query.snapshot.tables())
+            && let Some(rows) = plain.answer(&query.snapshot, table)?
         {
             return Ok(Answer::Rows(Rows::fixed(rows)));
         }
-        self.query_over(snapshot, statement, parameters)
+        match self.worker.answer_directly(&query)? {
+            Some((schema, batches)) => {
+                self.interrupt.check()?;
+                Ok(Answer::Rows(Rows::read(schema, batches)))
+            }
+            None => self.run_query(query),
+        }
     }
 
     pub(super) fn query(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
-        self.query_over(self.snapshot()?, statement, parameters)
+        self.run_query(self.query_of(statement, parameters)?)
     }
 
-    fn query_over(&self, snapshot: ReadSnapshot, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
-        let query = Query {
-            text: statement.text().to_owned(),
-            place: statement.place(),
-            parameters: parameters.clone(),
-            snapshot,
-        };
-        let Started { insert, rows, .. } = self.worker()?.start(query, &self.interrupt)?;
+    fn query_of(&self, statement: &Statement, parameters: &Parameters) -> Result<Query> {
+        let (snapshot, sees) = self.snapshot()?;
+        let (text, parameters) = (statement.text().to_owned(), parameters.clone());
+        Ok(Query { text, place: statement.place(), parameters, snapshot, sees: Some(sees) })
+    }
+
+    fn run_query(&self, query: Query) -> Result<Answer> {
+        let Started { insert, rows, .. } = self.worker.start(query, &self.interrupt)?;
         let rows = Rows::query(rows);
         match insert {
             Some(target) => self.insert_rows(&target, rows),

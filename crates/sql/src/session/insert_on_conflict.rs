@@ -41,8 +41,9 @@ impl Session {
                 place: statement.place(),
                 parameters: parameters.clone(),
                 snapshot: snapshot.clone(),
+                sees: None,
             };
-            let worker = self.worker()?;
+            let worker = Arc::clone(&self.worker);
             let Started { insert, rows, spellings, .. } = worker.start(query, &self.interrupt)?;
             let Some(target) = insert else { return Err(Error::internal("an INSERT that inserts nothing")) };
             let (table, _) = target.resolve_among(snapshot.tables())?;

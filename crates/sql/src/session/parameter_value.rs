@@ -169,7 +169,7 @@ mod tests {
         let fine = ParameterValue(ScalarValue::TimestampMicrosecond(Some(1_500_000), None));
         assert_eq!(one(fine, utc.clone()).unwrap(), second);
         assert!(one(ParameterValue::null(), utc.clone()).unwrap().is_null());
-        let refused = |refused: Result<ScalarValue>| refused.unwrap_err().to_string();
+        let refused = |refused: Result<ScalarValue>| refused.unwrap_err().message().to_owned();
         assert_eq!(refused(one(3_000_000_000_i64, DataType::Int32)), "parameter $1 is INT: 3000000000 does not fit");
         assert_eq!(refused(one(0.5, DataType::Int64)), "parameter $1 is BIGINT: 0.5 does not fit");
         assert_eq!(refused(one("x", DataType::Int64)), "parameter $1 is BIGINT: 'x' is none");
@@ -177,6 +177,6 @@ mod tests {
         let finer = ParameterValue(ScalarValue::TimestampMicrosecond(Some(1), None));
         assert!(refused(one(finer, utc)).contains("does not fit"));
         let few = bound(&[DataType::Int32, DataType::Utf8], &[1.into()]).unwrap_err();
-        assert_eq!(few.to_string(), "1 values are given, the statement has 2 parameters");
+        assert_eq!(few.message(), "1 values are given, the statement has 2 parameters");
     }
 }

@@ -93,13 +93,14 @@ impl Session {
         statement: &Statement,
         types: Vec<Option<DataType>>,
     ) -> Result<(Vec<Option<DataType>>, Option<SchemaRef>)> {
-        let worker = self.worker()?;
+        let worker = Arc::clone(&self.worker);
         let snapshot = self.snapshot_for_planning()?;
         let query = |types: &[Option<DataType>]| Query {
             text: statement.text().to_owned(),
             place: statement.place(),
             parameters: Parameters::Types(types.into()),
             snapshot: snapshot.clone(),
+            sees: None,
         };
         let first = query(&types);
         let described = worker.plan(move |state| describe(&first, state))?;
