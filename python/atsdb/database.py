@@ -104,7 +104,8 @@ class Database:
 
     def __init__(self, store: Store) -> None:
         self._store: Store | None = store
-        self._lock = threading.Lock()
+        # A result that is collected while the lock is held gives its session back.
+        self._lock = threading.RLock()
         #: Sessions that nobody uses.
         self._free: list[Session] = []
         #: The sessions of threads that have a transaction open.

@@ -131,12 +131,14 @@ class Result:
 
     def _read(self, read: Callable[[], Any]) -> Any:
         try:
-            return read()
-        finally:
-            # Ctrl-C while another library reads the stream.
+            answer = read()
+        except BaseException:
+            # Ctrl-C while another library reads the stream. The session is not used again: the stream may still end.
             self._rows.check_raised()
-            self._release, self._lent = self._lent, None
-            self._released()
+            raise
+        self._release, self._lent = self._lent, None
+        self._released()
+        return answer
 
     def close(self) -> None:
         """Gives up the rows that are not read. The query stops."""

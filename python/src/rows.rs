@@ -128,13 +128,14 @@ impl Rows {
             let error = Error::new(ErrorKind::Usage, "the rows of this result were read already");
             return Err(exception(py, &error.with_hint("run the query again")));
         }
+        let session = taken.as_ref().map(|reading| Arc::clone(&reading.session));
         let source = match taken {
             None => Source::Empty,
             Some(reading) if is_main_thread() => Source::pumped(reading).map_err(|error| exception(py, &error))?,
             Some(reading) => Source::direct(reading),
         };
         let raised = Arc::clone(&self.raised);
-        export_stream(py, Box::new(StreamReader { schema, source, interrupt: self.interrupt.clone(), raised }))
+        export_stream(py, Box::new(StreamReader { schema, source, session, raised }))
     }
 
     /// The schema in a capsule.
@@ -168,8 +169,27 @@ fn append_rows(py: Python<'_>, batch: &RecordBatch, list: &Bound<'_, PyList>) ->
 struct StreamReader {
     schema: SchemaRef,
     source: Source,
-    interrupt: InterruptHandle,
+    session: Option<Arc<Session>>,
     raised: Arc<Mutex<Option<PyErr>>>,
+}
+
+impl StreamReader {
+    fn interrupt(session: Option<&Arc<Session>>) {
+        if let Some(session) = session {
+            session.interrupt_handle().interrupt();
+        }
+    }
+}
+
+impl Drop for StreamReader {
+    /// A query whose rows nobody reads stops, though another thread waits for it. In a transaction, whose session runs
+    /// other statements, it ends with its next rows.
+    fn drop(&mut self) {
+        let is_alone = self.session.as_ref().is_some_and(|session| !session.in_transaction());
+        if is_alone && matches!(self.source, Source::Pumped(_)) {
+            Self::interrupt(self.session.as_ref());
+        }
+    }
 }
 
 enum Source {
@@ -218,7 +238,7 @@ impl Iterator for StreamReader {
             Source::Direct(first, reading) => first.take().map(Ok).or_else(|| reading.rows.next()),
             Source::Pumped(batches) => {
                 let batches = batches.get_mut().unwrap_or_else(PoisonError::into_inner);
-                match crate::waiting::receive(batches, || self.interrupt.interrupt()) {
+                match crate::waiting::receive(batches, || Self::interrupt(self.session.as_ref())) {
                     Ok(next) => next,
                     Err(raised) => {
                         *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(raised);

@@ -59,13 +59,15 @@ pub(crate) fn wait_for<T: Send>(
         loop {
             match receive_soon(py, &mut receiver) {
                 Ok(done) => return Ok((done, raised)),
-                Err(RecvTimeoutError::Timeout) if raised.is_none() => {
+                Err(RecvTimeoutError::Timeout) => {
                     if let Err(signal) = py.check_signals() {
-                        raised = Some(signal);
+                        raised.get_or_insert(signal);
+                    }
+                    // Again and again: the work may have begun after the first time.
+                    if raised.is_some() {
                         interrupt();
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(exception(py, &Error::internal("the thread of a call ended without an answer")));
                 }
