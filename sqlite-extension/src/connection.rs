@@ -5,8 +5,8 @@
 use crate::error::interrupted;
 use rusqlite::{Connection, Result, ffi};
 
-/// A query that does nothing for about 1,500 steps. SQLite looks at interrupts and calls the host's progress handler while
-/// it runs.
+/// A query that does nothing for about 1,500 steps. SQLite looks at interrupts and calls the host's progress handler
+/// while it runs.
 const IDLE: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100) SELECT count(*) FROM n";
 
 /// The host's connection.

@@ -1,7 +1,7 @@
 //! The values of a plan's terms as a request to the engine.
 //!
-//! SQLite tests each row again, by its own rules for types. So a request may let rows through, and must not lose one: a term
-//! whose operand would be compared by a rule that is not known here is left out.
+//! SQLite tests each row again, by its own rules for types. So a request may let rows through, and must not lose one: a
+//! term whose operand would be compared by a rule that is not known here is left out.
 
 use crate::plan::{Operator, Plan, Term};
 use crate::time_format::{Side, StoredBounds, TimeFormat, TimeScale, number_bounds};
@@ -171,8 +171,8 @@ fn is_time(table: &Table, position: usize) -> bool {
     table.definition.columns.get(position).map(|column| column.id) == time
 }
 
-/// The stored values of an integer or time that a comparison can be true for. The outer `None`: it is no such column, or the
-/// operand says nothing.
+/// The stored values of an integer or time that a comparison can be true for. The outer `None`: it is no such column,
+/// or the operand says nothing.
 fn bounds_of(
     column: ColumnType,
     side: Side,

@@ -1,8 +1,8 @@
 //! The functions of the host's SQLite.
 //!
-//! `libsqlite3-sys` takes over the table of functions that SQLite passes to an extension, but refuses a host that is older
-//! than its own declarations, and would read beyond the end of such a host's table. So it gets a copy with the functions that
-//! the host's version has, and no others.
+//! `libsqlite3-sys` takes over the table of functions that SQLite passes to an extension, but refuses a host that is
+//! older than its own declarations, and would read beyond the end of such a host's table. So it gets a copy with the
+//! functions that the host's version has, and no others.
 
 #![expect(unsafe_code, reason = "SQLite passes pointers to an extension")]
 

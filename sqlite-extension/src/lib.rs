@@ -1,10 +1,10 @@
 //! An extension of SQLite that reads an atsdb store as virtual tables.
 //!
-//! Owned here: the virtual tables, what SQLite may push down to them, and how values look in SQLite. Not owned: the store
-//! (`sqlite`) and reading it (`engine`).
+//! Owned here: the virtual tables, what SQLite may push down to them, and how values look in SQLite. Not owned: the
+//! store (`sqlite`) and reading it (`engine`).
 //!
-//! Everything runs on the thread that called SQLite, and by the SQLite that loaded the extension. A second SQLite in the
-//! process would lose the locks of the first one, since POSIX locks belong to the process.
+//! Everything runs on the thread that called SQLite, and by the SQLite that loaded the extension. A second SQLite in
+//! the process would lose the locks of the first one, since POSIX locks belong to the process.
 //!
 //! Modules, from the top. Each imports only modules below it:
 //!

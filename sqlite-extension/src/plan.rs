@@ -1,6 +1,7 @@
 //! What SQLite pushes down, as text: SQLite keeps it with a prepared statement and shows it in EXPLAIN QUERY PLAN.
 //!
-//! The text ends with a part for [`Plan::parse`]: positions of columns, terms and the order. What is before it is for people.
+//! The text ends with a part for [`Plan::parse`]: positions of columns, terms and the order. What is before it is for
+//! people.
 
 use crate::shape::ColumnShape;
 use std::fmt::{self, Write as _};

@@ -1,7 +1,7 @@
 //! The stores that a connection has open, and their snapshots.
 //!
-//! All tables of one store that are read at the same time share a snapshot, as tables of one database do in SQLite. It lasts
-//! as long as any scan is open, and in a transaction until its end.
+//! All tables of one store that are read at the same time share a snapshot, as tables of one database do in SQLite. It
+//! lasts as long as any scan is open, and in a transaction until its end.
 
 use crate::connection::HostConnection;
 use crate::error::of_store;

@@ -156,8 +156,8 @@ impl TimeScale {
         if self.is_date() { 1.0 } else { self.per_second as f64 * DAY_SECONDS as f64 }
     }
 
-    /// The stored values that can satisfy `value side operand` in this format, or more. `None` if there are none, and the
-    /// outer `None` if the operand says nothing about them.
+    /// The stored values that can satisfy `value side operand` in this format, or more. `None` if there are none, and
+    /// the outer `None` if the operand says nothing about them.
     pub(crate) fn bounds(self, side: Side, operand: ValueRef<'_>, format: TimeFormat) -> Option<Option<StoredBounds>> {
         match (format, operand) {
             (TimeFormat::Text, ValueRef::Text(text)) => {

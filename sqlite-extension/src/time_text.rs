@@ -59,8 +59,8 @@ pub(crate) fn parse(text: &str) -> Option<Instant> {
     }
 }
 
-/// The form that the extension writes itself, and SQLite's functions nearly so: most comparisons are between such times.
-/// `None` says nothing.
+/// The form that the extension writes itself, and SQLite's functions nearly so: most comparisons are between such
+/// times. `None` says nothing.
 fn usual(bytes: &[u8]) -> Option<Instant> {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T' | b' ', h1, h2, b':', n1, n2, b':', s1, s2, rest @ ..] =
         bytes

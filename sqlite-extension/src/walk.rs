@@ -1,8 +1,8 @@
 //! Which chunks are read next, and rows in the order of time.
 //!
 //! Without an order, chunks are read one by one. In the order of time, chunks whose times overlap are read together and
-//! their rows sorted. If that would be too many rows, their time is cut into windows, and each window reads the chunks again:
-//! decoding costs much less than what SQLite does with a row.
+//! their rows sorted. If that would be too many rows, their time is cut into windows, and each window reads the chunks
+//! again: decoding costs much less than what SQLite does with a row.
 
 use crate::error::of_store;
 use crate::filter::Request;

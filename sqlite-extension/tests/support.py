@@ -1,10 +1,10 @@
 """What the tests share: the program, the extension, stores in several layouts, and hosts that load the extension."""
 
+import importlib
 import json
 import os
 import random
 import shutil
-import sqlite3
 import struct
 import subprocess
 import sys
@@ -15,6 +15,8 @@ from datetime import datetime, timedelta
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.path.abspath(os.environ.get("ATSDB", os.path.join(ROOT, "target/release/atsdb")))
 EXTENSION = os.path.splitext(os.path.abspath(os.environ.get("ATSDB_EXTENSION", os.path.join(ROOT, "target/release/atsdb.so"))))[0]
+#: Python's module, or one with the same interface and another SQLite: ATSDB_TEST_SQLITE=pysqlite3.
+sqlite3 = importlib.import_module(os.environ.get("ATSDB_TEST_SQLITE", "sqlite3"))
 SHELL = shutil.which("sqlite3")
 SEED = int(os.environ.get("ATSDB_TEST_SEED", "1"))
 

@@ -1,13 +1,12 @@
 """What happens while others write, seal, alter and drop, and when the host begins, ends and interrupts."""
 
 import os
-import sqlite3
 import subprocess
 import sys
 import threading
 import unittest
 
-from support import BATCHES, BATCH_ROWS, PROGRAM, Case, ask, atsdb, attached, connect, stores
+from support import BATCHES, BATCH_ROWS, PROGRAM, Case, ask, atsdb, attached, connect, sqlite3, stores
 
 COUNT = "SELECT count(*) FROM readings"
 ROWS = BATCHES * BATCH_ROWS
@@ -46,6 +45,20 @@ class Transactions(Case):
         self.assertEqual(connection.execute(COUNT).fetchone(), first)
         connection.execute("RELEASE outer")
         self.assertEqual(connection.execute(COUNT).fetchone()[0], first[0] + 1)
+
+    def test_a_snapshot_outlives_the_savepoint_in_which_it_was_taken(self):
+        store = self.store()
+        connection = attached(store, isolation_level=None)
+        connection.execute("BEGIN")
+        connection.execute("SAVEPOINT inner")
+        first = connection.execute(COUNT).fetchone()
+        connection.execute("ROLLBACK TO inner")
+        atsdb("sql", store, ONE_ROW)
+        self.assertEqual(connection.execute(COUNT).fetchone(), first)
+        connection.execute("COMMIT")
+        connection.execute("BEGIN")
+        self.assertEqual(connection.execute(COUNT).fetchone()[0], first[0] + 1)
+        connection.execute("COMMIT")
 
     def test_a_transaction_that_begins_beside_an_open_scan_keeps_its_snapshot(self):
         store = self.store()
@@ -95,7 +108,7 @@ class Others(Case):
         store = self.path("live.db")
         atsdb("sql", store, "CREATE TABLE readings (time TIMESTAMP(3), batch INT, sensor TEXT) WITH (map = 'sensor:u32')")
         writer = subprocess.Popen([sys.executable, "-c", WRITER, PROGRAM, store], stdout=subprocess.PIPE, text=True)
-        self.addCleanup(writer.kill)
+        self.addCleanup(lambda: (writer.kill(), writer.communicate()))
         connection = attached(store, isolation_level=None)
         known, checks = 0, 0
         while writer.poll() is None or checks < 5:
@@ -114,6 +127,21 @@ class Others(Case):
         self.assertEqual(writer.wait(), 0)
         self.assertEqual(connection.execute(COUNT).fetchone()[0], ask(store, COUNT)[0][0])
         connection.close()
+        self.assertIn("no damage", atsdb("verify", store))
+
+    def test_a_host_that_has_the_file_open_keeps_its_locks(self):
+        store = self.store()
+        host = attached(store, path=store, isolation_level=None)
+        host.execute("BEGIN")
+        chunks = host.execute("SELECT count(*) FROM main.atsdb_chunk").fetchone()
+        for _ in range(3):
+            # Each opens and closes the file in this process, which must not release the lock of the first.
+            attached(store).execute(COUNT).fetchone()
+            atsdb("sql", store, ONE_ROW)
+            atsdb("recompress", store)
+        self.assertEqual(host.execute("SELECT count(*) FROM main.atsdb_chunk").fetchone(), chunks)
+        host.execute("COMMIT")
+        self.assertEqual(host.execute(COUNT).fetchone()[0], ROWS + 3)
         self.assertIn("no damage", atsdb("verify", store))
 
     def test_an_altered_table_is_followed_or_refused(self):

@@ -3,11 +3,10 @@
 import os
 import random
 import shutil
-import sqlite3
 import subprocess
 import unittest
 
-from support import SEED, SHELL, Case, atsdb, attached, connect, shell, stores
+from support import SEED, SHELL, Case, atsdb, attached, connect, shell, sqlite3, stores
 
 ALL = "SELECT count(*), sum(id), sum(length(note)), min(value), max(sensor), sum(tiny), total(length(raw)) FROM readings"
 

@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 
 /// The first SQLite version without the bug that could corrupt a write-ahead log when it was reset.
 const SQLITE_VERSION_MIN: i32 = 3_051_003;
-/// The first SQLite version that may read a store with the feature `bundled` off. It knows strict tables. A connection that
-/// only reads never runs a checkpoint, so the bug cannot come from it.
+/// The first SQLite version that may read a store with the feature `bundled` off. It knows strict tables. A connection
+/// that only reads never runs a checkpoint, so the bug cannot come from it.
 const SQLITE_VERSION_MIN_TO_READ: i32 = 3_037_000;
 /// The size to which the log is truncated when it is restarted.
 const LOG_BYTES_KEPT: i64 = 64 << 20;
