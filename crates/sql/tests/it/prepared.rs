@@ -61,7 +61,11 @@ fn types_come_from_what_stands_beside_a_parameter() {
         ("SELECT $1 AS v", "text", Some("v text")),
         ("SELECT count(*) FROM generate_series(1, $1)", "int64", Some("count(*) int64")),
         ("INSERT INTO t (n, time, b) VALUES ($1, $2, $3)", "int32 time binary", None),
-        ("INSERT INTO t (n, sensor) SELECT $1, $2 UNION ALL SELECT n, $3 FROM t", "int32 text text", None),
+        (
+            "INSERT INTO t (time, n, sensor) SELECT time, $1, $2 FROM t UNION ALL SELECT time, n, $3 FROM t",
+            "int32 text text",
+            None,
+        ),
         ("UPDATE t SET x = $1, sensor = $3 WHERE n = $2", "float64 int32 text", None),
         ("DELETE FROM t WHERE time < $1", "time", None),
         ("DELETE FROM t WHERE n = $1 RETURNING n, x * 2 AS y", "int32", Some("n int32, y float64")),
