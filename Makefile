@@ -12,7 +12,8 @@ ATSDB := $(BUILT)/release/atsdb
 MDBOOK_VERSION := 0.5.4
 MDBOOK := $(or $(wildcard $(BUILT)/mdbook/bin/mdbook),mdbook)
 
-.PHONY: help setup servers build demo docs test python-test wheel fuzz simulate soak format lint doc unit clean
+.PHONY: help setup servers build extension demo docs test fuzz simulate soak format lint doc unit \
+	extension-tests python-test wheel clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -21,11 +22,16 @@ setup: ## checks what is needed to build, and says how to get it
 	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: install a Rust toolchain, 1.94 or later" >&2; exit 1; }
 	@command -v cc >/dev/null || { echo "a C compiler is missing: apt-get install gcc libc6-dev" >&2; exit 1; }
 
-servers: ## DuckDB, MariaDB and PostgreSQL for the lab's tests, where pip and apt-get may install them
-	@.ci/servers $(BUILT)/duckdb
+servers: ## DuckDB, MariaDB, PostgreSQL, sqlite3 and Datasette for tests, where pip and apt-get may install them
+	@.ci/servers $(BUILT)/duckdb $(BUILT)/datasette
 
 build: setup ## the atsdb program, optimised
-	$(CARGO) build --release --workspace
+	$(CARGO) build --release
+
+extension: setup ## atsdb.so, which programs that speak to SQLite load to read a store
+	cd sqlite-extension && CARGO_TARGET_DIR=$(abspath $(BUILT)) $(CARGO) build --release --locked
+	@cp $(BUILT)/release/libatsdb_sqlite_extension.so $(BUILT)/release/atsdb.so
+	@echo "the extension: $(BUILT)/release/atsdb.so"
 
 demo: build ## the main job: two real-life files into one SQLite file, measured, asked, drawn
 	@$(ATSDB) demo examples/weather.csv.gz
@@ -36,7 +42,7 @@ docs: ## this documentation as a site with search, by mdBook
 	$(MDBOOK) build docs --dest-dir $(abspath $(BUILT))/book
 	@echo "the site: $(BUILT)/book/index.html"
 
-test: setup servers format lint unit doc python-test ## everything that CI checks
+test: setup servers format lint unit doc extension-tests python-test ## everything that CI checks
 
 python-test: setup ## the package for Python: built, installed into an environment of its own, tested
 	@.ci/python test $(abspath $(BUILT))
@@ -55,6 +61,7 @@ soak: setup ## hours of mixed load from ten processes, some of which are killed:
 
 format:
 	$(CARGO) fmt --all --check
+	cd sqlite-extension && $(CARGO) fmt --check
 
 lint:
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
@@ -64,6 +71,18 @@ unit:
 
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps
+
+# It needs a Python that can load extensions, which Debian's can, and skips what needs sqlite3 or Datasette if they are missing.
+EXTENSION_PYTHON = $(shell for python in python3 /usr/bin/python3; do $$python -c 'import sqlite3; sqlite3.Connection.enable_load_extension' 2>/dev/null && { echo $$python; break; }; done)
+extension-tests: extension
+	cd sqlite-extension && CARGO_TARGET_DIR=$(abspath $(BUILT)) $(CARGO) clippy --release --locked --all-targets -- -D warnings
+	cd sqlite-extension && CARGO_TARGET_DIR=$(abspath $(BUILT)) $(CARGO) test --release --locked
+	@if [ -z "$(EXTENSION_PYTHON)" ]; then \
+		echo "the extension of SQLite is not tested: no python3 here can load extensions; to have one, run: apt-get install python3" >&2; \
+	else \
+		ATSDB=$(abspath $(ATSDB)) ATSDB_EXTENSION=$(abspath $(BUILT))/release/atsdb.so ATSDB_DATASETTE=$(abspath $(BUILT))/datasette \
+			$(EXTENSION_PYTHON) sqlite-extension/tests/run.py; \
+	fi
 
 clean: ## removes what was built
 	$(CARGO) clean

@@ -8,6 +8,7 @@
 
 pub mod checksum;
 pub mod chunk;
+pub mod chunk_list;
 pub mod clock_skew;
 pub mod column_type;
 pub mod duration;

@@ -140,6 +140,12 @@ pub struct ChunkKey {
     pub time_max: i64,
 }
 
+impl ChunkKey {
+    fn fields(&self) -> [i64; 4] {
+        [self.id, self.slice_start, self.time_min, self.time_max]
+    }
+}
+
 /// The number of some chunks of one table, and the sums of their fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ChunkSums {
@@ -160,8 +166,16 @@ impl ChunkSums {
     /// Adds a chunk.
     pub fn add(&mut self, key: &ChunkKey) {
         self.count += 1;
-        for (sum, field) in self.sums.iter_mut().zip([key.id, key.slice_start, key.time_min, key.time_max]) {
+        for (sum, field) in self.sums.iter_mut().zip(key.fields()) {
             *sum += i128::from(field);
+        }
+    }
+
+    /// Removes a chunk that was added.
+    pub fn subtract(&mut self, key: &ChunkKey) {
+        self.count -= 1;
+        for (sum, field) in self.sums.iter_mut().zip(key.fields()) {
+            *sum -= i128::from(field);
         }
     }
 

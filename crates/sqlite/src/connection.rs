@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 
 /// The first SQLite version without the bug that could corrupt a write-ahead log when it was reset.
 const SQLITE_VERSION_MIN: i32 = 3_051_003;
+/// The first SQLite version that may read a store with the feature `bundled` off. It knows strict tables. A connection
+/// that only reads never runs a checkpoint, so the bug cannot come from it.
+const SQLITE_VERSION_MIN_TO_READ: i32 = 3_037_000;
 /// The size to which the log is truncated when it is restarted.
 const LOG_BYTES_KEPT: i64 = 64 << 20;
 const WRITER_CACHE_KIB: i64 = 16 << 10;
@@ -56,10 +59,7 @@ pub(crate) struct OpenedFile {
 
 /// Opens the file, creates a store in it if requested and needed, and checks it.
 pub(crate) fn open(path: &Path, options: &SqliteOptions, layout: Option<SplitLayout>) -> Result<OpenedFile> {
-    if rusqlite::version_number() < SQLITE_VERSION_MIN {
-        let message = format!("SQLite {} is linked; versions before 3.51.3 can damage a store", rusqlite::version());
-        return Err(Error::internal(message).with_hint("build with the bundled SQLite"));
-    }
+    check_version(options)?;
     check_path(path, options)?;
     let access = if options.read_only { AccessMode::Read } else { AccessMode::Write };
     let create = CreatePolicy { allowed: options.create && !options.read_only, layout };
@@ -87,6 +87,21 @@ pub(crate) fn open(path: &Path, options: &SqliteOptions, layout: Option<SplitLay
             }
             _ => failure.into_error(path),
         })
+}
+
+/// Refuses a version of SQLite that could damage the store, or that cannot read it.
+fn check_version(options: &SqliteOptions) -> Result<()> {
+    let (number, version) = (rusqlite::version_number(), rusqlite::version());
+    let is_bundled = cfg!(feature = "bundled");
+    if number >= SQLITE_VERSION_MIN || (!is_bundled && options.read_only && number >= SQLITE_VERSION_MIN_TO_READ) {
+        return Ok(());
+    }
+    if !is_bundled && options.read_only {
+        let message = format!("SQLite {version} cannot read a store");
+        return Err(Error::usage(message).with_hint("use SQLite 3.37 or later"));
+    }
+    let message = format!("SQLite {version} is linked; versions before 3.51.3 can damage a store");
+    Err(Error::internal(message).with_hint("build with the bundled SQLite"))
 }
 
 fn check_path(path: &Path, options: &SqliteOptions) -> Result<()> {
@@ -274,7 +289,8 @@ pub(crate) fn connect(
     } else {
         Connection::open_with_flags(path, flags)?
     };
-    connection.busy_timeout(busy_timeout)?;
+    // `Connection::busy_timeout` needs a function that hosts of an extension may lack: SQLite has it since 3.44.
+    connection.pragma_update(None, "busy_timeout", i32::try_from(busy_timeout.as_millis()).unwrap_or(i32::MAX))?;
     connection.set_prepared_statement_cache_capacity(128);
     connection.execute_batch("PRAGMA foreign_keys = OFF")?;
     Ok(connection)

@@ -1,6 +1,7 @@
 //! The pool of reading connections.
 
 use crate::connection::{AccessMode, connect};
+use atsdb_core::chunk_list::ChunkLists;
 use parking_lot::Mutex;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
@@ -17,16 +18,23 @@ pub(crate) struct Readers {
     access: AccessMode,
     busy_timeout: Duration,
     idle: Mutex<Vec<Connection>>,
+    /// The chunk lists that they read last.
+    lists: ChunkLists,
 }
 
 impl Readers {
     pub(crate) fn new(path: &Path, access: AccessMode, busy_timeout: Duration) -> Self {
-        Self { path: path.to_owned(), access, busy_timeout, idle: Mutex::new(Vec::new()) }
+        Self { path: path.to_owned(), access, busy_timeout, idle: Mutex::new(Vec::new()), lists: ChunkLists::default() }
     }
 
     /// The store's file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The chunk lists that were read last.
+    pub(crate) fn lists(&self) -> &ChunkLists {
+        &self.lists
     }
 
     /// Returns a connection whose read transaction has begun.

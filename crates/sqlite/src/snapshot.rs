@@ -2,13 +2,14 @@
 //! writes chunks.
 
 use crate::chunk_write::page_key;
-use crate::error::Attempt;
+use crate::error::{Attempt, Failure};
 use crate::list_rows;
 use crate::readers::Readers;
 use crate::split::files::PageFiles;
 use crate::split::page_location::PageLocation;
 use crate::{mapping, stage, table};
-use atsdb_core::list::{ChunkKey, ChunkSums, ListKey};
+use atsdb_core::chunk_list::{ChunkListReader, ChunkLists};
+use atsdb_core::list::{ChunkKey, ChunkSums, ListKey, ListState};
 use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, Result, Snapshot, StageId, Table, TableId, TimeRange};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -75,7 +76,10 @@ impl Snapshot for SqliteSnapshot {
     }
 
     fn chunks(&self, table: TableId, range: TimeRange) -> Result<Vec<ChunkEntry>> {
-        self.read(|connection| chunks(connection, self.stage, table, range))
+        match self.stage {
+            None => self.read(|connection| visible_chunks(connection, self.readers.lists(), table, range)),
+            Some(stage) => self.read(|connection| staged_chunks(connection, stage, table, range)),
+        }
     }
 
     fn newest_chunk(&self) -> Result<ChunkId> {
@@ -100,23 +104,24 @@ impl Snapshot for SqliteSnapshot {
     }
 }
 
-/// All entries of the index, and the rows of those in the range. The index contains the times: a chunk outside the
-/// range does not cost a row lookup, but its entry counts in the list.
-const VISIBLE_CHUNKS: &str = "SELECT entry.id, entry.slice_start, entry.time_min, entry.time_max,
-        chunk.id, chunk.slice_start, chunk.time_min, chunk.time_max,
-        chunk.sealed, chunk.row_count, chunk.byte_count, chunk.descriptor
-    FROM atsdb_chunk AS entry INDEXED BY atsdb_chunk_slice
-    LEFT JOIN atsdb_chunk AS chunk NOT INDEXED ON chunk.id = entry.id AND chunk.table_id = ?1 AND chunk.stage IS NULL
-        AND (?2 IS NULL OR entry.time_max >= ?2) AND (?3 IS NULL OR entry.time_min < ?3)
-    WHERE entry.stage IS NULL AND entry.table_id = ?1
-    ORDER BY entry.slice_start, entry.id";
+/// The entries of the index, which contains the times.
+const KEYS: &str = "SELECT id, slice_start, time_min, time_max FROM atsdb_chunk INDEXED BY atsdb_chunk_slice
+    WHERE stage IS NULL AND table_id = ?1 ORDER BY slice_start, id";
+
+/// The same of one slice.
+const KEYS_OF_SLICE: &str = "SELECT id, slice_start, time_min, time_max FROM atsdb_chunk INDEXED BY atsdb_chunk_slice
+    WHERE stage IS NULL AND table_id = ?1 AND slice_start = ?2 ORDER BY id";
+
+/// The slices of chunks above a number, by the primary key.
+const SLICES_SINCE: &str = "SELECT DISTINCT slice_start FROM atsdb_chunk NOT INDEXED
+    WHERE id > ?2 AND table_id = ?1 AND stage IS NULL";
+
+const CHUNK: &str = "SELECT id, slice_start, time_min, time_max, sealed, row_count, byte_count, descriptor
+    FROM atsdb_chunk NOT INDEXED WHERE id = ?2 AND table_id = ?1 AND stage IS NULL";
 
 /// The index leads to the rows of a stage, all of which are read.
-const STAGED_CHUNKS: &str = "SELECT id, slice_start, time_min, time_max, id, slice_start, time_min, time_max,
-        sealed, row_count, byte_count, descriptor
-    FROM atsdb_chunk INDEXED BY atsdb_chunk_stage
-    WHERE stage = ?4 AND table_id = ?1
-    ORDER BY slice_start, id";
+const STAGED_CHUNKS: &str = "SELECT id, slice_start, time_min, time_max, sealed, row_count, byte_count, descriptor
+    FROM atsdb_chunk INDEXED BY atsdb_chunk_stage WHERE stage = ?2 AND table_id = ?1 ORDER BY slice_start, id";
 
 /// The primary key is read from its end.
 const NEWEST: &str = "SELECT coalesce(max(id), 0), (SELECT seq FROM sqlite_sequence WHERE name = 'atsdb_chunk')
@@ -131,60 +136,96 @@ fn newest_chunk(connection: &Connection) -> Attempt<ChunkId> {
     Ok(ChunkId(newest))
 }
 
-fn chunks(
+/// The chunk list of a table, as a connection sees it.
+struct ListReader<'a> {
+    connection: &'a Connection,
+    table: TableId,
+}
+
+impl ChunkListReader for ListReader<'_> {
+    type Error = Failure;
+
+    fn recorded(&mut self) -> Attempt<ListState> {
+        list_rows::recorded(self.connection, ListKey::chunks(None, self.table))
+    }
+
+    fn newest(&mut self) -> Attempt<i64> {
+        newest_chunk(self.connection).map(|chunk| chunk.0)
+    }
+
+    fn slices_since(&mut self, newest: i64) -> Attempt<Vec<i64>> {
+        let mut statement = self.connection.prepare_cached(SLICES_SINCE)?;
+        let slices = statement.query_map(params![self.table.0, newest], |row| row.get(0))?;
+        Ok(slices.collect::<rusqlite::Result<_>>()?)
+    }
+
+    fn keys(&mut self, slice_start: Option<i64>) -> Attempt<Vec<ChunkKey>> {
+        let mut statement = self.connection.prepare_cached(slice_start.map_or(KEYS, |_| KEYS_OF_SLICE))?;
+        let key = |row: &Row<'_>| list_rows::chunk_key(row, 0);
+        let keys = match slice_start {
+            None => statement.query_map([self.table.0], key)?.collect::<rusqlite::Result<_>>(),
+            Some(start) => statement.query_map([self.table.0, start], key)?.collect(),
+        };
+        Ok(keys?)
+    }
+}
+
+fn visible_chunks(
     connection: &Connection,
-    stage: Option<StageId>,
+    lists: &ChunkLists,
     table: TableId,
     range: TimeRange,
 ) -> Attempt<Vec<ChunkEntry>> {
-    let (TableId(id), TimeRange { start, end }) = (table, range);
-    let (sql, values) = match &stage {
-        None => (VISIBLE_CHUNKS, params![id, start, end]),
-        Some(stage) => (STAGED_CHUNKS, params![id, start, end, stage.0]),
-    };
-    let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query(values)?;
-    let (mut sums, mut entries) = (ChunkSums::default(), Vec::new());
-    while let Some(row) = rows.next()? {
-        let key = list_rows::chunk_key(row, 0)?;
-        sums.add(&key);
-        if range.overlaps(key.time_min, key.time_max) {
-            entries.push(entry(row, table, &key)?);
-        }
+    let list = lists.read(table, &mut ListReader { connection, table })?;
+    let mut statement = connection.prepare_cached(CHUNK)?;
+    let mut entries = Vec::new();
+    for key in list.overlapping(range) {
+        let entry = statement.query_row([table.0, key.id], |row| entry(row, table)).optional()?;
+        // The row must agree with the list.
+        let agrees = |entry: &ChunkEntry| chunk_key_of(entry) == *key;
+        entries.push(entry.filter(agrees).ok_or_else(|| {
+            damaged(&format!("chunk {} of table {} is damaged: its row and its index disagree", key.id, table.0))
+        })?);
     }
-    let list = ListKey::chunks(stage, table);
-    list_rows::check(connection, list, sums.state(table))?;
-    // A damaged index may yield the chunks in another order.
-    if entries.is_sorted_by(|a: &ChunkEntry, b| (a.slice_start, a.id) < (b.slice_start, b.id)) {
-        return Ok(entries);
-    }
-    Err(damaged(&format!("{list} is in disorder")).into())
+    Ok(entries)
+}
+
+fn staged_chunks(
+    connection: &Connection,
+    stage: StageId,
+    table: TableId,
+    range: TimeRange,
+) -> Attempt<Vec<ChunkEntry>> {
+    let mut statement = connection.prepare_cached(STAGED_CHUNKS)?;
+    let rows = statement.query_map([table.0, stage.0], |row| entry(row, table))?;
+    let mut entries = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+    let mut sums = ChunkSums::default();
+    entries.iter().for_each(|entry| sums.add(&chunk_key_of(entry)));
+    list_rows::check(connection, ListKey::chunks(Some(stage), table), sums.state(table))?;
+    entries.retain(|entry| range.overlaps(entry.time_min, entry.time_max));
+    Ok(entries)
 }
 
 fn damaged(problem: &str) -> Error {
     Error::corrupt(problem).with_hint("run verify to find what is affected, and restore that from a backup")
 }
 
-/// Reads a chunk's row, which must agree with its entry in the index.
-fn entry(row: &Row<'_>, table: TableId, key: &ChunkKey) -> Attempt<ChunkEntry> {
-    let same = row.get::<_, Option<i64>>(4)?.is_some() && list_rows::chunk_key(row, 4)? == *key;
-    if !same {
-        return Err(damaged(&format!(
-            "chunk {} of table {} is damaged: its row and its index disagree",
-            key.id, table.0
-        ))
-        .into());
-    }
+fn chunk_key_of(entry: &ChunkEntry) -> ChunkKey {
+    ChunkKey { id: entry.id.0, slice_start: entry.slice_start, time_min: entry.time_min, time_max: entry.time_max }
+}
+
+fn entry(row: &Row<'_>, table: TableId) -> rusqlite::Result<ChunkEntry> {
+    let key = list_rows::chunk_key(row, 0)?;
     Ok(ChunkEntry {
         id: ChunkId(key.id),
         table,
         slice_start: key.slice_start,
-        sealed: row.get(8)?,
-        row_count: row.get(9)?,
+        sealed: row.get(4)?,
+        row_count: row.get(5)?,
         time_min: key.time_min,
         time_max: key.time_max,
-        byte_count: row.get(10)?,
-        descriptor_bytes: row.get(11)?,
+        byte_count: row.get(6)?,
+        descriptor_bytes: row.get(7)?,
     })
 }
 

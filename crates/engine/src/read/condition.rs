@@ -3,10 +3,15 @@
 use crate::chunk::missing::{column_statistics, scalar_of};
 use crate::read::predicate::{Comparison, Predicate, text_matches};
 use crate::read::scan_chunk::ScanChunk;
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, BooleanBufferBuilder, RecordBatch, Scalar, StringArray};
+use arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, BooleanBufferBuilder, RecordBatch, Scalar, StringArray, UInt8Array,
+    UInt16Array, UInt32Array,
+};
 use arrow::compute::kernels::cmp;
 use arrow::compute::{and, filter_record_batch, is_not_null, is_null, or, prep_null_mask_filter, take};
+use arrow::datatypes::DataType;
 use atsdb_core::{Bound, Column, Result, TableDefinition, Value};
+use std::sync::Arc;
 
 /// A predicate prepared for stored columns.
 pub(crate) struct Condition {
@@ -34,6 +39,39 @@ impl RowSelection {
             (Some((start, end)), None) => Self::Run(start, end - start),
             _ => Self::Mask(mask),
         }
+    }
+
+    /// The first of the rows that are looked at next, and how many they are: those of a run, or all of the chunk.
+    pub(crate) fn span(&self, row_count: usize) -> (usize, usize) {
+        match self {
+            Self::Run(first, length) => (*first, *length),
+            Self::All | Self::Mask(_) => (0, row_count),
+        }
+    }
+
+    /// Those of these rows for which a mask over their [span](Self::span) is true. `None` if there are none.
+    pub(crate) fn narrowed(self, mask: &BooleanArray, row_count: usize) -> Result<Option<Self>> {
+        // NULL means unknown: such a row does not match.
+        let mask = if mask.null_count() > 0 { prep_null_mask_filter(mask) } else { mask.clone() };
+        let mask = match &self {
+            Self::Mask(own) => and(own, &mask)?,
+            Self::All | Self::Run(..) => mask,
+        };
+        if !mask.has_true() {
+            return Ok(None);
+        }
+        let Self::Run(first, _) = self else { return Ok(Some(Self::of(mask))) };
+        Ok(Some(match Self::of(mask) {
+            Self::All => self,
+            Self::Run(start, length) => Self::Run(first + start, length),
+            Self::Mask(mask) => {
+                let mut whole = BooleanBufferBuilder::new(row_count);
+                whole.append_n(first, false);
+                whole.append_buffer(mask.values());
+                whole.append_n(row_count - first - mask.len(), false);
+                Self::Mask(BooleanArray::new(whole.finish(), None))
+            }
+        }))
     }
 
     pub(crate) fn holds(&self, row: usize) -> bool {
@@ -77,8 +115,10 @@ impl Condition {
             _ => {}
         }
         if let Some(matching) = &self.matching {
-            let matches = take(matching, array, None)?;
-            return Ok(Some(matches.as_boolean().clone()));
+            return Ok(Some(match only_index(matching, array) {
+                Some(index) => cmp::eq(array, &Scalar::new(index))?,
+                None => take(matching, array, None)?.as_boolean().clone(),
+            }));
         }
         let mut all: Option<BooleanArray> = None;
         for value in self.predicate.values.iter().flat_map(|value| with_both_zeros(value, self.predicate.operator)) {
@@ -101,6 +141,19 @@ impl Condition {
         }
         Ok(all)
     }
+}
+
+/// The index of the only string that matches, as one of a column of indices. Comparing with it is much faster than
+/// looking each index up.
+fn only_index(matching: &BooleanArray, indices: &ArrayRef) -> Option<ArrayRef> {
+    let mut matching = matching.values().set_indices();
+    let (index, None) = (matching.next()?, matching.next()) else { return None };
+    Some(match indices.data_type() {
+        DataType::UInt8 => Arc::new(UInt8Array::from(vec![u8::try_from(index).ok()?])),
+        DataType::UInt16 => Arc::new(UInt16Array::from(vec![u16::try_from(index).ok()?])),
+        DataType::UInt32 => Arc::new(UInt32Array::from(vec![u32::try_from(index).ok()?])),
+        _ => return None,
+    })
 }
 
 /// The values to compare an array with. In SQL 0.0 equals -0.0, but Arrow orders -0.0 before 0.0.

@@ -10,7 +10,6 @@ use crate::read::scan_chunk::ScanChunk;
 use crate::read::snapshot::{Inner, ReadSnapshot};
 use crate::read::strings::{load_dictionary, with_strings};
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
-use arrow::compute::and;
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use atsdb_codec::{logical_type, stored_type};
 use atsdb_core::{Bound, ChunkEntry, Column, Error, Result, Table, TableDefinition, TimeRange};
@@ -298,34 +297,35 @@ impl Scan {
     /// The rows of a chunk that can match. `None` if none can.
     pub(crate) fn select(&self, chunk: &ScanChunk) -> Result<Option<RowSelection>> {
         let definition = &self.table.definition;
-        let mut mask: Option<BooleanArray> = None;
-        let mut narrow = |more: BooleanArray| -> Result<bool> {
-            let all = match mask.take() {
-                Some(mask) => and(&mask, &more)?,
-                None => more,
+        let row_count = chunk.entry.row_count as usize;
+        // Rows of one string often stand together: only they are then looked at.
+        let (mapped, others): (Vec<&Condition>, Vec<&Condition>) =
+            self.conditions.iter().partition(|condition| condition.matching.is_some());
+        let time = definition.time_column().filter(|_| self.is_cut_by_range(&chunk.entry));
+        let mapped = mapped.into_iter().map(RowTest::Condition);
+        let tests = mapped.chain(time.map(RowTest::Time)).chain(others.into_iter().map(RowTest::Condition));
+        let mut selection = RowSelection::All;
+        for test in tests {
+            let column = match test {
+                RowTest::Condition(condition) => &definition.columns[condition.predicate.column],
+                RowTest::Time(column) => column,
             };
-            let any = all.has_true();
-            mask = Some(all);
-            Ok(any)
-        };
-        if self.is_cut_by_range(&chunk.entry)
-            && let Some(column) = definition.time_column()
-        {
-            let times = times_from(definition, &self.load(chunk, &[column])?[0])?;
-            let inside = BooleanArray::from_unary(&times, |time| self.request.range.contains(time));
-            if !narrow(inside)? {
-                return Ok(None);
+            let (first, length) = selection.span(row_count);
+            let values = self.load(chunk, &[column])?[0].slice(first, length);
+            let matches = match test {
+                RowTest::Condition(condition) => condition.evaluate(column, &values)?,
+                RowTest::Time(_) => {
+                    let times = times_from(definition, &values)?;
+                    Some(BooleanArray::from_unary(&times, |time| self.request.range.contains(time)))
+                }
+            };
+            let Some(matches) = matches else { continue };
+            match selection.narrowed(&matches, row_count)? {
+                Some(narrowed) => selection = narrowed,
+                None => return Ok(None),
             }
         }
-        for condition in &self.conditions {
-            let column = &definition.columns[condition.predicate.column];
-            if let Some(matches) = condition.evaluate(column, &self.load(chunk, &[column])?[0])?
-                && !narrow(matches)?
-            {
-                return Ok(None);
-            }
-        }
-        Ok(Some(mask.map_or(RowSelection::All, RowSelection::of)))
+        Ok(Some(selection))
     }
 
     fn to_logical(&self, array: &ArrayRef, column: &Column, dictionary: Option<&Arc<StringArray>>) -> Result<ArrayRef> {
@@ -334,6 +334,13 @@ impl Scan {
             error.context(format_args!("table {}, column {}", self.table.definition.name, column.name))
         })
     }
+}
+
+/// What decides whether a row matches.
+enum RowTest<'a> {
+    Condition(&'a Condition),
+    /// The time range.
+    Time(&'a Column),
 }
 
 /// The schema of some columns of a table, logical types.

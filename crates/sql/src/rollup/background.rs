@@ -55,10 +55,7 @@ impl MaintenanceTask for RollupMaintenance {
             *state = State::default();
             return Ok(false);
         }
-        let worker = match state.worker.take().filter(|worker| !worker.is_abandoned()) {
-            Some(worker) => worker,
-            None => Arc::new(Worker::new(&self.options)?),
-        };
+        let worker = state.worker.take().unwrap_or_else(|| Arc::new(Worker::new(&self.options)));
         let interrupt = Interrupt::default();
         let refresh = Refresh { engine, worker: &worker, interrupt: &interrupt };
         let (mut waits, mut first_error) = (false, None);

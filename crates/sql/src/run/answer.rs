@@ -27,13 +27,17 @@ pub struct Rows {
 }
 
 enum Source {
-    Fixed(Option<RecordBatch>),
+    Read(std::vec::IntoIter<RecordBatch>),
     Query(QueryRows),
 }
 
 impl Rows {
     pub(crate) fn fixed(batch: RecordBatch) -> Self {
-        Self { schema: batch.schema(), source: Source::Fixed(Some(batch)) }
+        Self::read(batch.schema(), vec![batch])
+    }
+
+    pub(crate) fn read(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
+        Self { schema, source: Source::Read(batches.into_iter()) }
     }
 
     pub(crate) fn query(rows: QueryRows) -> Self {
@@ -51,7 +55,7 @@ impl Iterator for Rows {
 
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.source {
-            Source::Fixed(batch) => batch.take().map(Ok),
+            Source::Read(batches) => batches.next().map(Ok),
             Source::Query(rows) => rows.next(),
         }
     }

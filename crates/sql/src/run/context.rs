@@ -1,5 +1,6 @@
 //! DataFusion's context with all that is plugged into it.
 
+use super::memory::QueryMemory;
 use super::options::SessionOptions;
 use crate::operators::planner::StepPlanner;
 use crate::operators::{asof, gapfill};
@@ -11,10 +12,11 @@ use crate::scan::latest_rows::LatestRows;
 use crate::text::datafusion_errors::from_datafusion;
 use crate::{functions, workarounds};
 use atsdb_core::Result;
+use datafusion::execution::TaskContext;
 use datafusion::execution::context::SessionContext;
-use datafusion::execution::memory_pool::FairSpillPool;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::execution::memory_pool::MemoryPool;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::optimizer::{Analyzer, Optimizer};
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::SessionConfig;
@@ -25,10 +27,8 @@ pub(super) const BATCH_ROWS: usize = 8_192;
 
 /// A context for queries that use what a session may.
 pub(super) fn context(options: &SessionOptions) -> Result<SessionContext> {
-    let environment = RuntimeEnvBuilder::new()
-        .with_memory_pool(Arc::new(FairSpillPool::new(options.memory_bytes)))
-        .build_arc()
-        .map_err(from_datafusion)?;
+    // Each query has memory of its own.
+    let environment = RuntimeEnvBuilder::new().build_arc().map_err(from_datafusion)?;
     let mut config = SessionConfig::new()
         .with_target_partitions(options.threads.max(1))
         .with_batch_size(BATCH_ROWS)
@@ -68,4 +68,15 @@ pub(super) fn context(options: &SessionOptions) -> Result<SessionContext> {
     functions::register(&context).map_err(from_datafusion)?;
     workarounds::register_functions(&context, options.memory_bytes);
     Ok(context)
+}
+
+/// What operators know while they run: the configuration, and the query's memory.
+pub(super) fn task_context(state: &SessionState, memory: &Arc<QueryMemory>) -> Arc<TaskContext> {
+    let memory_pool: Arc<dyn MemoryPool> = Arc::<QueryMemory>::clone(memory);
+    let environment = Arc::new(RuntimeEnv { memory_pool, ..state.runtime_env().as_ref().clone() });
+    let id = state.session_id().to_owned();
+    let (scalar, higher) = (state.scalar_functions().clone(), state.higher_order_functions().clone());
+    let (aggregates, windows) = (state.aggregate_functions().clone(), state.window_functions().clone());
+    let context = TaskContext::new(None, id, state.config().clone(), scalar, higher, aggregates, windows, environment);
+    Arc::new(context)
 }

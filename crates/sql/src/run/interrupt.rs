@@ -1,8 +1,9 @@
-//! How whoever waits for a session asks it to stop.
+//! How whoever waits for a session asks it to stop, and how long its queries may take.
 
 use atsdb_core::{Error, ErrorKind, Result};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Waker};
+use std::time::Duration;
 
 /// Whether the caller asked to stop, and who waits to be told.
 #[derive(Debug, Clone, Default)]
@@ -10,6 +11,8 @@ pub(crate) struct Interrupt(Arc<Mutex<InterruptState>>);
 
 #[derive(Debug, Default)]
 struct InterruptState {
+    /// The longest that a query may take.
+    time_limit: Option<Duration>,
     asked: bool,
     waiting: Option<Waker>,
 }
@@ -17,6 +20,18 @@ struct InterruptState {
 impl Interrupt {
     fn state(&self) -> std::sync::MutexGuard<'_, InterruptState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn with_time_limit(time_limit: Option<Duration>) -> Self {
+        Self(Arc::new(Mutex::new(InterruptState { time_limit, ..InterruptState::default() })))
+    }
+
+    pub(crate) fn time_limit(&self) -> Option<Duration> {
+        self.state().time_limit
+    }
+
+    pub(crate) fn set_time_limit(&self, time_limit: Option<Duration>) {
+        self.state().time_limit = time_limit;
     }
 
     pub(crate) fn ask(&self) {
@@ -31,7 +46,8 @@ impl Interrupt {
     }
 
     pub(crate) fn reset(&self) {
-        *self.state() = InterruptState::default();
+        let mut state = self.state();
+        (state.asked, state.waiting) = (false, None);
     }
 
     pub(crate) fn check(&self) -> Result<()> {

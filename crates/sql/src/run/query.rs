@@ -1,5 +1,6 @@
 //! A query on its way to a worker.
 
+use crate::text::params::Parameters;
 use crate::text::place::Place;
 use atsdb_engine::ReadSnapshot;
 
@@ -7,6 +8,17 @@ use atsdb_engine::ReadSnapshot;
 pub(crate) struct Query {
     pub(crate) text: String,
     pub(crate) place: Place,
-    pub(crate) params: Vec<(String, String)>,
+    pub(crate) parameters: Parameters,
     pub(crate) snapshot: ReadSnapshot,
+    /// Which definitions it sees; `None` if its plan is not kept.
+    pub(crate) sees: Option<Sees>,
+}
+
+/// Which definitions a statement sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sees {
+    /// Those that are committed: their versions tell them apart.
+    Committed,
+    /// Maybe others: those of a transaction.
+    OwnToo,
 }

@@ -4,12 +4,12 @@
 //! hold is not asked for: rows that a window function keeps, texts that an aggregate for each group grows, the result
 //! of a function over a batch. So while a query is waited for, the memory that the process has in use is looked at
 //! too. It belongs to everybody in the process; therefore the outer bound lies well above what the pool gives, and
-//! counts from what was in use when the query began. Where the system does not tell (`/proc/self/statm` is Linux's),
-//! there is no outer bound.
+//! counts from what was in use when the query began, and the query that ends is the one that holds most
+//! ([`running`](super::running)). Where the system does not tell (`/proc/self/statm` is Linux's), there is no outer
+//! bound.
 
 #![expect(clippy::disallowed_methods, reason = "the time limit of a query")]
 
-use super::options::SessionOptions;
 use atsdb_core::{Error, ErrorKind, Result};
 use std::time::{Duration, Instant};
 
@@ -29,43 +29,32 @@ pub(crate) struct QueryLimits {
     begun: Instant,
     looked: Instant,
     time_limit: Option<Duration>,
-    memory_bytes: usize,
     resident_bytes_max: Option<usize>,
 }
 
 impl QueryLimits {
-    /// Begins to watch: the time counts from now.
-    pub(crate) fn begin(options: &SessionOptions) -> Self {
-        let allowed = (options.memory_bytes / 2).saturating_add(options.memory_bytes).saturating_add(SLACK_BYTES);
+    /// Begins to watch: the time counts from now. `memory_bytes` is what all queries may hold.
+    pub(crate) fn begin(memory_bytes: usize, time_limit: Option<Duration>) -> Self {
+        let allowed = (memory_bytes / 2).saturating_add(memory_bytes).saturating_add(SLACK_BYTES);
         let now = Instant::now();
-        Self {
-            begun: now,
-            looked: now,
-            time_limit: options.time_limit,
-            memory_bytes: options.memory_bytes,
-            resident_bytes_max: resident_bytes().map(|resident| resident.saturating_add(allowed)),
-        }
+        let resident_bytes_max = resident_bytes().map(|resident| resident.saturating_add(allowed));
+        Self { begun: now, looked: now, time_limit, resident_bytes_max }
     }
 
-    /// Fails once a bound is passed. Looks at the memory no more often than [`LOOK_EVERY`].
-    pub(crate) fn check(&mut self) -> Result<()> {
+    /// Fails once the time is over. Says since when the process has more memory in use than it should, as far as it
+    /// does; looks at that no more often than [`LOOK_EVERY`].
+    pub(crate) fn check(&mut self) -> Result<Option<Instant>> {
         let now = Instant::now();
         if let Some(limit) = self.time_limit.filter(|limit| now.duration_since(self.begun) >= *limit) {
             return Err(Error::new(ErrorKind::Resources, format!("the query ran for longer than {limit:?}"))
                 .with_hint("narrow the time range, or allow more time"));
         }
         if now.duration_since(self.looked) < LOOK_EVERY {
-            return Ok(());
+            return Ok(None);
         }
         self.looked = now;
-        match (self.resident_bytes_max, resident_bytes()) {
-            (Some(most), Some(resident)) if resident > most => {
-                let message = format!("the query needs more memory than it may have: {} bytes", self.memory_bytes);
-                Err(Error::new(ErrorKind::Resources, message)
-                    .with_hint("narrow the time range, select fewer columns, or allow more memory"))
-            }
-            _ => Ok(()),
-        }
+        let is_short = matches!((self.resident_bytes_max, resident_bytes()), (Some(most), Some(now)) if now > most);
+        Ok(is_short.then_some(now))
     }
 }
 
@@ -82,21 +71,19 @@ mod tests {
 
     #[test]
     fn memory_beyond_the_bound_is_noticed() {
-        let mut limits = QueryLimits::begin(&SessionOptions::default());
+        let mut limits = QueryLimits::begin(2 << 30, None);
         std::thread::sleep(LOOK_EVERY);
-        limits.check().unwrap();
+        assert_eq!(limits.check().unwrap(), None);
         let Some(resident) = resident_bytes() else { return };
         assert!(resident > 1 << 20);
         std::thread::sleep(LOOK_EVERY);
         // Other tests of this process take and free memory meanwhile.
-        let error = QueryLimits { resident_bytes_max: Some(1), ..limits }.check().unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Resources);
+        assert!(QueryLimits { resident_bytes_max: Some(1), ..limits }.check().unwrap().is_some());
     }
 
     #[test]
     fn time_that_is_over_is_noticed() {
-        let options = SessionOptions { time_limit: Some(Duration::ZERO), ..SessionOptions::default() };
-        let error = QueryLimits::begin(&options).check().unwrap_err();
+        let error = QueryLimits::begin(2 << 30, Some(Duration::ZERO)).check().unwrap_err();
         assert!(error.to_string().contains("longer than"), "{error}");
     }
 }

@@ -1,16 +1,57 @@
 //! The threads that queries run on.
 
 use atsdb_core::{Error, ErrorKind, Result};
+use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Builder;
+use std::time::Duration;
 use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
+
+/// Address space, not memory: a page is taken when it is first touched.
+const STACK_BYTES: usize = 64 << 20;
+
+/// How long a stopped query may hold all threads before others are started for the next one.
+const STOPPING: Duration = Duration::from_millis(50);
 
 /// What tokio panics with where it gets no thread.
 const NO_THREAD: &str = "OS can't spawn worker thread";
 
+/// A runtime, which does not wait when it ends: its last owner may be a thread of its own.
+pub(super) struct Threads(Option<Runtime>);
+
+impl Threads {
+    pub(super) fn start(count: usize) -> Result<Arc<Self>> {
+        Ok(Arc::new(Self(Some(start_runtime(count, STACK_BYTES)?))))
+    }
+
+    pub(super) fn spawn<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<JoinHandle<T>> {
+        let runtime = self.0.as_ref().ok_or_else(|| Error::internal("the threads for queries have ended"))?;
+        Ok(runtime.spawn(work))
+    }
+
+    /// Whether one comes to work soon.
+    pub(super) fn has_free_thread(&self) -> bool {
+        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+        let answer = self.spawn(async move { sender.send(()) });
+        answer.is_ok() && receiver.recv_timeout(STOPPING).is_ok()
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
 /// A runtime of so many threads. tokio panics when it gets no thread, and then waits for ever for those it has; so the
 /// threads are tried first. One more is tried than is needed: a query needs some address space, too.
-pub(crate) fn start_runtime(count: usize, stack_bytes: usize) -> Result<Runtime> {
+fn start_runtime(count: usize, stack_bytes: usize) -> Result<Runtime> {
     let failed = |error: std::io::Error| shortage(format!("cannot start {count} threads for queries: {error}"));
     try_threads(count + 1, stack_bytes).map_err(failed)?;
     tokio::runtime::Builder::new_multi_thread()

@@ -1,21 +1,23 @@
-//! Where queries run: a tokio runtime with DataFusion's context, made when the first query comes.
+//! Where queries run: a tokio runtime with DataFusion's context, made when the first query comes. Several sessions may
+//! share one worker.
 //!
 //! Parsing, planning and execution of a query are one task on threads with large stacks; the caller's thread only
 //! waits for batches, so that it can be interrupted, may be of any kind, and sees a panic as an error.
 
-use super::context::{BATCH_ROWS, context};
+use super::context::{BATCH_ROWS, context, task_context};
 use super::explain::one_row_a_line;
 use super::interrupt::{Interrupt, interrupted};
+use super::memory::{QueryMemory, SharedMemory};
 use super::options::SessionOptions;
+use super::plan_cache::{Kept, PlanCache, keys_of};
+use super::planned::{Planned, Work, planned};
 use super::query::Query;
 use super::query_limits::QueryLimits;
-use super::statement_query::StatementQuery;
-use super::threads::{no_thread, start_runtime};
+use super::running::{RunningQueries, RunningQuery, out_of_memory};
+use super::threads::{Threads, no_thread};
 use super::wait::block_on;
 use crate::dml::change::Change;
 use crate::dml::target::Target;
-use crate::parse::headings::Headings;
-use crate::plan::names::logical_plan;
 use crate::plan::rollups::Focus;
 use crate::plan::work_table::WorkQuery;
 use crate::scan::numbered_scan::NumberedScan;
@@ -26,40 +28,39 @@ use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use atsdb_core::{Error, Result};
 use atsdb_engine::ReadSnapshot;
-use datafusion::execution::context::{SQLOptions, SessionContext};
+use datafusion::execution::context::SessionContext;
 use datafusion::execution::session_state::SessionState;
 use datafusion::physical_plan::execute_stream;
 use datafusion::physical_plan::execution_plan::reset_plan_states;
-use datafusion::sql::sqlparser::ast::Statement as Ast;
 use futures::{FutureExt, StreamExt};
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
-use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
-
-/// Address space, not memory: a page is taken when it is first touched.
-const STACK_BYTES: usize = 64 << 20;
 
 /// Batches that wait for a slow reader.
 const WAITING_BATCHES_MAX: usize = 2;
 
-/// The runtime and DataFusion's context.
+/// Where the queries of one or several sessions run.
 pub(crate) struct Worker {
-    runtime: Option<Runtime>,
-    context: SessionContext,
     options: SessionOptions,
-    /// Whether a query was stopped here that may go on until it next looks up.
-    abandoned: AtomicBool,
+    memory: Arc<SharedMemory>,
+    running: RunningQueries,
+    plans: Arc<PlanCache>,
+    /// Made for the first query: a program that only inserts and declares starts without.
+    started: Mutex<Option<Parts>>,
+    /// Whether a query was stopped that may still hold a thread.
+    has_stopped: AtomicBool,
 }
 
-/// What a worker works on.
-enum Work {
-    Text(Box<(Query, Focus)>),
-    WorkTable(Box<WorkQuery>, ReadSnapshot),
+/// The threads and DataFusion's context.
+#[derive(Clone)]
+struct Parts {
+    threads: Arc<Threads>,
+    context: SessionContext,
 }
 
 /// What a query turned out to be, when it has begun.
@@ -88,15 +89,40 @@ enum Message {
 }
 
 impl Worker {
-    pub(crate) fn new(options: &SessionOptions) -> Result<Self> {
-        let runtime = start_runtime(options.threads.max(1), STACK_BYTES)?;
-        let context = context(options)?;
-        Ok(Self { runtime: Some(runtime), context, options: options.clone(), abandoned: AtomicBool::new(false) })
+    /// Cheap: threads are started for the first query.
+    pub(crate) fn new(options: &SessionOptions) -> Self {
+        Self {
+            options: options.clone(),
+            memory: SharedMemory::new(options.memory_bytes),
+            running: RunningQueries::default(),
+            plans: Arc::default(),
+            started: Mutex::default(),
+            has_stopped: AtomicBool::new(false),
+        }
     }
 
-    /// Whether the next query goes elsewhere, as a stopped one may still hold threads here.
-    pub(crate) fn is_abandoned(&self) -> bool {
-        self.abandoned.load(Ordering::Relaxed)
+    /// From now on several sessions use it.
+    pub(crate) fn share(&self) {
+        self.memory.share();
+    }
+
+    /// Threads that are free, and the context. A query that was stopped looks up sooner or later; until then it may
+    /// hold a thread. Where that is so with all of them, those stay with the queries that run on them.
+    fn parts(&self) -> Result<Parts> {
+        let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        match started.as_mut() {
+            None => {
+                let parts =
+                    Parts { threads: Threads::start(self.options.threads.max(1))?, context: context(&self.options)? };
+                Ok(started.insert(parts).clone())
+            }
+            Some(parts) => {
+                if self.has_stopped.swap(false, Ordering::Relaxed) && !parts.threads.has_free_thread() {
+                    parts.threads = Threads::start(self.options.threads.max(1))?;
+                }
+                Ok(parts.clone())
+            }
+        }
     }
 
     /// Starts a query and waits until its columns are known.
@@ -109,10 +135,23 @@ impl Worker {
         &self,
         work: impl FnOnce(&SessionState) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let Some(runtime) = &self.runtime else { return Err(Error::internal("the session is closed")) };
-        let state = self.context.state();
-        block_on(runtime.spawn(async move { work(&state) }))
+        let Parts { threads, context } = self.parts()?;
+        let state = context.state();
+        block_on(threads.spawn(async move { work(&state) })?)
             .unwrap_or_else(|error| Err(Error::internal(format!("planning failed inside: {error}"))))
+    }
+
+    /// Answers a simple question to one table, on the caller's thread; `None` if it is another one, or was not asked
+    /// before.
+    pub(crate) fn answer_directly(&self, query: &Query) -> Result<Option<(SchemaRef, Vec<RecordBatch>)>> {
+        let Some((_, of_types, sees)) = keys_of(query) else { return Ok(None) };
+        match self.plans.get(&of_types, query.snapshot.tables(), sees) {
+            Some(Kept::Direct(Some(direct))) => {
+                let batches = direct.read(&query.snapshot, &query.parameters)?;
+                Ok(batches.map(|batches| (direct.schema(), batches)))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Starts a query about some times.
@@ -137,11 +176,14 @@ impl Worker {
 
     fn begin(self: &Arc<Self>, work: Work, interrupt: &Interrupt) -> Result<Started> {
         let (sender, receiver) = mpsc::channel(WAITING_BATCHES_MAX);
-        let Some(runtime) = &self.runtime else { return Err(Error::internal("the session is closed")) };
-        let (context, memory_bytes) = (self.context.clone(), self.options.memory_bytes);
-        let limits = QueryLimits::begin(&self.options);
+        let Parts { threads, context } = self.parts()?;
+        let (memory_bytes, plans) = (self.options.memory_bytes, Arc::clone(&self.plans));
+        let limits = QueryLimits::begin(memory_bytes, interrupt.time_limit());
+        let query = self.running.begin(QueryMemory::new(&self.memory));
+        let running = Arc::clone(&query);
         let task = async move {
-            let outcome = AssertUnwindSafe(run(work, context, memory_bytes, sender.clone())).catch_unwind().await;
+            let run = run(work, &context, &plans, memory_bytes, &running, &sender);
+            let outcome = AssertUnwindSafe(run).catch_unwind().await;
             let last = match outcome {
                 Ok(Ok(())) => Message::Finished,
                 Ok(Err(error)) => Message::Failed(error),
@@ -150,13 +192,16 @@ impl Worker {
             // The reader may have gone: then nobody wants to know.
             let _ = sender.send(last).await;
         };
-        let task = runtime.spawn(task).abort_handle();
+        let task = threads.spawn(task)?.abort_handle();
+        let _ = query.task.set(task.clone());
         let mut messages = Messages {
             receiver,
             task,
             interrupt: interrupt.clone(),
             limits,
             worker: Arc::clone(self),
+            query,
+            _threads: threads,
             finished: false,
         };
         match messages.next() {
@@ -173,57 +218,32 @@ impl Worker {
     }
 }
 
-impl Drop for Worker {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            // Does not wait: the last owner may be a thread of the runtime.
-            runtime.shutdown_background();
-        }
-    }
-}
-
-async fn run(work: Work, context: SessionContext, memory_bytes: usize, sender: mpsc::Sender<Message>) -> Result<()> {
-    let (asked, snapshot) = match work {
-        Work::Text(text) => {
-            let (query, focus) = *text;
-            (StatementQuery::of_text(&query, focus)?, query.snapshot)
-        }
-        Work::WorkTable(query, snapshot) => (StatementQuery::on_work_table(*query), snapshot),
-    };
-    let StatementQuery { mut statement, insert, mut change, spellings, focus, work_table, mut more } = asked;
-    let explains = matches!(statement, Ast::Explain { .. });
-    let headings = match &mut statement {
-        Ast::Query(query) => Headings::take(query, &spellings),
-        _ => Headings::default(),
-    };
+async fn run(
+    work: Work,
+    context: &SessionContext,
+    plans: &PlanCache,
+    memory_bytes: usize,
+    running: &RunningQuery,
+    sender: &mpsc::Sender<Message>,
+) -> Result<()> {
     let mut state = context.state();
-    if change.is_some() {
-        // The rows of a chunk come one after the other.
-        state.config_mut().options_mut().optimizer.enable_round_robin_repartition = false;
-    }
-    let plan = logical_plan(statement, &state, &snapshot, &spellings, &focus, work_table.as_ref());
-    let plan = plan.map_err(from_datafusion)?;
-    drop(snapshot);
-    SQLOptions::new()
-        .with_allow_ddl(false)
-        .with_allow_dml(false)
-        .with_allow_statements(false)
-        .verify_plan(&plan)
-        .map_err(from_datafusion)?;
-    let plan = state.optimize(&plan).map_err(from_datafusion)?;
+    let Planned { plan, headings, insert, mut change, spellings, work_table, mut more, explains } =
+        planned(work, &mut state, plans)?;
     let batch_rows = batch_rows(&plan, memory_bytes, BATCH_ROWS).map_err(from_datafusion)?;
     *state.config_mut() = state.config().clone().with_batch_size(batch_rows);
     let mut plan = state.query_planner().create_physical_plan(&plan, &state).await.map_err(from_datafusion)?;
     if let Some(change) = &mut change {
         change.source = NumberedScan::of(&plan);
     }
+    running.note_plan(Some(Arc::clone(&plan)));
+    let task_context = task_context(&state, &running.memory);
     let schema = headings.apply(&plan.schema());
     let started = Message::Started { insert, change, spellings, schema: Arc::clone(&schema) };
     if sender.send(started).await.is_err() {
         return Ok(());
     }
     loop {
-        let mut stream = execute_stream(Arc::clone(&plan), state.task_ctx()).map_err(from_datafusion)?;
+        let mut stream = execute_stream(Arc::clone(&plan), Arc::clone(&task_context)).map_err(from_datafusion)?;
         while let Some(batch) = stream.next().await {
             let batch = batch.map_err(from_datafusion)?;
             if batch.num_rows() == 0 {
@@ -304,32 +324,49 @@ struct Messages {
     task: AbortHandle,
     interrupt: Interrupt,
     limits: QueryLimits,
-    /// Keeps the runtime alive for as long as it is read from.
     worker: Arc<Worker>,
+    query: Arc<RunningQuery>,
+    /// Keeps them alive for as long as the rows are read.
+    _threads: Arc<Threads>,
     finished: bool,
 }
 
 impl Messages {
     fn next(&mut self) -> Message {
-        let (receiver, interrupt, limits) = (&mut self.receiver, &self.interrupt, &mut self.limits);
+        let Self { receiver, interrupt, limits, worker, query, .. } = self;
         let mut stopped = false;
         let message = block_on(poll_fn(|context| {
-            if interrupt.poll(context) {
-                stopped = true;
-                return Poll::Ready(Message::Failed(interrupted()));
-            }
-            if let Err(error) = limits.check() {
+            let outcome = match limits.check() {
+                _ if interrupt.poll(context) => Err(interrupted()),
+                Ok(None) => Ok(()),
+                Ok(Some(now)) => {
+                    worker.running.end_largest(now);
+                    Ok(())
+                }
+                Err(error) => Err(error),
+            };
+            let outcome = match outcome {
+                Ok(()) if query.is_ended() => Err(out_of_memory(worker.options.memory_bytes)),
+                outcome => outcome,
+            };
+            if let Err(error) = outcome {
                 stopped = true;
                 return Poll::Ready(Message::Failed(error));
             }
             receiver.poll_recv(context).map(|message| {
-                message.unwrap_or_else(|| Message::Failed(Error::internal("the query ended without an answer")))
+                message.unwrap_or_else(|| {
+                    Message::Failed(match query.is_ended() {
+                        true => out_of_memory(worker.options.memory_bytes),
+                        false => Error::internal("the query ended without an answer"),
+                    })
+                })
             })
         }));
         if matches!(message, Message::Failed(_) | Message::Finished) {
             self.finished = true;
             self.task.abort();
-            self.worker.abandoned.fetch_or(stopped, Ordering::Relaxed);
+            self.query.note_plan(None);
+            self.worker.has_stopped.fetch_or(stopped, Ordering::Relaxed);
         }
         message
     }

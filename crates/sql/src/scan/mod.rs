@@ -2,10 +2,11 @@
 //!
 //! Owned here: the table as DataFusion sees it ([`provider`]), the conditions that the engine takes ([`pushdown`]), the
 //! operator and its statistics ([`operator`], [`statistics`]), and the optimizer's rules that make use of how chunks
-//! lie ([`latest_first`], [`latest_rows`], [`group_by_index`], [`aggregate`]). Not owned: chunks and pages (`engine`),
-//! and tables in memory (`resident`).
+//! lie ([`latest_first`], [`latest_rows`], [`group_by_index`], [`aggregate`]), and simple questions that are answered
+//! without a plan ([`direct`]). Not owned: chunks and pages (`engine`), and tables in memory (`resident`).
 
 pub(crate) mod aggregate;
+pub(crate) mod direct;
 pub(crate) mod group_by_index;
 pub(crate) mod latest_first;
 pub(crate) mod latest_rows;

@@ -10,7 +10,7 @@ use atsdb_core::{Table, TableDefinition, TimeRange};
 use atsdb_engine::{ReadSnapshot, ScanRequest};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::{DataFusionError, Result};
+use datafusion::common::{DataFusionError, Result, internal_datafusion_err};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use std::sync::Arc;
@@ -18,7 +18,8 @@ use std::sync::Arc;
 /// One table of one snapshot, its columns spelled as the statement spells them.
 #[derive(Debug)]
 pub(crate) struct SnapshotTable {
-    snapshot: ReadSnapshot,
+    /// None in a plan that is kept.
+    snapshot: Option<ReadSnapshot>,
     table: Table,
     schema: SchemaRef,
     /// The mapped columns whose indices follow the declared columns, by position in the table.
@@ -38,7 +39,7 @@ impl SnapshotTable {
         let fields: Vec<_> =
             declared.fields().iter().map(|field| field.as_ref().clone().with_name(respelled(field.name()))).collect();
         Self {
-            snapshot,
+            snapshot: Some(snapshot),
             table: table.clone(),
             schema: Arc::new(Schema::new(fields)),
             indices: Vec::new(),
@@ -99,8 +100,25 @@ impl SnapshotTable {
     }
 
     /// The snapshot and the table in it.
-    pub(crate) fn source(&self) -> (&ReadSnapshot, &Table) {
-        (&self.snapshot, &self.table)
+    pub(crate) fn source(&self) -> (Option<&ReadSnapshot>, &Table) {
+        (self.snapshot.as_ref(), &self.table)
+    }
+
+    /// The same table, defined as it is, in another snapshot, or in none.
+    pub(crate) fn over(&self, snapshot: Option<ReadSnapshot>) -> Self {
+        let (table, schema, indices) = (self.table.clone(), Arc::clone(&self.schema), self.indices.clone());
+        let (is_numbered, latest_by, within) = (self.is_numbered, self.latest_by, self.within);
+        Self { snapshot, table, schema, indices, is_numbered, latest_by, within }
+    }
+
+    /// Whether a plan may be kept that reads it. What is read of a rollup and its source depends on what is stale.
+    pub(crate) fn may_be_kept(&self) -> bool {
+        self.within == TimeRange::ALL && !self.is_numbered && self.table.definition.rollup.is_none()
+    }
+
+    /// Whether it gives the table's rows and columns and nothing else.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.may_be_kept() && self.latest_by.is_none() && self.indices.is_empty()
     }
 }
 
@@ -144,7 +162,8 @@ impl TableProvider for SnapshotTable {
         });
         let range = range.intersect(&self.within);
         let request = ScanRequest { columns, range, predicates, use_cache: true };
-        let scan = self.snapshot.scan(&self.table, &request).and_then(|scan| match self.indices.is_empty() {
+        let snapshot = self.snapshot.as_ref().ok_or_else(|| internal_datafusion_err!("a plan over no snapshot"))?;
+        let scan = snapshot.scan(&self.table, &request).and_then(|scan| match self.indices.is_empty() {
             true => Ok(scan),
             false => scan.with_indices(as_indices),
         });

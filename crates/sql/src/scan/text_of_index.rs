@@ -14,16 +14,22 @@ use std::sync::Arc;
 /// The function, for one column of one snapshot. It cannot be called by name.
 #[derive(Debug)]
 pub(crate) struct TextOfIndex {
-    snapshot: ReadSnapshot,
+    /// None in a plan that is kept.
+    snapshot: Option<ReadSnapshot>,
     table: Table,
     column: Column,
     signature: Signature,
 }
 
 impl TextOfIndex {
-    pub(crate) fn new(snapshot: &ReadSnapshot, table: &Table, column: &Column) -> Self {
+    pub(crate) fn new(snapshot: Option<ReadSnapshot>, table: &Table, column: &Column) -> Self {
         let signature = Signature::any(1, Volatility::Stable);
-        Self { snapshot: snapshot.clone(), table: table.clone(), column: column.clone(), signature }
+        Self { snapshot, table: table.clone(), column: column.clone(), signature }
+    }
+
+    /// The same over another snapshot, or over none.
+    pub(crate) fn over(&self, snapshot: Option<ReadSnapshot>) -> Self {
+        Self::new(snapshot, &self.table, &self.column)
     }
 }
 
@@ -65,7 +71,9 @@ impl ScalarUDFImpl for TextOfIndex {
         let [indices] = arrays.as_slice() else {
             return Err(DataFusionError::Internal("text_of_index takes one argument".to_owned()));
         };
-        let strings = self.snapshot.strings(&self.table, &self.column, indices);
+        let snapshot = self.snapshot.as_ref();
+        let snapshot = snapshot.ok_or_else(|| DataFusionError::Internal("a plan over no snapshot".to_owned()))?;
+        let strings = snapshot.strings(&self.table, &self.column, indices);
         strings.map(ColumnarValue::Array).map_err(|error| DataFusionError::External(Box::new(error)))
     }
 }

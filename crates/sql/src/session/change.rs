@@ -5,19 +5,21 @@ use crate::dml::change::Kind;
 use crate::run::answer::{Answer, Rows};
 use crate::run::query::Query;
 use crate::run::worker::Started;
+use crate::text::params::Parameters;
 use crate::text::script::Statement;
 use crate::write::change_writer::{ChangeWriter, ChangedRows, Limits};
 use crate::write::resident_change::change_resident;
 use crate::write::returning::StatementContext;
 use atsdb_core::{Error, Result};
+use std::sync::Arc;
 
 impl Session {
-    pub(super) fn change(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+    pub(super) fn change(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
         self.with_batch_retried(|batch| {
             let snapshot = batch.snapshot()?;
             let text = statement.text().to_owned();
-            let query = Query { text, place: statement.place(), params: params.to_vec(), snapshot };
-            let worker = self.worker()?;
+            let query = Query { text, place: statement.place(), parameters: parameters.clone(), snapshot, sees: None };
+            let worker = Arc::clone(&self.worker);
             let asked = query.snapshot.clone();
             let Started { change, rows, spellings, .. } = worker.start(query, &self.interrupt)?;
             let Some(change) = change else { return Err(Error::internal("a change that changes nothing")) };
@@ -36,7 +38,8 @@ impl Session {
             let Some(returning) = &change.returning else {
                 return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
             };
-            let context = StatementContext { worker, interrupt: &self.interrupt, snapshot: asked, spellings };
+            let interrupt = &self.interrupt;
+            let context = StatementContext { worker, interrupt, snapshot: asked, spellings, parameters };
             let rows = returning.answer(&context, &change.table, returned, self.options.memory_bytes)?;
             Ok(Answer::Rows(Rows::fixed(rows)))
         })

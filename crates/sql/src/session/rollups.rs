@@ -13,6 +13,7 @@ use crate::text::table_names::table_name;
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, ErrorKind, MapWidth, Result, Rollup, RollupState, Table, TableDefinition, TableId};
 use datafusion::sql::sqlparser::ast::ObjectName;
+use std::sync::Arc;
 
 impl Session {
     pub(super) fn rollup_statement(&self, statement: &RollupStatement) -> Result<Answer> {
@@ -36,7 +37,7 @@ impl Session {
         let rollups = rollups_named(&self.engine.snapshot()?, name)?;
         let mut report = RefreshReport::default();
         for rollup in rollups {
-            let worker = self.worker()?;
+            let worker = Arc::clone(&self.worker);
             let refresh = Refresh { engine: &self.engine, worker: &worker, interrupt: &self.interrupt };
             let done = refresh.run(rollup.id, Effort::All, &|| true)?;
             report.rows += done.rows;
@@ -79,15 +80,15 @@ impl Session {
         let described = described.map_err(|error| error.context(format_args!("rollup {name}")))?;
         let definition = rollup_definition(&name, create, query, &described, &source)?;
         let rollup = self.with_batch_retried(|batch| batch.create_rollup(&source, definition.clone()))?;
-        let worker = self.worker()?;
+        let worker = Arc::clone(&self.worker);
         let refresh = Refresh { engine: &self.engine, worker: &worker, interrupt: &self.interrupt };
         refresh.run(rollup.id, Effort::Ended, &|| true)?;
         Ok(done)
     }
 
     fn describe_rollup(&self, query: &str, source: &Table) -> Result<Described> {
-        let (query, source, snapshot) = (query.to_owned(), source.clone(), self.snapshot()?);
-        self.worker()?.plan(move |state| describe_rollup(&query, &source, state, &snapshot))
+        let (query, source, snapshot) = (query.to_owned(), source.clone(), self.snapshot()?.0);
+        self.worker.plan(move |state| describe_rollup(&query, &source, state, &snapshot))
     }
 
     fn drop_rollups(&self, names: &[ObjectName], if_exists: bool) -> Result<Answer> {
@@ -140,7 +141,7 @@ impl Session {
                     .with_hint(format!("CREATE another ROLLUP ON {}", rollup.table))),
             };
         }
-        let snapshot = self.snapshot()?;
+        let (snapshot, _) = self.snapshot()?;
         for table in snapshot.rollups_of(from.id) {
             let (name, Some(rollup)) = (&table.definition.name, &table.definition.rollup) else { continue };
             let needed = |reason: String| {
@@ -152,7 +153,7 @@ impl Session {
             }
             let (query, source) = (rollup.query.clone(), Table { definition: to.clone(), ..from.clone() });
             let snapshot = snapshot.clone();
-            let described = self.worker()?.plan(move |state| describe_rollup(&query, &source, state, &snapshot));
+            let described = self.worker.plan(move |state| describe_rollup(&query, &source, state, &snapshot));
             let described = described.map_err(|error| needed(error.message().to_owned()))?;
             let id = |definition: &TableDefinition, name: &str| definition.column(name).ok().map(|column| column.id);
             if let Some(other) = described.reads.iter().find(|name| id(definition, name) != id(to, name)) {

@@ -10,15 +10,15 @@ use crate::text::script::Statements;
 use atsdb_core::Result;
 use atsdb_engine::Engine;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// Executes SQL. May be shared by threads; [`interrupt_handle`](Self::interrupt_handle) then stops what any of
 /// them waits for.
 pub struct Session {
     pub(super) engine: Engine,
     pub(super) options: SessionOptions,
-    /// Made by the first query: a program that only inserts and declares starts without.
-    pub(super) worker: Mutex<Option<Arc<Worker>>>,
+    pub(super) worker: Arc<Worker>,
     pub(super) interrupt: Interrupt,
     /// What has been begun and is not committed.
     pub(super) transaction: Mutex<Option<Transaction>>,
@@ -51,15 +51,29 @@ impl Session {
     /// A session over an engine. Cheap: threads are started by the first query.
     pub fn new(engine: Engine, options: SessionOptions) -> Result<Self> {
         engine.set_maintenance_task(Arc::new(RollupMaintenance::new(&options)));
-        Ok(Self {
-            engine,
-            options,
-            worker: Mutex::new(None),
-            interrupt: Interrupt::default(),
-            transaction: Mutex::new(None),
-            files: None,
-            file_writer: None,
-        })
+        let worker = Arc::new(Worker::new(&options));
+        Ok(Self::on(worker, engine, options))
+    }
+
+    fn on(worker: Arc<Worker>, engine: Engine, options: SessionOptions) -> Self {
+        let interrupt = Interrupt::with_time_limit(options.time_limit);
+        Self { engine, options, worker, interrupt, transaction: Mutex::new(None), files: None, file_writer: None }
+    }
+
+    /// Another session over the same engine, with the same options, which shares this one's threads and memory. Its
+    /// transaction, its interrupts and its time limit are its own; it has no reader or writer of files.
+    ///
+    /// Where sessions share, a query may hold half of the memory while it runs alone, and a third while another large
+    /// one runs, so that there is always some left. One that needs more fails with
+    /// [`ErrorKind::Resources`](atsdb_core::ErrorKind::Resources); the others go on.
+    pub fn sharing(&self) -> Self {
+        self.worker.share();
+        Self::on(Arc::clone(&self.worker), self.engine.clone(), self.options.clone())
+    }
+
+    /// Sets the longest that a query may take, from the next one on; `None` for as long as it takes.
+    pub fn set_time_limit(&self, time_limit: Option<Duration>) {
+        self.interrupt.set_time_limit(time_limit);
     }
 
     /// The engine.
@@ -75,13 +89,5 @@ impl Session {
     /// A handle that stops what this session is doing.
     pub fn interrupt_handle(&self) -> InterruptHandle {
         InterruptHandle(self.interrupt.clone())
-    }
-
-    pub(super) fn worker(&self) -> Result<Arc<Worker>> {
-        let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
-        match worker.as_ref().filter(|worker| !worker.is_abandoned()) {
-            Some(worker) => Ok(Arc::clone(worker)),
-            None => Ok(Arc::clone(worker.insert(Arc::new(Worker::new(&self.options)?)))),
-        }
     }
 }

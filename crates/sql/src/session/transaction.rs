@@ -8,6 +8,7 @@ use super::open_transaction::{Transaction, flushed, in_transaction, prepare_to_l
 use super::savepoint::Savepoint;
 use super::state::Session;
 use crate::run::answer::Answer;
+use crate::run::query::Sees;
 use crate::text::errors::{not_supported, sql_error};
 use atsdb_core::{Error, ErrorKind, Index, Result, Table};
 use atsdb_engine::{Batch, ReadSnapshot};
@@ -97,13 +98,21 @@ impl Session {
         open.indexes.iter().try_for_each(|(table, index)| self.engine.build_index(table, index).map(drop))
     }
 
-    /// What a statement reads: the transaction's state, or the store's.
-    pub(super) fn snapshot(&self) -> Result<ReadSnapshot> {
+    /// What a statement reads: the transaction's state, or the store's, and whose definitions it sees.
+    pub(super) fn snapshot(&self) -> Result<(ReadSnapshot, Sees)> {
         match self.transaction().as_mut() {
             Some(open) => {
                 open.has_read = true;
-                flushed(open)?.snapshot()
+                Ok((flushed(open)?.snapshot()?, Sees::OwnToo))
             }
+            None => Ok((self.engine.snapshot()?, Sees::Committed)),
+        }
+    }
+
+    /// The same state for a statement that is only planned, which reads no rows.
+    pub(super) fn snapshot_for_planning(&self) -> Result<ReadSnapshot> {
+        match self.transaction().as_mut() {
+            Some(open) => flushed(open)?.snapshot(),
             None => self.engine.snapshot(),
         }
     }

@@ -1,0 +1,162 @@
+//! Plans of questions that were asked before.
+//!
+//! A plan depends on the statement, on the values of its parameters, and on the definitions of all tables and views:
+//! the cache is for one state of them, and empty when the next statement sees another one. What the worker's sessions
+//! can set differently is none of a plan's business. A plan whose answer differs although nothing has changed, as it
+//! asks for the time of day, is not kept.
+
+use super::query::{Query, Sees};
+use crate::parse::headings::Headings;
+use crate::scan::direct::DirectScan;
+use crate::text::params::Parameters;
+use arrow::datatypes::DataType;
+use atsdb_core::name::name_key;
+use atsdb_core::{Table, TableId};
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::LogicalPlan;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// So many plans were used last; as many others may be there.
+const PLANS_MAX: usize = 256;
+
+/// Longer statements are not kept.
+const TEXT_BYTES_MAX: usize = 16 << 10;
+
+/// A statement's optimized plan, over no snapshot.
+#[derive(Debug)]
+pub(crate) struct KeptPlan {
+    pub(crate) plan: LogicalPlan,
+    pub(crate) headings: Arc<Headings>,
+}
+
+/// What is known of a statement.
+#[derive(Debug, Clone)]
+pub(crate) enum Kept {
+    /// The plan for some values of its parameters.
+    Plan(Arc<KeptPlan>),
+    /// For whatever values: the question to one table that it is, or that it is none.
+    Direct(Option<Arc<DirectScan>>),
+}
+
+/// What a plan is for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct PlanKey {
+    text: String,
+    parameters: KeyParameters,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum KeyParameters {
+    Values(Vec<ScalarValue>),
+    Types(Vec<DataType>),
+}
+
+impl PlanKey {
+    /// For the plan of a statement with these values; `None` if it is not kept.
+    pub(crate) fn of_values(text: &str, parameters: &Parameters) -> Option<Self> {
+        let values = match parameters {
+            Parameters::Values(values) => values.to_vec(),
+            Parameters::Texts(texts) if texts.is_empty() => Vec::new(),
+            Parameters::Texts(_) | Parameters::Types(_) => return None,
+        };
+        let parameters = KeyParameters::Values(values);
+        (text.len() <= TEXT_BYTES_MAX).then(|| Self { text: text.to_owned(), parameters })
+    }
+
+    /// For the question that a statement is with any values of these types; `None` if that is not kept.
+    pub(crate) fn of_types(text: &str, parameters: &Parameters) -> Option<Self> {
+        let types = match parameters {
+            Parameters::Values(values) => values.iter().map(ScalarValue::data_type).collect(),
+            Parameters::Texts(texts) if texts.is_empty() => Vec::new(),
+            Parameters::Texts(_) | Parameters::Types(_) => return None,
+        };
+        let parameters = KeyParameters::Types(types);
+        (text.len() <= TEXT_BYTES_MAX).then(|| Self { text: text.to_owned(), parameters })
+    }
+}
+
+/// Plans for one state of all definitions.
+#[derive(Debug, Default)]
+pub(crate) struct PlanCache(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    tables: Vec<Table>,
+    versions: Vec<(TableId, u64)>,
+    young: HashMap<PlanKey, Kept>,
+    old: HashMap<PlanKey, Kept>,
+}
+
+impl PlanCache {
+    /// What is known of a statement under these definitions.
+    pub(crate) fn get(&self, key: &PlanKey, tables: &[Table], sees: Sees) -> Option<Kept> {
+        let mut state = self.state();
+        if !state.is_of(tables, sees) {
+            return None;
+        }
+        if let Some(kept) = state.young.get(key) {
+            return Some(kept.clone());
+        }
+        let (key, kept) = state.old.remove_entry(key)?;
+        state.put(key, kept.clone());
+        Some(kept)
+    }
+
+    pub(crate) fn put(&self, key: PlanKey, kept: Kept, tables: &[Table], sees: Sees) {
+        let mut state = self.state();
+        if !state.is_of(tables, sees) {
+            if sees == Sees::OwnToo {
+                return;
+            }
+            let versions = versions(tables).collect();
+            *state = State { tables: tables.to_vec(), versions, ..State::default() };
+        }
+        state.put(key, kept);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn is_of(&self, tables: &[Table], sees: Sees) -> bool {
+        match sees {
+            Sees::Committed => versions(tables).eq(self.versions.iter().copied()),
+            Sees::OwnToo => self.tables == tables,
+        }
+    }
+
+    fn put(&mut self, key: PlanKey, kept: Kept) {
+        if self.young.len() >= PLANS_MAX {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(key, kept);
+    }
+}
+
+/// What tells a definition from others of the same table. That of a rollup changes with each of its refreshes; no plan
+/// that is kept reads one, but names are spelled as a table declares them.
+fn versions(tables: &[Table]) -> impl Iterator<Item = (TableId, u64)> {
+    tables.iter().map(|table| {
+        let version = match table.definition.rollup {
+            None => table.version.0.unsigned_abs(),
+            Some(_) => {
+                let mut hasher = DefaultHasher::new();
+                name_key(&table.definition.name).hash(&mut hasher);
+                table.definition.columns.iter().for_each(|column| column.name.hash(&mut hasher));
+                hasher.finish()
+            }
+        };
+        (table.id, version)
+    })
+}
+
+/// What a query says of plans that are kept.
+pub(crate) fn keys_of(query: &Query) -> Option<(PlanKey, PlanKey, Sees)> {
+    let sees = query.sees?;
+    let values = PlanKey::of_values(&query.text, &query.parameters)?;
+    Some((values, PlanKey::of_types(&query.text, &query.parameters)?, sees))
+}

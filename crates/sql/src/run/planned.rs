@@ -1,0 +1,138 @@
+//! From what is asked to an optimized plan: a plan that is kept, or a new one, which is kept then.
+
+use super::plan_cache::{Kept, KeptPlan, PlanCache, keys_of};
+use super::query::Query;
+use super::statement_query::StatementQuery;
+use crate::dml::change::Change;
+use crate::dml::target::Target;
+use crate::parse::headings::Headings;
+use crate::plan::names::{logical_plan, open_plan};
+use crate::plan::over::{is_immutable, over};
+use crate::plan::rollups::Focus;
+use crate::plan::work_table::{WorkQuery, WorkTable};
+use crate::scan::direct::DirectScan;
+use crate::text::datafusion_errors::from_datafusion;
+use crate::text::identifiers::SharedSpellings;
+use crate::text::params::Parameters;
+use arrow::array::RecordBatch;
+use atsdb_core::Result;
+use atsdb_engine::ReadSnapshot;
+use datafusion::execution::context::SQLOptions;
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::sql::sqlparser::ast::Statement as Ast;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// What a worker works on.
+pub(super) enum Work {
+    Text(Box<(Query, Focus)>),
+    WorkTable(Box<WorkQuery>, ReadSnapshot),
+}
+
+/// An optimized plan, and what its rows are for.
+#[derive(Default)]
+pub(super) struct Planned {
+    pub(super) plan: LogicalPlan,
+    pub(super) headings: Arc<Headings>,
+    pub(super) insert: Option<Box<Target>>,
+    pub(super) change: Option<Box<Change>>,
+    pub(super) spellings: SharedSpellings,
+    pub(super) work_table: Option<Arc<WorkTable>>,
+    pub(super) more: Option<mpsc::UnboundedReceiver<RecordBatch>>,
+    pub(super) explains: bool,
+}
+
+/// Plans what is asked. The state is for this query alone.
+pub(super) fn planned(work: Work, state: &mut SessionState, plans: &PlanCache) -> Result<Planned> {
+    let (query, focus) = match work {
+        Work::WorkTable(query, snapshot) => return new_plan(StatementQuery::on_work_table(*query), &snapshot, state),
+        Work::Text(text) => *text,
+    };
+    if let Some(planned) = kept_plan(&query, plans)? {
+        return Ok(planned);
+    }
+    let asked = StatementQuery::of_text(&query, focus)?;
+    let is_question = matches!(asked.statement, Ast::Query(_)) && asked.insert.is_none() && asked.change.is_none();
+    let keys = keys_of(&query).filter(|_| is_question);
+    let Some((of_values, of_types, sees)) = keys else { return new_plan(asked, &query.snapshot, state) };
+    let tables = query.snapshot.tables();
+    // With values in their places a plan says nothing of others.
+    let has_values = matches!(&query.parameters, Parameters::Values(values) if !values.is_empty());
+    let open = match has_values && plans.get(&of_types, tables, sees).is_none() {
+        true => Some((asked.statement.clone(), Arc::clone(&asked.spellings))),
+        false => None,
+    };
+    let (planned, is_immutable) = plan_of(asked, &query.snapshot, state)?;
+    let kept = match is_immutable {
+        true => over(planned.plan.clone(), None).map_err(from_datafusion)?,
+        false => None,
+    };
+    let Some(plan) = kept else { return Ok(planned) };
+    let direct = match open {
+        // A statement that cannot be planned without its values is answered with a plan each time.
+        Some((statement, spellings)) => {
+            Some(direct(statement, &spellings, &planned.headings, &query, state).ok().flatten())
+        }
+        None if has_values => None,
+        None => Some(DirectScan::of(&plan, &planned.headings)),
+    };
+    if let Some(direct) = direct {
+        plans.put(of_types, Kept::Direct(direct.map(Arc::new)), tables, sees);
+    }
+    let kept = KeptPlan { plan, headings: Arc::clone(&planned.headings) };
+    plans.put(of_values, Kept::Plan(Arc::new(kept)), tables, sees);
+    Ok(planned)
+}
+
+fn kept_plan(query: &Query, plans: &PlanCache) -> Result<Option<Planned>> {
+    let Some((of_values, _, sees)) = keys_of(query) else { return Ok(None) };
+    let Some(Kept::Plan(kept)) = plans.get(&of_values, query.snapshot.tables(), sees) else { return Ok(None) };
+    let plan = over(kept.plan.clone(), Some(&query.snapshot)).map_err(from_datafusion)?;
+    Ok(plan.map(|plan| Planned { plan, headings: Arc::clone(&kept.headings), ..Planned::default() }))
+}
+
+fn new_plan(asked: StatementQuery, snapshot: &ReadSnapshot, state: &mut SessionState) -> Result<Planned> {
+    plan_of(asked, snapshot, state).map(|(planned, _)| planned)
+}
+
+/// The plan of a statement, and whether it says the same each time.
+fn plan_of(asked: StatementQuery, snapshot: &ReadSnapshot, state: &mut SessionState) -> Result<(Planned, bool)> {
+    let StatementQuery { mut statement, insert, change, spellings, focus, work_table, more, parameters } = asked;
+    let explains = matches!(statement, Ast::Explain { .. });
+    let headings = match &mut statement {
+        Ast::Query(query) => Headings::take(query, &spellings),
+        _ => Headings::default(),
+    };
+    if change.is_some() {
+        // The rows of a chunk come one after the other.
+        state.config_mut().options_mut().optimizer.enable_round_robin_repartition = false;
+    }
+    let plan = logical_plan(statement, state, snapshot, &spellings, &focus, work_table.as_ref(), &parameters);
+    let plan = plan.map_err(from_datafusion)?;
+    SQLOptions::new()
+        .with_allow_ddl(false)
+        .with_allow_dml(false)
+        .with_allow_statements(false)
+        .verify_plan(&plan)
+        .map_err(from_datafusion)?;
+    let is_immutable = is_immutable(&plan).map_err(from_datafusion)?;
+    let (plan, headings) = (state.optimize(&plan).map_err(from_datafusion)?, Arc::new(headings));
+    Ok((Planned { plan, headings, insert, change, spellings, work_table, more, explains }, is_immutable))
+}
+
+/// The question to one table that a statement is with any values of its parameters.
+fn direct(
+    mut statement: Ast,
+    spellings: &SharedSpellings,
+    headings: &Headings,
+    query: &Query,
+    state: &SessionState,
+) -> Result<Option<DirectScan>> {
+    if let Ast::Query(query) = &mut statement {
+        Headings::take(query, spellings);
+    }
+    let plan = open_plan(statement, state, &query.snapshot, spellings, None, &query.parameters);
+    let plan = plan.and_then(|plan| state.optimize(&plan)).and_then(|plan| over(plan, None));
+    Ok(plan.map_err(from_datafusion)?.and_then(|plan| DirectScan::of(&plan, headings)))
+}

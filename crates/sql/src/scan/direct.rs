@@ -1,0 +1,291 @@
+//! Simple questions to one table that no plan is executed for: some columns of the rows for which plain conditions
+//! hold, in an order, as far as few chunks can have them.
+//!
+//! They are recognised by their optimized plan, in which names, types and casts are settled. Parameters may stand in
+//! the conditions and for the limit. Whatever is not exactly of this form goes the common way.
+
+use super::provider::SnapshotTable;
+use super::pushdown::{Pushdown, is_exact};
+use crate::parse::headings::Headings;
+use crate::parse::parameter_types::close_expression;
+use crate::text::datafusion_errors::from_datafusion;
+use crate::text::params::Parameters;
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow::compute::{SortColumn, SortOptions, concat_batches, lexsort_to_indices, take_record_batch};
+use arrow::datatypes::{DataType, Schema, SchemaRef};
+use atsdb_codec::logical_type;
+use atsdb_core::{Error, Result, TableDefinition, TableId};
+use atsdb_engine::{ReadSnapshot, ScanRequest};
+use datafusion::common::{Column, ScalarValue};
+use datafusion::datasource::source_as_provider;
+use datafusion::logical_expr::expr::InList;
+use datafusion::logical_expr::utils::split_conjunction;
+use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan};
+use std::sync::Arc;
+
+/// With more chunks to read a plan is executed, which reads them on several threads and streams what it finds.
+const CHUNKS_MAX: usize = 4;
+
+/// A question of this form.
+#[derive(Debug)]
+pub(crate) struct DirectScan {
+    table: TableId,
+    /// The columns that are read, by position; those that only the order needs are behind those of the answer.
+    columns: Vec<usize>,
+    schema: SchemaRef,
+    conditions: Vec<Expr>,
+    order: Vec<(usize, SortOptions)>,
+    /// How many rows at most: numbers, or parameters.
+    limits: Vec<Expr>,
+}
+
+impl DirectScan {
+    /// The question that an optimized plan asks; `None` if it is of another form.
+    pub(crate) fn of(plan: &LogicalPlan, headings: &Headings) -> Option<Self> {
+        let schema = headings.apply(&Arc::new(plan.schema().as_arrow().clone()));
+        let outputs = plan.schema().iter().map(Column::from).collect();
+        let mut form =
+            Form { outputs, order: Vec::new(), is_ordered: false, conditions: Vec::new(), limits: Vec::new() };
+        let mut plan = plan;
+        loop {
+            plan = match plan {
+                LogicalPlan::Projection(projection) => {
+                    let below = |column: &Column| {
+                        let at = projection.schema.maybe_index_of_column(column)?;
+                        match projection.expr[at].clone().unalias() {
+                            Expr::Column(column) => Some(column),
+                            _ => None,
+                        }
+                    };
+                    form.rename(below)?;
+                    projection.input.as_ref()
+                }
+                LogicalPlan::SubqueryAlias(alias) => {
+                    let below = |column: &Column| {
+                        let at = alias.schema.maybe_index_of_column(column)?;
+                        Some(Column::from(alias.input.schema().qualified_field(at)))
+                    };
+                    form.rename(below)?;
+                    alias.input.as_ref()
+                }
+                LogicalPlan::Limit(limit) if limit.skip.as_deref().is_none_or(is_zero) && !form.is_ordered => {
+                    form.limits.extend(limit.fetch.as_deref().cloned());
+                    limit.input.as_ref()
+                }
+                LogicalPlan::Sort(sort) if !form.is_ordered && form.conditions.is_empty() => {
+                    form.is_ordered = true;
+                    for key in &sort.expr {
+                        let Expr::Column(column) = &key.expr else { return None };
+                        let options = SortOptions { descending: !key.asc, nulls_first: key.nulls_first };
+                        form.order.push((column.clone(), options));
+                    }
+                    form.limits.extend(sort.fetch.map(|count| Expr::Literal(ScalarValue::from(count as i64), None)));
+                    sort.input.as_ref()
+                }
+                LogicalPlan::Filter(filter) => {
+                    form.conditions.extend(split_conjunction(&filter.predicate).into_iter().cloned());
+                    filter.input.as_ref()
+                }
+                LogicalPlan::TableScan(scan) => {
+                    let provider = source_as_provider(&scan.source).ok()?;
+                    let table = provider.downcast_ref::<SnapshotTable>().filter(|table| table.is_plain())?;
+                    if let Some(count) = scan.fetch {
+                        // Below an order or a condition a limit leaves out other rows.
+                        if form.is_ordered || !form.conditions.is_empty() {
+                            return None;
+                        }
+                        form.limits.push(Expr::Literal(ScalarValue::from(count as i64), None));
+                    }
+                    form.conditions.extend(scan.filters.iter().flat_map(split_conjunction).cloned());
+                    return form.over(table, schema);
+                }
+                _ => return None,
+            };
+            // What is renamed above a condition is named differently in it.
+            if !form.conditions.is_empty() && !matches!(plan, LogicalPlan::Filter(_) | LogicalPlan::TableScan(_)) {
+                return None;
+            }
+        }
+    }
+
+    /// The rows of the answer; `None` if a plan is needed after all.
+    pub(crate) fn read(&self, snapshot: &ReadSnapshot, parameters: &Parameters) -> Result<Option<Vec<RecordBatch>>> {
+        let Some(table) = snapshot.table_by_id(self.table) else { return Ok(None) };
+        let definition = &table.definition;
+        let mut conditions = Vec::with_capacity(self.conditions.len());
+        for condition in &self.conditions {
+            let condition = close_expression(condition.clone(), parameters).map_err(from_datafusion)?.data;
+            match plain(condition, definition) {
+                Some(condition) => conditions.push(condition),
+                None => return Ok(None),
+            }
+        }
+        let Some(limit) = self.limit(parameters) else { return Ok(None) };
+        let Pushdown { range, predicates } = Pushdown::of(&conditions, definition);
+        let request = ScanRequest { columns: self.columns.clone(), range, predicates, use_cache: true };
+        let scan = snapshot.scan(table, &request)?;
+        if scan.chunks().len() > CHUNKS_MAX {
+            return Ok(None);
+        }
+        let (mut found, mut row_count) = (Vec::new(), 0);
+        for position in 0..scan.chunks().len() {
+            if self.order.is_empty() && row_count >= limit {
+                break;
+            }
+            if let Some(rows) = scan.read(position)?.filter(|rows| rows.num_rows() > 0) {
+                row_count += rows.num_rows();
+                found.push(rows);
+            }
+        }
+        if !self.order.is_empty() && row_count > 0 {
+            found = vec![self.ordered(&found, limit)?];
+        }
+        let mut left = limit;
+        let mut answer = Vec::with_capacity(found.len());
+        for rows in found {
+            let rows = rows.slice(0, rows.num_rows().min(left));
+            left -= rows.num_rows();
+            if rows.num_rows() > 0 {
+                answer.push(self.answer(&rows)?);
+            }
+        }
+        Ok(Some(answer))
+    }
+
+    pub(crate) fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// How many rows at most; `None` if that is no number.
+    fn limit(&self, parameters: &Parameters) -> Option<usize> {
+        let count = |expr: &Expr| match close_expression(expr.clone(), parameters).ok()?.data {
+            Expr::Literal(ScalarValue::Int64(Some(count)), _) => usize::try_from(count).ok(),
+            _ => None,
+        };
+        self.limits.iter().try_fold(usize::MAX, |least, limit| Some(least.min(count(limit)?)))
+    }
+
+    fn ordered(&self, found: &[RecordBatch], limit: usize) -> Result<RecordBatch> {
+        let rows = match found {
+            [rows] => rows.clone(),
+            _ => concat_batches(&found[0].schema(), found).map_err(internal)?,
+        };
+        let key = |(at, options): &(usize, SortOptions)| SortColumn {
+            values: ArrayRef::clone(rows.column(*at)),
+            options: Some(*options),
+        };
+        let keys: Vec<SortColumn> = self.order.iter().map(key).collect();
+        let indices: UInt32Array =
+            lexsort_to_indices(&keys, (limit < rows.num_rows()).then_some(limit)).map_err(internal)?;
+        take_record_batch(&rows, &indices).map_err(internal)
+    }
+
+    fn answer(&self, rows: &RecordBatch) -> Result<RecordBatch> {
+        let columns = rows.columns()[..self.schema.fields().len()].to_vec();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options).map_err(internal)
+    }
+}
+
+/// What is seen of a plan on the way down to its table.
+struct Form {
+    /// The columns of the answer, as the step of the plan below names them.
+    outputs: Vec<Column>,
+    order: Vec<(Column, SortOptions)>,
+    is_ordered: bool,
+    conditions: Vec<Expr>,
+    limits: Vec<Expr>,
+}
+
+impl Form {
+    fn rename(&mut self, below: impl Fn(&Column) -> Option<Column>) -> Option<()> {
+        for column in self.outputs.iter_mut().chain(self.order.iter_mut().map(|(column, _)| column)) {
+            *column = below(column)?;
+        }
+        Some(())
+    }
+
+    fn over(self, table: &SnapshotTable, schema: SchemaRef) -> Option<DirectScan> {
+        let definition = table.definition();
+        let position = |column: &Column| definition.position(&column.name).ok();
+        let mut columns = self.outputs.iter().map(position).collect::<Option<Vec<usize>>>()?;
+        if columns.iter().enumerate().any(|(at, column)| columns[..at].contains(column)) {
+            return None;
+        }
+        let mut order = Vec::with_capacity(self.order.len());
+        for (column, options) in &self.order {
+            let wanted = position(column)?;
+            let at = columns.iter().position(|other| *other == wanted).unwrap_or_else(|| {
+                columns.push(wanted);
+                columns.len() - 1
+            });
+            order.push((at, *options));
+        }
+        let of_table = columns.iter().map(|position| logical_type(&definition.columns[*position]));
+        let has_types =
+            |schema: &Schema| schema.fields().iter().zip(of_table).all(|(field, of)| *field.data_type() == of);
+        let (conditions, limits) = (self.conditions, self.limits);
+        has_types(&schema).then_some(DirectScan {
+            table: table.source().1.id,
+            columns,
+            schema,
+            conditions,
+            order,
+            limits,
+        })
+    }
+}
+
+fn is_zero(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(ScalarValue::Int64(Some(0)), _))
+}
+
+/// A condition that compares a column with values of its own type, and that the engine decides alone.
+fn plain(condition: Expr, definition: &TableDefinition) -> Option<Expr> {
+    let type_of = |column: &Column| {
+        definition.position(&column.name).ok().map(|position| logical_type(&definition.columns[position]))
+    };
+    let value = |expr: Expr, column: &Column| {
+        let literal = match expr {
+            // A text as a string of the column's dictionary.
+            Expr::Cast(cast) if is_text(cast.field.data_type()) => cast.expr.as_literal().cloned()?,
+            Expr::Literal(literal, _) => literal,
+            _ => return None,
+        };
+        let (own, of) = (literal.data_type(), type_of(column)?);
+        let agrees = own == of || is_text(&own) && is_text(&of);
+        (agrees && !literal.is_null()).then_some(Expr::Literal(literal, None))
+    };
+    let condition = match condition {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => match (*left, *right) {
+            (Expr::Column(column), other) => {
+                let other = value(other, &column)?;
+                Expr::BinaryExpr(BinaryExpr::new(Box::new(Expr::Column(column)), op, Box::new(other)))
+            }
+            (other, Expr::Column(column)) => {
+                let other = value(other, &column)?;
+                Expr::BinaryExpr(BinaryExpr::new(Box::new(other), op, Box::new(Expr::Column(column))))
+            }
+            _ => return None,
+        },
+        Expr::InList(InList { expr, list, negated: false }) => {
+            let Expr::Column(column) = *expr else { return None };
+            let list = list.into_iter().map(|item| value(item, &column)).collect::<Option<Vec<_>>>()?;
+            Expr::InList(InList::new(Box::new(Expr::Column(column)), list, false))
+        }
+        test @ (Expr::IsNull(_) | Expr::IsNotNull(_)) => test,
+        _ => return None,
+    };
+    is_exact(&condition, definition).then_some(condition)
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_text(values),
+        other => other.is_string(),
+    }
+}
+
+fn internal(error: arrow::error::ArrowError) -> Error {
+    Error::internal(error.to_string())
+}

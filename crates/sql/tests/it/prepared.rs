@@ -1,0 +1,213 @@
+//! Prepared statements: types of parameters and answers before anything is executed, and values with types.
+
+use crate::render::{ask, lines};
+use crate::stores::session;
+use arrow::array::{Int32Array, TimestampMicrosecondArray};
+use arrow::datatypes::{DataType, TimeUnit};
+use atsdb_core::{Error, ErrorKind};
+use atsdb_sql::{Answer, ParameterValue, Prepared, Session};
+
+const TIME: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
+
+fn run(session: &Session, prepared: &Prepared, values: &[ParameterValue]) -> Result<Vec<String>, Error> {
+    match session.execute_prepared(prepared, values)? {
+        Answer::Rows(rows) => {
+            let mut found = Vec::new();
+            for batch in rows {
+                found.extend(lines(&batch?));
+            }
+            Ok(found)
+        }
+        Answer::Done { row_count, .. } => Ok(row_count.iter().map(|count| format!("{count} rows")).collect()),
+    }
+}
+
+fn once(session: &Session, sql: &str, values: &[ParameterValue]) -> Vec<String> {
+    let prepared = session.prepare(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    run(session, &prepared, values).unwrap_or_else(|error| panic!("{sql}: {error}"))
+}
+
+/// The types of the parameters, as Arrow names them, and the columns of the answer.
+fn described(session: &Session, sql: &str, declared: &[Option<DataType>]) -> (Vec<String>, Option<Vec<String>>) {
+    let prepared = session.prepare(sql, declared).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    let plain = |data_type: &DataType| match data_type {
+        DataType::Timestamp(TimeUnit::Microsecond, _) => "time".to_owned(),
+        DataType::Dictionary(..) | DataType::Utf8 => "text".to_owned(),
+        other => other.to_string().to_lowercase(),
+    };
+    let columns = prepared.schema().map(|schema| {
+        schema.fields().iter().map(|field| format!("{} {}", field.name(), plain(field.data_type()))).collect()
+    });
+    (prepared.parameter_types().iter().map(plain).collect(), columns)
+}
+
+fn filled() -> (Session, tempfile::TempDir) {
+    let (session, directory) = session("sqlite");
+    ask(&session, "CREATE TABLE t (time TIMESTAMP, sensor TEXT, n INT, x DOUBLE, b BLOB) WITH (map = 'sensor:u8')");
+    ask(&session, "INSERT INTO t VALUES ('2024-01-01', 'a', 1, 0.5, X'00'), ('2024-01-02', '12', 2, 1.5, NULL)");
+    ask(&session, "CREATE TABLE k (id BIGINT PRIMARY KEY, s TEXT, hits INT)");
+    (session, directory)
+}
+
+#[test]
+fn types_come_from_what_stands_beside_a_parameter() {
+    let (session, _directory) = filled();
+    for (sql, types, columns) in [
+        ("SELECT n, sensor AS s FROM t WHERE time >= $1 AND sensor = $2", "time text", Some("n int32, s text")),
+        ("SELECT x + $1 FROM t WHERE n IN ($2, $3)", "float64 int32 int32", Some("x + $1 float64")),
+        ("SELECT 1 AS one FROM t WHERE n BETWEEN $2 AND $1", "int32 int32", Some("one int64")),
+        ("SELECT n FROM t WHERE sensor LIKE $1 ORDER BY time LIMIT $2 OFFSET $3", "text int64 int64", Some("n int32")),
+        ("SELECT $1::INT + 1 AS y, CAST($2 AS DATE) AS d", "int32 date32", Some("y int64, d date32")),
+        ("SELECT $1 AS v", "text", Some("v text")),
+        ("SELECT count(*) FROM generate_series(1, $1)", "int64", Some("count(*) int64")),
+        ("INSERT INTO t (n, time, b) VALUES ($1, $2, $3)", "int32 time binary", None),
+        ("INSERT INTO t (n, sensor) SELECT $1, $2 UNION ALL SELECT n, $3 FROM t", "int32 text text", None),
+        ("UPDATE t SET x = $1, sensor = $3 WHERE n = $2", "float64 int32 text", None),
+        ("DELETE FROM t WHERE time < $1", "time", None),
+        ("DELETE FROM t WHERE n = $1 RETURNING n, x * 2 AS y", "int32", Some("n int32, y float64")),
+        ("INSERT INTO k VALUES ($1, $2, 1) RETURNING id + $3 AS next", "int64 text int64", Some("next int64")),
+        (
+            "INSERT INTO k VALUES (1, $1, 1) ON CONFLICT (id) DO UPDATE SET hits = $2, s = k.s || $3",
+            "text int32 text",
+            None,
+        ),
+        ("EXPLAIN SELECT n FROM t WHERE n = $1", "int32", Some("plan_type text, plan text")),
+        ("SHOW TABLES", "", Some("table text")),
+        ("CREATE TABLE u (a INT)", "", None),
+        ("BEGIN", "", None),
+    ] {
+        let types: Vec<String> = types.split_whitespace().map(str::to_owned).collect();
+        let columns: Option<Vec<String>> = columns.map(|columns| columns.split(", ").map(str::to_owned).collect());
+        assert_eq!(described(&session, sql, &[]), (types, columns), "{sql}");
+    }
+    assert_eq!(ask(&session, "SHOW TABLES"), ["k", "t"], "nothing was executed");
+    assert_eq!(ask(&session, "SELECT count(*) FROM t"), ["2"]);
+    let declared = [Some(DataType::Int64), None, Some(DataType::Float32)];
+    let (types, columns) = described(&session, "SELECT $1 AS a, $2 AS b FROM t WHERE n = $1", &declared);
+    assert_eq!(types, ["int64", "text", "float32"]);
+    assert_eq!(columns.unwrap(), ["a int64", "b text"]);
+}
+
+#[test]
+fn values_keep_their_types() {
+    let (session, _directory) = filled();
+    assert_eq!(once(&session, "SELECT n FROM t WHERE sensor = $1", &["12".into()]), ["2"]);
+    assert_eq!(once(&session, "SELECT sensor FROM t WHERE n = $1", &[2.into()]), ["12"]);
+    let typed = session.prepare("SELECT $1, $2, $3 IS NULL", &[Some(DataType::Int32), None, None]).unwrap();
+    assert_eq!(run(&session, &typed, &[7.into(), "7".into(), ParameterValue::null()]).unwrap(), ["7 | 7 | true"]);
+    let Answer::Rows(rows) = session.execute_prepared(&typed, &[7.into(), "7".into(), "x".into()]).unwrap() else {
+        panic!()
+    };
+    let types: Vec<DataType> = rows.schema().fields().iter().map(|field| field.data_type().clone()).collect();
+    assert_eq!(types, [DataType::Int32, DataType::Utf8, DataType::Boolean]);
+    let by_time = "SELECT n FROM t WHERE time > $1 ORDER BY time";
+    let times = TimestampMicrosecondArray::from(vec![1_704_067_200_000_000]);
+    assert_eq!(once(&session, by_time, &[ParameterValue::from_array(&times, 0).unwrap()]), ["2"]);
+    assert_eq!(once(&session, by_time, &["2023-12-31 12:00:00".into()]), ["1", "2"]);
+    assert_eq!(once(&session, "SELECT n FROM t ORDER BY n LIMIT $1 OFFSET $2", &[1_i64.into(), 1_i64.into()]), ["2"]);
+    assert_eq!(once(&session, "SELECT n FROM t WHERE n IN ($1, $2, 9) ORDER BY n", &[1.into(), 2.into()]), ["1", "2"]);
+    assert_eq!(once(&session, "SELECT n FROM t WHERE n = $1", &[ParameterValue::null()]), [""; 0]);
+    assert_eq!(once(&session, "SELECT count(*) FROM generate_series(1, $1)", &[5_i64.into()]), ["5"]);
+    let quoted = "'); DROP TABLE t; --";
+    assert_eq!(once(&session, "SELECT $1 AS v", &[quoted.into()]), [quoted]);
+    assert!(ParameterValue::from_array(&Int32Array::from(vec![1]), 1).is_err());
+}
+
+#[test]
+fn rows_change_by_prepared_statements() {
+    let (session, _directory) = filled();
+    let insert = session.prepare("INSERT INTO t VALUES ($1, $2, $3, $4, $5)", &[Some(TIME)]).unwrap();
+    let row = |sensor: &str, n: i32| -> [ParameterValue; 5] {
+        ["2024-02-01".into(), sensor.into(), n.into(), f64::from(n).into(), vec![7_u8].into()]
+    };
+    for transaction in [false, true] {
+        if transaction {
+            ask(&session, "BEGIN");
+        }
+        assert_eq!(run(&session, &insert, &row("007", 3)).unwrap(), ["1 rows"]);
+        assert_eq!(run(&session, &insert, &row("1e3", 4)).unwrap(), ["1 rows"]);
+        if transaction {
+            ask(&session, "COMMIT");
+        }
+    }
+    let found = "SELECT sensor, n, x, b FROM t WHERE n > 2 ORDER BY n";
+    let (first, second) = ("007 | 3 | 3.0 | 07", "1e3 | 4 | 4.0 | 07");
+    assert_eq!(ask(&session, found), [first, first, second, second]);
+    let selected = "INSERT INTO t (sensor, n, time) SELECT $1, n + $2, time FROM t WHERE n = 1";
+    assert_eq!(once(&session, selected, &["10".into(), 9_i64.into()]), ["1 rows"]);
+    assert_eq!(once(&session, "UPDATE t SET sensor = $1 WHERE n = $2", &["11".into(), 10.into()]), ["1 rows"]);
+    assert_eq!(ask(&session, "SELECT n, x FROM t WHERE sensor = '11'"), ["10 | NULL"]);
+    assert_eq!(once(&session, "DELETE FROM t WHERE n >= $1 RETURNING n + $2", &[10.into(), 1_i64.into()]), ["11"]);
+    let upsert = "INSERT INTO k VALUES ($1, $2, 1) ON CONFLICT (id) DO UPDATE SET hits = k.hits + $3, s = $2";
+    for expected in ["1 rows", "1 rows"] {
+        assert_eq!(once(&session, upsert, &[1_i64.into(), "5".into(), 4_i64.into()]), [expected]);
+    }
+    assert_eq!(ask(&session, "SELECT id, s, hits FROM k"), ["1 | 5 | 5"]);
+    let created = session.prepare("CREATE TABLE copy AS SELECT n FROM t WHERE n = $1", &[Some(DataType::Int32)]);
+    run(&session, &created.unwrap(), &[1.into()]).unwrap();
+    assert_eq!(ask(&session, "SELECT n FROM copy"), ["1"]);
+}
+
+#[test]
+fn what_is_wrong_with_a_parameter_names_it_and_its_type() {
+    let (session, _directory) = filled();
+    let prepare = |sql: &str| session.prepare(sql, &[]);
+    let by_n = prepare("SELECT x FROM t WHERE n = $1").unwrap();
+    for (values, kind, message) in [
+        (vec![], ErrorKind::Sql, "0 values are given, the statement has 1 parameters"),
+        (vec![true.into()], ErrorKind::Sql, "parameter $1 is INT, its value is BOOLEAN"),
+        (vec!["one".into()], ErrorKind::InvalidValue, "parameter $1 is INT: 'one' is none"),
+        (vec![5_000_000_000_i64.into()], ErrorKind::InvalidValue, "parameter $1 is INT: 5000000000 does not fit"),
+    ] {
+        let values: Vec<ParameterValue> = values;
+        let error = run(&session, &by_n, &values).unwrap_err();
+        assert_eq!((error.kind(), error.message()), (kind, message));
+    }
+    for (sql, wanted) in [
+        ("SELECT $name", "the parameter $name"),
+        ("SELECT $0", "the parameter $0"),
+        ("SELECT 1; SELECT 2", "several statements"),
+        ("-- nothing", "no statement"),
+        ("SELECT x FROM missing WHERE a = $1", "missing"),
+        ("SELECT oops FROM t", "oops"),
+        ("INSERT INTO t (time, n) VALUES ($1, $2, $3)", ""),
+    ] {
+        let Err(error) = prepare(sql) else { continue };
+        assert_eq!(error.kind(), ErrorKind::Sql, "{error}");
+        assert!(error.to_string().contains(wanted), "{sql}: {error}");
+    }
+    assert!(prepare("SELECT $name").is_err() && prepare("SELECT 1; SELECT 2").is_err() && prepare("").is_err());
+}
+
+#[test]
+fn a_statement_sees_the_definitions_of_when_it_is_executed() {
+    let (session, _directory) = filled();
+    let other = session.sharing();
+    let all = session.prepare("SELECT * FROM t WHERE n = $1", &[]).unwrap();
+    let view = "CREATE OR REPLACE VIEW v AS SELECT n FROM t WHERE n";
+    ask(&session, &format!("{view} = 1"));
+    let of_view = session.prepare("SELECT n FROM v WHERE n < $1", &[]).unwrap();
+    let (three, ten) = ([2.into()], [10.into()]);
+    for _ in 0..3 {
+        assert_eq!(run(&session, &all, &three).unwrap(), ["2024-01-02T00:00:00Z | 12 | 2 | 1.5 | NULL"]);
+        assert_eq!(run(&session, &of_view, &ten).unwrap(), ["1"]);
+    }
+    ask(&other, "ALTER TABLE t DROP COLUMN b");
+    ask(&other, &format!("{view} >= 1"));
+    assert_eq!(run(&session, &all, &three).unwrap(), ["2024-01-02T00:00:00Z | 12 | 2 | 1.5"]);
+    assert_eq!(run(&session, &of_view, &ten).unwrap(), ["1", "2"]);
+    ask(&other, "ALTER TABLE t RENAME COLUMN x TO n2");
+    ask(&other, "CREATE INDEX ON t (n)");
+    assert_eq!(run(&session, &all, &three).unwrap(), ["2024-01-02T00:00:00Z | 12 | 2 | 1.5"]);
+    ask(&other, "ALTER TABLE t ALTER COLUMN n TYPE BIGINT");
+    assert_eq!(run(&session, &all, &three).unwrap(), ["2024-01-02T00:00:00Z | 12 | 2 | 1.5"]);
+    ask(&other, "DROP VIEW v");
+    assert_eq!(run(&session, &of_view, &ten).unwrap_err().kind(), ErrorKind::Sql);
+    ask(&other, "CREATE TABLE v (n INT)");
+    assert_eq!(run(&session, &of_view, &ten).unwrap(), [""; 0]);
+    ask(&other, "DROP TABLE t");
+    assert_eq!(run(&session, &all, &three).unwrap_err().kind(), ErrorKind::Sql);
+    ask(&other, "CREATE TABLE t (n INT)");
+    ask(&other, "INSERT INTO t VALUES (2)");
+    assert_eq!(run(&session, &all, &three).unwrap(), ["2"]);
+}

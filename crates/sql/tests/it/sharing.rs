@@ -1,0 +1,107 @@
+//! Sessions that share threads and memory: what one is refused, or asked to stop, is nothing to the others.
+
+use crate::limits::interrupted;
+use crate::render::ask;
+use crate::stores::session;
+use atsdb_core::{Error, ErrorKind};
+use atsdb_sql::{Answer, Session};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+const ENDLESS: &str = "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b";
+
+fn execute(session: &Session, sql: &str) -> Result<usize, Error> {
+    let statement = session.statements(sql).next().unwrap()?;
+    let Answer::Rows(rows) = session.execute(&statement, &[])? else { return Ok(0) };
+    rows.map(|batch| batch.map(|batch| batch.num_rows())).sum()
+}
+
+/// Does something while another session asks small questions, each of which is answered.
+fn beside_small_queries<T>(other: &Session, work: impl FnOnce() -> T) -> T {
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let asking = scope.spawn(|| {
+            let mut count = 0;
+            while count < 3 || !is_done.load(Ordering::Relaxed) {
+                let found = ask(other, "SELECT count(DISTINCT value % 100), sum(value) FROM generate_series(1, 5000)");
+                assert_eq!(found, ["100 | 12502500"]);
+                count += 1;
+            }
+        });
+        let done = work();
+        is_done.store(true, Ordering::Relaxed);
+        asking.join().unwrap();
+        done
+    })
+}
+
+#[test]
+fn a_session_that_is_interrupted_is_the_only_one() {
+    let (first, _directory) = session("memory");
+    let (second, third) = (first.sharing(), first.sharing());
+    std::thread::scope(|scope| {
+        // Runs from before the first interrupt until after the last one.
+        let long = scope.spawn(|| execute(&third, "SELECT value FROM generate_series(1, 3000000)"));
+        beside_small_queries(&second, || {
+            for _ in 0..5 {
+                let error = interrupted(&first, || execute(&first, ENDLESS)).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Interrupted, "{error}");
+            }
+        });
+        assert_eq!(long.join().unwrap().unwrap(), 3_000_000);
+    });
+    assert_eq!(ask(&first, "SELECT 1"), ["1"]);
+}
+
+#[test]
+fn stopped_queries_that_hold_all_threads_do_not_keep_the_next_one_waiting() {
+    let (first, _directory) = session("memory");
+    let second = first.sharing();
+    let slow = "SELECT count(*) FROM generate_series(1, 100000000) \
+                WHERE regexp_like(repeat('a', 1000) || value, '(a*)*b|(a|aa)+c')";
+    for _ in 0..3 {
+        let error = interrupted(&first, || execute(&first, slow)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Interrupted, "{error}");
+        assert_eq!(ask(&second, "SELECT 2"), ["2"]);
+    }
+}
+
+#[test]
+fn a_query_beyond_its_memory_ends_alone() {
+    let (first, _directory) = session("memory");
+    let (second, third) = (first.sharing(), first.sharing());
+    let reading = third.statements("SELECT value FROM generate_series(1, 3000000)").next().unwrap().unwrap();
+    let Answer::Rows(mut reading) = third.execute(&reading, &[]).unwrap() else { panic!() };
+    let mut read = reading.next().unwrap().unwrap().num_rows();
+    for greedy in [
+        "SELECT array_length(array_agg(value)) FROM generate_series(1, 100000000)",
+        "SELECT max(s) FROM (SELECT sum(value) OVER (PARTITION BY value % 2) s FROM generate_series(1, 100000000))",
+    ] {
+        let error = beside_small_queries(&second, || execute(&first, greedy)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Resources, "{error}");
+        assert!(error.hint().is_some());
+        assert_eq!(ask(&first, "SELECT 2"), ["2"]);
+        read += reading.next().unwrap().unwrap().num_rows();
+    }
+    let rest: usize = reading.map(|batch| batch.unwrap().num_rows()).sum();
+    assert_eq!(read + rest, 3_000_000);
+}
+
+#[test]
+fn each_session_has_its_own_transaction_and_limit_of_time() {
+    let (first, _directory) = session("memory");
+    let second = first.sharing();
+    ask(&first, "CREATE TABLE t (a INT)");
+    ask(&first, "BEGIN");
+    ask(&first, "INSERT INTO t VALUES (1)");
+    assert_eq!((first.in_transaction(), second.in_transaction()), (true, false));
+    assert_eq!(ask(&second, "SELECT count(*) FROM t"), ["0"]);
+    ask(&first, "COMMIT");
+    assert_eq!(ask(&second, "SELECT count(*) FROM t"), ["1"]);
+    first.set_time_limit(Some(Duration::from_millis(200)));
+    let error = execute(&first, ENDLESS).unwrap_err();
+    assert!(error.to_string().contains("longer than 200ms"), "{error}");
+    assert_eq!(execute(&second, "SELECT count(*) FROM generate_series(1, 20000000)").unwrap(), 1);
+    first.set_time_limit(None);
+    assert_eq!(execute(&first, "SELECT count(*) FROM generate_series(1, 20000000)").unwrap(), 1);
+}

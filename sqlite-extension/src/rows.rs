@@ -1,0 +1,151 @@
+//! The decoded rows of chunks, value by value.
+
+use crate::error::module_error;
+use crate::time_format::{TimeFormat, TimeScale, TimeValue, TimeWriter};
+use arrow::array::{
+    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Float32Array, Float64Array, PrimitiveArray, RecordBatch,
+    StringArray, UInt32Array, UInt64Array,
+};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, UInt32Type, UInt64Type};
+use atsdb_core::ColumnType;
+use rusqlite::Result;
+use rusqlite::types::{ToSqlOutput, Value, ValueRef};
+
+/// The rows of a chunk that were read.
+pub(crate) struct ChunkRows {
+    columns: Vec<ColumnValues>,
+    /// The number of each row in its chunk.
+    numbers: UInt32Array,
+    /// The number of the chunk in the upper bits.
+    rowid_base: i64,
+}
+
+/// How many rows a chunk has at most, as a number of bits.
+const ROW_BITS: u32 = 17;
+const _: () = assert!(atsdb_core::limits::CHUNK_ROWS_MAX <= 1 << ROW_BITS);
+
+/// The rowid of the first row of a chunk.
+pub(crate) fn first_rowid(chunk: i64) -> Result<i64> {
+    match (0..=i64::MAX >> ROW_BITS).contains(&chunk) {
+        true => Ok(chunk << ROW_BITS),
+        false => Err(module_error(format!("chunk {chunk} has a number without rowids"))),
+    }
+}
+
+/// The rowid of the last row that a chunk can have.
+pub(crate) fn last_rowid(first: i64) -> i64 {
+    first | ((1 << ROW_BITS) - 1)
+}
+
+impl ChunkRows {
+    pub(crate) fn new(rows: &RecordBatch, numbers: UInt32Array, chunk: i64, types: &[ColumnType]) -> Result<Self> {
+        let columns = rows.columns().iter().zip(types).map(|(array, column)| ColumnValues::new(array, *column));
+        Ok(Self { columns: columns.collect::<Result<_>>()?, numbers, rowid_base: first_rowid(chunk)? })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    pub(crate) fn rowid(&self, row: usize) -> i64 {
+        self.rowid_base | i64::from(self.numbers.value(row))
+    }
+
+    /// The rows with these rowids: the first, and the one behind the last.
+    pub(crate) fn rows_with(&self, rowids: &std::ops::RangeInclusive<i64>) -> std::ops::Range<usize> {
+        let values = self.numbers.values();
+        let rowid = |number: &u32| self.rowid_base | i64::from(*number);
+        let start = values.partition_point(|number| rowid(number) < *rowids.start());
+        start..values.partition_point(|number| rowid(number) <= *rowids.end()).max(start)
+    }
+
+    /// The stored time in a column of times or integers.
+    pub(crate) fn time(&self, column: usize, row: usize) -> i64 {
+        match &self.columns[column] {
+            ColumnValues::Integer(values) | ColumnValues::Time(values, _) => values.value(row),
+            ColumnValues::Unsigned(values) => i64::try_from(values.value(row)).unwrap_or(i64::MAX),
+            _ => 0,
+        }
+    }
+
+    /// The value of a row as SQLite has it. Text that is computed is in the writer.
+    pub(crate) fn value<'a>(
+        &'a self,
+        column: usize,
+        row: usize,
+        format: TimeFormat,
+        writer: &'a mut TimeWriter,
+    ) -> ToSqlOutput<'a> {
+        use ToSqlOutput::Borrowed;
+        let value = match &self.columns[column] {
+            ColumnValues::Integer(values) if values.is_valid(row) => ValueRef::Integer(values.value(row)),
+            ColumnValues::Time(values, scale) if values.is_valid(row) => {
+                match scale.value(values.value(row), format, writer) {
+                    TimeValue::Text(text) => ValueRef::Text(text),
+                    TimeValue::Integer(value) => ValueRef::Integer(value),
+                    TimeValue::Real(value) => ValueRef::Real(value),
+                }
+            }
+            ColumnValues::Unsigned(values) if values.is_valid(row) => match i64::try_from(values.value(row)) {
+                Ok(value) => ValueRef::Integer(value),
+                Err(_) => return ToSqlOutput::Owned(Value::Text(values.value(row).to_string())),
+            },
+            ColumnValues::Float32(values) if values.is_valid(row) => ValueRef::Real(f64::from(values.value(row))),
+            ColumnValues::Float64(values) if values.is_valid(row) => ValueRef::Real(values.value(row)),
+            ColumnValues::Bool(values) if values.is_valid(row) => ValueRef::Integer(i64::from(values.value(row))),
+            ColumnValues::Text(values) if values.is_valid(row) => ValueRef::Text(values.value(row).as_bytes()),
+            ColumnValues::Mapped(indices, strings) if indices.is_valid(row) => {
+                ValueRef::Text(strings.value(indices.value(row) as usize).as_bytes())
+            }
+            ColumnValues::Binary(values) if values.is_valid(row) => ValueRef::Blob(values.value(row)),
+            _ => ValueRef::Null,
+        };
+        Borrowed(value)
+    }
+}
+
+/// The values of a column.
+enum ColumnValues {
+    Bool(BooleanArray),
+    Integer(PrimitiveArray<Int64Type>),
+    Unsigned(UInt64Array),
+    Float32(Float32Array),
+    Float64(Float64Array),
+    Text(StringArray),
+    Mapped(PrimitiveArray<UInt32Type>, StringArray),
+    Binary(BinaryArray),
+    Time(PrimitiveArray<Int64Type>, TimeScale),
+}
+
+impl ColumnValues {
+    fn new(array: &ArrayRef, column: ColumnType) -> Result<Self> {
+        let unexpected = || module_error(format!("a column of type {column} is {:?}", array.data_type()));
+        let to = |wanted: &DataType| cast(array, wanted).map_err(|_| unexpected());
+        Ok(match array.data_type() {
+            DataType::Boolean => Self::Bool(array.as_boolean().clone()),
+            DataType::Float32 => Self::Float32(array.as_primitive::<Float32Type>().clone()),
+            DataType::Float64 => Self::Float64(array.as_primitive::<Float64Type>().clone()),
+            DataType::Utf8 => Self::Text(array.as_string().clone()),
+            DataType::Binary => Self::Binary(array.as_binary().clone()),
+            DataType::Dictionary(_, _) => {
+                let dictionary = array.as_any_dictionary();
+                let strings = dictionary.values().as_string_opt::<i32>().ok_or_else(unexpected)?;
+                let indices = cast(dictionary.keys(), &DataType::UInt32).map_err(|_| unexpected())?;
+                Self::Mapped(indices.as_primitive::<UInt32Type>().clone(), strings.clone())
+            }
+            DataType::UInt64 => Self::Unsigned(array.as_primitive::<UInt64Type>().clone()),
+            DataType::Date32 => {
+                let days =
+                    to(&DataType::Int32).and_then(|days| cast(&days, &DataType::Int64).map_err(|_| unexpected()))?;
+                Self::Time(days.as_primitive::<Int64Type>().clone(), TimeScale::of(column).ok_or_else(unexpected)?)
+            }
+            DataType::Timestamp(_, _) => {
+                let counts = to(&DataType::Int64)?;
+                Self::Time(counts.as_primitive::<Int64Type>().clone(), TimeScale::of(column).ok_or_else(unexpected)?)
+            }
+            other if other.is_integer() => Self::Integer(to(&DataType::Int64)?.as_primitive::<Int64Type>().clone()),
+            _ => return Err(unexpected()),
+        })
+    }
+}

@@ -1,0 +1,93 @@
+//! The columns of a table as SQLite sees them.
+
+use crate::error::{module_error, of_store};
+use crate::time_format::{TimeFormat, TimeScale};
+use crate::time_text::COLLATION;
+use atsdb_core::{ColumnType, Table};
+use atsdb_engine::ReadSnapshot;
+use rusqlite::Result;
+use std::ffi::CString;
+
+/// A column's name and type, which must stay while a virtual table is in use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ColumnShape {
+    pub(crate) name: String,
+    pub(crate) column_type: ColumnType,
+}
+
+/// The columns of a table.
+pub(crate) fn shape_of(table: &Table) -> Vec<ColumnShape> {
+    let shape =
+        |column: &atsdb_core::Column| ColumnShape { name: column.name.clone(), column_type: column.column_type };
+    table.definition.columns.iter().map(shape).collect()
+}
+
+/// Looks a table up by name, and refuses one whose rows are not all in the store.
+pub(crate) fn find<'a>(snapshot: &'a ReadSnapshot, name: &str) -> Result<&'a Table> {
+    let table = snapshot.table(name).map_err(of_store)?;
+    let definition = &table.definition;
+    let refused = |problem: &str, hint: &str| Err(module_error(format!("{} {problem} ({hint})", definition.name)));
+    if definition.view.is_some() {
+        return refused(
+            "is a view, and SQLite does not understand its query",
+            "read the tables of the view, or use atsdb sql",
+        );
+    }
+    if definition.is_in_memory() {
+        return refused("is a table in memory: its rows are in the process that writes it", "use atsdb sql there");
+    }
+    if let Some(rollup) = &definition.rollup
+        && !snapshot.stale_times(rollup).map_err(of_store)?.is_empty()
+    {
+        return refused(
+            "is a rollup that is not up to date",
+            "run REFRESH ROLLUP, or use atsdb sql, which computes the rest",
+        );
+    }
+    Ok(table)
+}
+
+/// The kind of a table in a list.
+pub(crate) fn kind(table: &Table) -> &'static str {
+    let definition = &table.definition;
+    if definition.view.is_some() {
+        "view"
+    } else if definition.is_in_memory() {
+        "memory"
+    } else if definition.rollup.is_some() {
+        "rollup"
+    } else {
+        "table"
+    }
+}
+
+/// The declaration of the columns for SQLite.
+pub(crate) fn declaration(columns: &[ColumnShape], format: TimeFormat) -> Result<CString> {
+    let column = |column: &ColumnShape| {
+        format!("\"{}\"{}", column.name.replace('"', "\"\""), sql_type(column.column_type, format))
+    };
+    let columns: Vec<String> = columns.iter().map(column).collect();
+    CString::new(format!("CREATE TABLE x ({})", columns.join(", ")))
+        .map_err(|_| module_error("a column's name contains a zero byte"))
+}
+
+/// The type that gives a column the right affinity: to which type SQLite converts what the column is compared with.
+fn sql_type(column: ColumnType, format: TimeFormat) -> String {
+    if let Some(scale) = TimeScale::of(column) {
+        return match format {
+            TimeFormat::Text => format!(" TEXT COLLATE {COLLATION}"),
+            _ if scale.is_integer(format) => " INTEGER".to_owned(),
+            _ => " REAL".to_owned(),
+        };
+    }
+    match column {
+        ColumnType::Bool => " BOOLEAN",
+        ColumnType::Float32 | ColumnType::Float64 => " REAL",
+        ColumnType::Text => " TEXT",
+        ColumnType::Binary => " BLOB",
+        // Numbers that SQLite's integers do not hold are text, which must not be converted to floating point.
+        ColumnType::UInt64 => "",
+        _ => " INTEGER",
+    }
+    .to_owned()
+}

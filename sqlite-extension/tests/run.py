@@ -1,0 +1,5 @@
+"""Runs all tests of the extension: python3 sqlite-extension/tests/run.py"""
+
+import support
+
+support.main()

@@ -1,0 +1,236 @@
+"""The answers are those of the program, in each layout of a store, and the plan reads no more than it must."""
+
+import os
+import random
+import unittest
+
+from support import (BATCH_ROWS, BATCHES, EXTENSION, LAYOUTS, SEED, SHELL, Case, alike, ask, attached, chunks_read, connect,
+                     shell, stores)
+
+COLUMNS = ["time", "id", "sensor", "status", "value", "small", "count", "wide", "tiny", "ok", "day", "seen", "note", "raw"]
+
+#: Operands that both sides compare alike, by column.
+OPERANDS = {
+    "time": ["'2024-03-01T12:00:00Z'", "'2024-03-02 00:00:00'", "'2024-03-02 07:30:00.25'", "'2024-03-03'"],
+    "id": ["0", "1500", "4321", "-1", "99999"],
+    "sensor": ["'s3'", "'s17'", "'zz'", "''"],
+    "status": ["'ok'", "'late'", "''", "'it''s'"],
+    "value": ["0.0", "1.5", "-2", "3.25"],
+    "small": ["0.5", "-3.75", "2"],
+    "count": ["-2147483648", "0", "7", "49"],
+    "tiny": ["0", "128", "255"],
+    "day": ["'2024-03-01'", "'2024-02-29'", "'2030-01-01'"],
+    "seen": ["'2024-03-01 20:00:00.5'", "'2024-03-02T03:04:05.678901Z'"],
+    "note": ["''", "'äöü'", "'y'"],
+}
+
+
+def condition(chance):
+    column = chance.choice(list(OPERANDS))
+    kind = chance.randrange(6)
+    if kind == 0:
+        return f"{column} IN ({', '.join(chance.choices(OPERANDS[column], k=3))})"
+    if kind == 1:
+        return f"{column} IS {chance.choice(['NULL', 'NOT NULL'])}"
+    if kind == 2:
+        low, high = chance.choices(OPERANDS[column], k=2)
+        return f"{column} BETWEEN {low} AND {high}"
+    return f"{column} {chance.choice(['=', '<', '<=', '>', '>=', '<>'])} {chance.choice(OPERANDS[column])}"
+
+
+class Answers(Case):
+    def test_every_value_comes_as_the_program_writes_it(self):
+        for layout, store in stores().items():
+            rows = attached(store).execute("SELECT * FROM readings ORDER BY id").fetchall()
+            expected = ask(store, "SELECT * FROM readings ORDER BY id")
+            self.assertEqual(len(rows), BATCHES * BATCH_ROWS)
+            for row, wanted in zip(rows, expected):
+                for column, value, other in zip(COLUMNS, row, wanted):
+                    self.assertEqual(alike(column, value), alike(column, other), f"{layout}, {column} of {row[1]}")
+
+    def test_generated_queries_are_answered_alike(self):
+        chance = random.Random(SEED)
+        queries = []
+        for _ in range(int(os.environ.get("ATSDB_TEST_QUERIES", "60"))):
+            conditions = [condition(chance) for _ in range(chance.randrange(1, 4))]
+            where = f" {chance.choice(['AND', 'AND', 'OR'])} ".join(conditions)
+            queries.append(chance.choice([
+                f"SELECT id, sensor, time FROM readings WHERE {where} ORDER BY time, id",
+                f"SELECT id, sensor, time FROM readings WHERE {where} ORDER BY id DESC LIMIT 20",
+                f"SELECT count(*) AS n, min(id) AS low, max(count) AS high FROM readings WHERE {where}",
+                f"SELECT sensor, count(*) AS n FROM readings WHERE {where} GROUP BY sensor ORDER BY sensor",
+                f"SELECT count(DISTINCT a.id) AS n FROM readings a JOIN readings b ON b.sensor = a.sensor AND b.id = a.id + 1 "
+                f"WHERE a.id IN (SELECT id FROM readings WHERE {where})",
+            ]))
+        # One answer of the program for all layouts; that they do not change its answers is tested elsewhere.
+        expected = {query: ask(stores()["sealed"], query) for query in queries}
+        for layout, store in stores().items():
+            connection = attached(store)
+            for query in queries:
+                cursor = connection.execute(query)
+                names = [column[0] for column in cursor.description]
+                found = [[alike(name, value) for name, value in zip(names, row)] for row in cursor]
+                wanted = [[alike(name, value) for name, value in zip(names, row)] for row in expected[query]]
+                self.assertEqual(found, wanted, f"{layout}: {query}")
+
+    def test_the_shell_answers_as_python_does(self):
+        if not SHELL:
+            self.skipTest("sqlite3 is not installed")
+        store = stores()["half_sealed"]
+        query = "SELECT id, time, sensor, wide, ok, hex(raw) FROM readings WHERE sensor = 's3' ORDER BY time, id"
+        run = shell(f"CREATE VIRTUAL TABLE temp.readings USING atsdb('{store}', 'readings');\n.mode list\n.nullvalue NULL\n{query};")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        shown = ["|".join("NULL" if value is None else str(value) for value in row) for row in attached(store).execute(query)]
+        self.assertEqual(run.stdout.splitlines(), shown)
+
+    def test_the_order_of_time_needs_no_sorting(self):
+        for layout, store in stores().items():
+            connection = attached(store)
+            for direction in ("", " DESC"):
+                for where in ("", " WHERE sensor IN ('s1', 's2') AND time >= '2024-03-01 20:00'"):
+                    query = f"SELECT time FROM readings{where} ORDER BY time{direction}"
+                    plan = " ".join(row[3] for row in connection.execute("EXPLAIN QUERY PLAN " + query))
+                    self.assertNotIn("TEMP B-TREE", plan)
+                    times = [row[0] for row in connection.execute(query)]
+                    self.assertEqual(times, sorted(times, reverse=bool(direction)), layout)
+                    count = f"SELECT count(*) FROM readings{where}"
+                    self.assertEqual(len(times), connection.execute(count).fetchone()[0])
+            self.assertEqual(connection.execute("SELECT max(time) FROM readings").fetchone()[0], times and max(
+                row[0] for row in connection.execute("SELECT time FROM readings")))
+
+    def test_plans_show_what_is_pushed_down(self):
+        connection = attached(stores()["sealed"])
+        plan = lambda query: " ".join(row[3] for row in connection.execute("EXPLAIN QUERY PLAN " + query))
+        shown = plan("SELECT value FROM readings WHERE time >= '2024-03-02' AND sensor = 's1' ORDER BY time DESC")
+        for part in ("time >= ?", "sensor = ?", "ORDER BY time DESC"):
+            self.assertIn(part, shown)
+        self.assertIn("sensor IN ?", plan("SELECT value FROM readings WHERE sensor IN ('s1', 's2')"))
+        self.assertIn("rowid > ?", plan("SELECT value FROM readings WHERE rowid > 5 ORDER BY rowid"))
+        self.assertNotIn("sensor =", plan("SELECT value FROM readings WHERE sensor = 'S1' COLLATE NOCASE"))
+        # The small side of a join leads, and the table of the store is asked for each of its rows.
+        connection.execute("CREATE TABLE sensors (name TEXT, place TEXT)")
+        connection.executemany("INSERT INTO sensors VALUES (?, 'roof')", [("s1",), ("s2",)])
+        connection.execute("ANALYZE")
+        self.assertIn("sensor = ?", plan("SELECT place, count(*) FROM sensors JOIN readings ON sensor = name GROUP BY place"))
+
+    def test_chunks_without_matching_rows_are_not_read(self):
+        for layout in ("sealed", "split", "fresh"):
+            connection = attached(stores()[layout])
+            def reads(query, *values):
+                before = chunks_read(connection)
+                rows = connection.execute(query, values).fetchall()
+                return chunks_read(connection) - before, rows
+            chunks = connection.execute("SELECT chunks FROM atsdb_tables(?)", [stores()[layout]]).fetchone()[0]
+            self.assertGreaterEqual(chunks, 3, layout)
+            self.assertEqual(reads("SELECT count(*) FROM readings")[0], chunks, layout)
+            last_day = reads("SELECT count(*) FROM readings WHERE time >= ?", "2024-03-03")[0]
+            self.assertTrue(0 < last_day < chunks, layout)
+            self.assertEqual(reads("SELECT * FROM readings WHERE time >= '2025-01-01'")[0], 0, layout)
+            self.assertEqual(reads("SELECT * FROM readings WHERE sensor = 'never'")[0], 0, layout)
+            self.assertEqual(reads("SELECT * FROM readings WHERE time = NULL")[0], 0, layout)
+            self.assertLess(reads("SELECT time FROM readings ORDER BY time DESC LIMIT 1")[0], chunks, layout)
+            self.assertEqual(reads("SELECT * FROM readings LIMIT 5")[0], 1, layout)
+            rowid = connection.execute("SELECT rowid FROM readings WHERE id = 77").fetchone()[0]
+            read, rows = reads("SELECT id FROM readings WHERE rowid = ?", rowid)
+            self.assertEqual((read, rows), (1, [(77,)]), layout)
+
+    def test_pages_by_rowid_cover_all_rows_once(self):
+        connection = attached(stores()["half_sealed"])
+        seen, after = [], -1
+        while True:
+            rows = connection.execute(
+                "SELECT rowid, id FROM readings WHERE rowid > ? ORDER BY rowid LIMIT 700", [after]).fetchall()
+            if not rows:
+                break
+            seen += [row[1] for row in rows]
+            after = rows[-1][0]
+        self.assertEqual(sorted(seen), list(range(BATCHES * BATCH_ROWS)))
+
+    def test_times_in_each_format_are_compared_in_it(self):
+        store = stores()["sealed"]
+        exact = [row[0] for row in ask(store, "SELECT id FROM readings WHERE time >= '2024-03-02 12:00' ORDER BY id")]
+        midday = 1_709_380_800
+        for format, operand, kind in [("unixepoch", midday, "real"), ("julian", midday / 86_400 + 2_440_587.5, "real"),
+                                      ("integer", midday * 1_000, "integer"), ("text", "2024-03-02 12:00", "text")]:
+            connection = attached(store, options=f", time='{format}'")
+            found = connection.execute("SELECT id FROM readings WHERE time >= ? ORDER BY id", [operand]).fetchall()
+            self.assertEqual([row[0] for row in found], exact, format)
+            self.assertEqual(connection.execute("SELECT DISTINCT typeof(time) FROM readings").fetchall(), [(kind,)])
+            days = connection.execute("SELECT count(*) FROM readings WHERE day = ?", [
+                {"unixepoch": 1_709_251_200, "julian": 1_709_251_200 / 86_400 + 2_440_587.5, "integer": 19_783,
+                 "text": "2024-03-01"}[format]]).fetchone()
+            self.assertEqual(list(days), ask(store, "SELECT count(*) FROM readings WHERE day = '2024-03-01'")[0], format)
+
+    def test_a_time_may_be_written_in_any_form_and_place(self):
+        connection = attached(stores()["sealed"])
+        count = lambda where: connection.execute(f"SELECT count(*) FROM readings WHERE {where}").fetchone()[0]
+        wanted = count("time >= '2024-03-02T12:00:00.000Z'")
+        for written in ("'2024-03-02 12:00:00'", "'2024-03-02T14:00:00+02:00'", "datetime('2024-03-02', '+12 hours')",
+                        "strftime('%Y-%m-%dT%H:%M:%fZ', 1709380800, 'unixepoch')"):
+            self.assertEqual(count(f"time >= {written}"), wanted, written)
+            # Not pushed down: SQLite compares by itself.
+            self.assertEqual(count(f"CASE WHEN time >= {written} THEN 1 ELSE 0 END"), wanted, written)
+            self.assertEqual(count(f"time >= {written} OR id < 0"), wanted, written)
+        self.assertEqual(count("time >= '2024-03' AND time < '2024-04'"), BATCHES * BATCH_ROWS)
+        self.assertEqual(count("time < '2024'"), 0)
+
+    def test_operands_of_other_types_are_compared_by_the_rules_of_sqlite(self):
+        connection = attached(stores()["sealed"])
+        connection.execute("CREATE TABLE plain AS SELECT * FROM readings WHERE 0")
+        declared = {row[1]: row[2] for row in connection.execute("PRAGMA temp.table_info(readings)")}
+        collate = lambda name: " COLLATE atsdb_time" if name in ("time", "seen", "day") else ""
+        connection.execute("DROP TABLE plain")
+        connection.execute(f"CREATE TABLE plain ({', '.join(f'{name} {declared[name]}{collate(name)}' for name in COLUMNS)})")
+        connection.execute("INSERT INTO plain SELECT * FROM readings")
+        operands = ["5", "5.0", "4.5", "'5'", "'5.5'", "'abc'", "x'35'", "NULL", "-1", "9223372036854775807", "1e30", "''", "1", "0",
+                    "CAST(5 AS INTEGER)", "(SELECT 5)", "'2024'", "0.1"]
+        chance = random.Random(SEED)
+        for name in COLUMNS:
+            for operator in ("=", "<", ">=", "IS", "IS NOT", "IN"):
+                for operand in chance.sample(operands, 9):
+                    operand = f"({operand}, 7)" if operator == "IN" else operand
+                    query = f"SELECT count(*), sum(id) FROM {{}} WHERE {name} {operator} {operand}"
+                    found = connection.execute(query.format("temp.readings")).fetchone()
+                    self.assertEqual(found, connection.execute(query.format("plain")).fetchone(), query)
+
+    def test_outer_joins_keep_rows_without_a_partner(self):
+        connection = attached(stores()["half_sealed"])
+        connection.execute("CREATE TABLE sensors (name TEXT)")
+        connection.executemany("INSERT INTO sensors VALUES (?)", [("s1",), ("none",)])
+        query = "SELECT name, count(id) FROM sensors LEFT JOIN readings ON sensor = name {} GROUP BY name ORDER BY name"
+        found = connection.execute(query.format("")).fetchall()
+        self.assertEqual(found[0], ("none", 0))
+        self.assertEqual(connection.execute(query.format("WHERE id IS NULL")).fetchall(), [("none", 0)])
+
+    def test_all_tables_of_a_store_at_once(self):
+        store = self.store()
+        from support import atsdb
+        atsdb("sql", store, 'CREATE TABLE "odd ""name""" (a INT); INSERT INTO "odd ""name""" VALUES (1); '
+                            "CREATE VIEW v AS SELECT 1 AS one")
+        connection = connect()
+        self.assertEqual(connection.execute("SELECT atsdb_attach(?)", [store]).fetchone()[0], 2)
+        self.assertEqual(connection.execute('SELECT a FROM "odd ""name"""').fetchall(), [(1,)])
+        self.refused(connection, f"SELECT atsdb_attach('{store}')", "already", "prefix")
+        self.assertEqual(connection.execute("SELECT atsdb_attach(?, 'x_', 'integer')", [store]).fetchone()[0], 2)
+        self.assertEqual(connection.execute("SELECT typeof(time) FROM x_readings LIMIT 1").fetchone()[0], "integer")
+        listed = connection.execute("SELECT name, kind, rows, time_column FROM atsdb_tables(?) ORDER BY name", [store]).fetchall()
+        self.assertEqual(listed, [('odd "name"', "table", 1, None), ("readings", "table", BATCHES * BATCH_ROWS, "time"),
+                                  ("v", "view", None, None)])
+        self.refused(connection, f"CREATE VIRTUAL TABLE temp.v USING atsdb('{store}', 'v')", "is a view")
+        self.refused(connection, "SELECT * FROM atsdb_tables", "needs the path")
+
+    def test_only_the_sqlite_of_the_host_is_used(self):
+        import shutil
+        import subprocess
+        if not shutil.which("nm"):
+            self.skipTest("nm is not installed")
+        defined = subprocess.run(["nm", "-D", "--defined-only", EXTENSION + ".so"], capture_output=True, text=True, check=True).stdout
+        self.assertIn("sqlite3_extension_init", defined)
+        names = [line.split()[-1] for line in defined.splitlines()]
+        self.assertEqual([name for name in names if name.startswith("sqlite3") and name != "sqlite3_extension_init"], [])
+        with open(EXTENSION + ".so", "rb") as library:
+            self.assertNotIn(b"SQLite format 3", library.read())
+
+
+if __name__ == "__main__":
+    unittest.main()
