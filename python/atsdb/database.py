@@ -90,8 +90,8 @@ def open(
 
     ``durability`` is what an acknowledged commit survives: ``"full"``, ``"normal"`` or ``"off"``. With ``create`` the store
     is created if it does not exist. ``maintenance`` seals slices and drops expired ones in the background.
-    ``memory_bytes``, ``threads`` and ``timeout`` (seconds) bound each query; ``cache_bytes`` is the size of the cache of
-    columns.
+    All queries together use ``threads`` threads and ``memory_bytes`` of memory, one alone half of these; ``timeout`` is the
+    longest that one may take, in seconds. ``cache_bytes`` is the size of the cache of columns.
     """
     options = _StoreOptions(
         durability, create, read_only, maintenance, password, cache_bytes, memory_bytes, threads, timeout

@@ -22,8 +22,8 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn new(database: Database, options: atsdb::sql::SessionOptions) -> Result<Self> {
-        Ok(Self { session: Arc::new(database.session(options)?), database })
+    pub(crate) fn new(database: Database, session: atsdb::sql::Session) -> Self {
+        Self { session: Arc::new(session), database }
     }
 
     fn wait_for<T: Send>(&self, py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {

@@ -21,8 +21,14 @@ use std::time::Duration;
 #[pyclass(frozen, module = "atsdb._atsdb")]
 pub(crate) struct Store {
     /// `None` once it is closed.
-    database: Mutex<Option<Database>>,
-    session_options: SessionOptions,
+    open: Mutex<Option<OpenStore>>,
+}
+
+/// A store, and the session whose threads and memory all others share.
+#[derive(Clone)]
+struct OpenStore {
+    database: Database,
+    first: Arc<atsdb::sql::Session>,
 }
 
 /// The keyword arguments of `atsdb.open`.
@@ -93,9 +99,13 @@ impl ImportOptions {
 }
 
 impl Store {
+    fn opened(&self, py: Python<'_>) -> PyResult<OpenStore> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        raised(py, open.ok_or_else(|| Error::usage("the store is closed").with_hint("open it again")))
+    }
+
     fn database(&self, py: Python<'_>) -> PyResult<Database> {
-        let database = self.database.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        raised(py, database.ok_or_else(|| Error::usage("the store is closed").with_hint("open it again")))
+        self.opened(py).map(|open| open.database)
     }
 }
 
@@ -103,7 +113,7 @@ impl Store {
 impl Store {
     /// Opens the store at a URL.
     #[new]
-    fn open(py: Python<'_>, url: &str, options: StoreOptions) -> PyResult<Self> {
+    fn at(py: Python<'_>, url: &str, options: StoreOptions) -> PyResult<Self> {
         let mut opening = OpenOptions::new()
             .durability(raised(py, durability(&options.durability))?)
             .create(options.create)
@@ -120,13 +130,19 @@ impl Store {
         session_options.threads = options.threads.unwrap_or(session_options.threads);
         let limit = options.timeout.map(Duration::try_from_secs_f64).transpose();
         session_options.time_limit = raised(py, limit.map_err(|error| Error::usage(format!("timeout: {error}"))))?;
-        let database = wait_for(py, || (), || opening.open(url))?;
-        Ok(Self { database: Mutex::new(Some(database)), session_options })
+        let open = || {
+            let database = opening.open(url)?;
+            let first = Arc::new(database.session(session_options)?);
+            Ok(OpenStore { database, first })
+        };
+        let open = wait_for(py, || (), open)?;
+        Ok(Self { open: Mutex::new(Some(open)) })
     }
 
     /// A session.
     fn session(&self, py: Python<'_>) -> PyResult<Session> {
-        raised(py, Session::new(self.database(py)?, self.session_options.clone()))
+        let open = self.opened(py)?;
+        Ok(Session::new(open.database, open.first.sharing()))
     }
 
     /// Warnings about conditions that break a promise of the store.
@@ -136,8 +152,8 @@ impl Store {
 
     /// Closes the store once its sessions are gone.
     fn close(&self, py: Python<'_>) {
-        let database = self.database.lock().unwrap_or_else(PoisonError::into_inner).take();
-        py.detach(|| drop(database));
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
+        py.detach(|| drop(open));
     }
 
     /// Imports files into a table.

@@ -42,7 +42,8 @@ pub(crate) fn wait_for<T: Send>(
     work: impl FnOnce() -> Result<T> + Send,
 ) -> PyResult<T> {
     if !is_main_thread() {
-        return py.detach(work).map_err(|error| exception(py, &error));
+        let done = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
+        return done.unwrap_or_else(|panic| Err(of_panic(panic.as_ref()))).map_err(|error| exception(py, &error));
     }
     py.check_signals()?;
     let done = std::thread::scope(|scope| {
@@ -76,8 +77,9 @@ pub(crate) fn wait_for<T: Send>(
     });
     match done? {
         (_, Some(raised)) => Err(raised),
-        (Ok(done), None) => done.map_err(|error| exception(py, &error)),
-        (Err(panic), None) => Err(exception(py, &of_panic(panic.as_ref()))),
+        (done, None) => {
+            done.unwrap_or_else(|panic| Err(of_panic(panic.as_ref()))).map_err(|error| exception(py, &error))
+        }
     }
 }
 

@@ -11,22 +11,25 @@ import pytest
 
 import atsdb
 
+# Before Ctrl-C, which would end a long import instead of a query.
+pyarrow = pytest.importorskip("pyarrow")
+
 #: Takes minutes.
 SLOW = "SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 100000) b WHERE a.value % 7 = b.value % 11"
 
 
 @pytest.fixture
 def ctrl_c_soon():
-    """Presses Ctrl-C in half a second."""
+    """Presses Ctrl-C half a second after it is called."""
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
-    yield
+    yield timer.start
     timer.join()
 
 
 @pytest.mark.parametrize("read", ["fetchall", "fetchone", "arrow"])
 def test_ctrl_c_ends_a_query(db, ctrl_c_soon, read):
     started = time.monotonic()
+    ctrl_c_soon()
     with pytest.raises(KeyboardInterrupt):
         getattr(db.sql(SLOW), read)()
     assert time.monotonic() - started < 10
@@ -35,13 +38,13 @@ def test_ctrl_c_ends_a_query(db, ctrl_c_soon, read):
 
 def test_ctrl_c_ends_a_statement_and_stores_nothing(db, ctrl_c_soon):
     db.sql("CREATE TABLE t (a BIGINT)")
+    ctrl_c_soon()
     with pytest.raises(KeyboardInterrupt):
         db.sql(f"INSERT INTO t {SLOW}")
     assert db.sql("SELECT count(*) FROM t").fetchall() == [(0,)]
 
 
 def test_ctrl_c_ends_an_append(db, ctrl_c_soon):
-    pyarrow = pytest.importorskip("pyarrow")
     db.sql("CREATE TABLE t (a BIGINT)")
     batch = pyarrow.RecordBatch.from_pydict({"a": list(range(1000))})
 
@@ -49,6 +52,7 @@ def test_ctrl_c_ends_an_append(db, ctrl_c_soon):
         while True:
             yield batch
 
+    ctrl_c_soon()
     with pytest.raises(KeyboardInterrupt):
         db.append("t", pyarrow.RecordBatchReader.from_batches(batch.schema, endless()))
     assert db.sql("SELECT count(*) FROM t").fetchall() == [(0,)]
@@ -100,7 +104,6 @@ def test_threads_share_a_store_and_have_transactions_of_their_own(db):
 
 
 def test_rows_are_read_in_another_thread_than_the_query(db):
-    pyarrow = pytest.importorskip("pyarrow")
     result = db.sql("SELECT * FROM generate_series(1, 100000)")
     found = []
     thread = threading.Thread(target=lambda: found.append(pyarrow.table(result).num_rows))
