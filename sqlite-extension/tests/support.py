@@ -199,4 +199,8 @@ def main():
     for needed in (PROGRAM, EXTENSION + ".so"):
         if not os.path.exists(needed):
             sys.exit(f"{needed} is missing: run make build extension")
-    unittest.main(module=None, argv=["tests", "discover", "-s", os.path.dirname(os.path.abspath(__file__))])
+    folder = os.path.dirname(os.path.abspath(__file__))
+    result = unittest.main(module=None, argv=["tests", "discover", "-s", folder], exit=False).result
+    for test, reason in result.skipped:
+        print(f"skipped {test.id()}: {reason}", file=sys.stderr)
+    sys.exit(not result.wasSuccessful())

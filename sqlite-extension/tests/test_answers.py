@@ -4,7 +4,7 @@ import os
 import random
 import unittest
 
-from support import (BATCH_ROWS, BATCHES, EXTENSION, LAYOUTS, SEED, SHELL, Case, alike, ask, attached, chunks_read, connect,
+from support import (BATCH_ROWS, BATCHES, EXTENSION, SEED, SHELL, Case, alike, ask, atsdb, attached, chunks_read, connect,
                      shell, stores)
 
 COLUMNS = ["time", "id", "sensor", "status", "value", "small", "count", "wide", "tiny", "ok", "day", "seen", "note", "raw"]
@@ -193,6 +193,18 @@ class Answers(Case):
                     found = connection.execute(query.format("temp.readings")).fetchone()
                     self.assertEqual(found, connection.execute(query.format("plain")).fetchone(), query)
 
+    def test_a_nan_is_null(self):
+        store = self.path("nan.db")
+        atsdb("sql", store, "CREATE TABLE readings (id INT, f DOUBLE, g REAL); "
+                            "INSERT INTO readings VALUES (1, 'NaN', 1), (2, 2, 'NaN'), (3, 1, 2)")
+        connection = attached(store)
+        ids = lambda where: [row[0] for row in connection.execute(f"SELECT id FROM readings WHERE {where} ORDER BY id")]
+        self.assertEqual(ids("f IS NULL"), [1])
+        self.assertEqual(ids("g IS NULL"), [2])
+        self.assertEqual(ids("f IS NOT NULL"), [2, 3])
+        self.assertEqual(ids("f > 0"), [2, 3])
+        self.assertEqual(ids("f = 1 OR g = 1"), [1, 3])
+
     def test_outer_joins_keep_rows_without_a_partner(self):
         connection = attached(stores()["half_sealed"])
         connection.execute("CREATE TABLE sensors (name TEXT)")
@@ -204,7 +216,6 @@ class Answers(Case):
 
     def test_all_tables_of_a_store_at_once(self):
         store = self.store()
-        from support import atsdb
         atsdb("sql", store, 'CREATE TABLE "odd ""name""" (a INT); INSERT INTO "odd ""name""" VALUES (1); '
                             "CREATE VIEW v AS SELECT 1 AS one")
         connection = connect()
