@@ -50,10 +50,8 @@ fn read_option<'a>(
         }
         ColumnOption::Collation(collation) => check_collation(collation),
         ColumnOption::PrimaryKey(key) if key.characteristics.is_none() => constraints.primary(name, columns()),
-        ColumnOption::Unique(key)
-            if key.characteristics.is_none() && key.nulls_distinct != NullsDistinctOption::NotDistinct =>
-        {
-            constraints.unique(name, columns());
+        ColumnOption::Unique(key) if key.characteristics.is_none() => {
+            constraints.unique(name, columns(), key.nulls_distinct);
             Ok(())
         }
         // SQLite's PRIMARY KEY DESC: an order in which nothing is kept here.

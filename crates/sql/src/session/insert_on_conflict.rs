@@ -97,6 +97,9 @@ impl Session {
                 batch.append_with(table, &rows, ConflictPolicy::Error)?;
                 (rows.num_rows() as u64, vec![rows])
             }
+            Meaning::Policy(ConflictPolicy::Merge) if table.definition.has_unique() && target.returning.is_some() => {
+                return Err(not_supported("RETURNING in a table whose rows merge").with_hint("leave RETURNING out"));
+            }
             Meaning::Policy(policy) => {
                 batch.append_with(table, &rows, policy)?;
                 (rows.num_rows() as u64, vec![rows])
