@@ -44,5 +44,7 @@ pub use rollup::refresh::RefreshReport;
 pub use run::answer::{Answer, Rows};
 pub use run::options::SessionOptions;
 pub use session::files::{FileReader, FileRequest, FileWriter};
+pub use session::parameter_value::ParameterValue;
+pub use session::prepare::Prepared;
 pub use session::state::{InterruptHandle, Session};
 pub use text::script::{Statement, Statements, is_complete};

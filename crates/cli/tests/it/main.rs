@@ -16,6 +16,7 @@ mod load;
 mod manual;
 mod report;
 mod script;
+mod serve;
 mod shell;
 mod support;
 mod timing;

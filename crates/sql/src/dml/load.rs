@@ -3,6 +3,7 @@
 
 use crate::parse::statement::parse_declaring;
 use crate::text::errors::{from_parser, not_supported, sql_error};
+use crate::text::params::Parameters;
 use crate::text::place::Place;
 use crate::text::table_names::table_name;
 use atsdb_core::{Error, Result};
@@ -27,11 +28,11 @@ pub(crate) struct Load {
 
 impl Load {
     /// Reads `LOAD DATA ...` or `COPY ... FROM ...`.
-    pub(crate) fn parse(text: &str, place: Place, params: &[(String, String)]) -> Result<Self> {
+    pub(crate) fn parse(text: &str, place: Place, parameters: &Parameters) -> Result<Self> {
         if text.trim_start().get(..4).is_some_and(|word| word.eq_ignore_ascii_case("LOAD")) {
             return load_data(text, place);
         }
-        match parse_declaring(text, place, params)? {
+        match parse_declaring(text, place, parameters)? {
             Ast::Copy { source, to: false, target, options, legacy_options, .. } => {
                 copy_from(&source, &target, &options, &legacy_options)
             }
@@ -266,7 +267,7 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Result<Load> {
-        Load::parse(text, Place::START, &[])
+        Load::parse(text, Place::START, &Parameters::none())
     }
 
     #[test]

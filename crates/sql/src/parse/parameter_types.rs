@@ -2,8 +2,10 @@
 //! PostgreSQL, where the context decides.
 //!
 //! Such a parameter is a marked number until the statement is planned ([`params`](crate::text::params)). Where a value
-//! of another type stands beside it, it is planned as a placeholder, whose type DataFusion takes from there.
+//! of another type stands beside it, it is planned as a placeholder, whose type DataFusion takes from there. Parameters
+//! that have a type are placeholders from the beginning.
 
+use crate::text::params::Parameters;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, plan_datafusion_err};
@@ -51,11 +53,12 @@ pub(crate) fn text_of(expr: &Expr) -> String {
 }
 
 /// Before planning: makes placeholders of the parameters whose type something beside them decides. Says whether there
-/// are some.
+/// are some, or others that have a type.
 pub(crate) fn open_parameters(statement: &mut Statement) -> bool {
     let mut has_some = false;
     let _ = visit_expressions_mut(statement, |expr| {
         has_some |= match expr {
+            Expr::Value(ValueWithSpan { value: Value::Placeholder(_), .. }) => true,
             Expr::BinaryOp { left, op, right } if is_of_one_type(op) => open_one(left, right),
             Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right) => open_one(left, right),
             Expr::Between { expr, low, high, .. } if numeric_parameter(expr).is_none() => open(low) | open(high),
@@ -91,7 +94,7 @@ fn open(expr: &mut Expr) -> bool {
 }
 
 /// After planning: puts the values in the places of the placeholders.
-pub(crate) fn close_parameters(plan: LogicalPlan) -> Result<LogicalPlan> {
+pub(crate) fn close_parameters(plan: LogicalPlan, parameters: &Parameters) -> Result<LogicalPlan> {
     plan.transform_up_with_subqueries(|plan| {
         let names = NamePreserver::new(&plan);
         let closed = plan.map_expressions(|expr| {
@@ -99,18 +102,25 @@ pub(crate) fn close_parameters(plan: LogicalPlan) -> Result<LogicalPlan> {
                 return Ok(Transformed::no(expr));
             }
             let name = names.save(&expr);
-            let closed = expr.transform_up(|expr| match &expr {
-                Planned::Placeholder(placeholder) => value_of(placeholder).map(Transformed::yes),
-                _ => Ok(Transformed::no(expr)),
-            })?;
-            Ok(closed.update_data(|expr| name.restore(expr)))
+            Ok(close_expression(expr, parameters)?.update_data(|expr| name.restore(expr)))
         })?;
         if closed.transformed { closed.map_data(LogicalPlan::recompute_schema) } else { Ok(closed) }
     })
     .data()
 }
 
-fn value_of(placeholder: &Placeholder) -> Result<Planned> {
+/// The same for one expression.
+pub(crate) fn close_expression(expr: Planned, parameters: &Parameters) -> Result<Transformed<Planned>> {
+    expr.transform_up(|expr| match &expr {
+        Planned::Placeholder(placeholder) => value_of(placeholder, parameters).map(Transformed::yes),
+        _ => Ok(Transformed::no(expr)),
+    })
+}
+
+fn value_of(placeholder: &Placeholder, parameters: &Parameters) -> Result<Planned> {
+    if let Some(value) = parameters.value(&placeholder.id) {
+        return Ok(Planned::Literal(value, None));
+    }
     let text = placeholder.id.strip_prefix(OPEN);
     let text = text.ok_or_else(|| plan_datafusion_err!("no value is given for {}", placeholder.id))?;
     if placeholder.field.as_ref().is_some_and(|field| is_text(field.data_type())) {

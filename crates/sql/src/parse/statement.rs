@@ -4,7 +4,7 @@ use super::foreign::read_foreign;
 use crate::operators::asof;
 use crate::text::errors::{from_parser, sql_error, too_deep};
 use crate::text::identifiers::Spellings;
-use crate::text::params;
+use crate::text::params::{self, Parameters};
 use crate::text::place::Place;
 use crate::workarounds;
 use atsdb_core::limits::SQL_DEPTH_MAX;
@@ -33,8 +33,8 @@ const DECLARING_CHAIN_TOKENS_MAX: usize = 2_000;
 pub(crate) const RELATIONS_MAX: usize = 64;
 
 /// Parses without respelling names: for statements that declare them.
-pub(crate) fn parse_declaring(text: &str, place: Place, params: &[(String, String)]) -> Result<Ast> {
-    let mut tokens = tokens_of(text, place, params, DECLARING_CHAIN_TOKENS_MAX)?;
+pub(crate) fn parse_declaring(text: &str, place: Place, parameters: &Parameters) -> Result<Ast> {
+    let mut tokens = tokens_of(text, place, parameters, DECLARING_CHAIN_TOKENS_MAX)?;
     params::unmark(&mut tokens);
     read_foreign(&mut tokens)?;
     parse(tokens, place)
@@ -44,21 +44,16 @@ pub(crate) fn parse_declaring(text: &str, place: Place, params: &[(String, Strin
 pub(crate) fn parse_over(
     text: &str,
     place: Place,
-    params: &[(String, String)],
+    parameters: &Parameters,
     tables: &[Table],
 ) -> Result<(Ast, Spellings)> {
-    let mut tokens = tokens_of(text, place, params, CHAIN_TOKENS_MAX)?;
+    let mut tokens = tokens_of(text, place, parameters, CHAIN_TOKENS_MAX)?;
     let spellings = Spellings::unify(&mut tokens, tables);
     let tokens = asof::rewrite_tokens(tokens, place)?;
     Ok((parse(tokens, place)?, spellings))
 }
 
-fn tokens_of(
-    text: &str,
-    place: Place,
-    params: &[(String, String)],
-    chain_tokens_max: usize,
-) -> Result<Vec<TokenWithSpan>> {
+fn tokens_of(text: &str, place: Place, parameters: &Parameters, chain_tokens_max: usize) -> Result<Vec<TokenWithSpan>> {
     if text.len() > PARSED_BYTES_MAX {
         return Err(Error::new(ErrorKind::Limit, format!("the statement has {} bytes", text.len()))
             .with_hint(format!("split it: the most is {PARSED_BYTES_MAX} bytes, but for INSERT with literals")));
@@ -68,7 +63,7 @@ fn tokens_of(
     })?;
     workarounds::rewrite_tokens(&mut tokens);
     check_depth(&tokens, chain_tokens_max)?;
-    params::bind(&mut tokens, params, place)?;
+    params::bind(&mut tokens, parameters, place)?;
     Ok(tokens)
 }
 
@@ -139,7 +134,7 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Result<Ast> {
-        parse_declaring(text, Place::START, &[])
+        parse_declaring(text, Place::START, &Parameters::none())
     }
 
     #[test]
@@ -166,7 +161,8 @@ mod tests {
 
     #[test]
     fn what_follows_a_statement_is_named() {
-        let error = parse_declaring("SELECT 1 garbage here", Place { line: 3, column: 2 }, &[]).unwrap_err();
+        let error =
+            parse_declaring("SELECT 1 garbage here", Place { line: 3, column: 2 }, &Parameters::none()).unwrap_err();
         assert!(error.to_string().contains("at line 3, column 19"), "{error}");
     }
 }

@@ -7,20 +7,21 @@ use crate::catalogue::provider::CatalogueTable;
 use crate::catalogue::schemas;
 use crate::functions::place_named_arguments;
 use crate::parse::headings::Headings;
-use crate::parse::parameter_types::{close_parameters, open_parameters};
+use crate::parse::parameter_types::{close_expression, close_parameters, open_parameters};
 use crate::parse::statement::parse_over;
 use crate::resident::provider::ResidentTable;
 use crate::scan::provider::SnapshotTable;
 use crate::scan::row_numbers::TARGET_SCHEMA;
 use crate::text::datafusion_errors::external;
 use crate::text::identifiers::{SharedSpellings, Spellings};
+use crate::text::params::Parameters;
 use crate::text::place::Place;
 use crate::text::table_names::unknown_table;
 use crate::workarounds::checked;
 use atsdb_core::{Rollup, Table, View};
 use atsdb_engine::ReadSnapshot;
 use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::TableFunctionArgs;
 use datafusion::catalog::cte_worktable::CteWorkTable;
 use datafusion::common::config::ConfigOptions;
@@ -31,7 +32,7 @@ use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner};
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{AggregateUDF, Expr, HigherOrderUDF, LogicalPlan, ScalarUDF, TableSource, WindowUDF};
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
-use datafusion::sql::planner::{ParserOptions, SqlToRel};
+use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 use std::sync::Arc;
 
@@ -43,19 +44,39 @@ pub(crate) fn logical_plan(
     spellings: &SharedSpellings,
     focus: &Focus,
     work_table: Option<&Arc<WorkTable>>,
+    parameters: &Parameters,
 ) -> Result<LogicalPlan> {
-    SnapshotNames { state, snapshot, spellings, work_table, expansion: Expansion::default(), focus }.plan(statement)
+    let expansion = Expansion::default();
+    let names = SnapshotNames { state, snapshot, spellings, work_table, expansion, focus, parameters };
+    let planned = names.open_plan(statement)?;
+    if planned.has_parameters { close_parameters(planned.plan, parameters) } else { Ok(planned.plan) }
+}
+
+/// Plans a statement whose parameters keep their places.
+pub(crate) fn open_plan(
+    statement: Ast,
+    state: &SessionState,
+    snapshot: &ReadSnapshot,
+    spellings: &SharedSpellings,
+    work_table: Option<&Arc<WorkTable>>,
+    parameters: &Parameters,
+) -> Result<LogicalPlan> {
+    let (expansion, focus) = (Expansion::default(), &Focus::default());
+    let names = SnapshotNames { state, snapshot, spellings, work_table, expansion, focus, parameters };
+    names.open_plan(statement).map(|planned| planned.plan)
 }
 
 /// The columns of a view, as planning its query says; `None` if that fails.
 fn view_columns(view: &View, state: &SessionState, snapshot: &ReadSnapshot) -> Option<SchemaRef> {
-    let (mut statement, spellings) = parse_over(&view.query, Place::START, &[], snapshot.tables()).ok()?;
+    let (mut statement, spellings) =
+        parse_over(&view.query, Place::START, &Parameters::none(), snapshot.tables()).ok()?;
     let headings = match &mut statement {
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => return None,
     };
     let spellings = SharedSpellings::new(spellings);
-    let plan = logical_plan(statement, state, snapshot, &spellings, &Focus::default(), None).ok()?;
+    let parameters = Parameters::none();
+    let plan = logical_plan(statement, state, snapshot, &spellings, &Focus::default(), None, &parameters).ok()?;
     Some(headings.apply(plan.schema().inner()))
 }
 
@@ -67,22 +88,40 @@ struct SnapshotNames<'a> {
     work_table: Option<&'a Arc<WorkTable>>,
     expansion: Expansion,
     focus: &'a Focus,
+    parameters: &'a Parameters,
+}
+
+/// A plan in which placeholders may stand for values.
+struct Planned {
+    plan: LogicalPlan,
+    has_parameters: bool,
 }
 
 impl SnapshotNames<'_> {
-    fn plan(&self, mut statement: Ast) -> Result<LogicalPlan> {
+    fn open_plan(&self, mut statement: Ast) -> Result<Planned> {
         place_named_arguments(&mut statement).map_err(external)?;
         let has_parameters = open_parameters(&mut statement);
         let options = ParserOptions::from(&self.state.config_options().sql_parser);
-        let plan = SqlToRel::new_with_options(self, options).sql_statement_to_plan(statement)?;
-        if has_parameters { close_parameters(plan) } else { Ok(plan) }
+        let field = |data_type: DataType| Arc::new(Field::new("", data_type, true));
+        let types = self.parameters.types().into_iter().map(|data_type| data_type.map(field)).collect();
+        let mut context = PlannerContext::new().with_prepare_param_data_types(types);
+        let planner = SqlToRel::new_with_options(self, options);
+        let plan = planner.sql_statement_to_plan_with_context(statement, &mut context)?;
+        Ok(Planned { plan, has_parameters })
+    }
+
+    /// Plans a statement inside, which has no parameters.
+    fn plan(&self, statement: Ast) -> Result<LogicalPlan> {
+        self.open_plan(statement).map(|planned| planned.plan)
     }
 
     /// A view's query takes its place in the plan.
     fn view(&self, table: &Table, view: &View) -> Result<Arc<dyn TableSource>> {
-        let Self { state, snapshot, spellings, work_table, expansion, focus } = self;
+        let Self { state, snapshot, spellings, work_table, expansion, focus, .. } = self;
+        let parameters = &Parameters::none();
         let plan = |statement, spellings: &SharedSpellings, expansion| {
-            SnapshotNames { state, snapshot, spellings, work_table: *work_table, expansion, focus }.plan(statement)
+            SnapshotNames { state, snapshot, spellings, work_table: *work_table, expansion, focus, parameters }
+                .plan(statement)
         };
         let plan = view_plan(table, view, snapshot.tables(), spellings, expansion, plan);
         let plan = plan.map_err(|error| DataFusionError::External(Box::new(error)))?;
@@ -91,10 +130,11 @@ impl SnapshotNames<'_> {
 
     /// A rollup's rows, those that are stale computed.
     fn rollup(&self, table: &Table, rollup: &Rollup) -> Result<Arc<dyn TableSource>> {
-        let Self { state, snapshot, spellings, work_table, expansion, focus } = self;
+        let Self { state, snapshot, spellings, work_table, expansion, focus, .. } = self;
+        let parameters = &Parameters::none();
         let plan = |statement, spellings: &SharedSpellings, focus: &Focus| {
-            SnapshotNames { state, snapshot, spellings, work_table: *work_table, expansion: expansion.clone(), focus }
-                .plan(statement)
+            let (work_table, expansion) = (*work_table, expansion.clone());
+            SnapshotNames { state, snapshot, spellings, work_table, expansion, focus, parameters }.plan(statement)
         };
         let plan = rollup_plan(table, rollup, snapshot, spellings, focus, plan);
         let plan = plan.map_err(|error| DataFusionError::External(Box::new(error)))?;
@@ -170,6 +210,7 @@ impl ContextProvider for SnapshotNames<'_> {
         );
         let schema = DFSchema::empty();
         let simplify = |argument| {
+            let argument = close_expression(argument, self.parameters)?.data;
             let simple = simplifier.simplify(checked(simplifier.coerce(argument, &schema)?, &schema)?.data)?;
             if !matches!(simple, Expr::Literal(..)) {
                 // What cannot be computed says why.

@@ -3,6 +3,7 @@
 //! answers for the new ones without being planned again, as the recursive part of a `WITH RECURSIVE` does.
 
 use crate::text::identifiers::SharedSpellings;
+use crate::text::params::Parameters;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use atsdb_core::{Error, Result, Table};
@@ -30,6 +31,8 @@ pub(crate) struct WorkQuery {
     pub(crate) work_table: Arc<WorkTable>,
     /// The rows that replace the first ones when those have been read; without, these are all.
     pub(crate) more: Option<mpsc::UnboundedReceiver<RecordBatch>>,
+    /// Those of the statement that the query belongs to.
+    pub(crate) parameters: Parameters,
 }
 
 /// Rows in memory, which may be replaced.

@@ -9,6 +9,7 @@ use crate::plan::rollups::Focus;
 use crate::text::datafusion_errors::from_datafusion;
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::identifiers::SharedSpellings;
+use crate::text::params::Parameters;
 use crate::text::place::Place;
 use arrow::datatypes::SchemaRef;
 use atsdb_core::{Error, Result, Table};
@@ -38,12 +39,14 @@ pub(crate) fn describe_rollup(
 ) -> Result<Described> {
     let as_if = |table: &Table| if table.id == source.id { source.clone() } else { table.clone() };
     let tables: Vec<Table> = snapshot.tables().iter().map(as_if).collect();
-    let (mut statement, spellings) = parse_over(query, Place::START, &[], &tables)?;
+    let (mut statement, spellings) = parse_over(query, Place::START, &Parameters::none(), &tables)?;
     let spellings = SharedSpellings::new(spellings);
     let Ast::Query(inner) = &mut statement else { return Err(sql_error("it is no query")) };
     let headings = Headings::take(inner, &spellings);
     let focus = Focus { as_if: Some(source.clone()), ..Focus::default() };
-    let plan = logical_plan(statement, state, snapshot, &spellings, &focus, None).map_err(from_datafusion)?;
+    let parameters = Parameters::none();
+    let plan = logical_plan(statement, state, snapshot, &spellings, &focus, None, &parameters);
+    let plan = plan.map_err(from_datafusion)?;
     check(&plan)?;
     let schema = headings.apply(&Arc::new(plan.schema().as_arrow().clone()));
     let reads = names_read(&plan).map_err(from_datafusion)?;

@@ -5,6 +5,7 @@ use crate::functions::grid::nanos_of;
 use crate::functions::interval::parse_interval;
 use crate::parse::statement::parse_over;
 use crate::text::errors::{not_supported, sql_error};
+use crate::text::params::Parameters;
 use crate::text::place::Place;
 use atsdb_core::name::same_name;
 use atsdb_core::{ColumnType, Error, Result, SliceWidth, Table};
@@ -34,7 +35,7 @@ impl BucketedQuery {
         every: Option<&str>,
         tables: &[Table],
     ) -> Result<Self> {
-        let (mut statement, _) = parse_over(text, place, &[], tables)?;
+        let (mut statement, _) = parse_over(text, place, &Parameters::none(), tables)?;
         crate::functions::place_named_arguments(&mut statement)?;
         let Ast::Query(mut query) = statement else { return Err(sql_error("a rollup takes a SELECT")) };
         let select = only_select(&mut query)?;

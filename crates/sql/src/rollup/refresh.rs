@@ -9,6 +9,7 @@ use crate::run::interrupt::Interrupt;
 use crate::run::query::Query;
 use crate::run::worker::Worker;
 use crate::text::errors::sql_error;
+use crate::text::params::Parameters;
 use crate::text::place::Place;
 use atsdb_core::{ErrorKind, Result, Rollup, RollupState, Table, TableId};
 use atsdb_engine::times::Times;
@@ -105,7 +106,7 @@ impl Refresh<'_> {
             true => None,
             false => {
                 let text = format!("SELECT * FROM {}", quoted(&table.definition.name));
-                let query = Query { text, place: Place::START, params: Vec::new(), snapshot };
+                let query = Query { text, place: Place::START, parameters: Parameters::none(), snapshot };
                 let focus = Focus { computed: Some((table.id, step.times.clone().into())), ..Focus::default() };
                 Some(Rows::query(self.worker.start_focused(query, focus, self.interrupt)?.rows))
             }

@@ -6,6 +6,7 @@
 
 pub(crate) mod answer;
 mod context;
+pub(crate) mod describe;
 mod explain;
 pub(crate) mod interrupt;
 pub(crate) mod options;

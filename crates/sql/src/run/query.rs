@@ -1,5 +1,6 @@
 //! A query on its way to a worker.
 
+use crate::text::params::Parameters;
 use crate::text::place::Place;
 use atsdb_engine::ReadSnapshot;
 
@@ -7,6 +8,6 @@ use atsdb_engine::ReadSnapshot;
 pub(crate) struct Query {
     pub(crate) text: String,
     pub(crate) place: Place,
-    pub(crate) params: Vec<(String, String)>,
+    pub(crate) parameters: Parameters,
     pub(crate) snapshot: ReadSnapshot,
 }

@@ -11,6 +11,7 @@ use crate::plan::rollups::Focus;
 use crate::plan::work_table::{WorkQuery, WorkTable};
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::identifiers::SharedSpellings;
+use crate::text::params::Parameters;
 use arrow::array::RecordBatch;
 use atsdb_core::{Result, Table};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
@@ -26,12 +27,13 @@ pub(super) struct StatementQuery {
     pub(super) focus: Focus,
     pub(super) work_table: Option<Arc<WorkTable>>,
     pub(super) more: Option<mpsc::UnboundedReceiver<RecordBatch>>,
+    pub(super) parameters: Parameters,
 }
 
 impl StatementQuery {
     pub(super) fn of_text(query: &Query, focus: Focus) -> Result<Self> {
         let tables = query.snapshot.tables();
-        let (mut statement, spellings) = parse_over(&query.text, query.place, &query.params, tables)?;
+        let (mut statement, spellings) = parse_over(&query.text, query.place, &query.parameters, tables)?;
         let change = query_of_change(&mut statement, tables, &spellings)?;
         let (statement, insert, change) = match change {
             Some((query, change)) => (Ast::Query(Box::new(query)), None, Some(Box::new(change))),
@@ -41,13 +43,14 @@ impl StatementQuery {
             }
         };
         let spellings = SharedSpellings::new(spellings);
-        Ok(Self { statement, insert, change, spellings, focus, work_table: None, more: None })
+        let parameters = query.parameters.clone();
+        Ok(Self { statement, insert, change, spellings, focus, work_table: None, more: None, parameters })
     }
 
     pub(super) fn on_work_table(query: WorkQuery) -> Self {
-        let WorkQuery { query, spellings, work_table, more } = query;
-        let (statement, focus) = (Ast::Query(Box::new(query)), Focus::default());
-        Self { statement, insert: None, change: None, spellings, focus, work_table: Some(work_table), more }
+        let WorkQuery { query, spellings, work_table, more, parameters } = query;
+        let (statement, focus, work_table) = (Ast::Query(Box::new(query)), Focus::default(), Some(work_table));
+        Self { statement, insert: None, change: None, spellings, focus, work_table, more, parameters }
     }
 }
 

@@ -190,7 +190,8 @@ async fn run(work: Work, context: SessionContext, memory_bytes: usize, sender: m
         }
         Work::WorkTable(query, snapshot) => (StatementQuery::on_work_table(*query), snapshot),
     };
-    let StatementQuery { mut statement, insert, mut change, spellings, focus, work_table, mut more } = asked;
+    let StatementQuery { mut statement, insert, mut change, spellings, focus, work_table, mut more, parameters } =
+        asked;
     let explains = matches!(statement, Ast::Explain { .. });
     let headings = match &mut statement {
         Ast::Query(query) => Headings::take(query, &spellings),
@@ -201,7 +202,7 @@ async fn run(work: Work, context: SessionContext, memory_bytes: usize, sender: m
         // The rows of a chunk come one after the other.
         state.config_mut().options_mut().optimizer.enable_round_robin_repartition = false;
     }
-    let plan = logical_plan(statement, &state, &snapshot, &spellings, &focus, work_table.as_ref());
+    let plan = logical_plan(statement, &state, &snapshot, &spellings, &focus, work_table.as_ref(), &parameters);
     let plan = plan.map_err(from_datafusion)?;
     drop(snapshot);
     SQLOptions::new()

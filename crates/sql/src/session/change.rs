@@ -5,6 +5,7 @@ use crate::dml::change::Kind;
 use crate::run::answer::{Answer, Rows};
 use crate::run::query::Query;
 use crate::run::worker::Started;
+use crate::text::params::Parameters;
 use crate::text::script::Statement;
 use crate::write::change_writer::{ChangeWriter, ChangedRows, Limits};
 use crate::write::resident_change::change_resident;
@@ -12,11 +13,11 @@ use crate::write::returning::StatementContext;
 use atsdb_core::{Error, Result};
 
 impl Session {
-    pub(super) fn change(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+    pub(super) fn change(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
         self.with_batch_retried(|batch| {
             let snapshot = batch.snapshot()?;
             let text = statement.text().to_owned();
-            let query = Query { text, place: statement.place(), params: params.to_vec(), snapshot };
+            let query = Query { text, place: statement.place(), parameters: parameters.clone(), snapshot };
             let worker = self.worker()?;
             let asked = query.snapshot.clone();
             let Started { change, rows, spellings, .. } = worker.start(query, &self.interrupt)?;
@@ -36,7 +37,8 @@ impl Session {
             let Some(returning) = &change.returning else {
                 return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
             };
-            let context = StatementContext { worker, interrupt: &self.interrupt, snapshot: asked, spellings };
+            let interrupt = &self.interrupt;
+            let context = StatementContext { worker, interrupt, snapshot: asked, spellings, parameters };
             let rows = returning.answer(&context, &change.table, returned, self.options.memory_bytes)?;
             Ok(Answer::Rows(Rows::fixed(rows)))
         })

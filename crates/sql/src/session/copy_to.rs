@@ -6,6 +6,7 @@ use crate::ddl::print::quoted;
 use crate::parse::statement::parse_declaring;
 use crate::run::answer::Answer;
 use crate::text::errors::{not_supported, sql_error};
+use crate::text::params::Parameters;
 use crate::text::place::Place;
 use crate::text::table_names::table_name;
 use atsdb_core::Result;
@@ -25,14 +26,14 @@ struct CopyTo {
 
 impl CopyTo {
     /// Reads the statement; `None` if it reads a file instead.
-    fn parse(text: &str, place: Place, params: &[(String, String)]) -> Result<Option<Self>> {
+    fn parse(text: &str, place: Place, parameters: &Parameters) -> Result<Option<Self>> {
         let is_copy = text.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("COPY"));
         if !is_copy {
             return Ok(None);
         }
         let (text, may_replace) = without_overwrite(text);
         let Ast::Copy { source, to: true, target, options, legacy_options, .. } =
-            parse_declaring(&text, place, params)?
+            parse_declaring(&text, place, parameters)?
         else {
             return Ok(None);
         };
@@ -98,12 +99,14 @@ impl Session {
     }
 
     /// `COPY ... TO`; `None` if the statement is another one.
-    pub(super) fn copy_to(&self, text: &str, place: Place, params: &[(String, String)]) -> Result<Option<Answer>> {
-        let Some(CopyTo { query, path, may_replace }) = CopyTo::parse(text, place, params)? else { return Ok(None) };
+    pub(super) fn copy_to(&self, text: &str, place: Place, parameters: &Parameters) -> Result<Option<Answer>> {
+        let Some(CopyTo { query, path, may_replace }) = CopyTo::parse(text, place, parameters)? else {
+            return Ok(None);
+        };
         let Some(writer) = self.file_writer.as_ref().filter(|_| self.options.file_access) else {
             return Err(sql_error("SQL may not write files here").with_hint("use `atsdb export`"));
         };
-        let row_count = writer.write(&path, may_replace, self.rows_of(&query, Place::START, &[])?)?;
+        let row_count = writer.write(&path, may_replace, self.rows_of(&query, Place::START, &Parameters::none())?)?;
         Ok(Some(Answer::Done { verb: "COPY", row_count: Some(row_count) }))
     }
 }
@@ -114,7 +117,7 @@ mod tests {
 
     #[test]
     fn tables_and_queries_go_into_files_whose_ending_says_how() {
-        let parsed = |text: &str| CopyTo::parse(text, Place::START, &[]);
+        let parsed = |text: &str| CopyTo::parse(text, Place::START, &Parameters::none());
         let query = |text: &str| parsed(text).unwrap().unwrap().query;
         assert_eq!(query("COPY t TO 'a.csv'"), "SELECT * FROM t");
         assert_eq!(query("copy t (b, \"a c\") to 'a.csv' WITH (FORMAT csv, HEADER)"), "SELECT b, \"a c\" FROM t");

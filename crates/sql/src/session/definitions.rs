@@ -13,6 +13,7 @@ use crate::run::answer::{Answer, Rows};
 use crate::run::query::Query;
 use crate::run::worker::Started;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
+use crate::text::params::Parameters;
 use crate::text::place::Place;
 use crate::text::script::Statement;
 use crate::text::table_names::table_name;
@@ -25,8 +26,8 @@ use datafusion::sql::sqlparser::ast::{
 
 impl Session {
     /// What a query answers; it is running until the rows are dropped.
-    pub(super) fn rows_of(&self, text: &str, place: Place, params: &[(String, String)]) -> Result<Rows> {
-        let query = Query { text: text.to_owned(), place, params: params.to_vec(), snapshot: self.snapshot()? };
+    pub(super) fn rows_of(&self, text: &str, place: Place, parameters: &Parameters) -> Result<Rows> {
+        let query = Query { text: text.to_owned(), place, parameters: parameters.clone(), snapshot: self.snapshot()? };
         let Started { rows, .. } = self.worker()?.start(query, &self.interrupt)?;
         Ok(Rows::query(rows))
     }
@@ -50,7 +51,7 @@ impl Session {
         let Some((query, place)) = query_of(statement.text(), statement.place())? else {
             return Err(sql_error("CREATE VIEW without a query"));
         };
-        check_names(&format!("view {name}"), &self.rows_of(query, place, &[])?.schema())?;
+        check_names(&format!("view {name}"), &self.rows_of(query, place, &Parameters::none())?.schema())?;
         let definition = TableDefinition::new_view(&name, query);
         let tables = self.tables()?;
         match tables.iter().find(|table| same_name(&table.definition.name, &name)) {
@@ -80,7 +81,7 @@ impl Session {
         &self,
         statement: &Statement,
         create: &CreateTable,
-        params: &[(String, String)],
+        parameters: &Parameters,
     ) -> Result<Answer> {
         let mut without_query = create.clone();
         without_query.query = None;
@@ -102,7 +103,7 @@ impl Session {
         let Some((query, place)) = query_of(statement.text(), statement.place())? else {
             return Err(sql_error("CREATE TABLE without columns"));
         };
-        let rows = self.rows_of(query, place, params)?;
+        let rows = self.rows_of(query, place, parameters)?;
         let definition = definition_of(&name, &rows.schema())?;
         let definition = table_options(create)?.apply(definition).map_err(as_sql_error)?;
         definition.check().map_err(as_sql_error)?;
@@ -233,7 +234,7 @@ impl Session {
             None => describe(&definition),
             Some(_) => {
                 let text = format!("SELECT * FROM {}", quoted(&definition.name));
-                describe_query(&self.rows_of(&text, Place::START, &[])?.schema())
+                describe_query(&self.rows_of(&text, Place::START, &Parameters::none())?.schema())
             }
         }
     }

@@ -14,6 +14,7 @@ use crate::run::answer::{Answer, Rows};
 use crate::run::query::Query;
 use crate::run::worker::Started;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
+use crate::text::params::Parameters;
 use crate::text::script::Statement;
 use crate::text::table_names::{table_name, unknown_table};
 use crate::write::insert::append_rows;
@@ -32,38 +33,42 @@ impl Session {
     /// Errors: [`ErrorKind::Sql`] for what is wrong with the text or not supported, [`ErrorKind::InvalidValue`]
     /// for values that do not fit, [`ErrorKind::Resources`], [`ErrorKind::Interrupted`], and what the engine says.
     pub fn execute(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+        self.execute_with(statement, &Parameters::Texts(params.into()))
+    }
+
+    pub(super) fn execute_with(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
         self.interrupt.reset();
-        let answer = self.execute_once(statement, params);
+        let answer = self.execute_once(statement, parameters);
         if answer.is_err() && may_change(statement.text()) {
             self.fail_transaction();
         }
         answer
     }
 
-    fn execute_once(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
-        if let Some(row_count) = self.insert_literals(statement.text(), params)? {
+    fn execute_once(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
+        if let Some(row_count) = self.insert_literals(statement.text(), parameters)? {
             return Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count) });
         }
         match first_word(statement.text()).as_str() {
             "INSERT" | "REPLACE" if may_have_conflict_clause(statement.text()) => {
-                self.insert_on_conflict(statement, params)
+                self.insert_on_conflict(statement, parameters)
             }
-            "INSERT" | "REPLACE" => self.query(statement, params),
-            "UPDATE" | "DELETE" => self.change(statement, params),
-            "SELECT" => self.select(statement, params),
-            "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "" => self.query(statement, params),
+            "INSERT" | "REPLACE" => self.query(statement, parameters),
+            "UPDATE" | "DELETE" => self.change(statement, parameters),
+            "SELECT" => self.select(statement, parameters),
+            "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "" => self.query(statement, parameters),
             "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => {
                 match Bracket::of(statement.text())? {
                     Some(bracket) => self.bracket(bracket),
-                    None => self.declare(statement, params),
+                    None => self.declare(statement, parameters),
                 }
             }
             "CHECKPOINT" => self.checkpoint(statement.text(), statement.place()),
-            _ => self.declare(statement, params),
+            _ => self.declare(statement, parameters),
         }
     }
 
-    fn select(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+    fn select(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
         let snapshot = self.snapshot()?;
         if let Some(plain) = PlainSelect::read(statement.text())
             && let Some(table) = plain.table(snapshot.tables())
@@ -71,16 +76,20 @@ impl Session {
         {
             return Ok(Answer::Rows(Rows::fixed(rows)));
         }
-        self.query_over(snapshot, statement, params)
+        self.query_over(snapshot, statement, parameters)
     }
 
-    pub(super) fn query(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
-        self.query_over(self.snapshot()?, statement, params)
+    pub(super) fn query(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
+        self.query_over(self.snapshot()?, statement, parameters)
     }
 
-    fn query_over(&self, snapshot: ReadSnapshot, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
-        let query =
-            Query { text: statement.text().to_owned(), place: statement.place(), params: params.to_vec(), snapshot };
+    fn query_over(&self, snapshot: ReadSnapshot, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
+        let query = Query {
+            text: statement.text().to_owned(),
+            place: statement.place(),
+            parameters: parameters.clone(),
+            snapshot,
+        };
         let Started { insert, rows, .. } = self.worker()?.start(query, &self.interrupt)?;
         let rows = Rows::query(rows);
         match insert {
@@ -106,16 +115,16 @@ impl Session {
         Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count.saturating_sub(skipped_rows)) })
     }
 
-    fn declare(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+    fn declare(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
         if reads_a_file(statement.text()) {
-            return self.load(statement.text(), statement.place(), params);
+            return self.load(statement.text(), statement.place(), parameters);
         }
         refuse_files(statement.text())?;
         if let Some(rollup) = RollupStatement::of(statement.text(), statement.place())? {
             return self.rollup_statement(&rollup);
         }
-        match parse_declaring(statement.text(), statement.place(), params)? {
-            Ast::CreateTable(create) if create.query.is_some() => self.create_table_as(statement, &create, params),
+        match parse_declaring(statement.text(), statement.place(), parameters)? {
+            Ast::CreateTable(create) if create.query.is_some() => self.create_table_as(statement, &create, parameters),
             Ast::CreateTable(create) if !create.external => self.create_table(&create),
             Ast::CreateView(create) => self.create_view(statement, &create),
             Ast::CreateIndex(create) => self.create_index(&create),
@@ -147,7 +156,7 @@ impl Session {
                 None => Err(sql_error("SHOW COLUMNS of which table?").with_hint("SHOW COLUMNS FROM table")),
             },
             Ast::ExplainTable { table_name, .. } => self.describe(&table_name),
-            Ast::Query(_) | Ast::Explain { .. } | Ast::Insert(_) => self.query(statement, params),
+            Ast::Query(_) | Ast::Explain { .. } | Ast::Insert(_) => self.query(statement, parameters),
             other => Err(refused(&other)),
         }
     }
@@ -221,7 +230,7 @@ impl Dropped {
 }
 
 /// The word a statement begins with, in capitals; empty if it begins with none, such as `(`.
-fn first_word(text: &str) -> String {
+pub(super) fn first_word(text: &str) -> String {
     text.chars().take_while(|character| character.is_ascii_alphabetic()).collect::<String>().to_ascii_uppercase()
 }
 

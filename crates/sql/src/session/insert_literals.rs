@@ -4,6 +4,7 @@
 use super::open_transaction::{Transaction, usable};
 use super::state::Session;
 use crate::run::interrupt::Interrupt;
+use crate::text::params::Parameters;
 use crate::write::insert_run::{InsertRun, Pushed};
 use atsdb_core::Result;
 use std::sync::atomic::Ordering;
@@ -13,13 +14,13 @@ const TEXT_BYTES_MAX: usize = 32 << 20;
 
 impl Session {
     /// Inserts literals and says how many rows came; `None` if the statement is another one.
-    pub(super) fn insert_literals(&self, text: &str, params: &[(String, String)]) -> Result<Option<u64>> {
+    pub(super) fn insert_literals(&self, text: &str, parameters: &Parameters) -> Result<Option<u64>> {
         if let Some(open) = self.transaction().as_mut() {
-            return insert_in_transaction(open, text, params, &self.interrupt);
+            return insert_in_transaction(open, text, parameters, &self.interrupt);
         }
-        let Some(mut run) = InsertRun::begin(text, params, || self.engine.tables())? else { return Ok(None) };
+        let Some(mut run) = InsertRun::begin(text, parameters, || self.engine.tables())? else { return Ok(None) };
         let mut batch = self.engine.batch(None);
-        let row_count = match run.push(text, params, &self.interrupt, &mut batch)? {
+        let row_count = match run.push(text, parameters, &self.interrupt, &mut batch)? {
             Pushed::Rows(row_count) => row_count,
             Pushed::NotPlain => return Ok(None),
             Pushed::Refused(error) => return Err(error),
@@ -34,12 +35,12 @@ impl Session {
 fn insert_in_transaction(
     open: &mut Transaction,
     text: &str,
-    params: &[(String, String)],
+    parameters: &Parameters,
     interrupt: &Interrupt,
 ) -> Result<Option<u64>> {
     if !open.runs.choose(text) {
         let tables = || usable(open)?.tables();
-        let Some(run) = InsertRun::begin(text, params, tables)? else { return Ok(None) };
+        let Some(run) = InsertRun::begin(text, parameters, tables)? else { return Ok(None) };
         // From here on an error leaves work half done.
         open.failed = true;
         open.runs.begin(run, &mut open.batch)?;
@@ -47,7 +48,7 @@ fn insert_in_transaction(
     }
     usable(open)?;
     let Some(run) = open.runs.0.first_mut() else { return Ok(None) };
-    let pushed = run.push(text, params, interrupt, &mut open.batch);
+    let pushed = run.push(text, parameters, interrupt, &mut open.batch);
     open.failed = pushed.is_err();
     let pushed = pushed?;
     let is_long = open.runs.0.iter().map(InsertRun::text_bytes).sum::<usize>() > TEXT_BYTES_MAX;

@@ -6,6 +6,7 @@ use crate::dml::target::Target;
 use crate::run::answer::{Answer, Rows};
 use crate::run::query::Query;
 use crate::run::worker::Started;
+use crate::text::params::Parameters;
 use crate::text::script::Statement;
 use crate::write::insert::{append_rows, for_named_rows};
 use crate::write::returning::{StatementContext, gathered, no_rows};
@@ -32,20 +33,21 @@ pub(super) fn may_have_conflict_clause(text: &str) -> bool {
 
 impl Session {
     /// Does it again, if others change the same rows meanwhile.
-    pub(super) fn insert_on_conflict(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
+    pub(super) fn insert_on_conflict(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
         let inserted = self.with_batch_retried(|batch| {
             let snapshot = batch.snapshot()?;
             let query = Query {
                 text: statement.text().to_owned(),
                 place: statement.place(),
-                params: params.to_vec(),
+                parameters: parameters.clone(),
                 snapshot: snapshot.clone(),
             };
             let worker = self.worker()?;
             let Started { insert, rows, spellings, .. } = worker.start(query, &self.interrupt)?;
             let Some(target) = insert else { return Err(Error::internal("an INSERT that inserts nothing")) };
             let (table, _) = target.resolve_among(snapshot.tables())?;
-            let context = StatementContext { worker, interrupt: &self.interrupt, snapshot, spellings };
+            let interrupt = &self.interrupt;
+            let context = StatementContext { worker, interrupt, snapshot, spellings, parameters };
             self.insert_into(batch, &table, &target, Rows::query(rows), &context)
         })?;
         Ok(match inserted {

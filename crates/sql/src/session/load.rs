@@ -7,6 +7,7 @@ use crate::dml::load::Load;
 use crate::dml::target::Target;
 use crate::run::answer::Answer;
 use crate::text::errors::sql_error;
+use crate::text::params::Parameters;
 use crate::write::insert::append_named;
 use atsdb_core::{Column, Result, Table, TableDefinition};
 use std::sync::Arc;
@@ -19,19 +20,14 @@ impl Session {
     }
 
     /// `LOAD DATA` and `COPY ... FROM`: all rows of the file, or none.
-    pub(super) fn load(
-        &self,
-        text: &str,
-        place: crate::text::place::Place,
-        params: &[(String, String)],
-    ) -> Result<Answer> {
-        if let Some(answer) = self.copy_to(text, place, params)? {
+    pub(super) fn load(&self, text: &str, place: crate::text::place::Place, parameters: &Parameters) -> Result<Answer> {
+        if let Some(answer) = self.copy_to(text, place, parameters)? {
             return Ok(answer);
         }
         let Some(files) = self.files.as_ref().filter(|_| self.options.file_access) else {
             return Err(sql_error("SQL may not read files here").with_hint("use `atsdb import`"));
         };
-        let load = Load::parse(text, place, params)?;
+        let load = Load::parse(text, place, parameters)?;
         let target = Target::new(load.table.clone(), load.columns.clone(), OnDuplicate::default());
         let (table, positions) = target.resolve_among(&self.tables()?)?;
         let definition = fields_of(&table, &positions);

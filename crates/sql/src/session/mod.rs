@@ -14,6 +14,8 @@ mod insert_on_conflict;
 mod insert_runs;
 mod load;
 mod open_transaction;
+pub(crate) mod parameter_value;
+pub(crate) mod prepare;
 mod rollups;
 mod savepoint;
 mod show;

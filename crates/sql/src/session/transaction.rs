@@ -108,6 +108,14 @@ impl Session {
         }
     }
 
+    /// The same state for a statement that is only planned, which reads no rows.
+    pub(super) fn snapshot_for_planning(&self) -> Result<ReadSnapshot> {
+        match self.transaction().as_mut() {
+            Some(open) => flushed(open)?.snapshot(),
+            None => self.engine.snapshot(),
+        }
+    }
+
     /// The tables that a statement sees.
     pub(super) fn tables(&self) -> Result<Vec<Table>> {
         match self.transaction().as_mut() {

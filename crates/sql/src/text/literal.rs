@@ -1,5 +1,6 @@
 //! Literals as statements write them.
 
+use datafusion::common::ScalarValue;
 use std::borrow::Cow;
 
 /// A literal as it is written.
@@ -13,4 +14,26 @@ pub(crate) enum Literal<'a> {
     Parameter(Cow<'a, str>),
     Text(Cow<'a, str>),
     Bytes(Vec<u8>),
+    /// The value of a parameter that no literal writes: a time, a date, a float of 32 bits.
+    Typed(&'a ScalarValue),
+}
+
+impl<'a> Literal<'a> {
+    /// The value of a parameter.
+    pub(crate) fn of_value(value: &'a ScalarValue) -> Self {
+        use ScalarValue as V;
+        match value {
+            value if value.is_null() => Self::Null,
+            V::Boolean(Some(value)) => Self::Bool(*value),
+            V::Int8(_) | V::Int16(_) | V::Int32(_) | V::Int64(_) => Self::Number(value.to_string().into()),
+            V::UInt8(_) | V::UInt16(_) | V::UInt32(_) | V::UInt64(_) => Self::Number(value.to_string().into()),
+            V::Float64(Some(value)) if value.is_finite() => Self::Number(format!("{value:e}").into()),
+            V::Float64(Some(value)) => Self::Text(value.to_string().into()),
+            V::Utf8(Some(text)) | V::LargeUtf8(Some(text)) | V::Utf8View(Some(text)) => Self::Text(text.into()),
+            V::Binary(Some(bytes)) | V::LargeBinary(Some(bytes)) | V::BinaryView(Some(bytes)) => {
+                Self::Bytes(bytes.clone())
+            }
+            other => Self::Typed(other),
+        }
+    }
 }

@@ -12,6 +12,7 @@ use arrow::datatypes::{DataType, Field};
 use atsdb_codec::logical_type;
 use atsdb_core::{Column, ColumnType, Error, Result, TimeUnit};
 use atsdb_engine::KeyValue;
+use datafusion::common::ScalarValue;
 use std::sync::Arc;
 
 /// One column of a table on its way in.
@@ -158,6 +159,14 @@ impl LiteralColumn {
         last.unwrap_or(KeyValue::Null)
     }
 
+    /// Whether it takes a literal as it is, or refuses it. Other values are converted by a plan.
+    pub(crate) fn takes(&self, literal: &Literal<'_>) -> bool {
+        match literal {
+            Literal::Typed(value) => value.data_type() == self.field().data_type().clone(),
+            _ => true,
+        }
+    }
+
     /// The values so far; the column is empty afterwards.
     pub(crate) fn finish(&mut self) -> ArrayRef {
         with_builder!(&mut self.builder, builder => Arc::new(builder.finish()))
@@ -177,6 +186,9 @@ impl LiteralColumn {
             let ty = self.column.column_type.sql_name();
             Error::invalid(format!("{} is no {ty}, or does not fit", shown(literal)))
         };
+        if let Literal::Typed(value) = literal {
+            return self.push_value(value);
+        }
         macro_rules! integer {
             ($builder:expr) => {
                 $builder.append_value(integer(literal).and_then(|value| value.try_into().ok()).ok_or_else(refuse)?)
@@ -203,7 +215,7 @@ impl LiteralColumn {
                 Literal::Text(text) | Literal::Parameter(text) => builder.append_value(text),
                 Literal::Number(text) => builder.append_value(as_text(text)?),
                 Literal::Bool(value) => builder.append_value(if *value { "true" } else { "false" }),
-                Literal::Bytes(_) | Literal::Null => return Err(refuse()),
+                Literal::Bytes(_) | Literal::Null | Literal::Typed(_) => return Err(refuse()),
             },
             Builder::Binary(builder) => match literal {
                 Literal::Bytes(bytes) => builder.append_value(bytes),
@@ -224,6 +236,21 @@ impl LiteralColumn {
         }
         Ok(())
     }
+
+    /// Adds a value of the column's type.
+    fn push_value(&mut self, value: &ScalarValue) -> Result<()> {
+        use ScalarValue as V;
+        match (&mut self.builder, value) {
+            (Builder::Float32(builder), V::Float32(Some(value))) => builder.append_value(*value),
+            (Builder::Second(builder), V::TimestampSecond(Some(time), _)) => builder.append_value(*time),
+            (Builder::Millisecond(builder), V::TimestampMillisecond(Some(time), _)) => builder.append_value(*time),
+            (Builder::Microsecond(builder), V::TimestampMicrosecond(Some(time), _)) => builder.append_value(*time),
+            (Builder::Nanosecond(builder), V::TimestampNanosecond(Some(time), _)) => builder.append_value(*time),
+            (Builder::Date(builder), V::Date32(Some(days))) => builder.append_value(*days),
+            (_, value) => return Err(Error::internal(format!("{value} in column {}", self.column.name))),
+        }
+        Ok(())
+    }
 }
 
 fn shown(literal: &Literal<'_>) -> String {
@@ -233,10 +260,12 @@ fn shown(literal: &Literal<'_>) -> String {
         Literal::Number(text) | Literal::Parameter(text) => format!("{text:.60}"),
         Literal::Text(text) => format!("'{text:.60}'"),
         Literal::Bytes(bytes) => format!("a value of {} bytes", bytes.len()),
+        Literal::Typed(value) => format!("{value:.60}"),
     }
 }
 
-fn boolean(literal: &Literal<'_>) -> Option<bool> {
+/// A literal as a truth value.
+pub(crate) fn boolean(literal: &Literal<'_>) -> Option<bool> {
     match literal {
         Literal::Bool(value) => Some(*value),
         Literal::Text(text) => match text.trim().to_ascii_lowercase().as_str() {

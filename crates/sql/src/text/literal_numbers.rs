@@ -18,7 +18,7 @@ pub(crate) fn integer(literal: &Literal<'_>) -> Option<i128> {
         Literal::Bool(value) => Some(i128::from(*value)),
         Literal::Number(text) | Literal::Parameter(text) => whole(text),
         Literal::Text(text) => whole(text.trim()),
-        Literal::Null | Literal::Bytes(_) => None,
+        Literal::Null | Literal::Bytes(_) | Literal::Typed(_) => None,
     }
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn float64(literal: &Literal<'_>) -> Option<f64> {
             text.parse().ok().filter(|value: &f64| is_kept(text, value.is_finite(), *value == 0.0))
         }
         Literal::Bool(value) => Some(f64::from(u8::from(*value))),
-        Literal::Null | Literal::Bytes(_) => None,
+        Literal::Null | Literal::Bytes(_) | Literal::Typed(_) => None,
     }
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn float32(literal: &Literal<'_>) -> Option<f32> {
             text.parse().ok().filter(|value: &f32| is_kept(text, value.is_finite(), *value == 0.0))
         }
         Literal::Bool(value) => Some(f32::from(u8::from(*value))),
-        Literal::Null | Literal::Bytes(_) => None,
+        Literal::Null | Literal::Bytes(_) | Literal::Typed(_) => None,
     }
 }
 

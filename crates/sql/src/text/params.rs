@@ -1,12 +1,85 @@
-//! Parameters: `$name` in a statement stands for a literal. They are put in as tokens, so that no value can be
-//! anything but a literal. What looks like a number becomes a marked one, whose type its place decides
-//! ([`parameter_types`](crate::parse::parameter_types)).
+//! Parameters: `$name` or `$1` in a statement stands for a value.
+//!
+//! Values that are given as text are put in as tokens, so that none can be anything but a literal. What looks like a
+//! number becomes a marked one, whose type its place decides ([`parameter_types`](crate::parse::parameter_types)).
+//! Values that have a type keep their places until the statement is planned.
 
 use super::errors::{sql_error, syntax_error};
 use super::place::Place;
+use arrow::datatypes::DataType;
 use atsdb_core::Result;
 use atsdb_core::name::{nearest_name, same_name};
-use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+use datafusion::common::ScalarValue;
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+use std::sync::Arc;
+
+/// The most parameters that a statement may have, as in PostgreSQL's protocol.
+const COUNT_MAX: usize = 65_535;
+
+/// What the parameters of a statement stand for.
+#[derive(Debug, Clone)]
+pub(crate) enum Parameters {
+    /// Texts by name.
+    Texts(Arc<[(String, String)]>),
+    /// Values by number, from `$1` on.
+    Values(Arc<[ScalarValue]>),
+    /// Types by number, as far as they are known: for a statement that is only described.
+    Types(Arc<[Option<DataType>]>),
+}
+
+impl Parameters {
+    /// For statements that have none.
+    pub(crate) fn none() -> Self {
+        Self::Texts(Arc::default())
+    }
+
+    /// The type of a parameter, if it has one before the statement is planned.
+    pub(crate) fn types(&self) -> Vec<Option<DataType>> {
+        match self {
+            Self::Texts(_) => Vec::new(),
+            Self::Values(values) => values.iter().map(|value| Some(value.data_type())).collect(),
+            Self::Types(types) => types.to_vec(),
+        }
+    }
+
+    /// The value of a parameter that has a number, if it is known. One that is only described is NULL.
+    pub(crate) fn value(&self, id: &str) -> Option<ScalarValue> {
+        let at = number(id)? - 1;
+        match self {
+            Self::Texts(_) => None,
+            Self::Values(values) => values.get(at).cloned(),
+            Self::Types(types) => ScalarValue::try_from(types.get(at)?.as_ref().unwrap_or(&DataType::Null)).ok(),
+        }
+    }
+}
+
+/// The number of `$7`.
+pub(crate) fn number(id: &str) -> Option<usize> {
+    id.strip_prefix('$')?.parse().ok().filter(|number| (1..=COUNT_MAX).contains(number))
+}
+
+/// How many parameters a statement has: the highest number.
+pub(crate) fn parameter_count(text: &str, place: Place) -> Result<usize> {
+    let tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location();
+    let mut count = 0;
+    // What cannot be read is reported when the statement is parsed.
+    for token in tokens.unwrap_or_default() {
+        if let Token::Placeholder(id) = &token.token {
+            count = count.max(number(id).ok_or_else(|| not_numbered(id, &token, place))?);
+        }
+    }
+    Ok(count)
+}
+
+fn not_numbered(id: &str, token: &TokenWithSpan, place: Place) -> atsdb_core::Error {
+    syntax_error(format_args!("the parameter {id}"), place_of(token, place))
+        .with_hint("the parameters of a prepared statement are numbered: $1, $2")
+}
+
+fn place_of(token: &TokenWithSpan, place: Place) -> Place {
+    place.of_inner(Place { line: token.span.start.line as usize, column: token.span.start.column as usize })
+}
 
 /// The text that is bound to `$name`.
 pub(crate) fn bound<'a>(name: &str, params: &'a [(String, String)]) -> Result<&'a str> {
@@ -33,11 +106,15 @@ pub(crate) fn is_number(text: &str) -> bool {
         && text.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
-/// Puts the bound values into a statement's tokens.
-pub(crate) fn bind(tokens: &mut Vec<TokenWithSpan>, params: &[(String, String)], place: Place) -> Result<()> {
+/// Puts the values that are given as text into a statement's tokens; checks that the others have a number.
+pub(crate) fn bind(tokens: &mut Vec<TokenWithSpan>, parameters: &Parameters, place: Place) -> Result<()> {
     if !tokens.iter().any(|token| matches!(token.token, Token::Placeholder(_))) {
         return Ok(());
     }
+    let texts = match parameters {
+        Parameters::Texts(texts) => texts,
+        Parameters::Values(_) | Parameters::Types(_) => return check(tokens, parameters, place),
+    };
     let mut bound_tokens = Vec::with_capacity(tokens.len());
     for token in tokens.drain(..) {
         let Token::Placeholder(placeholder) = &token.token else {
@@ -45,11 +122,10 @@ pub(crate) fn bind(tokens: &mut Vec<TokenWithSpan>, params: &[(String, String)],
             continue;
         };
         let Some(name) = placeholder.strip_prefix('$').filter(|name| !name.is_empty()) else {
-            let inner = Place { line: token.span.start.line as usize, column: token.span.start.column as usize };
-            return Err(syntax_error(format_args!("the parameter {placeholder}"), place.of_inner(inner))
+            return Err(syntax_error(format_args!("the parameter {placeholder}"), place_of(&token, place))
                 .with_hint("write $name"));
         };
-        let text = bound(name, params)?;
+        let text = bound(name, texts)?;
         let mut push = |value: Token| bound_tokens.push(TokenWithSpan { token: value, span: token.span });
         match text.strip_prefix('-') {
             Some(digits) if is_number(text) => {
@@ -63,6 +139,22 @@ pub(crate) fn bind(tokens: &mut Vec<TokenWithSpan>, params: &[(String, String)],
         }
     }
     *tokens = bound_tokens;
+    Ok(())
+}
+
+fn check(tokens: &[TokenWithSpan], parameters: &Parameters, place: Place) -> Result<()> {
+    for token in tokens {
+        let Token::Placeholder(id) = &token.token else { continue };
+        let number = number(id).ok_or_else(|| not_numbered(id, token, place))?;
+        let count = match parameters {
+            Parameters::Values(values) => values.len(),
+            Parameters::Types(types) => types.len(),
+            Parameters::Texts(texts) => texts.len(),
+        };
+        if number > count {
+            return Err(sql_error(format!("no value is given for the parameter ${number}")));
+        }
+    }
     Ok(())
 }
 

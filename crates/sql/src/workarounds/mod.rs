@@ -24,6 +24,7 @@ mod stoppable;
 mod syntax;
 mod unambiguous_filters;
 
+pub(crate) use casts::text_bytes::bytes_of;
 pub(crate) use date_trunc::{DateTrunc, cut as cut_by_unit};
 pub(crate) use long_literals::batch_rows;
 pub(crate) use overflow::{checked, fitting_sum};

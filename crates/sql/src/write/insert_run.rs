@@ -12,6 +12,7 @@ use crate::dml::target::Target;
 use crate::run::interrupt::Interrupt;
 use crate::text::literal::Literal;
 use crate::text::literal_columns::LiteralColumn;
+use crate::text::params::Parameters;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::{Field, Schema, SchemaRef};
@@ -66,10 +67,10 @@ impl InsertRun {
     /// A run that the statement can begin; `None` if it is not plain. `tables` gives those that it may mean.
     pub(crate) fn begin(
         text: &str,
-        params: &[(String, String)],
+        parameters: &Parameters,
         tables: impl FnOnce() -> Result<Vec<Table>>,
     ) -> Result<Option<Self>> {
-        let Some(mut insert) = InsertText::begin(text, params) else { return Ok(None) };
+        let Some(mut insert) = InsertText::begin(text, parameters) else { return Ok(None) };
         let head = text[..insert.place()].to_owned();
         // The first row decides before the store is asked for anything.
         if insert.next(&mut Vec::new())? != Step::Row {
@@ -158,12 +159,12 @@ impl InsertRun {
     pub(crate) fn push(
         &mut self,
         text: &str,
-        params: &[(String, String)],
+        parameters: &Parameters,
         interrupt: &Interrupt,
         batch: &mut Batch,
     ) -> Result<Pushed> {
         let (before, left_out) = (self.row_count, self.left_out.len());
-        match self.read(text, params, interrupt) {
+        match self.read(text, parameters, interrupt) {
             Ok(Some(Read { is_duplicate: false, .. })) => {}
             Ok(Some(_)) => return Err(self.refuse_duplicate(before, batch)),
             refused => {
@@ -202,8 +203,8 @@ impl InsertRun {
     }
 
     /// Reads the rows into the columns; `None` if the statement is not plain.
-    fn read(&mut self, text: &str, params: &[(String, String)], interrupt: &Interrupt) -> Result<Option<Read>> {
-        let mut insert = InsertText::resume(text, self.head.len(), params);
+    fn read(&mut self, text: &str, parameters: &Parameters, interrupt: &Interrupt) -> Result<Option<Read>> {
+        let mut insert = InsertText::resume(text, self.head.len(), parameters);
         let mut row: Vec<Literal<'_>> = Vec::with_capacity(self.columns.len());
         let mut read = Read { row_count: 0, is_duplicate: false };
         loop {
@@ -211,6 +212,9 @@ impl InsertRun {
                 Step::Row => {}
                 Step::End => return Ok(Some(read)),
                 Step::NotPlain => return Ok(None),
+            }
+            if self.columns.iter().zip(&row).any(|(column, literal)| !column.takes(literal)) {
+                return Ok(None);
             }
             read.row_count += 1;
             if read.row_count.is_multiple_of(ROWS_BETWEEN_LOOKS) {

@@ -3,7 +3,7 @@
 
 use crate::dml::conflict::OnDuplicate;
 use crate::text::literal::Literal;
-use crate::text::params::{bound, is_number};
+use crate::text::params::{Parameters, bound, is_number};
 use atsdb_core::{ConflictPolicy, Result};
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ pub(crate) enum Step {
 #[derive(Debug)]
 pub(crate) struct InsertText<'a> {
     reader: Reader<'a>,
-    params: &'a [(String, String)],
+    parameters: &'a Parameters,
     pub(crate) table: String,
     pub(crate) columns: Option<Vec<String>>,
     pub(crate) on_duplicate: OnDuplicate,
@@ -29,7 +29,7 @@ pub(crate) struct InsertText<'a> {
 
 impl<'a> InsertText<'a> {
     /// Reads up to and with `VALUES`; `None` if the text is not plain.
-    pub(crate) fn begin(text: &'a str, params: &'a [(String, String)]) -> Option<Self> {
+    pub(crate) fn begin(text: &'a str, parameters: &'a Parameters) -> Option<Self> {
         let mut reader = Reader { text, at: 0 };
         let on_duplicate = reader.opening()?;
         let mut table = reader.name()?;
@@ -41,13 +41,13 @@ impl<'a> InsertText<'a> {
         if !reader.keyword("VALUES") && !reader.keyword("VALUE") {
             return None;
         }
-        Some(Self { reader, params, table, columns, on_duplicate, has_rows: false })
+        Some(Self { reader, parameters, table, columns, on_duplicate, has_rows: false })
     }
 
     /// Reads on in a statement whose beginning, up to and with `VALUES`, was read before.
-    pub(crate) fn resume(text: &'a str, at: usize, params: &'a [(String, String)]) -> Self {
+    pub(crate) fn resume(text: &'a str, at: usize, parameters: &'a Parameters) -> Self {
         let (reader, on_duplicate) = (Reader { text, at }, OnDuplicate::default());
-        Self { reader, params, table: String::new(), columns: None, on_duplicate, has_rows: false }
+        Self { reader, parameters, table: String::new(), columns: None, on_duplicate, has_rows: false }
     }
 
     /// How far it has been read, in bytes.
@@ -67,7 +67,7 @@ impl<'a> InsertText<'a> {
         }
         self.has_rows = true;
         loop {
-            match reader.literal(self.params)? {
+            match reader.literal(self.parameters)? {
                 Some(literal) => row.push(literal),
                 None => return Ok(Step::NotPlain),
             }
@@ -195,12 +195,12 @@ impl<'a> Reader<'a> {
         Some(if doubled { inner.replace(&format!("{quote}{quote}"), &quote.to_string()).into() } else { inner.into() })
     }
 
-    fn literal(&mut self, params: &'a [(String, String)]) -> Result<Option<Literal<'a>>> {
+    fn literal(&mut self, parameters: &'a Parameters) -> Result<Option<Literal<'a>>> {
         self.skip_space();
         Ok(match self.peek() {
             Some(b'\'') => self.quoted(b'\'').map(Literal::Text),
             Some(b'0'..=b'9' | b'.' | b'-' | b'+') => self.number().map(Literal::Number),
-            Some(b'$') => return self.parameter(params),
+            Some(b'$') => return self.parameter(parameters),
             Some(_) => {
                 let word = self.word();
                 self.at += word.len();
@@ -270,14 +270,22 @@ impl<'a> Reader<'a> {
         count
     }
 
-    fn parameter(&mut self, params: &'a [(String, String)]) -> Result<Option<Literal<'a>>> {
+    fn parameter(&mut self, parameters: &'a Parameters) -> Result<Option<Literal<'a>>> {
         self.at += 1;
         let name = self.word();
         self.at += name.len();
         if name.is_empty() || name.contains('$') {
             return Ok(None);
         }
-        let text = bound(name, params)?;
+        let texts = match parameters {
+            Parameters::Texts(texts) => texts,
+            Parameters::Values(values) => {
+                let at = name.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+                return Ok(at.and_then(|at| values.get(at)).map(Literal::of_value));
+            }
+            Parameters::Types(_) => return Ok(None),
+        };
+        let text = bound(name, texts)?;
         Ok(Some(if is_number(text) { Literal::Parameter(text.into()) } else { Literal::Text(text.into()) }))
     }
 }
@@ -297,7 +305,7 @@ mod tests {
 
     fn rows(text: &str) -> Option<Vec<Vec<Literal<'static>>>> {
         let text: &'static str = text.to_owned().leak();
-        let mut insert = InsertText::begin(text, &[])?;
+        let mut insert = InsertText::begin(text, Box::leak(Box::new(Parameters::none())))?;
         let (mut rows, mut row) = (Vec::new(), Vec::new());
         loop {
             match insert.next(&mut row).unwrap() {
@@ -322,7 +330,8 @@ mod tests {
             vec![number("-7"), text("2024-01-01")],
         ];
         assert_eq!(found, Some(expected));
-        let insert = InsertText::begin("INSERT INTO main.t (a, \"B\"\"\") VALUES (1)", &[]).unwrap();
+        let parameters = Parameters::none();
+        let insert = InsertText::begin("INSERT INTO main.t (a, \"B\"\"\") VALUES (1)", &parameters).unwrap();
         assert_eq!((insert.table.as_str(), insert.columns.unwrap()), ("t", vec!["a".to_owned(), "B\"".to_owned()]));
     }
 

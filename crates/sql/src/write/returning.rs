@@ -7,6 +7,7 @@ use crate::run::answer::Rows;
 use crate::run::interrupt::Interrupt;
 use crate::run::worker::Worker;
 use crate::text::identifiers::SharedSpellings;
+use crate::text::params::Parameters;
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use arrow::datatypes::{Field, Schema};
@@ -20,6 +21,7 @@ pub(crate) struct StatementContext<'a> {
     pub(crate) interrupt: &'a Interrupt,
     pub(crate) snapshot: ReadSnapshot,
     pub(crate) spellings: SharedSpellings,
+    pub(crate) parameters: &'a Parameters,
 }
 
 impl Returning {
@@ -35,19 +37,26 @@ impl Returning {
             Some(rows) => rows,
             None => no_rows(table),
         };
-        let work_table = WorkTable::new(table, &[], &context.spellings, &rows)?;
-        let mut query = work_query(&self.alias)?;
-        select_of(&mut query)?.projection.clone_from(&self.items);
-        let query = WorkQuery {
-            query,
-            spellings: Arc::clone(&context.spellings),
-            work_table: Arc::new(work_table),
-            more: None,
-        };
+        let query = self.query(table, &rows, &context.spellings, context.parameters)?;
         let rows = context.worker.start_on_work_table(query, &context.snapshot, context.interrupt)?;
         let schema = rows.schema();
         let batches = Rows::query(rows).collect::<Result<Vec<RecordBatch>>>()?;
         concat_batches(&schema, &batches).map_err(|error| Error::internal(error.to_string()))
+    }
+
+    /// The query over the rows.
+    pub(crate) fn query(
+        &self,
+        table: &Table,
+        rows: &RecordBatch,
+        spellings: &SharedSpellings,
+        parameters: &Parameters,
+    ) -> Result<WorkQuery> {
+        let work_table = Arc::new(WorkTable::new(table, &[], spellings, rows)?);
+        let mut query = work_query(&self.alias)?;
+        select_of(&mut query)?.projection.clone_from(&self.items);
+        let (spellings, parameters) = (Arc::clone(spellings), parameters.clone());
+        Ok(WorkQuery { query, spellings, work_table, more: None, parameters })
     }
 }
 

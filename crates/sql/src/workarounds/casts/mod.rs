@@ -4,4 +4,4 @@ pub(super) mod exact;
 mod float_text;
 mod half_even;
 pub(super) mod postgres;
-mod text_bytes;
+pub(super) mod text_bytes;

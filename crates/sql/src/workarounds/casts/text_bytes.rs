@@ -4,7 +4,7 @@
 //! Part of [`postgres`](super::postgres). No upstream issue known.
 
 /// The bytes that a text stands for.
-pub(super) fn bytes_of(text: &str) -> Result<Vec<u8>, String> {
+pub(crate) fn bytes_of(text: &str) -> Result<Vec<u8>, String> {
     match text.strip_prefix("\\x") {
         Some(digits) => of_digits(digits),
         None => of_escapes(text.as_bytes()),

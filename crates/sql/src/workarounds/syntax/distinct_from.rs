@@ -68,7 +68,7 @@ mod tests {
     fn what_follows_and_and_or_is_not_part_of_the_right_side() {
         let outer = |condition: &str| {
             let text = format!("SELECT 1 WHERE {condition}");
-            let parsed = parse_declaring(&text, Place::START, &[]).unwrap();
+            let parsed = parse_declaring(&text, Place::START, &crate::text::params::Parameters::none()).unwrap();
             let Statement::Query(query) = parsed else { panic!("{text}") };
             let SetExpr::Select(select) = *query.body else { panic!("{text}") };
             select.selection.unwrap()

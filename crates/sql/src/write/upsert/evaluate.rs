@@ -7,13 +7,14 @@ use crate::plan::work_table::{WorkQuery, WorkTable, select_of, work_query};
 use crate::run::worker::QueryRows;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
 use crate::text::identifiers::SharedSpellings;
+use crate::text::params::Parameters;
 use crate::write::assign::{assign, plain};
-use crate::write::returning::StatementContext;
+use crate::write::returning::{StatementContext, no_rows};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, UInt32Array};
 use arrow::compute::kernels::cmp::distinct;
 use arrow::compute::kernels::zip::zip;
 use arrow::compute::{concat_batches, prep_null_mask_filter, take};
-use arrow::datatypes::{Field, Schema, UInt32Type};
+use arrow::datatypes::{DataType, Field, Schema, UInt32Type};
 use atsdb_core::{Error, Result, Table, Unique};
 use atsdb_engine::Batch;
 use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, SelectItem, Value, visit_expressions_mut};
@@ -46,33 +47,8 @@ impl<'a> Evaluation<'a> {
         alias: &str,
         context: &'a StatementContext<'a>,
     ) -> Result<Self> {
-        let definition = &table.definition;
-        let mut update = update.clone();
-        let (mut set, mut values): (Vec<usize>, Vec<Expr>) = (Vec::new(), Vec::new());
-        for (name, mut value) in std::mem::take(&mut update.set) {
-            let position = definition.position(&name).map_err(as_sql_error)?;
-            if set.contains(&position) {
-                return Err(sql_error(format!("DO UPDATE of {}: column {name} is set twice", definition.name)));
-            }
-            place_value(&definition.columns[position], &mut value)?;
-            set.push(position);
-            values.push(value);
-        }
-        let condition = update.selection.take().unwrap_or_else(|| Expr::value(Value::Boolean(true)));
-        let mut expressions: Vec<Expr> = std::iter::once(condition).chain(values).collect();
-        for expression in &mut expressions {
-            name_new_columns(expression, &update, table, &context.spellings)?;
-        }
-        let ordinal = Expr::Identifier(Ident::new(ORDINAL));
-        let mut query = work_query(alias)?;
-        let named = |(position, expr): (usize, Expr)| {
-            let alias = Ident::new(format!("\u{1}{position}"));
-            SelectItem::ExprWithAlias { expr, alias }
-        };
-        let items = std::iter::once(ordinal).chain(expressions);
-        select_of(&mut query)?.projection = items.enumerate().map(named).collect();
-        let evaluation = Self { table, unique, set, query: Some(query), context, running: None };
-        Ok(evaluation)
+        let (set, query) = query_of_update(table, update, alias, &context.spellings)?;
+        Ok(Self { table, unique, set, query: Some(query), context, running: None })
     }
 
     /// For stored rows and as many new ones: of which the stored one is updated, and what they are then.
@@ -164,15 +140,74 @@ impl<'a> Evaluation<'a> {
     fn start(&mut self, rows: &RecordBatch) -> Result<(mpsc::UnboundedSender<RecordBatch>, QueryRows)> {
         let Some(query) = self.query.take() else { return Err(Error::internal("an update is asked for twice")) };
         let spellings = &self.context.spellings;
-        let columns = &self.table.definition.columns;
-        let new = columns.iter().map(|column| format!("{NEW}{}", spellings.spell(&column.name)));
-        let others: Vec<String> = new.chain([ORDINAL.to_owned()]).collect();
-        let work_table = Arc::new(WorkTable::new(self.table, &others, spellings, rows)?);
+        let work_table = work_table(self.table, spellings, rows)?;
         let (sender, more) = mpsc::unbounded_channel();
-        let query = WorkQuery { query, spellings: Arc::clone(spellings), work_table, more: Some(more) };
+        let parameters = self.context.parameters.clone();
+        let query = WorkQuery { query, spellings: Arc::clone(spellings), work_table, more: Some(more), parameters };
         let rows = self.context.worker.start_on_work_table(query, &self.context.snapshot, self.context.interrupt)?;
         Ok((sender, rows))
     }
+}
+
+/// The query for the rows' numbers, the condition and the values of an update, and the columns that are set.
+fn query_of_update(
+    table: &Table,
+    update: &Update,
+    alias: &str,
+    spellings: &SharedSpellings,
+) -> Result<(Vec<usize>, Query)> {
+    let definition = &table.definition;
+    let mut update = update.clone();
+    let (mut set, mut values): (Vec<usize>, Vec<Expr>) = (Vec::new(), Vec::new());
+    for (name, mut value) in std::mem::take(&mut update.set) {
+        let position = definition.position(&name).map_err(as_sql_error)?;
+        if set.contains(&position) {
+            return Err(sql_error(format!("DO UPDATE of {}: column {name} is set twice", definition.name)));
+        }
+        place_value(&definition.columns[position], &mut value)?;
+        set.push(position);
+        values.push(value);
+    }
+    let condition = update.selection.take().unwrap_or_else(|| Expr::value(Value::Boolean(true)));
+    let mut expressions: Vec<Expr> = std::iter::once(condition).chain(values).collect();
+    for expression in &mut expressions {
+        name_new_columns(expression, &update, table, spellings)?;
+    }
+    let ordinal = Expr::Identifier(Ident::new(ORDINAL));
+    let mut query = work_query(alias)?;
+    let named = |(position, expr): (usize, Expr)| {
+        let alias = Ident::new(format!("\u{1}{position}"));
+        SelectItem::ExprWithAlias { expr, alias }
+    };
+    let items = std::iter::once(ordinal).chain(expressions);
+    select_of(&mut query)?.projection = items.enumerate().map(named).collect();
+    Ok((set, query))
+}
+
+/// Stored and new rows side by side, as a table.
+fn work_table(table: &Table, spellings: &SharedSpellings, rows: &RecordBatch) -> Result<Arc<WorkTable>> {
+    let columns = &table.definition.columns;
+    let new = columns.iter().map(|column| format!("{NEW}{}", spellings.spell(&column.name)));
+    let others: Vec<String> = new.chain([ORDINAL.to_owned()]).collect();
+    WorkTable::new(table, &others, spellings, rows).map(Arc::new)
+}
+
+/// The query of an update over no rows, to be described, and the types of the columns that it sets.
+pub(crate) fn update_query(
+    table: &Table,
+    update: &Update,
+    alias: &str,
+    spellings: &SharedSpellings,
+    parameters: &Parameters,
+) -> Result<(WorkQuery, Vec<Option<DataType>>)> {
+    let (set, query) = query_of_update(table, update, alias, spellings)?;
+    let rows = no_rows(table);
+    let work_table = work_table(table, spellings, &side_by_side(&rows, &rows)?)?;
+    let (spellings, parameters) = (Arc::clone(spellings), parameters.clone());
+    // The first two are the row's number and the condition.
+    let set = set.iter().map(|position| Some(rows.column(*position).data_type().clone()));
+    let columns = [None, None].into_iter().chain(set).collect();
+    Ok((WorkQuery { query, spellings, work_table, more: None, parameters }, columns))
 }
 
 /// Puts the names that they have in the work table in the place of `excluded.c` and `VALUES(c)`.

@@ -9,6 +9,8 @@
 mod evaluate;
 mod rounds;
 
+pub(crate) use evaluate::update_query;
+
 use super::change_writer::{ChangeWriter, Limits};
 use super::resident_change::change_resident;
 use super::returning::StatementContext;

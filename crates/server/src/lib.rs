@@ -1,0 +1,20 @@
+//! One process that makes a store available to other programs.
+//!
+//! Rooms, from the top; each imports only rooms below it:
+//!
+//! | room | what it owns |
+//! |---|---|
+//! | `serve` | [`Server`]: listening, readiness, draining; which rooms answer HTTP |
+//! | `http` | HTTP connections, and the addresses about the server itself: /health, /ready, /metrics |
+//! | `shared` | what every room uses: the store, metrics, the phase that the server is in |
+//!
+//! A room that answers HTTP has a function `router(state)`, which `serve::routes` merges with the others.
+//!
+//! Not owned: SQL (`sql`), rows and chunks (`engine`), the command line (`cli`).
+
+mod http;
+mod serve;
+mod shared;
+
+pub use serve::options::ServerOptions;
+pub use serve::server::{Drained, Listening, Server};

@@ -1,0 +1,95 @@
+//! What a statement takes and answers, as its plan says. Nothing is executed.
+
+use super::query::Query;
+use super::statement_query::StatementQuery;
+use crate::dml::change::Change;
+use crate::dml::target::Target;
+use crate::parse::headings::Headings;
+use crate::parse::parameter_types::close_parameters;
+use crate::plan::names::open_plan;
+use crate::plan::parameter_types::InferredTypes;
+use crate::plan::rollups::Focus;
+use crate::plan::work_table::WorkQuery;
+use crate::text::datafusion_errors::from_datafusion;
+use crate::text::identifiers::SharedSpellings;
+use crate::text::params::Parameters;
+use arrow::datatypes::{DataType, SchemaRef};
+use atsdb_codec::logical_type;
+use atsdb_core::{Column, Result};
+use atsdb_engine::ReadSnapshot;
+use datafusion::execution::session_state::SessionState;
+use datafusion::sql::sqlparser::ast::Statement as Ast;
+use std::sync::Arc;
+
+/// What is known of a statement once it is planned.
+pub(crate) struct Description {
+    /// The types of the parameters, as far as they are known.
+    pub(crate) types: Vec<Option<DataType>>,
+    /// The columns of its query.
+    pub(crate) schema: SchemaRef,
+    /// Where the rows of the query go, if it is an INSERT.
+    pub(crate) insert: Option<Target>,
+    /// What becomes of the rows, if it is an UPDATE or DELETE.
+    pub(crate) change: Option<Change>,
+    pub(crate) spellings: SharedSpellings,
+}
+
+/// Describes a statement whose parameters have types, or none yet.
+pub(crate) fn describe(query: &Query, state: &SessionState) -> Result<Description> {
+    let asked = StatementQuery::of_text(query, Focus::default())?;
+    let type_of = |column: &Column| Some(if column.map.is_some() { DataType::Utf8 } else { logical_type(column) });
+    let columns = match (&asked.insert, &asked.change) {
+        (Some(target), _) => {
+            let (table, positions) = target.resolve_among(query.snapshot.tables())?;
+            positions.iter().map(|position| type_of(&table.definition.columns[*position])).collect()
+        }
+        (None, Some(change)) => {
+            let columns = &change.table.definition.columns;
+            let set = change.columns.iter().map(|position| type_of(&columns[*position]));
+            // The first two say where a row is.
+            [None, None].into_iter().chain(set).collect()
+        }
+        (None, None) => Vec::new(),
+    };
+    planned(asked, &columns, &query.snapshot, state)
+}
+
+/// Describes a query that belongs to a statement. `columns` are the types of the columns that its rows go into.
+pub(crate) fn describe_on_work_table(
+    query: WorkQuery,
+    columns: &[Option<DataType>],
+    snapshot: &ReadSnapshot,
+    state: &SessionState,
+) -> Result<Description> {
+    planned(StatementQuery::on_work_table(query), columns, snapshot, state)
+}
+
+fn planned(
+    asked: StatementQuery,
+    columns: &[Option<DataType>],
+    snapshot: &ReadSnapshot,
+    state: &SessionState,
+) -> Result<Description> {
+    let StatementQuery { mut statement, insert, change, spellings, work_table, parameters, .. } = asked;
+    let headings = match &mut statement {
+        Ast::Query(query) => Headings::take(query, &spellings),
+        _ => Headings::default(),
+    };
+    let describe = || {
+        let plan = open_plan(statement, state, snapshot, &spellings, work_table.as_ref(), &parameters)?;
+        let mut types = InferredTypes(parameters.types());
+        types.infer(&plan, columns)?;
+        let parameters = Parameters::Types(types.0.as_slice().into());
+        let plan = close_parameters(plan, &parameters)?;
+        let plan = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {})?;
+        Ok((types.0, headings.apply(&Arc::new(plan.schema().as_arrow().clone()))))
+    };
+    let (types, schema) = describe().map_err(from_datafusion)?;
+    Ok(Description {
+        types,
+        schema,
+        insert: insert.map(|insert| *insert),
+        change: change.map(|change| *change),
+        spellings,
+    })
+}

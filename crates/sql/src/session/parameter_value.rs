@@ -1,0 +1,182 @@
+//! Values of parameters, and how they become values of the types that a statement was prepared with.
+
+use crate::ddl::from_query::type_name_of;
+use crate::text::errors::sql_error;
+use crate::text::literal::Literal;
+use crate::text::literal_columns::boolean;
+use crate::text::time_text::{parse_date, parse_time};
+use crate::workarounds::bytes_of;
+use arrow::array::Array;
+use arrow::compute::CastOptions;
+use arrow::datatypes::{DataType, Field, TimeUnit};
+use atsdb_core::{Error, Result};
+use datafusion::common::ScalarValue;
+use std::sync::Arc;
+
+/// The value of a parameter, with its type.
+///
+/// ```
+/// use atsdb_sql::ParameterValue;
+///
+/// let values = [ParameterValue::from(7_i32), "42".into(), 0.5.into(), ParameterValue::null()];
+/// assert_eq!(values[1].data_type(), arrow::datatypes::DataType::Utf8); // a text that looks like a number is text
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParameterValue(ScalarValue);
+
+impl ParameterValue {
+    /// NULL, of the type that the parameter has.
+    pub fn null() -> Self {
+        Self(ScalarValue::Null)
+    }
+
+    /// One value of an array, with the array's type.
+    pub fn from_array(array: &dyn Array, row: usize) -> Result<Self> {
+        if row >= array.len() {
+            return Err(Error::usage(format!("row {row} of an array of {} rows", array.len())));
+        }
+        let value = ScalarValue::try_from_array(array, row);
+        value.map(Self).map_err(|error| Error::usage(format!("no value of a parameter: {error}")))
+    }
+
+    /// The value's type.
+    pub fn data_type(&self) -> DataType {
+        self.0.data_type()
+    }
+}
+
+macro_rules! from_value {
+    ($($value:ty => $variant:ident),*) => {
+        $(impl From<$value> for ParameterValue {
+            fn from(value: $value) -> Self {
+                Self(ScalarValue::$variant(Some(value.into())))
+            }
+        })*
+    };
+}
+
+from_value!(bool => Boolean, i8 => Int8, i16 => Int16, i32 => Int32, i64 => Int64, u8 => UInt8, u16 => UInt16);
+from_value!(u32 => UInt32, u64 => UInt64, f32 => Float32, f64 => Float64, &str => Utf8, String => Utf8);
+from_value!(&[u8] => Binary, Vec<u8> => Binary);
+
+impl<T: Into<ParameterValue>> From<Option<T>> for ParameterValue {
+    fn from(value: Option<T>) -> Self {
+        value.map_or_else(Self::null, Into::into)
+    }
+}
+
+/// The values as values of the types that a statement was prepared with. Nothing is rounded or cut.
+pub(super) fn bound(types: &[DataType], values: &[ParameterValue]) -> Result<Arc<[ScalarValue]>> {
+    if types.len() != values.len() {
+        let message = format!("{} values are given, the statement has {} parameters", values.len(), types.len());
+        return Err(sql_error(message));
+    }
+    let numbered = types.iter().zip(values).enumerate();
+    numbered.map(|(at, (data_type, value))| converted(&value.0, data_type, at + 1)).collect()
+}
+
+fn converted(value: &ScalarValue, to: &DataType, number: usize) -> Result<ScalarValue> {
+    let from = value.data_type();
+    if from == *to {
+        return Ok(value.clone());
+    }
+    let name = |data_type: &DataType| type_name_of(&Field::new("", data_type.clone(), true));
+    if value.is_null() {
+        let internal = |error| Error::internal(format!("no NULL of type {to}: {error}"));
+        return ScalarValue::try_from(to).map_err(internal);
+    }
+    let does_not_fit = || Error::invalid(format!("parameter ${number} is {}: {value:.60} does not fit", name(to)));
+    if let Some(Some(text)) = value.try_as_str()
+        && !to.is_string()
+    {
+        let no_value = || Error::invalid(format!("parameter ${number} is {}: '{text:.60}' is none", name(to)));
+        return read(text, to).ok_or_else(no_value);
+    }
+    if !may_convert(&from, to) {
+        let message = format!("parameter ${number} is {}, its value is {}", name(to), name(&from));
+        return Err(sql_error(message).with_hint("declare the parameter's type, or write a CAST in the statement"));
+    }
+    let exact = |from: &ScalarValue, to: &DataType| from.cast_to_with_options(to, &STRICT).ok();
+    let found = exact(value, to).ok_or_else(does_not_fit)?;
+    match exact(&found, &from).is_some_and(|back| back == *value) {
+        true => Ok(found),
+        false => Err(does_not_fit()),
+    }
+}
+
+/// What does not fit is an error.
+const STRICT: CastOptions<'static> =
+    CastOptions { safe: false, format_options: arrow::util::display::FormatOptions::new() };
+
+fn may_convert(from: &DataType, to: &DataType) -> bool {
+    let is_time = |data_type: &DataType| matches!(data_type, DataType::Timestamp(..) | DataType::Date32);
+    let is_bytes =
+        |data_type: &DataType| matches!(data_type, DataType::Binary | DataType::LargeBinary | DataType::BinaryView);
+    let is_text = |data_type: &DataType| match data_type {
+        DataType::Dictionary(_, values) => values.is_string(),
+        other => other.is_string(),
+    };
+    (from.is_numeric() && to.is_numeric())
+        || (is_time(from) && is_time(to))
+        || (is_bytes(from) && is_bytes(to))
+        || (is_text(from) && is_text(to))
+        || from.is_nested() && to.is_nested()
+}
+
+/// A text as a value of a type; `None` if it is none.
+fn read(text: &str, to: &DataType) -> Option<ScalarValue> {
+    let time = |unit| parse_time(text, unit);
+    match to {
+        DataType::Boolean => boolean(&Literal::Text(text.into())).map(|value| ScalarValue::Boolean(Some(value))),
+        DataType::Timestamp(unit, zone) => Some(match unit {
+            TimeUnit::Second => ScalarValue::TimestampSecond(Some(time(atsdb_core::TimeUnit::Second)?), zone.clone()),
+            TimeUnit::Millisecond => {
+                ScalarValue::TimestampMillisecond(Some(time(atsdb_core::TimeUnit::Millisecond)?), zone.clone())
+            }
+            TimeUnit::Microsecond => {
+                ScalarValue::TimestampMicrosecond(Some(time(atsdb_core::TimeUnit::Microsecond)?), zone.clone())
+            }
+            TimeUnit::Nanosecond => {
+                ScalarValue::TimestampNanosecond(Some(time(atsdb_core::TimeUnit::Nanosecond)?), zone.clone())
+            }
+        }),
+        DataType::Date32 => parse_date(text).map(|days| ScalarValue::Date32(Some(days))),
+        DataType::Binary => bytes_of(text).ok().map(|bytes| ScalarValue::Binary(Some(bytes))),
+        other => ScalarValue::from(text.trim()).cast_to_with_options(other, &STRICT).ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(value: impl Into<ParameterValue>, to: DataType) -> Result<ScalarValue> {
+        bound(&[to], &[value.into()]).map(|values| values[0].clone())
+    }
+
+    #[test]
+    fn a_value_becomes_one_of_the_parameters_type_or_is_refused() {
+        assert_eq!(one(7_i32, DataType::Int64).unwrap(), ScalarValue::Int64(Some(7)));
+        assert_eq!(one("7", DataType::Utf8).unwrap(), ScalarValue::from("7"));
+        assert_eq!(one("7", DataType::Int16).unwrap(), ScalarValue::Int16(Some(7)));
+        assert_eq!(one(2.0, DataType::Int32).unwrap(), ScalarValue::Int32(Some(2)));
+        assert_eq!(one("t", DataType::Boolean).unwrap(), ScalarValue::Boolean(Some(true)));
+        assert_eq!(one("\\x00ff", DataType::Binary).unwrap(), ScalarValue::Binary(Some(vec![0, 255])));
+        assert_eq!(one("1970-01-02", DataType::Date32).unwrap(), ScalarValue::Date32(Some(1)));
+        let utc = DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into()));
+        let second = ScalarValue::TimestampMillisecond(Some(1_500), Some("UTC".into()));
+        assert_eq!(one("1970-01-01 00:00:01.5", utc.clone()).unwrap(), second);
+        let fine = ParameterValue(ScalarValue::TimestampMicrosecond(Some(1_500_000), None));
+        assert_eq!(one(fine, utc.clone()).unwrap(), second);
+        assert!(one(ParameterValue::null(), utc.clone()).unwrap().is_null());
+        let refused = |refused: Result<ScalarValue>| refused.unwrap_err().to_string();
+        assert_eq!(refused(one(3_000_000_000_i64, DataType::Int32)), "parameter $1 is INT: 3000000000 does not fit");
+        assert_eq!(refused(one(0.5, DataType::Int64)), "parameter $1 is BIGINT: 0.5 does not fit");
+        assert_eq!(refused(one("x", DataType::Int64)), "parameter $1 is BIGINT: 'x' is none");
+        assert_eq!(refused(one(5, DataType::Utf8)), "parameter $1 is TEXT, its value is INT");
+        let finer = ParameterValue(ScalarValue::TimestampMicrosecond(Some(1), None));
+        assert!(refused(one(finer, utc)).contains("does not fit"));
+        let few = bound(&[DataType::Int32, DataType::Utf8], &[1.into()]).unwrap_err();
+        assert_eq!(few.to_string(), "1 values are given, the statement has 2 parameters");
+    }
+}

@@ -1,0 +1,166 @@
+//! Prepared statements: what a statement takes and answers is known before it is executed, and its parameters have
+//! types.
+
+use super::execute::first_word;
+use super::parameter_value::{ParameterValue, bound};
+use super::state::Session;
+use crate::dml::conflict::Meaning;
+use crate::dml::returning::Returning;
+use crate::plan::work_table::WorkQuery;
+use crate::run::answer::Answer;
+use crate::run::describe::{Description, describe, describe_on_work_table};
+use crate::run::query::Query;
+use crate::run::worker::Worker;
+use crate::text::errors::sql_error;
+use crate::text::params::{Parameters, parameter_count};
+use crate::text::script::{Statement, Statements};
+use crate::write::returning::no_rows;
+use crate::write::upsert::update_query;
+use arrow::datatypes::{DataType, SchemaRef};
+use atsdb_core::{Result, Table};
+use atsdb_engine::ReadSnapshot;
+use std::sync::Arc;
+
+/// A statement whose parameters have types. It belongs to no session, and holds nothing of the store.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    statement: Statement,
+    parameter_types: Arc<[DataType]>,
+    schema: Option<SchemaRef>,
+}
+
+impl Prepared {
+    /// The statement.
+    pub fn statement(&self) -> &Statement {
+        &self.statement
+    }
+
+    /// The types of `$1`, `$2`, and so on: as declared, else what the statement makes of them, else text.
+    pub fn parameter_types(&self) -> &[DataType] {
+        &self.parameter_types
+    }
+
+    /// The columns of the answer; `None` if it has no rows. As the definitions were when the statement was prepared:
+    /// [`Rows::schema`](crate::Rows::schema) has those of an answer.
+    pub fn schema(&self) -> Option<&SchemaRef> {
+        self.schema.as_ref()
+    }
+}
+
+impl Session {
+    /// Prepares one statement: finds the types of its parameters `$1`, `$2`, and so on, and the columns of its answer,
+    /// without executing it. `declared` are the types that the caller knows, by number.
+    ///
+    /// A parameter without a declared type has that of the column that it goes into or is compared with, of its cast,
+    /// or BIGINT behind LIMIT and OFFSET. Where nothing says it, it is text.
+    ///
+    /// Errors: [`ErrorKind::Sql`](atsdb_core::ErrorKind::Sql) for what is wrong with the text.
+    pub fn prepare(&self, text: &str, declared: &[Option<DataType>]) -> Result<Prepared> {
+        let mut statements = Statements::new(text);
+        let statement = statements.next().ok_or_else(|| sql_error("there is no statement in the text"))??;
+        if statements.next().is_some() {
+            return Err(sql_error("several statements cannot be prepared as one"));
+        }
+        let count = parameter_count(statement.text(), statement.place())?;
+        let mut types = declared.to_vec();
+        types.resize(count.max(declared.len()), None);
+        let (types, schema) = match first_word(statement.text()).as_str() {
+            "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "INSERT" | "REPLACE" | "UPDATE"
+            | "DELETE" | "" => self.describe_planned(&statement, types)?,
+            "SHOW" | "DESCRIBE" | "DESC" => match self.execute(&statement, &[])? {
+                Answer::Rows(rows) => (types, Some(rows.schema())),
+                Answer::Done { .. } => (types, None),
+            },
+            _ => (types, None),
+        };
+        let parameter_types = known(types).into();
+        Ok(Prepared { statement, parameter_types, schema })
+    }
+
+    /// Executes a prepared statement with a value for each parameter. A value of another type than the parameter's is
+    /// converted where nothing is lost; text is read as a value of the type.
+    ///
+    /// Errors: those of [`execute`](Self::execute); for a value that is none of the parameter's type,
+    /// [`ErrorKind::Sql`](atsdb_core::ErrorKind::Sql) or
+    /// [`ErrorKind::InvalidValue`](atsdb_core::ErrorKind::InvalidValue).
+    pub fn execute_prepared(&self, prepared: &Prepared, values: &[ParameterValue]) -> Result<Answer> {
+        let values = bound(&prepared.parameter_types, values)?;
+        self.execute_with(&prepared.statement, &Parameters::Values(values))
+    }
+
+    fn describe_planned(
+        &self,
+        statement: &Statement,
+        types: Vec<Option<DataType>>,
+    ) -> Result<(Vec<Option<DataType>>, Option<SchemaRef>)> {
+        let worker = self.worker()?;
+        let snapshot = self.snapshot_for_planning()?;
+        let query = |types: &[Option<DataType>]| Query {
+            text: statement.text().to_owned(),
+            place: statement.place(),
+            parameters: Parameters::Types(types.into()),
+            snapshot: snapshot.clone(),
+        };
+        let first = query(&types);
+        let described = worker.plan(move |state| describe(&first, state))?;
+        let rest = Described { worker: &worker, snapshot: &snapshot };
+        if let Some(target) = &described.insert {
+            let (table, _) = target.resolve_among(snapshot.tables())?;
+            let mut types = described.types.clone();
+            if let Meaning::Decide(_, Some(update)) = target.on_duplicate.meaning(&table)? {
+                let parameters = Parameters::Types(types.as_slice().into());
+                let (query, set) = update_query(&table, &update, &target.alias, &described.spellings, &parameters)?;
+                types = rest.on_work_table(query, set)?.types;
+            }
+            return rest.returned(target.returning.as_ref(), &table, &described, types);
+        }
+        if let Some(change) = &described.change {
+            return rest.returned(change.returning.as_ref(), &change.table, &described, described.types.clone());
+        }
+        if types.is_empty() {
+            return Ok((types, Some(described.schema)));
+        }
+        // Types that were not known change those of the answer.
+        let types = known(described.types).into_iter().map(Some).collect::<Vec<_>>();
+        let second = query(&types);
+        let described = worker.plan(move |state| describe(&second, state))?;
+        Ok((types, Some(described.schema)))
+    }
+}
+
+/// The types of parameters: text where nothing says another.
+fn known(types: Vec<Option<DataType>>) -> Vec<DataType> {
+    types.into_iter().map(|data_type| data_type.unwrap_or(DataType::Utf8)).collect()
+}
+
+/// Where the queries that belong to a statement are described.
+struct Described<'a> {
+    worker: &'a Arc<Worker>,
+    snapshot: &'a ReadSnapshot,
+}
+
+impl Described<'_> {
+    fn on_work_table(&self, query: WorkQuery, columns: Vec<Option<DataType>>) -> Result<Description> {
+        let snapshot = self.snapshot.clone();
+        self.worker.plan(move |state| describe_on_work_table(query, &columns, &snapshot, state))
+    }
+
+    /// The types, with those that `RETURNING` says, and the columns of its rows.
+    fn returned(
+        &self,
+        returning: Option<&Returning>,
+        table: &Table,
+        described: &Description,
+        mut types: Vec<Option<DataType>>,
+    ) -> Result<(Vec<Option<DataType>>, Option<SchemaRef>)> {
+        let Some(returning) = returning else { return Ok((types, None)) };
+        let query = |types: &[Option<DataType>]| {
+            let parameters = Parameters::Types(types.into());
+            returning.query(table, &no_rows(table), &described.spellings, &parameters)
+        };
+        types = self.on_work_table(query(&types)?, Vec::new())?.types;
+        types = known(types).into_iter().map(Some).collect();
+        let schema = self.on_work_table(query(&types)?, Vec::new())?.schema;
+        Ok((types, Some(schema)))
+    }
+}
