@@ -5,7 +5,7 @@ use super::defaults::default_value;
 use super::type_names::column_type;
 use crate::text::errors::not_supported;
 use atsdb_core::{Column, Error, Result, TableDefinition};
-use datafusion::sql::sqlparser::ast::{ColumnDef, ColumnOption, Expr, NullsDistinctOption, ObjectName};
+use datafusion::sql::sqlparser::ast::{ColumnDef, ColumnOption, Expr, ObjectName};
 
 /// Adds a column to a definition, and what it says of keys to `constraints`.
 pub(crate) fn with_column(

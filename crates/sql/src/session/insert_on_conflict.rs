@@ -7,6 +7,7 @@ use crate::run::answer::{Answer, Rows};
 use crate::run::query::Query;
 use crate::run::worker::Started;
 use crate::text::params::Parameters;
+use crate::text::errors::not_supported;
 use crate::text::script::Statement;
 use crate::write::insert::{append_rows, for_named_rows};
 use crate::write::returning::{StatementContext, gathered, no_rows};
