@@ -322,10 +322,10 @@ impl<'a> LineParser<'a> {
         for (field, value) in &mut self.fields {
             let column = &mut table.fields[*field as usize];
             let field_type = *column.field_type.get_or_insert_with(|| FieldType::of_value(value));
-            let is_text = !matches!(value, Value::Text(bytes, _) if std::str::from_utf8(bytes).is_err());
-            match field_type.admit(*value).filter(|_| is_text) {
+            let is_utf8 = !matches!(*value, Value::Text(bytes, _) if std::str::from_utf8(bytes).is_err());
+            match field_type.admit(*value).filter(|_| is_utf8) {
                 Some(admitted) => *value = admitted,
-                None if !is_text => refused = Some(format!("field {:?} is not UTF-8", column.name)),
+                None if !is_utf8 => refused = Some(format!("field {:?} is not UTF-8", column.name)),
                 None => {
                     refused = Some(format!(
                         "field type conflict: input field \"{}\" on measurement \"{}\" is type {}, already exists as \

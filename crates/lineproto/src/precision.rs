@@ -19,7 +19,7 @@ impl Precision {
     pub fn parse(name: &str) -> Option<Self> {
         Some(match name {
             "n" | "ns" | "nanosecond" => Self::NANOSECOND,
-            "u" | "us" | "µ" | "microsecond" => Self::Unit(1_000),
+            "u" | "us" | "µ" | "µs" | "microsecond" => Self::Unit(1_000),
             "ms" | "millisecond" => Self::Unit(1_000_000),
             "s" | "second" => Self::Unit(1_000_000_000),
             "m" => Self::Unit(60_000_000_000),

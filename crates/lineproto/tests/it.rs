@@ -131,10 +131,11 @@ fn a_line_that_cannot_be_read_is_refused_alone() {
 
 #[test]
 fn a_refused_line_leaves_no_column_and_no_type() {
-    let (blocks, errors) = parse("m f=1,g=1,f=\"x\" 1\nm g=\"text\" 2\nm g=1 3");
-    assert_eq!(shown(&blocks[0].rows), ["time=2 g=text"]);
-    assert_eq!(errors.iter().map(|error| error.line).collect::<Vec<_>>(), [3]);
-    assert!(errors[0].message.starts_with("field type conflict: input field \"g\" on measurement \"m\" is type float"));
+    let (blocks, errors) = parse("m f=1 1\nm g=1,f=\"x\" 2\nm g=\"text\" 3\nm g=1 4\nm h=1,h=x 5");
+    assert_eq!(shown(&blocks[0].rows), ["time=1 f=1.0", "time=3 g=text"]);
+    assert_eq!(blocks[0].rows.num_columns(), 3);
+    assert_eq!(errors.iter().map(|error| error.line).collect::<Vec<_>>(), [2, 4, 5]);
+    assert!(errors[1].message.starts_with("field type conflict: input field \"g\" on measurement \"m\" is type float"));
 }
 
 #[test]

@@ -15,6 +15,7 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
     let options = ServerOptions {
         http: Some(args.http.clone()).filter(|address| address != "off"),
         connections_max: args.connections,
+        ..ServerOptions::default()
     };
     // Before a store is created.
     let listening = Listening::open(options)?;

@@ -17,6 +17,7 @@ mod manual;
 mod report;
 mod script;
 mod serve;
+mod serve_ingest;
 mod shell;
 mod support;
 mod timing;

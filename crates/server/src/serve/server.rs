@@ -77,7 +77,7 @@ impl Server {
     fn serve_http(&self, listener: TcpListener, options: &ServerOptions) -> Result<SocketAddr> {
         let runtime = self.runtime()?;
         let (listener, address) = adopt(runtime, listener)?;
-        let (router, state) = (routes::router(&self.state), self.state.clone());
+        let (router, state) = (routes::router(&self.state, options), self.state.clone());
         runtime.spawn(http::connections::serve(listener, router, options.connections_max, state));
         Ok(address)
     }

@@ -3,7 +3,8 @@
 //! Owned here: the store that is served, counters and gauges, and the phase of the server's life. Not owned: anything
 //! that knows a protocol.
 
-mod clock;
+pub(crate) mod clock;
+pub(crate) mod form;
 pub(crate) mod metrics;
 pub(crate) mod phase;
 pub(crate) mod state;
