@@ -46,7 +46,7 @@ impl Column {
 }
 
 /// A uniqueness constraint: no two rows have the same values in these columns. Rows with a NULL in one of them never
-/// conflict.
+/// conflict, unless [`nulls_equal`](Self::nulls_equal) is set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Unique {
@@ -58,6 +58,16 @@ pub struct Unique {
     /// Whether it is the primary key. Its columns do not accept NULL.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub primary: bool,
+    /// Whether a NULL equals another NULL (`NULLS NOT DISTINCT`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nulls_equal: bool,
+}
+
+impl Unique {
+    /// Creates a key without a name that is not the primary key, and in which NULLs never conflict.
+    pub fn new(columns: Vec<ColumnId>) -> Self {
+        Self { name: None, columns, primary: false, nulls_equal: false }
+    }
 }
 
 /// What happens to a row whose key exists already.
@@ -71,27 +81,29 @@ pub enum ConflictPolicy {
     Replace,
     /// The existing row stays, and the new one is skipped.
     Keep,
+    /// The existing row gets the values of the new row that are not NULL. The table has one key.
+    Merge,
 }
 
 impl ConflictPolicy {
     /// All policies.
-    pub const ALL: [Self; 3] = [Self::Error, Self::Replace, Self::Keep];
+    pub const ALL: [Self; 4] = [Self::Error, Self::Replace, Self::Keep, Self::Merge];
 
-    /// `error`, `replace` or `keep`.
+    /// `error`, `replace`, `keep` or `merge`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Error => "error",
             Self::Replace => "replace",
             Self::Keep => "keep",
+            Self::Merge => "merge",
         }
     }
 
     /// Parses a [`name`](Self::name) in either case. Everything else is a [`Usage`](crate::ErrorKind::Usage) error.
     pub fn parse(text: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|policy| policy.name().eq_ignore_ascii_case(text))
-            .ok_or_else(|| Error::usage(format!("unknown on_conflict {text}")).with_hint("use error, replace or keep"))
+        Self::ALL.into_iter().find(|policy| policy.name().eq_ignore_ascii_case(text)).ok_or_else(|| {
+            Error::usage(format!("unknown on_conflict {text}")).with_hint("use error, replace, keep or merge")
+        })
     }
 }
 
@@ -402,6 +414,15 @@ impl TableDefinition {
         self.check_constraints()
     }
 
+    /// Refuses [`ConflictPolicy::Merge`] if the table has several keys: a row could then merge with several rows.
+    pub fn check_merge(&self, policy: ConflictPolicy) -> Result<()> {
+        if policy != ConflictPolicy::Merge || self.unique.len() < 2 {
+            return Ok(());
+        }
+        Err(Error::usage(format!("table {} has several keys: rows merge by one key only", self.name))
+            .with_hint("use on_conflict = 'replace', or declare one key"))
+    }
+
     /// Returns an option of this definition that in-memory tables do not support.
     fn unsupported_in_memory(&self) -> Option<&'static str> {
         match () {
@@ -426,6 +447,7 @@ impl TableDefinition {
             return Err(Error::usage(format!("table {} has on_conflict but no key", self.name))
                 .with_hint("declare one: PRIMARY KEY (COLUMN, ...)"));
         }
+        self.check_merge(self.on_conflict)?;
         let mut names = HashSet::new();
         for index in &self.indexes {
             check_name("index", &index.name)?;

@@ -83,7 +83,7 @@ fn definition(has_key: bool) -> Result<TableDefinition> {
         .with_time("time", TimeUnit::Second)?;
     if has_key {
         let columns = vec![definition.columns[1].id, definition.columns[0].id];
-        definition.unique.push(Unique { name: None, columns, primary: false });
+        definition.unique.push(Unique::new(columns));
     }
     Ok(definition)
 }

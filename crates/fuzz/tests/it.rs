@@ -35,6 +35,11 @@ fn sql_and_urls_are_read_or_refused() {
 }
 
 #[test]
+fn line_protocol_is_read_or_refused() {
+    check(&["line-protocol"]);
+}
+
+#[test]
 fn every_target_is_tested() {
     let text = include_str!("it.rs");
     for target in targets() {

@@ -25,7 +25,7 @@ pub fn declare_key(definition: &mut TableDefinition, names: &[String]) -> Result
         for column in definition.columns.iter_mut().filter(|column| columns.contains(&column.id)) {
             column.nullable = false;
         }
-        definition.unique.insert(0, Unique { name: None, columns, primary: true });
+        definition.unique.insert(0, Unique { primary: true, ..Unique::new(columns) });
     }
     definition.key = series;
     Ok(())

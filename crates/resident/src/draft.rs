@@ -176,9 +176,13 @@ impl TableDraft {
 fn added(state: &TableState, addition: &Addition) -> Result<(TableState, u64)> {
     let part = state.build_part(addition.columns.clone(), addition.row_count)?;
     let resolved = resolve(state, &part, addition.policy)?;
-    let part = match &resolved.kept {
-        None => part,
-        Some(kept) => {
+    let part = match (resolved.merged, &resolved.kept) {
+        (Some(merged), _) => {
+            let row_count = merged.first().map_or(0, |column| column.len());
+            state.build_part(merged, row_count)?
+        }
+        (None, None) => part,
+        (None, Some(kept)) => {
             let columns = part.columns.iter().map(|column| filter(column, kept).map_err(internal));
             state.build_part(columns.collect::<Result<_>>()?, kept.true_count())?
         }

@@ -11,11 +11,13 @@ pub struct IndexSpec {
     pub positions: Vec<usize>,
     /// Whether the index is a unique key.
     pub is_key: bool,
+    /// Whether a NULL of the key equals another NULL.
+    pub nulls_equal: bool,
 }
 
 impl IndexSpec {
     /// Returns the indexes of a table: its keys, then the declared indexes. Of several over the same columns it returns
-    /// the first.
+    /// the first; keys count as the same only if they treat NULLs alike.
     pub fn all_of(definition: &TableDefinition) -> Vec<Self> {
         let positions = |ids: &[ColumnId]| -> Vec<usize> {
             let position = |id: &ColumnId| definition.columns.iter().position(|column| column.id == *id);
@@ -30,15 +32,22 @@ impl IndexSpec {
         };
         let keys = definition.unique.iter().map(|unique| {
             let positions = positions(&unique.columns);
-            Self { name: named(unique.name.as_ref(), &positions), positions, is_key: true }
+            Self {
+                name: named(unique.name.as_ref(), &positions),
+                positions,
+                is_key: true,
+                nulls_equal: unique.nulls_equal,
+            }
         });
         let indexes = definition.indexes.iter().map(|index| {
             let positions = positions(&index.columns);
-            Self { name: index.name.clone(), positions, is_key: false }
+            Self { name: index.name.clone(), positions, is_key: false, nulls_equal: false }
         });
         let mut all: Vec<Self> = Vec::new();
         for spec in keys.chain(indexes) {
-            let same = |other: &Self| other.positions == spec.positions;
+            let same = |other: &Self| {
+                other.positions == spec.positions && (!spec.is_key || other.nulls_equal == spec.nulls_equal)
+            };
             if !spec.positions.is_empty() && !all.iter().any(same) {
                 all.push(spec);
             }

@@ -1,7 +1,7 @@
 //! The columns of a key as bits that can be hashed and compared.
 //!
 //! Values that are equal in SQL have the same bits here; this includes 0.0 and -0.0, and all NaNs. A row with a NULL in
-//! one of the columns has no key.
+//! one of the columns has no key, except in keys that treat NULLs as equal.
 
 use crate::hash::HashSeed;
 use arrow::array::{Array, ArrayRef, AsArray};
@@ -28,7 +28,12 @@ pub(crate) enum KeyColumn {
     Word(ScalarBuffer<u32>),
     Long(ScalarBuffer<u64>),
     Bytes(Bytes),
+    /// A column of a key that treats NULLs as equal.
+    Nullable(Box<KeyColumn>, Option<NullBuffer>),
 }
+
+/// The hash of a NULL that equals other NULLs.
+const NULL_HASH: u64 = 0x51ed_270b_7f4a_7c15;
 
 /// Text or bytes.
 #[derive(Debug, Clone)]
@@ -81,6 +86,16 @@ impl RowKeys {
         Ok(Self { columns, nulls: nulls.filter(|nulls| nulls.null_count() > 0), row_count })
     }
 
+    /// Creates keys from columns of equal length, in which a NULL equals another NULL: every row has a key.
+    pub fn with_equal_nulls(arrays: &[ArrayRef]) -> Result<Self> {
+        let plain = Self::new(arrays)?;
+        let nullable = |(column, array): (KeyColumn, &ArrayRef)| {
+            KeyColumn::Nullable(Box::new(column), array.nulls().filter(|nulls| nulls.null_count() > 0).cloned())
+        };
+        let columns = plain.columns.into_iter().zip(arrays).map(nullable).collect();
+        Ok(Self { columns, nulls: None, row_count: plain.row_count })
+    }
+
     /// Returns the number of rows, including those without a key.
     pub fn row_count(&self) -> usize {
         self.row_count
@@ -94,7 +109,9 @@ impl RowKeys {
 
     /// Whether other keys have the same types.
     pub(crate) fn fits(&self, other: &Self) -> bool {
-        let same = |(own, other)| std::mem::discriminant::<KeyColumn>(own) == std::mem::discriminant(other);
+        let same = |(own, other): (&KeyColumn, &KeyColumn)| {
+            std::mem::discriminant(own.values()) == std::mem::discriminant(other.values())
+        };
         self.columns.len() == other.columns.len() && self.columns.iter().zip(&other.columns).all(same)
     }
 
@@ -169,8 +186,30 @@ impl KeyColumn {
         })
     }
 
+    /// The column without its NULLs.
+    fn values(&self) -> &Self {
+        match self {
+            Self::Nullable(values, _) => values,
+            values => values,
+        }
+    }
+
+    fn is_null(&self, row: usize) -> bool {
+        matches!(self, Self::Nullable(_, Some(nulls)) if nulls.is_null(row))
+    }
+
     fn hash(&self, rows: Range<usize>, seed: HashSeed, mut each: impl FnMut(u64)) {
         match self {
+            Self::Nullable(values, None) => values.hash(rows, seed, each),
+            Self::Nullable(values, Some(nulls)) => {
+                let mut row = rows.start;
+                let mut each_value = |hash| {
+                    each(if nulls.is_null(row) { NULL_HASH } else { hash });
+                    row += 1;
+                };
+                let each_value: &mut dyn FnMut(u64) = &mut each_value;
+                values.hash(rows, seed, each_value);
+            }
             Self::Bits(values) => rows.for_each(|row| each(seed.number(u64::from(values.value(row))))),
             Self::Byte(values) => values[rows].iter().for_each(|value| each(seed.number(u64::from(*value)))),
             Self::Short(values) => values[rows].iter().for_each(|value| each(seed.number(u64::from(*value)))),
@@ -182,6 +221,10 @@ impl KeyColumn {
 
     pub(crate) fn same(&self, row: usize, other: &Self, other_row: usize) -> bool {
         match (self, other) {
+            (Self::Nullable(..), _) | (_, Self::Nullable(..)) => match (self.is_null(row), other.is_null(other_row)) {
+                (false, false) => self.values().same(row, other.values(), other_row),
+                (own, other) => own && other,
+            },
             (Self::Bits(own), Self::Bits(other)) => own.value(row) == other.value(other_row),
             (Self::Byte(own), Self::Byte(other)) => own[row] == other[other_row],
             (Self::Short(own), Self::Short(other)) => own[row] == other[other_row],

@@ -43,7 +43,7 @@ impl Part {
 /// Returns the keys of an index.
 pub(crate) fn keys_of(columns: &[ArrayRef], spec: &IndexSpec) -> Result<RowKeys> {
     let columns: Vec<ArrayRef> = spec.positions.iter().map(|position| ArrayRef::clone(&columns[*position])).collect();
-    RowKeys::new(&columns)
+    if spec.nulls_equal { RowKeys::with_equal_nulls(&columns) } else { RowKeys::new(&columns) }
 }
 
 /// Returns the size of an array's values in bytes, without those outside of a slice.

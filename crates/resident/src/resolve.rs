@@ -1,8 +1,9 @@
 //! Key conflicts: which new rows are added to a table, and which of its rows they replace.
 
 use crate::index_spec::IndexSpec;
+use crate::merge::RowVersions;
 use crate::part::Part;
-use crate::state::TableState;
+use crate::state::{TableMatches, TableState};
 use arrow::array::{ArrayRef, BooleanArray};
 use arrow::util::display::array_value_to_string;
 use atsdb_core::{ConflictPolicy, Error, ErrorKind, Result};
@@ -16,6 +17,8 @@ pub(crate) struct ConflictResolution {
     pub(crate) replaced: Vec<(u32, u32)>,
     /// How many new rows are rejected because their key exists already.
     pub(crate) rejected: u64,
+    /// The rows to add instead of the kept ones, if rows merge.
+    pub(crate) merged: Option<Vec<ArrayRef>>,
 }
 
 impl TableState {
@@ -39,7 +42,7 @@ pub(crate) fn resolve(state: &TableState, part: &Part, policy: ConflictPolicy) -
         return Ok(ConflictResolution::default());
     }
     if policy == ConflictPolicy::Error {
-        let again = |(key, found): (&usize, &crate::state::TableMatches)| {
+        let again = |(key, found): (&usize, &TableMatches)| {
             let of_table = found.probes.first().map(|row| *row as usize);
             let of_rows = part.indexes[*key].first_duplicate().map(|row| row as usize);
             of_table.into_iter().chain(of_rows).min().map(|row| (row, *key))
@@ -60,7 +63,7 @@ pub(crate) fn resolve(state: &TableState, part: &Part, policy: ConflictPolicy) -
         let matching_slots: Vec<(usize, usize)> =
             (0..keys.len()).filter(|key| keyed(*key)).map(|key| (key, heads[key][row] as usize)).collect();
         match policy {
-            ConflictPolicy::Replace => {
+            ConflictPolicy::Replace | ConflictPolicy::Merge => {
                 for (key, head) in &matching_slots {
                     if let Some(other) = holders[*key][*head].take() {
                         kept[other as usize] = false;
@@ -76,17 +79,52 @@ pub(crate) fn resolve(state: &TableState, part: &Part, policy: ConflictPolicy) -
             matching_slots.iter().for_each(|(key, head)| holders[*key][*head] = Some(row as u32));
         }
     }
+    let merged = match policy {
+        ConflictPolicy::Merge => Some(merge(state, part, &kept, &heads, &found)?),
+        _ => None,
+    };
     let left_out = kept.iter().filter(|kept| !**kept).count() as u64;
     Ok(match policy {
-        ConflictPolicy::Replace => {
-            let locations = |found: &crate::state::TableMatches| -> Vec<(u32, u32)> {
+        ConflictPolicy::Replace | ConflictPolicy::Merge => {
+            let locations = |found: &TableMatches| -> Vec<(u32, u32)> {
                 found.parts.iter().copied().zip(found.rows.iter().copied()).collect()
             };
             let replaced = found.iter().flat_map(locations).collect();
-            ConflictResolution { kept: (left_out > 0).then(|| kept.into()), replaced, rejected: 0 }
+            ConflictResolution { kept: (left_out > 0).then(|| kept.into()), replaced, rejected: 0, merged }
         }
-        _ => ConflictResolution { kept: (left_out > 0).then(|| kept.into()), replaced: Vec::new(), rejected: left_out },
+        _ => ConflictResolution {
+            kept: (left_out > 0).then(|| kept.into()),
+            rejected: left_out,
+            ..ConflictResolution::default()
+        },
     })
+}
+
+/// Merges each kept row with the new rows before it and the row of the table that have its key. There is one key.
+fn merge(
+    state: &TableState,
+    part: &Part,
+    kept: &[bool],
+    heads: &[Vec<u32>],
+    found: &[TableMatches],
+) -> Result<Vec<ArrayRef>> {
+    let (Some(heads), Some(found)) = (heads.first(), found.first()) else {
+        return Err(Error::internal("rows merge without a key"));
+    };
+    let columns: Vec<usize> = (0..part.columns.len()).collect();
+    let stored = state.gather(found, &columns)?;
+    let mut stored_of = vec![None; part.row_count];
+    for (at, probe) in found.probes.iter().enumerate() {
+        stored_of[*probe as usize] = Some(at);
+    }
+    let mut of_key: Vec<Vec<usize>> = vec![Vec::new(); part.row_count];
+    heads.iter().enumerate().for_each(|(row, head)| of_key[*head as usize].push(row));
+    let mut versions = RowVersions::default();
+    for row in (0..part.row_count).filter(|row| kept[*row]) {
+        let new = of_key[heads[row] as usize].iter().rev().map(|row| (0, *row));
+        versions.push(new.chain(stored_of[row].map(|at| (1, at))));
+    }
+    versions.merge(&[part.columns.clone(), stored])
 }
 
 fn duplicate_key(state: &TableState, part: &Part, spec: &IndexSpec, row: usize) -> Result<Error> {

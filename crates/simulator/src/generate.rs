@@ -131,7 +131,8 @@ impl Generator {
                 self.one_of(&[Shape::Plain, Shape::Counted, Shape::Series, Shape::Keyed, Shape::Expiring])
             }
         };
-        Action::Create { session, table, shape, policy: self.policy() }
+        let policy = if self.below(4) == 0 { Policy::Merge } else { self.policy() };
+        Action::Create { session, table, shape, policy }
     }
 
     fn alteration(&mut self) -> Alteration {

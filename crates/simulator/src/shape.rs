@@ -62,6 +62,7 @@ pub(crate) fn policy_of(policy: Policy) -> ConflictPolicy {
         Policy::Error => ConflictPolicy::Error,
         Policy::Replace => ConflictPolicy::Replace,
         Policy::Keep => ConflictPolicy::Keep,
+        Policy::Merge => ConflictPolicy::Merge,
     }
 }
 
@@ -88,7 +89,11 @@ pub(crate) fn definition(table: usize, shape: Shape, policy: Policy) -> TableDef
     };
     if let Some(key) = key {
         let columns = key.iter().map(|name| definition.column(name).expect("a column").id).collect();
-        definition.unique = vec![Unique { name: None, columns, primary: is_series }];
+        definition.unique = vec![Unique {
+            primary: is_series,
+            nulls_equal: !is_series && policy == Policy::Merge,
+            ..Unique::new(columns)
+        }];
         definition.on_conflict = policy_of(policy);
         if is_series {
             definition.columns[1].nullable = false;

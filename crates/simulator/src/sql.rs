@@ -140,7 +140,8 @@ fn insert(session: &Session, table: &str, policy: Option<Policy>, rows: &[Cells]
     let columns = columns(session, table)?;
     let rows: Vec<String> = rows.iter().map(|row| tuple(&columns, row)).collect();
     let verb = match policy {
-        None => "INSERT INTO",
+        // No statement merges by itself.
+        None | Some(Policy::Merge) => "INSERT INTO",
         Some(Policy::Error) => "INSERT OR ABORT INTO",
         Some(Policy::Replace) => "INSERT OR REPLACE INTO",
         Some(Policy::Keep) => "INSERT OR IGNORE INTO",

@@ -76,6 +76,8 @@ pub enum Policy {
     Replace,
     /// They are left out.
     Keep,
+    /// The others get their values that are not NULL. Only a table has this policy, not a statement.
+    Merge,
 }
 
 /// How a definition changes.

@@ -5,6 +5,7 @@ use super::demo::DemoArgs;
 use super::import::ImportArgs;
 use super::lab::LabArgs;
 use super::report::{ReportArgs, ReportFormat};
+use super::serve::ServeArgs;
 use super::store::{QueryArgs, StoreArgs, WriteArgs};
 use crate::output::Format;
 use clap::{Args, Parser, Subcommand};
@@ -81,6 +82,8 @@ pub(crate) enum Command {
     Backup(BackupArgs),
     /// Restore a backup into a store
     Restore(RestoreArgs),
+    /// Make the store available to other programs until the process is asked to end
+    Serve(ServeArgs),
     /// Measure databases side by side
     Lab(LabArgs),
     /// Show the main job on two files: load, compare with plain SQLite, ask, draw

@@ -9,6 +9,7 @@ mod import;
 mod lab;
 mod parse;
 mod report;
+mod serve;
 mod store;
 
 pub(crate) use cli::{
@@ -23,4 +24,5 @@ pub(crate) use lab::{
 };
 pub(crate) use parse::parse;
 pub(crate) use report::{ReportArgs, ReportFormat};
+pub(crate) use serve::ServeArgs;
 pub(crate) use store::{QueryArgs, StoreArgs, WriteArgs};

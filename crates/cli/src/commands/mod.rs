@@ -15,6 +15,7 @@ mod restore;
 mod retain;
 mod rollup;
 mod schema;
+mod serve;
 mod slices;
 mod sql;
 mod stats;
@@ -45,6 +46,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Copy(args) => copy::run(&args),
         Command::Backup(args) => backup::run(&args),
         Command::Restore(args) => restore::run(&args),
+        Command::Serve(args) => serve::run(&args),
         Command::Lab(args) => lab::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Completions(args) => completions::run(&args),

@@ -87,7 +87,7 @@ pub(crate) fn session(database: &Database, access: Access, store: &StoreArgs, qu
         None | Some("") => None,
         Some(text) => Some(parse_duration(text).map_err(|error: Error| error.context("--timeout"))?),
     };
-    let options = SessionOptions { memory_bytes, threads, file_access: true, time_limit };
+    let options = SessionOptions { memory_bytes, threads, file_access: true, time_limit, ..SessionOptions::default() };
     let files = Arc::new(HostFiles { may_write: access != Access::Read });
     Ok(database.session(options)?.with_files(files.clone()).with_file_writer(files))
 }

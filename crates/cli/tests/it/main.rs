@@ -16,6 +16,8 @@ mod load;
 mod manual;
 mod report;
 mod script;
+mod serve;
+mod serve_ingest;
 mod shell;
 mod support;
 mod timing;

@@ -3,7 +3,7 @@
 use crate::support::Case;
 use std::path::Path;
 
-const VERBS: [&str; 17] = [
+const VERBS: [&str; 18] = [
     "sql",
     "import",
     "export",
@@ -16,6 +16,7 @@ const VERBS: [&str; 17] = [
     "retain",
     "verify",
     "copy",
+    "serve",
     "backup",
     "restore",
     "lab",

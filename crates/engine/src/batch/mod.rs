@@ -176,6 +176,7 @@ impl Batch {
         if self.is_duplicate {
             return Ok(());
         }
+        table.definition.check_merge(policy)?;
         let done = self.push_mapped(table, columns, row_count, policy);
         let done = self.unless_duplicate(done);
         self.note_half_done(done)

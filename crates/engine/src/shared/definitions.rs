@@ -128,7 +128,7 @@ mod tests {
         strict.columns[1].nullable = false;
         assert!(!takes_rows_of(&strict, &old));
         let mut keyed = old.clone();
-        keyed.unique.push(Unique { name: None, columns: vec![keyed.columns[1].id], primary: false });
+        keyed.unique.push(Unique::new(vec![keyed.columns[1].id]));
         assert!(!takes_rows_of(&keyed, &old));
         let mut added = old.clone().with_column("count", ColumnType::Int64, None);
         added.columns[2].nullable = false;

@@ -205,7 +205,7 @@ fn keyed() -> TableDefinition {
         Some(MapWidth::U8),
     );
     definition.columns[0].nullable = false;
-    definition.unique = vec![Unique { name: None, columns: vec![definition.columns[0].id], primary: true }];
+    definition.unique = vec![Unique { primary: true, ..Unique::new(vec![definition.columns[0].id]) }];
     definition
 }
 

@@ -18,7 +18,7 @@ fn keyed(keys: &[&[&str]]) -> TableDefinition {
     let mut definition = support::readings();
     for names in keys {
         let columns = names.iter().map(|name| definition.column(name).unwrap().id).collect();
-        definition.unique.push(Unique { name: None, columns, primary: false });
+        definition.unique.push(Unique::new(columns));
     }
     definition
 }
@@ -150,7 +150,7 @@ fn zeros_are_one_key_whatever_their_sign_and_so_are_nans() {
             let mut definition = TableDefinition::new(name).with_column("x", column_type, None);
             definition.memory = memory;
             let columns = vec![definition.columns[0].id];
-            definition.unique = vec![Unique { name: None, columns, primary: false }];
+            definition.unique = vec![Unique::new(columns)];
             let table = engine.create_table(&definition).unwrap();
             let add = |value: f64| {
                 let values: ArrayRef = Arc::new(Float64Array::from(vec![value]));
@@ -259,9 +259,65 @@ fn of_many_that_insert_the_same_keys_exactly_one_wins_each() {
     assert_eq!(rows.len() as i64, KEYS);
 }
 
+#[test]
+fn a_column_and_a_wider_key_come_with_the_rows_that_need_them() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let mut definition = support::readings();
+        let columns = ["sensor", "time"].map(|name| definition.column(name).unwrap().id).to_vec();
+        definition.unique = vec![Unique { nulls_equal: true, ..Unique::new(columns) }];
+        definition.on_conflict = ConflictPolicy::Merge;
+        let table = engine.create_table(&definition).unwrap();
+        support::append(&engine, &table, &[row(1, "a", "ok", 1), (1, None, None, Some(1))]);
+        engine.recompress(Some(&table)).unwrap();
+
+        let mut wider = table.definition.clone().with_column("host", ColumnType::Text, Some(MapWidth::U32));
+        let host = wider.columns[4].id;
+        wider.unique[0].columns.push(host);
+        let with_host = |count: i32, host: Option<&str>| {
+            let mut columns = batch_of(&[(1, Some("a".into()), None, Some(count))]).columns().to_vec();
+            columns.push(Arc::new(arrow::array::StringArray::from(vec![host])));
+            let names = ["time", "sensor", "status", "count", "host"];
+            RecordBatch::try_from_iter_with_nullable(names.into_iter().zip(columns).map(|(n, c)| (n, c, true))).unwrap()
+        };
+        let mut batch = engine.batch(None);
+        let stale = engine.batch(None);
+        let changed = batch.redefine(&table, wider).unwrap();
+        batch.append(&changed, &with_host(7, Some("x"))).unwrap();
+        batch.append(&changed, &with_host(8, None)).unwrap();
+        batch.commit().unwrap();
+        let seen = engine.snapshot().unwrap().table("readings").unwrap().clone();
+        assert_eq!(seen.definition, changed.definition);
+        let expected = [row(1, "a", "ok", 8), (1, Some("a".into()), None, Some(7)), (1, None, None, Some(1))];
+        assert_eq!(read_all(&engine, &seen).unwrap(), sorted(&expected), "a row without a host merges with older ones");
+        drop(stale);
+
+        let mut stale = engine.batch(None);
+        stale.append(&table, &batch_of(&[row(1, "a", "new", 9)])).unwrap();
+        stale.commit().unwrap();
+        let expected = [row(1, "a", "new", 9), (1, Some("a".into()), None, Some(7)), (1, None, None, Some(1))];
+        assert_eq!(read_all(&engine, &seen).unwrap(), sorted(&expected), "an old definition is followed");
+        assert_eq!(engine.verify(None).unwrap().findings, []);
+    }
+}
+
+#[test]
+fn rows_of_a_table_with_several_keys_do_not_merge() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let definition = keyed(&[&["sensor", "time"], &["status"]]);
+        let refused = TableDefinition { on_conflict: ConflictPolicy::Merge, ..definition.clone() };
+        assert_eq!(engine.create_table(&refused).unwrap_err().kind(), ErrorKind::Usage);
+        let table = engine.create_table(&definition).unwrap();
+        let error = append_with(&engine, &table, &[row(1, "a", "ok", 1)], ConflictPolicy::Merge).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+    }
+}
+
 /// What a table of rows does with rows that come one after the other.
 struct Model {
     keys: Vec<Vec<usize>>,
+    nulls_equal: bool,
     rows: Vec<Row>,
 }
 
@@ -278,7 +334,7 @@ impl Model {
     fn same(&self, a: &Row, b: &Row) -> bool {
         let same = |column: &usize| {
             let value = Self::value(a, *column);
-            value.is_some() && value == Self::value(b, *column)
+            (value.is_some() || self.nulls_equal) && value == Self::value(b, *column)
         };
         self.keys.iter().any(|key| key.iter().all(same))
     }
@@ -298,6 +354,14 @@ impl Model {
                     let stays: Vec<bool> = others.iter().map(|other| !self.same(other, row)).collect();
                     self.rows = others.into_iter().zip(stays).filter(|(_, stays)| *stays).map(|(row, _)| row).collect();
                 }
+                ConflictPolicy::Merge => {
+                    if let Some(at) = self.rows.iter().position(|other| self.same(other, row)) {
+                        let old = self.rows.remove(at);
+                        let (sensor, status) = (row.1.clone().or(old.1), row.2.clone().or(old.2));
+                        self.rows.push((row.0, sensor, status, row.3.or(old.3)));
+                        continue;
+                    }
+                }
                 _ => {}
             }
             self.rows.push(row.clone());
@@ -305,6 +369,9 @@ impl Model {
         true
     }
 }
+
+/// The policies of a table with several keys.
+const NOT_MERGE: [ConflictPolicy; 3] = [ConflictPolicy::Error, ConflictPolicy::Replace, ConflictPolicy::Keep];
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -320,8 +387,8 @@ fn any_row() -> impl Strategy<Value = Row> {
     (time, sensor, status, prop::option::weighted(0.9, 0..40i32))
 }
 
-fn any_step() -> impl Strategy<Value = Step> {
-    let policy = prop::sample::select(ConflictPolicy::ALL.to_vec());
+fn any_step(policies: &'static [ConflictPolicy]) -> impl Strategy<Value = Step> {
+    let policy = prop::sample::select(policies);
     let rows = (prop::collection::vec(any_row(), 0..9), any::<bool>()).prop_map(|(mut rows, in_order)| {
         if in_order {
             rows.sort();
@@ -333,18 +400,31 @@ fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![6 => append, 1 => Just(Step::Seal)]
 }
 
-fn check(keys: &[&[&str]], steps: &[Step]) {
-    let definition = keyed(keys);
+fn check(keys: &[&[&str]], nulls_equal: bool, steps: &[Step]) {
+    let mut stored = keyed(keys);
+    stored.unique.iter_mut().for_each(|unique| unique.nulls_equal = nulls_equal);
+    let mut in_memory = TableDefinition { memory: Some(InMemory::default()), ..stored.clone() };
+    in_memory.columns.iter_mut().for_each(|column| column.map = None::<MapWidth>);
+    check_table(keys, &stored, steps);
+    check_table(keys, &in_memory, steps);
+}
+
+fn check_table(keys: &[&[&str]], definition: &TableDefinition, steps: &[Step]) {
     let position = |name: &&str| definition.position(name).unwrap();
-    let mut model =
-        Model { keys: keys.iter().map(|names| names.iter().map(position).collect()).collect(), rows: vec![] };
+    let mut model = Model {
+        keys: keys.iter().map(|names| names.iter().map(position).collect()).collect(),
+        nulls_equal: definition.unique[0].nulls_equal,
+        rows: vec![],
+    };
     let (_folder, engines) = engines();
     for engine in engines {
         model.rows.clear();
-        let table = engine.create_table(&definition).unwrap();
+        let table = engine.create_table(definition).unwrap();
         for step in steps {
             let Step::Append(policy, batches) = step else {
-                engine.recompress(Some(&table)).unwrap();
+                if !definition.is_in_memory() {
+                    engine.recompress(Some(&table)).unwrap();
+                }
                 continue;
             };
             let all: Vec<Row> = batches.iter().flat_map(|(rows, _)| rows.clone()).collect();
@@ -369,26 +449,47 @@ fn check(keys: &[&[&str]], steps: &[Step]) {
                     assert!(!expected, "{error}");
                 }
             }
-            assert_eq!(read_all(&engine, &table).unwrap(), sorted(&model.rows));
+            let rows =
+                if definition.is_in_memory() { in_memory(&engine, &table) } else { read_all(&engine, &table).unwrap() };
+            assert_eq!(rows, sorted(&model.rows));
         }
     }
+}
+
+/// The rows of a table in memory.
+fn in_memory(engine: &Engine, table: &Table) -> Vec<Row> {
+    let state = engine.snapshot().unwrap().resident(table).unwrap();
+    let mut rows: Vec<Row> = Vec::new();
+    for (part, range) in state.row_ranges(usize::MAX) {
+        let (columns, _) = state.read(part, range, &[0, 1, 2, 3]).unwrap();
+        let times = columns[0].as_primitive::<arrow::datatypes::TimestampSecondType>();
+        let text = |column: usize, row: usize| {
+            let texts = columns[column].as_string::<i32>();
+            texts.iter().nth(row).flatten().map(str::to_owned)
+        };
+        let counts = columns[3].as_primitive::<Int32Type>();
+        for row in 0..times.len() {
+            rows.push((times.value(row), text(1, row), text(2, row), counts.iter().nth(row).flatten()));
+        }
+    }
+    sorted(&rows)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, rng_seed: RngSeed::Fixed(atsdb_testkit::seed()), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn rows_are_as_if_they_had_come_one_by_one(steps in prop::collection::vec(any_step(), 1..8)) {
-        check(&[&["sensor", "time"]], &steps);
+    fn rows_are_as_if_they_had_come_one_by_one(nulls_equal in any::<bool>(), steps in prop::collection::vec(any_step(&ConflictPolicy::ALL), 1..8)) {
+        check(&[&["sensor", "time"]], nulls_equal, &steps);
     }
 
     #[test]
-    fn a_key_needs_no_time(steps in prop::collection::vec(any_step(), 1..8)) {
-        check(&[&["count"]], &steps);
+    fn a_key_needs_no_time(nulls_equal in any::<bool>(), steps in prop::collection::vec(any_step(&ConflictPolicy::ALL), 1..8)) {
+        check(&[&["count"]], nulls_equal, &steps);
     }
 
     #[test]
-    fn two_keys_hold_both(steps in prop::collection::vec(any_step(), 1..8)) {
-        check(&[&["sensor", "time"], &["status"]], &steps);
+    fn two_keys_hold_both(nulls_equal in any::<bool>(), steps in prop::collection::vec(any_step(&NOT_MERGE), 1..8)) {
+        check(&[&["sensor", "time"], &["status"]], nulls_equal, &steps);
     }
 }

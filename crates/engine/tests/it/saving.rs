@@ -20,7 +20,7 @@ fn things() -> TableDefinition {
     );
     definition.columns[0].nullable = false;
     let ids: Vec<_> = definition.columns.iter().map(|column| column.id).collect();
-    definition.unique = vec![Unique { name: None, columns: vec![ids[0]], primary: true }];
+    definition.unique = vec![Unique { primary: true, ..Unique::new(vec![ids[0]]) }];
     definition.indexes = vec![Index { id: definition.next_index_id(), name: "by_name".into(), columns: vec![ids[1]] }];
     definition.indexes_given = 1;
     definition.memory = Some(InMemory::default());

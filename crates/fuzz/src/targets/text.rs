@@ -1,9 +1,10 @@
-//! SQL and URLs.
+//! SQL, URLs and line protocol.
 
 use super::corpus::{committed, without_checksum};
 use crate::target::Target;
 use atsdb_core::ErrorKind;
 use atsdb_engine::{Engine, EngineOptions};
+use atsdb_lineproto::{LineOptions, LineParser, Precision};
 use atsdb_memory::MemoryStore;
 use atsdb_sql::{Answer, Session, SessionOptions, Statements, is_complete, parse_create_table};
 use atsdb_sqlstore::{CACHE_OPTIONS, ServerUrl, take_options};
@@ -20,6 +21,13 @@ pub(super) fn all() -> Vec<Target> {
             read: read_sql,
         },
         Target { name: "url", test_count: 20_000, corpus: urls, reseal: without_checksum, read: read_url },
+        Target {
+            name: "line-protocol",
+            test_count: 20_000,
+            corpus: || committed("line-protocol"),
+            reseal: without_checksum,
+            read: read_lines,
+        },
     ]
 }
 
@@ -64,6 +72,19 @@ fn read_sql(bytes: &[u8]) {
 fn urls() -> Vec<Vec<u8>> {
     let text = committed("urls").concat();
     text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect()
+}
+
+/// Every line is accepted or refused, and the accepted ones are rows.
+fn read_lines(bytes: &[u8]) {
+    let options = LineOptions { precision: Precision::NANOSECOND, now_ns: 1_700_000_000_000_000_000 };
+    let mut parser = LineParser::new(bytes, options).with_block_values(64);
+    let mut row_count = 0;
+    while let Some(blocks) = parser.next_block(&|_| None) {
+        row_count += blocks.iter().map(|block| block.rows.num_rows() as u64).sum::<u64>();
+    }
+    let line_count = bytes.split(|byte| *byte == b'\n').count() as u64;
+    assert_eq!(row_count, parser.accepted_lines(), "an accepted line is a row");
+    assert!(parser.accepted_lines() + parser.refused_lines() <= line_count, "no line is read twice");
 }
 
 /// What is shown of a URL never has the password.

@@ -17,7 +17,7 @@ pub(crate) fn definition(with_key: bool) -> TableDefinition {
     definition.memory = Some(InMemory::default());
     let ids: Vec<_> = definition.columns.iter().map(|column| column.id).collect();
     if with_key {
-        definition.unique.push(Unique { name: None, columns: vec![ids[1]], primary: false });
+        definition.unique.push(Unique::new(vec![ids[1]]));
     }
     for columns in [vec![ids[0]], ids] {
         let (id, name) = (definition.next_index_id(), format!("i{}", columns.len()));

@@ -103,12 +103,12 @@ impl Database {
         }
         let mut new = table.clone();
         for cells in rows {
-            let row = Row { id: number(), cells: cells.clone(), may_be_gone: false };
+            let mut row = Row { id: number(), cells: cells.clone(), may_be_gone: false };
             let unique = new.definition.unique.clone();
             let is_there = |other: &Row| {
                 unique.iter().any(|unique| {
-                    let key = new.key(&row, &unique.columns);
-                    key.is_some() && key == new.key(other, &unique.columns)
+                    let key = new.key(&row, unique);
+                    key.is_some() && key == new.key(other, unique)
                 })
             };
             let others: Vec<u64> = new.rows.iter().filter(|other| is_there(other)).map(|other| other.id).collect();
@@ -117,6 +117,16 @@ impl Database {
                 ConflictPolicy::Error => return Err(NotAppended),
                 ConflictPolicy::Keep => continue,
                 ConflictPolicy::Replace => {
+                    new.rows.retain(|other| !others.contains(&other.id));
+                    new.rewritten += 1;
+                }
+                ConflictPolicy::Merge => {
+                    for old in new.rows.iter().filter(|other| others.contains(&other.id)) {
+                        for (column, value) in &old.cells {
+                            let merged = row.cells.entry(*column).or_default();
+                            *merged = merged.or(*value);
+                        }
+                    }
                     new.rows.retain(|other| !others.contains(&other.id));
                     new.rewritten += 1;
                 }
@@ -131,7 +141,7 @@ impl Database {
     /// Appends a row, or sets the note of the one that has its key. The table must have one.
     pub(crate) fn upsert(&mut self, uid: u64, cells: &BTreeMap<u16, Option<i64>>) -> Result<(), NotAppended> {
         let table = self.by_uid_mut(uid).ok_or(NotAppended)?;
-        let unique = table.definition.unique.first().ok_or(NotAppended)?.columns.clone();
+        let unique = table.definition.unique.first().ok_or(NotAppended)?.clone();
         let row = Row { id: number(), cells: cells.clone(), may_be_gone: false };
         let key = table.key(&row, &unique);
         let holder =

@@ -2,7 +2,7 @@
 
 use crate::compare::SeenTable;
 use crate::shape::{Kind, kind};
-use atsdb_core::{Column, ColumnId, TableDefinition, Value};
+use atsdb_core::{Column, TableDefinition, Unique, Value};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
@@ -120,7 +120,7 @@ impl TableModel {
     /// Whether two rows have a key in common.
     pub(crate) fn has_duplicates(&self) -> bool {
         self.definition.unique.iter().any(|unique| {
-            let mut keys: Vec<Vec<i64>> = self.rows.iter().filter_map(|row| self.key(row, &unique.columns)).collect();
+            let mut keys: Vec<_> = self.rows.iter().filter_map(|row| self.key(row, unique)).collect();
             let count = keys.len();
             keys.sort();
             keys.dedup();
@@ -128,8 +128,10 @@ impl TableModel {
         })
     }
 
-    pub(crate) fn key(&self, row: &Row, columns: &[ColumnId]) -> Option<Vec<i64>> {
-        columns.iter().map(|id| row.cells.get(&id.0).copied().flatten()).collect()
+    /// The values of a row's key; `None` if it equals no other key.
+    pub(crate) fn key(&self, row: &Row, unique: &Unique) -> Option<Vec<Option<i64>>> {
+        let values: Vec<_> = unique.columns.iter().map(|id| row.cells.get(&id.0).copied().flatten()).collect();
+        (unique.nulls_equal || !values.contains(&None)).then_some(values)
     }
 }
 

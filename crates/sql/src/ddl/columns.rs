@@ -5,7 +5,7 @@ use super::defaults::default_value;
 use super::type_names::column_type;
 use crate::text::errors::not_supported;
 use atsdb_core::{Column, Error, Result, TableDefinition};
-use datafusion::sql::sqlparser::ast::{ColumnDef, ColumnOption, Expr, NullsDistinctOption, ObjectName};
+use datafusion::sql::sqlparser::ast::{ColumnDef, ColumnOption, Expr, ObjectName};
 
 /// Adds a column to a definition, and what it says of keys to `constraints`.
 pub(crate) fn with_column(
@@ -50,10 +50,8 @@ fn read_option<'a>(
         }
         ColumnOption::Collation(collation) => check_collation(collation),
         ColumnOption::PrimaryKey(key) if key.characteristics.is_none() => constraints.primary(name, columns()),
-        ColumnOption::Unique(key)
-            if key.characteristics.is_none() && key.nulls_distinct != NullsDistinctOption::NotDistinct =>
-        {
-            constraints.unique(name, columns());
+        ColumnOption::Unique(key) if key.characteristics.is_none() => {
+            constraints.unique(name, columns(), key.nulls_distinct);
             Ok(())
         }
         // SQLite's PRIMARY KEY DESC: an order in which nothing is kept here.

@@ -21,6 +21,7 @@ pub(crate) struct Constraints {
 struct Declared {
     name: Option<String>,
     columns: Vec<String>,
+    nulls_equal: bool,
 }
 
 impl Constraints {
@@ -34,8 +35,9 @@ impl Constraints {
     }
 
     /// `UNIQUE` behind a column, or for the table.
-    pub(crate) fn unique(&mut self, name: Option<&Ident>, columns: Vec<String>) {
-        self.unique.push(Declared::new(name, columns));
+    pub(crate) fn unique(&mut self, name: Option<&Ident>, columns: Vec<String>, nulls: NullsDistinctOption) {
+        let nulls_equal = nulls == NullsDistinctOption::NotDistinct;
+        self.unique.push(Declared { nulls_equal, ..Declared::new(name, columns) });
     }
 
     /// Whether nothing was declared.
@@ -52,10 +54,8 @@ impl Constraints {
             }
             TableConstraint::Unique(key) => {
                 refuse_clauses(key.index_type.as_ref(), &key.index_options, key.characteristics.as_ref())?;
-                if key.nulls_distinct == NullsDistinctOption::NotDistinct {
-                    return Err(not_supported("NULLS NOT DISTINCT"));
-                }
-                self.unique(key.name.as_ref().or(key.index_name.as_ref()), column_names(&key.columns, false)?);
+                let columns = column_names(&key.columns, false)?;
+                self.unique(key.name.as_ref().or(key.index_name.as_ref()), columns, key.nulls_distinct);
                 Ok(())
             }
             TableConstraint::Index(index) => {
@@ -75,7 +75,7 @@ impl Constraints {
         for (declared, primary) in primary.into_iter().chain(self.unique.into_iter().map(|declared| (declared, false)))
         {
             let columns = column_ids(definition, &declared.columns)?;
-            add_unique(definition, Unique { name: declared.name, columns, primary });
+            add_unique(definition, Unique { name: declared.name, columns, primary, nulls_equal: declared.nulls_equal });
         }
         for declared in self.indexes {
             let columns = column_ids(definition, &declared.columns)?;
@@ -87,7 +87,7 @@ impl Constraints {
 
 impl Declared {
     fn new(name: Option<&Ident>, columns: Vec<String>) -> Self {
-        Self { name: name.map(|name| name.value.clone()), columns }
+        Self { name: name.map(|name| name.value.clone()), columns, nulls_equal: false }
     }
 }
 

@@ -256,7 +256,7 @@ fn apply_key(definition: &mut TableDefinition, key: Option<&[String]>, sort: Opt
             unique.columns.len() == columns.len() && columns.iter().all(|id| unique.columns.contains(id))
         };
         match primary {
-            None if tells_rows_apart => add_unique(definition, Unique { name: None, columns, primary: true }),
+            None if tells_rows_apart => add_unique(definition, Unique { primary: true, ..Unique::new(columns) }),
             Some(primary) if timed && !same(primary) => {
                 return Err(sql_error(format!("table {}: two keys with all that tells rows apart", definition.name))
                     .with_hint("beside a PRIMARY KEY leave the time out of key, or declare UNIQUE (COLUMN, ...)"));

@@ -24,7 +24,11 @@ pub fn create_table_sql(definition: &TableDefinition) -> String {
     let mut lines: Vec<String> = definition.columns.iter().map(|column| column_sql(definition, column)).collect();
     for unique in &definition.unique {
         let name = unique.name.as_ref().map_or_else(String::new, |name| format!("CONSTRAINT {} ", quoted(name)));
-        let kind = if unique.primary { "PRIMARY KEY" } else { "UNIQUE" };
+        let kind = match unique {
+            unique if unique.primary => "PRIMARY KEY",
+            unique if unique.nulls_equal => "UNIQUE NULLS NOT DISTINCT",
+            _ => "UNIQUE",
+        };
         lines.push(format!("{name}{kind} ({})", column_list(definition, &unique.columns)));
     }
     for index in &definition.indexes {

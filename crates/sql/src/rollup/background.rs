@@ -34,7 +34,8 @@ struct State {
 impl RollupMaintenance {
     /// With what a session may use.
     pub(crate) fn new(options: &SessionOptions) -> Self {
-        let options = SessionOptions { threads: 1, file_access: false, time_limit: None, ..options.clone() };
+        let options =
+            SessionOptions { threads: 1, file_access: false, time_limit: None, read_only: false, ..options.clone() };
         Self { options, state: Mutex::default() }
     }
 }

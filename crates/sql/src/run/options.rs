@@ -17,12 +17,15 @@ pub struct SessionOptions {
     /// [`ErrorKind::Resources`](atsdb_core::ErrorKind::Resources).
     /// `None`: as long as it takes.
     pub time_limit: Option<Duration>,
+    /// Whether statements that change something are refused, with
+    /// [`ErrorKind::ReadOnly`](atsdb_core::ErrorKind::ReadOnly).
+    pub read_only: bool,
 }
 
 impl Default for SessionOptions {
-    /// 2 GiB, a thread for each processor, no files, no limit of time.
+    /// 2 GiB, a thread for each processor, no files, no limit of time, changes allowed.
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self { memory_bytes: 2 << 30, threads, file_access: false, time_limit: None }
+        Self { memory_bytes: 2 << 30, threads, file_access: false, time_limit: None, read_only: false }
     }
 }

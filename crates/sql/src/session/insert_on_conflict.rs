@@ -6,6 +6,7 @@ use crate::dml::target::Target;
 use crate::run::answer::{Answer, Rows};
 use crate::run::query::Query;
 use crate::run::worker::Started;
+use crate::text::errors::not_supported;
 use crate::text::params::Parameters;
 use crate::text::script::Statement;
 use crate::write::insert::{append_rows, for_named_rows};
@@ -99,6 +100,9 @@ impl Session {
                 let rows = filter_record_batch(&rows, &stays).map_err(|error| Error::internal(error.to_string()))?;
                 batch.append_with(table, &rows, ConflictPolicy::Error)?;
                 (rows.num_rows() as u64, vec![rows])
+            }
+            Meaning::Policy(ConflictPolicy::Merge) if table.definition.has_unique() && target.returning.is_some() => {
+                return Err(not_supported("RETURNING in a table whose rows merge").with_hint("leave RETURNING out"));
             }
             Meaning::Policy(policy) => {
                 batch.append_with(table, &rows, policy)?;

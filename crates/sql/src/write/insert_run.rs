@@ -113,7 +113,7 @@ impl InsertRun {
             // Keys of rows in memory are compared where the rows are; a rollup refuses at its first row.
             _ if is_unsigned || definition.rollup.is_some() => Keys::AtOnce,
             _ if definition.is_in_memory() && definition.has_unique() => Keys::AtOnce,
-            (false, _) | (true, ConflictPolicy::Replace) => Keys::Later,
+            (false, _) | (true, ConflictPolicy::Replace | ConflictPolicy::Merge) => Keys::Later,
             _ if !all_named => Keys::AtOnce,
             _ => Keys::Indexed(match before {
                 Some(index) => index,

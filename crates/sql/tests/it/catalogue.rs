@@ -21,8 +21,8 @@ fn readings() -> TableDefinition {
     definition.columns[1].default = Some(Value::Text("it's".to_owned()));
     definition.columns[2].default = Some(Value::Float(0.5));
     definition.unique = vec![
-        Unique { name: None, columns: vec![ColumnId(1), ColumnId(0)], primary: true },
-        Unique { name: Some("by_value".to_owned()), columns: vec![ColumnId(2)], primary: false },
+        Unique { primary: true, ..Unique::new(vec![ColumnId(1), ColumnId(0)]) },
+        Unique { name: Some("by_value".to_owned()), ..Unique::new(vec![ColumnId(2)]) },
     ];
     definition.on_conflict = ConflictPolicy::Keep;
     definition.indexes = vec![Index {

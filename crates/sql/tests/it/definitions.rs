@@ -77,11 +77,16 @@ fn with_constraints(mut definition: TableDefinition, choice: &mut Choice) -> Tab
                 definition.columns.iter_mut().for_each(|column| column.nullable &= !columns.contains(&column.id));
             }
             let name = (choice.below(2) == 0).then(|| NAMES[choice.below(NAMES.len() as u64)].to_owned());
-            definition.unique.push(Unique { name, columns, primary });
+            definition.unique.push(Unique {
+                name,
+                primary,
+                nulls_equal: !primary && choice.below(2) == 0,
+                ..Unique::new(columns)
+            });
         }
     }
     if !definition.unique.is_empty() {
-        definition.on_conflict = ConflictPolicy::ALL[choice.below(3)];
+        definition.on_conflict = ConflictPolicy::ALL[choice.below(if definition.unique.len() == 1 { 4 } else { 3 })];
     }
     for number in 0..choice.below(3) {
         let name = NAMES[(number * 7 + choice.below(7)) % NAMES.len()].to_owned();

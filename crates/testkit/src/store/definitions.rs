@@ -21,8 +21,8 @@ pub(super) fn every_part_of_a_definition_is_kept(store: &dyn Store) {
     full.columns[2].missing = Some(Value::Float(-0.0));
     full.columns[3].missing = Some(Value::Int(i64::MIN));
     full.unique = vec![
-        Unique { name: None, columns: vec![ColumnId(0)], primary: true },
-        Unique { name: Some("U".to_owned()), columns: vec![ColumnId(2), ColumnId(1)], primary: false },
+        Unique { primary: true, ..Unique::new(vec![ColumnId(0)]) },
+        Unique { name: Some("U".to_owned()), nulls_equal: true, ..Unique::new(vec![ColumnId(2), ColumnId(1)]) },
     ];
     full.on_conflict = ConflictPolicy::Keep;
     full.indexes =

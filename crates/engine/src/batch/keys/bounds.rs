@@ -1,5 +1,6 @@
 //! The bounds of the key columns of some rows. Chunks outside these bounds need not be read.
 
+use crate::batch::keys::key::Key;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray};
 use arrow::compute::{max, min};
 use arrow::datatypes::*;
@@ -10,6 +11,9 @@ use std::cmp::Ordering;
 #[derive(Debug, Clone)]
 pub(crate) struct KeyBounds {
     columns: Vec<ValueRange>,
+    /// For each column whether a row has NULL in it. Only a key that treats NULLs as equal needs to know.
+    has_null: Vec<bool>,
+    nulls_equal: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -23,18 +27,25 @@ enum ValueRange {
 }
 
 impl KeyBounds {
-    pub(crate) fn new(column_count: usize) -> Self {
-        Self { columns: vec![ValueRange::Empty; column_count] }
+    pub(crate) fn new(key: &Key) -> Self {
+        Self::over(key, |_| ValueRange::Empty)
     }
 
     /// Bounds of one column alone. Any value is possible in the others.
-    pub(crate) fn of_one(column: usize, column_count: usize) -> Self {
-        let range = |other| if other == column { ValueRange::Empty } else { ValueRange::Unknown };
-        Self { columns: (0..column_count).map(range).collect() }
+    pub(crate) fn of_one(column: usize, key: &Key) -> Self {
+        Self::over(key, |other| if other == column { ValueRange::Empty } else { ValueRange::Unknown })
+    }
+
+    fn over(key: &Key, range: impl Fn(usize) -> ValueRange) -> Self {
+        let columns: Vec<ValueRange> = (0..key.positions.len()).map(range).collect();
+        Self { has_null: vec![false; columns.len()], columns, nulls_equal: key.nulls_equal }
     }
 
     /// Extends the bounds to more rows, given as the columns of the key.
     pub(crate) fn widen(&mut self, columns: &[ArrayRef]) {
+        for (has_null, array) in self.has_null.iter_mut().zip(columns) {
+            *has_null |= array.null_count() > 0;
+        }
         let known = self.columns.iter_mut().zip(columns).filter(|(range, _)| !matches!(range, ValueRange::Unknown));
         for (range, array) in known {
             let more = range_of(array);
@@ -68,26 +79,36 @@ impl KeyBounds {
 
     /// Whether a chunk with these statistics, one for each column of the key, may hold a row of the same key.
     pub(crate) fn meets(&self, row_count: u32, statistics: &[ColumnStatistics]) -> bool {
-        self.columns.iter().zip(statistics).all(|(range, chunk)| match (range, &chunk.min, &chunk.max) {
-            (ValueRange::Empty, ..) => false,
-            _ if chunk.null_count >= row_count => false,
-            (ValueRange::Between(min, max), Some(chunk_min), Some(chunk_max)) => {
-                compare(chunk_max, min) != Some(Ordering::Less) && compare(chunk_min, max) != Some(Ordering::Greater)
-            }
-            _ => true,
+        let may_be_null = |column: usize, chunk: &ColumnStatistics| {
+            self.nulls_equal
+                && chunk.null_count > 0
+                && (self.has_null[column] || matches!(self.columns[column], ValueRange::Unknown))
+        };
+        self.columns.iter().zip(statistics).enumerate().all(|(column, (range, chunk))| {
+            let has_value = match (range, &chunk.min, &chunk.max) {
+                (ValueRange::Empty, ..) => false,
+                _ if chunk.null_count >= row_count => false,
+                (ValueRange::Between(min, max), Some(chunk_min), Some(chunk_max)) => {
+                    compare(chunk_max, min) != Some(Ordering::Less)
+                        && compare(chunk_min, max) != Some(Ordering::Greater)
+                }
+                _ => true,
+            };
+            has_value || may_be_null(column, chunk)
         })
     }
 }
 
 /// Whether two chunks, by their row counts and statistics, may hold rows of the same key.
-pub(crate) fn may_meet(a: (u32, &[ColumnStatistics]), b: (u32, &[ColumnStatistics])) -> bool {
+pub(crate) fn may_meet(key: &Key, a: (u32, &[ColumnStatistics]), b: (u32, &[ColumnStatistics])) -> bool {
     a.1.iter().zip(b.1).all(|(one, other)| {
         let apart = |max: &Option<Bound>, min: &Option<Bound>| match (max, min) {
             (Some(max), Some(min)) => compare(max, min) == Some(Ordering::Less),
             _ => false,
         };
         let all_null = one.null_count >= a.0 || other.null_count >= b.0;
-        !all_null && !apart(&one.max, &other.min) && !apart(&other.max, &one.min)
+        let both_null = key.nulls_equal && one.null_count > 0 && other.null_count > 0;
+        both_null || (!all_null && !apart(&one.max, &other.min) && !apart(&other.max, &one.min))
     })
 }
 

@@ -3,12 +3,16 @@
 
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray};
 use arrow::datatypes::*;
-use std::collections::HashMap;
+use hashbrown::HashMap;
+use twox_hash::XxHash3_64;
 
 /// Series with smaller numbers have their clock in an array, the others in a hash table.
 const NUMBER_MAX: u64 = 1 << 22;
 /// With more series than this in the hash table, the clocks stop.
 const HASHED_MAX: usize = 1 << 22;
+
+/// An odd number without a pattern: the fractional part of the golden ratio.
+const HASH_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The latest value of the growing column in each series.
 #[derive(Debug)]
@@ -17,6 +21,8 @@ pub(crate) struct SeriesClock {
     growing: usize,
     by_number: Vec<i64>,
     by_hash: HashMap<u64, i64>,
+    /// Whether series are known by a hash alone; `None` before the first rows.
+    hashes_series: Option<bool>,
     /// Set after rows that the clocks cannot represent: nothing is known any more.
     stopped: bool,
 }
@@ -25,27 +31,48 @@ impl SeriesClock {
     /// A clock for a key whose column at `growing` is expected to grow.
     pub(crate) fn new(growing: Option<usize>) -> Self {
         let (by_number, by_hash) = (Vec::new(), HashMap::new());
-        Self { growing: growing.unwrap_or(0), by_number, by_hash, stopped: growing.is_none() }
+        Self { growing: growing.unwrap_or(0), by_number, by_hash, hashes_series: None, stopped: growing.is_none() }
     }
 
     /// Advances the clocks by rows, given as the columns of the key. Returns true if all rows so far are known to
     /// differ.
     pub(crate) fn advance(&mut self, columns: &[ArrayRef]) -> bool {
-        if self.stopped || columns.iter().any(|column| column.null_count() > 0) {
-            self.stopped = true;
-            return false;
-        }
-        if let Some(grows) = self.advance_mapped(columns) {
-            return grows;
-        }
-        match self.numbers(columns) {
-            Some((Some(series), times)) => self.tick(&series, &times),
-            Some((None, times)) => self.tick_one(&times),
-            None => {
-                self.stopped = true;
-                false
+        let grows = match columns.get(self.growing) {
+            Some(growing) if !self.stopped && growing.null_count() == 0 => self.advance_series(columns),
+            _ => None,
+        };
+        self.stopped |= grows.is_none();
+        grows.unwrap_or(false)
+    }
+
+    /// `None` if the clocks cannot represent the rows.
+    fn advance_series(&mut self, columns: &[ArrayRef]) -> Option<bool> {
+        if self.hashes_series != Some(true) && columns.iter().all(|column| column.null_count() == 0) {
+            let grows = match self.advance_mapped(columns) {
+                Some(grows) => Some(grows),
+                None => match self.numbers(columns) {
+                    Some((Some(series), times)) => Some(self.tick(&series, &times)),
+                    Some((None, times)) => Some(self.tick_one(&times)),
+                    None => None,
+                },
+            };
+            if grows.is_some() {
+                self.hashes_series = Some(false);
+                return grows;
             }
         }
+        // Clocks of numbered series say nothing about hashed ones.
+        if self.hashes_series == Some(false) {
+            return None;
+        }
+        self.hashes_series = Some(true);
+        let times = integers(columns.get(self.growing)?)?;
+        let others = columns.iter().enumerate().filter(|(at, _)| *at != self.growing).map(|(_, array)| array);
+        let mut series = vec![0_u64; times.len()];
+        for array in others {
+            add_to_hashes(&mut series, array)?;
+        }
+        Some(self.tick_hashed(&series, &times))
     }
 
     /// [`advance`](Self::advance) without copies for a key of a mapped column and a time, which most keys are.
@@ -102,6 +129,19 @@ impl SeriesClock {
         grows
     }
 
+    /// [`tick`](Self::tick) for series that are known by a hash alone. Two series of one hash share a clock: it may then
+    /// miss that rows differ, but never that they are the same.
+    fn tick_hashed(&mut self, series: &[u64], times: &[i64]) -> bool {
+        let mut grows = true;
+        for (series, time) in series.iter().zip(times) {
+            let latest = self.by_hash.entry(*series).or_insert(i64::MIN);
+            grows &= *time > *latest;
+            *latest = (*latest).max(*time);
+        }
+        self.stopped = self.by_hash.len() > HASHED_MAX;
+        grows
+    }
+
     fn tick_one(&mut self, times: &[i64]) -> bool {
         let mut latest = self.by_number.first().copied().unwrap_or(i64::MIN);
         let mut grows = true;
@@ -112,6 +152,44 @@ impl SeriesClock {
         self.by_number = vec![latest];
         grows
     }
+}
+
+/// Adds a column to the hashes of rows. Values that are equal in SQL have the same hash, and so have NULLs. `None` for
+/// types whose equal values differ in bits.
+fn add_to_hashes(hashes: &mut [u64], array: &ArrayRef) -> Option<()> {
+    fn add(hashes: &mut [u64], values: impl Iterator<Item = u64>) {
+        for (hash, value) in hashes.iter_mut().zip(values) {
+            *hash = (hash.rotate_left(23) ^ value).wrapping_mul(HASH_FACTOR);
+        }
+    }
+    fn bytes(value: &[u8]) -> u64 {
+        XxHash3_64::oneshot(value)
+    }
+    if array.null_count() > 0 {
+        let nulls = array.nulls()?;
+        add(hashes, (0..nulls.len()).map(|row| u64::from(nulls.is_null(row))));
+    }
+    let is_null = |row: usize| array.is_null(row);
+    match array.data_type() {
+        DataType::Utf8 => {
+            let texts = array.as_string::<i32>();
+            add(hashes, texts.iter().map(|text| text.map_or(0, |text| bytes(text.as_bytes()))));
+        }
+        DataType::Binary => {
+            add(hashes, array.as_binary::<i32>().iter().map(|value| value.map_or(0, bytes)));
+        }
+        DataType::Boolean => {
+            add(hashes, array.as_boolean().iter().map(|value| u64::from(value == Some(true))));
+        }
+        _ => {
+            let values = integers(array)?;
+            let value = |(row, value): (usize, i64)| if is_null(row) { 0 } else { value as u64 };
+            add(hashes, values.into_iter().enumerate().map(value));
+        }
+    }
+    // The highest bits of a product depend on all bits of its factors, the lowest ones do not.
+    hashes.iter_mut().for_each(|hash| *hash ^= *hash >> 32);
+    Some(())
 }
 
 /// The values of an array of 64-bit integers or times.
@@ -155,7 +233,7 @@ fn integers(array: &ArrayRef) -> Option<Vec<i64>> {
 #[cfg(test)]
 mod tests {
     use super::SeriesClock;
-    use arrow::array::{ArrayRef, Int64Array, StringArray, UInt32Array};
+    use arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray, UInt32Array};
     use std::sync::Arc;
 
     fn rows(series: &[u32], times: &[i64]) -> Vec<ArrayRef> {
@@ -184,12 +262,42 @@ mod tests {
     #[test]
     fn what_it_cannot_take_in_stops_it() {
         let mut clock = SeriesClock::new(Some(1));
-        let text: Vec<ArrayRef> = vec![Arc::new(StringArray::from(vec!["a"])), Arc::new(Int64Array::from(vec![1]))];
-        assert!(!clock.advance(&text));
+        let float: Vec<ArrayRef> = vec![Arc::new(Float64Array::from(vec![0.0])), Arc::new(Int64Array::from(vec![1]))];
+        assert!(!clock.advance(&float));
         assert!(!clock.advance(&rows(&[1], &[1])));
         let mut clock = SeriesClock::new(Some(1));
-        let null: Vec<ArrayRef> = vec![Arc::new(UInt32Array::from(vec![None])), Arc::new(Int64Array::from(vec![1]))];
+        let null: Vec<ArrayRef> = vec![Arc::new(UInt32Array::from(vec![1])), Arc::new(Int64Array::from(vec![None]))];
         assert!(!clock.advance(&null));
         assert!(!clock.advance(&rows(&[1], &[1])));
+    }
+
+    #[test]
+    fn series_of_many_columns_and_with_nulls_have_a_clock() {
+        let rows = |rows: &[(Option<u32>, &str, Option<&str>, i64)]| -> Vec<ArrayRef> {
+            vec![
+                Arc::new(rows.iter().map(|row| row.0).collect::<UInt32Array>()),
+                Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.1))),
+                Arc::new(rows.iter().map(|row| row.2).collect::<StringArray>()),
+                Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.3))),
+            ]
+        };
+        let mut clock = SeriesClock::new(Some(3));
+        assert!(clock.advance(&rows(&[(None, "a", None, 5), (Some(0), "a", None, 5), (None, "a", Some(""), 5)])));
+        assert!(clock.advance(&rows(&[(None, "a", None, 6), (Some(1), "b", Some("c"), 5)])));
+        assert!(!clock.advance(&rows(&[(None, "a", None, 6)])), "the same series and time again");
+        assert!(!clock.advance(&rows(&[(Some(1), "b", Some("c"), 4)])));
+    }
+
+    #[test]
+    fn a_series_has_one_clock_whether_rows_beside_it_have_nulls_or_not() {
+        let nulls = |series: Option<u32>| -> Vec<ArrayRef> {
+            vec![Arc::new(UInt32Array::from(vec![series, Some(1)])), Arc::new(Int64Array::from(vec![5, 5]))]
+        };
+        let mut clock = SeriesClock::new(Some(1));
+        assert!(clock.advance(&nulls(None)));
+        assert!(!clock.advance(&rows(&[1], &[5])));
+        let mut clock = SeriesClock::new(Some(1));
+        assert!(clock.advance(&rows(&[1], &[5])));
+        assert!(!clock.advance(&nulls(None)));
     }
 }

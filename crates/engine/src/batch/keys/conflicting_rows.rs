@@ -18,7 +18,7 @@ use arrow::compute::{cast, take_record_batch};
 use arrow::datatypes::{DataType, Field, Schema};
 use atsdb_codec::{arrow_schema, logical_type};
 use atsdb_core::{Column, ConflictPolicy, Error, Result, Table, TimeRange};
-use atsdb_resident::{RowKeys, TableMatches, TableState};
+use atsdb_resident::{IndexSpec, RowKeys, TableMatches, TableState};
 use std::fmt;
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ impl RowSource {
 pub struct ConflictingRows {
     /// Where the stored rows are read from.
     pub rows: RowSource,
-    /// For each new row its group. `None` if the key has a NULL, which equals no other key.
+    /// For each new row its group. `None` if the key has a NULL that equals no other key.
     pub group_of_row: Vec<Option<u32>>,
     /// For each group the stored row that has its key, if any: the position of its chunk in the scan, and its number in
     /// the chunk.
@@ -89,12 +89,12 @@ impl Batch {
         if table.definition.is_in_memory() {
             return resident_conflicts(&snapshot, table, &key, &columns);
         }
-        let mut bounds = KeyBounds::new(key.positions.len());
+        let mut bounds = KeyBounds::new(&key);
         bounds.widen(&columns);
         let keys = [key];
         let bounds = [bounds];
         let candidates = Candidates::of(&snapshot, table, &keys, &bounds, TimeRange::ALL)?;
-        let groups = Groups::of(&[columns])?;
+        let groups = Groups::of(&[columns], keys[0].nulls_equal)?;
         let (scan, locations) = candidates.locations(&snapshot, table, &keys[0], &groups)?;
         let group_of_row = (0..rows.num_rows()).map(|row| groups.group(row)).collect();
         Ok(ConflictingRows { rows: RowSource::Stored(Box::new(scan)), group_of_row, locations })
@@ -110,13 +110,14 @@ impl Batch {
         let columns = keys.iter().map(|key| self.stored_key(table, key, rows)).collect::<Result<Vec<_>>>()?;
         let snapshot = self.snapshot()?;
         let bounds = |(key, columns): (&Key, &KeyColumns)| {
-            let mut bounds = KeyBounds::new(key.positions.len());
+            let mut bounds = KeyBounds::new(key);
             bounds.widen(columns);
             bounds
         };
         let bounds: Vec<KeyBounds> = keys.iter().zip(&columns).map(bounds).collect();
         let candidates = Candidates::of(&snapshot, table, &keys, &bounds, TimeRange::ALL)?;
-        let groups = columns.into_iter().map(|columns| Groups::of(&[columns])).collect::<Result<Vec<_>>>()?;
+        let groups = keys.iter().zip(columns).map(|(key, columns)| Groups::of(&[columns], key.nulls_equal));
+        let groups = groups.collect::<Result<Vec<_>>>()?;
         let found = candidates.probe(&snapshot, table, &keys, &groups, ConflictPolicy::Keep)?;
         resolve(rows.num_rows(), &groups, &found.stored, ConflictPolicy::Keep)
             .map_err(|_| Error::internal("skipped rows were reported as an error"))
@@ -155,10 +156,12 @@ fn resident_conflicts(
     columns: &KeyColumns,
 ) -> Result<ConflictingRows> {
     let state = snapshot.resident(table)?;
-    let index = state.indexes().iter().position(|index| index.positions == key.positions);
+    let is_of_key = |index: &IndexSpec| index.positions == key.positions && index.nulls_equal == key.nulls_equal;
+    let index = state.indexes().iter().position(is_of_key);
     let index = index.ok_or_else(|| Error::internal("a key without an index"))?;
-    let groups = Groups::of(std::slice::from_ref(columns))?;
-    let found = state.find(index, &RowKeys::new(columns)?);
+    let groups = Groups::of(std::slice::from_ref(columns), key.nulls_equal)?;
+    let row_keys = if key.nulls_equal { RowKeys::with_equal_nulls(columns)? } else { RowKeys::new(columns)? };
+    let found = state.find(index, &row_keys);
     let mut locations = vec![None; groups.count()];
     for ((row, part), number) in found.probes.iter().zip(&found.parts).zip(&found.rows) {
         if let Some(location) = groups.group(*row as usize).and_then(|group| locations.get_mut(group as usize)) {

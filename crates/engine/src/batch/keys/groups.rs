@@ -14,15 +14,17 @@ pub(crate) struct Groups {
     hasher: DefaultHashBuilder,
     rows: Rows,
     table: HashTable<u32>,
-    /// For each row the number of its group. `None` if the key has a NULL, which equals no other key.
+    /// For each row the number of its group. `None` if the key has a NULL that equals no other key.
     of_row: Vec<Option<u32>>,
     /// For each group its first row.
     first: Vec<u32>,
+    /// Whether a NULL equals another NULL.
+    nulls_equal: bool,
 }
 
 impl Groups {
     /// Groups the rows of some batches, each given as the columns of the key.
-    pub(crate) fn of(batches: &[Vec<ArrayRef>]) -> Result<Self> {
+    pub(crate) fn of(batches: &[Vec<ArrayRef>], nulls_equal: bool) -> Result<Self> {
         let types = batches.first().into_iter().flatten();
         let fields = types.map(|array| SortField::new(array.data_type().clone())).collect();
         let converter = RowConverter::new(fields)?;
@@ -33,9 +35,9 @@ impl Groups {
             has_null.extend(nulls_of(columns));
         }
         let (hasher, table) = (DefaultHashBuilder::default(), HashTable::with_capacity(has_null.len()));
-        let mut groups = Self { converter, hasher, rows, table, of_row: Vec::new(), first: Vec::new() };
+        let mut groups = Self { converter, hasher, rows, table, of_row: Vec::new(), first: Vec::new(), nulls_equal };
         for (row, has_null) in has_null.into_iter().enumerate() {
-            let group = if has_null { None } else { Some(groups.add(row)) };
+            let group = if has_null && !nulls_equal { None } else { Some(groups.add(row)) };
             groups.of_row.push(group);
         }
         Ok(groups)
@@ -69,7 +71,11 @@ impl Groups {
         let rows = self.converter.convert_columns(&normal(columns))?;
         let find = |(row, has_null): (Row<'_>, bool)| {
             let same = |group: &u32| self.rows.row(self.first[*group as usize] as usize).as_ref() == row.as_ref();
-            if has_null { None } else { self.table.find(self.hasher.hash_one(row.as_ref()), same).copied() }
+            if has_null && !self.nulls_equal {
+                None
+            } else {
+                self.table.find(self.hasher.hash_one(row.as_ref()), same).copied()
+            }
         };
         Ok(rows.iter().zip(nulls_of(columns)).map(find).collect())
     }

@@ -46,7 +46,7 @@ impl KeyIndex {
         let scan = snapshot.scan(table, &request)?;
         let indexed = |key: Key| {
             let unread = UnreadChunks::new(definition, &key, scan.chunks());
-            IndexedKey { known: KeySet::default(), unread, row: KeyRow::default(), key }
+            IndexedKey { known: KeySet::default(), unread, row: KeyRow::new(key.nulls_equal), key }
         };
         let keys = keys.into_iter().map(indexed).collect();
         Ok(Self { table: table.clone(), scan, keys })
@@ -91,7 +91,7 @@ impl KeyIndex {
             let columns = self.scan.read_stored(chunk, &key.positions)?;
             let texts: Vec<_> =
                 key.positions.iter().map(|position| self.scan.dictionaries[*position].as_deref()).collect();
-            let mut row = KeyRow::default();
+            let mut row = KeyRow::new(key.nulls_equal);
             for number in 0..columns.first().map_or(0, |array| array.len()) {
                 row.clear();
                 for (array, texts) in columns.iter().zip(&texts) {

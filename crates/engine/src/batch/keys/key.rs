@@ -13,6 +13,8 @@ pub(crate) struct Key {
     pub(crate) positions: Vec<usize>,
     /// Which of its columns is the time column, if any.
     pub(crate) time: Option<usize>,
+    /// Whether a NULL equals another NULL.
+    pub(crate) nulls_equal: bool,
 }
 
 impl Key {
@@ -30,7 +32,7 @@ impl Key {
         };
         let positions = unique.columns.iter().map(|id| position(*id)).collect::<Result<_>>()?;
         let time = definition.time.and_then(|time| unique.columns.iter().position(|id| *id == time.column));
-        Ok(Self { positions, time })
+        Ok(Self { positions, time, nulls_equal: unique.nulls_equal })
     }
 
     /// The column of the key that is expected to grow: the time column, else the last one that holds integers or times.
@@ -47,7 +49,7 @@ impl Key {
 /// The value of a row in a column of a key.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum KeyValue<'a> {
-    /// NULL: the row's key equals no other key.
+    /// NULL: the row's key equals no other key, unless the key treats NULLs as equal.
     Null,
     /// A signed integer, a date, a time in its column's unit, or a boolean (0 and 1).
     Int(i64),

@@ -9,6 +9,8 @@ use std::hash::BuildHasher;
 pub(crate) struct KeyRow {
     bytes: Vec<u8>,
     has_null: bool,
+    /// Whether a NULL equals another NULL: each value then has a byte in front that says whether it is NULL.
+    nulls_equal: bool,
 }
 
 /// A set of keys.
@@ -22,6 +24,10 @@ pub(crate) struct KeySet {
 }
 
 impl KeyRow {
+    pub(crate) fn new(nulls_equal: bool) -> Self {
+        Self { nulls_equal, ..Self::default() }
+    }
+
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.has_null = false;
@@ -29,8 +35,11 @@ impl KeyRow {
 
     /// Adds the value of the next column. Each column of a key has one type, so the bytes need no type tag.
     pub(crate) fn push(&mut self, value: KeyValue<'_>) {
+        if self.nulls_equal {
+            self.bytes.push(u8::from(value == KeyValue::Null));
+        }
         match value {
-            KeyValue::Null => self.has_null = true,
+            KeyValue::Null => self.has_null |= !self.nulls_equal,
             KeyValue::Int(value) => self.bytes.extend_from_slice(&value.to_le_bytes()),
             KeyValue::UInt(value) => self.bytes.extend_from_slice(&value.to_le_bytes()),
             // In SQL 0.0 equals -0.0, and all NaNs are equal.
@@ -45,7 +54,7 @@ impl KeyRow {
         }
     }
 
-    /// Whether one of the values is NULL. The key then equals no other key.
+    /// Whether one of the values is a NULL that equals no other NULL. The key then equals no other key.
     pub(crate) fn has_null(&self) -> bool {
         self.has_null
     }
@@ -106,5 +115,13 @@ mod tests {
         assert!(!keys.contains(&row(&[Float(1.0), Int(1)])));
         assert!(row(&[Null, Int(1)]).has_null() && !row(&[Int(1)]).has_null());
         assert_eq!(keys.len(), 3);
+        let equal = |values: &[KeyValue<'_>]| {
+            let mut row = KeyRow::new(true);
+            values.iter().for_each(|value| row.push(*value));
+            row
+        };
+        keys.insert(&equal(&[Null, Int(1)]));
+        assert!(keys.contains(&equal(&[Null, Int(1)])) && !equal(&[Null, Int(1)]).has_null());
+        assert!(!keys.contains(&equal(&[Int(1), Null])) && !keys.contains(&equal(&[Int(0), Int(1)])));
     }
 }

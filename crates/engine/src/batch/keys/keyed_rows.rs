@@ -4,12 +4,12 @@ use crate::batch::keys::bounds::KeyBounds;
 use crate::batch::keys::clock::SeriesClock;
 use crate::batch::keys::groups::Groups;
 use crate::batch::keys::key::{Key, KeyColumns};
+use crate::batch::keys::merge::{merged_rows, staying};
 use crate::batch::keys::probe::Candidates;
 use crate::batch::keys::resolve::resolve;
 use crate::read::rewrite::Rewrite;
 use crate::read::snapshot::ReadSnapshot;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
-use arrow::compute::filter_record_batch;
 use arrow::datatypes::DataType;
 use arrow::util::display::array_value_to_string;
 use atsdb_core::{
@@ -113,15 +113,16 @@ impl KeyedRows {
         };
         let all_rows = || Ok(Settled { rows: waiting.rows.clone(), ..Settled::default() });
         // Rows that arrive in order lie beyond all stored ones: the growing column alone shows that.
-        let by_growth = |key: &Key| KeyBounds::of_one(key.growing(&table.definition).unwrap_or(0), key.positions.len());
+        let by_growth = |key: &Key| KeyBounds::of_one(key.growing(&table.definition).unwrap_or(0), key);
         if grows && candidates(&by_growth)?.is_empty() {
             return all_rows();
         }
-        let candidates = candidates(&|key| KeyBounds::new(key.positions.len()))?;
+        let candidates = candidates(&KeyBounds::new)?;
         if grows && candidates.is_empty() {
             return all_rows();
         }
-        let groups = columns.iter().map(|batches| Groups::of(batches)).collect::<Result<Vec<_>>>()?;
+        let groups = self.keys.iter().zip(&columns).map(|(key, batches)| Groups::of(batches, key.nulls_equal));
+        let groups = groups.collect::<Result<Vec<_>>>()?;
         let found = candidates.probe(snapshot, table, &self.keys, &groups, waiting.policy)?;
         let row_count = waiting.rows.iter().map(RecordBatch::num_rows).sum();
         let stays = resolve(row_count, &groups, &found.stored, waiting.policy).map_err(|duplicate| {
@@ -132,8 +133,12 @@ impl KeyedRows {
             ConflictPolicy::Keep => stays.iter().filter(|stays| !**stays).count() as u64,
             _ => 0,
         };
+        let rows = match waiting.policy {
+            ConflictPolicy::Merge => merged_rows(&waiting.rows, &groups[0], &found, &stays)?,
+            _ => staying(&waiting.rows, &stays)?,
+        };
         let replaced = match (waiting.policy, found.hits) {
-            (ConflictPolicy::Replace, Some((scan, hits))) => {
+            (ConflictPolicy::Replace | ConflictPolicy::Merge, Some((scan, hits))) => {
                 let without = |(position, rows): (usize, Vec<u32>)| {
                     let chunk = &scan.chunks()[position].entry;
                     let mut keep = vec![true; chunk.row_count as usize];
@@ -145,7 +150,7 @@ impl KeyedRows {
             }
             _ => Vec::new(),
         };
-        Ok(Settled { rows: staying(&waiting.rows, &stays)?, replaced, skipped })
+        Ok(Settled { rows, replaced, skipped })
     }
 
     /// The range of times in which rows of the same keys can lie.
@@ -163,21 +168,6 @@ impl KeyedRows {
             None => TimeRange::ALL,
         }
     }
-}
-
-fn staying(batches: &[RecordBatch], stays: &[bool]) -> Result<Vec<RecordBatch>> {
-    let mut rows = Vec::new();
-    let mut start = 0;
-    for batch in batches {
-        let mask = &stays[start..start + batch.num_rows()];
-        start += batch.num_rows();
-        match mask.iter().filter(|stays| **stays).count() {
-            0 => {}
-            count if count == mask.len() => rows.push(batch.clone()),
-            _ => rows.push(filter_record_batch(batch, &BooleanArray::from(mask.to_vec()))?),
-        }
-    }
-    Ok(rows)
 }
 
 /// The error for a row whose key exists. `row` counts through all batches.

@@ -16,6 +16,7 @@ pub(crate) mod key;
 mod key_set;
 pub(crate) mod keyed_rows;
 pub(crate) mod keyed_tables;
+mod merge;
 mod probe;
 mod recheck;
 mod resolve;

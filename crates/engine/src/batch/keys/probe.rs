@@ -25,6 +25,8 @@ pub(crate) struct ProbeResult {
     pub(crate) stored: Vec<Vec<bool>>,
     /// Where the rows are. `None` if there are none.
     pub(crate) hits: Option<Hits>,
+    /// For each group of the first key the row that has it: position of the chunk, and row in the chunk.
+    pub(crate) locations: Vec<Option<(usize, usize)>>,
 }
 
 impl Candidates {
@@ -62,8 +64,9 @@ impl Candidates {
         policy: ConflictPolicy,
     ) -> Result<ProbeResult> {
         let mut stored: Vec<Vec<bool>> = groups.iter().map(|groups| vec![false; groups.count()]).collect();
+        let mut locations = vec![None; groups.first().map_or(0, Groups::count)];
         if self.is_empty() {
-            return Ok(ProbeResult { stored, hits: None });
+            return Ok(ProbeResult { stored, hits: None, locations });
         }
         let (range, predicates) = (self.range, Vec::new());
         let scan = snapshot.scan(table, &ScanRequest { columns: Vec::new(), range, predicates, use_cache: true })?;
@@ -76,6 +79,9 @@ impl Candidates {
                 for (row, group) in groups[at].find(&columns)?.into_iter().enumerate() {
                     if let Some(group) = group {
                         stored[at][group as usize] = true;
+                        if at == 0 {
+                            locations[group as usize] = Some((position, row));
+                        }
                         rows.push(row as u32);
                     }
                 }
@@ -89,7 +95,7 @@ impl Candidates {
                 }
             }
         }
-        Ok(ProbeResult { stored, hits: (!hits.is_empty()).then_some((scan, hits)) })
+        Ok(ProbeResult { stored, hits: (!hits.is_empty()).then_some((scan, hits)), locations })
     }
 }
 

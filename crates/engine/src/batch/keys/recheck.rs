@@ -77,11 +77,11 @@ fn compare(
         for (own_at, mine) in own.chunks().iter().enumerate().filter(|(_, chunk)| is_own(chunk)) {
             for key in &keys {
                 let (a, b) = (statistics(table, key, new), statistics(table, key, mine));
-                if !may_meet((new.entry.row_count, &a), (mine.entry.row_count, &b)) {
+                if !may_meet(key, (new.entry.row_count, &a), (mine.entry.row_count, &b)) {
                     continue;
                 }
                 let mine: KeyColumns = own.read_stored(own_at, &key.positions)?;
-                let groups = Groups::of(&[mine])?;
+                let groups = Groups::of(&[mine], key.nulls_equal)?;
                 if groups.find(&fresh.read_stored(new_at, &key.positions)?)?.iter().any(Option::is_some) {
                     let message =
                         format!("another writer has added rows of the same key to table {}", table.definition.name);

@@ -25,7 +25,7 @@ pub(crate) fn resolve(
             let Some(group) = groups.group(row) else { continue };
             let last_row = last_rows[key][group as usize];
             match policy {
-                ConflictPolicy::Replace => {
+                ConflictPolicy::Replace | ConflictPolicy::Merge => {
                     if let Some(last_row) = last_row {
                         stays[last_row] = false;
                     }

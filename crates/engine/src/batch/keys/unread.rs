@@ -10,6 +10,7 @@ use atsdb_core::{Bound, ColumnStatistics, TableDefinition};
 pub(crate) struct UnreadChunks {
     /// The position of the growing column in the key.
     growing: usize,
+    nulls_equal: bool,
     /// Chunks with bounds, ordered by the least value.
     bounded: Vec<Bounded>,
     /// Chunks that may hold any value of the growing column.
@@ -36,7 +37,7 @@ struct Candidate {
 impl UnreadChunks {
     pub(crate) fn new(definition: &TableDefinition, key: &Key, chunks: &[ScanChunk]) -> Self {
         let growing = key.growing(definition).unwrap_or(0);
-        let mut unread = Self { growing, bounded: Vec::new(), unbounded: Vec::new() };
+        let mut unread = Self { growing, nulls_equal: key.nulls_equal, bounded: Vec::new(), unbounded: Vec::new() };
         for (chunk, of) in chunks.iter().enumerate() {
             let columns = key.positions.iter().map(|position| &definition.columns[*position]);
             let statistics: Vec<_> = columns.map(|column| column_statistics(&of.descriptor, column)).collect();
@@ -61,7 +62,7 @@ impl UnreadChunks {
             KeyValue::UInt(value) => i64::try_from(value).ok(),
             _ => None,
         };
-        let may_hold = |candidate: &&Candidate| candidate.may_hold(&value);
+        let may_hold = |candidate: &&Candidate| candidate.may_hold(&value, self.nulls_equal);
         let bounded = match growing {
             Some(growing) => {
                 let before = &self.bounded[..self.bounded.partition_point(|bounded| bounded.least <= growing)];
@@ -91,8 +92,11 @@ impl UnreadChunks {
 }
 
 impl Candidate {
-    fn may_hold<'a>(&self, value: &impl Fn(usize) -> KeyValue<'a>) -> bool {
+    fn may_hold<'a>(&self, value: &impl Fn(usize) -> KeyValue<'a>, nulls_equal: bool) -> bool {
         self.statistics.iter().enumerate().all(|(column, statistics)| {
+            if nulls_equal && value(column) == KeyValue::Null {
+                return statistics.null_count > 0;
+            }
             if statistics.null_count >= self.row_count {
                 return false;
             }

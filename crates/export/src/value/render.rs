@@ -1,0 +1,160 @@
+//! How the values of each type read. Lists and structs are made of the cells of their children.
+
+use super::cells::{Cells, Render, TextKind, kind_of, write_json_text};
+use super::{calendar, number};
+use arrow::array::{Array, ArrayRef, AsArray, GenericListArray, OffsetSizeTrait};
+use arrow::compute::cast;
+use arrow::datatypes::{
+    ArrowDictionaryKeyType, DataType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
+};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use atsdb_core::{Error, Result};
+use std::io::Write;
+use std::ops::Range;
+
+impl<'a> Cells<'a> {
+    /// Looks the column's type up once, so that a value costs no more than its text.
+    pub fn new(array: &'a dyn Array) -> Result<Self> {
+        let (kind, render) = renderer(array)?;
+        Ok(Self { nulls: array.logical_nulls(), kind, render })
+    }
+}
+
+fn renderer<'a>(array: &'a dyn Array) -> Result<(TextKind, Render<'a>)> {
+    use DataType as T;
+    let kind = kind_of(array.data_type());
+    let render: Render<'a> = match array.data_type() {
+        T::Null => Box::new(|_, _| {}),
+        T::Boolean => {
+            let values = array.as_boolean();
+            Box::new(|row, out| out.extend_from_slice(if values.value(row) { b"true" } else { b"false" }))
+        }
+        T::Utf8 => text(array.as_string::<i32>(), |values, row| values.value(row).as_bytes()),
+        T::LargeUtf8 => text(array.as_string::<i64>(), |values, row| values.value(row).as_bytes()),
+        T::Utf8View => text(array.as_string_view(), |values, row| values.value(row).as_bytes()),
+        T::Binary => binary(array.as_binary::<i32>(), |values, row| values.value(row)),
+        T::LargeBinary => binary(array.as_binary::<i64>(), |values, row| values.value(row)),
+        T::BinaryView => binary(array.as_binary_view(), |values, row| values.value(row)),
+        T::FixedSizeBinary(_) => binary(array.as_fixed_size_binary(), |values, row| values.value(row)),
+        T::Timestamp(unit, zone) if calendar::is_plain_zone(zone.as_deref()) => {
+            calendar::timestamps(array, *unit, zone.is_some())?
+        }
+        T::Date32 => calendar::dates(array),
+        T::Dictionary(key, _) => match key.as_ref() {
+            T::Int8 => dictionary::<Int8Type>(array)?,
+            T::Int16 => dictionary::<Int16Type>(array)?,
+            T::Int32 => dictionary::<Int32Type>(array)?,
+            T::Int64 => dictionary::<Int64Type>(array)?,
+            T::UInt8 => dictionary::<UInt8Type>(array)?,
+            T::UInt16 => dictionary::<UInt16Type>(array)?,
+            T::UInt32 => dictionary::<UInt32Type>(array)?,
+            _ => dictionary::<UInt64Type>(array)?,
+        },
+        T::List(_) => list(array.as_list::<i32>())?,
+        T::LargeList(_) => list(array.as_list::<i64>())?,
+        T::FixedSizeList(_, _) => fixed_list(array)?,
+        T::Struct(_) => structs(array)?,
+        T::Float16 => {
+            let wide = cast(array, &T::Float32).map_err(unreadable)?;
+            Box::new(move |row, out| number::write_float(f64::from(float32(&wide, row)), out))
+        }
+        _ => match number::numbers(array) {
+            Some(render) => render,
+            None => other(array)?,
+        },
+    };
+    Ok((kind, render))
+}
+
+fn float32(array: &ArrayRef, row: usize) -> f32 {
+    array.as_primitive::<arrow::datatypes::Float32Type>().value(row)
+}
+
+fn text<'a, A: Copy + 'a>(values: A, value: impl Fn(A, usize) -> &'a [u8] + 'a) -> Render<'a> {
+    Box::new(move |row, out| out.extend_from_slice(value(values, row)))
+}
+
+fn binary<'a, A: Copy + 'a>(values: A, value: impl Fn(A, usize) -> &'a [u8] + 'a) -> Render<'a> {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    Box::new(move |row, out| {
+        out.extend_from_slice(b"\\x");
+        for byte in value(values, row) {
+            out.push(DIGITS[usize::from(byte >> 4)]);
+            out.push(DIGITS[usize::from(byte & 15)]);
+        }
+    })
+}
+
+fn dictionary<'a, K: ArrowDictionaryKeyType>(array: &'a dyn Array) -> Result<Render<'a>> {
+    let dictionary = array.as_dictionary::<K>();
+    let (_, render) = renderer(dictionary.values().as_ref())?;
+    Ok(Box::new(move |row, out| {
+        if let Some(key) = dictionary.key(row) {
+            render(key, out);
+        }
+    }))
+}
+
+/// What has no text of its own here: intervals, times of day, decimals, other zones.
+fn other<'a>(array: &'a dyn Array) -> Result<Render<'a>> {
+    let options = FormatOptions::new().with_display_error(true);
+    let formatter = ArrayFormatter::try_new(array, &options).map_err(unreadable)?;
+    Ok(Box::new(move |row, out| {
+        // Writing to memory does not fail.
+        let _ = write!(out, "{}", formatter.value(row));
+    }))
+}
+
+fn unreadable(error: arrow::error::ArrowError) -> Error {
+    Error::internal(format!("cannot show a value: {error}"))
+}
+
+/// Renders lists of either offset width.
+fn list<O: OffsetSizeTrait>(array: &GenericListArray<O>) -> Result<Render<'_>> {
+    let cells = Cells::new(array.values().as_ref())?;
+    let offsets = array.value_offsets();
+    Ok(Box::new(move |row, out| write_list(&cells, offsets[row].as_usize()..offsets[row + 1].as_usize(), out)))
+}
+
+/// Renders lists that all have one length.
+fn fixed_list<'a>(array: &'a dyn Array) -> Result<Render<'a>> {
+    let lists = array.as_fixed_size_list();
+    let cells = Cells::new(lists.values().as_ref())?;
+    let length = lists.value_length() as usize;
+    Ok(Box::new(move |row, out| write_list(&cells, row * length..(row + 1) * length, out)))
+}
+
+/// Renders structs.
+fn structs<'a>(array: &'a dyn Array) -> Result<Render<'a>> {
+    let structs = array.as_struct();
+    let fields = structs
+        .fields()
+        .iter()
+        .zip(structs.columns())
+        .map(|(field, column)| Ok((field.name().clone(), Cells::new(column.as_ref())?)))
+        .collect::<Result<Vec<_>>>()?;
+    Ok(Box::new(move |row, out| {
+        out.push(b'{');
+        for (position, (name, cells)) in fields.iter().enumerate() {
+            if position > 0 {
+                out.push(b',');
+            }
+            write_json_text(name, out);
+            out.push(b':');
+            cells.write_json(row, out);
+        }
+        out.push(b'}');
+    }))
+}
+
+fn write_list(cells: &Cells<'_>, rows: Range<usize>, out: &mut Vec<u8>) {
+    out.push(b'[');
+    for row in rows.clone() {
+        if row > rows.start {
+            out.push(b',');
+        }
+        cells.write_json(row, out);
+    }
+    out.push(b']');
+}

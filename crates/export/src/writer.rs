@@ -1,0 +1,42 @@
+//! What writes a result in a format, and the error when that fails.
+
+use arrow::record_batch::RecordBatch;
+use atsdb_core::{Error, ErrorKind, Result};
+use std::io::Write;
+
+/// Writes one result: its header when it is made, its rows as they come.
+pub trait ResultWriter {
+    /// Writes the rows of a batch of the schema it was made for.
+    fn write(&mut self, batch: &RecordBatch) -> Result<()>;
+
+    /// Writes what follows the last row. A writer that is dropped before leaves an incomplete output.
+    fn finish(&mut self) -> Result<()>;
+}
+
+/// An output with the name that messages call it by.
+#[derive(Debug)]
+pub struct Output<W> {
+    pub(crate) out: W,
+    pub(crate) place: String,
+}
+
+impl<W: Write> Output<W> {
+    /// Names an output.
+    pub fn new(out: W, place: impl Into<String>) -> Self {
+        Self { out, place: place.into() }
+    }
+
+    /// Writes bytes; an error names the place.
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.out.write_all(bytes).map_err(|error| write_error(&self.place, error))
+    }
+}
+
+/// The error of a writer, in the words of its innermost source: the others only name the layers between.
+pub fn write_error(place: &str, error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    let mut cause: &dyn std::error::Error = &error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    Error::new(ErrorKind::Unavailable, format!("cannot write {place}: {cause}")).with_source(error)
+}

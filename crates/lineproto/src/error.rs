@@ -1,0 +1,12 @@
+//! Lines that were refused.
+
+/// A line that was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineError {
+    /// Its number in the request, from 1 on.
+    pub line: u64,
+    /// Its beginning.
+    pub text: String,
+    /// What is wrong with it.
+    pub message: String,
+}

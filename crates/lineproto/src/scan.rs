@@ -1,0 +1,118 @@
+//! Finding the ends of the parts of a line, and undoing escapes.
+//!
+//! A separator is escaped if the byte before it is a backslash, as InfluxDB reads it. A backslash before any other byte
+//! stands for itself.
+
+use std::borrow::Cow;
+
+/// The end of the measurement and its tags, beginning at `start`: the first space that is not escaped. `None` if the line
+/// ends before.
+pub(crate) fn head_end(body: &[u8], start: usize) -> Option<usize> {
+    let mut from = start;
+    loop {
+        let found = from + memchr::memchr2(b' ', b'\n', &body[from..])?;
+        match body[found] {
+            b' ' if found > start && body[found - 1] == b'\\' => from = found + 1,
+            b' ' => return Some(found),
+            _ => return None,
+        }
+    }
+}
+
+/// The first of some separators that is not escaped, from `start` on, or the end of `bytes`.
+pub(crate) fn separator(bytes: &[u8], start: usize, separators: &[u8]) -> usize {
+    let is_end = |at: &usize| separators.contains(&bytes[*at]) && (*at == start || bytes[*at - 1] != b'\\');
+    (start..bytes.len()).find(is_end).unwrap_or(bytes.len())
+}
+
+/// A key, tag value or measurement without its escapes: a backslash before a comma, equals sign or space.
+pub(crate) fn unescape(bytes: &[u8]) -> Cow<'_, [u8]> {
+    without_backslashes(bytes, b",= ")
+}
+
+/// A text without its escapes: a backslash before a double quote or backslash.
+pub(crate) fn unescape_text(bytes: &[u8]) -> Cow<'_, [u8]> {
+    without_backslashes(bytes, b"\"\\")
+}
+
+fn without_backslashes<'a>(bytes: &'a [u8], before: &[u8]) -> Cow<'a, [u8]> {
+    if memchr::memchr(b'\\', bytes).is_none() {
+        return Cow::Borrowed(bytes);
+    }
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let is_escape = bytes[at] == b'\\' && bytes.get(at + 1).is_some_and(|next| before.contains(next));
+        at += usize::from(is_escape);
+        plain.push(bytes[at]);
+        at += 1;
+    }
+    Cow::Owned(plain)
+}
+
+/// The end of a text, which begins behind its opening quote: the closing quote, and whether there are backslashes.
+/// `None` if it does not end.
+pub(crate) fn text_end(body: &[u8], start: usize) -> Option<(usize, bool)> {
+    let (mut at, mut has_escapes) = (start, false);
+    loop {
+        at += memchr::memchr2(b'"', b'\\', body.get(at..)?)?;
+        if body[at] == b'"' {
+            return Some((at, has_escapes));
+        }
+        has_escapes = true;
+        at += 2;
+    }
+}
+
+/// The end of a line that could not be read, as InfluxDB finds it: the first line break that is outside of a text.
+/// Returns the position of the line break, or the end of the body.
+pub(crate) fn line_end(body: &[u8], start: usize) -> usize {
+    let (mut at, mut in_text, mut in_fields) = (start, false, false);
+    let (mut equals, mut commas) = (0_u64, 0_u64);
+    while at < body.len() {
+        match body[at] {
+            b'\\' if at + 2 < body.len() && body[at + 1] != b'\n' => at += 1,
+            b'\n' if !in_text => return at,
+            b' ' => in_fields = true,
+            b'=' if in_fields && !in_text => equals += 1,
+            b',' if in_fields && !in_text => commas += 1,
+            b'"' if in_fields && equals > commas => in_text = !in_text,
+            _ => {}
+        }
+        at += 1;
+    }
+    if in_text {
+        // A text without an end would swallow all lines behind it.
+        return memchr::memchr(b'\n', &body[start..]).map_or(body.len(), |end| start + end);
+    }
+    body.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_escaped_separator_is_none() {
+        assert_eq!(head_end(br"a\ b,c=d e=1", 0), Some(8));
+        assert_eq!(head_end(b"a\nb c=1", 0), None);
+        assert_eq!(separator(br"a\=b=c", 0, b"="), 4);
+        assert_eq!(unescape(br"a\=b\,c\ d\e").as_ref(), br"a=b,c d\e");
+        assert_eq!(unescape_text(br#"a\"b\\c\d"#).as_ref(), br#"a"b\c\d"#);
+        assert_eq!(unescape(b"a\\").as_ref(), b"a\\");
+    }
+
+    #[test]
+    fn a_text_ends_at_its_quote() {
+        assert_eq!(text_end(br#"ab"c"#, 0), Some((2, false)));
+        assert_eq!(text_end(br#"a\"b"c"#, 0), Some((4, true)));
+        assert_eq!(text_end(b"ab\\", 0), None);
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_read_ends_outside_of_texts() {
+        assert_eq!(line_end(b"m a=\"x\ny\",b=\nnext", 0), 12);
+        assert_eq!(line_end(b"m a=\"x\nnext b=1", 0), 6, "a text without an end");
+        assert_eq!(line_end(b"m\nnext", 0), 1);
+    }
+}

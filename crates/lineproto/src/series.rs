@@ -1,0 +1,42 @@
+//! The series of a request: measurement and tags as they were written, and what they mean.
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+use std::hash::BuildHasher;
+
+/// What the head of a line means.
+#[derive(Debug)]
+pub(crate) struct Series {
+    pub(crate) table: usize,
+    /// For each tag of the table the number of its value. Tags that the table got later are missing.
+    pub(crate) tags: Vec<u32>,
+}
+
+/// The series of a request, found by the bytes of their heads. Two heads may mean the same series.
+#[derive(Default)]
+pub(crate) struct SeriesTable<'a> {
+    hasher: DefaultHashBuilder,
+    numbers: HashTable<u32>,
+    heads: Vec<&'a [u8]>,
+    series: Vec<Series>,
+}
+
+impl<'a> SeriesTable<'a> {
+    pub(crate) fn find(&self, head: &[u8]) -> Option<u32> {
+        let hash = self.hasher.hash_one(head);
+        self.numbers.find(hash, |number| self.heads[*number as usize] == head).copied()
+    }
+
+    /// Adds a series that [`find`](Self::find) did not find.
+    pub(crate) fn add(&mut self, head: &'a [u8], series: Series) -> u32 {
+        let Self { hasher, numbers, heads, .. } = self;
+        let number = heads.len() as u32;
+        heads.push(head);
+        numbers.insert_unique(hasher.hash_one(head), number, |number| hasher.hash_one(heads[*number as usize]));
+        self.series.push(series);
+        number
+    }
+
+    pub(crate) fn get(&self, number: u32) -> &Series {
+        &self.series[number as usize]
+    }
+}

@@ -1,0 +1,7 @@
+//! HTTP: connections, and what the server says of itself.
+//!
+//! Owned here: reading requests within limits, ending connections when the server drains, /health, /ready and /metrics.
+//! Not owned: addresses of other rooms, which have routers of their own.
+
+pub(crate) mod connections;
+pub(crate) mod operation;

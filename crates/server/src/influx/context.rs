@@ -1,0 +1,32 @@
+//! What answering needs.
+
+use crate::ingest::gate::Gate;
+use crate::ingest::options::IngestOptions;
+use crate::ingest::queue::LineQueue;
+use crate::shared::clock;
+use crate::shared::metrics::Counter;
+use std::sync::Arc;
+
+/// What answering needs.
+#[derive(Debug, Clone)]
+pub(crate) struct Influx {
+    pub(crate) queue: LineQueue,
+    pub(crate) gate: Gate,
+    pub(crate) options: Arc<IngestOptions>,
+    pub(crate) metrics: InfluxMetrics,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct InfluxMetrics {
+    pub(crate) stored_lines: Counter,
+    pub(crate) refused_lines: Counter,
+    pub(crate) refused_requests: Counter,
+    pub(crate) bytes: Counter,
+}
+
+impl Influx {
+    /// The present in nanoseconds since the epoch.
+    pub(crate) fn now_ns(&self) -> i64 {
+        clock::wall_ns()
+    }
+}

@@ -1,0 +1,74 @@
+//! The addresses.
+
+use super::context::{Influx, InfluxMetrics};
+use super::dialect::Dialect;
+use super::query::query;
+use super::write::write;
+use crate::ingest::gate::Gate;
+use crate::ingest::options::IngestOptions;
+use crate::ingest::queue::LineQueue;
+use crate::shared::form;
+use crate::shared::state::State;
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::State as Extract;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A statement of InfluxQL has at most this many bytes.
+const STATEMENT_BYTES_MAX: usize = 64 << 10;
+
+/// The addresses by which lines are written.
+pub(crate) fn router(state: &State, gate: Gate, options: Arc<IngestOptions>) -> Router {
+    let counter = |name, help| state.metrics().counter(name, help);
+    let metrics = InfluxMetrics {
+        stored_lines: counter("atsdb_lines_stored_total", "Lines of line protocol that were stored."),
+        refused_lines: counter("atsdb_lines_refused_total", "Lines of line protocol that were refused."),
+        refused_requests: counter("atsdb_line_requests_failed_total", "Requests with lines that failed as a whole."),
+        bytes: counter("atsdb_line_bytes_total", "Bytes of line protocol, after decompression."),
+    };
+    let queue = LineQueue::new(state.database().clone());
+    Router::new()
+        .route("/write", post(write_v1))
+        .route("/api/v2/write", post(write_v2))
+        .route("/api/v3/write_lp", post(write_v3))
+        .route("/ping", get(ping))
+        .route("/query", get(query_get).post(query_post))
+        .with_state(Influx { queue, gate, options, metrics })
+}
+
+async fn write_v1(influx: Extract<Influx>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
+    write(influx.0, Dialect::V1, parameters(&uri), headers, body).await
+}
+
+async fn write_v2(influx: Extract<Influx>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
+    write(influx.0, Dialect::V2, parameters(&uri), headers, body).await
+}
+
+async fn write_v3(influx: Extract<Influx>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
+    write(influx.0, Dialect::V3, parameters(&uri), headers, body).await
+}
+
+/// 204, as a client of InfluxDB 1 expects it.
+async fn ping() -> Response {
+    let version = concat!("atsdb-", env!("CARGO_PKG_VERSION"));
+    (StatusCode::NO_CONTENT, [("x-influxdb-version", version), ("x-influxdb-build", "atsdb")]).into_response()
+}
+
+async fn query_get(uri: Uri) -> Response {
+    query(&parameters(&uri), &HashMap::new())
+}
+
+async fn query_post(uri: Uri, body: Body) -> Response {
+    match to_bytes(body, STATEMENT_BYTES_MAX).await {
+        Ok(body) => query(&parameters(&uri), &form::pairs(&body)),
+        Err(_) => StatusCode::PAYLOAD_TOO_LARGE.into_response(),
+    }
+}
+
+fn parameters(uri: &Uri) -> HashMap<String, String> {
+    form::pairs(uri.query().unwrap_or_default().as_bytes())
+}

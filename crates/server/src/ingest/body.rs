@@ -1,0 +1,106 @@
+//! Reads the body of a request within limits, and decompresses it.
+
+use super::gate::{Gate, Room};
+use super::options::IngestOptions;
+use axum::body::{Body, HttpBody};
+use axum::http::HeaderMap;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use flate2::bufread::MultiGzDecoder;
+use std::io::{BufReader, Cursor, Read};
+use std::pin::Pin;
+
+/// Decompressed bytes are counted in steps of this size.
+const STEP_BYTES: usize = 1 << 20;
+
+/// A body, with its share of the room for all bodies.
+#[derive(Debug)]
+pub(crate) struct HeldBody {
+    pub(crate) bytes: Vec<u8>,
+    _room: Room,
+}
+
+/// Why a body was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum BodyError {
+    /// It is larger than allowed, as it was sent or after decompression.
+    TooLarge(usize),
+    /// It is encoded in another way than gzip.
+    Encoding(String),
+    /// It is not what it claims to be.
+    Malformed(String),
+    /// The client sent nothing for too long.
+    Slow,
+    /// There was no room.
+    Full,
+}
+
+/// Reads a body.
+pub(crate) async fn read_body(
+    headers: &HeaderMap,
+    body: Body,
+    gate: &Gate,
+    options: &IngestOptions,
+) -> Result<HeldBody, BodyError> {
+    let is_gzip = match headers.get(CONTENT_ENCODING).map(|value| value.as_bytes()) {
+        None | Some(b"identity" | b"") => false,
+        Some(b"gzip" | b"x-gzip") => true,
+        Some(other) => return Err(BodyError::Encoding(String::from_utf8_lossy(other).into_owned())),
+    };
+    let sent_max = if is_gzip { options.body_bytes_max } else { options.body_bytes_max.min(options.plain_bytes_max) };
+    let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    if length.is_some_and(|length| length > sent_max) {
+        return Err(BodyError::TooLarge(sent_max));
+    }
+    let mut room = gate.enter();
+    let sent = read_sent(body, sent_max, &mut room, options).await?;
+    if !is_gzip {
+        return Ok(HeldBody { bytes: sent, _room: room });
+    }
+    decompress(sent, room, options).await
+}
+
+/// Reads the bytes as they are sent. Room is taken as they arrive, not as they are announced.
+async fn read_sent(
+    mut body: Body,
+    bytes_max: usize,
+    room: &mut Room,
+    options: &IngestOptions,
+) -> Result<Vec<u8>, BodyError> {
+    let mut sent = Vec::new();
+    loop {
+        let frame = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context));
+        let frame = tokio::time::timeout(options.read_time_max, frame).await.map_err(|_| BodyError::Slow)?;
+        let Some(frame) = frame else { return Ok(sent) };
+        let frame = frame.map_err(|error| BodyError::Malformed(error.to_string()))?;
+        let Ok(bytes) = frame.into_data() else { continue };
+        if sent.len() + bytes.len() > bytes_max {
+            return Err(BodyError::TooLarge(bytes_max));
+        }
+        room.grow(sent.len() + bytes.len()).await.map_err(|_| BodyError::Full)?;
+        sent.extend_from_slice(&bytes);
+    }
+}
+
+/// Decompresses step by step: no step is taken before there is room for it.
+async fn decompress(sent: Vec<u8>, mut room: Room, options: &IngestOptions) -> Result<HeldBody, BodyError> {
+    let sent_bytes = sent.len();
+    let mut reader = MultiGzDecoder::new(BufReader::new(Cursor::new(sent)));
+    let mut plain: Vec<u8> = Vec::new();
+    loop {
+        room.grow(sent_bytes + plain.len() + STEP_BYTES).await.map_err(|_| BodyError::Full)?;
+        let step = tokio::task::spawn_blocking(move || {
+            let before = plain.len();
+            let read = (&mut reader).take(STEP_BYTES as u64).read_to_end(&mut plain);
+            (read.map(|_| plain.len() - before), reader, plain)
+        });
+        let read;
+        (read, reader, plain) = step.await.map_err(|error| BodyError::Malformed(error.to_string()))?;
+        let read = read.map_err(|error| BodyError::Malformed(format!("the body is not gzip: {error}")))?;
+        if plain.len() > options.plain_bytes_max {
+            return Err(BodyError::TooLarge(options.plain_bytes_max));
+        }
+        if read < STEP_BYTES {
+            return Ok(HeldBody { bytes: plain, _room: room });
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Bounds the bytes of all requests that are under way.
+
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Room is counted in units of this many bytes.
+const UNIT: usize = 1 << 10;
+
+/// The room that requests share.
+#[derive(Debug, Clone)]
+pub(crate) struct Gate {
+    room: Arc<Semaphore>,
+    hold_time: Duration,
+}
+
+/// The room that one request has. It is free again when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Room {
+    gate: Gate,
+    held: Option<OwnedSemaphorePermit>,
+    byte_count: usize,
+}
+
+/// There was no room for as long as a request is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Full;
+
+impl Gate {
+    pub(crate) fn new(byte_count: usize, hold_time: Duration) -> Self {
+        Self { room: Arc::new(Semaphore::new(byte_count.div_ceil(UNIT).max(1))), hold_time }
+    }
+
+    /// Begins a request, which has no room yet.
+    pub(crate) fn enter(&self) -> Room {
+        Room { gate: self.clone(), held: None, byte_count: 0 }
+    }
+}
+
+impl Room {
+    /// Enlarges the room to this many bytes, and waits for it if need be.
+    pub(crate) async fn grow(&mut self, byte_count: usize) -> Result<(), Full> {
+        self.byte_count = self.byte_count.max(byte_count);
+        let wanted = self.byte_count.div_ceil(UNIT);
+        let missing = wanted.saturating_sub(self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits));
+        if missing == 0 {
+            return Ok(());
+        }
+        let missing = u32::try_from(missing).map_err(|_| Full)?;
+        let more = Arc::clone(&self.gate.room).acquire_many_owned(missing);
+        let Ok(Ok(more)) = tokio::time::timeout(self.gate.hold_time, more).await else { return Err(Full) };
+        match &mut self.held {
+            Some(held) => held.merge(more),
+            None => self.held = Some(more),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Full, Gate};
+    use std::time::Duration;
+
+    #[test]
+    fn room_is_held_for_and_then_refused() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let gate = Gate::new(4 << 10, Duration::from_millis(20));
+            let (mut first, mut second) = (gate.enter(), gate.enter());
+            assert_eq!(first.grow(3 << 10).await, Ok(()));
+            assert_eq!(first.grow(100).await, Ok(()), "it has more already");
+            assert_eq!(second.grow(2 << 10).await, Err(Full));
+            let waiting = tokio::spawn(async move { second.grow(2 << 10).await });
+            drop(first);
+            assert_eq!(waiting.await.unwrap(), Ok(()));
+        });
+    }
+}

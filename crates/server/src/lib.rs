@@ -1,0 +1,28 @@
+//! One process that makes a store available to other programs.
+//!
+//! Rooms, from the top; each imports only rooms below it:
+//!
+//! | room | what it owns |
+//! |---|---|
+//! | `serve` | [`Server`]: listening, readiness, draining; which rooms answer HTTP |
+//! | `query` | SQL over HTTP, and Arrow batches that are appended |
+//! | `influx` | line protocol over HTTP, as InfluxDB 1, 2 and 3 take it |
+//! | `http` | HTTP connections, and the addresses about the server itself: /health, /ready, /metrics |
+//! | `ingest` | how rows enter: bodies within limits, tables and columns created, many requests in one commit |
+//! | `shared` | what every room uses: the store, metrics, the phase that the server is in |
+//!
+//! A room that answers HTTP has a function `router(state)`, which `serve::routes` merges with the others.
+//!
+//! Not owned: SQL (`sql`), rows and chunks (`engine`), the command line (`cli`).
+
+mod http;
+mod influx;
+mod ingest;
+mod query;
+mod serve;
+mod shared;
+
+pub use ingest::options::IngestOptions;
+pub use query::QueryOptions;
+pub use serve::options::ServerOptions;
+pub use serve::server::{Drained, Listening, Server};

@@ -1,0 +1,63 @@
+//! The formats of answers.
+
+use atsdb::Result;
+use atsdb::arrow::datatypes::SchemaRef;
+use atsdb_export::{ArrowIpcWriter, CsvWriter, IpcShape, JsonShape, JsonWriter, Output, ParquetWriter, ResultWriter};
+use std::io::Write;
+
+/// How rows are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Format {
+    /// One array of objects.
+    #[default]
+    Json,
+    /// An object a line.
+    Ndjson,
+    /// A header and fields; NULL is empty, empty text is `""`.
+    Csv,
+    /// The Arrow stream format.
+    Arrow,
+    /// A Parquet file.
+    Parquet,
+}
+
+impl Format {
+    /// Parses a name; an error is a message.
+    pub(crate) fn parse(name: &str) -> Result<Self, String> {
+        Ok(match name {
+            "json" => Self::Json,
+            "ndjson" | "jsonl" => Self::Ndjson,
+            "csv" => Self::Csv,
+            "arrow" => Self::Arrow,
+            "parquet" => Self::Parquet,
+            other => return Err(format!("unknown format {other:?} (use json, ndjson, csv, arrow or parquet)")),
+        })
+    }
+
+    /// The media type.
+    pub(crate) fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Ndjson => "application/x-ndjson",
+            Self::Csv => "text/csv; charset=utf-8",
+            Self::Arrow => "application/vnd.apache.arrow.stream",
+            Self::Parquet => "application/vnd.apache.parquet",
+        }
+    }
+
+    /// Begins an answer.
+    pub(crate) fn writer<'a, W: Write + Send + 'a>(
+        self,
+        schema: &SchemaRef,
+        out: W,
+    ) -> Result<Box<dyn ResultWriter + 'a>> {
+        let out = Output::new(out, "the answer");
+        Ok(match self {
+            Self::Json => Box::new(JsonWriter::new(schema, JsonShape::Array, out)),
+            Self::Ndjson => Box::new(JsonWriter::new(schema, JsonShape::Lines, out)),
+            Self::Csv => Box::new(CsvWriter::new(schema, b',', out)?),
+            Self::Arrow => Box::new(ArrowIpcWriter::new(schema, IpcShape::Stream, out)?),
+            Self::Parquet => Box::new(ParquetWriter::new(schema, out)?),
+        })
+    }
+}

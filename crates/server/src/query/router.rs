@@ -1,0 +1,88 @@
+//! The addresses.
+
+use super::append::append;
+use super::context::{Query, QueryMetrics};
+use super::error::{refuse, refused_body};
+use super::options::QueryOptions;
+use super::request::{SqlRequest, is_foreign};
+use super::sessions::Sessions;
+use super::sql::run;
+use crate::ingest::body::read_body;
+use crate::ingest::gate::Gate;
+use crate::ingest::options::IngestOptions;
+use crate::shared::form;
+use crate::shared::state::State;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State as Extract;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::Response;
+use axum::routing::{get, post};
+use std::collections::HashMap;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// The addresses for statements and for Arrow batches.
+pub(crate) fn router(state: &State, options: QueryOptions, gate: Gate, ingest: Arc<IngestOptions>) -> Router {
+    let counter = |name, help| state.metrics().counter(name, help);
+    let metrics = QueryMetrics {
+        statements: counter("atsdb_http_statements_total", "Requests with SQL over HTTP."),
+        appended_rows: counter("atsdb_appended_rows_total", "Rows of Arrow batches that were stored over HTTP."),
+    };
+    let query = Query {
+        database: state.database().clone(),
+        sessions: Sessions::new(state.database().clone(), options.clone()),
+        places: Arc::new(Semaphore::new(options.statements_max.max(1))),
+        options: Arc::new(options),
+        gate,
+        ingest,
+        metrics,
+    };
+    Router::new()
+        .route("/api/sql", get(sql_get).post(sql_post))
+        .route("/api/append", post(append_post))
+        .with_state(query)
+}
+
+/// A GET may only read.
+async fn sql_get(query: Extract<Query>, uri: Uri, headers: HeaderMap) -> Response {
+    if is_foreign(&headers) {
+        return foreign();
+    }
+    match SqlRequest::of_query(&parameters(&uri)) {
+        Ok(request) => run(query.0, request, true).await,
+        Err(message) => refuse(StatusCode::BAD_REQUEST, &message),
+    }
+}
+
+async fn sql_post(query: Extract<Query>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
+    if is_foreign(&headers) {
+        return foreign();
+    }
+    let text_bytes_max = query.options.text_bytes_max;
+    let limits =
+        IngestOptions { body_bytes_max: text_bytes_max, plain_bytes_max: text_bytes_max, ..(*query.ingest).clone() };
+    let request = match read_body(&headers, body, &query.gate, &limits).await {
+        Ok(body) => SqlRequest::of_body(&parameters(&uri), &headers, &body.bytes),
+        Err(refused) => return refused_body(&refused),
+    };
+    match request {
+        Ok(request) => run(query.0, request, false).await,
+        Err(message) => refuse(StatusCode::BAD_REQUEST, &message),
+    }
+}
+
+async fn append_post(query: Extract<Query>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
+    if is_foreign(&headers) {
+        return foreign();
+    }
+    append(query.0, parameters(&uri), headers, body).await
+}
+
+fn foreign() -> Response {
+    refuse(StatusCode::FORBIDDEN, "the request comes from a page of another origin")
+}
+
+fn parameters(uri: &Uri) -> HashMap<String, String> {
+    form::pairs(uri.query().unwrap_or_default().as_bytes())
+}

@@ -1,0 +1,124 @@
+//! Executes the statements of a request, and sends the answer of the last one.
+
+use super::context::Query;
+use super::error::{answer, refuse};
+use super::format::Format;
+use super::request::SqlRequest;
+use super::stream::{PartWriter, Stop, StopOnDrop, parts};
+use atsdb::arrow::array::RecordBatch;
+use atsdb::sql::{Answer, ParameterValue, Rows, Session};
+use atsdb::{Error, ErrorKind, Result};
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+use std::io::Write;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+/// What is known before the first byte of an answer is sent.
+enum Begun {
+    /// Rows follow.
+    Rows,
+    /// Something was done.
+    Done { verb: &'static str, row_count: Option<u64> },
+}
+
+/// Answers a request.
+pub(crate) async fn run(query: Query, request: SqlRequest, read_only: bool) -> Response {
+    let place = tokio::time::timeout(query.options.hold_time, query.places.clone().acquire_owned());
+    let Ok(Ok(place)) = place.await else {
+        return refuse(StatusCode::SERVICE_UNAVAILABLE, "too many statements are running: retry later");
+    };
+    let session = match query.sessions.take(read_only) {
+        Ok(session) => session,
+        Err(error) => return answer(&error),
+    };
+    query.metrics.statements.increment();
+    let format = request.format;
+    let stop = Stop::new(session.interrupt_handle());
+    let guard = StopOnDrop(stop.clone());
+    let (writer, reader) = parts(Handle::current(), query.options.read_time_max);
+    let (begin, begun) = oneshot::channel();
+    tokio::task::spawn_blocking(move || {
+        execute(&session, &request, begin, writer);
+        stop.disarm();
+        // A transaction that the request has left open is rolled back with its session.
+        if !session.in_transaction() {
+            query.sessions.give_back(session, read_only);
+        }
+        drop(place);
+    });
+    match begun.await {
+        Ok(Ok(Begun::Rows)) => ([(CONTENT_TYPE, format.media_type())], reader.into_body(guard)).into_response(),
+        Ok(Ok(Begun::Done { verb, row_count })) => {
+            let body = json!({ "verb": verb, "rows": row_count });
+            ([(CONTENT_TYPE, Format::Json.media_type())], body.to_string()).into_response()
+        }
+        Ok(Err(error)) => answer(&error),
+        Err(_) => answer(&Error::new(ErrorKind::Internal, "the statement ended without an answer")),
+    }
+}
+
+/// Executes, and sends what is answered.
+fn execute(session: &Session, request: &SqlRequest, begin: oneshot::Sender<Result<Begun>>, mut writer: PartWriter) {
+    let (mut rows, first) = match begin_answer(session, request) {
+        Ok((Answer::Done { verb, row_count }, _)) => {
+            let _ = begin.send(Ok(Begun::Done { verb, row_count }));
+            return;
+        }
+        Ok((Answer::Rows(rows), first)) => (rows, first),
+        Err(error) => {
+            let _ = begin.send(Err(error));
+            return;
+        }
+    };
+    if begin.send(Ok(Begun::Rows)).is_err() {
+        return;
+    }
+    if let Err(error) = send_rows(request.format, &mut rows, first, &mut writer) {
+        // The query ends before the client hears of it.
+        drop(rows);
+        writer.fail(error.message());
+    }
+}
+
+/// Executes all statements, and the last one until its first rows, which are returned: most errors are known by then.
+fn begin_answer(session: &Session, request: &SqlRequest) -> Result<(Answer, Option<RecordBatch>)> {
+    let mut last = None;
+    let mut statements = session.statements(&request.sql).peekable();
+    while let Some(statement) = statements.next() {
+        let statement = statement?;
+        if !request.values.is_empty() && (statements.peek().is_some() || last.is_some()) {
+            return Err(Error::new(ErrorKind::Usage, "parameters are for a single statement"));
+        }
+        if let Some(Answer::Rows(mut rows)) = last.take() {
+            rows.try_for_each(|batch| batch.map(drop))?;
+        }
+        last = Some(match request.values.as_slice() {
+            [] => session.execute(&statement, &[])?,
+            values => with_values(session, statement.text(), values)?,
+        });
+    }
+    let mut answer = last.ok_or_else(|| Error::new(ErrorKind::Sql, "there is no statement in the text"))?;
+    let first = match &mut answer {
+        Answer::Rows(rows) => rows.next().transpose()?,
+        Answer::Done { .. } => None,
+    };
+    Ok((answer, first))
+}
+
+fn with_values(session: &Session, text: &str, values: &[ParameterValue]) -> Result<Answer> {
+    let prepared = session.prepare(text, &[])?;
+    session.execute_prepared(&prepared, values)
+}
+
+fn send_rows(format: Format, rows: &mut Rows, first: Option<RecordBatch>, out: &mut PartWriter) -> Result<()> {
+    let mut writer = format.writer(&rows.schema(), &mut *out)?;
+    for batch in first.into_iter().map(Ok).chain(rows) {
+        writer.write(&batch?)?;
+    }
+    writer.finish()?;
+    drop(writer);
+    out.flush().map_err(|error| Error::new(ErrorKind::Unavailable, error.to_string()))
+}

@@ -1,0 +1,110 @@
+//! The bytes of an answer on their way from the thread that computes it to the connection.
+
+use atsdb::sql::InterruptHandle;
+use axum::body::{Body, Bytes};
+use futures::stream::poll_fn;
+use parking_lot::Mutex;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+
+/// Bytes are handed over in parts of about this size.
+const PART_BYTES: usize = 64 << 10;
+/// This many parts wait to be sent.
+const PARTS_MAX: usize = 4;
+
+type Part = Result<Bytes, io::Error>;
+
+/// The end that is written to, by a thread that may block.
+pub(crate) struct PartWriter {
+    buffer: Vec<u8>,
+    parts: mpsc::Sender<Part>,
+    runtime: Handle,
+    read_time_max: Duration,
+}
+
+/// The end that is read.
+pub(crate) struct PartReader(mpsc::Receiver<Part>);
+
+/// Both ends. `runtime` is where the reader runs.
+pub(crate) fn parts(runtime: Handle, read_time_max: Duration) -> (PartWriter, PartReader) {
+    let (sender, receiver) = mpsc::channel(PARTS_MAX);
+    (PartWriter { buffer: Vec::new(), parts: sender, runtime, read_time_max }, PartReader(receiver))
+}
+
+impl PartWriter {
+    fn hand_over(&mut self) -> io::Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        let part = Bytes::from(std::mem::take(&mut self.buffer));
+        self.send(Ok(part))
+    }
+
+    fn send(&self, part: Part) -> io::Result<()> {
+        let sent = tokio::time::timeout(self.read_time_max, self.parts.send(part));
+        match self.runtime.block_on(sent) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(io::Error::new(io::ErrorKind::BrokenPipe, "the client has gone")),
+            Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")),
+        }
+    }
+
+    /// Ends the answer in the middle: the connection is closed, so that the client notices.
+    pub(crate) fn fail(self, message: &str) {
+        let _ = self.send(Err(io::Error::other(message.to_owned())));
+    }
+}
+
+impl Write for PartWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= PART_BYTES {
+            self.hand_over()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.hand_over()
+    }
+}
+
+/// Stops a statement whose answer nobody waits for any more.
+#[derive(Debug, Clone)]
+pub(crate) struct Stop(Arc<Mutex<Option<InterruptHandle>>>);
+
+impl Stop {
+    pub(crate) fn new(handle: InterruptHandle) -> Self {
+        Self(Arc::new(Mutex::new(Some(handle))))
+    }
+
+    /// The statement has ended. Its session may now serve another one, which is not to be stopped.
+    pub(crate) fn disarm(&self) {
+        self.0.lock().take();
+    }
+}
+
+/// Stops the statement when it is dropped: a connection drops what it can no longer answer.
+#[derive(Debug)]
+pub(crate) struct StopOnDrop(pub(crate) Stop);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        if let Some(handle) = self.0.0.lock().as_ref() {
+            handle.interrupt();
+        }
+    }
+}
+
+impl PartReader {
+    /// The parts as the body of an answer, which stops the statement when it is dropped.
+    pub(crate) fn into_body(mut self, stop: StopOnDrop) -> Body {
+        Body::from_stream(poll_fn(move |context| {
+            let _ = &stop;
+            self.0.poll_recv(context)
+        }))
+    }
+}

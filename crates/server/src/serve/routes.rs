@@ -1,0 +1,20 @@
+//! Which rooms answer HTTP.
+
+use super::options::ServerOptions;
+use crate::http::operation;
+use crate::influx;
+use crate::ingest::gate::Gate;
+use crate::query;
+use crate::shared::state::State;
+use axum::Router;
+use std::sync::Arc;
+
+/// The addresses of all rooms, each by its own router.
+pub(super) fn router(state: &State, options: &ServerOptions) -> Router {
+    let ingest = Arc::new(options.ingest.clone());
+    let gate = Gate::new(ingest.bytes_in_flight_max, ingest.hold_time);
+    Router::new()
+        .merge(operation::router(state.clone()))
+        .merge(influx::router(state, gate.clone(), Arc::clone(&ingest)))
+        .merge(query::router(state, options.query.clone(), gate, ingest))
+}

@@ -1,0 +1,113 @@
+//! Counters and gauges, and their text for Prometheus.
+//!
+//! A room registers its metrics by name when it starts, and keeps the handles: nothing here knows which there are.
+
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+/// A number that only grows.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Counter(Arc<AtomicU64>);
+
+impl Counter {
+    pub(crate) fn add(&self, count: u64) {
+        self.0.fetch_add(count, Ordering::Relaxed);
+    }
+
+    pub(crate) fn increment(&self) {
+        self.add(1);
+    }
+
+    pub(crate) fn value(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A number that goes up and down.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Gauge(Arc<AtomicI64>);
+
+impl Gauge {
+    /// One more until the guard is dropped.
+    pub(crate) fn hold(&self) -> Held {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Held(self.clone())
+    }
+
+    pub(crate) fn value(&self) -> i64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// One that a gauge counts.
+#[derive(Debug)]
+pub(crate) struct Held(Gauge);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// All metrics of the server, by name.
+#[derive(Debug, Default)]
+pub(crate) struct Metrics(Mutex<BTreeMap<&'static str, (&'static str, Metric)>>);
+
+#[derive(Debug, Clone)]
+enum Metric {
+    Counter(Counter),
+    Gauge(Gauge),
+}
+
+impl Metrics {
+    /// The counter of this name; names end with `_total`. Registering it again gives the same one.
+    pub(crate) fn counter(&self, name: &'static str, help: &'static str) -> Counter {
+        let mut all = self.0.lock();
+        match &all.entry(name).or_insert_with(|| (help, Metric::Counter(Counter::default()))).1 {
+            Metric::Counter(counter) => counter.clone(),
+            Metric::Gauge(_) => Counter::default(),
+        }
+    }
+
+    /// The gauge of this name.
+    pub(crate) fn gauge(&self, name: &'static str, help: &'static str) -> Gauge {
+        let mut all = self.0.lock();
+        match &all.entry(name).or_insert_with(|| (help, Metric::Gauge(Gauge::default()))).1 {
+            Metric::Gauge(gauge) => gauge.clone(),
+            Metric::Counter(_) => Gauge::default(),
+        }
+    }
+
+    /// The exposition format of Prometheus, version 0.0.4.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        for (name, (help, metric)) in self.0.lock().iter() {
+            let (kind, value) = match metric {
+                Metric::Counter(counter) => ("counter", counter.value().to_string()),
+                Metric::Gauge(gauge) => ("gauge", gauge.value().to_string()),
+            };
+            let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n");
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_name_is_the_same_metric() {
+        let metrics = Metrics::default();
+        metrics.counter("a_total", "As.").add(2);
+        metrics.counter("a_total", "As.").increment();
+        let held = metrics.gauge("b", "Bs.").hold();
+        let text = "# HELP a_total As.\n# TYPE a_total counter\na_total 3\n# HELP b Bs.\n# TYPE b gauge\nb 1\n";
+        assert_eq!(metrics.text(), text);
+        drop(held);
+        assert_eq!(metrics.gauge("b", "Bs.").value(), 0);
+    }
+}

@@ -1,0 +1,10 @@
+//! What every room uses.
+//!
+//! Owned here: the store that is served, counters and gauges, and the phase of the server's life. Not owned: anything
+//! that knows a protocol.
+
+pub(crate) mod clock;
+pub(crate) mod form;
+pub(crate) mod metrics;
+pub(crate) mod phase;
+pub(crate) mod state;

@@ -1,0 +1,44 @@
+//! What the rooms share.
+
+use super::clock;
+use super::metrics::Metrics;
+use super::phase::PhaseFollower;
+use atsdb::Database;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The state of a server. Clones are the same one.
+#[derive(Debug, Clone)]
+pub(crate) struct State(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    database: Database,
+    metrics: Metrics,
+    phase: PhaseFollower,
+    started: Instant,
+}
+
+impl State {
+    pub(crate) fn new(database: Database, phase: PhaseFollower) -> Self {
+        Self(Arc::new(Inner { database, metrics: Metrics::default(), phase, started: clock::now() }))
+    }
+
+    /// The store that is served.
+    pub(crate) fn database(&self) -> &Database {
+        &self.0.database
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    pub(crate) fn phase(&self) -> PhaseFollower {
+        self.0.phase.clone()
+    }
+
+    /// How long the server has run.
+    pub(crate) fn uptime(&self) -> Duration {
+        clock::now() - self.0.started
+    }
+}
