@@ -50,14 +50,11 @@ pub(crate) fn find<'a>(snapshot: &'a ReadSnapshot, name: &str) -> Result<&'a Tab
 /// The kind of a table in a list.
 pub(crate) fn kind(table: &Table) -> &'static str {
     let definition = &table.definition;
-    if definition.view.is_some() {
-        "view"
-    } else if definition.is_in_memory() {
-        "memory"
-    } else if definition.rollup.is_some() {
-        "rollup"
-    } else {
-        "table"
+    match () {
+        () if definition.view.is_some() => "view",
+        () if definition.is_in_memory() => "memory",
+        () if definition.rollup.is_some() => "rollup",
+        () => "table",
     }
 }
 

@@ -132,7 +132,7 @@ impl TableState {
             constraints.push(number);
         }
         let used = info.col_used();
-        let is_used = |column: &usize| used & (1 << (*column).min(LAST_BIT)) != 0;
+        let is_used = |column: &usize| used & 1 << (*column).min(LAST_BIT) != 0;
         let columns = (0..self.shape.len()).filter(is_used).collect();
         Ok((Plan { columns, terms, order: self.order(info) }, constraints))
     }
