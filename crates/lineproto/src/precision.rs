@@ -14,8 +14,8 @@ impl Precision {
     /// Nanoseconds.
     pub const NANOSECOND: Self = Self::Unit(1);
 
-    /// Parses the names that InfluxDB 1, 2 and 3 use: `n`, `ns`, `u`, `us`, `ms`, `s`, `m`, `h`, `nanosecond` and so on,
-    /// and `auto`.
+    /// Parses the names that InfluxDB 1, 2 and 3 use: `n`, `ns`, `u`, `us`, `ms`, `s`, `m`, `h`, `nanosecond` and so
+    /// on, and `auto`.
     pub fn parse(name: &str) -> Option<Self> {
         Some(match name {
             "n" | "ns" | "nanosecond" => Self::NANOSECOND,

@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-/// The end of the measurement and its tags, beginning at `start`: the first space that is not escaped. `None` if the line
-/// ends before.
+/// The end of the measurement and its tags, beginning at `start`: the first space that is not escaped. `None` if the
+/// line ends before.
 pub(crate) fn head_end(body: &[u8], start: usize) -> Option<usize> {
     let mut from = start;
     loop {

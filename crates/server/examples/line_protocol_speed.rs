@@ -4,8 +4,8 @@
 //! cargo run --release -p atsdb-server --example line_protocol_speed -- [LINES] [CONNECTIONS] [LINES_PER_REQUEST]
 //! ```
 //!
-//! The server is a process of its own, with a SQLite file and durability full. The lines are those of a known benchmark:
-//! 4,000 hosts report every ten seconds, with ten tags and ten integers, which walk.
+//! The server is a process of its own, with a SQLite file and durability full. The lines are those of a known
+//! benchmark: 4,000 hosts report every ten seconds, with ten tags and ten integers, which walk.
 
 use atsdb::OpenOptions;
 use atsdb_server::{Listening, Server, ServerOptions};

@@ -129,8 +129,8 @@ impl SeriesClock {
         grows
     }
 
-    /// [`tick`](Self::tick) for series that are known by a hash alone. Two series of one hash share a clock: it may then
-    /// miss that rows differ, but never that they are the same.
+    /// [`tick`](Self::tick) for series that are known by a hash alone. Two series of one hash share a clock: it may
+    /// then miss that rows differ, but never that they are the same.
     fn tick_hashed(&mut self, series: &[u64], times: &[i64]) -> bool {
         let mut grows = true;
         for (series, time) in series.iter().zip(times) {
