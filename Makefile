@@ -12,7 +12,7 @@ ATSDB := $(BUILT)/release/atsdb
 MDBOOK_VERSION := 0.5.4
 MDBOOK := $(or $(wildcard $(BUILT)/mdbook/bin/mdbook),mdbook)
 
-.PHONY: help setup servers build demo docs test fuzz simulate soak format lint doc unit clean
+.PHONY: help setup servers clients build demo docs test fuzz simulate soak format lint doc unit clean
 
 help: ## what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -23,6 +23,9 @@ setup: ## checks what is needed to build, and says how to get it
 
 servers: ## DuckDB, MariaDB and PostgreSQL for the lab's tests, where pip and apt-get may install them
 	@.ci/servers $(BUILT)/duckdb
+
+clients: ## Python's and Go's clients of PostgreSQL for the server's tests, where pip and go are there
+	@.ci/clients $(abspath $(BUILT))/clients
 
 build: setup ## the atsdb program, optimised
 	$(CARGO) build --release --workspace
@@ -36,7 +39,7 @@ docs: ## this documentation as a site with search, by mdBook
 	$(MDBOOK) build docs --dest-dir $(abspath $(BUILT))/book
 	@echo "the site: $(BUILT)/book/index.html"
 
-test: setup servers format lint unit doc ## everything that CI checks
+test: setup servers clients format lint unit doc ## everything that CI checks
 
 fuzz: setup ## mutated inputs for what reads bytes: make fuzz TARGET=csv SECONDS=600 SEED=1; without TARGET it lists them
 	$(CARGO) run --release -p atsdb-fuzz -- $(TARGET) $(or $(SECONDS),60) $(SEED)
@@ -54,7 +57,7 @@ lint:
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 
 unit:
-	ATSDB_LAB_DUCKDB=$${ATSDB_LAB_DUCKDB:-$(abspath $(BUILT))/duckdb/duckdb_cli/duckdb} $(CARGO) test --release --workspace
+	ATSDB_CLIENTS=$${ATSDB_CLIENTS:-$(abspath $(BUILT))/clients} ATSDB_LAB_DUCKDB=$${ATSDB_LAB_DUCKDB:-$(abspath $(BUILT))/duckdb/duckdb_cli/duckdb} $(CARGO) test --release --workspace
 
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps

@@ -5,6 +5,7 @@
 //! | room | what it owns |
 //! |---|---|
 //! | `serve` | [`Server`]: listening, readiness, draining; which rooms answer HTTP |
+//! | `pg` | PostgreSQL's protocol, its types and its catalogue |
 //! | `http` | HTTP connections, and the addresses about the server itself: /health, /ready, /metrics |
 //! | `shared` | what every room uses: the store, metrics, the phase that the server is in |
 //!
@@ -13,6 +14,7 @@
 //! Not owned: SQL (`sql`), rows and chunks (`engine`), the command line (`cli`).
 
 mod http;
+mod pg;
 mod serve;
 mod shared;
 

@@ -12,10 +12,8 @@ use std::sync::mpsc::channel;
 /// Serves.
 pub(super) fn run(args: &ServeArgs) -> Result<()> {
     let drain = parse_duration(&args.drain).map_err(|error: Error| error.context("--drain"))?;
-    let options = ServerOptions {
-        http: Some(args.http.clone()).filter(|address| address != "off"),
-        connections_max: args.connections,
-    };
+    let address = |text: &String| Some(text.clone()).filter(|address| address != "off");
+    let options = ServerOptions { pg: address(&args.pg), http: address(&args.http), connections_max: args.connections };
     // Before a store is created.
     let listening = Listening::open(options)?;
     let access = if args.read_only { Access::Read } else { Access::Create };
@@ -38,6 +36,9 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
 /// A line for each address. Nobody may be reading.
 fn announce(server: &Server) {
     let mut stdout = std::io::stdout().lock();
+    if let Some(address) = server.pg_address() {
+        let _ = writeln!(stdout, "postgresql://{address}");
+    }
     if let Some(address) = server.http_address() {
         let _ = writeln!(stdout, "http://{address}");
     }

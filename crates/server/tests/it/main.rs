@@ -1,0 +1,10 @@
+//! The server as programs see it: real clients over real connections, and their rows in the store.
+
+#![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
+
+mod catalogue;
+mod hostile;
+mod programs;
+mod psql;
+mod rust_client;
+mod support;
