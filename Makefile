@@ -12,7 +12,7 @@ ATSDB := $(BUILT)/release/atsdb
 MDBOOK_VERSION := 0.5.4
 MDBOOK := $(or $(wildcard $(BUILT)/mdbook/bin/mdbook),mdbook)
 
-.PHONY: help setup servers build extension demo docs test fuzz simulate soak format lint doc unit \
+.PHONY: help setup servers clients build extension demo docs test fuzz simulate soak format lint doc unit \
 	extension-tests python-test wheel clean
 
 help: ## what there is
@@ -24,6 +24,9 @@ setup: ## checks what is needed to build, and says how to get it
 
 servers: ## DuckDB, MariaDB, PostgreSQL, sqlite3 and Datasette for tests, where pip and apt-get may install them
 	@.ci/servers $(BUILT)/duckdb $(BUILT)/datasette
+
+clients: ## Python's and Go's clients of PostgreSQL for the server's tests, where pip and go are there
+	@.ci/clients $(abspath $(BUILT))/clients
 
 build: setup ## the atsdb program, optimised
 	$(CARGO) build --release
@@ -42,7 +45,7 @@ docs: ## this documentation as a site with search, by mdBook
 	$(MDBOOK) build docs --dest-dir $(abspath $(BUILT))/book
 	@echo "the site: $(BUILT)/book/index.html"
 
-test: setup servers format lint unit doc extension-tests python-test ## everything that CI checks
+test: setup servers clients format lint unit doc extension-tests python-test ## everything that CI checks
 
 python-test: setup ## the package for Python: built, installed into an environment of its own, tested
 	@.ci/python test $(abspath $(BUILT))
@@ -67,7 +70,7 @@ lint:
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 
 unit:
-	ATSDB_LAB_DUCKDB=$${ATSDB_LAB_DUCKDB:-$(abspath $(BUILT))/duckdb/duckdb_cli/duckdb} $(CARGO) test --release --workspace
+	ATSDB_CLIENTS=$${ATSDB_CLIENTS:-$(abspath $(BUILT))/clients} ATSDB_LAB_DUCKDB=$${ATSDB_LAB_DUCKDB:-$(abspath $(BUILT))/duckdb/duckdb_cli/duckdb} $(CARGO) test --release --workspace
 
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps

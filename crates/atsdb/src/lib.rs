@@ -57,9 +57,9 @@ pub use atsdb_core::{
 pub use atsdb_derive::Record;
 pub use atsdb_engine::{
     Appender, Batch, BuildReport, CacheFigures, CacheStats, ColumnStats, Comparison, ContentHash, CopyOptions,
-    CopyProgress, CopyReport, Cut, Engine, IndexStats, Moment, PageCacheStats, Predicate, PreloadStats,
+    CopyProgress, CopyReport, Cut, Engine, Environment, IndexStats, Moment, PageCacheStats, Predicate, PreloadStats,
     ProgressCallback, ReadSnapshot, Record, RetainReport, Rewrite, Scan, ScanRequest, SealReport, Selection,
-    SliceStats, TableStats, Value, VerifyReport,
+    SliceStats, SystemEnvironment, TableStats, Value, VerifyReport,
 };
 #[cfg(feature = "archive")]
 pub use backup::BackupOptions;

@@ -5,6 +5,7 @@
 //! | room | what it owns |
 //! |---|---|
 //! | `serve` | [`Server`]: listening, readiness, draining; which rooms answer HTTP |
+//! | `pg` | PostgreSQL's protocol, its types and its catalogue |
 //! | `query` | SQL over HTTP, and Arrow batches that are appended |
 //! | `influx` | line protocol over HTTP, as InfluxDB 1, 2 and 3 take it |
 //! | `http` | HTTP connections, and the addresses about the server itself: /health, /ready, /metrics |
@@ -18,6 +19,7 @@
 mod http;
 mod influx;
 mod ingest;
+mod pg;
 mod query;
 mod serve;
 mod shared;

@@ -48,3 +48,4 @@ pub use session::parameter_value::ParameterValue;
 pub use session::prepare::Prepared;
 pub use session::state::{InterruptHandle, Session};
 pub use text::script::{Statement, Statements, is_complete};
+pub use text::time_text::parse_time;

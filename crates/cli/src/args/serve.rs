@@ -16,10 +16,14 @@ the exit code is 0. A second one ends the process at once.
 
 Examples:
   atsdb serve air.db
-  atsdb serve air.db --http 127.0.0.1:0")]
+  atsdb serve air.db --pg 127.0.0.1:0 --http 127.0.0.1:0
+  psql -h 127.0.0.1 -p 5433 air")]
 pub(crate) struct ServeArgs {
     /// The store: a path or another URL; created if it does not exist
     pub(crate) url: String,
+    /// Speak PostgreSQL's protocol on this address; off is nowhere
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:5433", env = "ATSDB_PG", hide_env = true)]
+    pub(crate) pg: String,
     /// Speak HTTP on this address; off is nowhere
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8086", env = "ATSDB_HTTP", hide_env = true)]
     pub(crate) http: String,

@@ -12,8 +12,10 @@ use std::sync::mpsc::channel;
 /// Serves.
 pub(super) fn run(args: &ServeArgs) -> Result<()> {
     let drain = parse_duration(&args.drain).map_err(|error: Error| error.context("--drain"))?;
+    let address = |text: &String| Some(text.clone()).filter(|address| address != "off");
     let options = ServerOptions {
-        http: Some(args.http.clone()).filter(|address| address != "off"),
+        pg: address(&args.pg),
+        http: address(&args.http),
         connections_max: args.connections,
         ..ServerOptions::default()
     };
@@ -39,6 +41,9 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
 /// A line for each address. Nobody may be reading.
 fn announce(server: &Server) {
     let mut stdout = std::io::stdout().lock();
+    if let Some(address) = server.pg_address() {
+        let _ = writeln!(stdout, "postgresql://{address}");
+    }
     if let Some(address) = server.http_address() {
         let _ = writeln!(stdout, "http://{address}");
     }

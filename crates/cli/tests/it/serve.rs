@@ -13,7 +13,7 @@ struct Served {
 
 impl Served {
     fn start(case: &Case, arguments: &[&str]) -> Self {
-        let arguments = [&["serve", "air.db", "--http", "127.0.0.1:0"], arguments].concat();
+        let arguments = [&["serve", "air.db", "--pg", "127.0.0.1:0", "--http", "127.0.0.1:0"], arguments].concat();
         let mut child = case.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let http = lines.find_map(|line| line.unwrap().strip_prefix("http://").map(str::to_owned)).unwrap();
@@ -76,12 +76,15 @@ fn a_connection_that_asks_nothing_does_not_hold_the_end_up() {
 fn what_cannot_be_served_is_named() {
     let case = Case::new();
     let served = Served::start(&case, &[]);
-    case.run(&["serve", "other.db", "--http", &served.http]).failed(2, &["another process listens there"]);
-    case.run(&["serve", "other.db", "--http", "0.0.0.0:0"]).failed(1, &["--http 0.0.0.0:0", "without users and TLS"]);
-    case.run(&["serve", "other.db", "--http", "nonsense"]).failed(1, &["HOST:PORT"]);
-    case.run(&["serve", "other.db", "--drain", "soon"]).failed(1, &["--drain"]);
+    case.run(&["serve", "other.db", "--pg", "127.0.0.1:0", "--http", &served.http])
+        .failed(2, &["another process listens there"]);
+    case.run(&["serve", "other.db", "--pg", "127.0.0.1:0", "--http", "0.0.0.0:0"])
+        .failed(1, &["--http 0.0.0.0:0", "without users and TLS"]);
+    case.run(&["serve", "other.db", "--pg", "127.0.0.1:0", "--http", "nonsense"]).failed(1, &["HOST:PORT"]);
+    case.run(&["serve", "other.db", "--pg", "127.0.0.1:0", "--drain", "soon"]).failed(1, &["--drain"]);
     assert!(!case.names().contains(&"other.db".to_owned()));
-    case.run(&["serve", "nowhere/air.db"]).failed(2, &["nowhere/air.db"]);
-    case.run(&["serve", "missing.db", "--read-only"]).failed(2, &["missing.db"]);
-    case.run(&["serve", "ftp://air"]).failed(1, &["unknown kind of store"]);
+    case.run(&["serve", "nowhere/air.db", "--pg", "127.0.0.1:0", "--http", "127.0.0.1:0"])
+        .failed(2, &["nowhere/air.db"]);
+    case.run(&["serve", "missing.db", "--pg", "off", "--http", "off", "--read-only"]).failed(2, &["missing.db"]);
+    case.run(&["serve", "ftp://air", "--pg", "off", "--http", "off"]).failed(1, &["unknown kind of store"]);
 }

@@ -6,6 +6,8 @@ use crate::query::QueryOptions;
 /// What a server is started with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerOptions {
+    /// `HOST:PORT` for PostgreSQL's protocol. Port 0 takes any free port. `None`: not spoken.
+    pub pg: Option<String>,
     /// `HOST:PORT` for HTTP. Port 0 takes any free port. `None`: not spoken.
     pub http: Option<String>,
     /// The most connections of each protocol.
@@ -17,9 +19,10 @@ pub struct ServerOptions {
 }
 
 impl Default for ServerOptions {
-    /// HTTP on 127.0.0.1:8086, 1,000 connections.
+    /// PostgreSQL on 127.0.0.1:5433, HTTP on 127.0.0.1:8086, 1,000 connections each.
     fn default() -> Self {
         Self {
+            pg: Some("127.0.0.1:5433".to_owned()),
             http: Some("127.0.0.1:8086".to_owned()),
             connections_max: 1_000,
             ingest: IngestOptions::default(),

@@ -3,15 +3,18 @@
 use super::listen::listen;
 use super::options::ServerOptions;
 use super::routes;
-use crate::http;
 use crate::shared::phase::{Phase, PhaseOwner};
 use crate::shared::state::State;
+use crate::{http, pg};
 use atsdb::sql::SessionOptions;
 use atsdb::{Database, Error, ErrorKind, Result};
 use std::fmt;
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
+
+/// Threads that may block, beyond one for each connection.
+const SPARE_THREADS: usize = 64;
 
 /// How long cancelled work may take to notice.
 const CANCEL_TIME: Duration = Duration::from_secs(5);
@@ -20,6 +23,7 @@ const CANCEL_TIME: Duration = Duration::from_secs(5);
 pub struct Server {
     state: State,
     phase: PhaseOwner,
+    pg: Option<SocketAddr>,
     http: Option<SocketAddr>,
     /// Taken when the server ends.
     runtime: Option<Runtime>,
@@ -37,6 +41,7 @@ pub enum Drained {
 /// The open addresses of a server that does not answer yet.
 #[derive(Debug)]
 pub struct Listening {
+    pg: Option<TcpListener>,
     http: Option<TcpListener>,
     options: ServerOptions,
 }
@@ -47,31 +52,47 @@ impl Listening {
     /// Errors: [`ErrorKind::Usage`] for an address that is wrong or not of this machine alone,
     /// [`ErrorKind::Unavailable`] for one that is taken.
     pub fn open(options: ServerOptions) -> Result<Self> {
-        let http = options.http.as_deref().map(|address| listen("--http", address)).transpose()?;
-        Ok(Self { http, options })
+        let open = |flag, address: &Option<String>| address.as_deref().map(|address| listen(flag, address)).transpose();
+        let (pg, http) = (open("--pg", &options.pg)?, open("--http", &options.http)?);
+        Ok(Self { pg, http, options })
     }
 }
 
 impl Server {
     /// Answers for a store. Ready when this returns.
     pub fn start(database: Database, listening: Listening) -> Result<Self> {
-        let Listening { http, options } = listening;
+        let Listening { pg, http, options } = listening;
         let runtime = Builder::new_multi_thread()
             .enable_all()
+            // A thread for each connection that works, and some more.
+            .max_blocking_threads(options.connections_max.saturating_add(SPARE_THREADS))
             .thread_name("atsdb-server")
             .build()
             .map_err(|error| Error::new(ErrorKind::Resources, format!("cannot start threads: {error}")))?;
         let (phase, follower) = PhaseOwner::new();
         let state = State::new(database, follower);
-        let mut server = Self { state, phase, http: None, runtime: Some(runtime) };
+        let mut server = Self { state, phase, pg: None, http: None, runtime: Some(runtime) };
+        server.pg = pg.map(|listener| server.serve_pg(listener, &options)).transpose()?;
         server.http = http.map(|listener| server.serve_http(listener, &options)).transpose()?;
         server.phase.set(Phase::Ready);
         Ok(server)
     }
 
+    /// Where PostgreSQL's protocol is spoken.
+    pub fn pg_address(&self) -> Option<SocketAddr> {
+        self.pg
+    }
+
     /// Where HTTP is spoken.
     pub fn http_address(&self) -> Option<SocketAddr> {
         self.http
+    }
+
+    fn serve_pg(&self, listener: TcpListener, options: &ServerOptions) -> Result<SocketAddr> {
+        let runtime = self.runtime()?;
+        let (listener, address) = adopt(runtime, listener)?;
+        runtime.spawn(pg::server::serve(listener, options.connections_max, self.state.clone()));
+        Ok(address)
     }
 
     fn serve_http(&self, listener: TcpListener, options: &ServerOptions) -> Result<SocketAddr> {
@@ -140,6 +161,6 @@ fn adopt(runtime: &Runtime, listener: TcpListener) -> Result<(tokio::net::TcpLis
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("http", &self.http).finish_non_exhaustive()
+        f.debug_struct("Server").field("pg", &self.pg).field("http", &self.http).finish_non_exhaustive()
     }
 }

@@ -1,7 +1,15 @@
-//! A server and its clients.
+//! The server as programs see it: real clients over real connections, and their rows in the store.
 
+#![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
+
+mod catalogue;
 mod client;
+mod curl;
+mod hostile;
 mod limits;
 mod lines;
 mod programs;
+mod psql;
+mod rust_client;
 mod statements;
+mod support;

@@ -1,19 +1,75 @@
-//! Programs that other people wrote. A test skips if its program is missing.
+//! Clients in other languages: a script each in `tests/clients`, started where its language and its client are there.
 
-use crate::client::server;
+use crate::support::Served;
+use std::path::PathBuf;
 use std::process::Command;
 
+/// The folder into which `.ci/clients` installs the clients.
+fn clients() -> Option<PathBuf> {
+    std::env::var_os("ATSDB_CLIENTS").map(PathBuf::from).filter(|folder| folder.is_dir())
+}
+
+fn scripts() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
+}
+
+/// Runs a client against a server with tables; it must go well. `false` if it is not there.
+fn run(served: &Served, mut command: Command) -> bool {
+    let url = format!("postgresql://me@127.0.0.1:{}/air", served.pg().port());
+    let Ok(output) = command.arg(&url).env("DATABASE_URL", &url).output() else {
+        eprintln!("skipped: {command:?} cannot be started");
+        return false;
+    };
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{command:?}\n{stdout}\n{stderr}");
+    assert!(stdout.trim_end().ends_with("done"), "{command:?}\n{stdout}\n{stderr}");
+    true
+}
+
+fn python(script: &str) -> Option<Served> {
+    let Some(python) = clients().map(|folder| folder.join("python/bin/python")).filter(|path| path.exists()) else {
+        eprintln!("skipped: the Python clients are not installed: .ci/clients FOLDER, then ATSDB_CLIENTS=FOLDER");
+        return None;
+    };
+    let served = Served::with_tables();
+    let mut command = Command::new(python);
+    command.arg(scripts().join(script));
+    run(&served, command).then_some(served)
+}
+
 #[test]
-fn curl_writes_lines() {
-    let server = server();
-    let url = format!("http://{}/write?db=air&precision=s", server.address);
-    let body = "air,station=north pm10=17.5,pm25=9i 1700000000";
-    let curl = Command::new("curl").args(["-sS", "-i", "-XPOST", &url, "--data-binary", body]).output();
-    let Ok(output) = curl else {
-        eprintln!("skipped: there is no curl");
+fn psycopg_3() {
+    let Some(served) = python("psycopg3.py") else { return };
+    assert_eq!(served.count("sensors"), 2 + 1 + 1_000 + 100);
+    assert!(served.rows("SELECT name FROM sensors WHERE id = 10").contains("| 42 "), "text that looks like a number");
+}
+
+#[test]
+fn psycopg_2() {
+    let Some(served) = python("psycopg2_client.py") else { return };
+    assert_eq!(served.count("sensors"), 2 + 1 + 2);
+}
+
+#[test]
+fn asyncpg() {
+    let Some(served) = python("asyncpg_client.py") else { return };
+    assert_eq!(served.count("sensors"), 2 + 1 + 500);
+}
+
+#[test]
+fn sqlalchemy() {
+    let Some(served) = python("sqlalchemy_client.py") else { return };
+    assert_eq!(served.count("made"), 2);
+}
+
+#[test]
+fn pgx() {
+    let Some(program) = clients().map(|folder| folder.join("pgx")).filter(|path| path.exists()) else {
+        eprintln!("skipped: pgx is not installed: .ci/clients FOLDER, then ATSDB_CLIENTS=FOLDER");
         return;
     };
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.starts_with("HTTP/1.1 204 No Content"), "{text} {}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(server.rows("SELECT station, pm10, pm25 FROM air"), ["north | 17.5 | 9"]);
+    let served = Served::with_tables();
+    if run(&served, Command::new(program)) {
+        assert_eq!(served.count("sensors"), 2 + 1 + 1_000);
+    }
 }

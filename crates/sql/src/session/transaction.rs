@@ -117,8 +117,8 @@ impl Session {
         }
     }
 
-    /// The tables that a statement sees.
-    pub(super) fn tables(&self) -> Result<Vec<Table>> {
+    /// The tables that a statement sees, with what the open transaction declared.
+    pub fn tables(&self) -> Result<Vec<Table>> {
         match self.transaction().as_mut() {
             Some(open) => usable(open)?.tables(),
             None => self.engine.tables(),

@@ -9,7 +9,7 @@ const DATE: DateForm = DateForm { separators: b"-/", digits_min: 2 };
 
 /// The count of `unit` since the epoch that is nearest to the time that a text names. `None` if it is no such text,
 /// or the time lies outside of what i64 counts.
-pub(crate) fn parse_time(text: &str, unit: TimeUnit) -> Option<i64> {
+pub fn parse_time(text: &str, unit: TimeUnit) -> Option<i64> {
     let WrittenTime { count, rest, .. } = read_time(text, unit)?;
     i64::try_from(count + i128::from(matches!(rest, Rest::HalfOrMore))).ok()
 }

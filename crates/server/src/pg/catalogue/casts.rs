@@ -1,0 +1,81 @@
+//! Casts, above all between numbers of objects and their names.
+
+use super::context::Context;
+use super::lookup::{name_of, number_of};
+use super::type_names::type_name;
+use super::value::Value;
+use crate::pg::error::PgError;
+use crate::pg::types::{input, known};
+use datafusion::sql::sqlparser::ast::DataType;
+
+/// A value as one of another type.
+pub(super) fn cast(context: &Context<'_>, value: Value, data_type: &DataType) -> Result<Value, PgError> {
+    let name = type_name(data_type);
+    if value.is_null() {
+        return Ok(Value::Null);
+    }
+    if let Some(element) = name.strip_prefix('_') {
+        return match value {
+            Value::Text(text) => {
+                let items = input::array_items(&text)
+                    .ok_or_else(|| PgError::error("22P02", format!("malformed array literal: \"{text}\"")))?;
+                let items = items.into_iter().map(|item| match item {
+                    Some(item) => to(context, Value::Text(item), element),
+                    None => Ok(Value::Null),
+                });
+                Ok(Value::Array(items.collect::<Result<_, _>>()?))
+            }
+            Value::Array(items) => {
+                let items = items.into_iter().map(|item| to(context, item, element));
+                Ok(Value::Array(items.collect::<Result<_, _>>()?))
+            }
+            other => Ok(other),
+        };
+    }
+    to(context, value, &name)
+}
+
+fn to(context: &Context<'_>, value: Value, name: &str) -> Result<Value, PgError> {
+    if value.is_null() {
+        return Ok(Value::Null);
+    }
+    let shown = value.shown().unwrap_or_default();
+    let invalid = |name: &str| PgError::error("22P02", format!("invalid input syntax for type {name}: \"{shown}\""));
+    Ok(match name {
+        "regclass" | "regtype" | "regproc" | "regprocedure" | "regnamespace" | "regrole" => match value {
+            Value::Named(number, _) | Value::Int(number) => {
+                Value::Named(number, name_of(context, name, number)?.unwrap_or_else(|| number.to_string()))
+            }
+            Value::Text(text) => match number_of(context, name, &text)? {
+                Some(number) => Value::Named(number, name_of(context, name, number)?.unwrap_or(text)),
+                None => return Err(no_such(name, &text)),
+            },
+            _ => return Err(invalid(name)),
+        },
+        "oid" | "int2" | "int4" | "int8" | "xid" | "cid" => Value::Int(value.int().ok_or_else(|| invalid(name))?),
+        "float4" | "float8" | "numeric" => match value {
+            Value::Int(_) if name == "numeric" => value,
+            value => Value::Float(value.float().ok_or_else(|| invalid(name))?),
+        },
+        "bool" => match value {
+            Value::Text(text) => Value::Bool(input::parse_boolean(&text).ok_or_else(|| invalid(name))?),
+            other => Value::Bool(other.int() != Some(0)),
+        },
+        "text" | "varchar" | "name" | "bpchar" | "char" | "cstring" | "unknown" => Value::Text(shown),
+        _ => match value {
+            value @ (Value::Array(_) | Value::Record(_)) => value,
+            _ if known::by_name(name).is_some() => Value::Text(shown),
+            _ => return Err(PgError::error("42704", format!("type \"{name}\" does not exist"))),
+        },
+    })
+}
+
+fn no_such(kind: &str, name: &str) -> PgError {
+    match kind {
+        "regclass" => PgError::error("42P01", format!("relation \"{name}\" does not exist")),
+        "regtype" => PgError::error("42704", format!("type \"{name}\" does not exist")),
+        "regnamespace" => PgError::error("3F000", format!("schema \"{name}\" does not exist")),
+        "regrole" => PgError::error("42704", format!("role \"{name}\" does not exist")),
+        _ => PgError::error("42883", format!("function \"{name}\" does not exist")),
+    }
+}

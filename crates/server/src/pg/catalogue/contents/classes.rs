@@ -1,0 +1,157 @@
+//! `pg_class`, `pg_attribute`, `pg_attrdef`.
+
+use super::super::relation::Row;
+use super::super::value::Value;
+use super::objects::{Object, Objects};
+use super::row::row;
+use crate::pg::types::known;
+
+/// The number of a schema.
+pub(super) fn namespace(schema: &str) -> i64 {
+    match schema {
+        "pg_catalog" => 11,
+        "information_schema" => 13_000,
+        _ => 2_200,
+    }
+}
+
+pub(super) fn classes(objects: &Objects) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for object in &objects.tables {
+        let kind = object.kind.to_string();
+        rows.push(class(object.number, &object.name, object.schema, &kind, object.attributes.len(), Some(object)));
+        for index in &object.indexes {
+            rows.push(class(index.number, &index.name, object.schema, "i", index.columns.len(), None));
+        }
+    }
+    rows
+}
+
+fn class(number: i64, name: &str, schema: &str, kind: &str, column_count: usize, object: Option<&Object>) -> Row {
+    // Nobody has counted.
+    let row_count = Value::Float(-1.0);
+    row(
+        "pg_catalog",
+        "pg_class",
+        &[
+            ("oid", Value::Int(number)),
+            ("relname", Value::text(name)),
+            ("relnamespace", Value::Int(namespace(schema))),
+            ("reltype", Value::Int(object.map_or(0, Object::row_type))),
+            ("reloftype", Value::Int(0)),
+            ("relowner", Value::Int(10)),
+            (
+                "relam",
+                Value::Int(match kind {
+                    "i" => 403,
+                    "v" => 0,
+                    _ => 2,
+                }),
+            ),
+            ("relfilenode", Value::Int(number)),
+            ("reltablespace", Value::Int(0)),
+            ("relpages", Value::Int(0)),
+            ("reltuples", row_count),
+            ("relallvisible", Value::Int(0)),
+            ("reltoastrelid", Value::Int(0)),
+            ("relhasindex", Value::Bool(object.is_some_and(|object| !object.indexes.is_empty()))),
+            ("relisshared", Value::Bool(false)),
+            ("relpersistence", Value::text("p")),
+            ("relkind", Value::text(kind)),
+            ("relnatts", Value::Int(column_count as i64)),
+            ("relchecks", Value::Int(0)),
+            ("relhasrules", Value::Bool(kind == "v")),
+            ("relhastriggers", Value::Bool(false)),
+            ("relhassubclass", Value::Bool(false)),
+            ("relrowsecurity", Value::Bool(false)),
+            ("relforcerowsecurity", Value::Bool(false)),
+            ("relispopulated", Value::Bool(true)),
+            ("relreplident", Value::text("d")),
+            ("relispartition", Value::Bool(false)),
+            ("relrewrite", Value::Int(0)),
+            ("relfrozenxid", Value::Int(0)),
+            ("relminmxid", Value::Int(0)),
+        ],
+    )
+}
+
+pub(super) fn attributes(objects: &Objects) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for object in &objects.tables {
+        for (position, attribute) in object.numbered_attributes() {
+            let modifier = attribute.time_digits.filter(|digits| *digits < 6).unwrap_or(-1);
+            let is_required = !attribute.is_nullable;
+            let has_default = attribute.default.is_some();
+            rows.push(attribute_row(
+                object.number,
+                position,
+                attribute.type_id,
+                &attribute.name,
+                &[
+                    ("atttypmod", Value::Int(modifier)),
+                    ("attnotnull", Value::Bool(is_required)),
+                    ("atthasdef", Value::Bool(has_default)),
+                ],
+            ));
+        }
+        for index in &object.indexes {
+            for (position, column) in (1_i64..).zip(&index.columns) {
+                let found = usize::try_from(column - 1).ok().and_then(|at| object.attributes.get(at));
+                let Some(attribute) = found else { continue };
+                rows.push(attribute_row(index.number, position, attribute.type_id, &attribute.name, &[]));
+            }
+        }
+    }
+    rows
+}
+
+fn attribute_row(table: i64, position: i64, type_id: u32, name: &str, others: &[(&str, Value)]) -> Row {
+    let is_text = matches!(type_id, known::TEXT | known::VARCHAR | known::NAME);
+    let mut values = vec![
+        ("attrelid", Value::Int(table)),
+        ("attname", Value::text(name)),
+        ("atttypid", Value::Int(i64::from(type_id))),
+        ("attstattarget", Value::Int(-1)),
+        ("attlen", Value::Int(i64::from(known::width_of(type_id)))),
+        ("attnum", Value::Int(position)),
+        ("attndims", Value::Int(i64::from(known::element_of(type_id).is_some()))),
+        ("attcacheoff", Value::Int(-1)),
+        ("attbyval", Value::Bool(false)),
+        ("attalign", Value::text("i")),
+        ("attstorage", Value::text(if is_text { "x" } else { "p" })),
+        ("attcompression", Value::text("")),
+        ("atthasmissing", Value::Bool(false)),
+        ("attidentity", Value::text("")),
+        ("attgenerated", Value::text("")),
+        ("attisdropped", Value::Bool(false)),
+        ("attislocal", Value::Bool(true)),
+        ("attinhcount", Value::Int(0)),
+        ("attcollation", Value::Int(if is_text { 100 } else { 0 })),
+    ];
+    let defaults =
+        [("atttypmod", Value::Int(-1)), ("attnotnull", Value::Bool(false)), ("atthasdef", Value::Bool(false))];
+    values.extend(others.iter().cloned());
+    values.extend(defaults.into_iter().filter(|(name, _)| !others.iter().any(|(other, _)| other == name)));
+    row("pg_catalog", "pg_attribute", &values)
+}
+
+pub(super) fn defaults(objects: &Objects) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for object in objects.public() {
+        for (position, attribute) in object.numbered_attributes() {
+            if let Some(default) = &attribute.default {
+                rows.push(row(
+                    "pg_catalog",
+                    "pg_attrdef",
+                    &[
+                        ("oid", Value::Int(object.number * 4_096 + position)),
+                        ("adrelid", Value::Int(object.number)),
+                        ("adnum", Value::Int(position)),
+                        ("adbin", Value::text(default.as_str())),
+                    ],
+                ));
+            }
+        }
+    }
+    rows
+}

@@ -1,0 +1,187 @@
+//! Keys and indexes: `pg_index`, `pg_constraint`, and the statements that declare them.
+
+use super::super::lookup::quoted;
+use super::super::relation::Row;
+use super::super::value::Value;
+use super::classes::namespace;
+use super::objects::{IndexObject, Object, Objects};
+use super::row::row;
+
+fn each(objects: &Objects) -> impl Iterator<Item = (&Object, &IndexObject)> {
+    objects.public().flat_map(|object| object.indexes.iter().map(move |index| (object, index)))
+}
+
+pub(super) fn indexes(objects: &Objects) -> Vec<Row> {
+    let made = each(objects).map(|(object, index)| {
+        let numbers = |number: i64| Value::Array(vec![Value::Int(number); index.columns.len()]);
+        let collations = index.columns.iter().map(|column| {
+            let attribute = usize::try_from(column - 1).ok().and_then(|at| object.attributes.get(at));
+            let is_text = attribute.is_some_and(|attribute| attribute.type_id == crate::pg::types::known::TEXT);
+            Value::Int(if is_text { 100 } else { 0 })
+        });
+        row(
+            "pg_catalog",
+            "pg_index",
+            &[
+                ("indexrelid", Value::Int(index.number)),
+                ("indrelid", Value::Int(object.number)),
+                ("indnatts", Value::Int(index.columns.len() as i64)),
+                ("indnkeyatts", Value::Int(index.columns.len() as i64)),
+                ("indisunique", Value::Bool(index.is_unique)),
+                ("indnullsnotdistinct", Value::Bool(false)),
+                ("indisprimary", Value::Bool(index.is_primary)),
+                ("indisexclusion", Value::Bool(false)),
+                ("indimmediate", Value::Bool(true)),
+                ("indisclustered", Value::Bool(false)),
+                ("indisvalid", Value::Bool(true)),
+                ("indcheckxmin", Value::Bool(false)),
+                ("indisready", Value::Bool(true)),
+                ("indislive", Value::Bool(true)),
+                ("indisreplident", Value::Bool(false)),
+                ("indkey", Value::Array(index.columns.iter().copied().map(Value::Int).collect())),
+                ("indcollation", Value::Array(collations.collect())),
+                ("indclass", numbers(1_978)),
+                ("indoption", numbers(0)),
+            ],
+        )
+    });
+    made.collect()
+}
+
+pub(super) fn constraints(objects: &Objects) -> Vec<Row> {
+    let keys = each(objects).filter(|(_, index)| index.is_key);
+    let made = keys.map(|(object, index)| {
+        row(
+            "pg_catalog",
+            "pg_constraint",
+            &[
+                ("oid", Value::Int(index.number)),
+                ("conname", Value::text(index.name.as_str())),
+                ("connamespace", Value::Int(namespace(object.schema))),
+                ("contype", Value::text(if index.is_primary { "p" } else { "u" })),
+                ("condeferrable", Value::Bool(false)),
+                ("condeferred", Value::Bool(false)),
+                ("convalidated", Value::Bool(true)),
+                ("conrelid", Value::Int(object.number)),
+                ("contypid", Value::Int(0)),
+                ("conindid", Value::Int(index.number)),
+                ("conparentid", Value::Int(0)),
+                ("confrelid", Value::Int(0)),
+                ("confupdtype", Value::text(" ")),
+                ("confdeltype", Value::text(" ")),
+                ("confmatchtype", Value::text(" ")),
+                ("conislocal", Value::Bool(true)),
+                ("coninhcount", Value::Int(0)),
+                ("connoinherit", Value::Bool(true)),
+                ("conkey", Value::Array(index.columns.iter().copied().map(Value::Int).collect())),
+            ],
+        )
+    });
+    made.collect()
+}
+
+/// The columns of an index, as a declaration lists them.
+fn list(object: &Object, index: &IndexObject) -> String {
+    object.names(index).map(quoted).collect::<Vec<_>>().join(", ")
+}
+
+fn index_definition(object: &Object, index: &IndexObject) -> String {
+    let unique = if index.is_unique { "UNIQUE " } else { "" };
+    let (name, table) = (quoted(&index.name), quoted(&object.name));
+    format!("CREATE {unique}INDEX {name} ON public.{table} USING btree ({})", list(object, index))
+}
+
+/// What functions look up by number.
+pub(super) fn internal(name: &str, objects: &Objects) -> Vec<Row> {
+    match name {
+        "constraints" => {
+            let keys = each(objects).filter(|(_, index)| index.is_key);
+            let made = keys.map(|(object, index)| {
+                let kind = if index.is_primary { "PRIMARY KEY" } else { "UNIQUE" };
+                vec![Value::Int(index.number), Value::Text(format!("{kind} ({})", list(object, index)))]
+            });
+            made.collect()
+        }
+        "indexes" => {
+            let made = each(objects).map(|(object, index)| {
+                let names = object.names(index).map(|name| Value::Text(quoted(name))).collect();
+                vec![Value::Int(index.number), Value::Text(index_definition(object, index)), Value::Array(names)]
+            });
+            made.collect()
+        }
+        "views" => {
+            let queries = objects.public().filter_map(|object| Some((object.number, object.query.as_ref()?)));
+            queries.map(|(number, query)| vec![Value::Int(number), Value::Text(format!(" {query};"))]).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// `pg_tables`, `pg_views`, `pg_matviews`, `pg_indexes`.
+pub(super) fn listed(name: &str, objects: &Objects, user: &str) -> Vec<Row> {
+    let of_kind = |kind: char| objects.tables.iter().filter(move |object| object.kind == kind);
+    let schema = |object: &Object| ("schemaname", Value::text(object.schema));
+    match name {
+        "pg_tables" => of_kind('r')
+            .map(|object| {
+                row(
+                    "pg_catalog",
+                    name,
+                    &[
+                        schema(object),
+                        ("tablename", Value::text(object.name.as_str())),
+                        ("tableowner", Value::text(user)),
+                        ("hasindexes", Value::Bool(!object.indexes.is_empty())),
+                        ("hasrules", Value::Bool(false)),
+                        ("hastriggers", Value::Bool(false)),
+                        ("rowsecurity", Value::Bool(false)),
+                    ],
+                )
+            })
+            .collect(),
+        "pg_views" => of_kind('v')
+            .map(|object| {
+                row(
+                    "pg_catalog",
+                    name,
+                    &[
+                        schema(object),
+                        ("viewname", Value::text(object.name.as_str())),
+                        ("viewowner", Value::text(user)),
+                        ("definition", Value::maybe(object.query.as_ref().map(|query| format!(" {query};")))),
+                    ],
+                )
+            })
+            .collect(),
+        "pg_matviews" => of_kind('m')
+            .map(|object| {
+                row(
+                    "pg_catalog",
+                    name,
+                    &[
+                        schema(object),
+                        ("matviewname", Value::text(object.name.as_str())),
+                        ("matviewowner", Value::text(user)),
+                        ("hasindexes", Value::Bool(!object.indexes.is_empty())),
+                        ("ispopulated", Value::Bool(true)),
+                        ("definition", Value::maybe(object.query.as_ref().map(|query| format!(" {query};")))),
+                    ],
+                )
+            })
+            .collect(),
+        _ => each(objects)
+            .map(|(object, index)| {
+                row(
+                    "pg_catalog",
+                    "pg_indexes",
+                    &[
+                        schema(object),
+                        ("tablename", Value::text(object.name.as_str())),
+                        ("indexname", Value::text(index.name.as_str())),
+                        ("indexdef", Value::Text(index_definition(object, index))),
+                    ],
+                )
+            })
+            .collect(),
+    }
+}

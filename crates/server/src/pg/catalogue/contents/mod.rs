@@ -1,0 +1,120 @@
+//! The tables of the catalogue, computed from the store.
+//!
+//! Numbers of objects: a table has 16384 and its number in the store; its keys, indexes and row type follow from that.
+
+mod classes;
+mod indexes;
+mod objects;
+mod row;
+mod server;
+mod shapes;
+mod standard;
+mod types;
+
+use super::context::Source;
+use super::relation::{Relation, Row};
+use super::value::Value;
+use crate::pg::error::PgError;
+use crate::pg::settings::Settings;
+use crate::pg::store::StoreSession;
+use objects::Objects;
+use row::columns;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
+
+/// The catalogue of one session at one moment. Its tables are made when they are asked for.
+pub(in crate::pg) struct Contents<'a> {
+    session: &'a StoreSession,
+    database: &'a str,
+    user: &'a str,
+    process: i32,
+    settings: &'a Settings,
+    objects: OnceCell<Objects>,
+    made: RefCell<BTreeMap<String, Relation>>,
+}
+
+impl<'a> Contents<'a> {
+    pub(in crate::pg) fn new(
+        session: &'a StoreSession,
+        (database, user, process): (&'a str, &'a str, i32),
+        settings: &'a Settings,
+    ) -> Self {
+        Self { session, database, user, process, settings, objects: OnceCell::new(), made: RefCell::default() }
+    }
+
+    fn objects(&self) -> Result<&Objects, PgError> {
+        if let Some(objects) = self.objects.get() {
+            return Ok(objects);
+        }
+        let found = Objects::of(self.session)?;
+        Ok(self.objects.get_or_init(|| found))
+    }
+
+    fn rows(&self, schema: &str, name: &str) -> Result<Vec<Row>, PgError> {
+        match (schema, name) {
+            ("pg_catalog", "pg_class") => Ok(classes::classes(self.objects()?)),
+            ("pg_catalog", "pg_attribute") => Ok(classes::attributes(self.objects()?)),
+            ("pg_catalog", "pg_attrdef") => Ok(classes::defaults(self.objects()?)),
+            ("pg_catalog", "pg_type") => Ok(types::types(self.objects()?)),
+            ("pg_catalog", "pg_index") => Ok(indexes::indexes(self.objects()?)),
+            ("pg_catalog", "pg_constraint") => Ok(indexes::constraints(self.objects()?)),
+            ("pg_catalog", "pg_tables" | "pg_views" | "pg_matviews" | "pg_indexes") => {
+                Ok(indexes::listed(name, self.objects()?, self.user))
+            }
+            ("internal", name) => self.internal(name),
+            ("information_schema", name) => Ok(standard::rows(name, self.objects()?, self.database)),
+            ("pg_catalog" | "function", name) => {
+                Ok(server::rows(name, self.database, self.user, self.process, self.settings))
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// What functions look up.
+    fn internal(&self, name: &str) -> Result<Vec<Row>, PgError> {
+        let objects = self.objects()?;
+        Ok(match name {
+            "sizes" => {
+                let engine = self.session.engine();
+                let sizes = objects.tables.iter().filter_map(|object| {
+                    let bytes = match &object.table {
+                        Some(table) if table.definition.view.is_none() => {
+                            engine.stats(Some(table)).ok()?.first()?.bytes
+                        }
+                        _ => 0,
+                    };
+                    Some(vec![Value::Int(object.number), Value::Int(i64::try_from(bytes).unwrap_or(i64::MAX))])
+                });
+                sizes.collect()
+            }
+            name => indexes::internal(name, objects),
+        })
+    }
+}
+
+impl Source for Contents<'_> {
+    fn relation(&self, schema: &str, name: &str) -> Result<Option<Relation>, PgError> {
+        let Some(shape) = shapes::shape(schema, name) else { return Ok(None) };
+        let key = format!("{schema}.{name}");
+        if let Some(relation) = self.made.borrow().get(&key) {
+            return Ok(Some(relation.clone()));
+        }
+        let relation = Relation::new(columns(shape), self.rows(schema, name)?);
+        self.made.borrow_mut().insert(key, relation.clone());
+        Ok(Some(relation))
+    }
+}
+
+/// Whether there is such a table.
+pub(in crate::pg) fn is_relation(schema: Option<&str>, name: &str) -> bool {
+    match schema {
+        Some(schema @ ("pg_catalog" | "information_schema")) => shapes::shape(schema, name).is_some(),
+        Some(_) => false,
+        None => name.starts_with("pg_") && shapes::shape("pg_catalog", name).is_some(),
+    }
+}
+
+/// The type of a column of this name, in whatever table it is.
+pub(in crate::pg) fn type_of_column(name: &str) -> Option<u32> {
+    shapes::type_of_column(name)
+}

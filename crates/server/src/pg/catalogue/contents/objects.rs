@@ -1,0 +1,221 @@
+//! The tables, views, rollups, keys and indexes of the store, with the numbers that clients know them by.
+
+use crate::pg::error::PgError;
+use crate::pg::rows::columns_of;
+use crate::pg::store::StoreSession;
+use crate::pg::types::known;
+use atsdb::{ColumnType, Table, arrow_schema};
+
+/// Numbers below are PostgreSQL's own.
+const FIRST_NUMBER: i64 = 16_384;
+
+/// What is added to a table's number for the keys and indexes of it, 64 each, and for its row type.
+const INDEXES_FROM: i64 = 1 << 28;
+const TYPES_FROM: i64 = 1 << 30;
+
+/// A table, a view or a rollup.
+pub(super) struct Object {
+    pub(super) number: i64,
+    pub(super) name: String,
+    /// `pg_catalog`, `information_schema` or `public`.
+    pub(super) schema: &'static str,
+    /// `relkind`.
+    pub(super) kind: char,
+    pub(super) attributes: Vec<Attribute>,
+    pub(super) indexes: Vec<IndexObject>,
+    /// The query of a view or a rollup.
+    pub(super) query: Option<String>,
+    /// `None` for tables of the catalogue itself.
+    pub(super) table: Option<Table>,
+}
+
+/// A column.
+pub(super) struct Attribute {
+    pub(super) name: String,
+    pub(super) type_id: u32,
+    pub(super) is_nullable: bool,
+    /// The expression of its default.
+    pub(super) default: Option<String>,
+    /// Digits of a second, of a timestamp.
+    pub(super) time_digits: Option<i64>,
+}
+
+/// A key or an index.
+pub(super) struct IndexObject {
+    pub(super) number: i64,
+    pub(super) name: String,
+    pub(super) is_unique: bool,
+    pub(super) is_primary: bool,
+    /// Whether it is a constraint, too.
+    pub(super) is_key: bool,
+    /// Positions of its columns, from 1.
+    pub(super) columns: Vec<i64>,
+}
+
+/// What the store has.
+pub(super) struct Objects {
+    pub(super) tables: Vec<Object>,
+}
+
+impl Object {
+    pub(super) fn row_type(&self) -> i64 {
+        self.number + TYPES_FROM
+    }
+
+    /// The columns, from 1.
+    pub(super) fn numbered_attributes(&self) -> impl Iterator<Item = (i64, &Attribute)> {
+        (1..).zip(&self.attributes)
+    }
+
+    /// The names of an index' columns.
+    pub(super) fn names<'a>(&'a self, index: &'a IndexObject) -> impl Iterator<Item = &'a str> {
+        let name = |position: &i64| self.attributes.get(usize::try_from(position - 1).ok()?);
+        index.columns.iter().filter_map(name).map(|attribute| attribute.name.as_str())
+    }
+}
+
+impl Objects {
+    pub(super) fn of(session: &StoreSession) -> Result<Self, PgError> {
+        let mut tables = Vec::new();
+        for table in session.tables()? {
+            tables.push(object(session, table));
+        }
+        tables.sort_by(|one, two| one.name.cmp(&two.name));
+        tables.extend(super::shapes::system_tables().map(system_object));
+        Ok(Self { tables })
+    }
+
+    /// Those of the user.
+    pub(super) fn public(&self) -> impl Iterator<Item = &Object> {
+        self.tables.iter().filter(|object| object.schema == "public")
+    }
+}
+
+fn system_object((number, schema, name, shape): (i64, &'static str, &'static str, &'static str)) -> Object {
+    let attributes = super::row::columns(shape).into_iter().map(|column| Attribute {
+        name: column.name,
+        type_id: column.type_id,
+        is_nullable: true,
+        default: None,
+        time_digits: None,
+    });
+    let kind = if schema == "pg_catalog" { 'r' } else { 'v' };
+    Object {
+        number,
+        name: name.to_owned(),
+        schema,
+        kind,
+        attributes: attributes.collect(),
+        indexes: Vec::new(),
+        query: None,
+        table: None,
+    }
+}
+
+fn object(session: &StoreSession, table: Table) -> Object {
+    let definition = &table.definition;
+    let number = FIRST_NUMBER + table.id.0;
+    let (kind, query) = match (&definition.view, &definition.rollup) {
+        (Some(view), _) => ('v', Some(view.query.clone())),
+        (None, Some(rollup)) => ('m', Some(rollup.query.clone())),
+        (None, None) => ('r', None),
+    };
+    let attributes = match &definition.view {
+        // What a view's query no longer finds has no columns.
+        Some(_) => session.columns_of_view(&definition.name).map_or_else(
+            |_| Vec::new(),
+            |schema| {
+                let plain = |column: crate::pg::wire::outgoing::ResultColumn| Attribute {
+                    name: column.name,
+                    type_id: column.type_id,
+                    is_nullable: true,
+                    default: None,
+                    time_digits: None,
+                };
+                columns_of(&schema).into_iter().map(plain).collect()
+            },
+        ),
+        None => {
+            let types = arrow_schema(definition);
+            let fields = definition.columns.iter().zip(types.fields());
+            let attribute = |(column, field): (&atsdb::Column, &arrow::datatypes::FieldRef)| Attribute {
+                name: column.name.clone(),
+                type_id: known::of_arrow(field.data_type()),
+                is_nullable: column.nullable,
+                default: column.default.as_ref().map(|value| default_text(column.column_type, value)),
+                time_digits: time_digits(column.column_type),
+            };
+            fields.map(attribute).collect()
+        }
+    };
+    let indexes = indexes(number, &table);
+    Object {
+        number,
+        name: definition.name.clone(),
+        schema: "public",
+        kind,
+        attributes,
+        indexes,
+        query,
+        table: Some(table),
+    }
+}
+
+fn indexes(number: i64, table: &Table) -> Vec<IndexObject> {
+    let definition = &table.definition;
+    let position = |id: &atsdb::ColumnId| definition.columns.iter().position(|column| column.id == *id);
+    let positions = |ids: &[atsdb::ColumnId]| -> Vec<i64> {
+        ids.iter().filter_map(position).map(|position| position as i64 + 1).collect()
+    };
+    let mut found = Vec::new();
+    let mut next = INDEXES_FROM + number * 64;
+    for unique in &definition.unique {
+        let columns = positions(&unique.columns);
+        let names: Vec<&str> =
+            columns.iter().map(|position| definition.columns[*position as usize - 1].name.as_str()).collect();
+        // As PostgreSQL names what nobody has named.
+        let name = unique.name.clone().unwrap_or_else(|| match unique.primary {
+            true => format!("{}_pkey", definition.name),
+            false => format!("{}_{}_key", definition.name, names.join("_")),
+        });
+        let index =
+            IndexObject { number: next, name, is_unique: true, is_primary: unique.primary, is_key: true, columns };
+        found.push(index);
+        next += 1;
+    }
+    for index in &definition.indexes {
+        let columns = positions(&index.columns);
+        let name = index.name.clone();
+        found.push(IndexObject { number: next, name, is_unique: false, is_primary: false, is_key: false, columns });
+        next += 1;
+    }
+    found
+}
+
+fn default_text(column_type: ColumnType, value: &atsdb::Value) -> String {
+    let text = |text: String, type_name: &str| format!("'{}'::{type_name}", text.replace('\'', "''"));
+    match (value, column_type) {
+        (atsdb::Value::Int(time), ColumnType::Timestamp(unit)) => {
+            text(atsdb::time::format_time(*time, unit), "timestamp with time zone")
+        }
+        (atsdb::Value::Int(days), ColumnType::Date) => text(atsdb::time::format_date(*days), "date"),
+        (atsdb::Value::Int(value), _) => value.to_string(),
+        (atsdb::Value::UInt(value), _) => value.to_string(),
+        (atsdb::Value::Float(value), _) => crate::pg::types::text::float64(*value),
+        (atsdb::Value::Text(value), _) => text(value.clone(), "text"),
+        (atsdb::Value::Bytes(bytes), _) => {
+            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("'\\x{digits}'::bytea")
+        }
+        (atsdb::Value::Bool(value), _) => value.to_string(),
+    }
+}
+
+fn time_digits(column_type: ColumnType) -> Option<i64> {
+    match column_type {
+        ColumnType::Timestamp(atsdb::TimeUnit::Second) => Some(0),
+        ColumnType::Timestamp(atsdb::TimeUnit::Millisecond) => Some(3),
+        ColumnType::Timestamp(_) => Some(6),
+        _ => None,
+    }
+}

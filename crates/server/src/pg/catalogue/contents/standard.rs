@@ -1,0 +1,137 @@
+//! `information_schema`.
+
+use super::super::relation::Row;
+use super::super::value::Value;
+use super::objects::{IndexObject, Object, Objects};
+use super::row::row;
+use crate::pg::types::known;
+
+pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
+    let of = |values: Vec<(&str, Value)>| row("information_schema", name, &values);
+    // A rollup is no table of the standard.
+    let tables = || objects.tables.iter().filter(|object| object.kind != 'm');
+    match name {
+        "schemata" => ["pg_catalog", "public", "information_schema"]
+            .into_iter()
+            .map(|schema| of(vec![("catalog_name", Value::text(database)), ("schema_name", Value::text(schema))]))
+            .collect(),
+        "tables" => tables()
+            .map(|object| {
+                let is_table = object.kind == 'r';
+                let mut values = place(object, database);
+                values.push(("table_type", Value::text(if is_table { "BASE TABLE" } else { "VIEW" })));
+                values.push(("is_insertable_into", Value::text(if is_table { "YES" } else { "NO" })));
+                values.push(("is_typed", Value::text("NO")));
+                of(values)
+            })
+            .collect(),
+        "views" => tables()
+            .filter(|object| object.kind == 'v')
+            .map(|object| {
+                let mut values = place(object, database);
+                values.push(("view_definition", Value::maybe(object.query.clone())));
+                values.push(("check_option", Value::text("NONE")));
+                values.push(("is_updatable", Value::text("NO")));
+                values.push(("is_insertable_into", Value::text("NO")));
+                of(values)
+            })
+            .collect(),
+        "columns" => tables().flat_map(|object| columns(object, database)).collect(),
+        "table_constraints" => keys(objects)
+            .map(|(object, key)| {
+                let mut values = constraint(object, key, database);
+                values.extend(place(object, database));
+                let kind = if key.is_primary { "PRIMARY KEY" } else { "UNIQUE" };
+                values.push(("constraint_type", Value::text(kind)));
+                values.push(("is_deferrable", Value::text("NO")));
+                values.push(("initially_deferred", Value::text("NO")));
+                values.push(("enforced", Value::text("YES")));
+                of(values)
+            })
+            .collect(),
+        "key_column_usage" | "constraint_column_usage" => keys(objects)
+            .flat_map(|(object, key)| (1_i64..).zip(object.names(key)).map(move |named| (object, key, named)))
+            .map(|(object, key, (position, column))| {
+                let mut values = constraint(object, key, database);
+                values.extend(place(object, database));
+                values.push(("column_name", Value::text(column)));
+                values.push(("ordinal_position", Value::Int(position)));
+                of(values)
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn keys(objects: &Objects) -> impl Iterator<Item = (&Object, &IndexObject)> {
+    objects
+        .public()
+        .flat_map(|object| object.indexes.iter().filter(|index| index.is_key).map(move |index| (object, index)))
+}
+
+fn place(object: &Object, database: &str) -> Vec<(&'static str, Value)> {
+    vec![
+        ("table_catalog", Value::text(database)),
+        ("table_schema", Value::text(object.schema)),
+        ("table_name", Value::text(object.name.as_str())),
+    ]
+}
+
+fn constraint(object: &Object, key: &IndexObject, database: &str) -> Vec<(&'static str, Value)> {
+    vec![
+        ("constraint_catalog", Value::text(database)),
+        ("constraint_schema", Value::text(object.schema)),
+        ("constraint_name", Value::text(key.name.as_str())),
+    ]
+}
+
+fn columns(object: &Object, database: &str) -> Vec<Row> {
+    let made = object.numbered_attributes().map(|(position, attribute)| {
+        let type_id = attribute.type_id;
+        let is_array = known::element_of(type_id).is_some();
+        let name = if is_array { "ARRAY".to_owned() } else { known::sql_name(type_id).unwrap_or_default() };
+        let (precision, radix): (Option<i64>, i64) = match type_id {
+            known::INT2 => (Some(16), 2),
+            known::INT4 => (Some(32), 2),
+            known::INT8 => (Some(64), 2),
+            known::FLOAT4 => (Some(24), 2),
+            known::FLOAT8 => (Some(53), 2),
+            _ => (None, 10),
+        };
+        let is_integer = matches!(type_id, known::INT2 | known::INT4 | known::INT8);
+        let digits = match type_id {
+            known::DATE => Some(0),
+            known::TIME | known::TIMESTAMP | known::TIMESTAMPTZ | known::INTERVAL => {
+                Some(attribute.time_digits.unwrap_or(6))
+            }
+            _ => None,
+        };
+        let udt = known::by_id(type_id).map_or_else(
+            || known::element_of(type_id).map_or("text", |element| element.array_name),
+            |known| known.name,
+        );
+        let mut values = place(object, database);
+        values.extend([
+            ("column_name", Value::text(attribute.name.as_str())),
+            ("ordinal_position", Value::Int(position)),
+            ("column_default", Value::maybe(attribute.default.clone())),
+            ("is_nullable", Value::text(if attribute.is_nullable { "YES" } else { "NO" })),
+            ("data_type", Value::Text(name)),
+            ("numeric_precision", Value::maybe(precision)),
+            ("numeric_precision_radix", Value::maybe(precision.map(|_| radix))),
+            ("numeric_scale", Value::maybe(is_integer.then_some(0_i64))),
+            ("datetime_precision", Value::maybe(digits)),
+            ("udt_catalog", Value::text(database)),
+            ("udt_schema", Value::text("pg_catalog")),
+            ("udt_name", Value::text(udt)),
+            ("dtd_identifier", Value::Text(position.to_string())),
+            ("is_self_referencing", Value::text("NO")),
+            ("is_identity", Value::text("NO")),
+            ("identity_cycle", Value::text("NO")),
+            ("is_generated", Value::text("NEVER")),
+            ("is_updatable", Value::text(if object.kind == 'r' { "YES" } else { "NO" })),
+        ]);
+        row("information_schema", "columns", &values)
+    });
+    made.collect()
+}

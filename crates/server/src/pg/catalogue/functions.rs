@@ -1,0 +1,341 @@
+//! Functions of PostgreSQL about the session and the catalogue.
+
+use super::context::Context;
+use super::lookup::{by_number, format_type, number_of, parts, quoted, type_number};
+use super::value::Value;
+use crate::pg::error::PgError;
+use crate::pg::settings::SERVER_VERSION;
+use crate::pg::types::known;
+
+/// Functions that are called without parentheses.
+pub(super) fn special_name(name: &str) -> bool {
+    ["current_user", "session_user", "user", "current_role", "current_catalog", "current_schema"].contains(&name)
+}
+
+/// Functions that a query calls to learn about the server: without a table, they are the catalogue's.
+const ABOUT_THE_SERVER: [&str; 44] = [
+    "version",
+    "current_database",
+    "current_schema",
+    "current_schemas",
+    "current_user",
+    "session_user",
+    "user",
+    "current_role",
+    "current_catalog",
+    "current_setting",
+    "set_config",
+    "pg_backend_pid",
+    "pg_is_in_recovery",
+    "pg_postmaster_start_time",
+    "pg_conf_load_time",
+    "pg_my_temp_schema",
+    "pg_advisory_unlock_all",
+    "pg_get_userbyid",
+    "pg_encoding_to_char",
+    "pg_client_encoding",
+    "pg_table_is_visible",
+    "pg_get_expr",
+    "pg_get_viewdef",
+    "pg_get_indexdef",
+    "pg_get_constraintdef",
+    "pg_get_keywords",
+    "pg_relation_size",
+    "pg_table_size",
+    "pg_total_relation_size",
+    "pg_database_size",
+    "pg_size_pretty",
+    "pg_typeof",
+    "format_type",
+    "obj_description",
+    "col_description",
+    "shobj_description",
+    "has_table_privilege",
+    "has_schema_privilege",
+    "has_database_privilege",
+    "to_regclass",
+    "to_regtype",
+    "quote_ident",
+    "parse_ident",
+    "txid_current",
+];
+
+/// Whether a query that names no table is about the server because it calls this.
+pub(super) fn is_about_the_server(name: &str) -> bool {
+    ABOUT_THE_SERVER.contains(&name)
+}
+
+/// The type of a call's value.
+pub(super) fn result_type(name: &str, arguments: &[u32]) -> u32 {
+    let first = arguments.first().copied().unwrap_or(known::TEXT);
+    match name {
+        "current_database"
+        | "current_schema"
+        | "current_user"
+        | "session_user"
+        | "user"
+        | "current_role"
+        | "current_catalog"
+        | "pg_get_userbyid"
+        | "pg_encoding_to_char"
+        | "getdatabaseencoding"
+        | "pg_client_encoding" => known::NAME,
+        "current_schemas" => 1003,
+        "pg_backend_pid" | "array_upper" | "array_lower" | "array_length" | "cardinality" | "length" | "strpos"
+        | "position" | "inet_server_port" | "inet_client_port" | "array_position" => known::INT4,
+        "count"
+        | "row_number"
+        | "pg_relation_size"
+        | "pg_table_size"
+        | "pg_total_relation_size"
+        | "pg_indexes_size"
+        | "pg_database_size"
+        | "txid_current" => known::INT8,
+        "pg_is_in_recovery" | "bool_and" | "bool_or" | "every" => known::BOOL,
+        "pg_my_temp_schema" => known::OID,
+        "to_regclass" => known::REGCLASS,
+        "to_regtype" | "pg_typeof" => known::REGTYPE,
+        "pg_postmaster_start_time" | "pg_conf_load_time" | "now" | "current_timestamp" => known::TIMESTAMPTZ,
+        "array_agg" => known::by_id(first).map_or(1009, |element| element.array),
+        "unnest" => match first {
+            22 => known::INT2,
+            30 => known::OID,
+            array => known::element_of(array).map_or(known::TEXT, |element| element.id),
+        },
+        "generate_series" | "generate_subscripts" => known::INT4,
+        "_pg_expandarray" => 2249,
+        "min" | "max" | "abs" | "nullif" | "array_append" | "array_remove" => first,
+        "sum" => known::INT8,
+        "avg" => known::FLOAT8,
+        "coalesce" | "greatest" | "least" => {
+            arguments.iter().copied().find(|id| *id != known::TEXT).unwrap_or(known::TEXT)
+        }
+        "string_to_array" | "parse_ident" => 1009,
+        "pg_advisory_unlock_all" => 2278,
+        name if is_condition(name) => known::BOOL,
+        _ => known::TEXT,
+    }
+}
+
+fn is_condition(name: &str) -> bool {
+    name.starts_with("has_")
+        || name.ends_with("_is_visible")
+        || name.starts_with("pg_has_role")
+        || ["pg_is_other_temp_schema", "starts_with", "pg_index_column_has_property", "pg_relation_is_publishable"]
+            .contains(&name)
+}
+
+/// Calls a function.
+pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Value, PgError> {
+    let argument = |at: usize| arguments.get(at).unwrap_or(&Value::Null);
+    let text = |at: usize| argument(at).shown();
+    Ok(match name {
+        "version" => Value::Text(format!("PostgreSQL {SERVER_VERSION} (atsdb {})", env!("CARGO_PKG_VERSION"))),
+        "current_database" | "current_catalog" => Value::text(context.database),
+        "current_schema" => Value::text("public"),
+        "current_schemas" => {
+            let with_implicit = argument(0).is_true();
+            let names = if with_implicit { vec!["pg_catalog", "public"] } else { vec!["public"] };
+            Value::Array(names.into_iter().map(Value::text).collect())
+        }
+        "current_user" | "session_user" | "user" | "current_role" | "pg_get_userbyid" => Value::text(context.user),
+        "pg_encoding_to_char" | "getdatabaseencoding" | "pg_client_encoding" => Value::text("UTF8"),
+        "pg_char_to_encoding" => Value::Int(6),
+        "pg_backend_pid" => Value::Int(i64::from(context.process)),
+        "current_setting" => {
+            let (Some(setting), is_missing_ok) = (text(0), argument(1).is_true()) else { return Ok(Value::Null) };
+            let settings = context.settings.borrow();
+            match settings.get(&setting) {
+                Some(value) => Value::text(value),
+                None if setting == "default_table_access_method" => Value::text("heap"),
+                None if is_missing_ok => Value::Null,
+                None => Value::text(settings.show(&setting)?),
+            }
+        }
+        "set_config" => {
+            let (Some(setting), Some(value)) = (text(0), text(1)) else { return Ok(Value::Null) };
+            context.settings.borrow_mut().set(&setting, Some(&value))?;
+            context.changed.borrow_mut().push((setting, value.clone()));
+            Value::Text(value)
+        }
+        "format_type" => format_type(argument(0)),
+        "to_regclass" => named(context, "regclass", text(0))?,
+        "to_regtype" => match text(0).and_then(|name| type_number(&name)) {
+            Some(number) => Value::Named(number, format_type(&Value::Int(number)).shown().unwrap_or_default()),
+            None => Value::Null,
+        },
+        "to_regnamespace" => named(context, "regnamespace", text(0))?,
+        "to_regproc" | "to_regprocedure" => named(context, "regproc", text(0))?,
+        "pg_get_expr" => argument(0).clone(),
+        "pg_get_constraintdef" => by_number(context, ("internal", "constraints"), argument(0), "definition")?,
+        "pg_get_indexdef" => match argument(1).int() {
+            None | Some(0) => by_number(context, ("internal", "indexes"), argument(0), "definition")?,
+            Some(column) => match by_number(context, ("internal", "indexes"), argument(0), "columns")? {
+                Value::Array(columns) => {
+                    usize::try_from(column - 1).ok().and_then(|at| columns.get(at).cloned()).unwrap_or(Value::Null)
+                }
+                _ => Value::Null,
+            },
+        },
+        "pg_get_viewdef" => {
+            let number = match argument(0) {
+                Value::Text(name) => number_of(context, "regclass", name)?.map_or(Value::Null, Value::Int),
+                number => number.clone(),
+            };
+            by_number(context, ("internal", "views"), &number, "definition")?
+        }
+        "pg_relation_size" | "pg_table_size" | "pg_total_relation_size" => {
+            by_number(context, ("internal", "sizes"), argument(0), "bytes")?
+        }
+        "pg_indexes_size" => Value::Int(0),
+        "pg_database_size" => {
+            let sizes = context.source.relation("internal", "sizes")?;
+            let bytes = sizes.map_or(0, |sizes| sizes.rows.iter().filter_map(|row| row.get(1)?.int()).sum());
+            Value::Int(bytes)
+        }
+        "pg_size_pretty" => argument(0).int().map_or(Value::Null, |bytes| Value::Text(pretty_size(bytes))),
+        "obj_description"
+        | "col_description"
+        | "shobj_description"
+        | "pg_tablespace_location"
+        | "pg_get_partkeydef"
+        | "pg_get_function_result"
+        | "pg_get_function_arguments"
+        | "pg_get_function_identity_arguments"
+        | "pg_get_serial_sequence"
+        | "pg_get_triggerdef"
+        | "pg_get_ruledef"
+        | "pg_get_statisticsobjdef"
+        | "pg_get_statisticsobjdef_columns"
+        | "pg_get_partition_constraintdef"
+        | "pg_relation_filenode"
+        | "inet_server_addr"
+        | "inet_client_addr"
+        | "inet_server_port"
+        | "inet_client_port" => Value::Null,
+        "pg_my_temp_schema" => Value::Int(0),
+        "pg_is_in_recovery"
+        | "pg_is_other_temp_schema"
+        | "pg_index_column_has_property"
+        | "pg_relation_is_publishable" => Value::Bool(false),
+        "pg_advisory_unlock_all" => Value::text(""),
+        "pg_typeof" => Value::text("unknown"),
+        name if is_condition(name) && name != "starts_with" => Value::Bool(true),
+        _ => return general(name, arguments),
+    })
+}
+
+fn named(context: &Context<'_>, kind: &str, name: Option<String>) -> Result<Value, PgError> {
+    let Some(name) = name else { return Ok(Value::Null) };
+    Ok(match number_of(context, kind, &name)? {
+        Some(number) => Value::Named(number, parts(&name).pop().unwrap_or_default()),
+        None => Value::Null,
+    })
+}
+
+fn pretty_size(bytes: i64) -> String {
+    let (mut size, mut unit) = (bytes, "bytes");
+    for next in ["kB", "MB", "GB", "TB"] {
+        if size.abs() < 10 * 1_024 {
+            break;
+        }
+        (size, unit) = ((size + 512) / 1_024, next);
+    }
+    format!("{size} {unit}")
+}
+
+/// Functions about values.
+fn general(name: &str, arguments: &[Value]) -> Result<Value, PgError> {
+    let argument = |at: usize| arguments.get(at).unwrap_or(&Value::Null);
+    let text = |at: usize| argument(at).shown();
+    let of_text = |change: fn(&str) -> String| text(0).map_or(Value::Null, |text| Value::Text(change(&text)));
+    let items = match argument(0) {
+        Value::Array(items) => Some(items),
+        _ => None,
+    };
+    Ok(match name {
+        "coalesce" => arguments.iter().find(|value| !value.is_null()).cloned().unwrap_or(Value::Null),
+        "nullif" => match argument(0).compare(argument(1)) {
+            Some(std::cmp::Ordering::Equal) => Value::Null,
+            _ => argument(0).clone(),
+        },
+        "greatest" => arguments
+            .iter()
+            .filter(|value| !value.is_null())
+            .cloned()
+            .reduce(|one, two| if two.compare(&one) == Some(std::cmp::Ordering::Greater) { two } else { one })
+            .unwrap_or(Value::Null),
+        "least" => arguments
+            .iter()
+            .filter(|value| !value.is_null())
+            .cloned()
+            .reduce(|one, two| if two.compare(&one) == Some(std::cmp::Ordering::Less) { two } else { one })
+            .unwrap_or(Value::Null),
+        "lower" => of_text(str::to_lowercase),
+        "upper" => of_text(str::to_uppercase),
+        "btrim" | "trim" => of_text(|text| text.trim().to_owned()),
+        "quote_ident" => of_text(quoted),
+        "quote_literal" => of_text(|text| format!("'{}'", text.replace('\'', "''"))),
+        "length" | "char_length" => text(0).map_or(Value::Null, |text| Value::Int(text.chars().count() as i64)),
+        "concat" => Value::Text(arguments.iter().filter_map(Value::shown).collect()),
+        "starts_with" => match (text(0), text(1)) {
+            (Some(text), Some(start)) => Value::Bool(text.starts_with(&start)),
+            _ => Value::Null,
+        },
+        "strpos" => match (text(0), text(1)) {
+            (Some(text), Some(part)) => {
+                Value::Int(text.find(&part).map_or(0, |at| text[..at].chars().count() as i64 + 1))
+            }
+            _ => Value::Null,
+        },
+        "substr" | "substring" => {
+            let (Some(text), Some(from)) = (text(0), argument(1).int()) else { return Ok(Value::Null) };
+            let end = argument(2).int().map_or(i64::MAX, |length| from.saturating_add(length));
+            let numbered = (1_i64..).zip(text.chars()).filter(|(number, _)| *number >= from && *number < end);
+            Value::Text(numbered.map(|(_, letter)| letter).collect())
+        }
+        "replace" => match (text(0), text(1), text(2)) {
+            (Some(text), Some(from), Some(to)) => Value::Text(text.replace(&from, &to)),
+            _ => Value::Null,
+        },
+        "split_part" => match (text(0), text(1), argument(2).int().and_then(|part| usize::try_from(part - 1).ok())) {
+            (Some(text), Some(by), Some(part)) => Value::text(text.split(&by).nth(part).unwrap_or_default()),
+            _ => Value::Null,
+        },
+        "string_to_array" => match (text(0), text(1)) {
+            (Some(text), Some(by)) => Value::Array(text.split(&by).map(Value::text).collect()),
+            _ => Value::Null,
+        },
+        "parse_ident" => match text(0) {
+            Some(name) => Value::Array(parts(&name).into_iter().map(Value::Text).collect()),
+            None => Value::Null,
+        },
+        "array_to_string" => match (items, text(1)) {
+            (Some(items), Some(by)) => {
+                let items: Vec<String> = items.iter().filter_map(Value::shown).collect();
+                Value::Text(items.join(&by))
+            }
+            _ => Value::Null,
+        },
+        "array_length" | "array_upper" | "cardinality" => {
+            items.filter(|items| !items.is_empty()).map_or(Value::Null, |items| Value::Int(items.len() as i64))
+        }
+        "array_lower" => items.filter(|items| !items.is_empty()).map_or(Value::Null, |_| Value::Int(1)),
+        "array_position" => match items {
+            Some(items) => {
+                let found = items.iter().position(|item| item.compare(argument(1)) == Some(std::cmp::Ordering::Equal));
+                Value::maybe(found.map(|at| at as i64 + 1))
+            }
+            None => Value::Null,
+        },
+        "abs" => argument(0).int().map_or(Value::Null, |value| Value::Int(value.saturating_abs())),
+        "row" => Value::Record(arguments.to_vec()),
+        "array" => Value::Array(arguments.to_vec()),
+        _ => {
+            return Err(PgError::error(
+                "42883",
+                format!("function {name} does not exist in queries about the catalogue"),
+            ));
+        }
+    })
+}

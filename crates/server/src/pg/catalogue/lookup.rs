@@ -1,0 +1,130 @@
+//! Objects by number and by name.
+
+use super::context::Context;
+use super::relation::find;
+use super::value::Value;
+use crate::pg::error::PgError;
+use crate::pg::types::known;
+use atsdb::name::same_name;
+
+/// The first row of a table of the catalogue whose column has a value: the value of another column.
+pub(super) fn look_up(
+    context: &Context<'_>,
+    table: (&str, &str),
+    by: &str,
+    wanted: impl Fn(&Value) -> bool,
+    column: &str,
+) -> Result<Option<Value>, PgError> {
+    let Some(relation) = context.source.relation(table.0, table.1)? else { return Ok(None) };
+    let (Some(by), Some(column)) = (find(&relation.columns, None, by), find(&relation.columns, None, column)) else {
+        return Ok(None);
+    };
+    Ok(relation.rows.iter().find(|row| wanted(&row[by])).map(|row| row[column].clone()))
+}
+
+/// The same, by number.
+pub(super) fn by_number(
+    context: &Context<'_>,
+    table: (&str, &str),
+    number: &Value,
+    column: &str,
+) -> Result<Value, PgError> {
+    let number = number.int();
+    let found = look_up(context, table, "oid", |value| value.int() == number && number.is_some(), column)?;
+    Ok(found.unwrap_or(Value::Null))
+}
+
+/// The table and the columns in which objects of a kind have their names.
+fn place(kind: &str) -> ((&'static str, &'static str), &'static str) {
+    match kind {
+        "regnamespace" => (("pg_catalog", "pg_namespace"), "nspname"),
+        "regrole" => (("pg_catalog", "pg_roles"), "rolname"),
+        "regproc" | "regprocedure" => (("pg_catalog", "pg_proc"), "proname"),
+        _ => (("pg_catalog", "pg_class"), "relname"),
+    }
+}
+
+/// The name of an object, quoted where that is needed.
+pub(super) fn name_of(context: &Context<'_>, kind: &str, number: i64) -> Result<Option<String>, PgError> {
+    if number == 0 {
+        return Ok(Some("-".to_owned()));
+    }
+    if kind == "regtype" {
+        return Ok(u32::try_from(number).ok().and_then(known::sql_name));
+    }
+    let (table, column) = place(kind);
+    let name = by_number(context, table, &Value::Int(number), column)?;
+    Ok(name.shown().map(|name| quoted(&name)))
+}
+
+/// The number of an object by its name, which may be quoted and have a schema before it.
+pub(super) fn number_of(context: &Context<'_>, kind: &str, name: &str) -> Result<Option<i64>, PgError> {
+    if let Ok(number) = name.trim().parse() {
+        return Ok(Some(number));
+    }
+    if kind == "regtype" {
+        return Ok(type_number(name));
+    }
+    let (table, column) = place(kind);
+    let last = parts(name).pop().unwrap_or_default();
+    let named = |value: &Value| value.shown().is_some_and(|name| same_name(&name, &last));
+    let found = look_up(context, table, column, named, "oid")?;
+    Ok(found.and_then(|value| value.int()))
+}
+
+/// The number of a type by its name in SQL.
+pub(super) fn type_number(name: &str) -> Option<i64> {
+    let folded = name.trim().to_lowercase().replace("pg_catalog.", "").replace('"', "");
+    let (name, is_array) = match folded.strip_suffix("[]") {
+        Some(name) => (name, true),
+        None => (folded.as_str(), false),
+    };
+    let name = match name.split_once('(') {
+        Some((before, rest)) => format!("{before}{}", rest.split_once(')').map_or("", |(_, after)| after)),
+        None => name.to_owned(),
+    };
+    let name = name.trim();
+    let of_array = name.strip_prefix('_').and_then(known::by_name).map(|element| element.array);
+    let found = match (known::by_name(name), is_array) {
+        (Some(element), true) => Some(element.array),
+        (Some(known), false) => Some(known.id),
+        (None, _) => of_array,
+    };
+    found.filter(|id| *id != 0).map(i64::from)
+}
+
+/// The parts of a name, quotes taken off.
+pub(super) fn parts(name: &str) -> Vec<String> {
+    let (mut parts, mut part, mut is_quoted) = (Vec::new(), String::new(), false);
+    let mut letters = name.trim().chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' if is_quoted && letters.next_if_eq(&'"').is_some() => part.push('"'),
+            '"' => is_quoted = !is_quoted,
+            '.' if !is_quoted => parts.push(std::mem::take(&mut part)),
+            letter if is_quoted => part.push(letter),
+            letter => part.extend(letter.to_lowercase()),
+        }
+    }
+    parts.push(part);
+    parts
+}
+
+/// A name in quotes, if it needs them.
+pub(super) fn quoted(name: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
+    let begins_well = name.starts_with(|first: char| first.is_ascii_lowercase() || first == '_');
+    match begins_well && name.chars().all(is_plain) {
+        true => name.to_owned(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
+    }
+}
+
+/// A type's name with what its modifier says, as `format_type` has it.
+pub(super) fn format_type(number: &Value) -> Value {
+    match number.int().and_then(|number| u32::try_from(number).ok()) {
+        None => Value::Null,
+        Some(0) => Value::text("-"),
+        Some(id) => Value::Text(known::sql_name(id).unwrap_or_else(|| "???".to_owned())),
+    }
+}

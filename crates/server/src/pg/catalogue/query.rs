@@ -1,0 +1,244 @@
+//! Which queries are about the catalogue, and how they are answered.
+
+use super::contents::{self, Contents};
+use super::context::{Context, Frame, Queries};
+use super::functions::{is_about_the_server, special_name};
+use super::names::{function_name, ident, schema_and_name};
+use super::relation::Row;
+use super::select::Executor;
+use super::type_names::type_id;
+use super::value::Value;
+use crate::pg::error::PgError;
+use crate::pg::settings::Settings;
+use crate::pg::store::StoreSession;
+use crate::pg::types::cells::Cells;
+use crate::pg::types::{known, text};
+use crate::pg::wire::outgoing::ResultColumn;
+use arrow::array::{Array, ArrayRef};
+use datafusion::common::ScalarValue;
+use datafusion::sql::sqlparser::ast::{
+    Expr, ObjectName, Query, Statement, Value as Literal, visit_expressions, visit_relations,
+};
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+/// How deep a query may be nested.
+const DEPTH_MAX: usize = 60;
+
+/// The longest text that is looked at.
+const TEXT_BYTES_MAX: usize = 1 << 17;
+
+/// A query about the catalogue.
+#[derive(Debug)]
+pub(in crate::pg) struct CatalogueQuery {
+    query: Box<Query>,
+    pub(in crate::pg) parameter_types: Vec<u32>,
+}
+
+/// What a query is asked in.
+pub(in crate::pg) struct Surroundings<'a> {
+    pub(in crate::pg) database: &'a str,
+    pub(in crate::pg) user: &'a str,
+    pub(in crate::pg) process: i32,
+    pub(in crate::pg) settings: Settings,
+    pub(in crate::pg) session: &'a StoreSession,
+}
+
+/// What a query answers.
+pub(in crate::pg) struct Found {
+    pub(in crate::pg) columns: Vec<ResultColumn>,
+    pub(in crate::pg) rows: Vec<Row>,
+    pub(in crate::pg) changed_settings: Vec<(String, String)>,
+}
+
+impl CatalogueQuery {
+    /// Reads a query; `None` if it is not about the catalogue, or cannot be read: the store then says what is wrong.
+    pub(in crate::pg) fn read(text: &str, types: &[u32]) -> Option<Self> {
+        if !may_be(text) {
+            return None;
+        }
+        let mut parser = Parser::new(&PostgreSqlDialect {}).with_recursion_limit(DEPTH_MAX).try_with_sql(text).ok()?;
+        let Ok(Statement::Query(query)) = parser.parse_statement() else { return None };
+        if !is_about_the_catalogue(&query) {
+            return None;
+        }
+        let parameter_types = parameter_types(&query, types);
+        Some(Self { query, parameter_types })
+    }
+
+    /// The columns of the answer.
+    pub(in crate::pg) fn columns(&self, surroundings: Surroundings<'_>) -> Result<Vec<ResultColumn>, PgError> {
+        let nulls = vec![ScalarValue::Null; self.parameter_types.len()];
+        self.run(&nulls, surroundings).map(|found| found.columns)
+    }
+
+    /// Answers the query.
+    pub(in crate::pg) fn run(&self, values: &[ScalarValue], surroundings: Surroundings<'_>) -> Result<Found, PgError> {
+        let Surroundings { database, user, process, settings, session } = surroundings;
+        let parameters: Vec<Value> =
+            values.iter().zip(&self.parameter_types).map(|(value, id)| of_scalar(value, *id)).collect();
+        let source = Contents::new(session, (database, user, process), &settings);
+        let context = Context {
+            parameters: &parameters,
+            database,
+            user,
+            process,
+            settings: RefCell::new(settings.clone()),
+            changed: RefCell::default(),
+            source: &source,
+            queries: &Executor,
+        };
+        let relation = Executor.query(&context, &self.query, &Frame::root())?;
+        let columns = relation.columns.iter();
+        let columns =
+            columns.map(|column| ResultColumn { name: column.name.clone(), type_id: column.type_id }).collect();
+        let rows = std::rc::Rc::unwrap_or_clone(relation.rows);
+        Ok(Found { columns, rows, changed_settings: context.changed.into_inner() })
+    }
+}
+
+/// Whether it is worth to parse a text: most statements are not about the catalogue, and are not slowed down.
+fn may_be(text: &str) -> bool {
+    const SIGNS: [&str; 12] = [
+        "pg_",
+        "information_schema",
+        "current_",
+        "version",
+        "set_config",
+        "session_user",
+        "user",
+        "to_reg",
+        "format_type",
+        "_description",
+        "has_",
+        "_ident",
+    ];
+    if text.len() > TEXT_BYTES_MAX {
+        return false;
+    }
+    let text = text.to_ascii_lowercase();
+    let trimmed = text.trim_start();
+    let is_query = ["select", "with", "(", "table", "/*", "--"].iter().any(|start| trimmed.starts_with(start));
+    is_query && SIGNS.iter().any(|sign| text.contains(sign))
+}
+
+/// Whether all tables of a query are the catalogue's; without a table, whether it asks about the server.
+fn is_about_the_catalogue(query: &Query) -> bool {
+    let mut ctes = Vec::new();
+    collect_ctes(query, &mut ctes);
+    let mut found = false;
+    let outcome = visit_relations(query, |name: &ObjectName| {
+        let (schema, table) = schema_and_name(name);
+        let is_cte = schema.is_none() && ctes.contains(&table);
+        let is_function = ["unnest", "generate_series", "generate_subscripts", "pg_get_keywords", "_pg_expandarray"]
+            .contains(&table.as_str());
+        if contents::is_relation(schema.as_deref(), &table) {
+            found = true;
+        } else if !is_cte && !is_function {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    });
+    if outcome.is_break() {
+        return false;
+    }
+    if found {
+        return true;
+    }
+    let asked = visit_expressions(query, |expr| {
+        let is_asked = match expr {
+            Expr::Function(function) => is_about_the_server(&function_name(function)),
+            Expr::Identifier(name) => name.quote_style.is_none() && special_name(&ident(name)),
+            Expr::Cast { data_type, .. } => type_id(data_type).is_some_and(|id| (2_200..2_212).contains(&id)),
+            _ => false,
+        };
+        if is_asked { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    asked.is_break()
+}
+
+fn collect_ctes(query: &Query, names: &mut Vec<String>) {
+    // Nested ones have names of their own, which are found the same way.
+    for cte in query.with.iter().flat_map(|with| &with.cte_tables) {
+        names.push(ident(&cte.alias.name));
+        collect_ctes(&cte.query, names);
+    }
+}
+
+/// The types of the parameters: as declared, else by what stands beside them, else text.
+fn parameter_types(query: &Query, declared: &[u32]) -> Vec<u32> {
+    let mut found: BTreeMap<usize, Option<u32>> = BTreeMap::new();
+    let mut note = |expr: &Expr, type_id: Option<u32>| {
+        if let Expr::Value(value) = expr
+            && let Literal::Placeholder(name) = &value.value
+            && let Some(number) = name.strip_prefix('$').and_then(|number| number.parse::<usize>().ok())
+        {
+            let noted = found.entry(number).or_default();
+            *noted = noted.or(type_id);
+        }
+    };
+    let column_type = |expr: &Expr| match expr {
+        Expr::Identifier(name) => contents::type_of_column(&ident(name)),
+        Expr::CompoundIdentifier(parts) => parts.last().and_then(|name| contents::type_of_column(&ident(name))),
+        _ => None,
+    };
+    let _: ControlFlow<()> = visit_expressions(query, |expr| {
+        match expr {
+            Expr::Cast { expr, data_type, .. } => {
+                // What becomes an object's number comes as its name.
+                let id = type_id(data_type).filter(|id| !(2_200..2_212).contains(id));
+                note(expr, Some(id.unwrap_or(known::TEXT)));
+            }
+            Expr::BinaryOp { left, right, .. } => {
+                note(left, column_type(right));
+                note(right, column_type(left));
+            }
+            Expr::InList { expr, list, .. } => {
+                let column = column_type(expr);
+                list.iter().for_each(|item| note(item, column));
+            }
+            Expr::AnyOp { left, right, .. } => {
+                let element = column_type(left).and_then(known::by_id);
+                note(right, element.map(|element| element.array));
+            }
+            Expr::Value(_) => note(expr, None),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    });
+    let count = found.keys().next_back().copied().unwrap_or(0).max(declared.len());
+    let type_of = |number: usize| {
+        let declared = declared.get(number - 1).copied().filter(|id| *id != 0 && *id != known::UNKNOWN);
+        declared.or_else(|| found.get(&number).copied().flatten()).unwrap_or(known::TEXT)
+    };
+    (1..=count).map(type_of).collect()
+}
+
+/// A parameter's value.
+fn of_scalar(value: &ScalarValue, type_id: u32) -> Value {
+    match value {
+        value if value.is_null() => Value::Null,
+        ScalarValue::Boolean(Some(value)) => Value::Bool(*value),
+        ScalarValue::Int16(Some(value)) => Value::Int(i64::from(*value)),
+        ScalarValue::Int32(Some(value)) => Value::Int(i64::from(*value)),
+        ScalarValue::Int64(Some(value)) => Value::Int(*value),
+        ScalarValue::Float32(Some(value)) => Value::Float(f64::from(*value)),
+        ScalarValue::Float64(Some(value)) => Value::Float(*value),
+        ScalarValue::Utf8(Some(text)) => Value::text(text.as_str()),
+        ScalarValue::List(list) => {
+            let items: ArrayRef = list.value(0);
+            let element = known::element_of(type_id).map_or(known::TEXT, |element| element.id);
+            let cells = Cells::new(&items);
+            let item = |row: usize| match cells.get(row) {
+                crate::pg::types::cells::Cell::Null => Value::Null,
+                crate::pg::types::cells::Cell::Int(value) => Value::Int(value),
+                cell => Value::maybe(text::of(element, &cell)),
+            };
+            Value::Array((0..items.len()).map(item).collect())
+        }
+        other => Value::Text(other.to_string()),
+    }
+}

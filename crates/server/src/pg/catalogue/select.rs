@@ -1,0 +1,356 @@
+//! Queries: WITH, SELECT, UNION, VALUES, ORDER BY, LIMIT.
+
+use super::aggregate::is_aggregate_query;
+use super::context::{Context, Frame, Queries};
+use super::evaluate::{evaluate, evaluate_int};
+use super::from::from;
+use super::names::{ident, name_of_expression};
+use super::relation::{ColumnName, Relation, Row, find};
+use super::select_sort::sort;
+use super::sets::{expand, window_values};
+use super::typing::type_of;
+use super::value::Value;
+use crate::pg::error::PgError;
+use datafusion::sql::sqlparser::ast::{
+    Cte, Distinct, Expr, GroupByExpr, LimitClause, OrderByExpr, OrderByKind, Query, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier, Value as Literal,
+};
+use std::rc::Rc;
+
+/// The most rows that a recursive query collects.
+const RECURSIVE_ROWS_MAX: usize = 100_000;
+
+/// Executes queries over the catalogue.
+pub(super) struct Executor;
+
+impl Queries for Executor {
+    fn query(&self, context: &Context<'_>, query: &Query, frame: &Frame<'_>) -> Result<Relation, PgError> {
+        let mut inner = frame.clone();
+        for cte in query.with.iter().flat_map(|with| &with.cte_tables) {
+            let is_recursive = query.with.as_ref().is_some_and(|with| with.recursive);
+            let relation = common_table(context, cte, is_recursive, &inner)?;
+            Rc::make_mut(&mut inner.ctes).insert(ident(&cte.alias.name), relation);
+        }
+        let order: &[OrderByExpr] = match query.order_by.as_ref().map(|order| &order.kind) {
+            None => &[],
+            Some(OrderByKind::Expressions(order)) => order,
+            Some(OrderByKind::All(_)) => return Err(PgError::not_supported("ORDER BY ALL")),
+        };
+        let mut relation = body(context, &query.body, order, &inner)?;
+        let number = |expr: &Expr| evaluate_int(context, expr, &inner);
+        let (limit, offset) = match &query.limit_clause {
+            None => (None, None),
+            Some(LimitClause::LimitOffset { limit, offset, .. }) => {
+                let limit = limit.as_ref().map(number).transpose()?;
+                (limit.flatten(), offset.as_ref().map(|offset| number(&offset.value)).transpose()?.flatten())
+            }
+            Some(LimitClause::OffsetCommaLimit { offset, limit }) => (number(limit)?, number(offset)?),
+        };
+        if limit.is_some() || offset.is_some() {
+            let skipped = usize::try_from(offset.unwrap_or(0)).unwrap_or(0);
+            let taken = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(0));
+            let rows = relation.rows.iter().skip(skipped).take(taken).cloned().collect();
+            relation.rows = Rc::new(rows);
+        }
+        Ok(relation)
+    }
+}
+
+fn common_table(context: &Context<'_>, cte: &Cte, is_recursive: bool, frame: &Frame<'_>) -> Result<Relation, PgError> {
+    let name = ident(&cte.alias.name);
+    let names: Vec<String> = cte.alias.columns.iter().map(|column| ident(&column.name)).collect();
+    let is_union = matches!(cte.query.body.as_ref(), SetExpr::SetOperation { op: SetOperator::Union, .. });
+    let (true, true, SetExpr::SetOperation { left, set_quantifier, right, .. }) =
+        (is_recursive, is_union, cte.query.body.as_ref())
+    else {
+        return Ok(context.queries.query(context, &cte.query, frame)?.aliased(&name, &names));
+    };
+    let is_all = matches!(set_quantifier, SetQuantifier::All);
+    let first = body(context, left, &[], frame)?.aliased(&name, &names);
+    let (columns, mut all) = (first.columns.clone(), first.rows.as_ref().clone());
+    let mut working = first;
+    while !working.rows.is_empty() {
+        let mut inner = frame.clone();
+        Rc::make_mut(&mut inner.ctes).insert(name.clone(), working);
+        let mut found = body(context, right, &[], &inner)?.rows.as_ref().clone();
+        if !is_all {
+            found.retain(|row| !all.contains(row));
+        }
+        all.extend(found.iter().cloned());
+        if all.len() > RECURSIVE_ROWS_MAX {
+            return Err(PgError::error("54000", "a recursive query about the catalogue does not end"));
+        }
+        working = Relation::new(columns.clone(), found);
+    }
+    Ok(Relation::new(columns, all))
+}
+
+fn body(
+    context: &Context<'_>,
+    body_expr: &SetExpr,
+    order: &[OrderByExpr],
+    frame: &Frame<'_>,
+) -> Result<Relation, PgError> {
+    let relation = match body_expr {
+        SetExpr::Select(select) => return select_rows(context, select, order, frame),
+        SetExpr::Query(query) => context.queries.query(context, query, frame)?,
+        SetExpr::Values(values) => {
+            let rows: Vec<&Vec<Expr>> = values.rows.iter().map(|row| &row.content).collect();
+            let types = rows.first().into_iter().flat_map(|row| row.iter());
+            let columns = types.enumerate().map(|(position, expr)| {
+                ColumnName::new(&format!("column{}", position + 1), type_of(context, expr, frame))
+            });
+            let columns = columns.collect();
+            let evaluated = rows.iter().map(|row| row.iter().map(|expr| evaluate(context, expr, frame)).collect());
+            Relation::new(columns, evaluated.collect::<Result<_, _>>()?)
+        }
+        SetExpr::SetOperation { left, op, set_quantifier, right } => {
+            let (left, right) = (body(context, left, &[], frame)?, body(context, right, &[], frame)?);
+            let is_all = matches!(set_quantifier, SetQuantifier::All);
+            combine(left, &right, *op, is_all)
+        }
+        _ => return Err(PgError::not_supported("this kind of query about the catalogue")),
+    };
+    sorted(context, relation, order, frame)
+}
+
+fn combine(left: Relation, right: &Relation, op: SetOperator, is_all: bool) -> Relation {
+    let mut rows = left.rows.as_ref().clone();
+    match op {
+        SetOperator::Union => rows.extend(right.rows.iter().cloned()),
+        SetOperator::Except | SetOperator::Minus => rows.retain(|row| !right.rows.contains(row)),
+        SetOperator::Intersect => rows.retain(|row| right.rows.contains(row)),
+    }
+    if !is_all {
+        distinct(&mut rows, |row| row);
+    }
+    Relation::new(left.columns, rows)
+}
+
+/// Keeps the first of rows whose keys are the same.
+fn distinct<T>(rows: &mut Vec<T>, key: impl Fn(&T) -> &Row) {
+    let mut keys = std::collections::BTreeSet::new();
+    rows.retain(|row| keys.insert(format!("{:?}", key(row))));
+}
+
+/// Sorts by output columns: of what is no SELECT.
+fn sorted(
+    context: &Context<'_>,
+    relation: Relation,
+    order: &[OrderByExpr],
+    frame: &Frame<'_>,
+) -> Result<Relation, PgError> {
+    if order.is_empty() {
+        return Ok(relation);
+    }
+    let mut keyed = Vec::with_capacity(relation.rows.len());
+    for row in relation.rows.iter() {
+        let inner = frame.with_row(&relation.columns, row);
+        let mut keys = Vec::new();
+        for by in order {
+            keys.push(match place(&by.expr) {
+                Some(place) => row.get(place - 1).cloned().unwrap_or(Value::Null),
+                None => evaluate(context, &by.expr, &inner)?,
+            });
+        }
+        keyed.push((keys, row.clone()));
+    }
+    sort(&mut keyed, order);
+    Ok(Relation::new(relation.columns, keyed.into_iter().map(|(_, row)| row).collect()))
+}
+
+/// The place that `ORDER BY 2` names.
+fn place(expr: &Expr) -> Option<usize> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Literal::Number(digits, _) => digits.parse().ok().filter(|place| *place > 0),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// An output column: its name, its expression.
+struct Output<'a> {
+    name: String,
+    /// `None` copies a column of the input.
+    expr: Result<&'a Expr, usize>,
+}
+
+fn outputs<'a>(select: &'a Select, input: &[ColumnName]) -> Result<Vec<Output<'a>>, PgError> {
+    let mut outputs = Vec::new();
+    let copy = |position: usize| Output { name: input[position].name.clone(), expr: Err(position) };
+    for item in &select.projection {
+        match item {
+            SelectItem::UnnamedExpr(expr) => outputs.push(Output { name: name_of_expression(expr), expr: Ok(expr) }),
+            SelectItem::ExprWithAlias { expr, alias } => outputs.push(Output { name: ident(alias), expr: Ok(expr) }),
+            SelectItem::Wildcard(_) => {
+                outputs.extend((0..input.len()).filter(|position| !input[*position].is_hidden).map(copy));
+            }
+            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
+                let table = name.0.last().and_then(|part| part.as_ident()).map(ident);
+                outputs.extend((0..input.len()).filter(|position| input[*position].table == table).map(copy));
+            }
+            _ => return Err(PgError::not_supported("this output column")),
+        }
+    }
+    Ok(outputs)
+}
+
+fn select_rows(
+    context: &Context<'_>,
+    select: &Select,
+    order: &[OrderByExpr],
+    frame: &Frame<'_>,
+) -> Result<Relation, PgError> {
+    let input = from(context, &select.from, select.selection.as_ref(), frame)?;
+    let outputs = outputs(select, &input.columns)?;
+    let nulls = vec![Value::Null; input.columns.len()];
+    let empty = frame.with_row(&input.columns, &nulls);
+    let columns: Vec<ColumnName> = outputs
+        .iter()
+        .map(|output| {
+            let type_id = match output.expr {
+                Ok(expr) => type_of(context, expr, &empty),
+                Err(position) => input.columns[position].type_id,
+            };
+            ColumnName::new(&output.name, type_id)
+        })
+        .collect();
+    let groups = groups(context, select, &input, frame)?;
+    let windows = window_values(context, select, &input, frame)?;
+    let mut keyed: Vec<(Vec<Value>, Row)> = Vec::new();
+    for group in &groups {
+        let representative = group.first().map_or(nulls.as_slice(), Vec::as_slice);
+        let mut inner = frame.with_row(&input.columns, representative);
+        let is_grouped = groups.is_aggregated;
+        inner.group = is_grouped.then_some(group);
+        if let Some(having) = &select.having
+            && !evaluate(context, having, &inner)?.is_true()
+        {
+            continue;
+        }
+        for (index, row) in group.iter().enumerate().take(if is_grouped { 1 } else { usize::MAX }) {
+            inner.row = row;
+            push_output(context, &outputs, order, &columns, &mut inner, windows.get(index), &mut keyed)?;
+        }
+        if is_grouped && group.is_empty() {
+            push_output(context, &outputs, order, &columns, &mut inner, None, &mut keyed)?;
+        }
+    }
+    sort(&mut keyed, order);
+    match &select.distinct {
+        Some(Distinct::Distinct) => distinct(&mut keyed, |(_, row)| row),
+        Some(Distinct::On(_)) => distinct(&mut keyed, |(keys, _)| keys),
+        _ => {}
+    }
+    Ok(Relation::new(columns, keyed.into_iter().map(|(_, row)| row).collect()))
+}
+
+type Computed = std::collections::BTreeMap<*const Expr, Value>;
+
+/// Adds the output rows of one input row: several if a function of it has several values.
+fn push_output(
+    context: &Context<'_>,
+    outputs: &[Output<'_>],
+    order: &[OrderByExpr],
+    columns: &[ColumnName],
+    frame: &mut Frame<'_>,
+    window: Option<&Computed>,
+    keyed: &mut Vec<(Vec<Value>, Row)>,
+) -> Result<(), PgError> {
+    let expressions: Vec<&Expr> = outputs.iter().filter_map(|output| output.expr.ok()).collect();
+    for mut computed in expand(context, &expressions, frame)? {
+        computed.extend(window.into_iter().flatten().map(|(expr, value)| (*expr, value.clone())));
+        let mut inner = frame.clone();
+        inner.computed = Some(&computed);
+        let mut row = Vec::with_capacity(outputs.len());
+        for output in outputs {
+            row.push(match output.expr {
+                Ok(expr) => evaluate(context, expr, &inner)?,
+                Err(position) => inner.row.get(position).cloned().unwrap_or(Value::Null),
+            });
+        }
+        let mut keys = Vec::with_capacity(order.len());
+        for by in order {
+            keys.push(order_key(context, &by.expr, columns, &row, &inner)?);
+        }
+        keyed.push((keys, row));
+    }
+    Ok(())
+}
+
+/// The value that a row is sorted by: an output column by its place or name, else an expression over the input.
+fn order_key(
+    context: &Context<'_>,
+    by: &Expr,
+    columns: &[ColumnName],
+    row: &[Value],
+    frame: &Frame<'_>,
+) -> Result<Value, PgError> {
+    if let Some(place) = place(by) {
+        return row
+            .get(place - 1)
+            .cloned()
+            .ok_or_else(|| PgError::error("42P10", format!("ORDER BY position {place} is not in select list")));
+    }
+    if let Expr::Identifier(name) = by
+        && let Some(position) = find(columns, None, &ident(name))
+    {
+        return Ok(row[position].clone());
+    }
+    evaluate(context, by, frame)
+}
+
+/// The groups of the input's rows.
+struct Groups {
+    groups: Vec<Vec<Row>>,
+    is_aggregated: bool,
+}
+
+impl<'a> IntoIterator for &'a Groups {
+    type Item = &'a Vec<Row>;
+    type IntoIter = std::slice::Iter<'a, Vec<Row>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.groups.iter()
+    }
+}
+
+fn groups(context: &Context<'_>, select: &Select, input: &Relation, frame: &Frame<'_>) -> Result<Groups, PgError> {
+    let GroupByExpr::Expressions(by, _) = &select.group_by else {
+        return Err(PgError::not_supported("GROUP BY ALL"));
+    };
+    let rows = input.rows.as_ref().clone();
+    if by.is_empty() {
+        return Ok(Groups { groups: vec![rows], is_aggregated: is_aggregate_query(select) });
+    }
+    let mut keys: std::collections::BTreeMap<String, usize> = std::collections::BTreeMap::new();
+    let mut groups: Vec<Vec<Row>> = Vec::new();
+    for row in rows {
+        let inner = frame.with_row(&input.columns, &row);
+        let mut key = Vec::new();
+        for expr in by {
+            key.push(evaluate(context, group_expression(expr, select), &inner)?);
+        }
+        let count = groups.len();
+        let at = *keys.entry(format!("{key:?}")).or_insert(count);
+        if at == count {
+            groups.push(Vec::new());
+        }
+        groups[at].push(row);
+    }
+    Ok(Groups { groups, is_aggregated: true })
+}
+
+/// What `GROUP BY 1` or the name of an output column stands for.
+fn group_expression<'a>(expr: &'a Expr, select: &'a Select) -> &'a Expr {
+    let of_item = |item: &'a SelectItem| match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
+        _ => None,
+    };
+    match place(expr) {
+        Some(place) => select.projection.get(place - 1).and_then(of_item).unwrap_or(expr),
+        None => expr,
+    }
+}

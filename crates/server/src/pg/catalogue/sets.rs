@@ -1,0 +1,156 @@
+//! Functions with several values, and functions over windows.
+
+use super::context::{Context, Frame};
+use super::evaluate::evaluate;
+use super::names::function_name;
+use super::relation::Relation;
+use super::select_sort::sort;
+use super::value::Value;
+use crate::pg::error::PgError;
+use datafusion::sql::sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Select, SelectItem, WindowType, visit_expressions,
+};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+/// The most values of one call.
+const VALUES_MAX: i64 = 1_000_000;
+
+type Computed = BTreeMap<*const Expr, Value>;
+
+/// Whether a function has several values.
+pub(super) fn is_set_function(name: &str) -> bool {
+    ["unnest", "generate_series", "generate_subscripts", "_pg_expandarray", "regexp_split_to_table"].contains(&name)
+}
+
+/// The values of a call.
+pub(super) fn set_of(name: &str, arguments: &[Value]) -> Result<Vec<Value>, PgError> {
+    let number = |position: usize| arguments.get(position).and_then(Value::int);
+    let items = match arguments.first() {
+        Some(Value::Array(items)) => items.as_slice(),
+        _ => &[],
+    };
+    Ok(match name {
+        "unnest" => items.to_vec(),
+        "_pg_expandarray" => {
+            let numbered = items.iter().enumerate();
+            numbered
+                .map(|(position, item)| Value::Record(vec![item.clone(), Value::Int(position as i64 + 1)]))
+                .collect()
+        }
+        "generate_subscripts" => (1..=items.len() as i64).map(Value::Int).collect(),
+        "generate_series" => {
+            let (Some(first), Some(last)) = (number(0), number(1)) else { return Ok(Vec::new()) };
+            let step = if arguments.len() > 2 { number(2).unwrap_or(0) } else { 1 };
+            if step == 0 || (last.saturating_sub(first) / step) > VALUES_MAX {
+                return Err(PgError::error("22023", "generate_series over the catalogue has too many values"));
+            }
+            let mut values = Vec::new();
+            let mut value = first;
+            while if step > 0 { value <= last } else { value >= last } {
+                values.push(Value::Int(value));
+                value += step;
+            }
+            values
+        }
+        _ => return Err(PgError::not_supported(format_args!("{name} over the catalogue"))),
+    })
+}
+
+/// The rows that the calls with several values make of one row: for each the values of the calls.
+pub(super) fn expand(
+    context: &Context<'_>,
+    expressions: &[&Expr],
+    frame: &Frame<'_>,
+) -> Result<Vec<Computed>, PgError> {
+    let mut sets: Vec<(*const Expr, Vec<Value>)> = Vec::new();
+    for expr in expressions {
+        let outcome = visit_expressions(*expr, |inner| match inner {
+            Expr::Function(function) if is_set_function(&function_name(function)) => {
+                match arguments(context, function, frame).and_then(|values| set_of(&function_name(function), &values)) {
+                    Ok(set) => {
+                        sets.push((std::ptr::from_ref(inner), set));
+                        ControlFlow::Continue(())
+                    }
+                    Err(error) => ControlFlow::Break(error),
+                }
+            }
+            _ => ControlFlow::Continue(()),
+        });
+        if let ControlFlow::Break(error) = outcome {
+            // Inside of a subquery, whose rows are not these.
+            if error.code != "42703" {
+                return Err(error);
+            }
+        }
+    }
+    if sets.is_empty() {
+        return Ok(vec![Computed::new()]);
+    }
+    let row_count = sets.iter().map(|(_, set)| set.len()).max().unwrap_or(0);
+    let row = |position: usize| {
+        sets.iter().map(|(expr, set)| (*expr, set.get(position).cloned().unwrap_or(Value::Null))).collect()
+    };
+    Ok((0..row_count).map(row).collect())
+}
+
+fn arguments(context: &Context<'_>, function: &Function, frame: &Frame<'_>) -> Result<Vec<Value>, PgError> {
+    let FunctionArguments::List(list) = &function.args else { return Ok(Vec::new()) };
+    let value = |arg: &FunctionArg| match arg {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => evaluate(context, expr, frame),
+        _ => Err(PgError::not_supported("a named argument")),
+    };
+    list.args.iter().map(value).collect()
+}
+
+/// The values of the functions over windows, for each row.
+pub(super) fn window_values(
+    context: &Context<'_>,
+    select: &Select,
+    input: &Relation,
+    frame: &Frame<'_>,
+) -> Result<Vec<Computed>, PgError> {
+    let mut calls: Vec<(*const Expr, &Function)> = Vec::new();
+    for item in &select.projection {
+        if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item {
+            find_windows(expr, &mut calls);
+        }
+    }
+    let mut values = if calls.is_empty() { Vec::new() } else { vec![Computed::new(); input.rows.len()] };
+    for (expr, function) in calls {
+        let Some(WindowType::WindowSpec(window)) = &function.over else {
+            return Err(PgError::not_supported("a named window over the catalogue"));
+        };
+        if function_name(function) != "row_number" {
+            return Err(PgError::not_supported(format_args!("{} over a window", function_name(function))));
+        }
+        let mut parts: BTreeMap<String, Vec<(Vec<Value>, usize)>> = BTreeMap::new();
+        for (position, row) in input.rows.iter().enumerate() {
+            let inner = frame.with_row(&input.columns, row);
+            let evaluated = |expr: &Expr| evaluate(context, expr, &inner);
+            let part = window.partition_by.iter().map(evaluated).collect::<Result<Vec<_>, _>>()?;
+            let keys = window.order_by.iter().map(|by| evaluated(&by.expr)).collect::<Result<Vec<_>, _>>()?;
+            parts.entry(format!("{part:?}")).or_default().push((keys, position));
+        }
+        for rows in parts.values_mut() {
+            sort(rows, &window.order_by);
+            for (number, (_, position)) in rows.iter().enumerate() {
+                values[*position].insert(expr, Value::Int(number as i64 + 1));
+            }
+        }
+    }
+    Ok(values)
+}
+
+/// The calls over windows in an expression, which are few and stand near its top.
+fn find_windows<'a>(expr: &'a Expr, calls: &mut Vec<(*const Expr, &'a Function)>) {
+    match expr {
+        Expr::Function(function) if function.over.is_some() => calls.push((std::ptr::from_ref(expr), function)),
+        Expr::Cast { expr, .. } | Expr::Nested(expr) => find_windows(expr, calls),
+        Expr::BinaryOp { left, right, .. } => {
+            find_windows(left, calls);
+            find_windows(right, calls);
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,181 @@
+//! Values of the catalogue, as its queries compute them.
+
+use crate::pg::types::cells::Cell;
+use crate::pg::types::{known, text};
+use arrow::array::{ArrayRef, Int64Array, StringArray};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// A value.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::pg) enum Value {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+    Array(Vec<Value>),
+    Record(Vec<Value>),
+    /// An object that a query writes by its name: `regclass` and its like.
+    Named(i64, String),
+}
+
+impl Value {
+    pub(in crate::pg) fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    pub(in crate::pg) fn maybe<T: Into<Self>>(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+
+    pub(in crate::pg) fn is_null(&self) -> bool {
+        *self == Self::Null
+    }
+
+    /// The value as text; `None` is NULL.
+    pub(in crate::pg) fn shown(&self) -> Option<String> {
+        Some(match self {
+            Self::Null => return None,
+            Self::Bool(value) => if *value { "true" } else { "false" }.to_owned(),
+            Self::Int(value) => value.to_string(),
+            Self::Float(value) => text::float64(*value),
+            Self::Text(text) | Self::Named(_, text) => text.clone(),
+            Self::Array(items) => {
+                let mut out = String::from("{");
+                for (position, item) in items.iter().enumerate() {
+                    out.push_str(if position > 0 { "," } else { "" });
+                    match item.element_text() {
+                        None => out.push_str("NULL"),
+                        Some(text) => text::push_element(&mut out, &text),
+                    }
+                }
+                out + "}"
+            }
+            Self::Record(items) => {
+                let items: Vec<String> = items.iter().map(|item| item.element_text().unwrap_or_default()).collect();
+                format!("({})", items.join(","))
+            }
+        })
+    }
+
+    /// Inside of arrays and records, booleans are one letter.
+    fn element_text(&self) -> Option<String> {
+        match self {
+            Self::Bool(value) => Some(if *value { "t" } else { "f" }.to_owned()),
+            other => other.shown(),
+        }
+    }
+
+    /// The number of an integer, or of an object.
+    pub(in crate::pg) fn int(&self) -> Option<i64> {
+        match self {
+            Self::Int(value) | Self::Named(value, _) => Some(*value),
+            Self::Float(value) => Some(*value as i64),
+            Self::Bool(value) => Some(i64::from(*value)),
+            Self::Text(text) => text.trim().parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// Whether a condition holds; NULL does not.
+    pub(in crate::pg) fn is_true(&self) -> bool {
+        *self == Self::Bool(true)
+    }
+
+    /// The value as it is sent, for a column of this type.
+    pub(in crate::pg) fn cell(&self, type_id: u32) -> Cell<'_> {
+        match self {
+            Self::Null => Cell::Null,
+            Self::Bool(value) => Cell::Bool(*value),
+            // Text that computes a number, as CASE may.
+            Self::Int(value) if is_text(type_id) => Cell::Numeric(value.to_string()),
+            Self::Int(value) => Cell::Int(*value),
+            Self::Float(value) => Cell::Float64(*value),
+            Self::Text(text) => Cell::Text(text),
+            Self::Named(number, name) => Cell::Named(*number, name),
+            Self::Array(items) => {
+                let element = known::element_of(type_id).map_or(known::TEXT, |element| element.id);
+                // int2vector and oidvector are written with blanks.
+                if type_id == 22 || type_id == 30 {
+                    let items: Vec<String> = items.iter().filter_map(Self::shown).collect();
+                    return Cell::Numeric(items.join(" "));
+                }
+                Cell::List(element, array(items))
+            }
+            Self::Record(_) => Cell::Numeric(self.shown().unwrap_or_default()),
+        }
+    }
+
+    /// How two values compare; `None` if one is NULL or they have nothing in common.
+    pub(in crate::pg) fn compare(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Null, _) | (_, Self::Null) => None,
+            (Self::Bool(one), Self::Bool(two)) => Some(one.cmp(two)),
+            (Self::Bool(one), Self::Text(two)) => Some(one.cmp(&["t", "true", "on", "1"].contains(&two.as_str()))),
+            (Self::Text(_), Self::Bool(_)) => other.compare(self).map(Ordering::reverse),
+            (Self::Float(one), _) => one.partial_cmp(&other.float()?),
+            (_, Self::Float(two)) => self.float()?.partial_cmp(two),
+            (Self::Text(one), Self::Text(two)) => Some(one.as_str().cmp(two)),
+            (Self::Named(_, one), Self::Text(two)) if two.parse::<i64>().is_err() => Some(one.as_str().cmp(two)),
+            (Self::Text(one), Self::Named(_, two)) if one.parse::<i64>().is_err() => Some(one.as_str().cmp(two)),
+            (Self::Array(one), Self::Array(two)) | (Self::Record(one), Self::Record(two)) => {
+                for (one, two) in one.iter().zip(two) {
+                    match one.compare(two) {
+                        Some(Ordering::Equal) => {}
+                        unequal => return unequal,
+                    }
+                }
+                Some(one.len().cmp(&two.len()))
+            }
+            _ => match (self.int(), other.int()) {
+                (Some(one), Some(two)) => Some(one.cmp(&two)),
+                _ => Some(self.shown()?.cmp(&other.shown()?)),
+            },
+        }
+    }
+
+    pub(in crate::pg) fn float(&self) -> Option<f64> {
+        match self {
+            Self::Float(value) => Some(*value),
+            Self::Text(text) => text.trim().parse().ok(),
+            other => other.int().map(|value| value as f64),
+        }
+    }
+}
+
+fn is_text(type_id: u32) -> bool {
+    matches!(type_id, known::TEXT | known::VARCHAR | known::NAME | known::CHAR | known::UNKNOWN)
+}
+
+fn array(items: &[Value]) -> ArrayRef {
+    let is_number = |item: &Value| matches!(item, Value::Null | Value::Int(_));
+    match items.iter().all(is_number) {
+        true => Arc::new(items.iter().map(Value::int).collect::<Int64Array>()),
+        false => Arc::new(items.iter().map(Value::element_text).collect::<StringArray>()),
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}

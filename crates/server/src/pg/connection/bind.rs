@@ -1,0 +1,90 @@
+//! Prepared statements and portals: statements with types, and statements with values.
+
+use crate::pg::catalogue::CatalogueQuery;
+use crate::pg::error::{Failure, PgError};
+use crate::pg::rows::RowSource;
+use crate::pg::statement::kind::Kind;
+use crate::pg::types::input::{self, Format};
+use crate::pg::types::known;
+use crate::pg::wire::incoming::Bind;
+use crate::pg::wire::outgoing::{Outgoing, ResultColumn};
+use atsdb::sql::Prepared;
+use datafusion::common::ScalarValue;
+use std::sync::Arc;
+
+/// A statement whose parameters have types.
+pub(super) struct PreparedStatement {
+    pub(super) text: String,
+    pub(super) kind: Kind,
+    /// The types of its parameters, as the client is told.
+    pub(super) parameter_types: Vec<u32>,
+    /// The columns of its answer; `None` if it has no rows.
+    pub(super) columns: Option<Vec<ResultColumn>>,
+    pub(super) plan: Plan,
+}
+
+/// Who executes a statement.
+pub(super) enum Plan {
+    /// There is nothing in it but comments.
+    Empty,
+    /// The connection.
+    Connection,
+    Store(Prepared),
+    Catalogue(Arc<CatalogueQuery>),
+}
+
+/// A statement with values, and the rows that are not read yet.
+pub(super) struct Portal {
+    pub(super) statement: Arc<PreparedStatement>,
+    pub(super) values: Vec<ScalarValue>,
+    pub(super) formats: Vec<Format>,
+    pub(super) progress: Progress,
+}
+
+/// How far a portal is.
+pub(super) enum Progress {
+    Bound,
+    Running { rows: Box<RowSource>, verb: &'static str },
+    Finished,
+}
+
+/// A portal for the values of a message.
+pub(super) fn bind(statement: &Arc<PreparedStatement>, bind: &Bind) -> Result<Portal, Failure> {
+    let types = &statement.parameter_types;
+    if bind.values.len() != types.len() {
+        let message = format!(
+            "bind message supplies {} parameters, but prepared statement \"{}\" requires {}",
+            bind.values.len(),
+            bind.statement,
+            types.len()
+        );
+        return Err(PgError::error("08P01", message).into());
+    }
+    let values = bind.values.iter().zip(types).enumerate().map(|(position, (value, type_id))| {
+        input::parameter(*type_id, Format::at(&bind.formats, position)?, value.as_deref())
+    });
+    let values = values.collect::<Result<_, _>>()?;
+    let column_count = statement.columns.as_ref().map_or(0, Vec::len);
+    let formats = formats(&bind.result_formats, column_count)?;
+    Ok(Portal { statement: Arc::clone(statement), values, formats, progress: Progress::Bound })
+}
+
+/// The format of each column.
+pub(super) fn formats(codes: &[i16], column_count: usize) -> Result<Vec<Format>, PgError> {
+    if codes.len() > 1 && codes.len() != column_count {
+        let message = format!("bind message has {} result formats but query has {column_count} columns", codes.len());
+        return Err(PgError::error("08P01", message));
+    }
+    (0..column_count).map(|position| Format::at(codes, position)).collect()
+}
+
+/// Describes the columns of an answer.
+pub(super) fn describe(out: &mut Outgoing, columns: &[ResultColumn], formats: &[Format]) {
+    let format = |position: usize| formats.get(position).map_or(0, |format| format.code());
+    let described: Vec<_> = columns
+        .iter()
+        .enumerate()
+        .map(|(position, column)| (column, format(position), known::width_of(column.type_id)))
+        .collect();
+    out.row_description(&described);
+}

@@ -1,0 +1,131 @@
+//! COPY: rows from the client into the store, and back.
+
+use super::session::Connection;
+use crate::pg::copy::reader::CopyReader;
+use crate::pg::copy::writer;
+use crate::pg::error::{Failure, PgError};
+use crate::pg::rows::RowSource;
+use crate::pg::statement::copy::{Copy, CopyFormat, CopyWhat};
+use crate::pg::wire::incoming::Incoming;
+use arrow::array::RecordBatch;
+use atsdb::name::same_name;
+use atsdb::{Column, Error, ErrorKind};
+use std::sync::mpsc::{SyncSender, sync_channel};
+
+/// Batches that are read and not stored yet.
+const WAITING_BATCHES_MAX: usize = 2;
+
+type Piece = Result<RecordBatch, Error>;
+
+impl Connection {
+    /// Reads rows until the client says that there are no more; the tag of the command.
+    pub(super) fn copy_in(&mut self, copy: &Copy) -> Result<String, Failure> {
+        let CopyWhat::Table { name, columns } = &copy.what else {
+            return Err(PgError::syntax("COPY FROM takes a table").into());
+        };
+        let found = self.columns_to_copy(name, columns)?;
+        let is_binary = copy.options.format == CopyFormat::Binary;
+        self.io.out.copy_response(b'G', is_binary, found.len());
+        self.io.flush()?;
+        let mut reader = CopyReader::new(&found, &copy.options);
+        let (sender, pieces) = sync_channel::<Piece>(WAITING_BATCHES_MAX);
+        let names: Vec<String> = found.into_iter().map(|column| column.name).collect();
+        let (session, io) = (&self.session, &mut self.io);
+        std::thread::scope(|scope| {
+            let store = scope.spawn(|| session.load(name, &names, pieces));
+            let mut next = || -> Result<Option<RecordBatch>, Failure> {
+                loop {
+                    match io.wait()? {
+                        Incoming::CopyData(piece) => {
+                            if let Some(batch) = reader.push(&piece)? {
+                                return Ok(Some(batch));
+                            }
+                        }
+                        Incoming::CopyDone => return Ok(None),
+                        Incoming::CopyFail(why) => {
+                            return Err(PgError::error("57014", format!("COPY from stdin failed: {why}")).into());
+                        }
+                        Incoming::Flush | Incoming::Sync => {}
+                        _ => return Err(PgError::protocol("unexpected message during COPY from stdin").into()),
+                    }
+                }
+            };
+            let mut read = Ok(());
+            // Whoever stores has an error of its own if it does not take a batch.
+            loop {
+                match next() {
+                    Ok(Some(batch)) => {
+                        if sender.send(Ok(batch)).is_err() {
+                            break;
+                        }
+                    }
+                    Ok(None) => break,
+                    Err(failure) => {
+                        read = Err(failure);
+                        break;
+                    }
+                }
+            }
+            let read = read.and_then(|()| match reader.finish()? {
+                Some(batch) => Ok(drop(sender.send(Ok(batch)))),
+                None => Ok(()),
+            });
+            if read.is_err() {
+                give_up(&sender);
+            }
+            drop(sender);
+            let stored = store.join().map_err(|_| PgError::error("XX000", "storing the rows failed inside"))?;
+            read?;
+            Ok(format!("COPY {}", stored?))
+        })
+    }
+
+    /// The columns that rows have, in their order.
+    fn columns_to_copy(&self, table: &str, names: &[String]) -> Result<Vec<Column>, Failure> {
+        let table = self.session.table(table)?;
+        let definition = &table.definition;
+        if definition.view.is_some() {
+            return Err(PgError::error("42809", format!("cannot copy to view \"{}\"", definition.name)).into());
+        }
+        if names.is_empty() {
+            return Ok(definition.columns.clone());
+        }
+        let find = |name: &String| match definition.columns.iter().find(|column| same_name(&column.name, name)) {
+            Some(column) => Ok(column.clone()),
+            None => {
+                let message = format!("column \"{name}\" of relation \"{}\" does not exist", definition.name);
+                Err(PgError::error("42703", message).into())
+            }
+        };
+        names.iter().map(find).collect()
+    }
+
+    /// Sends rows; the tag of the command.
+    pub(super) fn copy_out(&mut self, copy: &Copy, mut rows: RowSource) -> Result<String, Failure> {
+        let options = &copy.options;
+        let columns = rows.columns().to_vec();
+        let io = &mut self.io;
+        io.out.copy_response(b'H', options.format == CopyFormat::Binary, columns.len());
+        let mut data = writer::begin(options).to_vec();
+        if options.has_header {
+            writer::header(&mut data, options, &columns);
+        }
+        let (count, _) = rows.visit(usize::MAX, |row| {
+            writer::row(&mut data, options, &columns, row)?;
+            io.out.message(b'd', |out| out.append(&mut data));
+            io.flush_if_full()
+        })?;
+        data.extend(writer::end(options));
+        if !data.is_empty() {
+            io.out.message(b'd', |out| out.append(&mut data));
+        }
+        io.out.copy_done();
+        Ok(format!("COPY {count}"))
+    }
+}
+
+/// Tells whoever stores that nothing of it is to stay.
+fn give_up(sender: &SyncSender<Piece>) {
+    // It has an error already if nobody takes this one.
+    let _ = sender.send(Err(Error::new(ErrorKind::Interrupted, "the client gave the COPY up")));
+}

@@ -1,0 +1,264 @@
+//! Executing one statement: by the connection itself, by the catalogue, or by the store.
+
+use super::bind::{Plan, PreparedStatement};
+use super::session::Connection;
+use crate::pg::catalogue::value::Value;
+use crate::pg::catalogue::{CatalogueQuery, Surroundings};
+use crate::pg::error::{Failure, PgError, Severity};
+use crate::pg::rows::RowSource;
+use crate::pg::statement::copy::{Copy, CopyWhat};
+use crate::pg::statement::kind::Kind;
+use crate::pg::types::known;
+use crate::pg::wire::outgoing::ResultColumn;
+use atsdb::sql::Answer;
+use datafusion::common::ScalarValue;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+/// What a statement comes to.
+pub(super) enum Outcome {
+    /// Nothing was in it.
+    Empty,
+    /// The tag of a command that is done.
+    Done(String),
+    /// Rows, and the word that the tag begins with.
+    Rows {
+        rows: RowSource,
+        verb: &'static str,
+    },
+    /// Rows of a cursor.
+    Fetched {
+        cursor: String,
+        count: Option<usize>,
+        is_move: bool,
+    },
+    CopyIn(Box<Copy>),
+    CopyOut(Box<Copy>, RowSource),
+}
+
+impl Connection {
+    /// Executes a statement without parameters.
+    pub(super) fn execute_text(&mut self, text: &str, kind: &Kind) -> Result<Outcome, Failure> {
+        match kind {
+            Kind::Query | Kind::Report(_) | Kind::Change(_) | Kind::Other => match CatalogueQuery::read(text, &[]) {
+                Some(query) => self.run_catalogue(&query, &[]),
+                None => self.of_answer(kind, text, self.session.execute(text)?),
+            },
+            _ => self.of_connection(kind, text, &[]),
+        }
+    }
+
+    /// Executes a prepared statement.
+    pub(super) fn execute_bound(
+        &mut self,
+        statement: &PreparedStatement,
+        values: &[ScalarValue],
+    ) -> Result<Outcome, Failure> {
+        match &statement.plan {
+            Plan::Empty => Ok(Outcome::Empty),
+            Plan::Connection => self.of_connection(&statement.kind, &statement.text, values),
+            Plan::Catalogue(query) => self.run_catalogue(query, values),
+            Plan::Store(prepared) => {
+                let answer = self.session.execute_prepared(prepared, values)?;
+                self.of_answer(&statement.kind, &statement.text, answer)
+            }
+        }
+    }
+
+    fn of_answer(&self, kind: &Kind, text: &str, answer: Answer) -> Result<Outcome, Failure> {
+        let verb = match kind {
+            Kind::Report(verb) | Kind::Change(verb) => *verb,
+            _ => "SELECT",
+        };
+        Ok(match answer {
+            Answer::Rows(rows) => Outcome::Rows { rows: RowSource::store(rows), verb },
+            Answer::Done { verb: "INSERT", row_count } => Outcome::Done(format!("INSERT 0 {}", row_count.unwrap_or(0))),
+            Answer::Done { verb: "CREATE TABLE", row_count: Some(count) } => Outcome::Done(format!("SELECT {count}")),
+            Answer::Done { verb, row_count: Some(count) } if has_count(verb) => {
+                Outcome::Done(format!("{verb} {count}"))
+            }
+            Answer::Done { verb: "", .. } => Outcome::Done(first_word(text)),
+            Answer::Done { verb, .. } => Outcome::Done(verb.to_owned()),
+        })
+    }
+
+    /// What a query about the catalogue is asked in.
+    pub(super) fn surroundings(&self) -> Surroundings<'_> {
+        Surroundings {
+            database: &self.database,
+            user: &self.user,
+            process: self.key.process,
+            settings: self.settings.clone(),
+            session: &self.session,
+        }
+    }
+
+    fn run_catalogue(&mut self, query: &CatalogueQuery, values: &[ScalarValue]) -> Result<Outcome, Failure> {
+        let found = query.run(values, self.surroundings())?;
+        for (name, value) in found.changed_settings {
+            let changed = self.settings.set(&name, Some(&value))?;
+            self.tell(changed);
+        }
+        Ok(Outcome::Rows { rows: RowSource::values(found.columns, found.rows), verb: "SELECT" })
+    }
+
+    /// What concerns the connection alone.
+    fn of_connection(&mut self, kind: &Kind, text: &str, values: &[ScalarValue]) -> Result<Outcome, Failure> {
+        let tag = match kind {
+            Kind::Begin | Kind::Commit | Kind::Rollback | Kind::RollbackTo | Kind::Savepoint => {
+                self.bracket(kind, text)?
+            }
+            Kind::Set { name, value } => {
+                let changed = self.settings.set(name, value.as_deref())?;
+                self.tell(changed);
+                "SET".to_owned()
+            }
+            // Every transaction has the same kind: a snapshot, and conflicts that are found at its end.
+            Kind::SetTransaction => "SET".to_owned(),
+            Kind::Reset(Some(name)) => {
+                let changed = self.settings.set(name, None)?;
+                self.tell(changed);
+                "RESET".to_owned()
+            }
+            Kind::Reset(None) => {
+                self.reset_settings();
+                "RESET".to_owned()
+            }
+            Kind::Show(name) => return self.show(name),
+            Kind::Discard => {
+                if self.session.in_transaction() {
+                    return Err(PgError::error("25001", "DISCARD cannot run inside a transaction block").into());
+                }
+                self.statements.clear();
+                self.portals.clear();
+                self.reset_settings();
+                "DISCARD ALL".to_owned()
+            }
+            Kind::Deallocate(None) => {
+                self.statements.clear();
+                "DEALLOCATE ALL".to_owned()
+            }
+            Kind::Deallocate(Some(name)) => match self.statements.remove(name) {
+                Some(_) => "DEALLOCATE".to_owned(),
+                None => return Err(Self::no_such("prepared statement", name, "26000")),
+            },
+            Kind::Declare { cursor, query } => self.declare(cursor, query, values)?,
+            Kind::Fetch { cursor, count, is_move } => {
+                return Ok(Outcome::Fetched { cursor: cursor.clone(), count: *count, is_move: *is_move });
+            }
+            Kind::CloseCursor(name) => self.close_cursor(name.as_deref())?,
+            Kind::Listening(tag) => (*tag).to_owned(),
+            Kind::Maintenance(tag) => {
+                let notice = "the store seals, merges and frees by itself: nothing is left to do";
+                self.io.out.error(&PgError::new(Severity::Notice, "00000", notice));
+                (*tag).to_owned()
+            }
+            Kind::Copy(copy) if copy.is_in => return Ok(Outcome::CopyIn(copy.clone())),
+            Kind::Copy(copy) => {
+                let query = match &copy.what {
+                    CopyWhat::Query(query) => query.clone(),
+                    CopyWhat::Table { name, columns } => {
+                        let columns: Vec<String> = columns.iter().map(|column| atsdb::sql::quoted(column)).collect();
+                        let columns = if columns.is_empty() { "*".to_owned() } else { columns.join(", ") };
+                        format!("SELECT {columns} FROM {}", atsdb::sql::quoted(name))
+                    }
+                };
+                let kind = Kind::of(&query)?;
+                return match self.execute_text(&query, &kind)? {
+                    Outcome::Rows { rows, .. } => Ok(Outcome::CopyOut(copy.clone(), rows)),
+                    _ => Err(PgError::error("0A000", "COPY TO takes a query that has rows").into()),
+                };
+            }
+            Kind::Query | Kind::Report(_) | Kind::Change(_) | Kind::Other => {
+                return self.of_answer(kind, text, self.session.execute(text)?);
+            }
+        };
+        Ok(Outcome::Done(tag))
+    }
+
+    fn reset_settings(&mut self) {
+        for (name, value) in self.settings.reset_all() {
+            self.io.out.parameter(name, &value);
+        }
+    }
+
+    /// The columns of a SHOW.
+    pub(super) fn columns_of_show(&self, name: &str) -> Vec<ResultColumn> {
+        let names: &[&str] = if name == "all" { &["name", "setting", "description"] } else { &[name] };
+        names.iter().map(|name| ResultColumn { name: (*name).to_owned(), type_id: known::TEXT }).collect()
+    }
+
+    fn show(&self, name: &str) -> Result<Outcome, Failure> {
+        let rows = match name {
+            "all" => {
+                let row = |(name, value): (&str, &str)| vec![Value::text(name), Value::text(value), Value::text("")];
+                self.settings.all().map(row).collect()
+            }
+            _ => vec![vec![Value::text(self.settings.show(name)?)]],
+        };
+        Ok(Outcome::Rows { rows: RowSource::values(self.columns_of_show(name), rows), verb: "SHOW" })
+    }
+
+    /// Stops the statement when its time is over, until the guard is dropped.
+    pub(super) fn deadline(&self) -> Deadline {
+        let Some(milliseconds) = self.settings.milliseconds("statement_timeout") else { return Deadline::default() };
+        let (handle, fired) = (self.session.interrupt_handle(), Arc::new(AtomicBool::new(false)));
+        let in_task = Arc::clone(&fired);
+        let task = self.io.runtime().spawn(async move {
+            tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+            in_task.store(true, Ordering::SeqCst);
+            handle.interrupt();
+        });
+        Deadline { task: Some(task), fired }
+    }
+}
+
+/// The time limit of one statement.
+#[derive(Default)]
+pub(super) struct Deadline {
+    task: Option<JoinHandle<()>>,
+    fired: Arc<AtomicBool>,
+}
+
+impl Deadline {
+    /// Says who stopped a statement, if it was stopped.
+    pub(super) fn explain(self, done: Result<(), Failure>) -> Result<(), Failure> {
+        done.map_err(|failure| match failure {
+            Failure::Error(mut error) if error.code == "57014" => {
+                error.message = match self.fired.load(Ordering::SeqCst) {
+                    true => "canceling statement due to statement timeout".into(),
+                    false => "canceling statement due to user request".into(),
+                };
+                Failure::Error(error)
+            }
+            other => other,
+        })
+    }
+}
+
+impl Drop for Deadline {
+    fn drop(&mut self) {
+        if let Some(task) = &self.task {
+            task.abort();
+        }
+    }
+}
+
+/// The tag of a command that had rows.
+pub(super) fn tag_of_rows(verb: &str, count: usize) -> String {
+    match verb {
+        "EXPLAIN" | "SHOW" => verb.to_owned(),
+        "INSERT" => format!("INSERT 0 {count}"),
+        verb => format!("{verb} {count}"),
+    }
+}
+
+fn has_count(verb: &str) -> bool {
+    ["UPDATE", "DELETE", "COPY", "SELECT", "MERGE"].contains(&verb)
+}
+
+fn first_word(text: &str) -> String {
+    text.split_whitespace().next().unwrap_or_default().to_uppercase()
+}

@@ -1,0 +1,221 @@
+//! The extended protocol: Parse, Bind, Describe, Execute, Close, Sync.
+
+use super::bind::{self, Plan, Portal, PreparedStatement, Progress};
+use super::execute::{Outcome, tag_of_rows};
+use super::session::Connection;
+use crate::pg::catalogue::CatalogueQuery;
+use crate::pg::error::{Failure, PgError};
+use crate::pg::rows::columns_of;
+use crate::pg::statement::kind::Kind;
+use crate::pg::types::known;
+use crate::pg::wire::incoming::{Bind, Incoming, Target};
+use crate::pg::wire::outgoing::ResultColumn;
+use std::sync::Arc;
+
+/// The most prepared statements and the most portals of a connection.
+const NAMED_MAX: usize = 10_000;
+
+impl Connection {
+    /// Answers a message of the extended protocol.
+    pub(super) fn extended(&mut self, message: Incoming) -> Result<(), Failure> {
+        match message {
+            Incoming::Parse { name, text, types } => self.parse(name, &text, &types).map_err(|failure| match failure {
+                Failure::Error(error) => Failure::Error(error.placed_in(&text)),
+                Failure::Gone => Failure::Gone,
+            }),
+            Incoming::Bind(message) => self.bind(message),
+            Incoming::Describe(Target::Statement(name)) => self.describe_statement(&name),
+            Incoming::Describe(Target::Portal(name)) => self.describe_portal(&name),
+            Incoming::Execute { portal, row_max } => self.execute(&portal, row_max),
+            Incoming::Close(target) => {
+                // Closing what is not there is no error.
+                match target {
+                    Target::Statement(name) => drop(self.statements.remove(&name)),
+                    Target::Portal(name) => drop(self.portals.remove(&name)),
+                }
+                self.io.out.close_complete();
+                Ok(())
+            }
+            _ => Err(PgError::protocol("no message of the extended protocol").into()),
+        }
+    }
+
+    /// The end of a series of messages.
+    pub(super) fn sync(&mut self) -> Result<(), Failure> {
+        self.skips_to_sync = false;
+        match self.settle() {
+            Ok(()) => {}
+            Err(Failure::Error(error)) => drop(self.fail_with(&error)),
+            Err(Failure::Gone) => return Err(Failure::Gone),
+        }
+        self.io.out.ready(self.block.status());
+        Ok(())
+    }
+
+    fn parse(&mut self, name: String, text: &str, types: &[u32]) -> Result<(), Failure> {
+        if !name.is_empty() && self.statements.contains_key(&name) {
+            return Err(PgError::error("42P05", format!("prepared statement \"{name}\" already exists")).into());
+        }
+        if self.statements.len() >= NAMED_MAX {
+            return Err(PgError::error("54000", format!("more than {NAMED_MAX} prepared statements")).into());
+        }
+        let prepared = self.prepare(text, types)?;
+        self.statements.insert(name, Arc::new(prepared));
+        self.io.out.parse_complete();
+        Ok(())
+    }
+
+    /// Finds what a statement takes and answers.
+    pub(super) fn prepare(&mut self, text: &str, types: &[u32]) -> Result<PreparedStatement, Failure> {
+        let statements = self.session.statements(text)?;
+        let text = match statements.as_slice() {
+            [] => String::new(),
+            [one] => one.clone(),
+            _ => return Err(PgError::syntax("cannot insert multiple commands into a prepared statement").into()),
+        };
+        let kind = Kind::of(&text)?;
+        if self.block == super::block::Block::Failed && !kind.ends_transaction() {
+            return Err(PgError::failed_transaction().into());
+        }
+        let mut prepared =
+            PreparedStatement { text, kind, parameter_types: types.to_vec(), columns: None, plan: Plan::Connection };
+        if prepared.text.is_empty() {
+            prepared.plan = Plan::Empty;
+            return Ok(prepared);
+        }
+        match &prepared.kind {
+            Kind::Query | Kind::Report(_) | Kind::Change(_) | Kind::Other => {
+                if let Some(query) = CatalogueQuery::read(&prepared.text, types) {
+                    prepared.parameter_types = query.parameter_types.clone();
+                    prepared.columns = Some(query.columns(self.surroundings())?);
+                    prepared.plan = Plan::Catalogue(Arc::new(query));
+                } else {
+                    let plan = self.session.prepare(&prepared.text, types)?;
+                    let found = plan.parameter_types().iter().map(known::of_arrow);
+                    let declared = |position: usize| types.get(position).copied().filter(|id| is_declared(*id));
+                    prepared.parameter_types =
+                        found.enumerate().map(|(position, found)| declared(position).unwrap_or(found)).collect();
+                    prepared.columns = plan.schema().map(columns_of);
+                    prepared.plan = Plan::Store(plan);
+                }
+            }
+            Kind::Show(name) => prepared.columns = Some(self.columns_of_show(name)),
+            Kind::Fetch { cursor, is_move: false, .. } => prepared.columns = Some(self.cursor_columns(cursor)?),
+            _ => {}
+        }
+        Ok(prepared)
+    }
+
+    fn bind(&mut self, message: Bind) -> Result<(), Failure> {
+        let Some(statement) = self.statements.get(&message.statement) else {
+            return Err(Self::no_such("prepared statement", &message.statement, "26000"));
+        };
+        if self.block == super::block::Block::Failed && !statement.kind.ends_transaction() {
+            return Err(PgError::failed_transaction().into());
+        }
+        if !message.portal.is_empty() && self.portals.contains_key(&message.portal) {
+            return Err(PgError::error("42P03", format!("cursor \"{}\" already exists", message.portal)).into());
+        }
+        if self.portals.len() >= NAMED_MAX {
+            return Err(PgError::error("54000", format!("more than {NAMED_MAX} portals")).into());
+        }
+        let portal = bind::bind(statement, &message)?;
+        self.portals.insert(message.portal, portal);
+        self.io.out.bind_complete();
+        Ok(())
+    }
+
+    fn describe_statement(&mut self, name: &str) -> Result<(), Failure> {
+        let Some(statement) = self.statements.get(name) else {
+            return Err(Self::no_such("prepared statement", name, "26000"));
+        };
+        self.io.out.parameter_description(&statement.parameter_types);
+        match &statement.columns {
+            Some(columns) => bind::describe(&mut self.io.out, columns, &[]),
+            None => self.io.out.no_data(),
+        }
+        Ok(())
+    }
+
+    fn describe_portal(&mut self, name: &str) -> Result<(), Failure> {
+        let Some(portal) = self.portals.get(name) else { return Err(Self::no_such("portal", name, "34000")) };
+        match &portal.statement.columns {
+            Some(columns) => bind::describe(&mut self.io.out, columns, &portal.formats),
+            None => self.io.out.no_data(),
+        }
+        Ok(())
+    }
+
+    fn execute(&mut self, name: &str, row_max: usize) -> Result<(), Failure> {
+        // Taken out while it works; an error leaves it closed.
+        let Some(mut portal) = self.portals.remove(name) else { return Err(Self::no_such("portal", name, "34000")) };
+        self.queries.increment();
+        let deadline = self.deadline();
+        let executed = self.execute_portal(&mut portal, row_max);
+        deadline.explain(executed)?;
+        let is_open = !matches!(portal.statement.kind, Kind::Commit | Kind::Rollback | Kind::Discard);
+        if is_open {
+            self.portals.insert(name.to_owned(), portal);
+        }
+        Ok(())
+    }
+
+    fn execute_portal(&mut self, portal: &mut Portal, row_max: usize) -> Result<(), Failure> {
+        if matches!(portal.progress, Progress::Bound) {
+            let statement = Arc::clone(&portal.statement);
+            // A Sync right behind it: then it is alone.
+            let is_one_of_several = self.io.next_kind()? != Some(b'S');
+            self.enter(&statement.kind, is_one_of_several)?;
+            portal.progress = Progress::Finished;
+            let tag = match self.execute_bound(&statement, &portal.values)? {
+                Outcome::Rows { rows, verb } => {
+                    check_columns(statement.columns.as_deref(), rows.columns())?;
+                    portal.progress = Progress::Running { rows: Box::new(rows), verb };
+                    return self.send_rows(portal, row_max);
+                }
+                Outcome::Empty => {
+                    self.io.out.empty_query();
+                    return Ok(());
+                }
+                Outcome::Done(tag) => tag,
+                Outcome::Fetched { cursor, count, is_move } => self.fetch(&cursor, count, is_move, &portal.formats)?,
+                Outcome::CopyIn(copy) => self.copy_in(&copy)?,
+                Outcome::CopyOut(copy, rows) => self.copy_out(&copy, rows)?,
+            };
+            self.io.out.complete(&tag);
+            return Ok(());
+        }
+        self.send_rows(portal, row_max)
+    }
+
+    fn send_rows(&mut self, portal: &mut Portal, row_max: usize) -> Result<(), Failure> {
+        let Progress::Running { rows, verb } = &mut portal.progress else {
+            // All of them were read before.
+            self.io.out.complete(&tag_of_rows("SELECT", 0));
+            return Ok(());
+        };
+        let (count, is_finished) = rows.send(&mut self.io, &portal.formats, row_max)?;
+        if is_finished {
+            self.io.out.complete(&tag_of_rows(verb, count));
+            portal.progress = Progress::Finished;
+        } else {
+            self.io.out.portal_suspended();
+        }
+        Ok(())
+    }
+}
+
+fn is_declared(id: u32) -> bool {
+    id != 0 && id != known::UNKNOWN
+}
+
+/// The columns must be those that the client was told of: a definition may have changed since.
+pub(super) fn check_columns(told: Option<&[ResultColumn]>, found: &[ResultColumn]) -> Result<(), PgError> {
+    let same = told.is_some_and(|told| {
+        told.len() == found.len() && told.iter().zip(found).all(|(told, found)| told.type_id == found.type_id)
+    });
+    match same {
+        true => Ok(()),
+        false => Err(PgError::error("0A000", "cached plan must not change result type").with_hint("prepare it again")),
+    }
+}

@@ -1,0 +1,135 @@
+//! The stream to a client: frames in, messages out.
+
+use crate::pg::error::{Failure, PgError};
+use crate::pg::wire::incoming::{self, Incoming};
+use crate::pg::wire::outgoing::Outgoing;
+use crate::shared::phase::{Phase, PhaseFollower};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::runtime::Handle;
+
+/// Messages are sent when they are this long together, and when there is nothing more to say.
+const FLUSH_BYTES: usize = 64 << 10;
+
+/// What is read at a time.
+const READ_BYTES: usize = 32 << 10;
+
+/// How long a client may take to read anything of what it is sent.
+const SEND_TIME_MAX: Duration = Duration::from_secs(60);
+
+/// What a connection runs over.
+pub(in crate::pg) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// The stream to a client.
+pub(in crate::pg) struct Io {
+    stream: Box<dyn Stream>,
+    input: Vec<u8>,
+    /// Where the bytes begin that are not taken yet.
+    start: usize,
+    pub(in crate::pg) out: Outgoing,
+    runtime: Handle,
+    phase: PhaseFollower,
+}
+
+impl Io {
+    pub(in crate::pg) fn new(stream: Box<dyn Stream>, phase: PhaseFollower) -> Self {
+        let runtime = Handle::current();
+        Self { stream, input: Vec::new(), start: 0, out: Outgoing::default(), runtime, phase }
+    }
+
+    pub(in crate::pg) fn runtime(&self) -> &Handle {
+        &self.runtime
+    }
+
+    /// Reads what comes, once. An error if the client has gone.
+    pub(in crate::pg) async fn fill(&mut self) -> Result<(), Failure> {
+        if self.start == self.input.len() {
+            self.input.clear();
+            self.start = 0;
+        } else if self.start > READ_BYTES {
+            self.input.drain(..self.start);
+            self.start = 0;
+        }
+        self.input.reserve(READ_BYTES);
+        match self.stream.read_buf(&mut self.input).await {
+            Ok(0) | Err(_) => Err(Failure::Gone),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// The bytes that are not taken yet.
+    pub(in crate::pg) fn buffered(&self) -> &[u8] {
+        &self.input[self.start..]
+    }
+
+    pub(in crate::pg) fn advance(&mut self, count: usize) {
+        self.start += count;
+    }
+
+    /// The kind of the next frame, if all of it has come.
+    pub(in crate::pg) fn next_kind(&self) -> Result<Option<u8>, PgError> {
+        let found = incoming::head(self.buffered())?;
+        Ok(found.filter(|(_, length)| self.buffered().len() >= 5 + length).map(|(kind, _)| kind))
+    }
+
+    /// The next frame, if all of it has come.
+    pub(in crate::pg) fn take(&mut self) -> Result<Option<Incoming>, PgError> {
+        let Some((kind, length)) = incoming::head(self.buffered())? else { return Ok(None) };
+        let Some(body) = self.buffered().get(5..5 + length) else { return Ok(None) };
+        let message = incoming::read(kind, body);
+        self.advance(5 + length);
+        message.map(Some)
+    }
+
+    /// The next frame, waited for on a thread that may block. What waits to be sent is sent before.
+    pub(in crate::pg) fn wait(&mut self) -> Result<Incoming, Failure> {
+        loop {
+            if let Some(message) = self.take()? {
+                return Ok(message);
+            }
+            self.flush()?;
+            let (runtime, mut phase) = (self.runtime.clone(), self.phase.clone());
+            runtime.block_on(async {
+                tokio::select! {
+                    filled = self.fill() => filled,
+                    () = phase.reach(Phase::Stopping) => Err(PgError::shutting_down().into()),
+                }
+            })?;
+        }
+    }
+
+    /// Sends what waits, on a thread that may block.
+    pub(in crate::pg) fn flush(&mut self) -> Result<(), Failure> {
+        let runtime = self.runtime.clone();
+        runtime.block_on(self.send())
+    }
+
+    pub(in crate::pg) fn flush_if_full(&mut self) -> Result<(), Failure> {
+        if self.out.bytes.len() < FLUSH_BYTES { Ok(()) } else { self.flush() }
+    }
+
+    /// Sends what waits. A client that reads nothing of it for a minute has gone.
+    pub(in crate::pg) async fn send(&mut self) -> Result<(), Failure> {
+        let mut sent = 0;
+        while sent < self.out.bytes.len() {
+            match tokio::time::timeout(SEND_TIME_MAX, self.stream.write(&self.out.bytes[sent..])).await {
+                Ok(Ok(count)) if count > 0 => sent += count,
+                _ => return Err(Failure::Gone),
+            }
+        }
+        self.out.bytes.clear();
+        if self.out.bytes.capacity() > 4 * FLUSH_BYTES {
+            self.out.bytes.shrink_to(FLUSH_BYTES);
+        }
+        self.stream.flush().await.map_err(|_| Failure::Gone)
+    }
+
+    /// Gives memory back that an idle connection does not need.
+    pub(in crate::pg) fn rest(&mut self) {
+        if self.start == self.input.len() && self.input.capacity() > READ_BYTES {
+            (self.input, self.start) = (Vec::new(), 0);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! A connection from its acceptance to its end: waiting for frames, working on them, giving up on idle clients.
+
+use super::block::Block;
+use super::io::Stream;
+use super::session::{Connection, Next};
+use super::startup;
+use crate::pg::error::PgError;
+use crate::pg::shared::PgShared;
+use crate::shared::phase::Phase;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Serves a client until it leaves, or the server ends.
+pub(in crate::pg) async fn serve(stream: Box<dyn Stream>, shared: Arc<PgShared>, has_place: bool) {
+    let _work = shared.state.phase().work();
+    let mut phase = shared.state.phase();
+    let begun = tokio::select! {
+        begun = startup::begin(stream, &shared, has_place) => begun,
+        () = phase.reach(Phase::Draining) => None,
+    };
+    let Some(mut connection) = begun else { return };
+    if connection.io.send().await.is_err() {
+        return;
+    }
+    loop {
+        if let Err(farewell) = frame(&mut connection).await {
+            if let Some(error) = farewell {
+                connection.io.out.error(&error);
+                // Whoever has gone does not hear it.
+                let _ = connection.io.send().await;
+            }
+            break;
+        }
+        // A panic ends the connection alone.
+        match tokio::task::spawn_blocking(move || (connection.work(), connection)).await {
+            Ok((Next::Wait, worked)) => connection = worked,
+            Ok((Next::End, worked)) => {
+                connection = worked;
+                break;
+            }
+            Err(_) => return,
+        }
+    }
+    // What is open in the session is rolled back, which may take a while.
+    let _ = tokio::task::spawn_blocking(move || drop(connection)).await;
+}
+
+/// Waits until a frame is there. An error ends the connection, with a message or without.
+async fn frame(connection: &mut Connection) -> Result<(), Option<PgError>> {
+    let mut phase = connection.state.phase();
+    let (until, idle_max, farewell) = match connection.block {
+        Block::None | Block::Implicit => {
+            let farewell = PgError::fatal("57P05", "terminating connection due to idle-session timeout");
+            (Phase::Draining, connection.settings.milliseconds("idle_session_timeout"), farewell)
+        }
+        Block::Explicit | Block::Failed => {
+            let farewell = PgError::fatal("25P03", "terminating connection due to idle-in-transaction timeout");
+            (Phase::Stopping, connection.settings.milliseconds("idle_in_transaction_session_timeout"), farewell)
+        }
+    };
+    let idle = async {
+        match idle_max {
+            Some(milliseconds) => tokio::time::sleep(Duration::from_millis(milliseconds)).await,
+            None => std::future::pending().await,
+        }
+    };
+    let mut idle = std::pin::pin!(idle);
+    // What is wrong with a frame is told when it is worked on.
+    while matches!(connection.io.next_kind(), Ok(None)) {
+        tokio::select! {
+            filled = connection.io.fill() => filled.map_err(|_| None::<PgError>)?,
+            () = phase.reach(until) => return Err(Some(PgError::shutting_down())),
+            () = &mut idle => return Err(Some(farewell)),
+        }
+    }
+    Ok(())
+}

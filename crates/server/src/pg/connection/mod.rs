@@ -1,0 +1,17 @@
+//! Connections: from the first packet to the last.
+//!
+//! An idle connection is a task that waits for bytes. As soon as a whole frame is there, a thread that may block works
+//! on everything that has come, and the connection goes back to waiting.
+
+mod bind;
+mod block;
+mod copying;
+mod cursors;
+mod execute;
+mod extended;
+pub(in crate::pg) mod io;
+pub(in crate::pg) mod lifecycle;
+mod session;
+mod simple;
+mod startup;
+mod transaction;

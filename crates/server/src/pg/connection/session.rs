@@ -1,0 +1,123 @@
+//! A session: what one connection has.
+
+use super::bind::{Portal, PreparedStatement};
+use super::block::Block;
+use super::io::Io;
+use crate::pg::cancel::CancelKey;
+use crate::pg::error::{Failure, PgError, Severity};
+use crate::pg::settings::{Changed, Settings};
+use crate::pg::store::StoreSession;
+use crate::pg::wire::incoming::Incoming;
+use crate::shared::metrics::Counter;
+use crate::shared::state::State;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What one connection has.
+pub(super) struct Connection {
+    pub(super) io: Io,
+    pub(super) state: State,
+    pub(super) session: StoreSession,
+    pub(super) settings: Settings,
+    pub(super) user: String,
+    pub(super) database: String,
+    pub(super) key: CancelKey,
+    pub(super) block: Block,
+    /// Prepared statements by name; the one without is replaced by each Parse.
+    pub(super) statements: BTreeMap<String, Arc<PreparedStatement>>,
+    /// Portals and cursors by name, which are one kind of thing.
+    pub(super) portals: BTreeMap<String, Portal>,
+    /// After an error, everything up to the next Sync is skipped.
+    pub(super) skips_to_sync: bool,
+    pub(super) queries: Counter,
+    pub(super) errors: Counter,
+}
+
+/// Whether a connection goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    Wait,
+    End,
+}
+
+impl Connection {
+    /// Works on all frames that have come whole, on a thread that may block.
+    pub(super) fn work(&mut self) -> Next {
+        loop {
+            let message = match self.io.take() {
+                Ok(Some(message)) => message,
+                Ok(None) => break,
+                Err(error) => {
+                    // What follows an unreadable text can still be read; what breaks the protocol cannot.
+                    if self.fail_with(&error) == Next::End {
+                        return Next::End;
+                    }
+                    self.skips_to_sync = true;
+                    continue;
+                }
+            };
+            match self.answer(message) {
+                Ok(Next::Wait) => {}
+                Ok(Next::End) | Err(Failure::Gone) => return Next::End,
+                Err(Failure::Error(error)) => {
+                    if self.fail_with(&error) == Next::End {
+                        return Next::End;
+                    }
+                }
+            }
+        }
+        if self.io.flush().is_err() {
+            return Next::End;
+        }
+        self.io.rest();
+        Next::Wait
+    }
+
+    fn answer(&mut self, message: Incoming) -> Result<Next, Failure> {
+        match message {
+            Incoming::Terminate => return Ok(Next::End),
+            Incoming::Sync => self.sync()?,
+            Incoming::Query(text) => {
+                self.skips_to_sync = false;
+                self.simple_query(&text)?;
+            }
+            // Left over from a COPY that has failed.
+            Incoming::CopyData(_) | Incoming::CopyDone | Incoming::CopyFail(_) => {}
+            Incoming::Secret(_) => return Err(PgError::protocol("a password that nobody asked for").into()),
+            Incoming::Flush => self.io.flush()?,
+            extended if !self.skips_to_sync => {
+                if let Err(failure) = self.extended(extended) {
+                    self.skips_to_sync = true;
+                    return Err(failure);
+                }
+            }
+            _ => {}
+        }
+        Ok(Next::Wait)
+    }
+
+    /// Tells the client of an error, and takes back what nobody has named.
+    pub(super) fn fail_with(&mut self, error: &PgError) -> Next {
+        self.errors.increment();
+        self.fail();
+        self.io.out.error(error);
+        match error.severity {
+            Severity::Fatal => {
+                // The client may have gone already.
+                let _ = self.io.flush();
+                Next::End
+            }
+            _ => Next::Wait,
+        }
+    }
+
+    /// Tells the client what a change of a setting brings with it.
+    pub(super) fn tell(&mut self, changed: Changed) {
+        if let Some((name, value)) = changed.report {
+            self.io.out.parameter(name, &value);
+        }
+        if let Some(notice) = changed.notice {
+            self.io.out.error(&notice);
+        }
+    }
+}

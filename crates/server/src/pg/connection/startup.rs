@@ -1,0 +1,197 @@
+//! The beginning of a connection: what it is for, who it is, what it begins with.
+
+use super::block::Block;
+use super::io::{Io, Stream};
+use super::session::Connection;
+use crate::pg::error::{Failure, PgError};
+use crate::pg::settings::Settings;
+use crate::pg::shared::PgShared;
+use crate::pg::store::StoreSession;
+use crate::pg::wire::outgoing::TransactionStatus;
+use crate::pg::wire::startup::{self, Startup};
+use atsdb::{Environment, SystemEnvironment};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a client may take until it has said who it is.
+const STARTUP_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// The requests for encryption that a client may make before it goes on without.
+const REQUESTS_MAX: usize = 3;
+
+/// Begins a session; `None` if the connection was for something else.
+pub(super) async fn begin(stream: Box<dyn Stream>, shared: &Arc<PgShared>, has_place: bool) -> Option<Box<Connection>> {
+    let mut io = Io::new(stream, shared.state.phase());
+    let begun = tokio::time::timeout(STARTUP_TIME_MAX, first_packet(&mut io, shared)).await;
+    let parameters = match begun {
+        Ok(Ok(Some(parameters))) => parameters,
+        Ok(Ok(None)) | Ok(Err(Failure::Gone)) | Err(_) => return None,
+        Ok(Err(Failure::Error(error))) => return refuse(io, error).await,
+    };
+    if !has_place {
+        return refuse(io, PgError::fatal("53300", "sorry, too many clients already")).await;
+    }
+    let shared = Arc::clone(shared);
+    let opened = tokio::task::spawn_blocking(move || open(io, parameters, &shared)).await.ok()?;
+    match opened {
+        Ok(connection) => Some(connection),
+        Err((io, error)) => refuse(*io, error).await,
+    }
+}
+
+async fn refuse(mut io: Io, mut error: PgError) -> Option<Box<Connection>> {
+    error.severity = crate::pg::error::Severity::Fatal;
+    io.out.error(&error);
+    // The client may have gone.
+    let _ = io.send().await;
+    None
+}
+
+/// The parameters that a session begins with.
+async fn first_packet(io: &mut Io, shared: &PgShared) -> Result<Option<Vec<(String, String)>>, Failure> {
+    for _ in 0..=REQUESTS_MAX {
+        let length = loop {
+            match startup::head(io.buffered())? {
+                Some(length) if io.buffered().len() >= 4 + length => break length,
+                _ => io.fill().await?,
+            }
+        };
+        let packet = startup::read(&io.buffered()[4..4 + length]);
+        io.advance(4 + length);
+        match packet? {
+            Startup::Tls | Startup::Gss => {
+                io.out.byte(b'N');
+                io.send().await?;
+            }
+            Startup::Cancel { process, secret } => {
+                shared.cancellations.cancel(process, secret);
+                return Ok(None);
+            }
+            Startup::Session { minor, parameters } => {
+                let (unknown, known): (Vec<_>, Vec<_>) =
+                    parameters.into_iter().partition(|(name, _)| name.starts_with("_pq_."));
+                if minor > 0 || !unknown.is_empty() {
+                    let names: Vec<&str> = unknown.iter().map(|(name, _)| name.as_str()).collect();
+                    io.out.negotiate(&names);
+                }
+                return Ok(Some(known));
+            }
+        }
+    }
+    Err(PgError::protocol("too many requests for encryption").into())
+}
+
+type Refused = (Box<Io>, PgError);
+
+/// Opens the session of a client, on a thread that may block.
+fn open(io: Io, parameters: Vec<(String, String)>, shared: &PgShared) -> Result<Box<Connection>, Refused> {
+    let begun = || -> Result<_, PgError> {
+        let parameters: BTreeMap<String, String> = parameters.into_iter().collect();
+        let user = parameters.get("user").filter(|user| !user.is_empty()).cloned();
+        let user =
+            user.ok_or_else(|| PgError::fatal("28000", "no PostgreSQL user name specified in startup packet"))?;
+        let database = parameters.get("database").filter(|name| !name.is_empty()).unwrap_or(&user).clone();
+        if parameters.get("replication").is_some_and(|value| !["off", "false", "no", "0"].contains(&value.as_str())) {
+            return Err(PgError::not_supported("replication"));
+        }
+        let mut settings = Settings::new(&user, shared.port);
+        for (name, value) in &parameters {
+            match name.as_str() {
+                "user" | "database" | "replication" => {}
+                "options" => {
+                    for (name, value) in command_line(value)? {
+                        settings.begin_with(&name, &value)?;
+                    }
+                }
+                name => settings.begin_with(name, value)?,
+            }
+        }
+        let session = StoreSession::open(shared.state.database())?;
+        let bits = SystemEnvironment.random()?;
+        let secret = i32::from_le_bytes([bits[0], bits[1], bits[2], bits[3]]);
+        let key = shared.cancellations.register(secret, session.interrupt_handle());
+        Ok((user, database, settings, session, key))
+    };
+    let (user, database, settings, session, key) = match begun() {
+        Ok(begun) => begun,
+        Err(error) => return Err((Box::new(io), error)),
+    };
+    let metrics = shared.state.metrics();
+    let mut connection = Box::new(Connection {
+        io,
+        state: shared.state.clone(),
+        session,
+        settings,
+        user,
+        database,
+        key,
+        block: Block::None,
+        statements: BTreeMap::new(),
+        portals: BTreeMap::new(),
+        skips_to_sync: false,
+        queries: metrics.counter("atsdb_pg_queries_total", "Statements that PostgreSQL clients executed."),
+        errors: metrics.counter("atsdb_pg_errors_total", "Errors that PostgreSQL clients were told."),
+    });
+    connection.greet();
+    Ok(connection)
+}
+
+impl Connection {
+    fn greet(&mut self) {
+        let out = &mut self.io.out;
+        out.authentication_ok();
+        for (name, value) in self.settings.reported() {
+            out.parameter(name, value);
+        }
+        out.key_data(self.key.process, self.key.secret);
+        out.ready(TransactionStatus::Idle);
+    }
+}
+
+/// The settings in `-c name=value --name=value`.
+fn command_line(text: &str) -> Result<Vec<(String, String)>, PgError> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => word.extend(letters.next()),
+            blank if blank.is_whitespace() => words.push(std::mem::take(&mut word)),
+            other => word.push(other),
+        }
+    }
+    words.push(word);
+    let mut settings = Vec::new();
+    let mut words = words.into_iter().filter(|word| !word.is_empty());
+    while let Some(word) = words.next() {
+        let setting = match (word.as_str(), word.strip_prefix("--"), word.strip_prefix("-c")) {
+            ("-c", ..) => words.next().unwrap_or_default(),
+            (_, Some(setting), _) => setting.replace('-', "_"),
+            (_, _, Some(setting)) => setting.to_owned(),
+            _ => {
+                return Err(PgError::fatal(
+                    "42601",
+                    format!("invalid command-line argument for server process: {word}"),
+                ));
+            }
+        };
+        let (name, value) =
+            setting.split_once('=').ok_or_else(|| PgError::fatal("42601", format!("-c {setting} requires a value")))?;
+        settings.push((name.to_owned(), value.to_owned()));
+    }
+    Ok(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_come_on_the_command_line() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let found = command_line("-c search_path=a\\ b  -cjit=off --work-mem=1MB").unwrap();
+        assert_eq!(found, [pair("search_path", "a b"), pair("jit", "off"), pair("work_mem", "1MB")]);
+        assert!(command_line("-x").is_err() && command_line("-c jit").is_err());
+    }
+}

@@ -1,0 +1,114 @@
+//! Transactions as clients see them: idle, open, failed.
+//!
+//! Several statements of one message, and those up to a Sync, are one transaction that nobody has named. It begins with
+//! the first statement that changes something.
+
+use super::block::Block;
+use super::session::Connection;
+use crate::pg::error::{Failure, PgError, Severity};
+use crate::pg::statement::kind::Kind;
+
+impl Connection {
+    /// Before a statement: whether it may run, and the transaction that it needs.
+    pub(super) fn enter(&mut self, kind: &Kind, is_one_of_several: bool) -> Result<(), Failure> {
+        if self.block == Block::Failed && !kind.ends_transaction() {
+            return Err(PgError::failed_transaction().into());
+        }
+        if self.block == Block::None && is_one_of_several && kind.may_change() {
+            self.session.execute("BEGIN")?;
+            self.block = Block::Implicit;
+        }
+        Ok(())
+    }
+
+    /// After an error: what the transaction is then.
+    pub(super) fn fail(&mut self) {
+        match self.block {
+            Block::Implicit => {
+                // Without a transaction there is nothing to take back.
+                let _ = self.session.execute("ROLLBACK");
+                self.block = Block::None;
+            }
+            Block::Explicit => self.block = Block::Failed,
+            Block::None | Block::Failed => {}
+        }
+        if self.block == Block::None {
+            self.portals.clear();
+        }
+    }
+
+    /// At the end of a message, or at a Sync: what nobody has named is committed.
+    pub(super) fn settle(&mut self) -> Result<(), Failure> {
+        if matches!(self.block, Block::None | Block::Implicit) {
+            self.portals.clear();
+        }
+        if self.block == Block::Implicit {
+            self.block = Block::None;
+            self.session.execute("COMMIT")?;
+        }
+        Ok(())
+    }
+
+    /// BEGIN, COMMIT, ROLLBACK and their like; the tag of the command.
+    pub(super) fn bracket(&mut self, kind: &Kind, text: &str) -> Result<String, Failure> {
+        let tag = match kind {
+            Kind::Begin => return self.begin(),
+            Kind::Commit if self.block != Block::Failed => return self.commit(),
+            Kind::Commit | Kind::Rollback => {
+                self.portals.clear();
+                if self.block == Block::None {
+                    self.warn("25P01", "there is no transaction in progress");
+                } else {
+                    self.block = Block::None;
+                    self.session.execute("ROLLBACK")?;
+                }
+                "ROLLBACK"
+            }
+            _ if self.block == Block::None => {
+                let error = PgError::error("25P01", "SAVEPOINT can only be used in transaction blocks");
+                return Err(error.with_hint("BEGIN first").into());
+            }
+            Kind::RollbackTo => {
+                self.session.execute(text)?;
+                self.block = Block::Explicit;
+                "ROLLBACK"
+            }
+            _ => {
+                self.session.execute(text)?;
+                let is_release = text.trim_start().get(..7).is_some_and(|word| word.eq_ignore_ascii_case("release"));
+                if is_release { "RELEASE" } else { "SAVEPOINT" }
+            }
+        };
+        Ok(tag.to_owned())
+    }
+
+    fn begin(&mut self) -> Result<String, Failure> {
+        match self.block {
+            Block::None => drop(self.session.execute("BEGIN")?),
+            Block::Implicit => {}
+            Block::Explicit | Block::Failed => self.warn("25001", "there is already a transaction in progress"),
+        }
+        self.block = Block::Explicit;
+        Ok("BEGIN".to_owned())
+    }
+
+    fn commit(&mut self) -> Result<String, Failure> {
+        self.portals.clear();
+        if self.block == Block::None {
+            self.warn("25P01", "there is no transaction in progress");
+        } else {
+            // Whatever comes of it, it is over.
+            self.block = Block::None;
+            let committed = self.session.execute("COMMIT");
+            if committed.is_err() && self.session.in_transaction() {
+                self.session.execute("ROLLBACK")?;
+            }
+            committed?;
+        }
+        Ok("COMMIT".to_owned())
+    }
+
+    pub(super) fn warn(&mut self, code: &'static str, message: &'static str) {
+        self.io.out.error(&PgError::new(Severity::Warning, code, message));
+    }
+}

@@ -1,0 +1,125 @@
+//! Rows in binary.
+
+use super::column::{ColumnBuilder, ROW_BYTES_MAX, placed};
+use crate::pg::error::PgError;
+
+const SIGNATURE: &[u8; 11] = b"PGCOPY\n\xff\r\n\0";
+
+/// Bytes before the header's extension: the signature, flags, the length of the extension.
+const HEADER_BYTES: usize = SIGNATURE.len() + 8;
+
+/// Reads rows that have the count of their fields before them.
+#[derive(Default)]
+pub(super) struct BinaryReader {
+    rest: Vec<u8>,
+    has_header: bool,
+    is_ended: bool,
+    line: u64,
+}
+
+impl BinaryReader {
+    /// Reads all rows that are whole; says how many they are.
+    pub(super) fn push(&mut self, piece: &[u8], columns: &mut [ColumnBuilder]) -> Result<usize, PgError> {
+        let mut bytes = std::mem::take(&mut self.rest);
+        bytes.extend(piece);
+        let (mut start, mut row_count) = (0, 0);
+        if !self.has_header {
+            match header_length(&bytes)? {
+                Some(length) => (start, self.has_header) = (length, true),
+                None => {
+                    self.rest = bytes;
+                    return Ok(0);
+                }
+            }
+        }
+        while !self.is_ended
+            && let Some(length) = self.row_length(&bytes[start..], columns.len())?
+        {
+            self.line += 1;
+            self.row(&bytes[start + 2..start + length], columns)?;
+            row_count += 1;
+            start += length;
+        }
+        bytes.drain(..start);
+        if self.is_ended {
+            bytes.clear();
+        }
+        self.rest = bytes;
+        Ok(row_count)
+    }
+
+    pub(super) fn finish(&self) -> Result<usize, PgError> {
+        match self.rest.is_empty() && self.has_header {
+            true => Ok(0),
+            false => Err(PgError::error("22P04", "unexpected EOF in COPY data")),
+        }
+    }
+
+    /// The bytes of the first row, if it is whole.
+    fn row_length(&mut self, bytes: &[u8], column_count: usize) -> Result<Option<usize>, PgError> {
+        let Some(count) = bytes.first_chunk().map(|count| i16::from_be_bytes(*count)) else { return Ok(None) };
+        if count == -1 {
+            self.is_ended = true;
+            return Ok(None);
+        }
+        if usize::try_from(count) != Ok(column_count) {
+            let message = format!("row field count is {count}, expected {column_count}");
+            return Err(PgError {
+                detail: Some(format!("line {}", self.line + 1)),
+                ..PgError::error("22P04", message)
+            });
+        }
+        let mut at = 2;
+        for _ in 0..column_count {
+            let Some(length) = bytes.get(at..).and_then(<[u8]>::first_chunk) else { return Ok(None) };
+            at += 4;
+            match i32::from_be_bytes(*length) {
+                -1 => {}
+                length => {
+                    at += usize::try_from(length).map_err(|_| PgError::error("22P04", "invalid field size"))?;
+                }
+            }
+            if at > ROW_BYTES_MAX {
+                return Err(PgError::error("54000", "a row is too long").with_hint("is the format right?"));
+            }
+        }
+        Ok((at <= bytes.len()).then_some(at))
+    }
+
+    /// Reads the fields of a row that is whole.
+    fn row(&self, mut fields: &[u8], columns: &mut [ColumnBuilder]) -> Result<(), PgError> {
+        for column in columns {
+            let (length, rest) = fields.split_at(4);
+            let length = usize::try_from(i32::from_be_bytes([length[0], length[1], length[2], length[3]]));
+            let Ok(length) = length else {
+                column.push_null();
+                fields = rest;
+                continue;
+            };
+            let (value, rest) = rest.split_at(length);
+            column.push_binary(value).map_err(|error| placed(error, self.line, &column.name))?;
+            fields = rest;
+        }
+        Ok(())
+    }
+}
+
+/// The bytes of the header with its extension, if they have come.
+fn header_length(bytes: &[u8]) -> Result<Option<usize>, PgError> {
+    let signature = &bytes[..bytes.len().min(SIGNATURE.len())];
+    if *signature != SIGNATURE[..signature.len()] {
+        return Err(PgError::error("22P04", "COPY file signature not recognized"));
+    }
+    let Some(header) = bytes.get(SIGNATURE.len()..HEADER_BYTES) else { return Ok(None) };
+    let word = |at: usize| i32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    if word(0) & !0xffff != 0 {
+        return Err(PgError::error("22P04", "unrecognized critical flags in COPY file header"));
+    }
+    match usize::try_from(word(4)) {
+        Ok(extension) if extension <= ROW_BYTES_MAX => {
+            let length = HEADER_BYTES + extension;
+            Ok((bytes.len() >= length).then_some(length))
+        }
+        _ => Err(PgError::error("22P04", "invalid COPY file header")),
+    }
+}

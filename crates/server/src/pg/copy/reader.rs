@@ -1,0 +1,146 @@
+//! Rows that come in, in whatever format.
+
+use super::binary_reader::BinaryReader;
+use super::column::ColumnBuilder;
+use super::text_reader::TextReader;
+use crate::pg::error::PgError;
+use crate::pg::statement::copy::{CopyFormat, CopyOptions};
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{Field, Schema};
+use atsdb::Column;
+use std::sync::Arc;
+
+/// Rows that go into the store at a time.
+const BATCH_ROWS: usize = 65_536;
+
+/// The same in bytes.
+const BATCH_BYTES: usize = 16 << 20;
+
+/// Reads the rows of a COPY piece by piece; pieces end anywhere.
+pub(in crate::pg) struct CopyReader {
+    columns: Vec<ColumnBuilder>,
+    format: FormatReader,
+    row_count: usize,
+    byte_count: usize,
+}
+
+enum FormatReader {
+    Text(TextReader),
+    Binary(BinaryReader),
+}
+
+impl CopyReader {
+    pub(in crate::pg) fn new(columns: &[Column], options: &CopyOptions) -> Self {
+        let format = match options.format {
+            CopyFormat::Text | CopyFormat::Csv => FormatReader::Text(TextReader::new(options)),
+            CopyFormat::Binary => FormatReader::Binary(BinaryReader::default()),
+        };
+        Self { columns: columns.iter().map(ColumnBuilder::new).collect(), format, row_count: 0, byte_count: 0 }
+    }
+
+    /// Reads a piece; gives a batch when there are enough rows.
+    pub(in crate::pg) fn push(&mut self, piece: &[u8]) -> Result<Option<RecordBatch>, PgError> {
+        self.byte_count += piece.len();
+        self.row_count += match &mut self.format {
+            FormatReader::Text(reader) => reader.push(piece, &mut self.columns)?,
+            FormatReader::Binary(reader) => reader.push(piece, &mut self.columns)?,
+        };
+        if self.row_count < BATCH_ROWS && self.byte_count < BATCH_BYTES {
+            return Ok(None);
+        }
+        self.batch()
+    }
+
+    /// Reads what is left; gives the last batch.
+    pub(in crate::pg) fn finish(mut self) -> Result<Option<RecordBatch>, PgError> {
+        self.row_count += match &mut self.format {
+            FormatReader::Text(reader) => reader.finish(&mut self.columns)?,
+            FormatReader::Binary(reader) => reader.finish()?,
+        };
+        self.batch()
+    }
+
+    fn batch(&mut self) -> Result<Option<RecordBatch>, PgError> {
+        let row_count = std::mem::take(&mut self.row_count);
+        self.byte_count = 0;
+        if row_count == 0 {
+            return Ok(None);
+        }
+        let arrays: Vec<_> = self.columns.iter_mut().map(ColumnBuilder::finish).collect();
+        let fields: Vec<Field> = self
+            .columns
+            .iter()
+            .zip(&arrays)
+            .map(|(column, array)| Field::new(&column.name, array.data_type().clone(), true))
+            .collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(row_count));
+        RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)
+            .map(Some)
+            .map_err(|error| PgError::error("XX000", error.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pg::statement::copy::Copy;
+    use arrow::util::pretty::pretty_format_batches;
+    use atsdb::{ColumnId, ColumnType, TimeUnit};
+
+    fn columns() -> Vec<Column> {
+        vec![
+            Column::new(ColumnId(1), "time", ColumnType::Timestamp(TimeUnit::Millisecond)),
+            Column::new(ColumnId(2), "name", ColumnType::Text),
+            Column::new(ColumnId(3), "value", ColumnType::Int16),
+        ]
+    }
+
+    /// The rows of a text that comes in pieces of this many bytes.
+    fn read(options: &str, bytes: &[u8], piece: usize) -> Result<Vec<RecordBatch>, PgError> {
+        let copy = Copy::read(&format!("COPY t FROM STDIN {options}")).unwrap();
+        let mut reader = CopyReader::new(&columns(), &copy.options);
+        let mut batches = Vec::new();
+        for piece in bytes.chunks(piece) {
+            batches.extend(reader.push(piece)?);
+        }
+        batches.extend(reader.finish()?);
+        Ok(batches)
+    }
+
+    #[test]
+    fn pieces_may_end_anywhere() {
+        let text = "2024-01-01 00:00:00.5+00\ta\\tb\\\\\\n\\x41\\101\t-7\r\n\\N\t\\N\t\\N\n1970-01-01\t\t0\n\\.\n";
+        let csv = "time,name,value\n2024-01-01T00:00:00.5Z,\"a\tb\\\nAA\",-7\n,,\n1970-01-01,\"\",0\n";
+        let whole = pretty_format_batches(&read("", text.as_bytes(), 1 << 20).unwrap()).unwrap().to_string();
+        for piece in 1..20 {
+            let of_text = pretty_format_batches(&read("", text.as_bytes(), piece).unwrap()).unwrap().to_string();
+            assert_eq!(of_text, whole);
+            let of_csv = read("CSV HEADER", csv.as_bytes(), piece).unwrap();
+            assert_eq!(pretty_format_batches(&of_csv).unwrap().to_string(), whole);
+        }
+    }
+
+    #[test]
+    fn wrong_rows_say_where() {
+        let detail = |options: &str, text: &str| {
+            let error = read(options, text.as_bytes(), 5).unwrap_err();
+            (error.code, error.detail.unwrap_or_default())
+        };
+        let day = "2024-01-01";
+        assert_eq!(detail("", &format!("{day}\ta\t1\n{day}\tb\tx\n")), ("22P02", "line 2, column value".to_owned()));
+        assert_eq!(detail("", &format!("{day}\ta\t70000\n")).0, "22003");
+        assert_eq!(detail("", &format!("{day}\ta\n")).0, "22P04");
+        assert_eq!(detail("", &format!("{day}\ta\t1\t2\n")).0, "22P04");
+        assert_eq!(detail("CSV", &format!("{day},\"a,1\n")).0, "22P04");
+        assert_eq!(read("", b"\xff\t\t\n", 9).unwrap_err().code, "22021");
+        assert!(read("BINARY", b"PGCOPY\n", 3).is_err());
+        assert!(read("BINARY", b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0\0\x03\x7f\xff\xff\xff", 3).is_err());
+    }
+
+    #[test]
+    fn the_last_row_needs_no_line_end() {
+        let batches = read("CSV", b"2024-01-01,a,1", 4).unwrap();
+        assert_eq!(batches[0].num_rows(), 1);
+        assert!(read("", b"", 1).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,157 @@
+//! Rows on their way to a client, wherever they come from.
+
+use super::catalogue::value::Value;
+use super::connection::io::Io;
+use super::error::{Failure, PgError};
+use super::types::cells::{Cell, Cells};
+use super::types::input::Format;
+use super::types::{binary, known, text};
+use super::wire::outgoing::ResultColumn;
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use atsdb::sql::Rows;
+
+/// Rows that are read one after the other, and no further than they are asked for.
+pub(in crate::pg) struct RowSource {
+    columns: Vec<ResultColumn>,
+    source: Source,
+}
+
+enum Source {
+    Store { rows: Rows, batch: Option<RecordBatch>, row: usize },
+    Values(std::vec::IntoIter<Vec<Value>>),
+}
+
+/// The values of one row.
+pub(in crate::pg) trait RowView {
+    /// The value of a column.
+    fn cell(&self, column: usize) -> Cell<'_>;
+}
+
+struct BatchRow<'a> {
+    cells: &'a [Cells<'a>],
+    row: usize,
+}
+
+impl RowView for BatchRow<'_> {
+    fn cell(&self, column: usize) -> Cell<'_> {
+        self.cells[column].get(self.row)
+    }
+}
+
+struct ValueRow<'a> {
+    values: &'a [Value],
+    columns: &'a [ResultColumn],
+}
+
+impl RowView for ValueRow<'_> {
+    fn cell(&self, column: usize) -> Cell<'_> {
+        self.values[column].cell(self.columns[column].type_id)
+    }
+}
+
+/// The columns of an answer of the store.
+pub(in crate::pg) fn columns_of(schema: &SchemaRef) -> Vec<ResultColumn> {
+    let column = |field: &arrow::datatypes::FieldRef| ResultColumn {
+        name: field.name().clone(),
+        type_id: known::of_arrow(field.data_type()),
+    };
+    schema.fields().iter().map(column).collect()
+}
+
+impl RowSource {
+    pub(in crate::pg) fn store(rows: Rows) -> Self {
+        let columns = columns_of(&rows.schema());
+        Self { columns, source: Source::Store { rows, batch: None, row: 0 } }
+    }
+
+    pub(in crate::pg) fn values(columns: Vec<ResultColumn>, rows: Vec<Vec<Value>>) -> Self {
+        Self { columns, source: Source::Values(rows.into_iter()) }
+    }
+
+    pub(in crate::pg) fn columns(&self) -> &[ResultColumn] {
+        &self.columns
+    }
+
+    /// Visits up to `row_max` rows; says how many there were, and whether they were the last ones.
+    pub(in crate::pg) fn visit(
+        &mut self,
+        row_max: usize,
+        mut visit: impl FnMut(&dyn RowView) -> Result<(), Failure>,
+    ) -> Result<(usize, bool), Failure> {
+        let mut count = 0;
+        match &mut self.source {
+            Source::Store { rows, batch, row } => loop {
+                if count == row_max {
+                    return Ok((count, false));
+                }
+                let Some(current) = batch else {
+                    match rows.next() {
+                        None => return Ok((count, true)),
+                        Some(next) => (*batch, *row) = (Some(next?), 0),
+                    }
+                    continue;
+                };
+                let cells: Vec<Cells<'_>> = current.columns().iter().map(Cells::new).collect();
+                let end = current.num_rows().min(row.saturating_add(row_max - count));
+                while *row < end {
+                    visit(&BatchRow { cells: &cells, row: *row })?;
+                    *row += 1;
+                    count += 1;
+                }
+                let is_read = *row == current.num_rows();
+                drop(cells);
+                if is_read {
+                    *batch = None;
+                }
+            },
+            Source::Values(rows) => {
+                while count < row_max {
+                    let Some(values) = rows.next() else { return Ok((count, true)) };
+                    visit(&ValueRow { values: &values, columns: &self.columns })?;
+                    count += 1;
+                }
+                Ok((count, false))
+            }
+        }
+    }
+
+    /// Sends up to `row_max` rows; says how many there were, and whether they were the last ones.
+    pub(in crate::pg) fn send(
+        &mut self,
+        io: &mut Io,
+        formats: &[Format],
+        row_max: usize,
+    ) -> Result<(usize, bool), Failure> {
+        let types: Vec<u32> = self.columns.iter().map(|column| column.type_id).collect();
+        self.visit(row_max, |row| {
+            push_row(&mut io.out.bytes, &types, formats, row)?;
+            io.flush_if_full()
+        })
+    }
+}
+
+/// Appends a message with the values of a row.
+fn push_row(out: &mut Vec<u8>, types: &[u32], formats: &[Format], row: &dyn RowView) -> Result<(), PgError> {
+    let start = out.len();
+    out.push(b'D');
+    out.extend([0; 4]);
+    out.extend((types.len() as u16).to_be_bytes());
+    for (column, (type_id, format)) in types.iter().zip(formats).enumerate() {
+        let cell = row.cell(column);
+        let pushed = binary::push_value(out, |out| match format {
+            Format::Text => text::push(out, *type_id, &cell),
+            Format::Binary => binary::push(out, *type_id, &cell),
+        });
+        if let Err(error) = pushed {
+            out.truncate(start);
+            return Err(error);
+        }
+    }
+    let Ok(length) = i32::try_from(out.len() - start - 1) else {
+        out.truncate(start);
+        return Err(PgError::error("54000", "a row is longer than the protocol allows"));
+    };
+    out[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! Listening for PostgreSQL clients.
+
+use super::cancel::Cancellations;
+use super::connection::lifecycle;
+use super::shared::PgShared;
+use crate::shared::phase::Phase;
+use crate::shared::state::State;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+/// Waits after an error of accepting, such as having no file handles left.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// How often what runs is cancelled while the server stops: a statement may begin in between.
+const CANCEL_EVERY: Duration = Duration::from_millis(100);
+
+/// Accepts connections until the server drains.
+pub(crate) async fn serve(listener: TcpListener, connections_max: usize, state: State) {
+    let open = state.metrics().gauge("atsdb_pg_connections", "Open connections of PostgreSQL clients.");
+    let accepted =
+        state.metrics().counter("atsdb_pg_connections_total", "Connections of PostgreSQL clients since the start.");
+    let port = listener.local_addr().map_or(0, |address| address.port());
+    let places = Arc::new(Semaphore::new(connections_max));
+    let mut phase = state.phase();
+    let shared = Arc::new(PgShared { state, cancellations: Cancellations::default(), port });
+    tokio::spawn(cancel_when_stopping(Arc::clone(&shared)));
+    loop {
+        let stream = tokio::select! {
+            () = phase.reach(Phase::Draining) => return,
+            accepted = listener.accept() => accepted,
+        };
+        let Ok((stream, _)) = stream else {
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        accepted.increment();
+        // Answers are sent when they are whole.
+        let _ = stream.set_nodelay(true);
+        let (shared, held, place) = (Arc::clone(&shared), open.hold(), Arc::clone(&places).try_acquire_owned());
+        tokio::spawn(async move {
+            lifecycle::serve(Box::new(stream), shared, place.is_ok()).await;
+            drop((place, held));
+        });
+    }
+}
+
+async fn cancel_when_stopping(shared: Arc<PgShared>) {
+    let mut phase = shared.state.phase();
+    phase.reach(Phase::Stopping).await;
+    loop {
+        shared.cancellations.cancel_all();
+        tokio::time::sleep(CANCEL_EVERY).await;
+    }
+}

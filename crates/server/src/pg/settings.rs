@@ -1,0 +1,286 @@
+//! The settings of a session: what SET, RESET and SHOW work on.
+
+use super::error::{PgError, Severity};
+use std::collections::BTreeMap;
+
+/// The version that clients adapt themselves to.
+pub(in crate::pg) const SERVER_VERSION: &str = "15.0";
+
+/// Settings that are told to the client when it connects, and when they change.
+const REPORTED: [&str; 13] = [
+    "application_name",
+    "client_encoding",
+    "DateStyle",
+    "default_transaction_read_only",
+    "in_hot_standby",
+    "integer_datetimes",
+    "IntervalStyle",
+    "is_superuser",
+    "server_encoding",
+    "server_version",
+    "session_authorization",
+    "standard_conforming_strings",
+    "TimeZone",
+];
+
+/// Settings that nobody changes.
+const FIXED: [&str; 16] = [
+    "block_size",
+    "in_hot_standby",
+    "integer_datetimes",
+    "is_superuser",
+    "lc_collate",
+    "lc_ctype",
+    "max_function_args",
+    "max_identifier_length",
+    "max_index_keys",
+    "port",
+    "server_encoding",
+    "server_version",
+    "server_version_num",
+    "session_authorization",
+    "ssl",
+    "wal_block_size",
+];
+
+const DEFAULTS: [(&str, &str); 50] = [
+    ("application_name", ""),
+    ("block_size", "8192"),
+    ("bytea_output", "hex"),
+    ("check_function_bodies", "on"),
+    ("client_encoding", "UTF8"),
+    ("client_min_messages", "notice"),
+    ("DateStyle", "ISO, MDY"),
+    ("default_tablespace", ""),
+    ("default_transaction_deferrable", "off"),
+    ("default_transaction_isolation", "repeatable read"),
+    ("default_transaction_read_only", "off"),
+    ("extra_float_digits", "1"),
+    ("geqo", "on"),
+    ("idle_in_transaction_session_timeout", "10min"),
+    ("idle_session_timeout", "0"),
+    ("in_hot_standby", "off"),
+    ("integer_datetimes", "on"),
+    ("IntervalStyle", "postgres"),
+    ("is_superuser", "on"),
+    ("jit", "off"),
+    ("lc_collate", "C.UTF-8"),
+    ("lc_ctype", "C.UTF-8"),
+    ("lc_messages", "C.UTF-8"),
+    ("lc_monetary", "C"),
+    ("lc_numeric", "C"),
+    ("lc_time", "C"),
+    ("lock_timeout", "0"),
+    ("max_function_args", "100"),
+    ("max_identifier_length", "63"),
+    ("max_index_keys", "32"),
+    ("max_parallel_workers_per_gather", "0"),
+    ("port", "0"),
+    ("row_security", "on"),
+    ("search_path", "\"$user\", public"),
+    ("server_encoding", "UTF8"),
+    ("server_version", SERVER_VERSION),
+    ("server_version_num", "150000"),
+    ("session_authorization", ""),
+    ("ssl", "off"),
+    ("standard_conforming_strings", "on"),
+    ("statement_timeout", "0"),
+    ("synchronous_commit", "on"),
+    ("TimeZone", "UTC"),
+    ("transaction_deferrable", "off"),
+    ("transaction_isolation", "repeatable read"),
+    ("transaction_read_only", "off"),
+    ("tcp_keepalives_idle", "0"),
+    ("wal_block_size", "8192"),
+    ("work_mem", "4MB"),
+    ("xmlbinary", "base64"),
+];
+
+/// The settings of one session.
+#[derive(Debug, Clone)]
+pub(in crate::pg) struct Settings {
+    /// By name in lower case.
+    values: BTreeMap<String, String>,
+    /// What RESET goes back to: the defaults, and what the client connected with.
+    at_start: BTreeMap<String, String>,
+}
+
+/// What a change of a setting brings with it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::pg) struct Changed {
+    /// Told to the client as a parameter of the connection.
+    pub(in crate::pg) report: Option<(&'static str, String)>,
+    pub(in crate::pg) notice: Option<PgError>,
+}
+
+impl Settings {
+    pub(in crate::pg) fn new(user: &str, port: u16) -> Self {
+        let mut values: BTreeMap<String, String> =
+            DEFAULTS.iter().map(|(name, value)| (name.to_lowercase(), (*value).to_owned())).collect();
+        values.insert("session_authorization".to_owned(), user.to_owned());
+        values.insert("port".to_owned(), port.to_string());
+        Self { at_start: values.clone(), values }
+    }
+
+    /// What the client asks for when it connects: RESET goes back to it.
+    pub(in crate::pg) fn begin_with(&mut self, name: &str, value: &str) -> Result<(), PgError> {
+        self.set(name, Some(value))?;
+        self.at_start = self.values.clone();
+        Ok(())
+    }
+
+    pub(in crate::pg) fn get(&self, name: &str) -> Option<&str> {
+        self.values.get(&name.to_lowercase()).map(String::as_str)
+    }
+
+    pub(in crate::pg) fn show(&self, name: &str) -> Result<&str, PgError> {
+        self.get(name).ok_or_else(|| unknown(name))
+    }
+
+    /// All settings, by name.
+    pub(in crate::pg) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.values.iter().map(|(name, value)| (spelled(name), value.as_str()))
+    }
+
+    /// The parameters that a connection begins with.
+    pub(in crate::pg) fn reported(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        REPORTED.into_iter().map(|name| (name, self.get(name).unwrap_or_default()))
+    }
+
+    /// Milliseconds of a setting that is a time; `None` is without limit.
+    pub(in crate::pg) fn milliseconds(&self, name: &str) -> Option<u64> {
+        self.get(name).and_then(parse_milliseconds).filter(|limit| *limit > 0)
+    }
+
+    /// Changes a setting; without a value it gets back the one at the start.
+    pub(in crate::pg) fn set(&mut self, name: &str, value: Option<&str>) -> Result<Changed, PgError> {
+        let key = name.to_lowercase();
+        let value = match value {
+            Some(value) => value.to_owned(),
+            None => self.at_start.get(&key).cloned().unwrap_or_default(),
+        };
+        // Names with a point belong to the client.
+        if !self.values.contains_key(&key) && !key.contains('.') {
+            return Err(unknown(name));
+        }
+        let is_same = self.get(name) == Some(&value);
+        if FIXED.contains(&key.as_str()) && !is_same {
+            return Err(PgError::error("55P02", format!("parameter \"{name}\" cannot be changed")));
+        }
+        let (value, notice) = checked(&key, value)?;
+        self.values.insert(key.clone(), value.clone());
+        let reported = REPORTED.into_iter().find(|reported| reported.eq_ignore_ascii_case(&key));
+        Ok(Changed { report: reported.filter(|_| !is_same).map(|reported| (reported, value)), notice })
+    }
+
+    /// Gives every setting back the value of the start.
+    pub(in crate::pg) fn reset_all(&mut self) -> Vec<(&'static str, String)> {
+        let before = std::mem::replace(&mut self.values, self.at_start.clone());
+        let changed = |name: &&str| before.get(&name.to_lowercase()) != self.values.get(&name.to_lowercase());
+        let reported = REPORTED.into_iter().filter(changed);
+        reported.map(|name| (name, self.get(name).unwrap_or_default().to_owned())).collect()
+    }
+}
+
+/// A value as it is kept, if the server can do what it says.
+fn checked(key: &str, value: String) -> Result<(String, Option<PgError>), PgError> {
+    let lower = value.to_lowercase();
+    let only = |supported: bool| match supported {
+        true => Ok(()),
+        false => Err(PgError::not_supported(format_args!("{key} = {value}"))),
+    };
+    let is_off = ["off", "false", "no", "0"].contains(&lower.as_str());
+    match key {
+        "client_encoding" => {
+            only(["utf8", "utf-8", "unicode", "'utf8'", "sql_ascii"].contains(&lower.as_str()))?;
+            Ok(("UTF8".to_owned(), None))
+        }
+        "datestyle" => {
+            only(lower.split(',').all(|part| ["iso", "mdy", "dmy", "ymd", "us", "euro"].contains(&part.trim())))?;
+            Ok(("ISO, MDY".to_owned(), None))
+        }
+        "intervalstyle" => only(lower == "postgres").map(|()| (lower, None)),
+        "bytea_output" => only(lower == "hex").map(|()| (lower, None)),
+        "standard_conforming_strings" => only(!is_off).map(|()| ("on".to_owned(), None)),
+        "timezone" => {
+            let is_utc =
+                ["utc", "gmt", "etc/utc", "z", "0", "zulu", "universal", "default", "local"].contains(&lower.as_str());
+            let notice = (!is_utc).then(|| {
+                let text = format!("times are written in UTC, not in {value}");
+                PgError::new(Severity::Notice, "00000", text)
+            });
+            Ok(("UTC".to_owned(), notice))
+        }
+        "transaction_isolation" | "default_transaction_isolation" => {
+            let known = ["read uncommitted", "read committed", "repeatable read", "serializable", "default"];
+            if !known.contains(&lower.as_str()) {
+                return Err(PgError::error("22023", format!("invalid value for parameter \"{key}\": \"{value}\"")));
+            }
+            // There is one: a snapshot.
+            Ok(("repeatable read".to_owned(), None))
+        }
+        "statement_timeout" | "idle_in_transaction_session_timeout" | "idle_session_timeout" | "lock_timeout" => {
+            match parse_milliseconds(&value) {
+                Some(_) => Ok((value, None)),
+                None => Err(PgError::error("22023", format!("invalid value for parameter \"{key}\": \"{value}\""))),
+            }
+        }
+        _ => Ok((value, None)),
+    }
+}
+
+fn parse_milliseconds(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let count: u64 = text[..end].parse().ok()?;
+    let factor = match text[end..].trim() {
+        "" | "ms" => 1,
+        "s" => 1_000,
+        "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    count.checked_mul(factor)
+}
+
+fn unknown(name: &str) -> PgError {
+    PgError::error("42704", format!("unrecognized configuration parameter \"{name}\""))
+}
+
+/// A name as PostgreSQL spells it.
+fn spelled(name: &str) -> &str {
+    DEFAULTS.iter().map(|(known, _)| *known).find(|known| known.eq_ignore_ascii_case(name)).unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_change_and_go_back() {
+        let mut settings = Settings::new("me", 5433);
+        settings.begin_with("application_name", "psql").unwrap();
+        let changed = settings.set("Application_Name", Some("x")).unwrap();
+        assert_eq!(changed.report, Some(("application_name", "x".to_owned())));
+        assert_eq!(settings.reset_all(), [("application_name", "psql".to_owned())]);
+        assert_eq!(settings.show("SERVER_VERSION").unwrap(), SERVER_VERSION);
+        settings.set("my.own", Some("1")).unwrap();
+        assert_eq!(settings.get("my.own"), Some("1"));
+    }
+
+    #[test]
+    fn what_the_server_does_not_do_is_refused_or_said() {
+        let mut settings = Settings::new("me", 5433);
+        let code = |settings: &mut Settings, name, value| settings.set(name, Some(value)).unwrap_err().code;
+        assert_eq!(code(&mut settings, "nonsense", "1"), "42704");
+        assert_eq!(code(&mut settings, "client_encoding", "LATIN1"), "0A000");
+        assert_eq!(code(&mut settings, "datestyle", "German"), "0A000");
+        assert_eq!(code(&mut settings, "server_version", "9"), "55P02");
+        assert_eq!(code(&mut settings, "statement_timeout", "soon"), "22023");
+        let changed = settings.set("TimeZone", Some("Europe/Berlin")).unwrap();
+        assert!(changed.notice.is_some() && settings.get("timezone") == Some("UTC"));
+        settings.set("statement_timeout", Some("2min")).unwrap();
+        assert_eq!(settings.milliseconds("statement_timeout"), Some(120_000));
+    }
+}

@@ -1,0 +1,291 @@
+//! Which part of the server a statement concerns.
+
+use super::copy::Copy;
+use super::words::{Word, Words};
+use crate::pg::error::PgError;
+
+/// What a statement is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::pg) enum Kind {
+    Begin,
+    Commit,
+    Rollback,
+    /// About a part of a transaction; the session knows.
+    Savepoint,
+    /// Back to a savepoint, also after an error.
+    RollbackTo,
+    Set {
+        name: String,
+        value: Option<String>,
+    },
+    /// About transactions that come, which have one kind.
+    SetTransaction,
+    Reset(Option<String>),
+    Show(String),
+    Discard,
+    Deallocate(Option<String>),
+    Declare {
+        cursor: String,
+        query: String,
+    },
+    Fetch {
+        cursor: String,
+        count: Option<usize>,
+        is_move: bool,
+    },
+    CloseCursor(Option<String>),
+    /// `LISTEN`, `UNLISTEN`: nothing ever notifies.
+    Listening(&'static str),
+    Copy(Box<Copy>),
+    /// What the store does by itself.
+    Maintenance(&'static str),
+    /// Rows: `SELECT` and what stands for it.
+    Query,
+    /// Rows of another kind: the word that the command's tag begins with.
+    Report(&'static str),
+    /// Changes rows; may have rows with `RETURNING`.
+    Change(&'static str),
+    /// Everything else.
+    Other,
+}
+
+impl Kind {
+    /// Reads as much of a statement as tells what it is.
+    pub(in crate::pg) fn of(text: &str) -> Result<Self, PgError> {
+        let mut words = Words::new(text);
+        let first = match words.next() {
+            Some(Word::Name(name)) => name,
+            _ => return Ok(Self::Query),
+        };
+        Ok(match first.as_str() {
+            "begin" => Self::Begin,
+            "start" if words.accept("transaction") => Self::Begin,
+            "commit" | "end" => Self::Commit,
+            "abort" => Self::Rollback,
+            "rollback" => rollback(words),
+            "savepoint" | "release" => Self::Savepoint,
+            "set" => set(words)?,
+            "reset" if words.accept("all") => Self::Reset(None),
+            "reset" => Self::Reset(Some(setting_name(&mut words)?)),
+            "show" => show(words)?,
+            "discard" => Self::Discard,
+            "deallocate" => {
+                words.accept("prepare");
+                if words.accept("all") { Self::Deallocate(None) } else { Self::Deallocate(Some(words.name()?)) }
+            }
+            "declare" => declare(words)?,
+            "fetch" => fetch(words, false)?,
+            "move" => fetch(words, true)?,
+            "close" if words.accept("all") => Self::CloseCursor(None),
+            "close" => Self::CloseCursor(Some(words.name()?)),
+            "listen" => Self::Listening("LISTEN"),
+            "unlisten" => Self::Listening("UNLISTEN"),
+            "copy" => Self::Copy(Box::new(Copy::read(text)?)),
+            "load" => return Err(PgError::no_files()),
+            "vacuum" => Self::Maintenance("VACUUM"),
+            "analyze" => Self::Maintenance("ANALYZE"),
+            "select" | "with" | "values" | "table" | "from" => Self::Query,
+            "explain" => Self::Report("EXPLAIN"),
+            "describe" | "desc" => Self::Report("SHOW"),
+            "insert" | "replace" => Self::Change("INSERT"),
+            "update" => Self::Change("UPDATE"),
+            "delete" => Self::Change("DELETE"),
+            _ => Self::Other,
+        })
+    }
+
+    /// Whether a statement may come after an error inside a transaction.
+    pub(in crate::pg) fn ends_transaction(&self) -> bool {
+        matches!(self, Self::Commit | Self::Rollback | Self::RollbackTo)
+    }
+
+    /// Whether it works on the store in a way that a transaction can gather.
+    pub(in crate::pg) fn may_change(&self) -> bool {
+        matches!(self, Self::Change(_) | Self::Other | Self::Copy(_))
+    }
+}
+
+fn rollback(mut words: Words<'_>) -> Kind {
+    let _ = words.accept("work") || words.accept("transaction");
+    if words.accept("to") { Kind::RollbackTo } else { Kind::Rollback }
+}
+
+fn setting_name(words: &mut Words<'_>) -> Result<String, PgError> {
+    if words.accept("time") {
+        return if words.accept("zone") { Ok("timezone".to_owned()) } else { Err(words.unexpected(None)) };
+    }
+    if words.accept("transaction") && words.accept("isolation") && words.accept("level") {
+        return Ok("transaction_isolation".to_owned());
+    }
+    let mut name = words.name()?.to_lowercase();
+    while words.accept_symbol('.') {
+        name = format!("{name}.{}", words.name()?.to_lowercase());
+    }
+    Ok(name)
+}
+
+fn set(mut words: Words<'_>) -> Result<Kind, PgError> {
+    let mut ahead = words.clone();
+    if ahead.accept("session") && ahead.accept("characteristics") || words.clone().accept("transaction") {
+        return Ok(Kind::SetTransaction);
+    }
+    let _ = words.accept("session") || words.accept("local");
+    if words.accept("names") {
+        let value = value(&mut words)?;
+        return Ok(Kind::Set { name: "client_encoding".to_owned(), value });
+    }
+    let is_time_zone = words.clone().accept("time");
+    let name = setting_name(&mut words)?;
+    if !is_time_zone && !words.accept("to") && !words.accept_symbol('=') {
+        let next = words.next();
+        return Err(words.unexpected(next));
+    }
+    Ok(Kind::Set { name, value: value(&mut words)? })
+}
+
+/// One value or several, as they are kept; `DEFAULT` is none.
+fn value(words: &mut Words<'_>) -> Result<Option<String>, PgError> {
+    let mut ahead = words.clone();
+    if ahead.accept("default") && matches!(ahead.next(), None | Some(Word::Symbol(';'))) {
+        return Ok(None);
+    }
+    let mut parts: Vec<String> = Vec::new();
+    let mut sign = "";
+    loop {
+        match words.next() {
+            None | Some(Word::Symbol(';')) => break,
+            Some(Word::Symbol(',')) => {}
+            Some(Word::Symbol('-')) => sign = "-",
+            Some(Word::Name(part) | Word::Quoted(part) | Word::Text(part) | Word::Number(part)) => {
+                parts.push(format!("{}{part}", std::mem::take(&mut sign)));
+            }
+            other => return Err(words.unexpected(other)),
+        }
+    }
+    if parts.is_empty() { Err(words.unexpected(None)) } else { Ok(Some(parts.join(", "))) }
+}
+
+/// Names that the session lists, as MySQL has them, are not settings.
+fn show(mut words: Words<'_>) -> Result<Kind, PgError> {
+    const LISTS: [&str; 7] = ["tables", "columns", "create", "databases", "index", "indexes", "keys"];
+    match words.peek() {
+        Some(Word::Name(name)) if LISTS.contains(&name.as_str()) => Ok(Kind::Report("SHOW")),
+        _ => {
+            let name = setting_name(&mut words)?;
+            words.end()?;
+            Ok(Kind::Show(name))
+        }
+    }
+}
+
+fn declare(mut words: Words<'_>) -> Result<Kind, PgError> {
+    let cursor = words.name()?;
+    loop {
+        match words.next() {
+            Some(Word::Name(name)) if name == "cursor" => break,
+            Some(Word::Name(name)) if ["binary", "scroll"].contains(&name.as_str()) => {
+                return Err(PgError::not_supported(format_args!("a {} cursor", name.to_uppercase())));
+            }
+            Some(Word::Name(name)) if ["no", "insensitive", "asensitive"].contains(&name.as_str()) => {
+                if name == "no" && !words.accept("scroll") {
+                    let next = words.next();
+                    return Err(words.unexpected(next));
+                }
+            }
+            other => return Err(words.unexpected(other)),
+        }
+    }
+    if words.accept("with") {
+        return Err(PgError::not_supported("a cursor WITH HOLD"));
+    }
+    let _ = words.accept("without") && words.accept("hold");
+    if !words.accept("for") {
+        let next = words.next();
+        return Err(words.unexpected(next));
+    }
+    Ok(Kind::Declare { cursor, query: words.rest().to_owned() })
+}
+
+fn fetch(mut words: Words<'_>, is_move: bool) -> Result<Kind, PgError> {
+    let mut count = Some(1);
+    loop {
+        match words.next() {
+            Some(Word::Name(name)) => match name.as_str() {
+                "next" => {}
+                "forward" => count = Some(1),
+                "all" => count = None,
+                "from" | "in" => {
+                    let cursor = words.name()?;
+                    words.end()?;
+                    return Ok(Kind::Fetch { cursor, count, is_move });
+                }
+                "backward" | "prior" | "first" | "last" | "absolute" | "relative" => {
+                    return Err(PgError::error("55000", "cursor can only scan forward"));
+                }
+                _ => {
+                    words.end()?;
+                    return Ok(Kind::Fetch { cursor: name, count, is_move });
+                }
+            },
+            Some(Word::Quoted(cursor)) => {
+                words.end()?;
+                return Ok(Kind::Fetch { cursor, count, is_move });
+            }
+            Some(Word::Number(number)) => {
+                count = Some(number.parse().map_err(|_| words.unexpected(Some(Word::Number(number))))?);
+            }
+            Some(Word::Symbol('-')) => return Err(PgError::error("55000", "cursor can only scan forward")),
+            other => return Err(words.unexpected(other)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read_in_every_form() {
+        let set = |name: &str, value: &str| Kind::Set { name: name.to_owned(), value: Some(value.to_owned()) };
+        for (text, kind) in [
+            ("SET extra_float_digits = 3", set("extra_float_digits", "3")),
+            ("set session TimeZone to 'Europe/Berlin';", set("timezone", "Europe/Berlin")),
+            ("SET TIME ZONE 'UTC'", set("timezone", "UTC")),
+            ("SET LOCAL search_path TO \"$user\", public", set("search_path", "$user, public")),
+            ("SET NAMES 'utf8'", set("client_encoding", "utf8")),
+            ("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY", Kind::SetTransaction),
+            ("SET a.b = -1", set("a.b", "-1")),
+            ("SET datestyle TO DEFAULT", Kind::Set { name: "datestyle".to_owned(), value: None }),
+            ("SHOW TRANSACTION ISOLATION LEVEL", Kind::Show("transaction_isolation".to_owned())),
+            ("SHOW TABLES", Kind::Report("SHOW")),
+        ] {
+            assert_eq!(Kind::of(text).unwrap(), kind, "{text}");
+        }
+        assert!(Kind::of("SET x").is_err());
+    }
+
+    #[test]
+    fn cursors_are_read_in_every_form() {
+        let fetch = |count| Kind::Fetch { cursor: "c".to_owned(), count, is_move: false };
+        for (text, count) in [
+            ("FETCH c", Some(1)),
+            ("FETCH 10 FROM c", Some(10)),
+            ("FETCH FORWARD ALL IN \"c\"", None),
+            ("fetch next from c", Some(1)),
+        ] {
+            assert_eq!(Kind::of(text).unwrap(), fetch(count), "{text}");
+        }
+        let declared = Kind::of("DECLARE \"x y\" NO SCROLL CURSOR WITHOUT HOLD FOR SELECT 1").unwrap();
+        assert_eq!(declared, Kind::Declare { cursor: "x y".to_owned(), query: "SELECT 1".to_owned() });
+        assert_eq!(Kind::of("FETCH BACKWARD 1 FROM c").unwrap_err().code, "55000");
+    }
+
+    #[test]
+    fn brackets_are_told_from_statements() {
+        assert_eq!(Kind::of("/* x */ BEGIN ISOLATION LEVEL REPEATABLE READ").unwrap(), Kind::Begin);
+        assert_eq!(Kind::of("ROLLBACK TO SAVEPOINT a").unwrap(), Kind::RollbackTo);
+        assert_eq!(Kind::of("ROLLBACK").unwrap(), Kind::Rollback);
+        assert_eq!(Kind::of("LOAD DATA INFILE 'x' INTO TABLE t").unwrap_err().code, "42501");
+        assert_eq!(Kind::of("(SELECT 1)").unwrap(), Kind::Query);
+    }
+}

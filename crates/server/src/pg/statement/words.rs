@@ -1,0 +1,231 @@
+//! The words of a statement, one after the other.
+
+use crate::pg::error::PgError;
+
+/// One word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::pg) enum Word {
+    /// A name or a key word, in lower case.
+    Name(String),
+    /// A name in double quotes, as it is.
+    Quoted(String),
+    /// A text in quotes.
+    Text(String),
+    /// A number, or a parameter with its `$`.
+    Number(String),
+    Symbol(char),
+}
+
+/// The words of a text, without its comments.
+#[derive(Debug, Clone)]
+pub(in crate::pg) struct Words<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Words<'a> {
+    pub(in crate::pg) fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// What is not read yet.
+    pub(in crate::pg) fn rest(&self) -> &'a str {
+        self.text[self.at..].trim_start()
+    }
+
+    /// The next word if it is this key word.
+    pub(in crate::pg) fn accept(&mut self, key: &str) -> bool {
+        let mut ahead = self.clone();
+        let found = matches!(ahead.next(), Some(Word::Name(name)) if name == key);
+        if found {
+            *self = ahead;
+        }
+        found
+    }
+
+    pub(in crate::pg) fn accept_symbol(&mut self, symbol: char) -> bool {
+        let mut ahead = self.clone();
+        let found = ahead.next() == Some(Word::Symbol(symbol));
+        if found {
+            *self = ahead;
+        }
+        found
+    }
+
+    pub(in crate::pg) fn peek(&self) -> Option<Word> {
+        self.clone().next()
+    }
+
+    /// A name, quoted or not.
+    pub(in crate::pg) fn name(&mut self) -> Result<String, PgError> {
+        match self.next() {
+            Some(Word::Name(name) | Word::Quoted(name)) => Ok(name),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
+    /// Nothing but a semicolon may be left.
+    pub(in crate::pg) fn end(mut self) -> Result<(), PgError> {
+        self.accept_symbol(';');
+        match self.next() {
+            None => Ok(()),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
+    pub(in crate::pg) fn unexpected(&self, word: Option<Word>) -> PgError {
+        let shown = match word {
+            None => return PgError::syntax("syntax error at end of input"),
+            Some(Word::Name(text) | Word::Quoted(text) | Word::Text(text) | Word::Number(text)) => text,
+            Some(Word::Symbol(symbol)) => symbol.to_string(),
+        };
+        PgError::syntax(format!("syntax error at or near \"{shown}\""))
+    }
+
+    /// Skips spaces and comments.
+    fn skip(&mut self) {
+        loop {
+            let rest = &self.text[self.at..];
+            let trimmed = rest.trim_start();
+            self.at += rest.len() - trimmed.len();
+            if trimmed.starts_with("--") {
+                self.at += trimmed.find('\n').unwrap_or(trimmed.len());
+            } else if trimmed.starts_with("/*") {
+                self.at += comment_length(trimmed);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// A piece that ends with a quote, in which the quote stands doubled.
+    fn quoted(&mut self, quote: char) -> String {
+        let mut out = String::new();
+        let mut rest = self.text[self.at..].char_indices().skip(1).peekable();
+        while let Some((at, letter)) = rest.next() {
+            if letter != quote {
+                out.push(letter);
+            } else if rest.next_if(|(_, next)| *next == quote).is_some() {
+                out.push(quote);
+            } else {
+                self.at += at + letter.len_utf8();
+                return out;
+            }
+        }
+        self.at = self.text.len();
+        out
+    }
+
+    /// A text with backslashes, from its quote on.
+    fn escaped(&mut self) -> String {
+        let mut out = String::new();
+        let mut rest = self.text[self.at..].char_indices().skip(1).peekable();
+        while let Some((at, letter)) = rest.next() {
+            match letter {
+                '\\' => match rest.next().map(|(_, letter)| letter) {
+                    Some('n') => out.push('\n'),
+                    Some('t') => out.push('\t'),
+                    Some('r') => out.push('\r'),
+                    Some('b') => out.push('\u{8}'),
+                    Some('f') => out.push('\u{c}'),
+                    Some('x') => {
+                        let mut value = 0;
+                        for _ in 0..2 {
+                            let Some((_, digit)) = rest.next_if(|(_, digit)| digit.is_ascii_hexdigit()) else { break };
+                            value = value * 16 + digit.to_digit(16).unwrap_or(0);
+                        }
+                        out.extend(char::from_u32(value));
+                    }
+                    Some(other) => out.push(other),
+                    None => break,
+                },
+                '\'' if rest.next_if(|(_, next)| *next == '\'').is_some() => out.push('\''),
+                '\'' => {
+                    self.at += at + 1;
+                    return out;
+                }
+                other => out.push(other),
+            }
+        }
+        self.at = self.text.len();
+        out
+    }
+}
+
+fn comment_length(text: &str) -> usize {
+    let (bytes, mut at, mut depth) = (text.as_bytes(), 2, 1_usize);
+    while at < bytes.len() && depth > 0 {
+        (at, depth) = match &bytes[at..] {
+            [b'*', b'/', ..] => (at + 2, depth - 1),
+            [b'/', b'*', ..] => (at + 2, depth + 1),
+            _ => (at + 1, depth),
+        };
+    }
+    // A letter of several bytes may be the last one.
+    (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
+}
+
+impl Iterator for Words<'_> {
+    type Item = Word;
+
+    fn next(&mut self) -> Option<Word> {
+        self.skip();
+        let rest = &self.text[self.at..];
+        let first = rest.chars().next()?;
+        let length_of = |is_part: fn(char) -> bool| rest.find(|letter| !is_part(letter)).unwrap_or(rest.len());
+        Some(match first {
+            '\'' => Word::Text(self.quoted('\'')),
+            '"' => Word::Quoted(self.quoted('"')),
+            'e' | 'E' if rest[1..].starts_with('\'') => {
+                self.at += 1;
+                Word::Text(self.escaped())
+            }
+            '$' | '0'..='9' => {
+                let length = 1 + rest[1..]
+                    .find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '.')
+                    .unwrap_or(rest.len() - 1);
+                self.at += length;
+                Word::Number(rest[..length].to_owned())
+            }
+            letter if letter.is_alphabetic() || letter == '_' => {
+                let length = length_of(|letter| letter.is_alphanumeric() || letter == '_' || letter == '$');
+                self.at += length;
+                Word::Name(rest[..length].to_lowercase())
+            }
+            symbol => {
+                self.at += symbol.len_utf8();
+                Word::Symbol(symbol)
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_between_comments() {
+        let words: Vec<Word> =
+            Words::new("/* a /* b */ é*/ SET -- x\n \"A\"\"b\" = 'it''s', E'a\\tb\\'' $1 1.5;").collect();
+        let expected = [
+            Word::Name("set".into()),
+            Word::Quoted("A\"b".into()),
+            Word::Symbol('='),
+            Word::Text("it's".into()),
+            Word::Symbol(','),
+            Word::Text("a\tb'".into()),
+            Word::Number("$1".into()),
+            Word::Number("1.5".into()),
+            Word::Symbol(';'),
+        ];
+        assert_eq!(words, expected);
+    }
+
+    #[test]
+    fn nothing_that_is_not_closed_hangs_or_panics() {
+        for text in ["/* é", "'é", "\"é", "e'\\", "e'\\x", "-- é", "$", "é", "/*/"] {
+            assert!(Words::new(text).count() <= 2, "{text}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The store as a connection uses it: one session of `atsdb::sql`, which knows nothing of the protocol.
+
+use super::error::PgError;
+use super::types::input::arrow_type;
+use super::types::known;
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use atsdb::name::same_name;
+use atsdb::sql::{Answer, FileReader, FileRequest, InterruptHandle, ParameterValue, Prepared, Session, SessionOptions};
+use atsdb::{Database, Engine, Error, ErrorKind, Result, Table};
+use datafusion::common::ScalarValue;
+use parking_lot::Mutex;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+/// The name of the one file that a connection's session may read: rows that the client sends.
+const STDIN: &str = "rows that the client sends";
+
+/// Pieces of a COPY on their way into the store.
+pub(in crate::pg) type CopyPieces = Receiver<std::result::Result<RecordBatch, Error>>;
+
+/// The store as one connection uses it.
+#[derive(Debug)]
+pub(in crate::pg) struct StoreSession {
+    session: Session,
+    stdin: Arc<Stdin>,
+}
+
+impl StoreSession {
+    pub(in crate::pg) fn open(database: &Database) -> Result<Self> {
+        let stdin = Arc::new(Stdin::default());
+        let files: Arc<dyn FileReader> = stdin.clone();
+        let session = database.session(SessionOptions { file_access: true, ..SessionOptions::default() })?;
+        Ok(Self { session: session.with_files(files), stdin })
+    }
+
+    pub(in crate::pg) fn interrupt_handle(&self) -> InterruptHandle {
+        self.session.interrupt_handle()
+    }
+
+    /// The texts of the statements of a script.
+    pub(in crate::pg) fn statements(&self, text: &str) -> std::result::Result<Vec<String>, PgError> {
+        let statements = self.session.statements(text);
+        statements.map(|statement| Ok(statement?.text().to_owned())).collect()
+    }
+
+    /// Finds the types of a statement's parameters and answer. `types` are those that the client declares, by number.
+    pub(in crate::pg) fn prepare(&self, text: &str, types: &[u32]) -> Result<Prepared> {
+        let declared: Vec<_> =
+            types.iter().map(|id| if *id == known::UNKNOWN { None } else { arrow_type(*id) }).collect();
+        self.session.prepare(text, &declared)
+    }
+
+    pub(in crate::pg) fn execute_prepared(&self, prepared: &Prepared, values: &[ScalarValue]) -> Result<Answer> {
+        let values = values.iter().map(|value| {
+            let array = value.to_array().map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
+            ParameterValue::from_array(array.as_ref(), 0)
+        });
+        self.session.execute_prepared(prepared, &values.collect::<Result<Vec<_>>>()?)
+    }
+
+    /// Executes the one statement of a text without parameters.
+    pub(in crate::pg) fn execute(&self, text: &str) -> Result<Answer> {
+        match self.session.statements(text).next() {
+            Some(statement) => self.session.execute(&statement?, &[]),
+            None => Err(Error::new(ErrorKind::Sql, "there is no statement in the text")),
+        }
+    }
+
+    pub(in crate::pg) fn in_transaction(&self) -> bool {
+        self.session.in_transaction()
+    }
+
+    /// The tables that the session sees.
+    pub(in crate::pg) fn tables(&self) -> Result<Vec<Table>> {
+        Ok(self.session.tables()?.into_iter().filter(|table| table.definition.logs.is_none()).collect())
+    }
+
+    /// The columns of a view.
+    pub(in crate::pg) fn columns_of_view(&self, name: &str) -> Result<SchemaRef> {
+        let text = format!("SELECT * FROM {}", atsdb::sql::quoted(name));
+        let prepared = self.session.prepare(&text, &[])?;
+        prepared.schema().cloned().ok_or_else(|| Error::new(ErrorKind::Internal, "a view has columns"))
+    }
+
+    pub(in crate::pg) fn engine(&self) -> &Engine {
+        self.session.engine()
+    }
+
+    pub(in crate::pg) fn table(&self, name: &str) -> Result<Table> {
+        let found = self.tables()?.into_iter().find(|table| same_name(&table.definition.name, name));
+        found.ok_or_else(|| Error::new(ErrorKind::NotFound, format!("no table named {name}")))
+    }
+
+    /// Adds rows to columns of a table, as one statement: all or none.
+    pub(in crate::pg) fn load(&self, table: &str, columns: &[String], pieces: CopyPieces) -> Result<u64> {
+        let columns: Vec<String> = columns.iter().map(|column| atsdb::sql::quoted(column)).collect();
+        let columns = if columns.is_empty() { String::new() } else { format!("({})", columns.join(", ")) };
+        let text = format!("COPY {} {columns} FROM '{STDIN}'", atsdb::sql::quoted(table));
+        *self.stdin.pieces.lock() = Some(pieces);
+        let done = self.execute(&text);
+        self.stdin.pieces.lock().take();
+        match done? {
+            Answer::Done { row_count, .. } => Ok(row_count.unwrap_or(0)),
+            Answer::Rows(_) => Err(Error::new(ErrorKind::Internal, "a COPY answered with rows")),
+        }
+    }
+}
+
+/// Reads what the client sends, while it does, and nothing else.
+#[derive(Default)]
+struct Stdin {
+    pieces: Mutex<Option<CopyPieces>>,
+}
+
+impl FileReader for Stdin {
+    fn read(&self, request: &FileRequest<'_>, rows: &mut dyn FnMut(RecordBatch) -> Result<()>) -> Result<()> {
+        let pieces = self.pieces.lock().take().filter(|_| request.path == STDIN);
+        let Some(pieces) = pieces else {
+            return Err(Error::new(ErrorKind::Sql, "SQL that came over the network may not read files"));
+        };
+        pieces.into_iter().try_for_each(|piece| rows(piece?))
+    }
+}
+
+impl fmt::Debug for Stdin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Stdin")
+    }
+}

@@ -1,0 +1,394 @@
+//! Parameters of statements as values, in both formats.
+
+use super::calendar::{EPOCH_DAYS, EPOCH_US};
+use super::{known, numeric};
+use crate::pg::error::PgError;
+use crate::pg::wire::fields::Fields;
+use arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalUnit, TimeUnit};
+use atsdb::sql::parse_time;
+use datafusion::common::ScalarValue;
+
+/// The format of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::pg) enum Format {
+    Text,
+    Binary,
+}
+
+impl Format {
+    pub(in crate::pg) fn of(code: i16) -> Result<Self, PgError> {
+        match code {
+            0 => Ok(Self::Text),
+            1 => Ok(Self::Binary),
+            other => Err(PgError::error("22023", format!("unsupported format code: {other}"))),
+        }
+    }
+
+    pub(in crate::pg) fn code(self) -> i16 {
+        match self {
+            Self::Text => 0,
+            Self::Binary => 1,
+        }
+    }
+
+    /// The format at a position of a list that has none (text), one for all, or one each.
+    pub(in crate::pg) fn at(codes: &[i16], position: usize) -> Result<Self, PgError> {
+        match codes {
+            [] => Ok(Self::Text),
+            [all] => Self::of(*all),
+            each => each
+                .get(position)
+                .map_or_else(|| Err(PgError::protocol("too few format codes")), |code| Self::of(*code)),
+        }
+    }
+}
+
+/// The type of Arrow that values of a type become; `None` if its place in the statement decides.
+pub(in crate::pg) fn arrow_type(type_id: u32) -> Option<DataType> {
+    Some(match type_id {
+        known::BOOL => DataType::Boolean,
+        known::INT2 => DataType::Int16,
+        known::INT4 => DataType::Int32,
+        known::INT8 | known::OID => DataType::Int64,
+        known::FLOAT4 => DataType::Float32,
+        known::FLOAT8 => DataType::Float64,
+        known::TEXT | known::VARCHAR | known::BPCHAR | known::NAME | known::CHAR | known::JSON | known::UUID | 3802 => {
+            DataType::Utf8
+        }
+        known::BYTEA => DataType::Binary,
+        known::DATE => DataType::Date32,
+        known::TIME => DataType::Time64(TimeUnit::Microsecond),
+        // There is one clock, UTC.
+        known::TIMESTAMP | known::TIMESTAMPTZ => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+        known::INTERVAL => DataType::Interval(IntervalUnit::MonthDayNano),
+        known::NUMERIC => DataType::Decimal128(38, 10),
+        other => {
+            let element = arrow_type(known::element_of(other)?.id)?;
+            DataType::new_list(element, true)
+        }
+    })
+}
+
+/// A value of a parameter.
+pub(in crate::pg) fn parameter(type_id: u32, format: Format, value: Option<&[u8]>) -> Result<ScalarValue, PgError> {
+    let Some(bytes) = value else {
+        let data_type = arrow_type(type_id).unwrap_or(DataType::Null);
+        return ScalarValue::try_from(&data_type).map_err(|error| PgError::error("XX000", error.to_string()));
+    };
+    match format {
+        Format::Text => of_text(type_id, str::from_utf8(bytes).map_err(|_| PgError::not_utf8())?),
+        Format::Binary => of_binary(type_id, bytes),
+    }
+}
+
+/// The error for a text that is no value of a type.
+pub(in crate::pg) fn invalid(type_id: u32, text: &str) -> PgError {
+    let name = known::sql_name(type_id).unwrap_or_else(|| type_id.to_string());
+    PgError::error("22P02", format!("invalid input syntax for type {name}: \"{text}\""))
+}
+
+fn out_of_range(type_id: u32, text: &str) -> PgError {
+    let name = known::sql_name(type_id).unwrap_or_else(|| type_id.to_string());
+    PgError::error("22003", format!("value \"{text}\" is out of range for type {name}"))
+}
+
+fn of_text(type_id: u32, text: &str) -> Result<ScalarValue, PgError> {
+    let trimmed = text.trim();
+    let integer = || match trimmed.parse::<i128>() {
+        Ok(value) => Ok(value),
+        Err(_) => Err(invalid(type_id, text)),
+    };
+    let fits = |is_fit: bool| if is_fit { Ok(()) } else { Err(out_of_range(type_id, text)) };
+    Ok(match type_id {
+        known::BOOL => ScalarValue::Boolean(Some(boolean(trimmed).ok_or_else(|| invalid(type_id, text))?)),
+        known::INT2 => {
+            let value = i16::try_from(integer()?).ok();
+            fits(value.is_some())?;
+            ScalarValue::Int16(value)
+        }
+        known::INT4 => {
+            let value = i32::try_from(integer()?).ok();
+            fits(value.is_some())?;
+            ScalarValue::Int32(value)
+        }
+        known::INT8 | known::OID => {
+            let value = i64::try_from(integer()?).ok();
+            fits(value.is_some())?;
+            ScalarValue::Int64(value)
+        }
+        known::FLOAT4 => ScalarValue::Float32(Some(trimmed.parse().map_err(|_| invalid(type_id, text))?)),
+        known::FLOAT8 => ScalarValue::Float64(Some(trimmed.parse().map_err(|_| invalid(type_id, text))?)),
+        known::NUMERIC => decimal(trimmed)?,
+        known::BYTEA => ScalarValue::Binary(Some(bytea(text).ok_or_else(|| invalid(type_id, text))?)),
+        known::DATE => {
+            let seconds = parse_time(trimmed, atsdb::TimeUnit::Second).ok_or_else(|| invalid(type_id, text))?;
+            let days = i32::try_from(seconds.div_euclid(86_400)).map_err(|_| out_of_range(type_id, text))?;
+            ScalarValue::Date32(Some(days))
+        }
+        known::TIMESTAMP | known::TIMESTAMPTZ => {
+            let time = parse_time(trimmed, atsdb::TimeUnit::Microsecond).ok_or_else(|| invalid(type_id, text))?;
+            timestamp(time)
+        }
+        known::TIME | known::INTERVAL => {
+            let data_type = arrow_type(type_id).unwrap_or(DataType::Utf8);
+            ScalarValue::try_from_string(trimmed.to_owned(), &data_type).map_err(|_| invalid(type_id, text))?
+        }
+        other => match known::element_of(other) {
+            Some(element) => {
+                let items = array_items(text).ok_or_else(|| malformed_array(text))?;
+                let items = items.iter().map(|item| match item {
+                    Some(item) => of_text(element.id, item),
+                    None => parameter(element.id, Format::Text, None),
+                });
+                list(element.id, items.collect::<Result<_, _>>()?)?
+            }
+            None => ScalarValue::Utf8(Some(text.to_owned())),
+        },
+    })
+}
+
+fn of_binary(type_id: u32, bytes: &[u8]) -> Result<ScalarValue, PgError> {
+    let mut fields = Fields::new(bytes);
+    let value = match type_id {
+        known::BOOL => ScalarValue::Boolean(Some(fields.u8()? != 0)),
+        known::INT2 => ScalarValue::Int16(Some(fields.i16()?)),
+        known::INT4 => ScalarValue::Int32(Some(fields.i32()?)),
+        known::INT8 => ScalarValue::Int64(Some(fields.i64()?)),
+        known::OID => ScalarValue::Int64(Some(i64::from(fields.u32()?))),
+        known::FLOAT4 => ScalarValue::Float32(Some(f32::from_bits(fields.u32()?))),
+        known::FLOAT8 => ScalarValue::Float64(Some(f64::from_bits(fields.i64()? as u64))),
+        known::DATE => {
+            let days = fields.i32()?.checked_add(EPOCH_DAYS).ok_or_else(|| out_of_range(type_id, "date"))?;
+            ScalarValue::Date32(Some(days))
+        }
+        known::TIME => ScalarValue::Time64Microsecond(Some(fields.i64()?)),
+        known::TIMESTAMP | known::TIMESTAMPTZ => {
+            timestamp(fields.i64()?.checked_add(EPOCH_US).ok_or_else(|| out_of_range(type_id, "infinity"))?)
+        }
+        known::INTERVAL => {
+            let (microseconds, days, months) = (fields.i64()?, fields.i32()?, fields.i32()?);
+            let nanoseconds = microseconds.checked_mul(1_000).ok_or_else(|| out_of_range(type_id, "interval"))?;
+            ScalarValue::IntervalMonthDayNano(Some(IntervalMonthDayNano::new(months, days, nanoseconds)))
+        }
+        known::NUMERIC => return decimal(&numeric::read(bytes)?),
+        known::BYTEA => return Ok(ScalarValue::Binary(Some(bytes.to_vec()))),
+        known::UUID => return uuid(bytes),
+        // jsonb has a version before its text.
+        3802 => return text(bytes.strip_prefix(&[1]).unwrap_or(bytes)),
+        other => match known::element_of(other) {
+            Some(element) => array(element.id, &mut fields)?,
+            None => return text(bytes),
+        },
+    };
+    fields.end()?;
+    Ok(value)
+}
+
+fn text(bytes: &[u8]) -> Result<ScalarValue, PgError> {
+    let text = str::from_utf8(bytes).map_err(|_| PgError::not_utf8())?;
+    Ok(ScalarValue::Utf8(Some(text.to_owned())))
+}
+
+fn timestamp(microseconds: i64) -> ScalarValue {
+    ScalarValue::TimestampMicrosecond(Some(microseconds), Some("UTC".into()))
+}
+
+fn uuid(bytes: &[u8]) -> Result<ScalarValue, PgError> {
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    if hex.len() != 32 {
+        return Err(PgError::protocol("a uuid has 16 bytes"));
+    }
+    let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
+    Ok(ScalarValue::Utf8(Some(parts.join("-"))))
+}
+
+/// A number of up to 38 digits, exactly as it is written.
+fn decimal(text: &str) -> Result<ScalarValue, PgError> {
+    let invalid = || invalid(known::NUMERIC, text);
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    if digits.contains(['e', 'E'])
+        || digits.eq_ignore_ascii_case("nan")
+        || digits.to_ascii_lowercase().starts_with("inf")
+    {
+        return Ok(ScalarValue::Float64(Some(text.parse().map_err(|_| invalid())?)));
+    }
+    let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number(whole) || !is_number(fraction) || digits.len() < 2 && !is_number(digits) || digits.is_empty() {
+        return Err(invalid());
+    }
+    let fraction = fraction.trim_end_matches('0');
+    let joined = format!("{}{fraction}", whole.trim_start_matches('0'));
+    if joined.len() > 38 {
+        return Err(out_of_range(known::NUMERIC, text));
+    }
+    let magnitude: i128 = if joined.is_empty() { 0 } else { joined.parse().map_err(|_| invalid())? };
+    let value = if text.starts_with('-') { -magnitude } else { magnitude };
+    Ok(ScalarValue::Decimal128(Some(value), 38, fraction.len() as i8))
+}
+
+fn boolean(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "t" | "true" | "y" | "yes" | "on" | "1" => Some(true),
+        "f" | "false" | "n" | "no" | "off" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// `\x` and hexadecimal digits, or the older form with `\\` and `\` with three octal digits.
+pub(in crate::pg) fn bytea(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
+    if let Some(hex) = text.strip_prefix("\\x") {
+        let pairs = hex.as_bytes().chunks(2);
+        return pairs.map(|pair| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?)).collect();
+    }
+    let (mut out, mut rest) = (Vec::new(), text.as_bytes());
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'\\' {
+            out.push(byte);
+        } else if let Some(after) = rest.strip_prefix(b"\\") {
+            out.push(b'\\');
+            rest = after;
+        } else {
+            let (octal, after) = rest.split_at_checked(3)?;
+            out.push(u8::from_str_radix(str::from_utf8(octal).ok()?, 8).ok()?);
+            rest = after;
+        }
+    }
+    Some(out)
+}
+
+pub(in crate::pg) fn parse_boolean(text: &str) -> Option<bool> {
+    boolean(text.trim())
+}
+
+fn list(element: u32, items: Vec<ScalarValue>) -> Result<ScalarValue, PgError> {
+    let data_type = arrow_type(element).ok_or_else(|| PgError::not_supported("an array of this type"))?;
+    Ok(ScalarValue::List(ScalarValue::new_list(&items, &data_type, true)))
+}
+
+fn array(element: u32, fields: &mut Fields<'_>) -> Result<ScalarValue, PgError> {
+    let (dimensions, _has_nulls, sent) = (fields.i32()?, fields.i32()?, fields.u32()?);
+    let element = if known::by_id(sent).is_some() { sent } else { element };
+    let count = match dimensions {
+        0 => 0,
+        1 => {
+            let count = fields.i32()?;
+            fields.i32()?;
+            count
+        }
+        _ => return Err(PgError::not_supported("an array of several dimensions")),
+    };
+    // Each takes four bytes at least.
+    if usize::try_from(count).map_or(true, |count| count > fields.rest().len() / 4) {
+        return Err(PgError::protocol("an array is shorter than it says"));
+    }
+    let items = (0..count).map(|_| match fields.value()? {
+        Some(bytes) => of_binary(element, bytes),
+        None => parameter(element, Format::Binary, None),
+    });
+    let items = items.collect::<Result<_, PgError>>()?;
+    list(element, items)
+}
+
+fn malformed_array(text: &str) -> PgError {
+    PgError::error("22P02", format!("malformed array literal: \"{text}\""))
+}
+
+/// The items of `{1,NULL,"a b"}`.
+pub(in crate::pg) fn array_items(text: &str) -> Option<Vec<Option<String>>> {
+    let inner = text.trim().strip_prefix('{')?.strip_suffix('}')?;
+    let mut items = Vec::new();
+    if inner.trim().is_empty() {
+        return Some(items);
+    }
+    let mut letters = inner.chars().peekable();
+    loop {
+        while letters.next_if(|letter| letter.is_whitespace()).is_some() {}
+        let mut item = String::new();
+        let is_quoted = letters.next_if_eq(&'"').is_some();
+        if is_quoted {
+            loop {
+                match letters.next()? {
+                    '"' => break,
+                    '\\' => item.push(letters.next()?),
+                    letter => item.push(letter),
+                }
+            }
+            while letters.next_if(|letter| letter.is_whitespace()).is_some() {}
+        } else {
+            while let Some(letter) = letters.next_if(|letter| *letter != ',') {
+                match letter {
+                    '{' | '}' | '"' => return None,
+                    '\\' => item.push(letters.next()?),
+                    letter => item.push(letter),
+                }
+            }
+            item.truncate(item.trim_end().len());
+            if item.is_empty() {
+                return None;
+            }
+        }
+        let is_null = !is_quoted && item.eq_ignore_ascii_case("null");
+        items.push((!is_null).then_some(item));
+        match letters.next() {
+            None => return Some(items),
+            Some(',') => {}
+            Some(_) => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_and_bytes_say_the_same() {
+        let pairs: [(u32, &str, &[u8]); 6] = [
+            (known::BOOL, "true", &[1]),
+            (known::INT4, " -7 ", &(-7_i32).to_be_bytes()),
+            (known::INT8, "9223372036854775807", &i64::MAX.to_be_bytes()),
+            (known::FLOAT8, "1.5", &1.5_f64.to_be_bytes()),
+            (known::TIMESTAMPTZ, "2000-01-01 00:00:01+00", &1_000_000_i64.to_be_bytes()),
+            (known::DATE, "2000-01-02", &1_i32.to_be_bytes()),
+        ];
+        for (id, text, bytes) in pairs {
+            let of_text = parameter(id, Format::Text, Some(text.as_bytes())).unwrap();
+            assert_eq!(of_text, parameter(id, Format::Binary, Some(bytes)).unwrap(), "{text}");
+        }
+        assert_eq!(decimal("-12.50").unwrap(), ScalarValue::Decimal128(Some(-125), 38, 1));
+    }
+
+    #[test]
+    fn what_is_no_value_is_an_error_with_its_code() {
+        for (id, text, code) in [
+            (known::INT4, "abc", "22P02"),
+            (known::INT2, "40000", "22003"),
+            (known::BOOL, "maybe", "22P02"),
+            (known::TIMESTAMPTZ, "yesterday-ish", "22P02"),
+            (1007, "{1,", "22P02"),
+            (known::NUMERIC, "1.2.3", "22P02"),
+            (known::NUMERIC, "", "22P02"),
+        ] {
+            assert_eq!(parameter(id, Format::Text, Some(text.as_bytes())).unwrap_err().code, code, "{text}");
+        }
+        assert!(parameter(known::INT8, Format::Binary, Some(&[1, 2])).is_err());
+        assert!(
+            parameter(1007, Format::Binary, Some(&[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 23, 127, 0, 0, 0, 0, 0, 0, 1]))
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn arrays_are_read_as_they_are_written() {
+        let items = array_items("{1, NULL ,\"a \\\"b\\\",\",\"NULL\"}").unwrap();
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(items, [text("1"), None, text("a \"b\","), text("NULL")]);
+        assert_eq!(array_items("{}"), Some(vec![]));
+        for text in ["{1,}", "1", "{\"a}", "{a}b}"] {
+            assert_eq!(array_items(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The types of PostgreSQL that clients may meet, by their numbers.
+
+use arrow::datatypes::DataType;
+
+/// A type of PostgreSQL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::pg) struct PgType {
+    pub(in crate::pg) id: u32,
+    /// Its name in `pg_type`.
+    pub(in crate::pg) name: &'static str,
+    /// Its name in SQL.
+    pub(in crate::pg) sql_name: &'static str,
+    /// The bytes of a value; -1 if that varies, -2 for a C string.
+    pub(in crate::pg) width: i16,
+    /// `typcategory`.
+    pub(in crate::pg) category: char,
+    /// The type of its arrays; 0 without.
+    pub(in crate::pg) array: u32,
+    /// The name of that.
+    pub(in crate::pg) array_name: &'static str,
+}
+
+pub(in crate::pg) const BOOL: u32 = 16;
+pub(in crate::pg) const BYTEA: u32 = 17;
+pub(in crate::pg) const CHAR: u32 = 18;
+pub(in crate::pg) const NAME: u32 = 19;
+pub(in crate::pg) const INT8: u32 = 20;
+pub(in crate::pg) const INT2: u32 = 21;
+pub(in crate::pg) const INT4: u32 = 23;
+pub(in crate::pg) const REGPROC: u32 = 24;
+pub(in crate::pg) const TEXT: u32 = 25;
+pub(in crate::pg) const OID: u32 = 26;
+pub(in crate::pg) const JSON: u32 = 114;
+pub(in crate::pg) const FLOAT4: u32 = 700;
+pub(in crate::pg) const FLOAT8: u32 = 701;
+pub(in crate::pg) const UNKNOWN: u32 = 705;
+pub(in crate::pg) const BPCHAR: u32 = 1042;
+pub(in crate::pg) const VARCHAR: u32 = 1043;
+pub(in crate::pg) const DATE: u32 = 1082;
+pub(in crate::pg) const TIME: u32 = 1083;
+pub(in crate::pg) const TIMESTAMP: u32 = 1114;
+pub(in crate::pg) const TIMESTAMPTZ: u32 = 1184;
+pub(in crate::pg) const INTERVAL: u32 = 1186;
+pub(in crate::pg) const NUMERIC: u32 = 1700;
+pub(in crate::pg) const REGCLASS: u32 = 2205;
+pub(in crate::pg) const REGTYPE: u32 = 2206;
+pub(in crate::pg) const UUID: u32 = 2950;
+
+const fn plain(
+    id: u32,
+    name: &'static str,
+    sql_name: &'static str,
+    width: i16,
+    category: char,
+    (array, array_name): (u32, &'static str),
+) -> PgType {
+    PgType { id, name, sql_name, width, category, array, array_name }
+}
+
+/// The types that are no arrays.
+pub(in crate::pg) const TYPES: [PgType; 43] = [
+    plain(BOOL, "bool", "boolean", 1, 'B', (1000, "_bool")),
+    plain(BYTEA, "bytea", "bytea", -1, 'U', (1001, "_bytea")),
+    plain(CHAR, "char", "\"char\"", 1, 'Z', (1002, "_char")),
+    plain(NAME, "name", "name", 64, 'S', (1003, "_name")),
+    plain(INT8, "int8", "bigint", 8, 'N', (1016, "_int8")),
+    plain(INT2, "int2", "smallint", 2, 'N', (1005, "_int2")),
+    plain(22, "int2vector", "int2vector", -1, 'A', (1006, "_int2vector")),
+    plain(INT4, "int4", "integer", 4, 'N', (1007, "_int4")),
+    plain(REGPROC, "regproc", "regproc", 4, 'N', (1008, "_regproc")),
+    plain(TEXT, "text", "text", -1, 'S', (1009, "_text")),
+    plain(OID, "oid", "oid", 4, 'N', (1028, "_oid")),
+    plain(27, "tid", "tid", 6, 'U', (1010, "_tid")),
+    plain(28, "xid", "xid", 4, 'U', (1011, "_xid")),
+    plain(29, "cid", "cid", 4, 'U', (1012, "_cid")),
+    plain(30, "oidvector", "oidvector", -1, 'A', (1013, "_oidvector")),
+    plain(JSON, "json", "json", -1, 'U', (199, "_json")),
+    plain(142, "xml", "xml", -1, 'U', (143, "_xml")),
+    plain(194, "pg_node_tree", "pg_node_tree", -1, 'Z', (0, "")),
+    plain(FLOAT4, "float4", "real", 4, 'N', (1021, "_float4")),
+    plain(FLOAT8, "float8", "double precision", 8, 'N', (1022, "_float8")),
+    plain(UNKNOWN, "unknown", "unknown", -2, 'X', (0, "")),
+    plain(869, "inet", "inet", -1, 'I', (1041, "_inet")),
+    plain(1033, "aclitem", "aclitem", 12, 'U', (1034, "_aclitem")),
+    plain(BPCHAR, "bpchar", "character", -1, 'S', (1014, "_bpchar")),
+    plain(VARCHAR, "varchar", "character varying", -1, 'S', (1015, "_varchar")),
+    plain(DATE, "date", "date", 4, 'D', (1182, "_date")),
+    plain(TIME, "time", "time without time zone", 8, 'D', (1183, "_time")),
+    plain(TIMESTAMP, "timestamp", "timestamp without time zone", 8, 'D', (1115, "_timestamp")),
+    plain(TIMESTAMPTZ, "timestamptz", "timestamp with time zone", 8, 'D', (1185, "_timestamptz")),
+    plain(INTERVAL, "interval", "interval", 16, 'T', (1187, "_interval")),
+    plain(1266, "timetz", "time with time zone", 12, 'D', (1270, "_timetz")),
+    plain(NUMERIC, "numeric", "numeric", -1, 'N', (1231, "_numeric")),
+    plain(REGCLASS, "regclass", "regclass", 4, 'N', (2210, "_regclass")),
+    plain(REGTYPE, "regtype", "regtype", 4, 'N', (2211, "_regtype")),
+    plain(4089, "regnamespace", "regnamespace", 4, 'N', (4090, "_regnamespace")),
+    plain(4096, "regrole", "regrole", 4, 'N', (4097, "_regrole")),
+    plain(2249, "record", "record", -1, 'P', (2287, "_record")),
+    plain(2275, "cstring", "cstring", -2, 'P', (1263, "_cstring")),
+    plain(2276, "any", "\"any\"", 4, 'P', (0, "")),
+    plain(2277, "anyarray", "anyarray", -1, 'P', (0, "")),
+    plain(2278, "void", "void", 4, 'P', (0, "")),
+    plain(UUID, "uuid", "uuid", 16, 'U', (2951, "_uuid")),
+    plain(3802, "jsonb", "jsonb", -1, 'U', (3807, "_jsonb")),
+];
+
+/// The type of this number that is no array.
+pub(in crate::pg) fn by_id(id: u32) -> Option<&'static PgType> {
+    TYPES.iter().find(|known| known.id == id)
+}
+
+/// The type of the elements of the arrays of this type.
+pub(in crate::pg) fn element_of(array: u32) -> Option<&'static PgType> {
+    TYPES.iter().find(|known| known.array == array && array != 0)
+}
+
+/// A type by its name in `pg_type` or in SQL.
+pub(in crate::pg) fn by_name(name: &str) -> Option<&'static PgType> {
+    let name = match name {
+        "int" | "integer" => "int4",
+        "bigint" => "int8",
+        "smallint" => "int2",
+        "decimal" => "numeric",
+        "double" => "float8",
+        "string" => "text",
+        other => other,
+    };
+    TYPES.iter().find(|known| known.name == name || known.sql_name == name)
+}
+
+/// The bytes of a value of this type; -1 if that varies.
+pub(in crate::pg) fn width_of(id: u32) -> i16 {
+    by_id(id).map_or(-1, |known| known.width)
+}
+
+/// The name of a type in SQL, as `format_type` has it.
+pub(in crate::pg) fn sql_name(id: u32) -> Option<String> {
+    match by_id(id) {
+        Some(known) => Some(known.sql_name.to_owned()),
+        None => element_of(id).map(|element| format!("{}[]", element.sql_name)),
+    }
+}
+
+/// The type that stands for one of Arrow's.
+pub(in crate::pg) fn of_arrow(data_type: &DataType) -> u32 {
+    match data_type {
+        DataType::Boolean => BOOL,
+        DataType::Int8 | DataType::UInt8 | DataType::Int16 => INT2,
+        DataType::UInt16 | DataType::Int32 => INT4,
+        DataType::UInt32 | DataType::Int64 => INT8,
+        DataType::UInt64
+        | DataType::Decimal32(..)
+        | DataType::Decimal64(..)
+        | DataType::Decimal128(..)
+        | DataType::Decimal256(..) => NUMERIC,
+        DataType::Float16 | DataType::Float32 => FLOAT4,
+        DataType::Float64 => FLOAT8,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => BYTEA,
+        DataType::Date32 | DataType::Date64 => DATE,
+        DataType::Time32(_) | DataType::Time64(_) => TIME,
+        DataType::Timestamp(_, Some(_)) => TIMESTAMPTZ,
+        DataType::Timestamp(_, None) => TIMESTAMP,
+        DataType::Interval(_) | DataType::Duration(_) => INTERVAL,
+        DataType::Dictionary(_, values) => of_arrow(values),
+        DataType::List(element) | DataType::LargeList(element) | DataType::FixedSizeList(element, _) => {
+            by_id(of_arrow(element.data_type())).map(|known| known.array).filter(|id| *id != 0).unwrap_or(JSON)
+        }
+        DataType::Struct(_) | DataType::Map(..) | DataType::Union(..) => JSON,
+        _ => TEXT,
+    }
+}

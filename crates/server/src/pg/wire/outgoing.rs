@@ -1,0 +1,173 @@
+//! Messages to a client, collected until they are sent.
+
+use crate::pg::error::PgError;
+
+/// Messages that wait to be sent.
+#[derive(Debug, Default)]
+pub(in crate::pg) struct Outgoing {
+    pub(in crate::pg) bytes: Vec<u8>,
+}
+
+/// The state of the session's transaction, as each ReadyForQuery says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::pg) enum TransactionStatus {
+    Idle,
+    Open,
+    Failed,
+}
+
+/// A column of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::pg) struct ResultColumn {
+    pub(in crate::pg) name: String,
+    /// The number of its type.
+    pub(in crate::pg) type_id: u32,
+}
+
+impl Outgoing {
+    /// A message of this kind; the body appends its bytes.
+    pub(in crate::pg) fn message(&mut self, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
+        self.bytes.push(kind);
+        let start = self.bytes.len();
+        self.bytes.extend([0; 4]);
+        body(&mut self.bytes);
+        let length = (self.bytes.len() - start) as u32;
+        self.bytes[start..start + 4].copy_from_slice(&length.to_be_bytes());
+    }
+
+    /// One byte that is no message: the answer to a request for TLS.
+    pub(in crate::pg) fn byte(&mut self, byte: u8) {
+        self.bytes.push(byte);
+    }
+
+    pub(in crate::pg) fn authentication_ok(&mut self) {
+        self.message(b'R', |out| out.extend(0_i32.to_be_bytes()));
+    }
+
+    /// The server speaks 3.0, and does not know these parameters.
+    pub(in crate::pg) fn negotiate(&mut self, unknown: &[&str]) {
+        self.message(b'v', |out| {
+            out.extend(0_i32.to_be_bytes());
+            out.extend((unknown.len() as u32).to_be_bytes());
+            unknown.iter().for_each(|name| text(out, name));
+        });
+    }
+
+    pub(in crate::pg) fn parameter(&mut self, name: &str, value: &str) {
+        self.message(b'S', |out| {
+            text(out, name);
+            text(out, value);
+        });
+    }
+
+    pub(in crate::pg) fn key_data(&mut self, process: i32, secret: i32) {
+        self.message(b'K', |out| {
+            out.extend(process.to_be_bytes());
+            out.extend(secret.to_be_bytes());
+        });
+    }
+
+    pub(in crate::pg) fn ready(&mut self, status: TransactionStatus) {
+        self.message(b'Z', |out| {
+            out.push(match status {
+                TransactionStatus::Idle => b'I',
+                TransactionStatus::Open => b'T',
+                TransactionStatus::Failed => b'E',
+            });
+        });
+    }
+
+    pub(in crate::pg) fn error(&mut self, error: &PgError) {
+        self.message(if error.severity.is_notice() { b'N' } else { b'E' }, |out| {
+            let severity = error.severity.name();
+            let mut field = |kind: u8, value: &str| {
+                out.push(kind);
+                text(out, value);
+            };
+            field(b'S', severity);
+            field(b'V', severity);
+            field(b'C', error.code);
+            field(b'M', &error.message);
+            if let Some(detail) = &error.detail {
+                field(b'D', detail);
+            }
+            if let Some(hint) = &error.hint {
+                field(b'H', hint);
+            }
+            if let Some(position) = error.position {
+                field(b'P', &position.to_string());
+            }
+            out.push(0);
+        });
+    }
+
+    pub(in crate::pg) fn complete(&mut self, tag: &str) {
+        self.message(b'C', |out| text(out, tag));
+    }
+
+    pub(in crate::pg) fn empty_query(&mut self) {
+        self.message(b'I', |_| ());
+    }
+
+    pub(in crate::pg) fn parse_complete(&mut self) {
+        self.message(b'1', |_| ());
+    }
+
+    pub(in crate::pg) fn bind_complete(&mut self) {
+        self.message(b'2', |_| ());
+    }
+
+    pub(in crate::pg) fn close_complete(&mut self) {
+        self.message(b'3', |_| ());
+    }
+
+    pub(in crate::pg) fn portal_suspended(&mut self) {
+        self.message(b's', |_| ());
+    }
+
+    pub(in crate::pg) fn no_data(&mut self) {
+        self.message(b'n', |_| ());
+    }
+
+    pub(in crate::pg) fn parameter_description(&mut self, types: &[u32]) {
+        self.message(b't', |out| {
+            out.extend((types.len() as u16).to_be_bytes());
+            types.iter().for_each(|id| out.extend(id.to_be_bytes()));
+        });
+    }
+
+    /// The columns of a result, with the format of each and the bytes of a value of its type (-1 is variable).
+    pub(in crate::pg) fn row_description(&mut self, columns: &[(&ResultColumn, i16, i16)]) {
+        self.message(b'T', |out| {
+            out.extend((columns.len() as u16).to_be_bytes());
+            for (column, format, width) in columns {
+                text(out, &column.name);
+                out.extend(0_i32.to_be_bytes());
+                out.extend(0_i16.to_be_bytes());
+                out.extend(column.type_id.to_be_bytes());
+                out.extend(width.to_be_bytes());
+                out.extend((-1_i32).to_be_bytes());
+                out.extend(format.to_be_bytes());
+            }
+        });
+    }
+
+    /// The beginning of a COPY, in (`G`) or out (`H`).
+    pub(in crate::pg) fn copy_response(&mut self, kind: u8, is_binary: bool, column_count: usize) {
+        self.message(kind, |out| {
+            out.push(u8::from(is_binary));
+            out.extend((column_count as u16).to_be_bytes());
+            (0..column_count).for_each(|_| out.extend(i16::from(is_binary).to_be_bytes()));
+        });
+    }
+
+    pub(in crate::pg) fn copy_done(&mut self) {
+        self.message(b'c', |_| ());
+    }
+}
+
+/// A text and the zero byte that ends it. Zero bytes in it would end it early: they are left out.
+fn text(out: &mut Vec<u8>, text: &str) {
+    out.extend(text.bytes().filter(|byte| *byte != 0));
+    out.push(0);
+}

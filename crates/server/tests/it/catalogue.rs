@@ -1,0 +1,97 @@
+//! The catalogue: what clients ask before they show anything, with PostgreSQL's answers.
+
+use crate::support::Served;
+
+fn asked(served: &Served, query: &str) -> Option<String> {
+    served.psql(&["-t", "-c", query], "").map(|found| found.trim().to_owned())
+}
+
+#[test]
+fn queries_about_the_catalogue_are_answered_as_by_postgresql() {
+    let served = Served::with_tables();
+    for (query, expected) in [
+        (
+            "SELECT a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, (SELECT pg_get_expr(d.adbin, d.adrelid) \
+             FROM pg_attrdef d WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum) FROM pg_attribute a \
+             WHERE a.attrelid = 'readings'::regclass AND a.attnum > 0 ORDER BY a.attnum",
+            "time|timestamp with time zone|t|\nsensor|text|f|\nstatus|text|f|'ok'::text\nvalue|double precision|f|\n\
+             count|bigint|f|",
+        ),
+        (
+            "SELECT c.relname, i.indisprimary, array(SELECT attname FROM pg_attribute WHERE attrelid = i.indrelid AND \
+             attnum = ANY(i.indkey)) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid ORDER BY 1",
+            "readings_count|f|{count}\nsensors_name_key|f|{name}\nsensors_pkey|t|{id}",
+        ),
+        (
+            "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'public.sensors'::regclass \
+             ORDER BY contype DESC",
+            "sensors_name_key|UNIQUE (name)\nsensors_pkey|PRIMARY KEY (id)",
+        ),
+        (
+            "SELECT result.x, (result.keys).n FROM (SELECT 1 AS x, information_schema._pg_expandarray(i.indkey) AS keys \
+             FROM pg_catalog.pg_index i WHERE i.indrelid = 'sensors'::regclass AND i.indisprimary) result",
+            "1|1",
+        ),
+        (
+            "SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1",
+            "high|VIEW\nreadings|BASE TABLE\nsensors|BASE TABLE",
+        ),
+        (
+            "SELECT column_name, data_type, udt_name, is_nullable, datetime_precision FROM information_schema.columns \
+             WHERE table_name = 'readings' ORDER BY ordinal_position",
+            "time|timestamp with time zone|timestamptz|NO|3\nsensor|text|text|YES|\nstatus|text|text|YES|\n\
+             value|double precision|float8|YES|\ncount|bigint|int8|YES|",
+        ),
+        (
+            "SELECT tc.constraint_type, kcu.column_name FROM information_schema.table_constraints tc JOIN \
+             information_schema.key_column_usage kcu USING (constraint_name) WHERE tc.table_name = 'sensors' ORDER BY 1",
+            "PRIMARY KEY|id\nUNIQUE|name",
+        ),
+        ("SELECT current_database(), current_user, current_schema()", "air|me|public"),
+        ("SELECT current_setting('server_version_num')::int / 10000", "15"),
+        (
+            "SELECT string_agg(nspname, ',' ORDER BY nspname) FROM pg_namespace WHERE nspname !~ '^pg_'",
+            "information_schema,public",
+        ),
+        ("SELECT oid::regtype, typarray FROM pg_type WHERE oid = to_regtype('int8')", "bigint|1016"),
+        (
+            "SELECT relkind, count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace GROUP BY 1 ORDER BY 1",
+            "i|3\nr|2\nv|1",
+        ),
+        ("SELECT 'nowhere'::regclass", "ERROR:  42P01: relation \"nowhere\" does not exist"),
+        (
+            "WITH RECURSIVE t(n) AS (SELECT oid FROM pg_class WHERE relname = 'sensors' UNION ALL SELECT 0 FROM t WHERE n > 0) \
+             SELECT count(*) FROM t",
+            "2",
+        ),
+        ("SELECT n.nspname NOT LIKE 'pg/_%' ESCAPE '/' FROM pg_namespace n ORDER BY n.nspname", "t\nf\nt"),
+        ("SELECT unnest(ARRAY[conkey]) FROM pg_constraint WHERE conname = 'sensors_pkey'", "1"),
+        (
+            "SELECT x.n, x.i FROM pg_class c, generate_series(1, 2) WITH ORDINALITY AS x(n, i) WHERE c.relname = 'high'",
+            "1|1\n2|2",
+        ),
+    ] {
+        let Some(found) = asked(&served, query) else { return };
+        let found: String =
+            found.lines().take_while(|line| !line.starts_with("LOCATION")).collect::<Vec<_>>().join("\n");
+        assert_eq!(found, expected, "{query}");
+    }
+}
+
+#[test]
+fn a_users_table_keeps_its_name_from_the_catalogue() {
+    let served = Served::with_tables();
+    served.database.sql("CREATE TABLE pg_notes (version TEXT)").unwrap();
+    served.database.sql("INSERT INTO pg_notes VALUES ('mine')").unwrap();
+    let Some(found) = asked(&served, "SELECT version FROM pg_notes") else { return };
+    assert_eq!(found, "mine");
+}
+
+#[test]
+fn what_a_transaction_declares_is_seen_in_it() {
+    let served = Served::new();
+    let script = "BEGIN;\nCREATE TABLE fresh (a INT);\nSELECT count(*) FROM pg_class WHERE relname = 'fresh';\nROLLBACK;\n\
+                  SELECT count(*) FROM pg_class WHERE relname = 'fresh';\n";
+    let Some(found) = served.psql(&["-t"], script) else { return };
+    assert_eq!(found.trim(), "1\n0");
+}

@@ -1,0 +1,128 @@
+//! psql: statements, errors, COPY, its backslash commands.
+
+use crate::support::Served;
+
+fn check(script: &str, expected: &str) {
+    let served = Served::with_tables();
+    let Some(found) = served.psql(&[], script) else { return };
+    assert_eq!(found.trim(), expected.trim(), "{script}");
+}
+
+#[test]
+fn rows_come_as_postgresql_writes_them() {
+    check(
+        "SELECT time, sensor, status, value, count FROM readings ORDER BY time;\n\
+         SELECT true AS t, 1.5::real AS r, 1e300::double AS d, CAST('2024-02-03' AS DATE) AS day, NULL AS n;\n\
+         -- nothing\n;",
+        "time|sensor|status|value|count\n\
+         2024-01-01 00:00:00+00|s1|ok|0.5|1\n\
+         2024-01-01 00:01:00+00|s2||1.5|2\n\
+         2024-01-01 00:02:00+00|s1|bad||3\n\
+         (3 rows)\n\
+         t|r|d|day|n\n\
+         t|1.5|1e+300|2024-02-03|\n\
+         (1 row)",
+    );
+}
+
+#[test]
+fn errors_have_their_codes() {
+    let served = Served::with_tables();
+    for (statement, code) in [
+        ("SELECT * FROM nowhere", "42P01"),
+        ("SELECT nothing FROM readings", "42703"),
+        ("SELEC 1", "42601"),
+        ("SELECT 1/0", "22012"),
+        ("INSERT INTO sensors VALUES (1, 'x', 1)", "23505"),
+        ("INSERT INTO sensors VALUES (3, NULL, 1)", "23502"),
+        ("CREATE TABLE sensors (a INT)", "42P07"),
+        ("COPY sensors TO '/tmp/x.csv'", "42501"),
+        ("COPY sensors FROM '/etc/passwd'", "42501"),
+        ("COPY sensors FROM PROGRAM 'id'", "42501"),
+        ("LOAD DATA INFILE '/etc/passwd' INTO TABLE sensors", "42501"),
+        ("SET nonsense = 1", "42704"),
+        ("FETCH 1 FROM nothing", "34000"),
+        ("SELECT nothing_at_all(1)", "42883"),
+    ] {
+        let Some(found) = served.psql(&["-c", statement], "") else { return };
+        assert!(found.contains(&format!("ERROR:  {code}")), "{statement}: {found}");
+    }
+}
+
+#[test]
+fn transactions_have_their_states() {
+    let served = Served::with_tables();
+    let script = "BEGIN;\nINSERT INTO sensors VALUES (7, 's7', 1);\nSELECT * FROM nowhere;\nSELECT 1;\nCOMMIT;\n\
+                  BEGIN;\nSAVEPOINT a;\nINSERT INTO sensors VALUES (8, 's8', 1);\nSELECT 1/0;\nROLLBACK TO a;\n\
+                  INSERT INTO sensors VALUES (9, 's9', 1);\nCOMMIT;\nCOMMIT;\n\\echo :SQLSTATE\n";
+    let Some(found) = served.psql(&[], script) else { return };
+    assert!(found.contains("25P02") && found.contains("WARNING:  25P01"), "{found}");
+    assert_eq!(served.rows("SELECT id FROM sensors WHERE id > 2").matches("| 9 ").count(), 1);
+    assert_eq!(served.count("sensors"), 3);
+    // Several statements of one message are one transaction.
+    let Some(found) = served.psql(&["-c", "INSERT INTO sensors VALUES (20, 'x', 1); SELECT 1/0"], "") else { return };
+    assert!(found.contains("22012") && served.count("sensors") == 3, "{found}");
+}
+
+#[test]
+fn copy_goes_in_and_out() {
+    let served = Served::with_tables();
+    let script = "COPY sensors (id, name, height) FROM STDIN;\n10\ta\\tb\t\\N\n11\tc\t2.5\n\\.\n\
+                  COPY sensors FROM STDIN WITH (FORMAT csv, HEADER);\nid,name,height\n12,\"x, \"\"y\"\"\",\n\\.\n\
+                  COPY (SELECT id, name, height FROM sensors WHERE id >= 10 ORDER BY id) TO STDOUT;\n\
+                  COPY (SELECT id, name, height FROM sensors WHERE id >= 10 ORDER BY id) TO STDOUT CSV HEADER;\n";
+    let Some(found) = served.psql(&[], script) else { return };
+    let expected =
+        "10\ta\\tb\t\\N\n11\tc\t2.5\n12\tx, \"y\"\t\\N\nid,name,height\n10,a\tb,\n11,c,2.5\n12,\"x, \"\"y\"\"\",\n";
+    assert_eq!(found, expected);
+    assert_eq!(served.count("sensors"), 5);
+    // All of it or nothing.
+    let Some(found) = served.psql(&[], "COPY sensors FROM STDIN;\n30\tx\t1\nabc\ty\t1\n\\.\n") else { return };
+    assert!(found.contains("22P02") && found.contains("line 2, column id"), "{found}");
+    assert_eq!(served.count("sensors"), 5);
+}
+
+#[test]
+fn cursors_scan_forward() {
+    check(
+        "BEGIN;\nDECLARE c CURSOR FOR SELECT id FROM sensors ORDER BY id;\nFETCH 1 FROM c;\nMOVE 1 FROM c;\nFETCH ALL \
+         FROM c;\nCLOSE c;\nCOMMIT;\n",
+        "id\n1\n(1 row)\nid\n(0 rows)",
+    );
+}
+
+#[test]
+fn backslash_commands_describe_the_store() {
+    let served = Served::with_tables();
+    let Some(tables) = served.psql(&[], "\\dt\n") else { return };
+    assert!(tables.contains("public|readings|table|me") && tables.contains("public|sensors|table|me"), "{tables}");
+    let views = served.psql(&[], "\\dv\n").unwrap();
+    assert!(views.contains("public|high|view|me") && !views.contains("readings"), "{views}");
+    let indexes = served.psql(&[], "\\di\n").unwrap();
+    assert!(indexes.contains("sensors_pkey|index|me|sensors") && indexes.contains("readings_count"), "{indexes}");
+    let table = served.psql(&[], "\\d sensors\n").unwrap();
+    for line in [
+        "id|integer||not null|",
+        "name|text||not null|",
+        "height|real|||",
+        "\"sensors_pkey\" PRIMARY KEY, btree (id)",
+        "\"sensors_name_key\" UNIQUE CONSTRAINT, btree (name)",
+    ] {
+        assert!(table.contains(line), "{line} is not in {table}");
+    }
+    let series = served.psql(&[], "\\d readings\n").unwrap();
+    assert!(series.contains("time|timestamp(3) with time zone||not null|"), "{series}");
+    assert!(series.contains("status|text|||'ok'::text"), "{series}");
+    let view = served.psql(&[], "\\d+ high\n").unwrap();
+    assert!(view.contains("sensor|text") && view.contains("value > 1"), "{view}");
+    let databases = served.psql(&[], "\\l\n").unwrap();
+    assert!(databases.contains("air|me|UTF8"), "{databases}");
+    let schemas = served.psql(&[], "\\dn\n").unwrap();
+    assert!(schemas.contains("public|me"), "{schemas}");
+    for command in
+        ["\\df", "\\du", "\\dT", "\\ds", "\\dm", "\\d", "\\dp", "\\dx", "\\db", "\\do", "\\dC", "\\det", "\\dconfig"]
+    {
+        let found = served.psql(&[], &format!("{command}\n")).unwrap();
+        assert!(!found.contains("ERROR"), "{command}: {found}");
+    }
+}

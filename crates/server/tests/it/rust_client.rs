@@ -1,0 +1,162 @@
+//! The client that Rust programs use: the extended protocol, binary values, COPY in binary, cancelling.
+
+use crate::support::Served;
+use postgres::binary_copy::BinaryCopyInWriter;
+use postgres::types::Type;
+use postgres::{Client, NoTls};
+use std::io::Write;
+use std::time::{Duration, Instant, SystemTime};
+
+fn connect(served: &Served) -> Client {
+    let port = served.pg().port();
+    Client::connect(&format!("host=127.0.0.1 port={port} user=me dbname=air"), NoTls).unwrap()
+}
+
+#[test]
+fn values_of_every_type_go_there_and_back() {
+    let served = Served::new();
+    let mut client = connect(&served);
+    client
+        .batch_execute(
+            "CREATE TABLE every (b BOOLEAN, i2 SMALLINT, i4 INT, i8 BIGINT, f4 REAL, f8 DOUBLE, t TEXT, y BLOB, \
+             d DATE, z TIMESTAMP(6), u1 TINYINT UNSIGNED, u2 SMALLINT UNSIGNED, u4 INT UNSIGNED)",
+        )
+        .unwrap();
+    let time = SystemTime::UNIX_EPOCH + Duration::from_micros(1_700_000_000_123_456);
+    let insert = "INSERT INTO every (b, i2, i4, i8, f4, f8, t, y, z, u1, u2, u4) \
+                  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+    let bytes: &[u8] = &[0, 255];
+    let count = client
+        .execute(
+            insert,
+            &[
+                &true,
+                &-2_i16,
+                &i32::MIN,
+                &i64::MAX,
+                &1.5_f32,
+                &-0.1_f64,
+                &"7",
+                &bytes,
+                &time,
+                &200_i16,
+                &60_000_i32,
+                &4_000_000_000_i64,
+            ],
+        )
+        .unwrap();
+    assert_eq!(count, 1);
+    let row = client
+        .query_one("SELECT b, i2, i4, i8, f4, f8, t, y, d, z, u1, u2, u4 FROM every WHERE i8 = $1", &[&i64::MAX])
+        .unwrap();
+    assert_eq!(row.get::<_, bool>(0), true);
+    assert_eq!((row.get::<_, i16>(1), row.get::<_, i32>(2), row.get::<_, i64>(3)), (-2, i32::MIN, i64::MAX));
+    assert_eq!((row.get::<_, f32>(4), row.get::<_, f64>(5)), (1.5, -0.1));
+    assert_eq!((row.get::<_, &str>(6), row.get::<_, &[u8]>(7)), ("7", bytes));
+    assert!(row.try_get::<_, Option<SystemTime>>(8).is_err(), "a date is no timestamp");
+    assert_eq!(row.get::<_, SystemTime>(9), time);
+    assert_eq!((row.get::<_, i16>(10), row.get::<_, i32>(11), row.get::<_, i64>(12)), (200, 60_000, 4_000_000_000));
+    assert_eq!(row.columns()[9].type_(), &Type::TIMESTAMPTZ);
+    let nulls = client.query_one("SELECT $1::TEXT, $2::BIGINT", &[&None::<String>, &None::<i64>]).unwrap();
+    assert_eq!((nulls.get::<_, Option<String>>(0), nulls.get::<_, Option<i64>>(1)), (None, None));
+}
+
+#[test]
+fn parameters_are_described_before_they_are_bound() {
+    let served = Served::with_tables();
+    let mut client = connect(&served);
+    let statement =
+        client.prepare("SELECT sensor, count FROM readings WHERE count > $1 AND sensor = $2 LIMIT $3").unwrap();
+    assert_eq!(statement.params(), [Type::INT8, Type::TEXT, Type::INT8]);
+    let names: Vec<_> = statement.columns().iter().map(|column| (column.name(), column.type_().clone())).collect();
+    assert_eq!(names, [("sensor", Type::TEXT), ("count", Type::INT8)]);
+    assert_eq!(client.query(&statement, &[&0_i64, &"s1", &10_i64]).unwrap().len(), 2);
+    let returning = client.prepare("INSERT INTO sensors VALUES ($1, $2, $3) RETURNING id, name").unwrap();
+    assert_eq!(returning.params(), [Type::INT4, Type::TEXT, Type::FLOAT4]);
+    let row = client.query_one(&returning, &[&5_i32, &"s5", &2.5_f32]).unwrap();
+    assert_eq!((row.get::<_, i32>(0), row.get::<_, &str>(1)), (5, "s5"));
+    assert_eq!(served.count("sensors"), 3);
+}
+
+#[test]
+fn portals_stop_where_they_are_asked_to() {
+    let served = Served::with_tables();
+    let mut client = connect(&served);
+    let mut transaction = client.transaction().unwrap();
+    let portal = transaction.bind("SELECT count FROM readings ORDER BY count", &[]).unwrap();
+    let first: Vec<i64> = transaction.query_portal(&portal, 2).unwrap().iter().map(|row| row.get(0)).collect();
+    let rest: Vec<i64> = transaction.query_portal(&portal, 2).unwrap().iter().map(|row| row.get(0)).collect();
+    assert_eq!((first, rest), (vec![1, 2], vec![3]));
+    transaction.execute("DELETE FROM readings", &[]).unwrap();
+    transaction.rollback().unwrap();
+    assert_eq!(served.count("readings"), 3);
+    assert_eq!(client.query_one("SELECT count(*) FROM readings", &[]).unwrap().get::<_, i64>(0), 3);
+}
+
+#[test]
+fn rows_are_copied_in_binary() {
+    let served = Served::with_tables();
+    let mut client = connect(&served);
+    let writer = client.copy_in("COPY readings (time, sensor, value, count) FROM STDIN BINARY").unwrap();
+    let mut writer = BinaryCopyInWriter::new(writer, &[Type::TIMESTAMPTZ, Type::TEXT, Type::FLOAT8, Type::INT8]);
+    for row in 0..200_000_i64 {
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000 + row as u64);
+        let sensor = format!("s{}", row % 100);
+        writer.write(&[&time, &sensor, &(row as f64), &Some(row).filter(|row| row % 2 == 0)]).unwrap();
+    }
+    assert_eq!(writer.finish().unwrap(), 200_000);
+    assert_eq!(served.count("readings"), 200_003);
+    let sums = served.rows("SELECT sum(value) AS v, count(count) AS c, count(DISTINCT sensor) AS s FROM readings WHERE time < '2024-01-01'");
+    assert!(sums.contains("| 19999900000.0 | 100000 | 100 |"), "{sums}");
+    // A COPY that is given up leaves nothing.
+    let mut given_up = client.copy_in("COPY sensors FROM STDIN").unwrap();
+    given_up.write_all(b"50\tx\t1\n").unwrap();
+    drop(given_up);
+    assert_eq!(served.count("sensors"), 2);
+    let mut out = Vec::new();
+    std::io::Read::read_to_end(&mut client.copy_out("COPY sensors TO STDOUT").unwrap(), &mut out).unwrap();
+    assert_eq!(String::from_utf8(out).unwrap(), "1\ts1\t1.5\n2\ts2\t\\N\n");
+}
+
+#[test]
+fn a_statement_is_cancelled_and_the_connection_goes_on() {
+    let served = Served::with_tables();
+    let mut client = connect(&served);
+    let long =
+        "SELECT sum(a.x * b.x) FROM generate_series(1, 1000000) a(x) CROSS JOIN generate_series(1, 1000000) b(x)";
+    let long = if client.prepare(long).is_ok() { long.to_owned() } else { endless(&served) };
+    let token = client.cancel_token();
+    let stopper = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        token.cancel_query(NoTls).unwrap();
+    });
+    let begun = Instant::now();
+    let error = client.simple_query(&long).unwrap_err();
+    assert_eq!(error.code().map(|code| code.code().to_owned()), Some("57014".to_owned()), "{error}");
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    stopper.join().unwrap();
+    client.batch_execute("SET statement_timeout = 200").unwrap();
+    let error = client.simple_query(&long).unwrap_err();
+    assert!(error.as_db_error().unwrap().message().contains("statement timeout"), "{error}");
+    client.batch_execute("SET statement_timeout = 0").unwrap();
+    assert_eq!(client.query_one("SELECT 1::BIGINT", &[]).unwrap().get::<_, i64>(0), 1);
+}
+
+/// A query that takes for ever: a table joined with itself.
+fn endless(served: &Served) -> String {
+    served.database.sql("CREATE TABLE many (x BIGINT)").unwrap();
+    let values: Vec<String> = (0..30_000).map(|x| format!("({x})")).collect();
+    served.database.sql(&format!("INSERT INTO many VALUES {}", values.join(", "))).unwrap();
+    "SELECT sum(a.x * b.x + c.x) FROM many a, many b, many c WHERE a.x + b.x <> c.x".to_owned()
+}
+
+#[test]
+fn an_error_between_syncs_takes_everything_back() {
+    let served = Served::with_tables();
+    let mut client = connect(&served);
+    let error = client.execute("INSERT INTO sensors VALUES ($1, $2, NULL)", &[&1_i32, &"again"]).unwrap_err();
+    assert_eq!(error.code().unwrap().code(), "23505");
+    let error = client.prepare("SELECT 1; SELECT 2").unwrap_err();
+    assert_eq!(error.code().unwrap().code(), "42601");
+    assert_eq!(client.query("SELECT id FROM sensors", &[]).unwrap().len(), 2);
+}

@@ -1,0 +1,80 @@
+//! A server over a store of its own.
+
+use atsdb::Database;
+use atsdb_server::{Listening, Server, ServerOptions};
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// A server and what it serves.
+pub(crate) struct Served {
+    pub(crate) database: Database,
+    pub(crate) server: Server,
+    _folder: TempDir,
+}
+
+impl Served {
+    /// A server over an empty store in a file.
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let database = atsdb::open(folder.path().join("air.db").to_str().unwrap()).unwrap();
+        let any = Some("127.0.0.1:0".to_owned());
+        let options = ServerOptions { pg: any.clone(), http: any, ..ServerOptions::default() };
+        let server = Server::start(database.clone(), Listening::open(options).unwrap()).unwrap();
+        Self { database, server, _folder: folder }
+    }
+
+    /// The same, with tables that the tests ask about.
+    pub(crate) fn with_tables() -> Self {
+        let served = Self::new();
+        for statement in [
+            "CREATE TABLE readings (time TIMESTAMP(3) NOT NULL, sensor TEXT, status TEXT DEFAULT 'ok', value DOUBLE, \
+             count BIGINT) WITH (time = 'time', map = 'sensor:u32, status:u8')",
+            "CREATE TABLE sensors (id INT PRIMARY KEY, name TEXT NOT NULL UNIQUE, height REAL)",
+            "CREATE INDEX readings_count ON readings (count)",
+            "CREATE VIEW high AS SELECT sensor, value FROM readings WHERE value > 1",
+            "INSERT INTO readings VALUES ('2024-01-01 00:00:00', 's1', 'ok', 0.5, 1), \
+             ('2024-01-01 00:01:00', 's2', NULL, 1.5, 2), ('2024-01-01 00:02:00', 's1', 'bad', NULL, 3)",
+            "INSERT INTO sensors VALUES (1, 's1', 1.5), (2, 's2', NULL)",
+        ] {
+            served.database.sql(statement).unwrap();
+        }
+        served
+    }
+
+    pub(crate) fn pg(&self) -> SocketAddr {
+        self.server.pg_address().unwrap()
+    }
+
+    /// The rows that the store itself answers, as text.
+    pub(crate) fn rows(&self, sql: &str) -> String {
+        let atsdb::sql::Answer::Rows(rows) = self.database.sql(sql).unwrap() else { panic!("{sql} has no rows") };
+        let batches: Vec<_> = rows.map(Result::unwrap).collect();
+        arrow::util::pretty::pretty_format_batches(&batches).unwrap().to_string()
+    }
+
+    /// How many rows a table has, as the store itself counts.
+    pub(crate) fn count(&self, table: &str) -> i64 {
+        let atsdb::sql::Answer::Rows(mut rows) = self.database.sql(&format!("SELECT count(*) FROM {table}")).unwrap()
+        else {
+            panic!("no rows")
+        };
+        let batch = rows.next().unwrap().unwrap();
+        arrow::array::AsArray::as_primitive::<arrow::datatypes::Int64Type>(batch.column(0)).value(0)
+    }
+
+    /// Runs statements in psql, unaligned; what it prints, errors with it.
+    pub(crate) fn psql(&self, arguments: &[&str], script: &str) -> Option<String> {
+        let mut command = Command::new("psql");
+        command.args(["-X", "-q", "-A", "-v", "VERBOSITY=verbose", "-h", "127.0.0.1", "-U", "me", "-d", "air"]);
+        command.arg("-p").arg(self.pg().port().to_string()).args(arguments).env("PGSSLMODE", "prefer");
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let Ok(mut child) = child else {
+            eprintln!("skipped: there is no psql here");
+            return None;
+        };
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), script.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        Some(String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
+    }
+}
