@@ -10,9 +10,9 @@ use crate::parse::headings::Headings;
 use crate::parse::parameter_types::close_expression;
 use crate::text::datafusion_errors::from_datafusion;
 use crate::text::params::Parameters;
-use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
-use arrow::compute::{SortColumn, SortOptions, concat_batches, lexsort_to_indices, take_record_batch};
-use arrow::datatypes::{DataType, Schema, SchemaRef};
+use arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow::compute::{SortColumn, SortOptions, cast, concat_batches, lexsort_to_indices, take_record_batch};
+use arrow::datatypes::{DataType, Int64Type, Schema, SchemaRef};
 use atsdb_codec::logical_type;
 use atsdb_core::{Error, Result, TableDefinition, TableId};
 use atsdb_engine::{ReadSnapshot, ScanRequest};
@@ -21,6 +21,7 @@ use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan};
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// With more chunks to read a plan is executed, which reads them on several threads and streams what it finds.
@@ -120,21 +121,43 @@ impl DirectScan {
                 None => return Ok(None),
             }
         }
-        let Some(limit) = self.limit(parameters) else { return Ok(None) };
+        let Some(limit) = self.limit(parameters).filter(|limit| *limit > 0) else { return Ok(None) };
         let Pushdown { range, predicates } = Pushdown::of(&conditions, definition);
         let request = ScanRequest { columns: self.columns.clone(), range, predicates, use_cache: true };
         let scan = snapshot.scan(table, &request)?;
-        if scan.chunks().len() > CHUNKS_MAX {
+        let by_time = self.order_by_time(definition).filter(|_| limit < usize::MAX);
+        if scan.chunks().len() > CHUNKS_MAX && by_time.is_none() {
             return Ok(None);
         }
-        let (mut found, mut row_count) = (Vec::new(), 0);
-        for position in 0..scan.chunks().len() {
-            if self.order.is_empty() && row_count >= limit {
-                break;
+        let mut positions: Vec<usize> = (0..scan.chunks().len()).collect();
+        let entry = |position: usize| &scan.chunks()[position].entry;
+        match by_time {
+            Some(false) => positions.sort_by_key(|position| entry(*position).time_min),
+            Some(true) => positions.sort_by_key(|position| Reverse(entry(*position).time_max)),
+            None => {}
+        }
+        let (mut found, mut row_count): (Vec<RecordBatch>, usize) = (Vec::new(), 0);
+        for (count, position) in positions.into_iter().enumerate() {
+            if row_count >= limit {
+                let is_beyond = |time: i64| match by_time {
+                    Some(false) => time < entry(position).time_min,
+                    Some(true) => time > entry(position).time_max,
+                    None => false,
+                };
+                if self.order.is_empty() || self.last_time(&found[0], definition).is_some_and(is_beyond) {
+                    break;
+                }
+            }
+            if count >= CHUNKS_MAX {
+                return Ok(None);
             }
             if let Some(rows) = scan.read(position)?.filter(|rows| rows.num_rows() > 0) {
                 row_count += rows.num_rows();
                 found.push(rows);
+            }
+            if !self.order.is_empty() && row_count >= limit {
+                found = vec![self.ordered(&found, limit)?];
+                row_count = found[0].num_rows();
             }
         }
         if !self.order.is_empty() && row_count > 0 {
@@ -154,6 +177,21 @@ impl DirectScan {
 
     pub(crate) fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
+    }
+
+    /// Whether the rows are ordered by time first, and if so, whether the latest come first.
+    fn order_by_time(&self, definition: &TableDefinition) -> Option<bool> {
+        let time = definition.time_column()?.id;
+        let (at, options) = self.order.first()?;
+        (definition.columns[self.columns[*at]].id == time).then_some(options.descending)
+    }
+
+    /// The time of the last of some ordered rows, in the table's unit.
+    fn last_time(&self, rows: &RecordBatch, definition: &TableDefinition) -> Option<i64> {
+        let (at, _) = self.order.first()?;
+        let last = rows.column(*at).slice(rows.num_rows().checked_sub(1)?, 1);
+        let time = cast(&last, &DataType::Int64).ok()?;
+        time.as_primitive_opt::<Int64Type>()?.value(0).checked_mul(definition.time_scale())
     }
 
     /// How many rows at most; `None` if that is no number.

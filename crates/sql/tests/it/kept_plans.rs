@@ -183,3 +183,36 @@ fn a_prepared_question_answers_each_value() {
     let Answer::Rows(rows) = session.execute_prepared(&prepared, &nothing).unwrap() else { panic!() };
     assert_eq!(rows.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 0);
 }
+
+#[test]
+fn the_first_rows_by_time_are_found_in_the_chunks_that_have_them() {
+    let (session, _directory) = session("sqlite");
+    ask(&session, "CREATE TABLE t (time TIMESTAMP, sensor TEXT, n INT) WITH (map = 'sensor:u8')");
+    for part in 0..4 {
+        // The parts overlap in time, and each time comes twice in a part.
+        ask(
+            &session,
+            &format!(
+                "INSERT INTO t SELECT to_timestamp_seconds(1704067200 + (value + {part} * 40) / 2 * 40000), \
+                 's' || (value % 3), value + {part} * 1000 FROM generate_series(0, 99)"
+            ),
+        );
+        if part == 1 {
+            session.engine().recompress(None).unwrap();
+        }
+    }
+    for order in ["time", "time DESC", "time, n DESC", "time DESC, n", "n, time"] {
+        let asked = format!("SELECT time, n FROM t WHERE sensor = $1 AND time > $2 ORDER BY {order}, n LIMIT $3");
+        let prepared = session.prepare(&asked, &[]).unwrap();
+        for (sensor, after, limit) in [("s1", "2024-01-03", 1_i64), ("s2", "2023-01-01", 7), ("s0", "2024-01-20", 50)] {
+            let literal = asked.replace("$1", &format!("'{sensor}'")).replace("$2", &format!("'{after}'"));
+            let wanted = fresh(&session, &literal.replace("$3", &limit.to_string()));
+            for _ in 0..3 {
+                let values: [ParameterValue; 3] = [sensor.into(), after.into(), limit.into()];
+                let Answer::Rows(rows) = session.execute_prepared(&prepared, &values).unwrap() else { panic!() };
+                let found: Vec<String> = rows.flat_map(|batch| lines(&batch.unwrap())).collect();
+                assert_eq!(found, wanted, "{order}, {sensor}");
+            }
+        }
+    }
+}
