@@ -12,10 +12,10 @@ ATSDB := $(BUILT)/release/atsdb
 MDBOOK_VERSION := 0.5.4
 MDBOOK := $(or $(wildcard $(BUILT)/mdbook/bin/mdbook),mdbook)
 
-.PHONY: help setup servers build demo docs test fuzz simulate soak format lint doc unit clean
+.PHONY: help setup servers build demo docs test fuzz simulate soak postgres-parity format lint doc unit clean
 
 help: ## what there is
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
 
 setup: ## checks what is needed to build, and says how to get it
 	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: install a Rust toolchain, 1.94 or later" >&2; exit 1; }
@@ -46,6 +46,9 @@ simulate: setup ## histories with faults, compared with a model: make simulate S
 
 soak: setup ## hours of mixed load from ten processes, some of which are killed: make soak SECONDS=7200 SEED=1
 	$(CARGO) run --release -p atsdb-soak -- $(or $(SECONDS),7200) $(SEED)
+
+postgres-parity: setup ## a folder of sqllogictest files on atsdb and on PostgreSQL, differences by cause: make postgres-parity FOLDER=tests/slt
+	$(CARGO) run --release -p atsdb-sql --example postgres_parity -- $(or $(FOLDER),tests/slt)
 
 format:
 	$(CARGO) fmt --all --check

@@ -66,7 +66,7 @@ fn tokens_of(
     let mut tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location().map_err(|error| {
         from_parser(ParserError::TokenizerError(format!("{}{}", error.message, error.location)), place)
     })?;
-    workarounds::rewrite_tokens(&mut tokens);
+    workarounds::rewrite_tokens(&mut tokens)?;
     check_depth(&tokens, chain_tokens_max)?;
     params::bind(&mut tokens, params, place)?;
     Ok(tokens)
