@@ -12,7 +12,7 @@ ATSDB := $(BUILT)/release/atsdb
 MDBOOK_VERSION := 0.5.4
 MDBOOK := $(or $(wildcard $(BUILT)/mdbook/bin/mdbook),mdbook)
 
-.PHONY: help setup servers clients build extension demo docs test fuzz simulate soak format lint doc unit \
+.PHONY: help setup servers clients build extension demo docs test postgres-parity fuzz simulate soak format lint doc unit \
 	extension-tests python-test wheel clean
 
 help: ## what there is
@@ -61,6 +61,9 @@ simulate: setup ## histories with faults, compared with a model: make simulate S
 
 soak: setup ## hours of mixed load from ten processes, some of which are killed: make soak SECONDS=7200 SEED=1
 	$(CARGO) run --release -p atsdb-soak -- $(or $(SECONDS),7200) $(SEED)
+
+postgres-parity: setup ## a folder of sqllogictest files on atsdb and on PostgreSQL, differences by cause: make postgres-parity FOLDER=tests/slt
+	$(CARGO) run --release -p atsdb-sql --example postgres_parity -- $(or $(FOLDER),tests/slt)
 
 format:
 	$(CARGO) fmt --all --check

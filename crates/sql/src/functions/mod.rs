@@ -3,6 +3,7 @@
 //! Owned here: cutting time into buckets ([`time_bucket`], over [`buckets`], [`grid`] and [`zone`]); aggregates over
 //! values in the order of their times. Not owned: filling gaps, which is a plan and no function.
 
+mod ages;
 pub(crate) mod arguments;
 mod bookend;
 mod bookend_groups;
@@ -12,16 +13,22 @@ mod ends;
 pub(crate) mod grid;
 mod histogram;
 pub(crate) mod interval;
+mod like_escape;
 mod lttb;
+mod numbers;
+mod ordered;
+mod plain;
 mod points;
 mod series;
 mod series_state;
+mod text;
 pub(crate) mod time_bucket;
 pub(crate) mod time_types;
 mod to_char;
 pub(crate) mod zone;
 
 pub(crate) use arguments::{place_named_arguments, text_of};
+pub(crate) use like_escape::escaped_pattern;
 
 use bookend::Bookend;
 use datafusion::common::Result;
@@ -45,6 +52,9 @@ pub(crate) fn register(context: &SessionContext) -> Result<()> {
         context.register_udaf(AggregateUDF::new_from_impl(series::Series::new(kind)));
     }
     context.register_udaf(AggregateUDF::new_from_impl(histogram::Histogram::new()));
+    let scalars = [text::functions(), numbers::functions(), ages::functions()];
+    scalars.into_iter().flatten().for_each(|function| context.register_udf(function));
+    ordered::functions().into_iter().for_each(|function| context.register_udaf(function));
     let state = context.state();
     if let Some(inner) = state.scalar_functions().get("to_char") {
         context.register_udf(ScalarUDF::new_from_impl(to_char::ToChar::new(Arc::clone(inner))));

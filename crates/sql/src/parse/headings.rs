@@ -3,8 +3,9 @@
 
 use super::parameter_types::text_of;
 use crate::text::identifiers::Spellings;
+use crate::workarounds::output_names::{distinct, name_of, shown, tell_casts_apart};
 use arrow::datatypes::{Field, Schema, SchemaRef};
-use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, Select, SelectItem, SetExpr};
+use datafusion::sql::sqlparser::ast::{Expr, Query, Select, SelectItem, SetExpr};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -30,9 +31,13 @@ impl Headings {
 
     fn of_select(select: &mut Select, spellings: &Spellings) -> Self {
         let mut headings = Self::default();
-        let mut texts = HashSet::new();
+        let (mut texts, mut names) = (HashSet::new(), HashSet::new());
         let mut star_seen = false;
         let single = select.projection.len() == 1;
+        let texts_of_items: Vec<String> = select.projection.iter().map(SelectItem::to_string).collect();
+        if !single {
+            tell_casts_apart(select);
+        }
         for (position, item) in select.projection.iter_mut().enumerate() {
             let heading = match item {
                 SelectItem::UnnamedExpr(expr) => {
@@ -40,15 +45,31 @@ impl Headings {
                     let heading = match expr {
                         Expr::Identifier(_) => None,
                         Expr::CompoundIdentifier(_) => None,
+                        _ if texts_of_items[position] != expr.to_string() => Some(texts_of_items[position].clone()),
                         _ => Some(text.clone()).filter(|text| text.len() <= HEADING_BYTES_MAX),
                     };
-                    match !single && !texts.insert(text.clone()) {
-                        true => Some(distinct_alias(item, position, heading)),
-                        false => heading,
+                    let cast = name_of(expr).filter(|_| matches!(expr, Expr::Cast { .. }));
+                    let is_repeated = !single && !texts.insert(text.clone());
+                    match cast {
+                        // ORDER BY its name means the cast.
+                        Some(alias) if names.insert(alias.value.to_lowercase()) => {
+                            *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+                            heading.or(Some(text))
+                        }
+                        Some(_) => Some(distinct_alias(item, position, heading)),
+                        None if is_repeated => Some(distinct_alias(item, position, heading)),
+                        None => {
+                            names.extend(name_of_column(expr));
+                            heading
+                        }
                     }
                 }
                 SelectItem::ExprWithAlias { alias, .. } => {
-                    Some(spellings.as_written(&alias.value, alias.span.start).to_owned())
+                    let heading = shown(spellings.as_written(&alias.value, alias.span.start)).to_owned();
+                    if !names.insert(alias.value.to_lowercase()) {
+                        *alias = distinct(&alias.value, position);
+                    }
+                    Some(heading)
                 }
                 _ => {
                     star_seen = true;
@@ -73,10 +94,18 @@ impl Headings {
             };
             match heading {
                 Some(heading) => field.as_ref().clone().with_name(heading),
-                None => field.as_ref().clone(),
+                None => field.as_ref().clone().with_name(shown(field.name())),
             }
         };
         Arc::new(Schema::new(schema.fields().iter().enumerate().map(named).collect::<Vec<_>>()))
+    }
+}
+
+/// The name of a column that stands by itself, in small letters.
+fn name_of_column(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Identifier(name) => Some(name.value.to_lowercase()),
+        _ => None,
     }
 }
 
@@ -97,7 +126,7 @@ fn distinct_alias(item: &mut SelectItem, position: usize, heading: Option<String
         Expr::CompoundIdentifier(names) => names.last().map(|name| name.value.clone()).unwrap_or_default(),
         other => heading.unwrap_or_else(|| text_of(other)),
     };
-    let alias = Ident::new(format!("{name}:{position}"));
+    let alias = distinct(&name, position);
     *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
     name
 }

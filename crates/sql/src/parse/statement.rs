@@ -61,7 +61,7 @@ fn tokens_of(text: &str, place: Place, parameters: &Parameters, chain_tokens_max
     let mut tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location().map_err(|error| {
         from_parser(ParserError::TokenizerError(format!("{}{}", error.message, error.location)), place)
     })?;
-    workarounds::rewrite_tokens(&mut tokens);
+    workarounds::rewrite_tokens(&mut tokens)?;
     check_depth(&tokens, chain_tokens_max)?;
     params::bind(&mut tokens, parameters, place)?;
     Ok(tokens)

@@ -7,6 +7,7 @@
 mod bounded_functions;
 mod casts;
 mod compare_times;
+mod constant_order;
 mod date_part;
 mod date_trunc;
 mod expressions;
@@ -16,11 +17,14 @@ mod in_lists;
 mod in_subqueries;
 mod intervals;
 mod long_literals;
+mod one_row;
 mod overflow;
 mod plain_results;
 mod plain_values;
+mod regexp_replace;
 mod similar_to;
 mod stoppable;
+mod subqueries;
 mod syntax;
 mod unambiguous_filters;
 
@@ -28,6 +32,7 @@ pub(crate) use casts::text_bytes::bytes_of;
 pub(crate) use date_trunc::{DateTrunc, cut as cut_by_unit};
 pub(crate) use long_literals::batch_rows;
 pub(crate) use overflow::{checked, fitting_sum};
+pub(crate) use syntax::output_names;
 
 use crate::text::errors::from_parser;
 use crate::text::place::Place;
@@ -40,8 +45,9 @@ use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
 use std::sync::Arc;
 
 /// Rewrites the tokens of a statement before they are parsed.
-pub(crate) fn rewrite_tokens(tokens: &mut [TokenWithSpan]) {
+pub(crate) fn rewrite_tokens(tokens: &mut [TokenWithSpan]) -> atsdb_core::Result<()> {
     syntax::distinct_from::words_to_operators(tokens);
+    syntax::words::settle_words(tokens)
 }
 
 /// Rewrites a statement that was parsed; `place` is where it begins.
@@ -59,6 +65,8 @@ pub(crate) fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
 /// Rules of the analyzer that run before it makes types equal.
 pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     vec![
+        Arc::new(subqueries::rule::AnySubquery),
+        Arc::new(one_row::OneRow),
         Arc::new(in_subqueries::UnknownMembers),
         Arc::new(intervals::comparison::Lengths),
         Arc::new(compare_times::CompareTimes),
@@ -79,7 +87,7 @@ pub(crate) fn rules_of_casts() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
 
 /// Rules of the optimizer, after its own.
 pub(crate) fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
-    vec![Arc::new(plain_values::PlainValues)]
+    vec![Arc::new(plain_values::PlainValues), Arc::new(constant_order::ConstantOrder)]
 }
 
 /// Changes the rules of the physical optimizer.
@@ -93,6 +101,7 @@ pub(crate) fn register_functions(context: &SessionContext, memory_bytes: usize) 
     date_trunc::register(context);
     date_part::register(context);
     extremes::register(context);
+    regexp_replace::register(context);
     bounded_functions::bound_functions(context, memory_bytes);
     plain_results::plain_results(context);
     overflow::check_sums(context);

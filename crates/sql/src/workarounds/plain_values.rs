@@ -14,7 +14,8 @@ use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
 /// The functions that gather the values that they are given.
-const GATHERING: [&str; 7] = ["first_value", "last_value", "any_value", "nth_value", "array_agg", "lag", "lead"];
+const GATHERING: [&str; 8] =
+    ["first_value", "last_value", "any_value", "nth_value", "array_agg", "lag", "lead", "single_value"];
 
 /// Runs when `DISTINCT ON` has become an aggregate.
 #[derive(Debug)]

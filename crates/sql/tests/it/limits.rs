@@ -120,7 +120,7 @@ fn a_result_that_does_not_fit_is_refused_before_it_is_made() {
         ("SELECT length(repeat('xy', 1000))", "2000"),
         ("SELECT sum(length(lpad('x', CAST(value AS INT), 'y'))) FROM generate_series(1, 1000)", "500500"),
         ("SELECT range(5, 1, -2)", "[5, 3]"),
-        ("SELECT generate_series(1, 3)", "[1, 2, 3]"),
+        ("SELECT cardinality(generate_series(1, 3))", "3"),
         ("SELECT array_repeat('a', 2)", "[a, a]"),
         ("SELECT sum(cardinality(range(value))) FROM generate_series(1, 10)", "55"),
         ("SELECT count(*) FROM (SELECT unnest(range(0, 100000)) FROM generate_series(1, 10))", "1000000"),

@@ -1,22 +1,26 @@
 //! Casts as PostgreSQL does them: floats and decimals are rounded to integers, floats and times are written as it
-//! writes them (all are UTC, which is not said), and text becomes bytes as it reads them. `round` of a float goes to
-//! the even neighbour.
+//! writes them (all are UTC, which is not said), and text becomes bytes, times and intervals as it reads them. `round`
+//! of a float goes to the even neighbour.
 //!
-//! DataFusion 55 truncates floats to integers, writes floats and times in forms of its own and takes text for bytes as
-//! it is. Waits for [#11886](https://github.com/apache/datafusion/issues/11886) (rounding); for the others no upstream
-//! issue is known.
+//! DataFusion 55 truncates floats to integers, writes floats and times in forms of its own, takes text for bytes as it
+//! is, wants seconds in times, and takes a number in an interval for months. Waits for
+//! [#11886](https://github.com/apache/datafusion/issues/11886) (rounding); for the others no upstream issue is known.
 
 use super::float_text::float_text;
 use super::half_even::{RoundHalfEven, to_integers};
 use super::text_bytes::bytes_of;
 use crate::functions::time_types::is_utc;
+use crate::text::interval_text::parse_interval;
+use crate::text::time_text::parse_time;
 use crate::workarounds::expressions::{names_its_columns, rewrite_expressions};
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, BinaryArray, StringArray};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, BinaryArray, Int64Array, IntervalMonthDayNanoArray, StringArray,
+};
 use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit, TimestampMicrosecondType};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, DataFusionError, Result};
+use datafusion::common::{DFSchema, DataFusionError, Result, exec_err};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
     Signature, Volatility,
@@ -85,6 +89,8 @@ enum Conversion {
     FloatToText,
     TimeToText,
     TextToBytes,
+    TextToTime,
+    TextToInterval,
 }
 
 impl Conversion {
@@ -101,6 +107,10 @@ impl Conversion {
                 Self::TextToBytes
             }
             (DataType::Dictionary(_, from), DataType::Binary) if is_text(from) => Self::TextToBytes,
+            (from, DataType::Timestamp(_, zone)) if is_text(from) && zone.as_deref().is_none_or(is_utc) => {
+                Self::TextToTime
+            }
+            (from, DataType::Interval(_)) if is_text(from) => Self::TextToInterval,
             _ => return None,
         })
     }
@@ -134,9 +144,39 @@ impl Conversion {
                 let bytes = bytes.collect::<std::result::Result<Vec<_>, _>>().map_err(DataFusionError::Execution)?;
                 Arc::new(bytes.into_iter().collect::<BinaryArray>())
             }
+            Self::TextToTime => return times_of(&cast(array, &DataType::Utf8)?, target, options),
+            Self::TextToInterval => {
+                let texts = cast(array, &DataType::Utf8)?;
+                let intervals = texts.as_string::<i32>().iter().map(|text| match text {
+                    Some(text) => match parse_interval(text, None, None) {
+                        Some(interval) => Ok(Some(interval)),
+                        None if options.safe => Ok(None),
+                        None => exec_err!("'{text:.60}' is no interval"),
+                    },
+                    None => Ok(None),
+                });
+                Arc::new(intervals.collect::<Result<Vec<_>>>()?.into_iter().collect::<IntervalMonthDayNanoArray>())
+            }
         };
         Ok(cast(&converted, target)?)
     }
+}
+
+/// Times as people and databases write them; others, as arrow reads them.
+fn times_of(texts: &ArrayRef, target: &DataType, options: &CastOptions<'_>) -> Result<ArrayRef> {
+    let DataType::Timestamp(unit, _) = target else { return Ok(cast_with_options(texts, target, options)?) };
+    let unit = match unit {
+        TimeUnit::Second => atsdb_core::TimeUnit::Second,
+        TimeUnit::Millisecond => atsdb_core::TimeUnit::Millisecond,
+        TimeUnit::Microsecond => atsdb_core::TimeUnit::Microsecond,
+        TimeUnit::Nanosecond => atsdb_core::TimeUnit::Nanosecond,
+    };
+    let read: Int64Array =
+        texts.as_string::<i32>().iter().map(|text| text.and_then(|text| parse_time(text, unit))).collect();
+    if read.null_count() > texts.null_count() {
+        return Ok(cast_with_options(texts, target, options)?);
+    }
+    Ok(cast(&(Arc::new(read) as ArrayRef), target)?)
 }
 
 /// A time without the zeros at the end of its fraction.

@@ -2,13 +2,15 @@
 //!
 //! Owned here: `+`, `-` and `*` of integers and their negation ([`CheckIntegers`], which puts an
 //! [`Operation`](operation::Operation) in the place of DataFusion's operator as soon as types are known, so that
-//! constants are checked too), and `sum` of integers ([`IntegerSum`](sum::IntegerSum)). Not owned: division, casts,
+//! constants are checked too), `sum` of integers ([`IntegerSum`](sum::IntegerSum)), and floats divided by zero
+//! ([`quotient`]). Not owned: division of integers, casts,
 //! `abs` and arithmetic of times and decimals, which DataFusion checks.
 //!
 //! Waits for [#3520](https://github.com/apache/datafusion/issues/3520) and
 //! [#21318](https://github.com/apache/datafusion/issues/21318); for `sum` no upstream issue is known.
 
 mod operation;
+mod quotient;
 mod rule;
 mod sum;
 mod sum_distinct;

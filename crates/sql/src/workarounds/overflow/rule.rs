@@ -1,11 +1,12 @@
 //! Where the operators of a plan are replaced.
 
 use super::operation::{Operation, Sign, of_binary};
+use super::quotient::quotient;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, Operator};
 use datafusion::optimizer::AnalyzerRule;
 
 /// Runs when types have been made equal, and before constants are computed.
@@ -44,6 +45,13 @@ pub(crate) fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>
                 false => Ok(Transformed::no(Expr::BinaryExpr(binary))),
             }
         }
+        Expr::BinaryExpr(binary) if binary.op == Operator::Divide => {
+            let types = (binary.left.get_type(schema)?, binary.right.get_type(schema)?);
+            match types.0.is_floating() && types.0 == types.1 {
+                true => Ok(Transformed::yes(quotient(binary))),
+                false => Ok(Transformed::no(Expr::BinaryExpr(binary))),
+            }
+        }
         Expr::Negative(operand) if operand.get_type(schema)?.is_integer() => {
             Ok(Transformed::yes(Operation::call(Sign::Negative, vec![*operand])))
         }
@@ -57,7 +65,7 @@ fn calculates(plan: &LogicalPlan) -> Result<bool> {
     plan.apply_expressions(|expr| {
         expr.apply(|expr| {
             found |= match expr {
-                Expr::BinaryExpr(binary) => Sign::of(binary.op).is_some(),
+                Expr::BinaryExpr(binary) => binary.op == Operator::Divide || Sign::of(binary.op).is_some(),
                 Expr::Negative(_) => true,
                 _ => false,
             };

@@ -4,26 +4,43 @@
 //! No upstream issue known that names them all; [#17716](https://github.com/apache/datafusion/issues/17716) is about
 //! `FETCH`, a clause of the same fate.
 
+use super::frames::empty_frame;
+use super::interval_literals::read_interval;
+use super::like_escape::write_backslashes;
+use super::limits::settle_limits;
+use super::other_functions::other_functions;
+use super::output_names::{keep_texts, name_inner_columns, name_other_sides, texts_of_items};
+use super::power::call_power;
+use super::row_members::compare_rows;
+use super::rows_of_functions::unnest_functions;
 use super::set_all::count_rows;
 use super::using::merge_columns;
 use super::windows::complete_windows;
 use crate::text::errors::not_supported;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, GroupByExpr, GroupByWithModifier, Query, Select, SelectFlavor, SelectItem, SetExpr,
-    Statement, TableFactor, VisitMut, VisitorMut, WildcardAdditionalOptions,
+    Expr, GroupByExpr, GroupByWithModifier, Query, Select, SelectFlavor, SelectItem, SetExpr, Statement, TableFactor,
+    VisitMut, VisitorMut, WildcardAdditionalOptions,
 };
 use std::ops::ControlFlow;
 
 /// Rewrites a statement that was parsed.
 pub(crate) fn settle_clauses(statement: &mut Statement) -> Result<()> {
-    match statement.visit(&mut Clauses) {
+    let texts = texts_of_items(statement);
+    match statement.visit(&mut Clauses::default()) {
         ControlFlow::Break(error) => Err(error),
-        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Continue(()) => {
+            keep_texts(statement, texts);
+            Ok(())
+        }
     }
 }
 
-struct Clauses;
+#[derive(Default)]
+struct Clauses {
+    /// How many queries the visitor is in.
+    depth: usize,
+}
 
 impl VisitorMut for Clauses {
     type Break = Error;
@@ -39,6 +56,15 @@ impl VisitorMut for Clauses {
         if settings.is_some() || format_clause.is_some() {
             return refuse("SETTINGS or FORMAT in a query", "leave it out");
         }
+        if let Err(error) = settle_limits(query) {
+            return ControlFlow::Break(error);
+        }
+        if self.depth > 0 {
+            name_inner_columns(query)
+        } else {
+            name_other_sides(query)
+        }
+        self.depth += 1;
         let Query { body, order_by, .. } = query;
         if let SetExpr::Select(select) = body.as_mut() {
             // What is done here is not done again when the visitor comes to the SELECT.
@@ -51,11 +77,29 @@ impl VisitorMut for Clauses {
         }
     }
 
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
-        match expr {
-            // PostgreSQL's power, MySQL's exclusive or.
-            Expr::BinaryOp { op: BinaryOperator::BitwiseXor, .. } => refuse("a ^ b", "write power(a, b)"),
-            _ => ControlFlow::Continue(()),
+        let settled = match expr {
+            Expr::BinaryOp { .. } => call_power(expr),
+            Expr::Like { .. } | Expr::ILike { .. } => write_backslashes(expr),
+            Expr::Function(_) => empty_frame(expr),
+            Expr::Interval(_) => read_interval(expr),
+            _ => Ok(()),
+        };
+        match settled {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        match other_functions(expr).and_then(|()| compare_rows(expr)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
         }
     }
 
@@ -87,6 +131,9 @@ impl VisitorMut for Clauses {
         }
         complete_windows(select, None)?;
         merge_columns(select, None)?;
+        if let Err(error) = unnest_functions(select) {
+            return ControlFlow::Break(error);
+        }
         settle_groups(&mut select.group_by)
     }
 

@@ -3,6 +3,30 @@
 pub(super) mod clauses;
 pub(super) mod constant_in;
 pub(super) mod distinct_from;
+mod frames;
+mod interval_literals;
+mod like_escape;
+mod limits;
+
+mod other_functions;
+pub(crate) mod output_names;
+mod power;
+mod row_members;
+mod rows_of_functions;
 mod set_all;
 mod using;
 mod windows;
+pub(super) mod words;
+
+use atsdb_core::{Error, Result};
+use datafusion::sql::sqlparser::ast::Expr;
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+
+/// The expression that a text of ours says.
+fn expression(text: &str) -> Result<Expr> {
+    Parser::new(&GenericDialect)
+        .try_with_sql(text)
+        .and_then(|mut parser| parser.parse_expr())
+        .map_err(|error| Error::internal(format!("{text}: {error}")))
+}

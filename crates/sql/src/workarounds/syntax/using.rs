@@ -6,14 +6,15 @@
 use crate::text::errors::not_supported;
 use atsdb_core::Error;
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, OrderBy, Query, ReplaceSelectElement,
-    ReplaceSelectItem, Select, SelectItem, TableFactor, TableWithJoins, VisitMut, VisitorMut,
+    ExcludeSelectItem, Expr, GroupByExpr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, OrderBy, Query,
+    ReplaceSelectElement, ReplaceSelectItem, Select, SelectItem, SelectItemQualifiedWildcardKind, TableFactor,
+    TableWithJoins, VisitMut, VisitorMut, WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use std::ops::ControlFlow;
 
-/// Names the sides of merged columns in a query and its ORDER BY.
+/// Names the sides of merged columns in a query and its ORDER BY. In the `*` of a single join they come first.
 pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) -> ControlFlow<Error> {
     let mut merged = Merged::default();
     for from in &select.from {
@@ -22,9 +23,22 @@ pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) ->
     if merged.columns.is_empty() {
         return ControlFlow::Continue(());
     }
-    for item in &mut select.projection {
-        merged.rewrite_item(item);
+    let sides = sides_of(&select.from);
+    let mut items = Vec::with_capacity(select.projection.len());
+    for mut item in std::mem::take(&mut select.projection) {
+        let is_all = matches!(&item, SelectItem::Wildcard(options) if *options == WildcardAdditionalOptions::default());
+        match sides.as_ref().filter(|_| is_all) {
+            Some(sides) => {
+                items.extend(merged.columns.iter().map(MergedColumn::item));
+                items.extend(sides.iter().map(|side| merged.others_of(side)));
+            }
+            None => {
+                merged.rewrite_item(&mut item);
+                items.push(item);
+            }
+        }
     }
+    select.projection = items;
     let _ = select.selection.visit(&mut merged);
     if let GroupByExpr::Expressions(groups, _) = &mut select.group_by {
         let _ = groups.visit(&mut merged);
@@ -39,6 +53,13 @@ pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) ->
     ControlFlow::Continue(())
 }
 
+/// The names of the two sides of a single join.
+fn sides_of(from: &[TableWithJoins]) -> Option<[Ident; 2]> {
+    let [TableWithJoins { relation, joins }] = from else { return None };
+    let [join] = joins.as_slice() else { return None };
+    Some([name_of(relation)?, name_of(&join.relation)?])
+}
+
 #[derive(Default)]
 struct Merged {
     columns: Vec<MergedColumn>,
@@ -51,6 +72,16 @@ struct MergedColumn {
     value: Expr,
     /// Whether it is something else than the left side's column.
     is_changed: bool,
+}
+
+impl MergedColumn {
+    /// It as a column of the answer.
+    fn item(&self) -> SelectItem {
+        match self.is_changed {
+            true => SelectItem::ExprWithAlias { expr: self.value.clone(), alias: self.name.clone() },
+            false => SelectItem::UnnamedExpr(self.value.clone()),
+        }
+    }
 }
 
 impl Merged {
@@ -112,6 +143,14 @@ impl Merged {
             None => self.columns.push(column),
         }
         ControlFlow::Continue(())
+    }
+
+    /// The columns of one side that are not merged.
+    fn others_of(&self, side: &Ident) -> SelectItem {
+        let names = self.columns.iter().map(|column| ObjectName::from(vec![column.name.clone()]));
+        let opt_exclude = Some(ExcludeSelectItem::Multiple(names.collect()));
+        let kind = SelectItemQualifiedWildcardKind::ObjectName(ObjectName::from(vec![side.clone()]));
+        SelectItem::QualifiedWildcard(kind, WildcardAdditionalOptions { opt_exclude, ..Default::default() })
     }
 
     fn find(&self, name: &Ident) -> Option<&MergedColumn> {

@@ -1,0 +1,158 @@
+//! Functions of text and bytes that PostgreSQL has and DataFusion lacks.
+
+use super::like_escape::escaped_pattern;
+use super::plain::Plain;
+use crate::text::datafusion_errors::external;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BinaryArray, Int32Array, StringArray};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{Result, exec_err};
+use datafusion::logical_expr::ScalarUDF;
+use md5::Digest;
+use std::fmt::Write;
+use std::sync::Arc;
+
+pub(super) fn functions() -> Vec<ScalarUDF> {
+    const TEXT: DataType = DataType::Utf8;
+    const BYTES: DataType = DataType::Binary;
+    vec![
+        Plain::new("like_escape", &[&[TEXT, TEXT]], TEXT, like_escape).udf(),
+        Plain::new("md5", &[&[TEXT], &[BYTES]], TEXT, md5_text).udf(),
+        Plain::new("sha224", &[&[BYTES], &[TEXT]], BYTES, hashes::<sha2::Sha224>).udf(),
+        Plain::new("sha256", &[&[BYTES], &[TEXT]], BYTES, hashes::<sha2::Sha256>).udf(),
+        Plain::new("sha384", &[&[BYTES], &[TEXT]], BYTES, hashes::<sha2::Sha384>).udf(),
+        Plain::new("sha512", &[&[BYTES], &[TEXT]], BYTES, hashes::<sha2::Sha512>).udf(),
+        Plain::new("octet_length", &[&[TEXT], &[BYTES]], DataType::Int32, octet_length).udf(),
+        Plain::variadic("format", TEXT, format).udf(),
+    ]
+}
+
+fn like_escape(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let (patterns, escapes) = (args[0].as_string::<i32>(), args[1].as_string::<i32>());
+    let escaped = patterns.iter().zip(escapes).map(|(pattern, escape)| match pattern.zip(escape) {
+        Some((pattern, escape)) => escaped_pattern(pattern, escape).map(Some).map_err(external),
+        None => Ok(None),
+    });
+    Ok(Arc::new(escaped.collect::<Result<StringArray>>()?))
+}
+
+fn bytes_of(texts: &ArrayRef) -> Result<ArrayRef> {
+    Ok(cast(texts, &DataType::Binary)?)
+}
+
+fn md5_text(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let values = bytes_of(&args[0])?;
+    let texts = values.as_binary::<i32>().iter().map(|value| {
+        value.map(|value| {
+            md5::Md5::digest(value).iter().fold(String::with_capacity(32), |mut text, byte| {
+                // Writing to a String does not fail.
+                let _ = write!(text, "{byte:02x}");
+                text
+            })
+        })
+    });
+    Ok(Arc::new(texts.collect::<StringArray>()))
+}
+
+fn hashes<D: sha2::Digest>(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let values = bytes_of(&args[0])?;
+    let hashes = values.as_binary::<i32>().iter().map(|value| value.map(|value| D::digest(value).to_vec()));
+    Ok(Arc::new(hashes.collect::<BinaryArray>()))
+}
+
+fn octet_length(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let values = bytes_of(&args[0])?;
+    let lengths = values.as_binary::<i32>().iter().map(|value| value.map(|value| value.len() as i32));
+    Ok(Arc::new(lengths.collect::<Int32Array>()))
+}
+
+fn format(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let Some((patterns, values)) = args.split_first() else { return exec_err!("format takes a pattern") };
+    let patterns = cast(patterns, &DataType::Utf8)?;
+    let values = values.iter().map(|value| Ok(cast(value, &DataType::Utf8)?)).collect::<Result<Vec<_>>>()?;
+    let formatted = (0..patterns.len()).map(|row| {
+        let patterns = patterns.as_string::<i32>();
+        let row_values = values.iter().map(|value| {
+            let value = value.as_string::<i32>();
+            value.is_valid(row).then(|| value.value(row))
+        });
+        patterns.is_valid(row).then(|| formatted(patterns.value(row), &row_values.collect::<Vec<_>>())).transpose()
+    });
+    Ok(Arc::new(formatted.collect::<Result<StringArray>>()?))
+}
+
+/// A pattern with `%s`, `%I` and `%L` replaced, `%2$s` by the second value, `%-10s` padded.
+fn formatted(pattern: &str, values: &[Option<&str>]) -> Result<String> {
+    let (mut text, mut next, mut rest) = (String::new(), 0, pattern);
+    while let Some((before, after)) = rest.split_once('%') {
+        text.push_str(before);
+        if let Some(after) = after.strip_prefix('%') {
+            text.push('%');
+            rest = after;
+            continue;
+        }
+        let mut spec = after;
+        if let Some((position, after)) = spec.split_once('$')
+            && let Ok(position) = position.parse::<usize>()
+        {
+            next = match position.checked_sub(1) {
+                Some(position) => position,
+                None => return exec_err!("format: there is no argument 0"),
+            };
+            spec = after;
+        }
+        let is_left = spec.starts_with('-');
+        let spec = spec.trim_start_matches('-');
+        let digits = spec.bytes().take_while(u8::is_ascii_digit).count();
+        let width = spec[..digits].parse::<usize>().unwrap_or(0).min(1 << 20);
+        let Some(letter) = spec[digits..].chars().next() else {
+            return exec_err!("format: nothing follows the last %");
+        };
+        let Some(value) = values.get(next) else { return exec_err!("format has too few arguments") };
+        next += 1;
+        let value = match (letter, value) {
+            ('s', value) => value.unwrap_or_default().to_owned(),
+            ('I', Some(value)) => identifier(value),
+            ('I', None) => return exec_err!("format: NULL is no identifier"),
+            ('L', Some(value)) => format!("'{}'", value.replace('\'', "''")),
+            ('L', None) => "NULL".to_owned(),
+            (letter, _) => return exec_err!("format: %{letter} is none of %s, %I, %L and %%"),
+        };
+        let padding = " ".repeat(width.saturating_sub(value.chars().count()));
+        match is_left {
+            true => text.extend([value, padding]),
+            false => text.extend([padding, value]),
+        }
+        rest = &spec[digits + letter.len_utf8()..];
+    }
+    text.push_str(rest);
+    Ok(text)
+}
+
+fn identifier(name: &str) -> String {
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_' || byte.is_ascii_digit())
+        && name.starts_with(|first: char| first.is_ascii_lowercase() || first == '_');
+    if is_plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_filled_as_postgresql_fills_them() {
+        let values = [Some("a"), Some("B c"), None];
+        for (pattern, expected) in [
+            ("%s is %I", "a is \"B c\""),
+            ("%2$L %1$I", "'B c' a"),
+            ("100%% %5s|%-3s|", "100%     a|B c|"),
+            ("%3$s%3$L", "NULL"),
+            ("none", "none"),
+        ] {
+            assert_eq!(formatted(pattern, &values).unwrap(), expected, "{pattern}");
+        }
+        for pattern in ["%s %s %s %s", "%", "%d", "%0$s", "%3$I"] {
+            assert!(formatted(pattern, &values).is_err(), "{pattern}");
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Lengths of time in text, as PostgreSQL reads them: `1 year 2 mons -3 days 04:05:06.7`, `P1DT2H`, `1-2`, `3 4:05`, `1
+//! day ago`; a number by itself counts the units that stand behind the quotes, or seconds.
+
+use arrow::datatypes::IntervalMonthDayNano as Interval;
+
+const SECOND_NANOS: i128 = 1_000_000_000;
+const MONTH_DAYS: i128 = 30;
+
+/// What a number counts, from the longest to the shortest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Unit {
+    Year,
+    Month,
+    Day,
+    Hour,
+    Minute,
+    Second,
+}
+
+/// Months, days and nanoseconds that are added up.
+#[derive(Debug, Default, Clone, Copy)]
+struct Parts {
+    months: i128,
+    days: i128,
+    nanos: i128,
+}
+
+/// Reads a text. `first` and `last` are the words behind it, as in `'1' DAY TO SECOND`. `None` if it is no such text or
+/// the length is out of range.
+pub(crate) fn parse_interval(text: &str, first: Option<Unit>, last: Option<Unit>) -> Option<Interval> {
+    let lower = text.trim().to_ascii_lowercase();
+    let (mut parts, text) = (Parts::default(), lower.trim_start_matches('@').trim());
+    let (text, is_ago) = match text.strip_suffix("ago") {
+        Some(before) => (before.trim_end(), true),
+        None => (text, false),
+    };
+    let bare = last.or(first).unwrap_or(Unit::Second);
+    match text.strip_prefix('p') {
+        Some(iso) => parts.add_iso(iso)?,
+        None => parts.add_words(text, bare, last)?,
+    }
+    if is_ago {
+        parts = Parts { months: -parts.months, days: -parts.days, nanos: -parts.nanos };
+    }
+    parts.cut(last.or(first));
+    let (months, days) = (i32::try_from(parts.months).ok()?, i32::try_from(parts.days).ok()?);
+    Some(Interval { months, days, nanoseconds: i64::try_from(parts.nanos).ok()? })
+}
+
+impl Parts {
+    fn add_iso(&mut self, text: &str) -> Option<()> {
+        let (mut rest, mut in_time, mut found) = (text, false, false);
+        while !rest.is_empty() {
+            if let Some(after) = rest.strip_prefix('t') {
+                (rest, in_time) = (after, true);
+                continue;
+            }
+            let (number, after) = number_at(rest)?;
+            let mut letters = after.chars();
+            match (letters.next()?, in_time) {
+                ('y', false) => self.add(number, 12, 0, 0),
+                ('m', false) => self.add(number, 1, 0, 0),
+                ('w', false) => self.add(number, 0, 7, 0),
+                ('d', false) => self.add(number, 0, 1, 0),
+                ('h', true) => self.add(number, 0, 0, 3_600 * SECOND_NANOS),
+                ('m', true) => self.add(number, 0, 0, 60 * SECOND_NANOS),
+                ('s', true) => self.add(number, 0, 0, SECOND_NANOS),
+                _ => return None,
+            }
+            (rest, found) = (letters.as_str(), true);
+        }
+        found.then_some(())
+    }
+
+    fn add_words(&mut self, text: &str, bare: Unit, last: Option<Unit>) -> Option<()> {
+        let (mut rest, mut found) = (text, false);
+        while !rest.is_empty() {
+            let clock = rest.split_whitespace().next()?;
+            if clock.contains(':') {
+                self.add_clock(clock, last)?;
+                rest = rest[clock.len()..].trim_start();
+            } else if let Some((years, months)) = year_and_month(clock) {
+                self.months += years * 12 + months;
+                rest = rest[clock.len()..].trim_start();
+            } else {
+                let (number, after) = number_at(rest)?;
+                let after = after.trim_start();
+                let length = after.bytes().take_while(u8::is_ascii_alphabetic).count();
+                let (unit, after) = after.split_at(length);
+                match unit {
+                    // `3 4:05:06` are days and a clock.
+                    "" if after.split_whitespace().next().is_some_and(|next| next.contains(':')) => {
+                        self.add(number, 0, 1, 0);
+                    }
+                    "" if after.is_empty() => self.add_unit(number, unit_name(bare))?,
+                    "" => return None,
+                    unit => self.add_unit(number, unit)?,
+                }
+                rest = after.trim_start();
+            }
+            found = true;
+        }
+        found.then_some(())
+    }
+
+    fn add_unit(&mut self, number: Number, unit: &str) -> Option<()> {
+        let clock = |nanos: i128| (0, 0, nanos);
+        let (months, days, nanos) = match unit {
+            "year" | "years" | "y" | "yr" | "yrs" => (12, 0, 0),
+            "month" | "months" | "mon" | "mons" => (1, 0, 0),
+            "quarter" | "quarters" => (3, 0, 0),
+            "decade" | "decades" | "dec" | "decs" => (120, 0, 0),
+            "century" | "centuries" | "cent" | "c" => (1_200, 0, 0),
+            "millennium" | "millennia" | "mil" | "mils" => (12_000, 0, 0),
+            "week" | "weeks" | "w" => (0, 7, 0),
+            "day" | "days" | "d" => (0, 1, 0),
+            "hour" | "hours" | "h" | "hr" | "hrs" => clock(3_600 * SECOND_NANOS),
+            "minute" | "minutes" | "m" | "min" | "mins" => clock(60 * SECOND_NANOS),
+            "second" | "seconds" | "s" | "sec" | "secs" => clock(SECOND_NANOS),
+            "millisecond" | "milliseconds" | "ms" | "msec" | "msecs" | "millis" => clock(1_000_000),
+            "microsecond" | "microseconds" | "us" | "usec" | "usecs" | "micros" => clock(1_000),
+            "nanosecond" | "nanoseconds" | "ns" | "nanos" => clock(1),
+            _ => return None,
+        };
+        self.add(number, months, days, nanos);
+        Some(())
+    }
+
+    /// A number of units; what is left of a month becomes days, of a day its part.
+    fn add(&mut self, number: Number, months: i128, days: i128, nanos: i128) {
+        let Number { digits, scale } = number;
+        let total = digits * months;
+        // A fraction of a year is rounded to months.
+        let of_month = if months > 1 { 0 } else { total % scale };
+        self.months += if months > 1 { rounded(total, scale) } else { total / scale };
+        let days = digits * days + of_month * MONTH_DAYS;
+        self.days += days / scale;
+        self.nanos += (days % scale) * 86_400 * SECOND_NANOS / scale + digits * nanos / scale;
+    }
+
+    /// `04:05`, `04:05:06.7`; `05:06` before `SECOND` are minutes and seconds.
+    fn add_clock(&mut self, text: &str, last: Option<Unit>) -> Option<()> {
+        let (is_negative, text) = match text.strip_prefix('-') {
+            Some(text) => (true, text),
+            None => (false, text.trim_start_matches('+')),
+        };
+        let parts: Vec<&str> = text.split(':').collect();
+        let whole = |text: &str| text.parse::<u32>().ok().map(i128::from);
+        let (hours, minutes, seconds) = match (parts.as_slice(), last) {
+            ([minutes, seconds], Some(Unit::Second)) => (0, whole(minutes)?, *seconds),
+            ([minutes, seconds], _) if seconds.contains('.') => (0, whole(minutes)?, *seconds),
+            ([hours, minutes], _) => (whole(hours)?, whole(minutes)?, "0"),
+            ([hours, minutes, seconds], _) => (whole(hours)?, whole(minutes)?, *seconds),
+            _ => return None,
+        };
+        let (Number { digits, scale }, "") = number_at(seconds)? else { return None };
+        if minutes > 59 && hours > 0 {
+            return None;
+        }
+        let nanos = (hours * 3_600 + minutes * 60) * SECOND_NANOS + digits * SECOND_NANOS / scale;
+        self.nanos += if is_negative { -nanos } else { nanos };
+        Some(())
+    }
+
+    /// Takes away what is shorter than a unit.
+    fn cut(&mut self, unit: Option<Unit>) {
+        let nanos = match unit {
+            None | Some(Unit::Second) => return,
+            Some(Unit::Minute) => 60 * SECOND_NANOS,
+            Some(Unit::Hour) => 3_600 * SECOND_NANOS,
+            Some(Unit::Day) => {
+                self.nanos = 0;
+                return;
+            }
+            Some(Unit::Month) => {
+                (self.days, self.nanos) = (0, 0);
+                return;
+            }
+            Some(Unit::Year) => {
+                (self.days, self.nanos, self.months) = (0, 0, self.months / 12 * 12);
+                return;
+            }
+        };
+        self.nanos = self.nanos / nanos * nanos;
+    }
+}
+
+/// The quotient's nearest integer, of two the even one.
+fn rounded(dividend: i128, divisor: i128) -> i128 {
+    let (quotient, rest) = (dividend / divisor, (dividend % divisor).abs() * 2);
+    let is_up = rest > divisor || rest == divisor && quotient % 2 != 0;
+    quotient + if is_up { dividend.signum() } else { 0 }
+}
+
+fn unit_name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Year => "year",
+        Unit::Month => "month",
+        Unit::Day => "day",
+        Unit::Hour => "hour",
+        Unit::Minute => "minute",
+        Unit::Second => "second",
+    }
+}
+
+/// `digits / scale`.
+#[derive(Debug, Clone, Copy)]
+struct Number {
+    digits: i128,
+    scale: i128,
+}
+
+/// The number that a text begins with, and what follows.
+fn number_at(text: &str) -> Option<(Number, &str)> {
+    let sign = usize::from(text.starts_with(['-', '+']));
+    let length = text[sign..].bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
+    let (written, rest) = text[sign..].split_at(length);
+    let (whole, fraction) = written.split_once('.').unwrap_or((written, ""));
+    if whole.len() + fraction.len() == 0 || whole.len() > 12 || fraction.contains('.') {
+        return None;
+    }
+    let fraction = &fraction[..fraction.len().min(9)];
+    let scale = 10_i128.pow(fraction.len() as u32);
+    let digits: i128 = format!("0{whole}{fraction}").parse().ok()?;
+    Some((Number { digits: if text.starts_with('-') { -digits } else { digits }, scale }, rest))
+}
+
+/// `1-2`: years and months.
+fn year_and_month(text: &str) -> Option<(i128, i128)> {
+    let (is_negative, text) = match text.strip_prefix('-') {
+        Some(text) => (true, text),
+        None => (false, text),
+    };
+    let (years, months) = text.split_once('-')?;
+    let (years, months) = (i128::from(years.parse::<u32>().ok()?), i128::from(months.parse::<u32>().ok()?));
+    (months < 12).then_some(if is_negative { (-years, -months) } else { (years, months) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(months: i32, days: i32, nanoseconds: i64) -> Option<Interval> {
+        Some(Interval { months, days, nanoseconds })
+    }
+
+    #[test]
+    fn lengths_are_read_as_postgresql_reads_them() {
+        const HOUR: i64 = 3_600_000_000_000;
+        for (text, expected) in [
+            ("1", interval(0, 0, HOUR / 3_600)),
+            ("1 year 2 mons -3 days 04:05:06.7", interval(14, -3, 4 * HOUR + 306_700_000_000)),
+            ("1.5 days", interval(0, 1, 12 * HOUR)),
+            ("1.5 months", interval(1, 15, 0)),
+            ("1.5 weeks", interval(0, 10, 12 * HOUR)),
+            ("0.8 years", interval(10, 0, 0)),
+            ("P1Y2M3DT4H5M6S", interval(14, 3, 4 * HOUR + 306_000_000_000)),
+            ("PT36H", interval(0, 0, 36 * HOUR)),
+            ("1-2", interval(14, 0, 0)),
+            ("3 4:05", interval(0, 3, 4 * HOUR + 300_000_000_000)),
+            ("@ 1 day 2 hours ago", interval(0, -1, -2 * HOUR)),
+            ("-00:01", interval(0, 0, -60_000_000_000)),
+            ("250 ms", interval(0, 0, 250_000_000)),
+            ("1h", interval(0, 0, HOUR)),
+        ] {
+            assert_eq!(parse_interval(text, None, None), expected, "{text}");
+        }
+        for text in ["", "day", "1 fortnight", "P", "1 2", "1:2:3:4", "1-13", "99999999999 years"] {
+            assert_eq!(parse_interval(text, None, None), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_words_behind_say_what_is_counted_and_what_is_cut() {
+        const HOUR: i64 = 3_600_000_000_000;
+        use Unit::{Day, Hour, Minute, Month, Second, Year};
+        for (text, first, last, expected) in [
+            ("1.5", Hour, None, interval(0, 0, HOUR)),
+            ("90", Minute, None, interval(0, 0, 90 * HOUR / 60)),
+            ("1-2", Year, Some(Month), interval(14, 0, 0)),
+            ("1 2:03", Day, Some(Minute), interval(0, 1, 2 * HOUR + 3 * HOUR / 60)),
+            ("2:03", Minute, Some(Second), interval(0, 0, 123_000_000_000)),
+            ("1 day 2 hours", Day, None, interval(0, 1, 0)),
+        ] {
+            assert_eq!(parse_interval(text, Some(first), last), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! A subquery's rows for many outer rows at once: the different values of the outer columns that it mentions, its
+//! *domain*, are joined to what it reads, and stay beside its rows up to the top.
+
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, NullEquality, Result};
+use datafusion::functions::core::expr_fn::coalesce;
+use datafusion::functions_window::expr_fn::row_number;
+use datafusion::logical_expr::logical_plan::{Distinct, FetchType, Filter, Join, Limit, SkipType, Union, Window};
+use datafusion::logical_expr::utils::conjunction;
+use datafusion::logical_expr::{
+    Aggregate, BinaryExpr, Expr, ExprFunctionExt, JoinType, LogicalPlan, LogicalPlanBuilder, Operator, SortExpr, and,
+    col, lit,
+};
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// Makes names that no other part of a plan has.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    count: Cell<usize>,
+}
+
+impl Names {
+    pub(super) fn next(&self, what: &str) -> String {
+        self.count.set(self.count.get() + 1);
+        format!("\u{1}{what}{}", self.count.get())
+    }
+}
+
+/// The outer columns that a subquery mentions, and where their values come from.
+pub(super) struct Domain<'a> {
+    pub(super) columns: Vec<Column>,
+    pub(super) outer: &'a LogicalPlan,
+    pub(super) names: &'a Names,
+}
+
+/// A plan, and the columns of it that have the values of the domain.
+pub(super) struct Spread {
+    pub(super) plan: LogicalPlan,
+    pub(super) values: Vec<Column>,
+}
+
+impl<'a> Domain<'a> {
+    /// The columns of an outer plan that a subquery mentions.
+    pub(super) fn of(subquery: &LogicalPlan, outer: &'a LogicalPlan, names: &'a Names) -> Result<Self> {
+        let mut columns = Vec::new();
+        subquery.apply_with_subqueries(|plan| {
+            plan.apply_expressions(|expr| {
+                expr.apply(|expr| {
+                    if let Expr::OuterReferenceColumn(_, column) = expr
+                        && outer.schema().has_column(column)
+                        && !columns.contains(column)
+                    {
+                        columns.push(column.clone());
+                    }
+                    Ok(TreeNodeRecursion::Continue)
+                })
+            })
+        })?;
+        Ok(Self { columns, outer, names })
+    }
+
+    /// Whether a plan mentions one of the columns.
+    fn is_mentioned(&self, plan: &LogicalPlan) -> Result<bool> {
+        Ok(!Domain::of(plan, self.outer, self.names)?.columns.is_empty())
+    }
+
+    fn is_mentioned_by(&self, expr: &Expr) -> Result<bool> {
+        expr.exists(|expr| Ok(matches!(expr, Expr::OuterReferenceColumn(_, column) if self.columns.contains(column))))
+    }
+
+    /// The rows of the domain.
+    fn rows(&self) -> Result<Spread> {
+        let alias = self.names.next("outer");
+        let names: Vec<String> = self.columns.iter().map(|_| self.names.next("value")).collect();
+        let columns = self.columns.iter().zip(&names).map(|(column, name)| Expr::Column(column.clone()).alias(name));
+        let plan = LogicalPlanBuilder::from(self.outer.clone())
+            .project(columns.collect::<Vec<_>>())?
+            .distinct()?
+            .alias(alias.clone())?
+            .build()?;
+        let values = names.into_iter().map(|name| Column::new(Some(alias.clone()), name)).collect();
+        Ok(Spread { plan, values })
+    }
+
+    /// An expression with the values in the place of outer columns; `None` if a subquery in it mentions them.
+    fn replaced(&self, expr: Expr, values: &[Column]) -> Result<Option<Expr>> {
+        let mut is_possible = true;
+        let replaced = expr
+            .transform_up(|expr| match &expr {
+                Expr::OuterReferenceColumn(_, column) => match self.columns.iter().position(|other| other == column) {
+                    Some(at) => Ok(Transformed::yes(Expr::Column(values[at].clone()))),
+                    None => Ok(Transformed::no(expr)),
+                },
+                Expr::ScalarSubquery(subquery) => {
+                    is_possible &= !self.is_mentioned(&subquery.subquery)?;
+                    Ok(Transformed::no(expr))
+                }
+                Expr::Exists(exists) => {
+                    is_possible &= !self.is_mentioned(&exists.subquery.subquery)?;
+                    Ok(Transformed::no(expr))
+                }
+                Expr::InSubquery(member) => {
+                    is_possible &= !self.is_mentioned(&member.subquery.subquery)?;
+                    Ok(Transformed::no(expr))
+                }
+                _ => Ok(Transformed::no(expr)),
+            })
+            .data()?;
+        Ok(is_possible.then_some(replaced))
+    }
+
+    fn all_replaced(&self, exprs: &[Expr], values: &[Column]) -> Result<Option<Vec<Expr>>> {
+        exprs.iter().map(|expr| self.replaced(expr.clone(), values)).collect()
+    }
+
+    /// The plan's rows for each value of the domain; `None` where that is not known how.
+    pub(super) fn spread(&self, plan: &LogicalPlan) -> Result<Option<Spread>> {
+        if !self.is_mentioned(plan)? {
+            let rows = self.rows()?;
+            let plan = match plan {
+                LogicalPlan::EmptyRelation(empty) if empty.produce_one_row => rows.plan,
+                plan => LogicalPlanBuilder::from(rows.plan).cross_join(plan.clone())?.build()?,
+            };
+            return Ok(Some(Spread { plan, values: rows.values }));
+        }
+        match plan {
+            LogicalPlan::Subquery(subquery) => self.spread(&subquery.subquery),
+            LogicalPlan::Filter(filter) => self.of_filter(filter),
+            LogicalPlan::Projection(projection) => {
+                let Some(input) = self.spread(&projection.input)? else { return Ok(None) };
+                let Some(mut exprs) = self.all_replaced(&projection.expr, &input.values)? else { return Ok(None) };
+                for (expr, before) in exprs.iter_mut().zip(&projection.expr) {
+                    name_again(expr, before);
+                }
+                exprs.extend(input.values.iter().cloned().map(Expr::Column));
+                let plan = LogicalPlanBuilder::from(input.plan).project(exprs)?.build()?;
+                Ok(Some(Spread { plan, values: input.values }))
+            }
+            LogicalPlan::SubqueryAlias(alias) => {
+                let Some(input) = self.spread(&alias.input)? else { return Ok(None) };
+                let requalified = |value: Column| Column::new(Some(alias.alias.clone()), value.name);
+                let values = input.values.into_iter().map(requalified).collect();
+                let plan = LogicalPlanBuilder::from(input.plan).alias(alias.alias.clone())?.build()?;
+                Ok(Some(Spread { plan, values }))
+            }
+            LogicalPlan::Distinct(Distinct::All(input)) => {
+                let Some(input) = self.spread(input)? else { return Ok(None) };
+                let plan = LogicalPlanBuilder::from(input.plan).distinct()?.build()?;
+                Ok(Some(Spread { plan, values: input.values }))
+            }
+            // An order alone changes no rows.
+            LogicalPlan::Sort(sort) if sort.fetch.is_none() => self.spread(&sort.input),
+            LogicalPlan::Aggregate(aggregate) => self.of_aggregate(aggregate),
+            LogicalPlan::Window(window) => self.of_window(window),
+            LogicalPlan::Limit(limit) => self.of_limit(limit),
+            LogicalPlan::Join(join) => self.of_join(join),
+            LogicalPlan::Union(union) => self.of_union(union),
+            _ => Ok(None),
+        }
+    }
+
+    fn of_filter(&self, filter: &Filter) -> Result<Option<Spread>> {
+        let Some(input) = self.spread(&filter.input)? else { return Ok(None) };
+        let Some(predicate) = self.replaced(filter.predicate.clone(), &input.values)? else { return Ok(None) };
+        let plan = LogicalPlan::Filter(Filter::try_new(predicate, Arc::new(input.plan))?);
+        Ok(Some(Spread { plan, values: input.values }))
+    }
+
+    fn of_aggregate(&self, aggregate: &Aggregate) -> Result<Option<Spread>> {
+        let Some(input) = self.spread(&aggregate.input)? else { return Ok(None) };
+        let (groups, functions) = (&aggregate.group_expr, &aggregate.aggr_expr);
+        if groups.iter().any(|group| matches!(group, Expr::GroupingSet(_))) {
+            return Ok(None);
+        }
+        let Some(mut grouped) = self.all_replaced(groups, &input.values)? else { return Ok(None) };
+        let Some(mut computed) = self.all_replaced(functions, &input.values)? else { return Ok(None) };
+        let named = groups.iter().zip(&mut grouped).chain(functions.iter().zip(&mut computed));
+        for (before, expr) in named {
+            name_again(expr, before);
+        }
+        let outputs: Vec<Column> =
+            computed.iter().map(|expr| Column::new_unqualified(expr.schema_name().to_string())).collect();
+        grouped.extend(input.values.iter().cloned().map(Expr::Column));
+        let values = input.values;
+        let plan = LogicalPlan::Aggregate(Aggregate::try_new(Arc::new(input.plan), grouped, computed)?);
+        if !groups.is_empty() {
+            return Ok(Some(Spread { plan, values }));
+        }
+        // Without groups there is a row also where nothing was read.
+        let all = self.rows()?;
+        let mut kept: Vec<Expr> = outputs.iter().cloned().map(Expr::Column).collect();
+        kept.extend(values.iter().cloned().map(Expr::Column));
+        let plan = LogicalPlanBuilder::from(plan).project(kept)?.build()?;
+        let plan = LogicalPlanBuilder::from(all.plan).join_detailed(
+            plan,
+            JoinType::Left,
+            (all.values.clone(), values),
+            None,
+            NullEquality::NullEqualsNull,
+        )?;
+        let mut exprs = Vec::with_capacity(outputs.len() + all.values.len());
+        for ((output, function), field) in outputs.into_iter().zip(functions).zip(aggregate.schema.fields()) {
+            let column = Expr::Column(output.clone());
+            let empty = match unaliased(function) {
+                Expr::AggregateFunction(call) => call.func.default_value(field.data_type())?,
+                _ => return Ok(None),
+            };
+            exprs.push(match empty.is_null() {
+                true => column,
+                false => coalesce(vec![column, Expr::Literal(empty, None)]).alias(output.name),
+            });
+        }
+        exprs.extend(all.values.iter().cloned().map(Expr::Column));
+        Ok(Some(Spread { plan: plan.project(exprs)?.build()?, values: all.values }))
+    }
+
+    fn of_window(&self, window: &Window) -> Result<Option<Spread>> {
+        let Some(input) = self.spread(&window.input)? else { return Ok(None) };
+        let Some(exprs) = self.all_replaced(&window.window_expr, &input.values)? else { return Ok(None) };
+        let mut partitioned = Vec::with_capacity(exprs.len());
+        for (expr, before) in exprs.into_iter().zip(&window.window_expr) {
+            let name = before.schema_name().to_string();
+            let Expr::WindowFunction(mut function) = unaliased(&expr).clone() else { return Ok(None) };
+            function.params.partition_by.extend(input.values.iter().cloned().map(Expr::Column));
+            partitioned.push(Expr::WindowFunction(function).alias(name));
+        }
+        let plan = LogicalPlan::Window(Window::try_new(partitioned, Arc::new(input.plan))?);
+        Ok(Some(Spread { plan, values: input.values }))
+    }
+
+    /// The first rows for each value.
+    fn of_limit(&self, limit: &Limit) -> Result<Option<Spread>> {
+        let (SkipType::Literal(skip), FetchType::Literal(fetch)) = (limit.get_skip_type()?, limit.get_fetch_type()?)
+        else {
+            return Ok(None);
+        };
+        let (order, input) = match limit.input.as_ref() {
+            LogicalPlan::Sort(sort) if sort.fetch.is_none() => (sort.expr.clone(), Arc::clone(&sort.input)),
+            // Row by row: the limit may as well come first.
+            step @ (LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_)) if is_ordered_below(step) => {
+                let inner = step.inputs()[0].clone();
+                let limited = LogicalPlan::Limit(Limit { input: Arc::new(inner), ..limit.clone() });
+                return self.spread(&step.with_new_exprs(step.expressions(), vec![limited])?);
+            }
+            _ => (Vec::new(), Arc::clone(&limit.input)),
+        };
+        let Some(input) = self.spread(&input)? else { return Ok(None) };
+        let mut by = Vec::with_capacity(order.len());
+        for of in order {
+            let Some(expr) = self.replaced(of.expr, &input.values)? else { return Ok(None) };
+            by.push(SortExpr { expr, ..of });
+        }
+        let name = self.names.next("row");
+        let partition: Vec<Expr> = input.values.iter().cloned().map(Expr::Column).collect();
+        let number = row_number().partition_by(partition).order_by(by).build()?.alias(name.clone());
+        let columns: Vec<Expr> = input.plan.schema().columns().into_iter().map(Expr::Column).collect();
+        let row = || col(Column::new_unqualified(name.clone()));
+        let mut condition = row().gt(lit(skip as u64));
+        if let Some(fetch) = fetch {
+            condition = and(condition, row().lt_eq(lit(skip.saturating_add(fetch) as u64)));
+        }
+        let plan = LogicalPlanBuilder::from(input.plan).window(vec![number])?.filter(condition)?.project(columns)?;
+        Ok(Some(Spread { plan: plan.build()?, values: input.values }))
+    }
+
+    fn of_join(&self, join: &Join) -> Result<Option<Spread>> {
+        if join.null_equality != NullEquality::NullEqualsNothing {
+            return Ok(None);
+        }
+        let equalities = join.on.iter().map(|(left, right)| left.clone().eq(right.clone()));
+        let mut conditions: Vec<Expr> = equalities.chain(join.filter.clone()).collect();
+        let mut in_left = self.is_mentioned(&join.left)?;
+        let in_right = self.is_mentioned(&join.right)?;
+        for condition in &conditions {
+            in_left |= !in_right && self.is_mentioned_by(condition)?;
+        }
+        let (left, right, values) = match join.join_type {
+            JoinType::Inner | JoinType::Right if !in_left => {
+                let Some(right) = self.spread(&join.right)? else { return Ok(None) };
+                (join.left.as_ref().clone(), right.plan, right.values)
+            }
+            JoinType::Inner | JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => {
+                let Some(left) = self.spread(&join.left)? else { return Ok(None) };
+                let mut right_plan = join.right.as_ref().clone();
+                if in_right {
+                    let Some(right) = self.spread(&join.right)? else { return Ok(None) };
+                    let pairs = left.values.iter().zip(&right.values);
+                    conditions.extend(pairs.map(|(left, right)| is_not_distinct(left, right)));
+                    right_plan = right.plan;
+                }
+                (left.plan, right_plan, left.values)
+            }
+            _ => return Ok(None),
+        };
+        let Some(conditions) = self.all_replaced(&conditions, &values)? else { return Ok(None) };
+        let condition = conjunction(conditions).unwrap_or_else(|| lit(true));
+        let plan = LogicalPlanBuilder::from(left).join_on(right, join.join_type, Some(condition))?.build()?;
+        Ok(Some(Spread { plan, values }))
+    }
+
+    fn of_union(&self, union: &Union) -> Result<Option<Spread>> {
+        let names: Vec<String> = self.columns.iter().map(|_| self.names.next("value")).collect();
+        let mut inputs = Vec::with_capacity(union.inputs.len());
+        for input in &union.inputs {
+            let Some(spread) = self.spread(input)? else { return Ok(None) };
+            let mut exprs: Vec<Expr> = input.schema().columns().into_iter().map(Expr::Column).collect();
+            exprs.extend(spread.values.into_iter().zip(&names).map(|(value, name)| Expr::Column(value).alias(name)));
+            inputs.push(Arc::new(LogicalPlanBuilder::from(spread.plan).project(exprs)?.build()?));
+        }
+        let plan = LogicalPlan::Union(Union::try_new_with_loose_types(inputs)?);
+        let values = names.into_iter().map(Column::new_unqualified).collect();
+        Ok(Some(Spread { plan, values }))
+    }
+}
+
+/// `left IS NOT DISTINCT FROM right`.
+fn is_not_distinct(left: &Column, right: &Column) -> Expr {
+    let [left, right] = [left, right].map(|column| Box::new(Expr::Column(column.clone())));
+    Expr::BinaryExpr(BinaryExpr::new(left, Operator::IsNotDistinctFrom, right))
+}
+
+/// Gives an expression the name that it had.
+fn name_again(expr: &mut Expr, before: &Expr) {
+    let name = before.schema_name().to_string();
+    if !matches!(before, Expr::Column(_)) && (matches!(expr, Expr::Column(_)) || expr.schema_name().to_string() != name)
+    {
+        *expr = expr.clone().alias(name);
+    }
+}
+
+/// Whether a sort lies below projections.
+fn is_ordered_below(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Sort(_) => true,
+        LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) => is_ordered_below(plan.inputs()[0]),
+        _ => false,
+    }
+}
+
+fn unaliased(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Alias(alias) => unaliased(&alias.expr),
+        other => other,
+    }
+}

@@ -1,0 +1,43 @@
+//! `INTERVAL '...'` as PostgreSQL reads it: DataFusion takes a number by itself for months in a cast, knows no words
+//! such as `ago`, and no `DAY TO SECOND`.
+//!
+//! No upstream issue known.
+
+use crate::text::errors::sql_error;
+use crate::text::interval_text::{Unit, parse_interval};
+use atsdb_core::Result;
+use datafusion::sql::sqlparser::ast::{DateTimeField, Expr, Interval, Value, ValueWithSpan};
+
+/// Writes the text of a literal in DataFusion's words.
+pub(super) fn read_interval(expr: &mut Expr) -> Result<()> {
+    let Expr::Interval(Interval { value, leading_field, last_field, leading_precision: None, .. }) = expr else {
+        return Ok(());
+    };
+    let (Some(first), Some(last)) = (unit(leading_field.as_ref()), unit(last_field.as_ref())) else { return Ok(()) };
+    let Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text) | Value::Number(text, _), .. }) =
+        value.as_ref()
+    else {
+        return Ok(());
+    };
+    let Some(found) = parse_interval(text, first, last) else {
+        return Err(sql_error(format!("'{text:.60}' is no interval")).with_hint("write '5 minutes' or '1 day 12:30'"));
+    };
+    let text = format!("{} months {} days {} nanoseconds", found.months, found.days, found.nanoseconds);
+    **value = Expr::value(Value::SingleQuotedString(text));
+    (*leading_field, *last_field) = (None, None);
+    Ok(())
+}
+
+/// The unit of a word, which may be missing; `None` for words that PostgreSQL does not take there.
+fn unit(field: Option<&DateTimeField>) -> Option<Option<Unit>> {
+    Some(Some(match field {
+        None => return Some(None),
+        Some(DateTimeField::Year | DateTimeField::Years) => Unit::Year,
+        Some(DateTimeField::Month | DateTimeField::Months) => Unit::Month,
+        Some(DateTimeField::Day | DateTimeField::Days) => Unit::Day,
+        Some(DateTimeField::Hour | DateTimeField::Hours) => Unit::Hour,
+        Some(DateTimeField::Minute | DateTimeField::Minutes) => Unit::Minute,
+        Some(DateTimeField::Second | DateTimeField::Seconds) => Unit::Second,
+        Some(_) => return None,
+    }))
+}

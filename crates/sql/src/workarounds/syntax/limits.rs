@@ -1,0 +1,131 @@
+//! How many rows an answer has: `FETCH FIRST n ROWS`, also `WITH TIES`, and a `LIMIT` or `OFFSET` that a subquery says.
+//! DataFusion knows numbers behind `LIMIT` and `OFFSET`; the rest becomes a condition on `row_number` or `rank`.
+//!
+//! Waits for [#17716](https://github.com/apache/datafusion/issues/17716) (`FETCH`); for subqueries no upstream issue is
+//! known.
+
+use super::expression;
+use super::rows_of_functions::set_first_argument;
+use crate::text::errors::{not_supported, sql_error};
+use atsdb_core::Result;
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, Fetch, Function, LimitClause, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr,
+    Value, ValueWithSpan, WindowType, visit_expressions,
+};
+use std::ops::ControlFlow;
+
+/// Rewrites the limits of a query.
+pub(super) fn settle_limits(query: &mut Query) -> Result<()> {
+    if let Some(Fetch { with_ties, percent, quantity }) = query.fetch.take() {
+        if percent {
+            return Err(not_supported("FETCH FIRST ... PERCENT").with_hint("write LIMIT with a number of rows"));
+        }
+        let quantity = match quantity {
+            Some(quantity) => quantity,
+            None => expression("1")?,
+        };
+        if with_ties {
+            return limit_ranks(query, quantity);
+        }
+        let offset = match query.limit_clause.take() {
+            None => None,
+            Some(LimitClause::LimitOffset { limit: None, offset, .. }) => offset,
+            Some(_) => return Err(sql_error("LIMIT and FETCH in one query").with_hint("leave one of them out")),
+        };
+        query.limit_clause = Some(LimitClause::LimitOffset { limit: Some(quantity), offset, limit_by: Vec::new() });
+    }
+    if query.limit_clause.as_ref().is_some_and(asks) { limit_numbers(query) } else { Ok(()) }
+}
+
+fn asks(clause: &LimitClause) -> bool {
+    let found = visit_expressions(clause, |expr| match expr {
+        Expr::Subquery(_) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
+}
+
+fn limit_ranks(query: &mut Query, quantity: Expr) -> Result<()> {
+    if query.order_by.is_none() || query.limit_clause.is_some() {
+        return Err(sql_error("WITH TIES needs ORDER BY, and takes no LIMIT or OFFSET"));
+    }
+    let what = "WITH TIES";
+    let rank = window("rank() OVER ()", query, what)?;
+    add_condition(query, binary(rank, BinaryOperator::LtEq, quantity), what)
+}
+
+fn limit_numbers(query: &mut Query) -> Result<()> {
+    let what = "LIMIT with a subquery";
+    let (limit, offset) = match query.limit_clause.take() {
+        Some(LimitClause::LimitOffset { limit, offset, .. }) => (limit, offset.map(|offset| offset.value)),
+        Some(LimitClause::OffsetCommaLimit { offset, limit }) => (Some(limit), Some(offset)),
+        None => return Ok(()),
+    };
+    let number = window("row_number() OVER ()", query, what)?;
+    // NULL is no limit, and no offset.
+    let mut skipped = expression("coalesce(NULL, 0)")?;
+    match offset {
+        Some(offset) => set_first_argument(&mut skipped, offset),
+        None => skipped = expression("0")?,
+    }
+    add_condition(query, binary(number.clone(), BinaryOperator::Gt, skipped.clone()), what)?;
+    let Some(limit) = limit else { return Ok(()) };
+    let last = binary(Expr::Nested(Box::new(limit)), BinaryOperator::Plus, skipped);
+    let mut condition = expression("coalesce(NULL, TRUE)")?;
+    set_first_argument(&mut condition, binary(number, BinaryOperator::LtEq, last));
+    add_condition(query, condition, what)
+}
+
+fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
+    Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) }
+}
+
+/// A function over the rows of the query in its order.
+fn window(text: &str, query: &Query, what: &str) -> Result<Expr> {
+    let mut call = expression(text)?;
+    let Some(OrderBy { kind: OrderByKind::Expressions(order), .. }) = &query.order_by else { return Ok(call) };
+    let SetExpr::Select(select) = query.body.as_ref() else { return Err(unsuited(what)) };
+    if let Expr::Function(Function { over: Some(WindowType::WindowSpec(spec)), .. }) = &mut call {
+        spec.order_by = order.clone();
+        for by in &mut spec.order_by {
+            if let Some(selected) = selected(&by.expr, select) {
+                by.expr = selected.clone();
+            }
+        }
+    }
+    Ok(call)
+}
+
+/// The expression of the SELECT list that a name or number in ORDER BY stands for.
+fn selected<'a>(by: &Expr, select: &'a Select) -> Option<&'a Expr> {
+    match by {
+        Expr::Identifier(name) => select.projection.iter().find_map(|item| match item {
+            SelectItem::ExprWithAlias { expr, alias } if alias.value.eq_ignore_ascii_case(&name.value) => Some(expr),
+            _ => None,
+        }),
+        Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => {
+            match select.projection.get(digits.parse::<usize>().ok()?.checked_sub(1)?)? {
+                SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn add_condition(query: &mut Query, condition: Expr, what: &str) -> Result<()> {
+    let SetExpr::Select(select) = query.body.as_mut() else { return Err(unsuited(what)) };
+    if select.distinct.is_some() {
+        return Err(unsuited(what));
+    }
+    select.qualify = Some(match select.qualify.take() {
+        Some(other) => binary(Expr::Nested(Box::new(other)), BinaryOperator::And, condition),
+        None => condition,
+    });
+    Ok(())
+}
+
+fn unsuited(what: &str) -> atsdb_core::Error {
+    not_supported(format_args!("{what} after DISTINCT, UNION and the like"))
+        .with_hint("write the number of rows, or SELECT * FROM (...) AS t ORDER BY ... around it")
+}

@@ -1,0 +1,151 @@
+//! Functions that PostgreSQL or other databases call otherwise than DataFusion, written in its words, and those that it
+//! computes wrongly for some arguments.
+//!
+//! No upstream issue known.
+
+use super::expression;
+use super::rows_of_functions::set_first_argument;
+use atsdb_core::Result;
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident,
+    ObjectName, OrderByExpr, OrderByOptions, Value,
+};
+
+/// Names of one function.
+const OTHER_NAMES: [(&str, &str); 3] =
+    [("every", "bool_and"), ("variance", "var_samp"), ("group_concat", "string_agg")];
+
+/// Functions of one time, as MySQL and DuckDB have them.
+const PARTS_OF_TIMES: [&str; 9] = ["year", "quarter", "month", "week", "day", "dayofyear", "hour", "minute", "second"];
+
+/// Functions whose squares may be out of range.
+const OF_SQUARES: [&str; 9] =
+    ["var_pop", "var_samp", "var", "stddev", "stddev_pop", "stddev_samp", "covar_pop", "covar_samp", "covar"];
+
+/// Rewrites a call, when what is in it has been rewritten.
+pub(super) fn other_functions(expr: &mut Expr) -> Result<()> {
+    let Expr::Function(call) = expr else { return Ok(()) };
+    let [part] = call.name.0.as_slice() else { return Ok(()) };
+    let Some(mut name) = part.as_ident().map(|name| name.value.to_ascii_lowercase()) else { return Ok(()) };
+    if let Some((_, other)) = OTHER_NAMES.iter().find(|(one, _)| *one == name) {
+        rename(call, other);
+        if *other == "string_agg" {
+            separate_by_comma(call);
+        }
+        name = (*other).to_owned();
+    }
+    if PARTS_OF_TIMES.contains(&name.as_str()) {
+        return part_of_time(expr, &name);
+    }
+    match name.as_str() {
+        "strftime" => {
+            pattern_last(call);
+            Ok(())
+        }
+        "arg_max" | "max_by" => value_of_extreme(call, false),
+        "arg_min" | "min_by" => value_of_extreme(call, true),
+        "regr_r2" => fit_of_equals(expr),
+        name if OF_SQUARES.contains(&name) && call.over.is_none() => {
+            let mut checked = expression("in_range(NULL)")?;
+            set_first_argument(&mut checked, expr.clone());
+            *expr = checked;
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn rename(call: &mut Function, name: &str) {
+    call.name = ObjectName::from(vec![Ident::new(name)]);
+}
+
+/// `year(time)` as a whole number.
+fn part_of_time(expr: &mut Expr, name: &str) -> Result<()> {
+    let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = &*expr else { return Ok(()) };
+    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(time))] = list.args.as_slice() else { return Ok(()) };
+    let unit = if name == "dayofyear" { "doy" } else { name };
+    let mut part = expression(&format!("CAST(floor(date_part('{unit}', NULL)) AS BIGINT)"))?;
+    if let Expr::Cast { expr: floored, .. } = &mut part
+        && let Expr::Floor { expr: call, .. } = floored.as_mut()
+        && let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = call.as_mut()
+        && let Some(last) = list.args.last_mut()
+    {
+        *last = FunctionArg::Unnamed(FunctionArgExpr::Expr(time.clone()));
+    }
+    *expr = part;
+    Ok(())
+}
+
+/// `strftime(time, pattern)`, as DuckDB has it, or `strftime(pattern, time)`, as SQLite has it, as `to_char(time,
+/// pattern)`.
+fn pattern_last(call: &mut Function) {
+    let FunctionArguments::List(list) = &mut call.args else { return };
+    let is_first = match list.args.as_slice() {
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(pattern))), _] => {
+            matches!(&pattern.value, Value::SingleQuotedString(text) if text.contains('%'))
+        }
+        _ => false,
+    };
+    if is_first {
+        list.args.reverse();
+    }
+    rename(call, "to_char");
+}
+
+/// `group_concat(x)` has commas between the texts.
+fn separate_by_comma(call: &mut Function) {
+    let FunctionArguments::List(list) = &mut call.args else { return };
+    let separator = list.clauses.iter().position(|clause| matches!(clause, FunctionArgumentClause::Separator(_)));
+    let separator = match separator.map(|at| list.clauses.remove(at)) {
+        Some(FunctionArgumentClause::Separator(value)) => value.value,
+        _ => Value::SingleQuotedString(",".to_owned()),
+    };
+    if list.args.len() == 1 {
+        list.args.push(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::value(separator))));
+    }
+}
+
+/// `arg_max(x, by)` as the first `x` in the order of `by`, where that is known.
+fn value_of_extreme(call: &mut Function, is_least: bool) -> Result<()> {
+    let FunctionArguments::List(list) = &mut call.args else { return Ok(()) };
+    if list.args.len() != 2 || !list.clauses.is_empty() || call.over.is_some() {
+        return Ok(());
+    }
+    let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(by))) = list.args.pop() else { return Ok(()) };
+    let options = OrderByOptions { asc: Some(is_least), nulls_first: Some(false) };
+    let order = OrderByExpr { expr: by.clone(), options, with_fill: None };
+    list.clauses.push(FunctionArgumentClause::OrderBy(vec![order]));
+    let mut condition = Expr::IsNotNull(Box::new(by));
+    if let Some(other) = call.filter.take() {
+        condition =
+            Expr::BinaryOp { left: Box::new(Expr::Nested(other)), op: BinaryOperator::And, right: Box::new(condition) };
+    }
+    call.filter = Some(Box::new(condition));
+    rename(call, "first_value");
+    Ok(())
+}
+
+/// `regr_r2` of values that are all equal is 1, unless what they depend on is equal, too.
+fn fit_of_equals(expr: &mut Expr) -> Result<()> {
+    let named = |name: &str| {
+        let mut other = expr.clone();
+        if let Expr::Function(call) = &mut other {
+            rename(call, name);
+        }
+        other
+    };
+    let mut fit = expression("CASE WHEN NULL > 0 AND NULL = 0 THEN 1.0 ELSE NULL END")?;
+    if let Expr::Case { conditions, else_result, .. } = &mut fit {
+        if let Some(first) = conditions.first_mut()
+            && let Expr::BinaryOp { left, right, .. } = &mut first.condition
+            && let Expr::BinaryOp { left: of_x, .. } = left.as_mut()
+            && let Expr::BinaryOp { left: of_y, .. } = right.as_mut()
+        {
+            **of_x = named("regr_sxx");
+            **of_y = named("regr_syy");
+        }
+        *else_result = Some(Box::new(expr.clone()));
+    }
+    *expr = fit;
+    Ok(())
+}

@@ -1,0 +1,204 @@
+//! Columns of an answer with one name: PostgreSQL shows them all, DataFusion refuses them. All but the first get a name
+//! of their own, from which the mark and what follows it are cut when the answer is shown.
+//!
+//! A cast has the name of what it casts, and a function its own, where they are columns of a subquery: as in
+//! PostgreSQL. DataFusion calls both by their text, and a cast as if it were the column.
+//!
+//! Waits for [#4478](https://github.com/apache/datafusion/issues/4478) and
+//! [#13558](https://github.com/apache/datafusion/issues/13558) (casts); of
+//! [#6543](https://github.com/apache/datafusion/issues/6543) (equal aliases) the fix is not in 55.2.
+
+use super::expression;
+use super::rows_of_functions::set_first_argument;
+use datafusion::sql::sqlparser::ast::{
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select, SelectItem, SetExpr, Statement, Value,
+    visit_expressions, visit_expressions_mut,
+};
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
+
+/// Separates a name from what makes it the only one.
+const MARK: char = '\u{1}';
+
+/// A name as it is shown.
+pub(crate) fn shown(name: &str) -> &str {
+    match name.find(MARK) {
+        // A mark at the beginning is part of names that no one sees.
+        Some(at) if at > 0 => &name[..at],
+        _ => name,
+    }
+}
+
+/// The name that only the column at a position has.
+pub(crate) fn distinct(name: &str, position: usize) -> Ident {
+    Ident::with_quote('"', format!("{name}{MARK}{position}"))
+}
+
+/// What the expressions of the outermost SELECT are called: by their text, as it was before it was rewritten.
+pub(super) fn texts_of_items(statement: &mut Statement) -> Vec<String> {
+    let Some(select) = outermost(statement) else { return Vec::new() };
+    select
+        .projection
+        .iter()
+        .map(|item| if is_called_by_text(item) { item.to_string() } else { String::new() })
+        .collect()
+}
+
+/// Calls expressions that were rewritten by the text that they had.
+pub(super) fn keep_texts(statement: &mut Statement, texts: Vec<String>) {
+    let Some(select) = outermost(statement).filter(|select| select.projection.len() == texts.len()) else { return };
+    for (position, (item, text)) in select.projection.iter_mut().zip(texts).enumerate() {
+        if let SelectItem::UnnamedExpr(expr) = item
+            && !text.is_empty()
+            && expr.to_string() != text
+        {
+            *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: distinct(&text, position) };
+        }
+    }
+}
+
+fn is_called_by_text(item: &SelectItem) -> bool {
+    match item {
+        SelectItem::UnnamedExpr(expr) => {
+            !matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_))
+        }
+        _ => false,
+    }
+}
+
+fn outermost(statement: &mut Statement) -> Option<&mut Select> {
+    let Statement::Query(query) = statement else { return None };
+    let mut body = query.body.as_mut();
+    loop {
+        match body {
+            SetExpr::Select(select) => return Some(select),
+            SetExpr::Query(query) => body = query.body.as_mut(),
+            SetExpr::SetOperation { left, .. } => body = left.as_mut(),
+            _ => return None,
+        }
+    }
+}
+
+/// The columns of the SELECTs in a query that is part of another.
+pub(super) fn name_inner_columns(query: &mut Query) {
+    of_body(&mut query.body);
+}
+
+/// The columns of the right sides of the set operations in the outermost query.
+pub(super) fn name_other_sides(query: &mut Query) {
+    if let SetExpr::SetOperation { right, .. } = query.body.as_mut() {
+        of_body(right);
+    }
+}
+
+fn of_body(body: &mut SetExpr) {
+    match body {
+        SetExpr::Select(select) => name_columns(select),
+        SetExpr::SetOperation { left, right, .. } => {
+            of_body(left);
+            of_body(right);
+        }
+        _ => {}
+    }
+}
+
+fn name_columns(select: &mut Select) {
+    tell_casts_apart(select);
+    let mut names = HashSet::new();
+    for (position, item) in select.projection.iter_mut().enumerate() {
+        match item {
+            SelectItem::UnnamedExpr(expr) => {
+                let is_column = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+                let Some(name) = name_of(expr) else { continue };
+                let is_new = names.insert(name.value.to_lowercase());
+                let alias = match (is_column, is_new) {
+                    (true, true) => continue,
+                    (false, true) => name,
+                    (_, false) => distinct(&name.value, position),
+                };
+                *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+            }
+            SelectItem::ExprWithAlias { alias, .. } => {
+                if !names.insert(alias.value.to_lowercase()) {
+                    *alias = distinct(&alias.value, position);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What PostgreSQL calls the column of an expression; `None` for `?column?`.
+pub(crate) fn name_of(expr: &Expr) -> Option<Ident> {
+    match expr {
+        Expr::Identifier(name) => Some(name.clone()),
+        Expr::CompoundIdentifier(names) => names.last().cloned(),
+        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => name_of(inner),
+        Expr::Function(call) => call.name.0.last().and_then(|part| part.as_ident()).cloned(),
+        _ => None,
+    }
+}
+
+/// Aggregates of one column in several types are one to DataFusion, which leaves casts out of names. `coalesce` of one
+/// argument is that argument, and is in the name.
+pub(crate) fn tell_casts_apart(select: &mut Select) {
+    let mut counts: HashMap<String, Vec<String>> = HashMap::new();
+    for item in &mut select.projection {
+        let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else { continue };
+        if !calls(expr) {
+            continue;
+        }
+        let (text, plain) = (expr.to_string(), without_casts(expr));
+        let others = counts.entry(plain).or_default();
+        let depth = match others.iter().position(|other| *other == text) {
+            Some(depth) => depth,
+            None => {
+                others.push(text);
+                others.len() - 1
+            }
+        };
+        if depth > 0 {
+            wrap_casts(expr, depth);
+        }
+    }
+}
+
+fn calls(expr: &Expr) -> bool {
+    let found = visit_expressions(expr, |inner| match inner {
+        Expr::Function(_) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
+}
+
+fn without_casts(expr: &Expr) -> String {
+    let mut plain = expr.clone();
+    let _ = visit_expressions_mut(&mut plain, |inner| {
+        while let Expr::Cast { expr, .. } | Expr::Nested(expr) = inner {
+            *inner = std::mem::replace(expr.as_mut(), Expr::value(Value::Null));
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    plain.to_string()
+}
+
+/// Wraps the arguments of functions.
+fn wrap_casts(expr: &mut Expr, depth: usize) {
+    let mut wrapped = expr.clone();
+    let outcome = visit_expressions_mut(&mut wrapped, |inner| {
+        let Expr::Function(call) = inner else { return ControlFlow::Continue(()) };
+        let FunctionArguments::List(list) = &mut call.args else { return ControlFlow::Continue(()) };
+        let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))) = list.args.first_mut() else {
+            return ControlFlow::Continue(());
+        };
+        for _ in 0..depth {
+            let Ok(mut call) = expression("coalesce(NULL)") else { return ControlFlow::Break(()) };
+            set_first_argument(&mut call, argument.clone());
+            *argument = call;
+        }
+        ControlFlow::Continue(())
+    });
+    if outcome.is_continue() {
+        *expr = wrapped;
+    }
+}
