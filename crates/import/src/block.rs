@@ -1,8 +1,9 @@
 //! Blocks: splits a file's text where records end, so that several threads can read it. UTF-8 is checked when a block
 //! is read.
 
-use crate::record::{Cut, Separator};
+use crate::record::Cut;
 use crate::record_error::line_ends;
+use crate::separator::Separator;
 use crate::{json, source::Source};
 use atsdb_core::{Error, ErrorKind, Result};
 use std::io::Read;
@@ -19,6 +20,8 @@ pub(crate) enum RecordFormat {
     Separated(Separator),
     /// JSON objects.
     Json,
+    /// JSON arrays.
+    JsonArrays,
 }
 
 impl RecordFormat {
@@ -26,6 +29,7 @@ impl RecordFormat {
         match self {
             Self::Separated(separator) => separator.last_end(text),
             Self::Json => json::last_end(text),
+            Self::JsonArrays => json::last_end_of(text, b'[', b']'),
         }
     }
 }
@@ -58,8 +62,8 @@ pub(crate) struct BlockReader<'a> {
 impl<'a> BlockReader<'a> {
     /// A reader of a source. `file` is its position in the import.
     pub(crate) fn new(source: &'a Source, file: usize, format: RecordFormat, read: &Arc<AtomicU64>) -> Result<Self> {
-        let reader = source.open(read)?;
-        Ok(Self { source, reader, file, format, carry: Vec::new(), line: 1, is_first: true, is_at_end: false })
+        let (reader, line) = source.open_records(read)?;
+        Ok(Self { source, reader, file, format, carry: Vec::new(), line, is_first: true, is_at_end: false })
     }
 
     /// Whether all blocks were returned.
@@ -118,6 +122,7 @@ impl<'a> BlockReader<'a> {
         let what = match self.format {
             RecordFormat::Separated(_) => "a quote is opened and never closed",
             RecordFormat::Json => "an object is opened and never closed",
+            RecordFormat::JsonArrays => "an array is opened and never closed",
         };
         let line = self.line + line_ends(before);
         Error::invalid(format!("{}, line {line}: {what}", self.source.name))

@@ -2,7 +2,7 @@
 
 use crate::cell_text::Utf8Slice;
 use crate::cells::Cells;
-use crate::column_values::{ColumnValues, InvalidValue, Rounded};
+use crate::column_values::{ColumnValues, Inexact, InvalidValue};
 use crate::distinct::{Distinct, TextNumbers};
 use crate::null::{NullCounts, NullTexts};
 use crate::options::{Options, Skipped};
@@ -102,7 +102,7 @@ pub(crate) struct BuiltRows {
     /// For each column the NULLs, and the values kept though they usually mean NULL.
     pub(crate) nulls: Vec<NullCounts>,
     /// For each column the numbers that were rounded.
-    pub(crate) rounded: Vec<Rounded>,
+    pub(crate) inexact: Vec<Inexact>,
     /// Records left out.
     pub(crate) skipped: Vec<Skipped>,
 }
@@ -138,7 +138,7 @@ impl Builder<'_> {
         let mut arrays = Vec::with_capacity(self.plan.columns.len());
         let mut distinct = Vec::with_capacity(self.plan.columns.len());
         let mut nulls = Vec::with_capacity(self.plan.columns.len());
-        let mut rounded = Vec::with_capacity(self.plan.columns.len());
+        let mut inexact = Vec::with_capacity(self.plan.columns.len());
         let mut errors: Vec<RecordError> = Vec::new();
         for (position, column) in self.plan.columns.iter().enumerate() {
             let gathered = self.column(position, column, &read, may_skip)?;
@@ -147,7 +147,7 @@ impl Builder<'_> {
             arrays.push(gathered.array);
             distinct.push(gathered.distinct);
             nulls.push(gathered.nulls);
-            rounded.push(gathered.rounded);
+            inexact.push(gathered.inexact);
         }
         errors.sort_by_key(|record_error| record_error.row);
         if !may_skip && !errors.is_empty() {
@@ -171,7 +171,7 @@ impl Builder<'_> {
         };
         let time = self.plan.columns.iter().position(|column| column.is_time);
         let time_bounds = time.and_then(|position| time_bounds(batch.column(position)));
-        Ok(Built::Rows(BuiltRows { batch, time_bounds, distinct, nulls, rounded, skipped }))
+        Ok(Built::Rows(BuiltRows { batch, time_bounds, distinct, nulls, inexact, skipped }))
     }
 
     fn record_error(&self, read: &ReadBlock, column: &PlanColumn, wrong: &InvalidValue) -> RecordError {
@@ -221,13 +221,13 @@ impl Builder<'_> {
             }
             Binding::Field(field, parsing) => return cells.typed(*field, *parsing),
             Binding::DateClock(date, clock, parsing) => return cells.date_clocks(*date, *clock, *parsing),
-            Binding::Parts(fields) => return cells.parts(fields),
+            Binding::Parts(fields) => return cells.parts(fields, self.options.zone),
         };
         let is_missing = matches!(binding, Binding::Missing) && !column.column.nullable;
         let wrong_rows = if is_missing { 0..row_count } else { 0..0 };
         let wrong =
             wrong_rows.map(|row| InvalidValue { row, field: Field::ABSENT, reason: "is missing".to_owned() }).collect();
-        Ok(ColumnValues { array, wrong, distinct: None, nulls: NullCounts::default(), rounded: Rounded::default() })
+        Ok(ColumnValues { array, wrong, distinct: None, nulls: NullCounts::default(), inexact: Inexact::default() })
     }
 }
 

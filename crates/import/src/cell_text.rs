@@ -3,6 +3,7 @@
 use crate::number_text::{any_f64, is_number};
 use crate::plan_column::TimeParsing;
 use crate::time_text::{count, epoch, parse};
+use crate::zone::{Instant, Zone};
 use arrow::array::{
     ArrayRef, TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
 };
@@ -11,15 +12,26 @@ use arrow::error::ArrowError;
 use atsdb_core::TimeUnit;
 use std::sync::Arc;
 
-pub(crate) fn time_of(bytes: &[u8], parsing: TimeParsing, unit: TimeUnit, is_strict: bool) -> Result<i64, String> {
+/// A time, and whether clocks showed it twice.
+pub(crate) fn time_of(
+    bytes: &[u8],
+    parsing: TimeParsing,
+    unit: TimeUnit,
+    is_strict: bool,
+) -> Result<(i64, bool), String> {
     let beyond = || format!("is finer than, or beyond, what a time in {unit} holds");
-    if let Some(time) = parse(bytes, parsing.order) {
-        return time.count(unit).ok_or_else(beyond);
+    if let Some(mut time) = parse(bytes, parsing.order) {
+        let mut is_first_of_two = false;
+        if let Some(zone) = parsing.zone.filter(|_| !time.is_zoned) {
+            let instant = zone.instant(time.seconds).ok_or_else(never_shown)?;
+            (time.seconds, is_first_of_two) = (instant.seconds, instant.is_first_of_two);
+        }
+        return time.count(unit).map(|count| (count, is_first_of_two)).ok_or_else(beyond);
     }
     if let Some(epoch_unit) = parsing.epoch.filter(|_| !is_strict)
         && let Some((seconds, nanoseconds, _)) = epoch(bytes, epoch_unit)
     {
-        return count(seconds, nanoseconds, unit).ok_or_else(beyond);
+        return count(seconds, nanoseconds, unit).map(|count| (count, false)).ok_or_else(beyond);
     }
     Err(match parsing.order {
         Some(crate::options::DateOrder::DayFirst) => "is not a time (days are read before months)".to_owned(),
@@ -28,7 +40,12 @@ pub(crate) fn time_of(bytes: &[u8], parsing: TimeParsing, unit: TimeUnit, is_str
     })
 }
 
-pub(crate) fn time_of_parts(numbers: [i64; 6], unit: TimeUnit) -> Option<i64> {
+fn never_shown() -> String {
+    "was never shown by clocks, which were set forward".to_owned()
+}
+
+/// The time of year, month, day, hour, minute and second, and whether clocks showed it twice.
+pub(crate) fn time_of_parts(numbers: [i64; 6], zone: Option<Zone>, unit: TimeUnit) -> Option<(i64, bool)> {
     use atsdb_core::time::{DAY_SECONDS, days_from_civil, days_in_month};
     let [year, month, day, hour, minute, second] = numbers;
     let (month, day) = (u32::try_from(month).ok()?, u32::try_from(day).ok()?);
@@ -39,7 +56,11 @@ pub(crate) fn time_of_parts(numbers: [i64; 6], unit: TimeUnit) -> Option<i64> {
         return None;
     }
     let seconds = days_from_civil(year, month, day) * DAY_SECONDS + hour * 3_600 + minute * 60 + second;
-    count(seconds, 0, unit)
+    let instant = match zone {
+        Some(zone) => zone.instant(seconds)?,
+        None => Instant { seconds, is_first_of_two: false },
+    };
+    count(instant.seconds, 0, unit).map(|count| (count, instant.is_first_of_two))
 }
 
 pub(crate) fn loose_boolean(bytes: &[u8]) -> Option<bool> {

@@ -3,7 +3,8 @@
 use crate::cell_text::{
     Utf8Slice, from_hex, loose_boolean, no_number, not_whole, time_of, time_of_parts, timestamp_array,
 };
-use crate::column_values::{ColumnValues, InvalidValue, Rounded, Values};
+use crate::column_values::{ColumnValues, Inexact, InvalidValue, Values};
+use crate::comma_number::{comma_f64, with_point};
 use crate::distinct::{Distinct, TextNumbers, hash, text_array};
 use crate::null::{NullCounts, NullField, NullTexts};
 use crate::number_text::{any_f64, any_i64, any_u64, boolean, is_odd_float, is_rounded, plain_f64, plain_i64};
@@ -11,6 +12,7 @@ use crate::plan_column::{PlanColumn, TimeParsing};
 use crate::read::ReadBlock;
 use crate::record::Field;
 use crate::time_text::{DateMemory, count, parse, usual_form};
+use crate::zone::Zone;
 use arrow::array::{ArrayRef, BinaryArray, BooleanArray, Date32Array, PrimitiveArray};
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{
@@ -35,7 +37,7 @@ pub(crate) struct Cells<'a> {
 
 impl Cells<'_> {
     fn done(&self, array: ArrayRef, wrong: Vec<InvalidValue>, nulls: NullCounts) -> Result<ColumnValues, ArrowError> {
-        Ok(ColumnValues { array, wrong, distinct: None, nulls, rounded: Rounded::default() })
+        Ok(ColumnValues { array, wrong, distinct: None, nulls, inexact: Inexact::default() })
     }
 
     /// Parses every field. `Err` of `parse` says why the field does not fit.
@@ -133,27 +135,31 @@ impl Cells<'_> {
             ColumnType::UInt32 if !is_counted => self.unsigned::<UInt32Type>(position, "INT UNSIGNED"),
             ColumnType::UInt64 if !is_counted => self.unsigned::<UInt64Type>(position, "BIGINT UNSIGNED"),
             ColumnType::Float32 => self.primitive::<Float32Type>(position, |bytes| {
+                let with_point = self.column.has_decimal_commas.then(|| with_point(bytes));
+                let bytes = with_point.as_deref().unwrap_or(bytes);
                 let exact = any_f64(bytes).ok_or_else(|| no_number(bytes, "FLOAT"))?;
                 let value: f32 = bytes.utf8().parse().map_err(|_| no_number(bytes, "FLOAT"))?;
                 let is_lost = value.is_infinite() != exact.is_infinite() || (value == 0.0) != (exact == 0.0);
                 if is_lost { Err("is out of the range of FLOAT".to_owned()) } else { Ok(value) }
             }),
             ColumnType::Float64 => {
-                let mut rounded = Rounded::default();
+                let mut inexact = Inexact::default();
+                let has_commas = self.column.has_decimal_commas;
                 let gathered = self.primitive::<Float64Type>(position, |bytes| {
-                    if is_rounded(bytes) {
-                        rounded.count += 1;
-                        rounded.first.get_or_insert_with(|| bytes.utf8().to_owned());
+                    inexact.add_if(is_rounded(bytes), bytes);
+                    if has_commas && bytes.contains(&b',') {
+                        return comma_f64(bytes).ok_or_else(|| "is not a number".to_owned());
                     }
                     let value = if is_inferred { plain_f64(bytes) } else { any_f64(bytes) };
                     value.ok_or_else(|| no_number(bytes, "DOUBLE"))
                 })?;
-                Ok(ColumnValues { rounded, ..gathered })
+                Ok(ColumnValues { inexact, ..gathered })
             }
             ColumnType::Timestamp(unit) => {
-                let gathered = self.times(position, parsing, unit);
+                let (gathered, inexact) = self.times(position, parsing, unit);
                 let nulls = Values::<i64>::nulls(gathered.valid);
-                self.done(timestamp_array(gathered.values, nulls, unit)?, gathered.wrong, gathered.counts)
+                let array = timestamp_array(gathered.values, nulls, unit)?;
+                Ok(ColumnValues { inexact, ..self.done(array, gathered.wrong, gathered.counts)? })
             }
             ColumnType::Date => {
                 let gathered = self.gather(position, |bytes| {
@@ -213,7 +219,7 @@ impl Cells<'_> {
         T::Native: TryFrom<i64>,
     {
         let parsing = TimeParsing { epoch: parsing.epoch.or(Some(self.column.count_unit)), ..parsing };
-        let gathered = self.times(position, parsing, self.column.count_unit);
+        let (gathered, _) = self.times(position, parsing, self.column.count_unit);
         let mut wrong = gathered.wrong;
         let mut values = Vec::with_capacity(gathered.values.len());
         for (row, count) in gathered.values.iter().enumerate() {
@@ -227,17 +233,22 @@ impl Cells<'_> {
         self.done(Arc::new(PrimitiveArray::<T>::try_new(values.into(), nulls)?), wrong, gathered.counts)
     }
 
-    fn times(&self, position: usize, parsing: TimeParsing, unit: TimeUnit) -> Values<i64> {
+    fn times(&self, position: usize, parsing: TimeParsing, unit: TimeUnit) -> (Values<i64>, Inexact) {
         let mut memory = DateMemory::default();
+        let mut twice = Inexact::default();
         let is_strict = self.column.is_inferred && !self.column.is_time;
-        self.gather(position, |bytes| {
-            if let Some((seconds, nanoseconds)) = usual_form(bytes, &mut memory)
+        let values = self.gather(position, |bytes| {
+            if (parsing.zone.is_none() || bytes.ends_with(b"Z"))
+                && let Some((seconds, nanoseconds)) = usual_form(bytes, &mut memory)
                 && let Some(count) = count(seconds, nanoseconds, unit)
             {
                 return Ok(count);
             }
-            time_of(bytes, parsing, unit, is_strict)
-        })
+            let (count, is_first_of_two) = time_of(bytes, parsing, unit, is_strict)?;
+            twice.add_if(is_first_of_two, bytes);
+            Ok(count)
+        });
+        (values, twice)
     }
 
     pub(crate) fn date_clocks(
@@ -252,6 +263,7 @@ impl Cells<'_> {
         let text = self.read.text.as_bytes();
         let mut clocks = self.read.records.column(clock);
         let mut joined = Vec::new();
+        let mut twice = Inexact::default();
         let gathered = self.gather_with(date, &mut |bytes| {
             joined.clear();
             joined.extend_from_slice(bytes);
@@ -259,10 +271,13 @@ impl Cells<'_> {
                 joined.push(b' ');
                 joined.extend_from_slice(clock);
             }
-            time_of(&joined, parsing, unit, false)
+            let (count, is_first_of_two) = time_of(&joined, parsing, unit, false)?;
+            twice.add_if(is_first_of_two, &joined);
+            Ok(count)
         });
         let nulls = Values::<i64>::nulls(gathered.valid);
-        self.done(timestamp_array(gathered.values, nulls, unit)?, gathered.wrong, gathered.counts)
+        let array = timestamp_array(gathered.values, nulls, unit)?;
+        Ok(ColumnValues { inexact: twice, ..self.done(array, gathered.wrong, gathered.counts)? })
     }
 
     /// Like [`gather`](Self::gather), but calls `parse` for NULLs, too, for values that depend on other columns.
@@ -289,13 +304,14 @@ impl Cells<'_> {
         gathered
     }
 
-    pub(crate) fn parts(&self, fields: &[usize]) -> Result<ColumnValues, ArrowError> {
+    pub(crate) fn parts(&self, fields: &[usize], zone: Option<Zone>) -> Result<ColumnValues, ArrowError> {
         let ColumnType::Timestamp(unit) = self.column.column.column_type else {
             return Err(ArrowError::SchemaError("year, month, day make a timestamp".to_owned()));
         };
         const WHAT: [&str; 6] = ["year", "month", "day", "hour", "minute", "second"];
         let text = self.read.text.as_bytes();
         let mut gathered = Values::with_capacity(self.read.records.count());
+        let mut twice = Inexact::default();
         for row in 0..self.read.records.count() {
             let first = row * self.read.records.width;
             let mut numbers = [0, 1, 1, 0, 0, 0];
@@ -315,12 +331,15 @@ impl Cells<'_> {
                 }
             }
             let written = self.read.records.fields[first + fields[0]];
-            let count = time_of_parts(numbers, unit).ok_or_else(|| {
+            let count = time_of_parts(numbers, zone, unit).ok_or_else(|| {
                 let parts: Vec<String> = numbers[..fields.len()].iter().map(i64::to_string).collect();
                 (written, format!("there is no time of {} {}", WHAT[..fields.len()].join(","), parts.join(",")))
             });
             match (record_error, count) {
-                (None, Ok(count)) => gathered.values.push(count),
+                (None, Ok((count, is_first_of_two))) => {
+                    twice.add_if(is_first_of_two, written.bytes(text));
+                    gathered.values.push(count);
+                }
                 (Some((field, reason)), _) | (None, Err((field, reason))) => {
                     gathered.values.push(0);
                     gathered.wrong.push(InvalidValue { row, field, reason });
@@ -328,7 +347,8 @@ impl Cells<'_> {
             }
         }
         let nulls = Values::<i64>::nulls(gathered.valid);
-        self.done(timestamp_array(gathered.values, nulls, unit)?, gathered.wrong, gathered.counts)
+        let array = timestamp_array(gathered.values, nulls, unit)?;
+        Ok(ColumnValues { inexact: twice, ..self.done(array, gathered.wrong, gathered.counts)? })
     }
 
     fn binary(&self, position: usize) -> Result<ColumnValues, ArrowError> {
@@ -422,7 +442,7 @@ impl Cells<'_> {
             None => Arc::new(text_array(offsets, bytes, nulls)?),
         };
         let distinct = is_counted.then_some((distinct, value_count));
-        Ok(ColumnValues { array, wrong: rest.wrong, distinct, nulls: rest.counts, rounded: Rounded::default() })
+        Ok(ColumnValues { array, wrong: rest.wrong, distinct, nulls: rest.counts, inexact: Inexact::default() })
     }
 }
 

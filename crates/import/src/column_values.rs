@@ -20,19 +20,28 @@ pub(crate) struct ColumnValues {
     pub(crate) distinct: Option<(Distinct, u64)>,
     /// The NULLs, and the values kept though they usually mean NULL.
     pub(crate) nulls: NullCounts,
-    /// Numbers with more digits than the column can hold.
-    pub(crate) rounded: Rounded,
+    /// Values that the column holds otherwise than they are written.
+    pub(crate) inexact: Inexact,
 }
 
-/// Numbers that were rounded.
+/// Values that a column holds otherwise than they are written: rounded numbers, and times that clocks showed twice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Rounded {
+pub(crate) struct Inexact {
     pub(crate) count: u64,
     /// The first of them, as written.
     pub(crate) first: Option<String>,
 }
 
-impl Rounded {
+impl Inexact {
+    /// Counts a value if it is one of these.
+    #[inline]
+    pub(crate) fn add_if(&mut self, is_inexact: bool, bytes: &[u8]) {
+        if is_inexact {
+            self.count += 1;
+            self.first.get_or_insert_with(|| String::from_utf8_lossy(bytes).into_owned());
+        }
+    }
+
     pub(crate) fn add(&mut self, other: &Self) {
         self.count += other.count;
         if self.first.is_none() {

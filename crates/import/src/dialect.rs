@@ -1,17 +1,17 @@
 //! The dialect of a file of separated values: its separator, and whether its first record names the columns.
 
-use crate::facts::{Facts, kind};
+use crate::header::{LOOK_RECORDS, column_facts, is_header};
 use crate::null::NullTexts;
 use crate::options::Options;
-use crate::record::{Field, Separator};
+use crate::preamble::preamble;
+use crate::record::Field;
+use crate::separator::{Quoting, Separator};
+use crate::separators::{most_frequent, separator_for};
 use atsdb_core::name::name_key;
 use std::collections::HashSet;
 
 /// How many bytes are inspected.
 pub(crate) const LOOK_BYTES: u64 = 256 << 10;
-
-/// How many records are inspected.
-const LOOK_RECORDS: usize = 1_000;
 
 /// How to read one file of separated values.
 #[derive(Debug, Clone)]
@@ -22,8 +22,10 @@ pub(crate) struct Dialect {
     pub(crate) names: Vec<String>,
     /// Whether the first record is the header.
     pub(crate) has_header: bool,
-    /// Where the lines of comments before the first record end.
-    pub(crate) comments_end: usize,
+    /// Where the lines before the first record end.
+    pub(crate) preamble_end: usize,
+    /// For the user.
+    pub(crate) notes: Vec<String>,
     /// Whether blanks around text are padding: they are around names, too.
     pub(crate) is_padded: bool,
 }
@@ -31,12 +33,16 @@ pub(crate) struct Dialect {
 impl Dialect {
     /// The dialect of a text's beginning, which ends with a whole record if it is the whole text.
     pub(crate) fn of(text: &[u8], options: &Options, nulls: &NullTexts) -> Self {
-        let comments_end = if options.names.is_none() { comments_end(text, options.delimiter) } else { 0 };
-        Self { comments_end, ..Self::of_records(&text[comments_end..], options, nulls) }
+        let preamble = preamble(text, options, nulls);
+        let mut dialect = Self::of_records(&text[preamble.end..], options, nulls);
+        dialect.preamble_end = preamble.end;
+        dialect.separator.has_comments = preamble.has_comments;
+        dialect.notes.splice(..0, preamble.note);
+        dialect
     }
 
     fn of_records(text: &[u8], options: &Options, nulls: &NullTexts) -> Self {
-        let separator = options.delimiter.map_or_else(|| separator_of(text), Separator);
+        let separator = separator_for(text, options);
         let widths = separator.widths(text, LOOK_RECORDS);
         let first_width = widths.first().copied().unwrap_or(0);
         let data_width = most_frequent(widths.get(1..).unwrap_or(&[])).unwrap_or(first_width);
@@ -47,14 +53,7 @@ impl Dialect {
         let (records, _) = separator.records(&text[data_start..], Some(width.max(1)));
         let data = &text[data_start..];
         let offset = usize::from(has_one_more);
-        let columns: Vec<Facts> = (0..first_width)
-            .map(|position| {
-                let mut facts = Facts::new();
-                let fields = records.column(position + offset).take(LOOK_RECORDS).collect::<Vec<_>>();
-                facts.observe(data, fields.into_iter(), nulls, options.date_order, &|_| 0);
-                facts
-            })
-            .collect();
+        let columns = column_facts(separator, data, width, offset..offset + first_width, options, nulls);
         let has_header = options.header.unwrap_or_else(|| has_one_more || is_header(text, &head, &columns, nulls));
         let raw: Vec<String> = if has_header {
             head.iter().map(|field| name_of(*field, text)).collect()
@@ -64,6 +63,13 @@ impl Dialect {
         let is_padded = has_header
             && raw.iter().zip(&head).any(|(name, field)| !field.is_quoted() && name.trim().len() < name.len());
         let mut names = raw;
+        // `# time,value`: the sign of a comment before the names.
+        if let Some(first) = names.first_mut()
+            && let Some(name) = first.trim_start().strip_prefix('#').filter(|name| !name.trim().is_empty())
+            && !head[0].is_quoted()
+        {
+            *first = name.trim().to_owned();
+        }
         let mut unread_last = false;
         if has_header && has_one_more {
             // A separator at the end of every record makes an empty field more; else the first has no name.
@@ -77,48 +83,28 @@ impl Dialect {
         if unread_last && let Some(last) = names.last_mut() {
             last.clear();
         }
-        Self { separator, names, has_header, comments_end: 0, is_padded }
+        let notes = match separator.quoting {
+            Quoting::Escapes if options.format.is_none() => {
+                vec!["read as PostgreSQL and ClickHouse write text: \\N is NULL, \\t and the like are escapes, quotes are \
+                      text; otherwise pass --format csv"
+                    .to_owned()]
+            }
+            Quoting::Nothing if !options.no_quotes => {
+                vec![
+                    "quotes are read as text, because they do not enclose whole fields; otherwise pass --format csv"
+                        .to_owned(),
+                ]
+            }
+            _ => Vec::new(),
+        };
+        Self { separator, names, has_header, preamble_end: 0, notes, is_padded }
     }
 
     /// Where the records start in the file's first block.
     pub(crate) fn data_start(&self, text: &[u8]) -> usize {
-        let records = text.get(self.comments_end..).unwrap_or(&[]);
-        self.comments_end.min(text.len()) + if self.has_header { first_record(self.separator, records).1 } else { 0 }
+        let records = text.get(self.preamble_end..).unwrap_or(&[]);
+        self.preamble_end.min(text.len()) + if self.has_header { first_record(self.separator, records).1 } else { 0 }
     }
-}
-
-/// Where the comments end that a file begins with: lines that begin with `#` and are cut into other fields than the
-/// first line that does not. One that has the same fields is a header or a record that begins so.
-fn comments_end(text: &[u8], delimiter: Option<u8>) -> usize {
-    let is_comment = |line: &[u8]| line.trim_ascii_start().starts_with(b"#");
-    let mut ends = Vec::new();
-    let mut start = 0;
-    while start < text.len() {
-        let end = memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |at| start + at + 1);
-        let line = &text[start..end];
-        if !is_comment(line) && !line.trim_ascii().is_empty() {
-            break;
-        }
-        ends.push((start, end));
-        start = end;
-    }
-    let records = &text[start..];
-    if records.is_empty() {
-        return 0;
-    }
-    let separator = delimiter.map_or_else(|| separator_of(records), Separator);
-    let width = separator.widths(records, 1).first().copied().unwrap_or(0);
-    let is_other = |(start, end): &(usize, usize)| {
-        let line = &text[*start..*end];
-        let own = separator.widths(line, 1).first().copied().unwrap_or(0);
-        own != width || (width == 1 && line.trim_ascii_start().starts_with(b"# "))
-    };
-    ends.iter().take_while(|line| is_other(line)).last().map_or(0, |(_, end)| *end)
-}
-
-fn name_of(field: Field, text: &[u8]) -> String {
-    let name = String::from_utf8_lossy(field.bytes(text));
-    if field.is_escaped() { name.replace("\"\"", "\"") } else { name.into_owned() }
 }
 
 /// The first record and where the next one starts.
@@ -129,50 +115,9 @@ fn first_record(separator: Separator, text: &[u8]) -> (Vec<Field>, usize) {
     (records.fields, end)
 }
 
-/// The separator that splits the records, including the header, most evenly.
-fn separator_of(text: &[u8]) -> Separator {
-    let mut best = (Separator(b','), (0, 0, 1));
-    for candidate in [b',', b';', b'\t', b'|'].map(Separator) {
-        let widths = candidate.widths(text, LOOK_RECORDS);
-        let data = if widths.len() > 1 { &widths[1..] } else { &widths[..] };
-        let Some(width) = most_frequent(data).filter(|width| *width > 1) else { continue };
-        let first_width = widths.first().copied().unwrap_or(0);
-        let even = data.iter().filter(|other| **other == width).count() * 100 / data.len();
-        // A header with a name too few counts less: `time;v` above `10:00;1,5` is no comma.
-        let fit = match first_width {
-            _ if first_width == width => 2,
-            _ if first_width + 1 == width => 1,
-            _ => 0,
-        };
-        let score = (fit, even / 5, width);
-        if score > best.1 {
-            best = (candidate, score);
-        }
-    }
-    best.0
-}
-
-fn most_frequent(widths: &[usize]) -> Option<usize> {
-    let mut sorted = widths.to_vec();
-    sorted.sort_unstable();
-    sorted.chunk_by(|a, b| a == b).max_by_key(|run| run.len()).map(|run| run[0])
-}
-
-/// Whether the first record names the columns: a text above numbers or times says so; else a number, time or
-/// nothing among its fields says that it does not.
-fn is_header(text: &[u8], head: &[Field], columns: &[Facts], nulls: &NullTexts) -> bool {
-    let own: Vec<u16> = head
-        .iter()
-        .map(|field| {
-            let mut facts = Facts::new();
-            facts.observe(text, std::iter::once(*field), nulls, None, &|_| 0);
-            facts.kinds
-        })
-        .collect();
-    let typed = kind::NUMBERS | kind::TIMES | kind::BOOL;
-    let stands_above =
-        |(own, below): (&u16, &Facts)| *own == kind::TEXT && below.kinds & typed != 0 && below.kinds & kind::TEXT == 0;
-    own.iter().zip(columns).any(stands_above) || own.iter().all(|kinds| *kinds == kind::TEXT)
+fn name_of(field: Field, text: &[u8]) -> String {
+    let name = String::from_utf8_lossy(field.bytes(text));
+    if field.is_escaped() { name.replace("\"\"", "\"") } else { name.into_owned() }
 }
 
 /// Names that a table takes: trimmed, without control characters, none empty, none twice.

@@ -1,12 +1,13 @@
 //! Facts: what is known of the values of one column of one file. They are collected value by value and can be merged in
 //! any order, so that conclusions from them depend on the data alone.
 
+use crate::comma_number::{CommaNumber, comma_number};
 use crate::distinct::{Distinct, hash};
 use crate::null::{NullCounts, NullTexts};
 use crate::number_text::{NumberText, boolean, is_odd_float, number};
 use crate::options::DateOrder;
 use crate::record::Field;
-use crate::time_text::{DateMemory, OrderSeen, parse, usual_form};
+use crate::time_text::{DateMemory, OrderSeen, is_clock, parse, usual_form};
 use atsdb_core::TimeUnit;
 
 /// A kind of value, as one bit of [`Facts::kinds`].
@@ -29,6 +30,10 @@ pub(crate) mod kind {
     pub(crate) const STAMP: u16 = 1 << 7;
     /// Anything else.
     pub(crate) const TEXT: u16 = 1 << 8;
+    /// Numbers with a decimal comma.
+    pub(crate) const COMMA: u16 = 1 << 9;
+    /// Numbers with a comma that is the decimal one, or one between thousands.
+    pub(crate) const COMMA_EITHER: u16 = 1 << 10;
     /// All whole numbers.
     pub(crate) const INTS: u16 = INT | LONG_INT | UINT | HUGE;
     /// All numbers.
@@ -67,6 +72,10 @@ pub(crate) struct Facts {
     pub(crate) time_count: u64,
     /// Of these, times with a zone.
     pub(crate) zoned_count: u64,
+    /// Times of day without a date.
+    pub(crate) clock_count: u64,
+    /// Whether years were written with two digits.
+    pub(crate) has_short_years: bool,
     /// NULLs.
     pub(crate) null_count: u64,
     /// Which texts made them, quoted ones left out.
@@ -97,6 +106,8 @@ impl Facts {
             number_count: 0,
             time_count: 0,
             zoned_count: 0,
+            clock_count: 0,
+            has_short_years: false,
             null_count: 0,
             nulls: NullCounts::default(),
             kinds: 0,
@@ -183,10 +194,17 @@ impl Facts {
                 OrderSeen::MonthFirst => orders::MONTH_FIRST,
                 OrderSeen::Either => orders::EITHER,
             };
+            self.has_short_years |= time.is_short_year;
             let kind = if time.is_date { kind::DATE } else { kind::STAMP };
             self.time(time.seconds, time.fraction_digits, time.is_zoned, kind);
             return false;
         }
+        if let Some(comma) = comma_number(bytes).filter(|_| !is_json_string) {
+            self.kinds |= if comma == CommaNumber::Decimal { kind::COMMA } else { kind::COMMA_EITHER };
+            self.number_count += 1;
+            return false;
+        }
+        self.clock_count += u64::from(is_clock(bytes));
         self.kinds |= kind::TEXT;
         true
     }
@@ -228,6 +246,8 @@ impl Facts {
         self.number_count += other.number_count;
         self.time_count += other.time_count;
         self.zoned_count += other.zoned_count;
+        self.clock_count += other.clock_count;
+        self.has_short_years |= other.has_short_years;
         self.null_count += other.null_count;
         self.nulls.add_all(&other.nulls);
         self.kinds |= other.kinds;

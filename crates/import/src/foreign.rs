@@ -1,16 +1,9 @@
 //! Well-known formats that are not supported and would only make meaningless columns. They are recognised by a file's
 //! beginning and refused with a hint.
 
-/// The format of a text that cannot be imported, and a hint. `name` is the file's name.
-pub(crate) fn foreign_text(head: &[u8], name: &str) -> Option<(&'static str, String)> {
+/// The format of a text that cannot be imported, and a hint.
+pub(crate) fn foreign_text(head: &[u8]) -> Option<(&'static str, String)> {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
-    let jq = |program: &str| format!("make a line of each: jq -c '{program}' {name} | atsdb import URL TABLE -");
-    if is_geojson(head) {
-        return Some(("is GeoJSON: one object around all features", jq(".features[] | .properties + .geometry")));
-    }
-    if is_arrays(head) {
-        return Some(("is JSON of arrays, whose values have no names", jq(".[] | {time: .[0], value: .[1]}")));
-    }
     if is_line_protocol(head) {
         let hint = "write it as CSV or as JSON objects first: time, tags and fields of a line are the columns";
         return Some(("is InfluxDB line protocol", hint.to_owned()));
@@ -18,18 +11,8 @@ pub(crate) fn foreign_text(head: &[u8], name: &str) -> Option<(&'static str, Str
     None
 }
 
-/// `{"type": "FeatureCollection"`, wherever it stands in the outermost object.
-fn is_geojson(head: &[u8]) -> bool {
-    let collection = memchr::memmem::find(head, b"\"FeatureCollection\"");
-    let is_type = |at: usize| {
-        let before = head[..at].trim_ascii_end();
-        before.strip_suffix(b":").is_some_and(|before| before.trim_ascii_end().ends_with(b"\"type\""))
-    };
-    head.starts_with(b"{") && collection.is_some_and(is_type)
-}
-
 /// `[[1, 2], ...`, or `[1, "a"]` in each line.
-fn is_arrays(head: &[u8]) -> bool {
+pub(crate) fn is_arrays(head: &[u8]) -> bool {
     let Some(inside) = head.strip_prefix(b"[").map(<[u8]>::trim_ascii_start) else { return false };
     let line = head.split(|byte| *byte == b'\n').next().unwrap_or(head).trim_ascii_end();
     let is_value = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'"' | b'-' | b'n' | b't' | b'f');
@@ -81,7 +64,7 @@ mod tests {
     use super::*;
 
     fn what(text: &str) -> Option<&'static str> {
-        foreign_text(text.as_bytes(), "f").map(|(what, _)| what.split_whitespace().nth(1).unwrap_or(""))
+        foreign_text(text.as_bytes()).map(|(what, _)| what.split_whitespace().nth(1).unwrap_or(""))
     }
 
     #[test]
@@ -92,9 +75,8 @@ mod tests {
         ] {
             assert_eq!(what(text), Some("InfluxDB"), "{text}");
         }
-        assert_eq!(what("[[1,2],\n[3,4]]"), Some("JSON"));
-        assert_eq!(what("[1,\"a\"]\n[2,\"b\"]\n"), Some("JSON"));
-        assert_eq!(what("{ \"name\": \"x\",\n \"type\" : \"FeatureCollection\", \"features\": []}"), Some("GeoJSON:"));
+        assert!(is_arrays(b"[[1,2],\n[3,4]]") && is_arrays(b"[1,\"a\"]\n[2,\"b\"]\n"));
+        assert!(!is_arrays(b"[a],b\n") && !is_arrays(b"[{\"a\":1}]"));
         for text in [
             "time,v\n1,2\n",
             "a=b c\n",

@@ -1,11 +1,11 @@
 //! Inference rules: the type of a column from its facts, and the slice width from row counts. No files are read here.
 
 use crate::facts::{Facts, kind, orders};
-use crate::options::DateOrder;
+use crate::options::{DateOrder, Options};
 use atsdb_core::{ColumnType, SliceWidth, TimeUnit};
 
 /// The type that can hold every value, and a note for the user if that is text because of a few values.
-pub(crate) fn column_type(facts: &Facts) -> (ColumnType, Option<String>) {
+pub(crate) fn column_type(facts: &Facts, options: &Options) -> (ColumnType, Option<String>) {
     let kinds = facts.kinds;
     let within = |allowed: u16| kinds != 0 && kinds & !allowed == 0;
     if within(kind::BOOL) {
@@ -20,6 +20,19 @@ pub(crate) fn column_type(facts: &Facts) -> (ColumnType, Option<String>) {
     if within(kind::INT | kind::FLOAT) {
         return (ColumnType::Float64, None);
     }
+    if has_decimal_commas(facts, options) {
+        return (ColumnType::Float64, None);
+    }
+    if within(kind::INT | kind::LONG_INT | kind::COMMA_EITHER) {
+        let why = "the comma in its numbers may be a decimal one or stand between thousands; --decimal-comma reads it as \
+                   the decimal one";
+        return (ColumnType::Text, Some(why.to_owned()));
+    }
+    if may_be_dates(facts, options) && within(kind::TIMES) {
+        let why = "its values may be dates, of which none tells whether the day or the month comes first; --date-order \
+                   reads them as dates";
+        return (ColumnType::Text, Some(why.to_owned()));
+    }
     if within(kind::DATE) && !is_mixed(facts.orders) {
         return (ColumnType::Date, None);
     }
@@ -27,6 +40,18 @@ pub(crate) fn column_type(facts: &Facts) -> (ColumnType, Option<String>) {
         return (ColumnType::Timestamp(text_unit(facts)), None);
     }
     (ColumnType::Text, why_text(facts))
+}
+
+/// Whether values such as `3/4/05` may be dates or something else: nothing tells the order of day and month.
+pub(crate) fn may_be_dates(facts: &Facts, options: &Options) -> bool {
+    facts.has_short_years && facts.orders == orders::EITHER && options.date_order.is_none()
+}
+
+/// Whether the numbers of a column have decimal commas.
+pub(crate) fn has_decimal_commas(facts: &Facts, options: &Options) -> bool {
+    let commas = kind::COMMA | kind::COMMA_EITHER;
+    let is_decimal = facts.kinds & kind::COMMA != 0 || (options.decimal_comma && facts.kinds & commas != 0);
+    is_decimal && facts.kinds & !(kind::INT | commas) == 0
 }
 
 /// The unit for times that were text.

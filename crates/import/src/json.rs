@@ -1,4 +1,4 @@
-//! JSON objects as records: one level of nesting becomes names with a dot, deeper values and arrays stay JSON text.
+//! JSON objects as records: objects inside become names with dots, arrays stay JSON text.
 //! Strings, numbers and words are referenced in the text, so that the same code parses them and CSV. The splitting is
 //! written by hand for that reason: a general parser would convert or copy each value before the type of its column is
 //! known.
@@ -7,11 +7,19 @@ use crate::json_text::unescape;
 use crate::record::{BadRecord, Cut, Field, Records};
 use std::collections::HashMap;
 
+/// Objects inside objects that become names with dots; deeper ones stay JSON text.
+const NAMES_DEPTH_MAX: usize = 8;
+
 /// The deepest nesting that is read.
 const DEPTH_MAX: usize = 128;
 
 /// Where the last whole object ends, lying on the top level or in a top-level array.
 pub(crate) fn last_end(text: &[u8]) -> Cut {
+    last_end_of(text, b'{', b'}')
+}
+
+/// Where the last whole value ends that opens and closes with these bytes.
+pub(crate) fn last_end_of(text: &[u8], opening: u8, closing: u8) -> Cut {
     let (mut depth, mut end, mut open, mut position) = (0_usize, 0, None, 0);
     while position < text.len() {
         match text[position] {
@@ -19,13 +27,13 @@ pub(crate) fn last_end(text: &[u8]) -> Cut {
                 Some(close) => position = close,
                 None => return Cut { end, open: Some(open.unwrap_or(position)) },
             },
-            b'{' => {
+            byte if byte == opening => {
                 if depth == 0 {
                     open = Some(position);
                 }
                 depth += 1;
             }
-            b'}' if depth > 0 => {
+            byte if byte == closing && depth > 0 => {
                 depth -= 1;
                 if depth == 0 {
                     (end, open) = (position + 1, None);
@@ -57,16 +65,22 @@ pub(crate) struct Names {
     pub(crate) list: Vec<String>,
     positions: HashMap<String, usize>,
     may_grow: bool,
+    is_geojson: bool,
 }
 
 impl Names {
     /// These names; `may_grow` adds others as they appear.
     pub(crate) fn new(list: &[String], may_grow: bool) -> Self {
         let positions = list.iter().enumerate().map(|(position, name)| (name.clone(), position)).collect();
-        Self { list: list.to_vec(), positions, may_grow }
+        Self { list: list.to_vec(), positions, may_grow, is_geojson: false }
     }
 
-    fn position(&mut self, name: &str) -> Option<usize> {
+    /// The names of the features of GeoJSON: properties by their own, the coordinates of points in columns.
+    pub(crate) fn of_features(self, is_geojson: bool) -> Self {
+        Self { is_geojson, ..self }
+    }
+
+    pub(crate) fn position(&mut self, name: &str) -> Option<usize> {
         if let Some(position) = self.positions.get(name) {
             return Some(*position);
         }
@@ -103,7 +117,7 @@ pub(crate) fn records(text: &str, names: &mut Names) -> JsonBlock {
             _ => {}
         }
         let start = position;
-        let mut reader = Reader { text, position, names, row: Vec::new(), unknown: None };
+        let mut reader = Reader::new(text, position, names);
         match reader.object("", 0) {
             Ok(()) => {
                 position = reader.position;
@@ -136,16 +150,21 @@ pub(crate) fn records(text: &str, names: &mut Names) -> JsonBlock {
     JsonBlock { records: Records { fields, starts, width }, bad, unknown }
 }
 
-struct Reader<'a> {
+/// Reads values of a text.
+pub(crate) struct Reader<'a> {
     text: &'a str,
-    position: usize,
+    pub(crate) position: usize,
     names: &'a mut Names,
     row: Vec<(usize, Field)>,
     unknown: Option<String>,
 }
 
-impl Reader<'_> {
-    fn peek(&mut self) -> Option<u8> {
+impl<'a> Reader<'a> {
+    pub(crate) fn new(text: &'a str, position: usize, names: &'a mut Names) -> Self {
+        Self { text, position, names, row: Vec::new(), unknown: None }
+    }
+
+    pub(crate) fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while let Some(byte) = bytes.get(self.position) {
             if !byte.is_ascii_whitespace() {
@@ -156,7 +175,7 @@ impl Reader<'_> {
         None
     }
 
-    fn take(&mut self, expected: u8) -> Result<(), String> {
+    pub(crate) fn take(&mut self, expected: u8) -> Result<(), String> {
         match self.peek() {
             Some(byte) if byte == expected => {
                 self.position += 1;
@@ -197,12 +216,62 @@ impl Reader<'_> {
     }
 
     fn member(&mut self, name: &str, depth: usize) -> Result<(), String> {
-        let field = match self.peek() {
+        if self.peek() == Some(b'{') && depth < NAMES_DEPTH_MAX {
+            return self.object(name, depth + 1);
+        }
+        if self.names.is_geojson {
+            if name == "geometry.coordinates" && self.point()? {
+                return Ok(());
+            }
+            let name = name.strip_prefix("properties.").unwrap_or(name).to_owned();
+            let field = self.value()?;
+            if name != "type" {
+                self.push(&name, field);
+            }
+            return Ok(());
+        }
+        let field = self.value()?;
+        self.push(name, field);
+        Ok(())
+    }
+
+    fn push(&mut self, name: &str, field: Field) {
+        match self.names.position(name) {
+            Some(position) => self.row.push((position, field)),
+            None => _ = self.unknown.get_or_insert_with(|| name.to_owned()),
+        }
+    }
+
+    /// Reads two or three numbers as a point's longitude, latitude and altitude; `false`, and nothing is read, if there
+    /// is something else.
+    fn point(&mut self) -> Result<bool, String> {
+        let start = self.position;
+        let mut fields = Vec::new();
+        self.take(b'[').ok();
+        while let Some(byte) = self.peek().filter(|byte| !matches!(byte, b'[' | b'"' | b'{' | b']')) {
+            if byte == b',' {
+                self.position += 1;
+                continue;
+            }
+            fields.push(self.value()?);
+        }
+        if self.take(b']').is_err() || !(2..=3).contains(&fields.len()) {
+            self.position = start;
+            return Ok(false);
+        }
+        for (name, field) in ["longitude", "latitude", "altitude"].into_iter().zip(fields) {
+            self.push(name, field);
+        }
+        Ok(true)
+    }
+
+    /// Reads a value; objects and arrays as their text.
+    pub(crate) fn value(&mut self) -> Result<Field, String> {
+        Ok(match self.peek() {
             Some(b'"') => {
                 let (start, end, is_escaped) = self.string()?;
                 Field::json_string(start, end, is_escaped)
             }
-            Some(b'{') if depth == 0 => return self.object(name, depth + 1),
             Some(b'{' | b'[') => {
                 let start = self.position;
                 self.nested(0)?;
@@ -221,12 +290,7 @@ impl Reader<'_> {
                 }
             }
             None => return Err("it ends before a value".to_owned()),
-        };
-        match self.names.position(name) {
-            Some(position) => self.row.push((position, field)),
-            None => _ = self.unknown.get_or_insert_with(|| name.to_owned()),
-        }
-        Ok(())
+        })
     }
 
     fn word(&mut self) -> (usize, &str) {
@@ -269,9 +333,9 @@ mod tests {
         let text = "[{\"a\":1,\"b\":{\"c\":\"x\\ny\",\"d\":{\"e\":[1,{}]}}},\n{\"f\":null,\"a\":-2.5}]";
         let mut names = Names::new(&[], true);
         let block = records(text, &mut names);
-        assert_eq!(names.list, ["a", "b.c", "b.d", "f"]);
+        assert_eq!(names.list, ["a", "b.c", "b.d.e", "f"]);
         let values: Vec<String> = block.records.fields.iter().map(|field| field.unescaped(text)).collect();
-        assert_eq!(values, ["1", "x\ny", "{\"e\":[1,{}]}", "", "-2.5", "", "", ""]);
+        assert_eq!(values, ["1", "x\ny", "[1,{}]", "", "-2.5", "", "", ""]);
         assert!(block.bad.is_empty());
     }
 

@@ -8,18 +8,24 @@
 //! The result depends on the data alone. First the beginning of every file is sampled and a plan is made. If a later
 //! value does not fit the plan, all values are read, and the sink starts over.
 
+mod backslashes;
 mod block;
 mod build;
 mod catch_panic;
 mod cell_text;
 mod cells;
 mod column_values;
+mod comma_number;
 mod dialect;
 mod distinct;
 mod facts;
 mod foreign;
+mod header;
 mod infer;
 mod json;
+mod json_arrays;
+mod json_outline;
+mod json_records;
 mod json_text;
 mod key;
 mod map_choice;
@@ -29,24 +35,35 @@ mod number_text;
 mod observe;
 mod options;
 mod parquet;
+mod parquet_columns;
 mod parquet_reader;
+mod parquet_text;
 mod pipeline;
 mod plan;
 mod plan_column;
 mod planner;
+mod planner_existing;
+mod preamble;
 mod read;
 mod record;
 mod record_error;
 mod run;
+mod selection;
+mod separator;
+mod separators;
 mod single;
 mod source;
 mod time_choice;
 mod time_text;
+mod zone;
 
 pub use key::declare_key;
-pub use options::{DateOrder, Format, Input, Options, Progress, Report, SKIPPED_SHOWN_MAX, Sink, Skipped};
+pub use options::{
+    ColumnChoice, DateOrder, Format, Input, Options, Progress, Report, SKIPPED_SHOWN_MAX, Sink, Skipped,
+};
 
 pub use single::SingleColumn;
+pub use zone::Zone;
 
 use atsdb_core::{Error, Result, TableDefinition};
 use source::Source;
@@ -73,8 +90,7 @@ pub fn import(
     if inputs.is_empty() {
         return Err(Error::usage("no file to import").with_hint("name files, or - for standard input"));
     }
-    let sources: Vec<Source> =
-        inputs.into_iter().map(|input| Source::new(input, options.format)).collect::<Result<_>>()?;
+    let sources: Vec<Source> = inputs.into_iter().map(|input| Source::new(input, options)).collect::<Result<_>>()?;
     let parquet_count = sources.iter().filter(|source| source.format == Format::Parquet).count();
     if parquet_count > 0 {
         if parquet_count < sources.len() {

@@ -1,14 +1,16 @@
 //! Collects [`Facts`] from files: from the beginning of each, or from all of it.
 
 use crate::block::{BlockReader, RecordFormat};
-use crate::dialect::{Dialect, LOOK_BYTES};
+use crate::dialect::{Dialect, LOOK_BYTES, proper_names};
 use crate::facts::Facts;
+use crate::json_arrays::header_names;
 use crate::null::NullTexts;
 use crate::options::{Format, Options};
 use crate::pipeline::run_in_order;
 use crate::read::{ReadBlock, RecordParser};
+use crate::selection::names_by_position;
 use crate::source::Source;
-use atsdb_core::{Error, Result};
+use atsdb_core::{Error, Result, TableDefinition};
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,6 +28,8 @@ pub(crate) struct FileFacts {
     pub(crate) parser: RecordParser,
     /// Its name without extensions.
     pub(crate) stem: String,
+    /// For the user.
+    pub(crate) notes: Vec<String>,
     /// One for each field.
     pub(crate) columns: Vec<Facts>,
     /// Rows observed.
@@ -65,12 +69,17 @@ impl Observed {
 }
 
 /// Observes the beginning of every file.
-pub(crate) fn sample(sources: &[Source], options: &Options, nulls: &NullTexts) -> Result<Observed> {
+pub(crate) fn sample(
+    sources: &[Source],
+    options: &Options,
+    nulls: &NullTexts,
+    existing: Option<&TableDefinition>,
+) -> Result<Observed> {
     let byte_count = (SAMPLE_BYTES_TOTAL / sources.len().max(1)).clamp(64 << 10, SAMPLE_BYTES_MAX);
     let files = sources
         .iter()
         .enumerate()
-        .map(|(position, source)| sample_file(source, position, byte_count, options, nulls))
+        .map(|(position, source)| sample_file(source, position, byte_count, options, nulls, existing))
         .collect::<Result<_>>()?;
     Ok(Observed { files })
 }
@@ -81,6 +90,7 @@ fn sample_file(
     byte_count: usize,
     options: &Options,
     nulls: &NullTexts,
+    existing: Option<&TableDefinition>,
 ) -> Result<FileFacts> {
     let mut parser = RecordParser {
         file: source.name.clone(),
@@ -88,18 +98,31 @@ fn sample_file(
         names: Vec::new(),
         dialect: None,
         skip_bad: options.skip_bad,
+        has_array_header: false,
+        is_geojson: source.json.is_geojson,
     };
-    if source.format == Format::Csv {
-        let dialect = look(source, options, nulls)?;
+    let mut notes: Vec<String> = source.json.note.iter().cloned().collect();
+    if matches!(source.format, Format::Csv | Format::Text) {
+        let mut dialect = look(source, options, nulls)?;
+        notes.append(&mut dialect.notes);
+        if !dialect.has_header && options.names.is_none() && !dialect.names.is_empty() {
+            let (names, note) = names_by_position(&source.name, dialect.names.len(), options, existing)?;
+            dialect.names = names.unwrap_or(dialect.names);
+            notes.extend(note);
+        }
         parser.format = RecordFormat::Separated(dialect.separator);
         parser.names.clone_from(&dialect.names);
         parser.dialect = Some(dialect);
+    }
+    if source.json.are_arrays {
+        parser.format = RecordFormat::JsonArrays;
     }
     let read = Arc::new(AtomicU64::new(0));
     let mut blocks = BlockReader::new(source, position, parser.format, &read)?;
     let mut facts = FileFacts {
         parser,
         stem: source.stem().to_owned(),
+        notes,
         columns: Vec::new(),
         row_count: 0,
         byte_count: 0,
@@ -108,7 +131,10 @@ fn sample_file(
     };
     if let Some(block) = blocks.next(byte_count)? {
         facts.byte_count = block.bytes.len() as u64;
-        let block = facts.parser.read(block, true)?;
+        let mut block = facts.parser.read(block, true)?;
+        if facts.parser.format == RecordFormat::JsonArrays {
+            name_arrays(&mut facts, &mut block, options, existing)?;
+        }
         let columns = observe_block(&block, options, nulls);
         facts.take(block.names, &columns, block.records.count() as u64);
     }
@@ -120,6 +146,29 @@ fn sample_file(
     facts.row_count_estimate =
         if facts.is_complete { facts.row_count } else { (facts.row_count as f64 * share.max(1.0)) as u64 };
     Ok(facts)
+}
+
+/// Names the columns of arrays: by the first of them, else by position.
+fn name_arrays(
+    facts: &mut FileFacts,
+    block: &mut ReadBlock,
+    options: &Options,
+    existing: Option<&TableDefinition>,
+) -> Result<()> {
+    let header = if options.header == Some(false) { None } else { header_names(&block.text, &block.records) };
+    match header {
+        Some(names) => {
+            facts.parser.has_array_header = true;
+            block.names = proper_names(&names);
+            block.records.remove_first();
+        }
+        None => {
+            let (names, note) = names_by_position(&facts.parser.file, block.names.len(), options, existing)?;
+            block.names = names.unwrap_or_else(|| std::mem::take(&mut block.names));
+            facts.notes.extend(note);
+        }
+    }
+    Ok(())
 }
 
 /// The dialect of a file's beginning.

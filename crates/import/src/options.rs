@@ -1,5 +1,6 @@
 //! The options and the report of an import. Nothing here reads a file.
 
+use crate::zone::Zone;
 use arrow::record_batch::RecordBatch;
 use atsdb_core::{MapWidth, Result, SliceWidth, TableDefinition, TimeUnit};
 use std::fmt;
@@ -11,7 +12,9 @@ use std::path::PathBuf;
 pub enum Format {
     /// Separated values: comma, semicolon, tab or `|`.
     Csv,
-    /// JSON objects: one a line, one after another, or in one array.
+    /// The text format of PostgreSQL's `COPY` and ClickHouse: tabs, `\N` for NULL, backslash escapes, no quotes.
+    Text,
+    /// JSON objects or arrays: one a line, one after another, or in one array.
     Json,
     /// Parquet.
     Parquet,
@@ -26,6 +29,15 @@ pub enum DateOrder {
     MonthFirst,
 }
 
+/// A column of the files that is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnChoice {
+    /// Its name in the table.
+    pub name: String,
+    /// Its name in the files.
+    pub source: String,
+}
+
 /// The options of an import. By default everything is inferred from the files.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -35,6 +47,21 @@ pub struct Options {
     pub delimiter: Option<u8>,
     /// Whether the first record names the columns.
     pub header: Option<bool>,
+    /// How many lines stand before the first record. `None` detects comments and titles.
+    pub skip: Option<u64>,
+    /// Whether quotes are text.
+    pub no_quotes: bool,
+    /// Whether numbers such as `1,234` have a decimal comma. Otherwise a column shows by other numbers that it has.
+    pub decimal_comma: bool,
+    /// The zone of times without one; UTC by default.
+    pub zone: Option<Zone>,
+    /// The columns to read, and their names in the table; all if it is empty. Without a header these are the names of
+    /// the fields.
+    pub columns: Vec<ColumnChoice>,
+    /// Columns to leave out.
+    pub omit: Vec<String>,
+    /// The list in a JSON document that holds the records: names with dots between them.
+    pub path: Option<String>,
     /// The names of the fields, which override the first record. Every record must have as many fields.
     pub names: Option<Vec<String>>,
     /// Whether to read all values before the first row is delivered, so that a [`Sink`] never starts over.

@@ -8,96 +8,17 @@ use crate::infer::slice_width;
 use crate::key::declare_key;
 use crate::map_choice::{map_of, map_width};
 use crate::options::{Options, Progress, Report, SKIPPED_SHOWN_MAX, Sink, Skipped};
+use crate::parquet_columns::{Found, conversion_notes, find};
 use crate::parquet_reader::{damaged, read, reader};
 use crate::source::Source;
 use crate::time_choice::{Merged, TimeChoice, choose, unknown_epoch};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, DictionaryArray, StringArray, UInt32Array, new_null_array};
 use arrow::compute::{CastOptions, cast_with_options, filter_record_batch};
-use arrow::datatypes::{DataType, Int64Type, SchemaRef, TimeUnit as ArrowUnit, UInt64Type};
+use arrow::datatypes::{DataType, Int64Type, SchemaRef, UInt64Type};
 use arrow::record_batch::RecordBatch;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{ColumnType, Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit};
 use std::sync::Arc;
-
-/// The column type for an Arrow type.
-fn type_of(source: &Source, name: &str, data_type: &DataType) -> Result<ColumnType> {
-    Ok(match data_type {
-        DataType::Boolean => ColumnType::Bool,
-        DataType::Int8 => ColumnType::Int8,
-        DataType::Int16 => ColumnType::Int16,
-        DataType::Int32 => ColumnType::Int32,
-        DataType::Int64 => ColumnType::Int64,
-        DataType::UInt8 => ColumnType::UInt8,
-        DataType::UInt16 => ColumnType::UInt16,
-        DataType::UInt32 => ColumnType::UInt32,
-        DataType::UInt64 => ColumnType::UInt64,
-        DataType::Float16 | DataType::Float32 => ColumnType::Float32,
-        DataType::Float64 => ColumnType::Float64,
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => ColumnType::Text,
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
-            ColumnType::Binary
-        }
-        DataType::Date32 | DataType::Date64 => ColumnType::Date,
-        DataType::Timestamp(unit, _) => ColumnType::Timestamp(match unit {
-            ArrowUnit::Second => TimeUnit::Second,
-            ArrowUnit::Millisecond => TimeUnit::Millisecond,
-            ArrowUnit::Microsecond => TimeUnit::Microsecond,
-            ArrowUnit::Nanosecond => TimeUnit::Nanosecond,
-        }),
-        DataType::Dictionary(_, values) => return type_of(source, name, values),
-        other => {
-            let error = Error::invalid(format!("{}, column {name}: no column type holds {other}", source.name));
-            return Err(error.with_hint("write the file again with the column as numbers, text or timestamps"));
-        }
-    })
-}
-
-/// The narrowest type that holds the values of both.
-fn united(a: ColumnType, b: ColumnType) -> Option<ColumnType> {
-    use ColumnType::{Float32, Float64, Int8, Int16, Int32, Int64, Timestamp};
-    let rank = |column_type: ColumnType| [Int8, Int16, Int32, Int64].iter().position(|other| *other == column_type);
-    match (a, b) {
-        (a, b) if a == b => Some(a),
-        (Timestamp(a), Timestamp(b)) => Some(Timestamp(a.max(b))),
-        (Float32, Float64) | (Float64, Float32) => Some(Float64),
-        (a, b) => (rank(a)? < rank(b)?).then_some(b).or(Some(a)),
-    }
-}
-
-/// A column of all files.
-struct Found {
-    merged: Merged,
-    column_type: ColumnType,
-}
-
-fn find(sources: &[Source]) -> Result<Vec<Found>> {
-    let mut found: Vec<Found> = Vec::new();
-    for (number, source) in sources.iter().enumerate() {
-        for (position, field) in reader(source, Some(&[]))?.0.fields().iter().enumerate() {
-            let column_type = type_of(source, field.name(), field.data_type())?;
-            match found.iter_mut().find(|column| same_name(&column.merged.name, field.name())) {
-                Some(column) => {
-                    column.merged.positions[number] = Some(position);
-                    column.column_type = united(column.column_type, column_type).ok_or_else(|| {
-                        let (name, before) = (&column.merged.name, column.column_type);
-                        Error::invalid(format!(
-                            "{}, column {name}: {column_type}, in files before {before}",
-                            source.name
-                        ))
-                        .with_hint("import files of different types into different tables")
-                    })?;
-                }
-                None => {
-                    let mut positions = vec![None; sources.len()];
-                    positions[number] = Some(position);
-                    let merged = Merged { name: field.name().clone(), facts: Facts::new(), positions };
-                    found.push(Found { merged, column_type });
-                }
-            }
-        }
-    }
-    Ok(found)
-}
 
 /// Looks at all values that time, maps and slices may follow from.
 fn observe(sources: &[Source], found: &mut [Found]) -> Result<u64> {
@@ -237,8 +158,8 @@ pub(crate) fn run(
     sink: &mut dyn Sink,
     progress: &dyn Fn(Progress),
 ) -> Result<Report> {
-    let mut found = find(sources)?;
-    let mut notes = Vec::new();
+    let mut found = find(sources, options)?;
+    let mut notes = conversion_notes(sources, options)?;
     let row_count = if existing.is_none() { observe(sources, &mut found)? } else { 0 };
     let mut definition = match existing {
         Some(definition) => definition.clone(),

@@ -1,10 +1,11 @@
 //! Reading Parquet files, which may be damaged, or made to do harm.
 
 use crate::catch_panic::catch_panic;
+use crate::parquet_text::{read_as, readable, readable_schema};
 use crate::source::Source;
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use atsdb_core::{Error, Result};
 use std::sync::Arc;
@@ -36,6 +37,8 @@ impl Iterator for Batches<'_> {
         let mut reader = self.reader.take()?;
         let next = read(self.source, || Ok(reader.next())).transpose()?;
         let batch = next.and_then(|batch| batch.map_err(|error| damaged(self.source, error)));
+        let batch =
+            batch.and_then(|batch| read(self.source, || readable(&batch).map_err(|error| damaged(self.source, error))));
         if batch.is_ok() {
             self.reader = Some(reader);
         }
@@ -43,10 +46,20 @@ impl Iterator for Batches<'_> {
     }
 }
 
-/// The schema of a file, and the batches of these of its columns; of all without.
+/// The columns of a file that are read as another type: their names, types, and the types they are read as.
+pub(crate) fn converted_columns(source: &Source) -> Result<Vec<(String, DataType, DataType)>> {
+    let (schema, _) = read(source, || open(source, Some(&[])))?;
+    let converted = schema
+        .fields()
+        .iter()
+        .filter_map(|field| read_as(field.data_type()).map(|to| (field.name().clone(), field.data_type().clone(), to)));
+    Ok(converted.collect())
+}
+
+/// The schema of a file, and the batches of these of its columns; of all without. Types that tables lack are converted.
 pub(crate) fn reader<'a>(source: &'a Source, columns: Option<&[usize]>) -> Result<(SchemaRef, Batches<'a>)> {
     let (schema, reader) = read(source, || open(source, columns))?;
-    Ok((schema, Batches { source, reader: Some(reader) }))
+    Ok((readable_schema(&schema), Batches { source, reader: Some(reader) }))
 }
 
 fn open(source: &Source, columns: Option<&[usize]>) -> Result<(SchemaRef, ParquetRecordBatchReader)> {

@@ -5,6 +5,7 @@ use crate::observe::{FileFacts, Observed};
 use crate::options::Options;
 use crate::plan_column::PlanColumn;
 use crate::planner::Planner;
+use crate::selection;
 use crate::time_choice::Merged;
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result, TableDefinition};
@@ -33,8 +34,8 @@ impl Plan {
         nulls: &NullTexts,
         existing: Option<&TableDefinition>,
     ) -> Result<Self> {
-        let mut notes = Vec::new();
-        let merged = merge(&observed.files, options.file_column.is_some(), &mut notes)?;
+        let mut notes = file_notes(&observed.files);
+        let merged = merge(&observed.files, options, &mut notes)?;
         let mut planner = Planner { observed, options, merged, notes };
         let (definition, mut columns) = match existing {
             Some(definition) => planner.existing(definition)?,
@@ -53,6 +54,20 @@ impl Plan {
     }
 }
 
+/// What the user should know of the files; what holds for several is said once.
+fn file_notes(files: &[FileFacts]) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for file in files {
+        for note in &file.notes {
+            let is_known = notes.iter().any(|other| other.ends_with(note.as_str()));
+            if !is_known {
+                notes.push(format!("{}: {note}", file.parser.file));
+            }
+        }
+    }
+    notes
+}
+
 /// Decides which words the text columns keep, as far as was observed.
 fn keep_words(merged: &[Merged], columns: &mut [PlanColumn]) {
     let of = |merged: &Merged| {
@@ -68,16 +83,15 @@ fn keep_words(merged: &[Merged], columns: &mut [PlanColumn]) {
     }
 }
 
-/// Merges columns of the same name. `has_file_names` is whether a column holds the names of the files.
-fn merge(files: &[FileFacts], has_file_names: bool, notes: &mut Vec<String>) -> Result<Vec<Merged>> {
+/// Merges columns of the same name.
+fn merge(files: &[FileFacts], options: &Options, notes: &mut Vec<String>) -> Result<Vec<Merged>> {
+    selection::check(options, files.iter().flat_map(|file| file.parser.names.iter().map(String::as_str)))?;
     let mut merged: Vec<Merged> = Vec::new();
     for (number, file) in files.iter().enumerate() {
         let mut shared = 0;
         for (position, (name, facts)) in file.parser.names.iter().zip(&file.columns).enumerate() {
-            if name.is_empty() {
-                continue;
-            }
-            match merged.iter_mut().find(|column| same_name(&column.name, name)) {
+            let Some(name) = selection::table_name(options, name) else { continue };
+            match merged.iter_mut().find(|column| same_name(&column.name, &name)) {
                 Some(column) => {
                     shared += usize::from(column.positions.iter().any(Option::is_some));
                     column.facts.merge(facts);
@@ -86,7 +100,7 @@ fn merge(files: &[FileFacts], has_file_names: bool, notes: &mut Vec<String>) -> 
                 None => {
                     let mut positions = vec![None; files.len()];
                     positions[number] = Some(position);
-                    merged.push(Merged { name: name.clone(), facts: facts.clone(), positions });
+                    merged.push(Merged { name, facts: facts.clone(), positions });
                 }
             }
         }
@@ -107,7 +121,7 @@ fn merge(files: &[FileFacts], has_file_names: bool, notes: &mut Vec<String>) -> 
         let shown = partial.iter().take(6).copied().collect::<Vec<_>>().join(", ");
         let more = if partial.len() > 6 { ", ..." } else { "" };
         let are = if partial.len() == 1 { "is" } else { "are" };
-        let names = match has_file_names {
+        let names = match options.file_column.is_some() {
             true => "",
             false => "to tell the files apart, add a column of their names: --file-column NAME; ",
         };

@@ -3,6 +3,7 @@
 use crate::map_choice::{map_of, map_width};
 use crate::null::WordSet;
 use crate::options::DateOrder;
+use crate::zone::Zone;
 use atsdb_core::{Column, MapWidth, TimeUnit};
 
 /// How the times of one column of one file are read.
@@ -12,6 +13,8 @@ pub(crate) struct TimeParsing {
     pub(crate) order: Option<DateOrder>,
     /// The unit of numbers. `None` refuses numbers.
     pub(crate) epoch: Option<TimeUnit>,
+    /// The zone of times that name none; UTC by default.
+    pub(crate) zone: Option<Zone>,
 }
 
 /// The source of a column in one file. Positions are those of fields.
@@ -42,6 +45,8 @@ pub(crate) struct PlanColumn {
     pub(crate) count_unit: TimeUnit,
     /// Whether its type was inferred: then each value must be of the type by itself, as text like `007` is not.
     pub(crate) is_inferred: bool,
+    /// Whether its numbers have decimal commas.
+    pub(crate) has_decimal_commas: bool,
     /// Whether a value was seen. If not, the first one changes the plan.
     pub(crate) is_known: bool,
     /// What decides whether and how it is mapped.

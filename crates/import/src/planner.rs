@@ -1,15 +1,15 @@
 //! The planner: binds each column of the table to the files, and decides how times are parsed.
 
 use crate::facts::kind;
-use crate::infer::{column_type, date_order, is_mixed, slice_width, text_unit};
+use crate::infer::{column_type, date_order, has_decimal_commas, is_mixed, slice_width, text_unit};
 use crate::key::declare_key;
 use crate::map_choice::{map_of, map_width};
 use crate::null::WordSet;
 use crate::observe::Observed;
 use crate::options::{DateOrder, Options};
 use crate::plan_column::{Binding, MapRule, PlanColumn, TimeParsing};
-use crate::time_choice::{Merged, TimeChoice, asked, choose, unknown_epoch};
-use atsdb_core::name::{same_name, unknown_name};
+use crate::time_choice::{Merged, TimeChoice, choose, clock_of, unknown_epoch};
+use atsdb_core::name::same_name;
 use atsdb_core::{Column, ColumnId, ColumnType, Error, MapWidth, Result, TableDefinition, TimeUnit};
 
 /// Makes the plan's columns.
@@ -25,75 +25,14 @@ pub(crate) struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn row_count(&self) -> u64 {
+    pub(crate) fn row_count(&self) -> u64 {
         self.observed.files.iter().map(|file| file.row_count).sum()
-    }
-
-    /// Plans for an existing table: its columns get the values that the files have under their names.
-    pub(crate) fn existing(&mut self, definition: &TableDefinition) -> Result<(TableDefinition, Vec<PlanColumn>)> {
-        if let Some(file_column) = &self.options.file_column {
-            definition.column(file_column)?;
-        }
-        let time = definition.time_column();
-        let choice = match self.options.time.as_slice() {
-            [] => None,
-            names => Some(asked(&self.merged, names)?),
-        };
-        let mut used = vec![false; self.merged.len()];
-        let mut columns = Vec::new();
-        for column in &definition.columns {
-            let is_time = time.is_some_and(|time| time.id == column.id);
-            let position = self.merged.iter().position(|merged| same_name(&merged.name, &column.name));
-            let is_file_name = self.options.file_column.as_ref().is_some_and(|name| same_name(name, &column.name));
-            let bindings = match (&choice, position) {
-                _ if is_file_name => vec![Binding::FileName; self.observed.files.len()],
-                (Some(choice), _) if is_time && !matches!(choice, TimeChoice::None(_)) => {
-                    self.time_bindings(choice, &mut used)?
-                }
-                (_, Some(position)) => {
-                    used[position] = true;
-                    self.bindings(position, is_time || matches!(column.column_type, ColumnType::Timestamp(_)))?
-                }
-                (_, None) => {
-                    if !column.nullable {
-                        let names = self.merged.iter().map(|merged| merged.name.as_str());
-                        let near = unknown_name("column", &column.name, names);
-                        let error = Error::new(near.kind(), format!("{} in the files", near.message()));
-                        let needs = format!("table {} needs it", definition.name);
-                        return Err(match near.hint() {
-                            _ if is_time => error.with_hint(format!("{needs}; for a time of another name pass --time")),
-                            Some(hint) => error.with_hint(format!("{needs}; {hint}")),
-                            None => error.with_hint(needs),
-                        });
-                    }
-                    vec![Binding::Missing; self.observed.files.len()]
-                }
-            };
-            columns.push(PlanColumn {
-                column: column.clone(),
-                bindings,
-                is_time,
-                count_unit: definition.time_unit(),
-                is_inferred: false,
-                is_known: true,
-                map_rule: MapRule::Fixed,
-                may_keep_words: column.column_type == ColumnType::Text && !is_file_name,
-                kept_words: WordSet::default(),
-            });
-        }
-        match used.iter().position(|used| !used) {
-            Some(position) => {
-                let names = definition.columns.iter().map(|column| column.name.as_str());
-                let error = unknown_name("column", &self.merged[position].name, names);
-                Err(error.context(format_args!("table {}", definition.name)))
-            }
-            None => Ok((definition.clone(), columns)),
-        }
     }
 
     /// Plans a new table from what was observed.
     pub(crate) fn created(&mut self, name: &str) -> Result<(TableDefinition, Vec<PlanColumn>)> {
         let choice = choose(&self.merged, self.row_count(), self.options, &mut self.notes)?;
+        let choice = self.with_clock(choice);
         let mut definition = TableDefinition::new(name);
         let mut columns: Vec<PlanColumn> = Vec::new();
         let mut used = vec![false; self.merged.len()];
@@ -123,6 +62,8 @@ impl Planner<'_> {
             let bindings = self.bindings(position, is_time || is_stamp)?;
             self.add(&mut definition, &mut columns, &column_name, column_type, bindings);
             if let Some(column) = columns.last_mut() {
+                column.has_decimal_commas = column_type == ColumnType::Float64
+                    && has_decimal_commas(&self.merged[position].facts, self.options);
                 column.is_known = is_time || self.observed.is_complete() || self.merged[position].facts.kinds != 0;
             }
             self.set_map(&mut definition, &mut columns, position);
@@ -166,6 +107,7 @@ impl Planner<'_> {
             is_time: false,
             count_unit: TimeUnit::Second,
             is_inferred: true,
+            has_decimal_commas: false,
             is_known: true,
             map_rule: MapRule::Fixed,
             may_keep_words: false,
@@ -215,18 +157,40 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// A date whose time of day stands in another column becomes the time together with that.
+    fn with_clock(&mut self, choice: TimeChoice) -> TimeChoice {
+        let TimeChoice::Column(date) = choice else { return choice };
+        let clock = if self.options.time.is_empty() { clock_of(&self.merged, date, self.row_count()) } else { None };
+        match clock {
+            Some(clock) => {
+                let (date_name, clock_name) = (&self.merged[date].name, &self.merged[clock].name);
+                self.notes.push(format!(
+                    "the time is made of {date_name} and {clock_name}; --time {date_name} keeps them apart"
+                ));
+                TimeChoice::DateClock(date, clock)
+            }
+            None => choice,
+        }
+    }
+
     fn type_of(&mut self, position: usize) -> ColumnType {
         let column = &self.merged[position];
-        let (column_type, why) = column_type(&column.facts);
+        let (column_type, why) = column_type(&column.facts, self.options);
+        if column.facts.has_short_years && matches!(column_type, ColumnType::Date | ColumnType::Timestamp(_)) {
+            self.notes.push(short_years(&column.name));
+        }
         if let Some(why) = why {
             self.notes.push(format!("column {} is text: {why}", column.name));
         }
         column_type
     }
 
-    fn time_type(&self, position: usize) -> Result<ColumnType> {
+    fn time_type(&mut self, position: usize) -> Result<ColumnType> {
         let column = &self.merged[position];
         let facts = &column.facts;
+        if facts.has_short_years {
+            self.notes.push(short_years(&column.name));
+        }
         let has_numbers =
             facts.kinds & (kind::INT | kind::LONG_INT | kind::FLOAT) != 0 && facts.number_count * 2 > facts.value_count;
         if !has_numbers {
@@ -279,14 +243,14 @@ impl Planner<'_> {
     }
 
     /// Where a column stands in each file, and how its times are read there.
-    fn bindings(&mut self, position: usize, is_stamp: bool) -> Result<Vec<Binding>> {
+    pub(crate) fn bindings(&mut self, position: usize, is_stamp: bool) -> Result<Vec<Binding>> {
         let file_count = self.observed.files.len();
         let orders = if is_stamp { self.orders(position)? } else { vec![None; file_count] };
         let mut bindings = Vec::with_capacity(file_count);
         for (file, order) in orders.into_iter().enumerate() {
             let epoch = if is_stamp { self.epoch_in(position, file)? } else { None };
             bindings.push(match self.merged[position].positions[file] {
-                Some(field) => Binding::Field(field, TimeParsing { order, epoch }),
+                Some(field) => Binding::Field(field, TimeParsing { order, epoch, zone: self.options.zone }),
                 None => Binding::Missing,
             });
         }
@@ -343,7 +307,7 @@ impl Planner<'_> {
         Ok(orders)
     }
 
-    fn time_bindings(&mut self, choice: &TimeChoice, used: &mut [bool]) -> Result<Vec<Binding>> {
+    pub(crate) fn time_bindings(&mut self, choice: &TimeChoice, used: &mut [bool]) -> Result<Vec<Binding>> {
         let (first, positions) = match choice {
             TimeChoice::None(_) => return Ok(vec![Binding::Missing; self.observed.files.len()]),
             TimeChoice::Column(position) => (*position, vec![*position]),
@@ -395,4 +359,8 @@ impl Planner<'_> {
         let stretch = if self.observed.files.len() == 1 { share } else { 1.0 };
         slice_width(rows, span * stretch)
     }
+}
+
+fn short_years(name: &str) -> String {
+    format!("column {name}: years of two digits stand last and are read as 1970 to 2069")
 }

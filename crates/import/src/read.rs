@@ -3,6 +3,7 @@
 use crate::block::{Block, RecordFormat};
 use crate::dialect::Dialect;
 use crate::json::{self, Names};
+use crate::json_arrays;
 use crate::options::Skipped;
 use crate::record::{BadRecord, Records};
 use crate::record_error::{RecordError, line_ends, shown};
@@ -21,6 +22,10 @@ pub(crate) struct RecordParser {
     pub(crate) dialect: Option<Dialect>,
     /// Whether bad records are skipped.
     pub(crate) skip_bad: bool,
+    /// For JSON arrays: whether the first one is the header.
+    pub(crate) has_array_header: bool,
+    /// Whether the records are features of GeoJSON.
+    pub(crate) is_geojson: bool,
 }
 
 /// The records of a block.
@@ -64,9 +69,15 @@ impl RecordParser {
                 };
                 separator.records_from(text.as_bytes(), start, Some(self.names.len().max(1)))
             }
-            RecordFormat::Json => {
-                let mut known = Names::new(&self.names, may_grow);
-                let block = json::records(&text, &mut known);
+            RecordFormat::Json | RecordFormat::JsonArrays => {
+                let mut known = Names::new(&self.names, may_grow).of_features(self.is_geojson);
+                let mut block = match self.format {
+                    RecordFormat::JsonArrays => json_arrays::records(&text, &mut known),
+                    _ => json::records(&text, &mut known),
+                };
+                if is_first && self.has_array_header && block.records.count() > 0 {
+                    block.records.remove_first();
+                }
                 names = known.list;
                 unknown = block.unknown.map(|(name, start)| (name, first_line + line_ends(&text.as_bytes()[..start])));
                 (block.records, block.bad)

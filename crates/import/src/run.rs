@@ -3,7 +3,7 @@
 
 use crate::block::AllBlocks;
 use crate::build::{Builder, Built, BuiltRows, Uncounted, schema};
-use crate::column_values::Rounded;
+use crate::column_values::Inexact;
 use crate::distinct::Distinct;
 use crate::infer::slice_width;
 use crate::null::{NullCounts, NullTexts, WordUse, kept_words};
@@ -16,7 +16,7 @@ use crate::plan_column::MapRule;
 use crate::record_error::{RecordError, shown};
 use crate::source::Source;
 use atsdb_core::limits::CHUNK_ROWS_MAX;
-use atsdb_core::{Error, MapWidth, Result, TableDefinition};
+use atsdb_core::{ColumnType, Error, MapWidth, Result, TableDefinition};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -35,7 +35,7 @@ struct Tally {
     time_bounds: Option<(i64, i64)>,
     distinct: Vec<Option<(Distinct, u64)>>,
     nulls: Vec<NullCounts>,
-    rounded: Vec<Rounded>,
+    inexact: Vec<Inexact>,
     skipped: Vec<Skipped>,
     skipped_count: u64,
 }
@@ -49,7 +49,7 @@ impl Tally {
         }
         self.skip(&rows.skipped);
         self.nulls.iter_mut().zip(&rows.nulls).for_each(|(all, new)| all.add_all(new));
-        self.rounded.iter_mut().zip(&rows.rounded).for_each(|(all, new)| all.add(new));
+        self.inexact.iter_mut().zip(&rows.inexact).for_each(|(all, new)| all.add(new));
         for (position, new) in rows.distinct.iter().enumerate() {
             let Some((new, value_count)) = new else { continue };
             let (all, all_values) = self.distinct[position].get_or_insert_with(Default::default);
@@ -99,7 +99,7 @@ impl Run<'_> {
     /// Runs the import.
     pub(crate) fn run(&self, sink: &mut dyn Sink) -> Result<Report> {
         let nulls = NullTexts::new(&self.options.null);
-        let mut observed = sample(&self.sources, self.options, &nulls)?;
+        let mut observed = sample(&self.sources, self.options, &nulls, self.existing)?;
         if self.options.begin_once && !observed.is_complete() {
             self.plan_of_observe_all(&mut observed, &nulls)?;
         }
@@ -157,7 +157,7 @@ impl Run<'_> {
             time_bounds: None,
             distinct: vec![None; plan.columns.len()],
             nulls: vec![NullCounts::default(); plan.columns.len()],
-            rounded: vec![Rounded::default(); plan.columns.len()],
+            inexact: vec![Inexact::default(); plan.columns.len()],
             skipped: Vec::new(),
             skipped_count: 0,
         };
@@ -221,13 +221,22 @@ impl Run<'_> {
     fn report(&self, plan: Plan, tally: Tally, nulls: &NullTexts) -> Report {
         let mut notes = plan.notes;
         notes.extend(null_notes(&plan.columns, &tally.nulls, nulls));
-        for (column, rounded) in plan.columns.iter().zip(&tally.rounded) {
-            if let Some(first) = &rounded.first {
-                let (name, values) = (&column.column.name, if rounded.count == 1 { "value" } else { "values" });
+        for (column, inexact) in plan.columns.iter().zip(&tally.inexact) {
+            if let Some(first) = &inexact.first {
+                let (name, values) = (&column.column.name, if inexact.count == 1 { "value" } else { "values" });
+                if matches!(column.column.column_type, ColumnType::Timestamp(_)) {
+                    notes.push(format!(
+                        "column {name}: {} {values} that clocks showed twice, when they were set back, the first is {}: \
+                         the earlier time is taken",
+                        inexact.count,
+                        shown(first)
+                    ));
+                    continue;
+                }
                 notes.push(format!(
                     "column {name}: {} {values} of more than 17 digits rounded to DOUBLE, the first is {}; --map {name} \
                      keeps all digits, as text",
-                    rounded.count,
+                    inexact.count,
                     shown(first)
                 ));
             }

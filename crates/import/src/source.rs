@@ -1,8 +1,10 @@
 //! Sources: files that can be read repeatedly from the start, and are decompressed. The first bytes of a file decide
 //! its format; its extension is used only if they do not.
 
-use crate::foreign::foreign_text;
-use crate::options::{Format, Input};
+use crate::foreign::{foreign_text, is_arrays};
+use crate::json_outline::outline;
+use crate::json_records::{JsonRange, JsonRecords};
+use crate::options::{Format, Input, Options};
 use atsdb_core::{Error, ErrorKind, Result};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
@@ -10,6 +12,9 @@ use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How much of a file shows its format.
+const HEAD_BYTES: u64 = 4_096;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Compression {
@@ -34,13 +39,15 @@ pub(crate) struct Source {
     pub(crate) byte_count: u64,
     /// Its format.
     pub(crate) format: Format,
+    /// The records of a JSON document.
+    pub(crate) json: JsonRecords,
     place: Place,
     compression: Compression,
 }
 
 impl Source {
     /// Opens an input and inspects its beginning. A stream is copied to a temporary file.
-    pub(crate) fn new(input: Input, format: Option<Format>) -> Result<Self> {
+    pub(crate) fn new(input: Input, options: &Options) -> Result<Self> {
         let (name, place) = match input {
             Input::Path(path) => {
                 if path.is_dir() {
@@ -61,8 +68,15 @@ impl Source {
                 (name, Place::Spooled(file))
             }
         };
-        let mut source = Self { name, byte_count: 0, format: Format::Csv, place, compression: Compression::None };
-        source.look(format)?;
+        let (compression, json) = (Compression::None, JsonRecords::default());
+        let mut source = Self { name, byte_count: 0, format: Format::Csv, json, place, compression };
+        source.look(options.format)?;
+        if source.format == Format::Json {
+            let head =
+                read_head(source.open(&Arc::default())?, HEAD_BYTES).map_err(|error| source.read_error(error))?;
+            let outline = outline(source.open(&Arc::default())?).map_err(|error| source.read_error(error))?;
+            source.json = JsonRecords::find(&source.name, &head, &outline, options)?;
+        }
         Ok(source)
     }
 
@@ -83,7 +97,7 @@ impl Source {
             [0x28, 0xb5, 0x2f, 0xfd] => Compression::Zstd,
             _ => Compression::None,
         };
-        let head = read_head(self.open(&Arc::default())?, 4_096).map_err(|error| self.read_error(error))?;
+        let head = read_head(self.open(&Arc::default())?, HEAD_BYTES).map_err(|error| self.read_error(error))?;
         self.refuse_foreign(&head, format.is_none())?;
         self.format = match format {
             Some(format) => format,
@@ -135,7 +149,7 @@ impl Source {
             }
             head => {
                 let is_open = is_format_open && !head.starts_with(b"PAR1");
-                match foreign_text(head, &self.name).filter(|_| is_open) {
+                match foreign_text(head).filter(|_| is_open) {
                     Some((what, hint)) => (what.to_owned(), hint),
                     None => return Ok(()),
                 }
@@ -194,6 +208,14 @@ impl Source {
         })
     }
 
+    /// The bytes of its records, as [`open`](Self::open) reads them, and the line in which they start.
+    pub(crate) fn open_records(&self, read: &Arc<AtomicU64>) -> Result<(Box<dyn Read + Send>, u64)> {
+        let mut reader = self.open(read)?;
+        let Some(JsonRange { start, end, line }) = self.json.range else { return Ok((reader, 1)) };
+        io::copy(&mut (&mut reader).take(start), &mut io::sink()).map_err(|error| self.read_error(error))?;
+        Ok((Box::new(reader.take(end - start)), line))
+    }
+
     /// Whether its bytes on disk are its text.
     pub(crate) fn is_compressed(&self) -> bool {
         self.compression != Compression::None
@@ -222,12 +244,12 @@ fn read_head(reader: impl Read, byte_count: u64) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// An object, or an array of objects.
+/// An object, or an array of objects or arrays.
 fn looks_like_json(head: &[u8]) -> bool {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     match head {
         [b'{', ..] => true,
-        [b'[', rest @ ..] => matches!(rest.trim_ascii_start(), [b'{', ..] | [b']', ..]),
+        [b'[', rest @ ..] => matches!(rest.trim_ascii_start(), [b'{', ..] | [b']', ..] | [b'[', ..]) || is_arrays(head),
         _ => false,
     }
 }

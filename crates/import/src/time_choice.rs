@@ -1,6 +1,7 @@
 //! Chooses the time column: the one that the caller names, else one with a suitable name, else the only candidate.
 
 use crate::facts::{Facts, kind};
+use crate::infer::may_be_dates;
 use crate::options::Options;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Error, Result};
@@ -73,8 +74,10 @@ pub(crate) fn choose(
     if let Some(position) = named(columns, options)? {
         return Ok(TimeChoice::Column(position));
     }
-    let is_time =
-        |merged: &&(usize, &Merged)| merged.1.facts.kinds & !kind::TIMES == 0 && merged.1.facts.time_count > 0;
+    let is_time = |merged: &&(usize, &Merged)| {
+        let facts = &merged.1.facts;
+        facts.kinds & !kind::TIMES == 0 && facts.time_count > 0 && !may_be_dates(facts, options)
+    };
     let all: Vec<(usize, &Merged)> = columns.iter().enumerate().collect();
     let times: Vec<(usize, &Merged)> = all.iter().filter(is_time).copied().collect();
     let whole: Vec<(usize, &Merged)> =
@@ -146,6 +149,30 @@ fn named(columns: &[Merged], options: &Options) -> Result<Option<usize>> {
         }
     }
     Ok(None)
+}
+
+/// The column with the time of day of a column of dates: the only one that holds nothing else, or the one of several
+/// that is called so.
+pub(crate) fn clock_of(columns: &[Merged], date: usize, row_count: u64) -> Option<usize> {
+    let dates = &columns[date].facts;
+    if dates.kinds != kind::DATE || dates.value_count != row_count {
+        return None;
+    }
+    let is_clock = |position: &usize| {
+        let facts = &columns[*position].facts;
+        facts.clock_count > 0 && facts.clock_count == facts.value_count && facts.value_count == row_count
+    };
+    let is_called_so = |position: &usize| {
+        matches!(
+            plain_name(&columns[*position].name).as_str(),
+            "time" | "clock" | "hour" | "timeofday" | "zeit" | "uhrzeit"
+        )
+    };
+    let clocks: Vec<usize> = (0..columns.len()).filter(is_clock).collect();
+    match clocks.as_slice() {
+        [clock] => Some(*clock),
+        several => several.iter().copied().find(is_called_so),
+    }
 }
 
 /// The error for numbers that are no times in any unit.

@@ -8,6 +8,9 @@ use atsdb_core::time_text::{DateForm, days_of_date, leading_number, utc_offset, 
 /// Dates that start with the year: one digit for month or day is enough.
 const YEAR_FIRST: DateForm = DateForm { separators: b"-/.", digits_min: 1 };
 
+/// Years of two digits from here on are of the twentieth century, smaller ones of the twenty-first.
+const SHORT_YEAR_PIVOT: i64 = 70;
+
 /// A time read from text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TimeText {
@@ -21,6 +24,8 @@ pub(crate) struct TimeText {
     pub(crate) is_date: bool,
     /// Whether a zone was written.
     pub(crate) is_zoned: bool,
+    /// Whether the year was written with two digits.
+    pub(crate) is_short_year: bool,
     /// What the text says of the order of day and month.
     pub(crate) order: OrderSeen,
 }
@@ -117,15 +122,15 @@ fn pair(tens: u8, ones: u8) -> Option<u32> {
 /// A date and, if there is one, the time of day, in any form that is known. `order` is how `a/b/yyyy` is read;
 /// without one, a number above 12 decides, and if neither is above 12, the day comes first.
 pub(crate) fn parse(bytes: &[u8], order: Option<DateOrder>) -> Option<TimeText> {
-    // Sorts out most of what is no time: the shortest is `1/1/2024`, and every date starts with a digit, a sign or
+    // Sorts out most of what is no time: the shortest is `1/1/24`, and every date starts with a digit, a sign or
     // a month's letter.
-    if bytes.len() < 8 || bytes.len() > 64 {
+    if bytes.len() < 6 || bytes.len() > 64 {
         return None;
     }
-    let (days, length, order) = match bytes[0] {
+    let (days, length, seen) = match bytes[0] {
         b'0'..=b'9' | b'+' | b'-' => match year_first_date(bytes, YEAR_FIRST) {
             Some((days, length)) => (days, length, OrderSeen::Fixed),
-            None => year_last(bytes, order)?,
+            None => return year_last(bytes, order),
         },
         letter if letter.is_ascii_alphabetic() => {
             let (days, length) = month_word_first(bytes)?;
@@ -133,9 +138,21 @@ pub(crate) fn parse(bytes: &[u8], order: Option<DateOrder>) -> Option<TimeText> 
         }
         _ => return None,
     };
+    with_clock(bytes, days, length, seen, false)
+}
+
+/// The time of a text that begins with a date of so many bytes.
+fn with_clock(bytes: &[u8], days: i64, length: usize, order: OrderSeen, is_short_year: bool) -> Option<TimeText> {
     let midnight = days.checked_mul(DAY_SECONDS)?;
-    let date =
-        TimeText { seconds: midnight, nanoseconds: 0, fraction_digits: 0, is_date: true, is_zoned: false, order };
+    let date = TimeText {
+        seconds: midnight,
+        nanoseconds: 0,
+        fraction_digits: 0,
+        is_date: true,
+        is_zoned: false,
+        is_short_year,
+        order,
+    };
     let rest = &bytes[length..];
     match rest {
         [] => Some(date),
@@ -148,6 +165,7 @@ pub(crate) fn parse(bytes: &[u8], order: Option<DateOrder>) -> Option<TimeText> 
                 fraction_digits: clock.fraction_digits,
                 is_date: false,
                 is_zoned: clock.is_zoned,
+                is_short_year,
                 order,
             })
         }
@@ -155,8 +173,10 @@ pub(crate) fn parse(bytes: &[u8], order: Option<DateOrder>) -> Option<TimeText> 
     }
 }
 
-/// `dd/mm/yyyy`, `mm/dd/yyyy`, with `-` or `.` too (with points the day is first), and `dd-Mon-yyyy`.
-fn year_last(bytes: &[u8], order: Option<DateOrder>) -> Option<(i64, usize, OrderSeen)> {
+/// `dd/mm/yyyy`, `mm/dd/yyyy`, with `-` or `.` too (with points the day is first), and `dd-Mon-yyyy`. The year may have
+/// two digits behind `/` or a month's name; behind a point only if a time of day follows or `order` is given, because
+/// versions look like that.
+fn year_last(bytes: &[u8], order: Option<DateOrder>) -> Option<TimeText> {
     let (first, first_digits) = leading_number(bytes, 2)?;
     let separator = *bytes.get(first_digits)?;
     if !matches!(separator, b'-' | b'/' | b'.' | b' ') {
@@ -176,12 +196,20 @@ fn year_last(bytes: &[u8], order: Option<DateOrder>) -> Option<(i64, usize, Orde
         return None;
     }
     let (year, year_digits) = leading_number(bytes.get(year_at..)?, 4)?;
-    if year_digits != 4 || bytes.get(year_at + 4).is_some_and(u8::is_ascii_digit) {
+    let length = year_at + year_digits;
+    let next = bytes.get(length);
+    let is_short = year_digits == 2;
+    let is_short_allowed = is_word || separator == b'/' || (separator == b'.' && (next.is_some() || order.is_some()));
+    if !(year_digits == 4 || (is_short && is_short_allowed)) || next.is_some_and(u8::is_ascii_digit) {
         return None;
     }
-    let length = year_at + 4;
+    let year = match is_short {
+        true if year < SHORT_YEAR_PIVOT => 2_000 + year,
+        true => 1_900 + year,
+        false => year,
+    };
     if is_word || separator == b'.' {
-        return Some((days_of_date(year, second, first)?, length, OrderSeen::Fixed));
+        return with_clock(bytes, days_of_date(year, second, first)?, length, OrderSeen::Fixed, is_short);
     }
     let seen = match (first > 12, second > 12) {
         (true, true) => return None,
@@ -197,7 +225,7 @@ fn year_last(bytes: &[u8], order: Option<DateOrder>) -> Option<(i64, usize, Orde
         DateOrder::DayFirst => days_of_date(year, second, first)?,
         DateOrder::MonthFirst => days_of_date(year, first, second)?,
     };
-    Some((days, length, seen))
+    with_clock(bytes, days, length, seen, is_short)
 }
 
 /// `Mon dd yyyy`, with a comma after the day or not.
@@ -242,6 +270,11 @@ struct Clock {
     nanoseconds: u32,
     fraction_digits: u8,
     is_zoned: bool,
+}
+
+/// Whether a text is a time of day.
+pub(crate) fn is_clock(bytes: &[u8]) -> bool {
+    bytes.len() < 32 && bytes.first().is_some_and(u8::is_ascii_digit) && clock(bytes).is_some()
 }
 
 fn clock(bytes: &[u8]) -> Option<Clock> {
@@ -352,6 +385,11 @@ mod tests {
             ("10/14/2016 9:17:00 PM", "2016-10-14T21:17:00Z"),
             ("14.10.2016 21:17", "2016-10-14T21:17:00Z"),
             ("05.10.2016", "2016-10-05T00:00:00Z"),
+            ("14/10/16 21:17", "2016-10-14T21:17:00Z"),
+            ("10/14/69", "2069-10-14T00:00:00Z"),
+            ("5/10/70", "1970-10-05T00:00:00Z"),
+            ("05.10.16 21:17", "2016-10-05T21:17:00Z"),
+            ("14-Oct-16", "2016-10-14T00:00:00Z"),
             ("14-Oct-2016 21:17:05", "2016-10-14T21:17:05Z"),
             ("14 October 2016", "2016-10-14T00:00:00Z"),
             ("Oct 14, 2016 21:17", "2016-10-14T21:17:00Z"),
@@ -378,7 +416,9 @@ mod tests {
             "2016-10-14x",
             "2016-10-14 25:00",
             "13/13/2016",
-            "1/2/16",
+            "1-2-16",
+            "10.15.07",
+            "1/2/165",
             "2016-10-14 21:17:05.",
             "2016-10-14 21:60",
             "192.168.10.2016",

@@ -25,7 +25,8 @@ fn commas_in_the_text_do_not_win_over_the_semicolons_between() {
 #[test]
 fn decimal_commas_do_not_win_over_the_semicolons_of_the_header() {
     let imported = csv("time;v\r\n2024-02-01 10:00;1,5\r\n2024-02-01 11:00;2,5\r\n");
-    assert_eq!(imported.columns(), ["*time timestamp_us", "v text"]);
+    assert_eq!(imported.columns(), ["*time timestamp_us", "v float64"]);
+    assert_eq!(imported.texts("v"), ["1.5", "2.5"]);
 }
 
 #[test]

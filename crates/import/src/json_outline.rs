@@ -1,0 +1,192 @@
+//! Where the records of a JSON document are: finds the lists in its first value, without reading what they hold.
+
+use std::io::{self, BufReader, Read};
+
+/// Lists deeper in objects than this are not looked for.
+const DEPTH_MAX: usize = 4;
+
+/// What a list holds first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Element {
+    /// Nothing.
+    Nothing,
+    /// Objects.
+    Object,
+    /// Lists.
+    List,
+    /// Numbers, strings, words.
+    Scalar,
+}
+
+/// A list in a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct List {
+    /// The names that lead to it, with dots between them; empty for a list that is the whole document.
+    pub(crate) path: String,
+    /// What it holds.
+    pub(crate) element: Element,
+    /// The byte after its opening bracket.
+    pub(crate) start: u64,
+    /// Its closing bracket; `u64::MAX` where that was not looked for.
+    pub(crate) end: u64,
+    /// The line of its start, from 1.
+    pub(crate) line: u64,
+}
+
+/// What was found in a document.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Outline {
+    /// The lists of its first value, in order.
+    pub(crate) lists: Vec<List>,
+    /// Whether another value follows the first.
+    pub(crate) has_more: bool,
+}
+
+#[derive(Default)]
+struct Scanner {
+    /// The key that is open in each open object, outside of lists.
+    keys: Vec<String>,
+    expects_key: bool,
+    /// How many brackets and braces are open from the outermost list on.
+    list_depth: usize,
+    list: Option<List>,
+    outline: Outline,
+}
+
+/// Reads the first value of a document. A list of objects on the top ends it early.
+pub(crate) fn outline(reader: impl Read) -> io::Result<Outline> {
+    let mut scanner = Scanner::default();
+    let (mut line, mut position) = (1, 0);
+    let (mut is_string, mut is_escape, mut is_done) = (false, false, false);
+    let mut text = Vec::new();
+    let mut reader = BufReader::with_capacity(64 << 10, reader);
+    loop {
+        let buffer = io::BufRead::fill_buf(&mut reader)?;
+        if buffer.is_empty() {
+            return Ok(scanner.outline);
+        }
+        let length = buffer.len();
+        for byte in buffer {
+            position += 1;
+            line += u64::from(*byte == b'\n');
+            if is_string {
+                match byte {
+                    _ if is_escape => is_escape = false,
+                    b'\\' => is_escape = true,
+                    b'"' => is_string = false,
+                    _ => {}
+                }
+                if is_string && scanner.expects_key {
+                    text.push(*byte);
+                }
+                continue;
+            }
+            if byte.is_ascii_whitespace() || (position <= 3 && b"\xef\xbb\xbf".contains(byte)) {
+                continue;
+            }
+            if is_done {
+                scanner.outline.has_more = *byte != b',';
+                return Ok(scanner.outline);
+            }
+            scanner.element(*byte);
+            match byte {
+                b'"' => {
+                    is_string = true;
+                    text.clear();
+                }
+                b':' if scanner.list_depth == 0 => {
+                    if let Some(key) = scanner.keys.last_mut() {
+                        *key = String::from_utf8_lossy(&text).into_owned();
+                    }
+                    scanner.expects_key = false;
+                }
+                b',' => scanner.expects_key = scanner.list_depth == 0 && !scanner.keys.is_empty(),
+                b'{' | b'[' => scanner.open(*byte, position, line),
+                b'}' | b']' => is_done = scanner.close(*byte, position),
+                _ => {}
+            }
+            let is_records =
+                scanner.keys.is_empty() && scanner.list.as_ref().is_some_and(|list| list.element == Element::Object);
+            if is_records {
+                scanner.outline.lists.extend(scanner.list.take());
+                return Ok(scanner.outline);
+            }
+        }
+        io::BufRead::consume(&mut reader, length);
+    }
+}
+
+impl Scanner {
+    /// Notes what the open list holds first.
+    fn element(&mut self, byte: u8) {
+        if let Some(list) = self.list.as_mut().filter(|list| list.element == Element::Nothing)
+            && self.list_depth == 1
+            && byte != b']'
+        {
+            list.element = match byte {
+                b'{' => Element::Object,
+                b'[' => Element::List,
+                _ => Element::Scalar,
+            };
+        }
+    }
+
+    fn open(&mut self, byte: u8, position: u64, line: u64) {
+        if self.list_depth > 0 {
+            self.list_depth += 1;
+        } else if byte == b'{' {
+            self.keys.push(String::new());
+            self.expects_key = true;
+        } else {
+            self.list_depth = 1;
+            self.expects_key = false;
+            let path = self.keys.join(".");
+            let list = List { path, element: Element::Nothing, start: position, end: u64::MAX, line };
+            self.list = (self.keys.len() <= DEPTH_MAX).then_some(list);
+        }
+    }
+
+    /// Whether the document's first value ends here.
+    fn close(&mut self, byte: u8, position: u64) -> bool {
+        if self.list_depth > 0 {
+            self.list_depth -= 1;
+            if self.list_depth == 0
+                && let Some(list) = self.list.take()
+            {
+                self.outline.lists.push(List { end: position - 1, ..list });
+            }
+        } else if byte == b'}' {
+            self.keys.pop();
+            self.expects_key = false;
+        }
+        self.list_depth == 0 && self.keys.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lists(text: &str) -> (Vec<(String, Element, String)>, bool) {
+        let outline = outline(text.as_bytes()).unwrap();
+        let inside = |list: &List| text[list.start as usize..(list.end as usize).min(text.len())].to_owned();
+        let lists = outline.lists.iter().map(|list| (list.path.clone(), list.element, inside(list))).collect();
+        (lists, outline.has_more)
+    }
+
+    #[test]
+    fn lists_are_found_by_the_names_that_lead_to_them() {
+        let text = "{\"a\":{\"b\":[{\"x\":[1]},{}],\"c\":\"]\\\"[\"},\n \"d\":[1,2],\"e\":[]}\n";
+        let found = |path: &str, element, inside: &str| (path.to_owned(), element, inside.to_owned());
+        let expected = vec![
+            found("a.b", Element::Object, "{\"x\":[1]},{}"),
+            found("d", Element::Scalar, "1,2"),
+            found("e", Element::Nothing, ""),
+        ];
+        assert_eq!(lists(text), (expected, false));
+        assert_eq!(outline(text.as_bytes()).unwrap().lists[1].line, 2);
+        assert_eq!(lists("{\"a\":[1]}\n{\"a\":[2]}"), (vec![found("a", Element::Scalar, "1")], true));
+        assert_eq!(lists("[[1,\"]\"],[2]]").0, [found("", Element::List, "[1,\"]\"],[2]")]);
+        assert_eq!(lists("[{\"a\":1},{\"a\":2}]").0[0].2, "{\"a\":1},{\"a\":2}]", "the end was not looked for");
+    }
+}

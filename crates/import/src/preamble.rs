@@ -1,0 +1,130 @@
+//! Lines before the first record: comments, titles, notes of the program that wrote the file.
+
+use crate::header::{LOOK_RECORDS, column_facts, is_header, stands_above};
+use crate::null::NullTexts;
+use crate::options::Options;
+use crate::record_error::{line_ends, shown};
+use crate::separator::Separator;
+use crate::separators::{most_frequent, separator_for};
+
+/// How many lines may stand before a header that is detected.
+const TITLES_MAX: usize = 50;
+
+/// What stands before the first record.
+#[derive(Debug, Default)]
+pub(crate) struct Preamble {
+    /// Where it ends.
+    pub(crate) end: usize,
+    /// Whether it has comments, so that there may be more between the records.
+    pub(crate) has_comments: bool,
+    /// For the user.
+    pub(crate) note: Option<String>,
+}
+
+/// Finds what stands before the first record: so many lines as `skip` says, else comments and titles.
+pub(crate) fn preamble(text: &[u8], options: &Options, nulls: &NullTexts) -> Preamble {
+    if let Some(count) = options.skip {
+        let nth = (count as usize).checked_sub(1).map(|last| memchr::memchr_iter(b'\n', text).nth(last));
+        let end = nth.map_or(0, |end| end.map_or(text.len(), |end| end + 1));
+        return Preamble { end, ..Preamble::default() };
+    }
+    if options.names.is_some() {
+        return Preamble::default();
+    }
+    let comments = comments_end(text, options);
+    let titles = titles_end(&text[comments..], options, nulls);
+    let (lines, end) = (line_ends(&text[comments..comments + titles]), comments + titles);
+    let first =
+        String::from_utf8_lossy(text[comments..end].split(|byte| *byte == b'\n').next().unwrap_or(b"").trim_ascii());
+    let note = (titles > 0).then(|| {
+        let what = if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") };
+        format!("left out {what} before the header, the first is {}; --skip 0 reads all lines", shown(&first))
+    });
+    Preamble { end, has_comments: comments > 0, note }
+}
+
+/// Where the titles end: lines of other fields than the records, or of mostly empty ones, before a header.
+fn titles_end(text: &[u8], options: &Options, nulls: &NullTexts) -> usize {
+    let candidates = match options.delimiter {
+        Some(byte) => vec![Separator::new(byte)],
+        None => [b',', b';', b'\t', b'|'].map(Separator::new).to_vec(),
+    };
+    let mut best = (0, 0);
+    for separator in candidates {
+        let records = separator.starts_and_widths(text, LOOK_RECORDS);
+        let widths: Vec<usize> = records.iter().map(|(_, width)| *width).collect();
+        let Some(width) = most_frequent(&widths).filter(|width| *width > 1) else { continue };
+        let share = widths.iter().filter(|other| **other == width).count() * 100 / widths.len();
+        let score = share / 5 * 1_000 + width;
+        if score > best.0 {
+            best = (score, table_start(separator, text, &records, width, options, nulls));
+        }
+    }
+    best.1
+}
+
+/// Where the header of a table stands, if other lines stand before it; else 0.
+fn table_start(
+    separator: Separator,
+    text: &[u8],
+    records: &[(usize, usize)],
+    width: usize,
+    options: &Options,
+    nulls: &NullTexts,
+) -> usize {
+    let is_row = |index: usize| {
+        let Some((start, own)) = records.get(index) else { return true };
+        *own == width && !is_mostly_empty(separator, &text[*start..])
+    };
+    let is_start = |index: &usize| is_row(*index) && is_row(index + 1) && records.len() > index + 1;
+    let Some(index) = (0..records.len().min(TITLES_MAX)).find(is_start).filter(|index| *index > 0) else { return 0 };
+    let start = records[index].0;
+    let (head, _) = separator.records(&text[start..start + separator.first_end(&text[start..])], None);
+    let data = records.get(index + 1).map_or(text.len(), |(start, _)| *start);
+    let columns = column_facts(separator, &text[data..], width, 0..width, options, nulls);
+    let head_text = &text[start..];
+    let is_above = stands_above(head_text, &head.fields, &columns, nulls);
+    // A header with a name too few is one: the first column, or the last, has none.
+    if !is_above && records[index - 1].1 + 1 == width && (index == 1 || width > 2) {
+        return records[index - 1].0;
+    }
+    let all_before_differ =
+        records[..index].iter().all(|(start, own)| *own != width || is_mostly_empty(separator, &text[*start..]));
+    if all_before_differ && is_header(head_text, &head.fields, &columns, nulls) { start } else { 0 }
+}
+
+/// Whether more than half of the fields of a record are empty, as of titles in files that spreadsheets write.
+fn is_mostly_empty(separator: Separator, text: &[u8]) -> bool {
+    let (record, _) = separator.records(&text[..separator.first_end(text)], None);
+    let empty = record.fields.iter().filter(|field| field.bytes(text).trim_ascii().is_empty()).count();
+    empty * 2 > record.fields.len()
+}
+
+/// Where the comments end that a file begins with: lines that begin with `#` and are cut into other fields than the
+/// first line that does not. One that has the same fields is a header or a record that begins so.
+fn comments_end(text: &[u8], options: &Options) -> usize {
+    let is_comment = |line: &[u8]| line.trim_ascii_start().starts_with(b"#");
+    let mut ends = Vec::new();
+    let mut start = 0;
+    while start < text.len() {
+        let end = memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |at| start + at + 1);
+        let line = &text[start..end];
+        if !is_comment(line) && !line.trim_ascii().is_empty() {
+            break;
+        }
+        ends.push((start, end));
+        start = end;
+    }
+    let records = &text[start..];
+    if records.is_empty() {
+        return 0;
+    }
+    let separator = separator_for(records, options);
+    let width = separator.widths(records, 1).first().copied().unwrap_or(0);
+    let is_other = |(start, end): &(usize, usize)| {
+        let line = &text[*start..*end];
+        let own = separator.widths(line, 1).first().copied().unwrap_or(0);
+        own != width || (width == 1 && line.trim_ascii_start().starts_with(b"# "))
+    };
+    ends.iter().take_while(|line| is_other(line)).last().map_or(0, |(_, end)| *end)
+}

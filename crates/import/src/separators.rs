@@ -1,0 +1,83 @@
+//! Which separator a file has, and what quotes and backslashes mean in it.
+
+use crate::backslashes::are_escapes;
+use crate::header::LOOK_RECORDS;
+use crate::options::{Format, Options};
+use crate::separator::{Quoting, Separator};
+
+/// A quote that opens so near to the end of what is inspected may be closed behind it.
+const OPEN_BYTES_MAX: usize = 64 << 10;
+
+/// The separator of the records, by what is asked for, else by the text.
+pub(crate) fn separator_for(text: &[u8], options: &Options) -> Separator {
+    let asked = options.delimiter.map(Separator::new);
+    match options.format {
+        Some(Format::Text) => Separator { quoting: Quoting::Escapes, ..asked.unwrap_or(Separator::new(b'\t')) },
+        _ if options.no_quotes => {
+            let unquoted = |separator: Separator| Separator { quoting: Quoting::Nothing, ..separator };
+            asked.map_or_else(|| separator_of(text, unquoted), unquoted)
+        }
+        _ => {
+            let separator = asked.unwrap_or_else(|| separator_of(text, |separator| separator));
+            let is_open = options.names.is_none() && options.format != Some(Format::Csv);
+            if is_open && separator.byte == b'\t' { with_quoting(separator, text) } else { separator }
+        }
+    }
+}
+
+/// What quotes and backslashes mean between tabs. `\N` in a field, or nothing but escapes behind backslashes, is how
+/// PostgreSQL and ClickHouse write. Quotes that would not be closed, or have text behind them, are text.
+fn with_quoting(separator: Separator, text: &[u8]) -> Separator {
+    let as_it_is = |quoting: Quoting| Separator { quoting, ..separator };
+    let plain = as_it_is(Quoting::Nothing);
+    let is_null = |line: &[u8]| line.split(|byte| *byte == b'\t').any(|field| field.trim_ascii_end() == b"\\N");
+    if text.split(|byte| *byte == b'\n').any(is_null) {
+        return as_it_is(Quoting::Escapes);
+    }
+    let escapes = if memchr::memmem::find(text, b"\\\\").is_some() && are_escapes(text) {
+        Quoting::Escapes
+    } else {
+        Quoting::Nothing
+    };
+    let (_, bad) = separator.records(text, None);
+    let is_misread = |bad: &crate::record::BadRecord| {
+        bad.reason.contains("closing quote")
+            || (bad.reason.contains("never closed") && text.len() - bad.start > OPEN_BYTES_MAX.min(text.len() / 2))
+    };
+    if bad.iter().any(is_misread) {
+        let widths = plain.widths(text, LOOK_RECORDS);
+        let is_even = widths.first().is_some_and(|first| widths.iter().all(|width| width == first));
+        return if is_even { as_it_is(escapes) } else { separator };
+    }
+    let has_quotes = text.split(|byte| matches!(byte, b'\t' | b'\n')).any(|field| field.starts_with(b"\""));
+    if escapes == Quoting::Escapes && !has_quotes { as_it_is(escapes) } else { separator }
+}
+
+/// The separator that splits the records, including the header, most evenly.
+fn separator_of(text: &[u8], with: impl Fn(Separator) -> Separator) -> Separator {
+    let mut best = (with(Separator::new(b',')), (0, 0, 1));
+    for candidate in [b',', b';', b'\t', b'|'].map(|byte| with(Separator::new(byte))) {
+        let widths = candidate.widths(text, LOOK_RECORDS);
+        let data = if widths.len() > 1 { &widths[1..] } else { &widths[..] };
+        let Some(width) = most_frequent(data).filter(|width| *width > 1) else { continue };
+        let first_width = widths.first().copied().unwrap_or(0);
+        let even = data.iter().filter(|other| **other == width).count() * 100 / data.len();
+        // A header with a name too few counts less: `time;v` above `10:00;1,5` is no comma.
+        let fit = match first_width {
+            _ if first_width == width => 2,
+            _ if first_width + 1 == width => 1,
+            _ => 0,
+        };
+        let score = (fit, even / 5, width);
+        if score > best.1 {
+            best = (candidate, score);
+        }
+    }
+    best.0
+}
+
+pub(crate) fn most_frequent(widths: &[usize]) -> Option<usize> {
+    let mut sorted = widths.to_vec();
+    sorted.sort_unstable();
+    sorted.chunk_by(|a, b| a == b).max_by_key(|run| run.len()).map(|run| run[0])
+}

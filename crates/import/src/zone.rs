@@ -1,0 +1,87 @@
+//! The zone of times that name none.
+
+use atsdb_core::name::nearest_name;
+use atsdb_core::time_text::utc_offset;
+use atsdb_core::{Error, Result};
+use chrono::{DateTime, LocalResult, Offset, TimeZone};
+use chrono_tz::{TZ_VARIANTS, Tz};
+
+/// A time zone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Zone(ZoneRule);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ZoneRule {
+    /// So many seconds ahead of UTC.
+    Fixed(i64),
+    /// By the rules of a place.
+    Named(Tz),
+}
+
+/// An instant at which clocks showed a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Instant {
+    /// Seconds since the epoch.
+    pub(crate) seconds: i64,
+    /// Whether clocks showed the time twice; this is the earlier instant.
+    pub(crate) is_first_of_two: bool,
+}
+
+impl Zone {
+    /// Reads `Europe/Berlin`, `UTC` or `+02:00`.
+    ///
+    /// # Errors
+    ///
+    /// `Usage` for anything else, with the nearest name.
+    pub fn parse(name: &str) -> Result<Self> {
+        if let Some(ahead) = utc_offset(name.as_bytes(), &["Z", "UTC", "GMT"]) {
+            return Ok(Self(ZoneRule::Fixed(ahead)));
+        }
+        match TZ_VARIANTS.iter().find(|zone| zone.name().eq_ignore_ascii_case(name)) {
+            Some(zone) => Ok(Self(ZoneRule::Named(*zone))),
+            None => {
+                let error = Error::usage(format!("no time zone named {name}"));
+                Err(match nearest_name(name, TZ_VARIANTS.iter().map(|zone| zone.name())) {
+                    Some(near) => error.with_hint(format!("did you mean {near}?")),
+                    None => error.with_hint("write it as Europe/Berlin, UTC or +02:00"),
+                })
+            }
+        }
+    }
+
+    /// The instant at which clocks showed a time, counted in seconds as if it were UTC; `None` if they never did,
+    /// because they were set forward.
+    pub(crate) fn instant(self, local: i64) -> Option<Instant> {
+        let zone = match self.0 {
+            ZoneRule::Fixed(ahead) => return Some(Instant { seconds: local - ahead, is_first_of_two: false }),
+            ZoneRule::Named(zone) => zone,
+        };
+        let local_time = DateTime::from_timestamp(local, 0)?.naive_utc();
+        let seconds = |offset: &<Tz as TimeZone>::Offset| local - i64::from(offset.fix().local_minus_utc());
+        match zone.offset_from_local_datetime(&local_time) {
+            LocalResult::Single(offset) => Some(Instant { seconds: seconds(&offset), is_first_of_two: false }),
+            LocalResult::Ambiguous(first, second) => {
+                Some(Instant { seconds: seconds(&first).min(seconds(&second)), is_first_of_two: true })
+            }
+            LocalResult::None => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atsdb_core::time::days_from_civil;
+
+    #[test]
+    fn clocks_that_are_changed_show_no_time_or_one_twice() {
+        let berlin = Zone::parse("europe/berlin").unwrap();
+        let local = |month, day, hour: i64| days_from_civil(2024, month, day) * 86_400 + hour * 3_600 + 1_800;
+        assert_eq!(berlin.instant(local(7, 1, 12)).unwrap().seconds, local(7, 1, 10));
+        assert_eq!(berlin.instant(local(3, 31, 2)), None);
+        let twice = berlin.instant(local(10, 27, 2)).unwrap();
+        assert_eq!((twice.seconds, twice.is_first_of_two), (local(10, 27, 0), true));
+        assert_eq!(Zone::parse("+02:00").unwrap().instant(7_200).unwrap().seconds, 0);
+        assert_eq!(Zone::parse("Europe/Berlim").unwrap_err().hint(), Some("did you mean Europe/Berlin?"));
+    }
+}

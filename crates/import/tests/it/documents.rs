@@ -1,0 +1,116 @@
+//! JSON documents, and Parquet columns of types that tables lack.
+
+use crate::support::{Imported, run, text};
+use arrow::array::{
+    ArrayRef, Decimal128Array, Float64Array, Int64Array, ListArray, StructArray, Time64MicrosecondArray,
+};
+use arrow::datatypes::{DataType, Field, Int64Type};
+use arrow::record_batch::RecordBatch;
+use atsdb_core::Result;
+use atsdb_import::Options;
+use std::sync::Arc;
+
+fn json(content: &str) -> Result<Imported> {
+    run(vec![text("a.json", content)], &Options::default(), None)
+}
+
+fn at(content: &str, path: &str) -> Result<Imported> {
+    let options = Options { path: Some(path.to_owned()), ..Options::default() };
+    run(vec![text("a.json", content)], &options, None)
+}
+
+const ANSWER: &str =
+    "{\"page\":1,\n\"data\":[\n{\"id\":1,\"pos\":{\"x\":{\"y\":2.5}}},\n{\"id\":2,\"tags\":[1,2]}],\"more\":[1,2]}";
+
+#[test]
+fn records_inside_a_document_are_found_or_named() {
+    let imported = json(ANSWER).unwrap();
+    assert_eq!(imported.columns(), ["id int64", "pos.x.y float64", "tags text"]);
+    assert_eq!(imported.texts("tags"), ["∅", "[1,2]"]);
+    assert!(imported.report.notes.join("\n").contains("of the list data"), "{:?}", imported.report.notes);
+    let whole = at(ANSWER, "").unwrap();
+    assert_eq!(whole.columns()[0], "page int64");
+    let two = "{\"a\":[{\"x\":1}],\"b\":{\"c\":[{\"y\":1},{\"y\":2}]}}";
+    let error = json(two).map(|i| i.columns()).unwrap_err();
+    assert!(error.message().ends_with("one object with several lists: a, b.c"), "{error}");
+    assert_eq!(at(two, "b.c").unwrap().texts("y"), ["1", "2"]);
+    let error = at(two, "b.d").map(|i| i.columns()).unwrap_err();
+    assert_eq!((error.message(), error.hint()), ("a.json: no list named b.d", Some("did you mean b.c?")));
+    let error = json("{\"data\":[\n{\"id\":1},\n{\"id\":oops}]}").map(|i| i.columns()).unwrap_err();
+    assert!(error.message().starts_with("a.json, line 3: "), "{error}");
+}
+
+#[test]
+fn features_become_rows_with_their_properties_and_coordinates() {
+    let imported = json(
+        "{\"type\":\"FeatureCollection\",\"features\":[\
+         {\"type\":\"Feature\",\"properties\":{\"mag\":1.5,\"place\":\"x\"},\"geometry\":{\"type\":\"Point\",\"coordinates\":[13.5,52.25,3]},\"id\":\"a\"},\
+         {\"type\":\"Feature\",\"properties\":{\"mag\":2,\"place\":\"y\"},\"geometry\":{\"type\":\"LineString\",\"coordinates\":[[1,2],[3,4]]},\"id\":\"b\"}]}",
+    )
+    .unwrap();
+    assert_eq!(imported.texts("mag"), ["1.5", "2.0"]);
+    assert_eq!(
+        (imported.texts("longitude"), imported.texts("latitude")),
+        (vec!["13.5".into(), "∅".into()], vec!["52.25".into(), "∅".into()])
+    );
+    assert_eq!(imported.texts("geometry.coordinates"), ["∅", "[[1,2],[3,4]]"]);
+    assert!(imported.columns().iter().all(|column| !column.starts_with("type ")), "{:?}", imported.columns());
+}
+
+#[test]
+fn arrays_are_records_whose_first_may_be_the_header() {
+    let named = json("[[\"time\",\"v\"],[\"2024-01-01\",1],[\"2024-01-02\",2.5]]").unwrap();
+    assert_eq!(named.columns(), ["*time date", "v float64"]);
+    assert_eq!(named.texts("v"), ["1.0", "2.5"]);
+    let bare = json("[1,\"x\"]\n[2,\"y\",true]\n").unwrap();
+    assert_eq!(bare.columns(), ["column1 int64", "column2 text", "column3 bool"]);
+    assert_eq!(bare.texts("column3"), ["∅", "true"]);
+    let rows: Vec<String> = (0..200_000).map(|row| format!("[{row},\"{}\"]", row % 7)).collect();
+    let large = json(&format!("[{}]", rows.join(",\n"))).unwrap();
+    assert_eq!((large.report.row_count, large.columns()[0].as_str()), (200_000, "column1 int64"));
+}
+
+#[test]
+fn parquet_columns_of_other_types_are_read_as_numbers_or_text_and_reported() {
+    let list = ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1), None]), None]);
+    let structure = StructArray::from(vec![(
+        Arc::new(Field::new("a", DataType::Float64, true)),
+        Arc::new(Float64Array::from(vec![1.5, 2.0])) as ArrayRef,
+    )]);
+    let price = Decimal128Array::from(vec![Some(1_234_567), None]).with_precision_and_scale(15, 3).unwrap();
+    let exact = Decimal128Array::from(vec![10_i128.pow(25) + 1, -5]).with_precision_and_scale(38, 2).unwrap();
+    let count = Decimal128Array::from(vec![7, 8]).with_precision_and_scale(18, 0).unwrap();
+    let clock = Time64MicrosecondArray::from(vec![3_600_000_000, 45_000_000]);
+    let columns: [(&str, ArrayRef); 7] = [
+        ("n", Arc::new(Int64Array::from(vec![1, 2]))),
+        ("price", Arc::new(price)),
+        ("exact", Arc::new(exact)),
+        ("count", Arc::new(count)),
+        ("clock", Arc::new(clock)),
+        ("list", Arc::new(list)),
+        ("pair", Arc::new(structure)),
+    ];
+    let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap();
+    let mut bytes = Vec::new();
+    let mut writer = parquet::arrow::ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let imported = run(vec![text("a.parquet", bytes.clone())], &Options::default(), None).unwrap();
+    assert_eq!(
+        imported.columns(),
+        ["n int64", "price float64", "exact text", "count int64", "clock text", "list text", "pair text"]
+    );
+    let cells = |name: &str| imported.texts(name);
+    assert_eq!((cells("price"), cells("count")), (vec!["1234.567".into(), "∅".into()], vec!["7".into(), "8".into()]));
+    assert_eq!(cells("exact"), ["100000000000000000000000.01", "-0.05"]);
+    assert_eq!(cells("clock"), ["01:00:00", "00:00:45"]);
+    assert_eq!(
+        (cells("list"), cells("pair")),
+        (vec!["[1,null]".into(), "∅".into()], vec!["{\"a\":1.5}".into(), "{\"a\":2.0}".into()])
+    );
+    let notes = imported.report.notes.join("\n");
+    assert!(notes.contains("column list, a list or structure, is read as text, as JSON; --omit list"), "{notes}");
+    let options = Options { omit: vec!["list".into(), "pair".into()], ..Options::default() };
+    let less = run(vec![text("a.parquet", bytes)], &options, None).unwrap();
+    assert!(less.columns().len() == 5 && !less.report.notes.join("\n").contains("column list"));
+}

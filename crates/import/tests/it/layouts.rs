@@ -1,0 +1,178 @@
+//! How files of separated values are laid out: what stands before the header, quotes and escapes, which columns, local
+//! times, decimal commas.
+
+use crate::support::{csv, refused, refused_with, run, text, time, with};
+use atsdb_core::{ColumnType, TableDefinition, TimeUnit};
+use atsdb_import::{ColumnChoice, Format, Options, Zone};
+
+fn notes(imported: &crate::support::Imported) -> String {
+    imported.report.notes.join("\n")
+}
+
+#[test]
+fn titles_before_the_header_are_left_out_with_a_note() {
+    let body = "time,station,v\n2024-01-01 00:00:00,a,1.5\n2024-01-01 01:00:00,b,2.5\n2024-01-01 02:00:00,c,2.5\n";
+    for (title, lines) in [
+        ("Report of the station\n", 1),
+        ("Station: Berlin, Germany\nHeight: 34 m\n\nCreated 2024-01-02\n", 4),
+        ("Report,,\nof 2024,,\n,,\n", 3),
+        ("\"Title, quoted\"\n# and a comment\n", 2),
+    ] {
+        let imported = csv(format!("{title}{body}"));
+        assert_eq!(imported.columns()[0], "*time timestamp_us", "{title}");
+        assert_eq!(imported.report.row_count, 3, "{title}");
+        let wanted =
+            if lines == 1 { "left out 1 line before the header".to_owned() } else { format!("left out {lines} lines") };
+        assert!(notes(&imported).contains(&wanted), "{title}: {}", notes(&imported));
+    }
+    let error = refused("Title\ntime,v\n2024-01-01,1\n2024-01-02,x,y\n2024-01-03,2\n2024-01-04,2\n");
+    assert!(error.message().starts_with("a.csv, line 4: 3 fields instead of 2"), "{error}");
+    // What is no title stays: a name is missing, or the first record is at fault.
+    assert_eq!(csv("date,v\n1,2024-01-01,2.5\n2,2024-01-02,3\n").columns()[0], "row int64");
+    assert!(refused("a,b\n1,2,3,4\n5,6,7,8\n").message().contains("4 fields instead of 2"));
+}
+
+#[test]
+fn so_many_lines_are_skipped_as_are_named() {
+    let skip = |count| Options { skip: Some(count), ..Options::default() };
+    let imported = with("a,b\nx,y\n\ntime,v\n2024-01-01,1\n2024-01-02,2\n", &skip(3));
+    assert_eq!((imported.columns(), imported.report.row_count), (vec!["*time date".into(), "v int64".into()], 2));
+    assert_eq!(with("# a,b\n1,2\n", &skip(0)).columns(), ["a int64", "b int64"]);
+    let error = refused_with("x\ntime,v\n2024-01-01,1\n2024-01-02\n", &skip(1));
+    assert!(error.message().contains("line 4"), "{error}");
+    assert!(refused_with("a,b\n", &skip(9)).message().contains("nothing in it"));
+}
+
+#[test]
+fn comments_between_records_are_left_out_where_the_file_begins_with_one() {
+    let imported = csv("# by hand\ntime,v\n2024-01-01,1\n# the sensor was changed\n2024-01-02,2\n");
+    assert_eq!(imported.texts("v"), ["1", "2"]);
+    assert!(refused("time,v\n2024-01-01,1\n# no comment\n2024-01-02,2\n").message().contains("line 3"));
+    assert_eq!(csv("#time,v\n2024-01-01,1\n").columns()[0], "*time date");
+}
+
+#[test]
+fn text_of_postgresql_and_clickhouse_has_escapes_and_no_quotes() {
+    let content = "1\t\"quoted\" start\t\\N\n2\ta\\tb\\\\c\t2.5\n3\t\"\t3\n4\t\t4\n";
+    let imported = csv(content);
+    assert_eq!(imported.columns(), ["column1 int64", "column2 text", "column3 float64"]);
+    assert_eq!(imported.texts("column2"), ["\"quoted\" start", "a\tb\\c", "\"", ""]);
+    assert_eq!(imported.texts("column3"), ["∅", "2.5", "3.0", "4.0"]);
+    assert!(notes(&imported).contains("PostgreSQL and ClickHouse"), "{}", notes(&imported));
+    let text_format = Options { format: Some(Format::Text), ..Options::default() };
+    let asked = with("name\tn\nNA\t1\nline\\nend\t2\n", &text_format);
+    assert_eq!(asked.texts("name"), ["NA", "line\nend"]);
+    // Quotes that enclose fields are still quotes, and a path has no escapes.
+    assert_eq!(csv("a\tb\n\"x\ty\"\t1\nz\t2\n").texts("a"), ["x\ty", "z"]);
+    assert_eq!(csv("a\tb\nC:\\temp\t1\nD:\\x\t2\n").texts("a"), ["C:\\temp", "D:\\x"]);
+    assert_eq!(csv("a\tb\n\"Hello\" said x\t1\n5\" pipe\t2\n").texts("a"), ["\"Hello\" said x", "5\" pipe"]);
+    let unquoted = Options { no_quotes: true, ..Options::default() };
+    assert_eq!(with("a,b\n\"x,1\ny\",2\n", &unquoted).texts("a"), ["\"x", "y\""]);
+}
+
+fn table() -> TableDefinition {
+    TableDefinition::new("t")
+        .with_column("time", ColumnType::Timestamp(TimeUnit::Second), None)
+        .with_column("sensor", ColumnType::Text, None)
+        .with_column("v", ColumnType::Int64, None)
+        .with_time("time", TimeUnit::Second)
+        .unwrap()
+}
+
+#[test]
+fn a_file_without_a_header_goes_into_a_table_by_position_or_by_names() {
+    let plain = Options::default();
+    let into = |content: &str, options: &Options| run(vec![text("a.csv", content)], options, Some(&table()));
+    let imported = into("2024-01-01 00:00:00,a,1\n2024-01-01 00:00:01,b,2\n", &plain).unwrap();
+    assert_eq!(imported.texts("sensor"), ["a", "b"]);
+    assert!(notes(&imported).contains("taken as the columns of t"), "{}", notes(&imported));
+    let error = into("2024-01-01 00:00:00,1\n", &plain).map(|i| i.columns()).unwrap_err();
+    assert!(error.message().contains("2 fields; table t has 3 columns"), "{error}");
+    assert!(error.hint().unwrap().contains("--columns"));
+    let choose = |names: &[&str]| Options {
+        columns: names.iter().map(|n| ColumnChoice { name: (*n).into(), source: (*n).into() }).collect(),
+        ..Options::default()
+    };
+    let imported = into("1,2024-01-01 00:00:00\n", &choose(&["v", "time"])).unwrap();
+    assert_eq!((imported.texts("v"), imported.texts("sensor")), (vec!["1".into()], vec!["∅".into()]));
+    assert!(into("1,2024-01-01 00:00:00\n", &choose(&["v"])).is_err());
+}
+
+#[test]
+fn columns_are_chosen_renamed_and_left_out() {
+    let content = "time,a,b,c\n2024-01-01,1,x,2.5\n2024-01-02,2,y,3.5\n";
+    let choice = |name: &str, source: &str| ColumnChoice { name: name.into(), source: source.into() };
+    let options = Options { columns: vec![choice("time", "time"), choice("bee", "B")], ..Options::default() };
+    let imported = with(content, &options);
+    assert_eq!(imported.columns(), ["*time date", "bee text"]);
+    assert_eq!(imported.texts("bee"), ["x", "y"]);
+    let omit = Options { omit: vec!["a".into(), "c".into()], ..Options::default() };
+    assert_eq!(with(content, &omit).columns(), ["*time date", "b text"]);
+    let wrong = Options { omit: vec!["d".into()], ..Options::default() };
+    assert_eq!(refused_with(content, &wrong).message(), "--omit: no column named d");
+    let json = "{\"a\":1,\"b\":{\"c\":2}}\n{\"a\":2,\"d\":5}\n";
+    let options = Options { columns: vec![choice("x", "b.c"), choice("d", "d")], ..Options::default() };
+    let imported = run(vec![text("a.jsonl", json)], &options, None).unwrap();
+    assert_eq!(imported.columns(), ["x int64", "d int64"]);
+}
+
+#[test]
+fn decimal_commas_are_numbers_unless_they_may_stand_between_thousands() {
+    let imported = csv("a;b;c;d\n1,5;1,234;1.234,5;x\n-2;5,678;7,25;y\n");
+    assert_eq!(imported.columns(), ["a float64", "b text", "c float64", "d text"]);
+    assert_eq!(
+        (imported.texts("a"), imported.texts("c")),
+        (vec!["1.5".into(), "-2.0".into()], vec!["1234.5".into(), "7.25".into()])
+    );
+    assert!(notes(&imported).contains("column b is text: the comma"), "{}", notes(&imported));
+    let asked = Options { decimal_comma: true, ..Options::default() };
+    assert_eq!(with("a;b\n1,234;2\n", &asked).texts("a"), ["1.234"]);
+    assert_eq!(csv("a;b\n1,5;1\n2.5;2\n").columns()[0], "a text", "both at once are no numbers");
+    let existing = TableDefinition::new("t").with_column("a", ColumnType::Float64, None).with_column(
+        "b",
+        ColumnType::Float32,
+        None,
+    );
+    let added = run(vec![text("a.csv", "a;b\n1,5;2,5\n2;3\n")], &Options::default(), Some(&existing)).unwrap();
+    assert_eq!(
+        (added.texts("a"), added.texts("b")),
+        (vec!["1.5".into(), "2.0".into()], vec!["2.5".into(), "3.0".into()])
+    );
+}
+
+#[test]
+fn a_date_and_a_time_of_day_become_the_time() {
+    let imported = csv("date,time,v\n2024-01-01,10:00,1\n2024-01-01,11:30:15,2\n");
+    assert_eq!(imported.columns(), ["*time timestamp_us", "v int64"]);
+    assert_eq!(imported.texts("time"), ["2024-01-01T10:00:00Z", "2024-01-01T11:30:15Z"]);
+    assert!(notes(&imported).contains("made of date and time"), "{}", notes(&imported));
+    let apart = with("date,time,v\n2024-01-01,10:00,1\n2024-01-01,11:30:15,2\n", &time("date"));
+    assert_eq!(apart.columns(), ["*date date", "time text", "v int64"]);
+    let added =
+        run(vec![text("a.csv", "day;clock;sensor;v\n1.2.2024;10:00;a;1\n")], &Options::default(), Some(&table()));
+    assert_eq!(added.unwrap().texts("time"), ["2024-02-01T10:00:00Z"]);
+    let two = csv("date,opens,closes\n2024-01-01,10:00,18:00\n2024-01-02,10:00,18:00\n");
+    assert_eq!(two.columns()[0], "*date date", "neither of two is the time of day");
+}
+
+#[test]
+fn years_of_two_digits_are_read_with_a_note() {
+    let imported = csv("time,v\n13/02/24 10:00,1\n14/02/99 10:00,2\n");
+    assert_eq!(imported.texts("time"), ["2024-02-13T10:00:00Z", "1999-02-14T10:00:00Z"]);
+    assert!(notes(&imported).contains("years of two digits"), "{}", notes(&imported));
+    let unsure = csv("id,score\n1,3/4/05\n2,1/2/03\n");
+    assert_eq!(unsure.columns()[1], "score text");
+    assert!(notes(&unsure).contains("--date-order"), "{}", notes(&unsure));
+}
+
+#[test]
+fn times_without_a_zone_are_of_the_zone_that_is_named() {
+    let berlin = Options { zone: Some(Zone::parse("Europe/Berlin").unwrap()), ..Options::default() };
+    let imported = with("time,v\n2024-07-01 12:00:00,1\n2024-01-01T12:00:00Z,2\n2024-10-27 02:30:00,3\n", &berlin);
+    assert_eq!(imported.texts("time"), ["2024-07-01T10:00:00Z", "2024-01-01T12:00:00Z", "2024-10-27T00:30:00Z"]);
+    assert!(notes(&imported).contains("1 value that clocks showed twice"), "{}", notes(&imported));
+    let error = refused_with("time,v\n2024-03-31 02:30:00,1\n", &berlin);
+    assert!(error.message().contains("line 2, column time") && error.message().contains("never shown"), "{error}");
+    let parts = with("year,month,day,hour,v\n2024,7,1,12,1\n", &berlin);
+    assert_eq!(parts.texts("time"), ["2024-07-01T10:00:00Z"]);
+}
