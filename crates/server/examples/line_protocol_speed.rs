@@ -130,7 +130,7 @@ fn bodies(lines: u64, per_request: u64) -> Vec<Vec<u8>> {
 
 /// Sends a request and waits until its lines are durable.
 fn post(stream: &mut TcpStream, body: &[u8]) {
-    let head = format!("POST /write?db=d HTTP/1.1\r\nHost: t\r\nContent-Length: {}\r\n\r\n", body.len());
+    let head = format!("POST /write?db=d HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", body.len());
     stream.write_all(head.as_bytes()).unwrap();
     stream.write_all(body).unwrap();
     let mut answer = Vec::new();

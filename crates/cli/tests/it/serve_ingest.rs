@@ -38,8 +38,9 @@ impl Drop for Served {
 fn send(http: &str, path: &str, headers: &str, body: &str) -> Option<u16> {
     let mut stream = TcpStream::connect(http).ok()?;
     let length = body.len();
-    let head =
-        format!("POST {path} HTTP/1.1\r\nHost: t\r\nConnection: close\r\n{headers}Content-Length: {length}\r\n\r\n");
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}Content-Length: {length}\r\n\r\n"
+    );
     stream.write_all(head.as_bytes()).ok()?;
     stream.write_all(body.as_bytes()).ok()?;
     let mut answer = String::new();

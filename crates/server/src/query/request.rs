@@ -3,7 +3,7 @@
 use super::format::Format;
 use atsdb::sql::ParameterValue;
 use axum::http::HeaderMap;
-use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::header::CONTENT_TYPE;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -69,12 +69,4 @@ fn value(value: Value) -> Result<ParameterValue, String> {
         },
         other => Err(format!("{other} is no parameter: use null, booleans, numbers and texts")),
     }
-}
-
-/// Whether a browser sends the request for a page of another origin.
-pub(crate) fn is_foreign(headers: &HeaderMap) -> bool {
-    let Some(origin) = headers.get(ORIGIN) else { return false };
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-    let own = origin.to_str().ok().and_then(|origin| Some(origin.split_once("://")?.1));
-    own.is_none() || own != host
 }

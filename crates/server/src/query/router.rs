@@ -4,7 +4,7 @@ use super::append::append;
 use super::context::{Query, QueryMetrics};
 use super::error::{refuse, refused_body};
 use super::options::QueryOptions;
-use super::request::{SqlRequest, is_foreign};
+use super::request::SqlRequest;
 use super::sessions::Sessions;
 use super::sql::run;
 use crate::ingest::body::read_body;
@@ -45,10 +45,7 @@ pub(crate) fn router(state: &State, options: QueryOptions, gate: Gate, ingest: A
 }
 
 /// A GET may only read.
-async fn sql_get(query: Extract<Query>, uri: Uri, headers: HeaderMap) -> Response {
-    if is_foreign(&headers) {
-        return foreign();
-    }
+async fn sql_get(query: Extract<Query>, uri: Uri) -> Response {
     match SqlRequest::of_query(&parameters(&uri)) {
         Ok(request) => run(query.0, request, true).await,
         Err(message) => refuse(StatusCode::BAD_REQUEST, &message),
@@ -56,9 +53,6 @@ async fn sql_get(query: Extract<Query>, uri: Uri, headers: HeaderMap) -> Respons
 }
 
 async fn sql_post(query: Extract<Query>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
-    if is_foreign(&headers) {
-        return foreign();
-    }
     let text_bytes_max = query.options.text_bytes_max;
     let limits =
         IngestOptions { body_bytes_max: text_bytes_max, plain_bytes_max: text_bytes_max, ..(*query.ingest).clone() };
@@ -73,14 +67,7 @@ async fn sql_post(query: Extract<Query>, uri: Uri, headers: HeaderMap, body: Bod
 }
 
 async fn append_post(query: Extract<Query>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
-    if is_foreign(&headers) {
-        return foreign();
-    }
     append(query.0, parameters(&uri), headers, body).await
-}
-
-fn foreign() -> Response {
-    refuse(StatusCode::FORBIDDEN, "the request comes from a page of another origin")
 }
 
 fn parameters(uri: &Uri) -> HashMap<String, String> {

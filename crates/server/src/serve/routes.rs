@@ -1,12 +1,12 @@
 //! Which rooms answer HTTP.
 
 use super::options::ServerOptions;
-use crate::http::operation;
+use crate::http::{operation, origin};
 use crate::influx;
 use crate::ingest::gate::Gate;
 use crate::query;
 use crate::shared::state::State;
-use axum::Router;
+use axum::{Router, middleware};
 use std::sync::Arc;
 
 /// The addresses of all rooms, each by its own router.
@@ -17,4 +17,5 @@ pub(super) fn router(state: &State, options: &ServerOptions) -> Router {
         .merge(operation::router(state.clone()))
         .merge(influx::router(state, gate.clone(), Arc::clone(&ingest)))
         .merge(query::router(state, options.query.clone(), gate, ingest))
+        .layer(middleware::from_fn(origin::refuse_foreign))
 }

@@ -104,7 +104,7 @@ fn answer_http(served: &Served, path: &str) -> String {
     // Connections end a moment after their clients.
     for _ in 0..100 {
         let mut stream = TcpStream::connect(served.server.http_address().unwrap()).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
         if text.contains("atsdb_pg_connections 0") {

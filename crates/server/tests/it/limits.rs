@@ -18,7 +18,7 @@ fn small() -> IngestOptions {
 }
 
 fn head(length: usize) -> String {
-    format!("POST /write?db=d HTTP/1.1\r\nHost: t\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n")
+    format!("POST /write?db=d HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n")
 }
 
 fn still_answers(server: &TestServer) {
@@ -35,7 +35,9 @@ fn a_body_that_is_too_large_is_refused() {
     // Without a length, it is noticed as it arrives.
     let mut stream = server.connect();
     stream
-        .write_all(b"POST /write?db=d HTTP/1.1\r\nHost: t\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n")
+        .write_all(
+            b"POST /write?db=d HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n",
+        )
         .unwrap();
     for _ in 0..80 {
         let _ = stream.write_all(format!("400\r\n{}\r\n", "\n".repeat(1_024)).as_bytes());

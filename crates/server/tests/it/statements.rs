@@ -135,9 +135,11 @@ fn errors_have_a_kind_and_a_status() {
     assert_eq!(server.get("/api/sql").status, 400);
     assert_eq!(server.send("DELETE", "/api/sql", &[], "").status, 405);
     assert_eq!(server.post("/api/sql", vec![b' '; 17 << 20]).status, 413);
-    let foreign = server.send("POST", "/api/sql", &[("Origin", "http://evil.example")], "SELECT 1");
-    assert_eq!(foreign.status, 403);
-    assert_eq!(server.send("POST", "/api/sql", &[("Origin", "http://test")], "SELECT 1").status, 200);
+    for (address, body) in [("/api/sql", "SELECT 1"), ("/write?db=a", "m x=1"), ("/api/append?table=t", "")] {
+        let foreign = server.send("POST", address, &[("Origin", "http://evil.example")], body);
+        assert_eq!(foreign.status, 403, "{address}");
+    }
+    assert_eq!(server.send("POST", "/api/sql", &[("Origin", "http://localhost")], "SELECT 1").status, 200);
 }
 
 fn stream_of(times: std::ops::Range<i64>) -> Vec<u8> {
@@ -181,7 +183,7 @@ const ENDLESS: &str =
 
 fn ask(server: &TestServer, format: &str) -> std::net::TcpStream {
     let mut stream = server.connect();
-    let head = format!("POST /api/sql?format={format} HTTP/1.1\r\nHost: t\r\nConnection: close\r\n");
+    let head = format!("POST /api/sql?format={format} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
     write!(stream, "{head}Content-Length: {}\r\n\r\n{ENDLESS}", ENDLESS.len()).unwrap();
     stream
 }
@@ -208,7 +210,7 @@ fn a_large_answer_is_whole() {
     let text = "SELECT value FROM generate_series(1, 300000)";
     write!(
         stream,
-        "POST /api/sql?format=arrow HTTP/1.1\r\nHost: t\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{text}",
+        "POST /api/sql?format=arrow HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{text}",
         text.len()
     )
     .unwrap();

@@ -1,0 +1,65 @@
+//! Requests that a browser sends for a page of somebody else. There are no passwords, so such a page must not get through:
+//! neither directly, nor under a name of its own that it lets resolve to this machine.
+
+use axum::extract::Request;
+use axum::http::header::{HOST, ORIGIN};
+use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use std::net::IpAddr;
+
+/// Answers 403 to requests of pages that this server did not send.
+pub(crate) async fn refuse_foreign(request: Request, next: Next) -> Response {
+    let host = request.uri().authority().map(|authority| authority.as_str().to_owned());
+    match problem(host.as_deref(), request.headers()) {
+        Some(problem) => (StatusCode::FORBIDDEN, format!("{problem}\n")).into_response(),
+        None => next.run(request).await,
+    }
+}
+
+fn problem(authority: Option<&str>, headers: &HeaderMap) -> Option<&'static str> {
+    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    // A request without a host is not a browser's.
+    let host = authority.or_else(|| text(HOST))?;
+    if !is_of_this_machine(host) {
+        return Some("the server answers to localhost and to addresses only: name it so");
+    }
+    let origin = text(ORIGIN)?;
+    let is_own = origin.split_once("://").is_some_and(|(_, origin)| origin == host);
+    (!is_own).then_some("the request comes from a page of another origin")
+}
+
+/// Whether a host is an address or `localhost`, which nobody else can let resolve to this machine.
+fn is_of_this_machine(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let address = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+    name.eq_ignore_ascii_case("localhost") || address.parse::<IpAddr>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_pages_of_this_server_get_through() {
+        let get = |host: &'static str, origin: Option<&'static str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, host.parse().unwrap());
+            origin.map(|origin| headers.insert(ORIGIN, origin.parse().unwrap()));
+            problem(None, &headers).is_none()
+        };
+        assert!(
+            get("localhost:8086", None) && get("127.0.0.1:8086", None) && get("[::1]:8086", None) && get("::1", None)
+        );
+        assert!(get("localhost:8086", Some("http://localhost:8086")) && get("[::1]:80", Some("http://[::1]:80")));
+        assert!(!get("localhost:8086", Some("http://evil.example")) && !get("localhost:8086", Some("null")));
+        assert!(!get("localhost:8086", Some("http://localhost:3000")), "another port is another origin");
+        // A name that its owner lets resolve to 127.0.0.1 has the page's own origin.
+        assert!(!get("evil.example:8086", Some("http://evil.example:8086")) && !get("evil.example:8086", None));
+        assert!(!get("localhost.evil.example", None) && !get("", None));
+        assert_eq!(problem(None, &HeaderMap::new()), None);
+    }
+}
