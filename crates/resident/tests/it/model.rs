@@ -47,6 +47,7 @@ fn appended(mut list: Vec<Row>, rows: &[Row], policy: ConflictPolicy, with_key: 
             (Some(_), ConflictPolicy::Error) => return None,
             (Some(at), ConflictPolicy::Replace) => list[at] = row.clone(),
             (Some(_), ConflictPolicy::Keep) => {}
+            (Some(at), ConflictPolicy::Merge) => list[at].0 = row.0.or(list[at].0),
         }
     }
     Some(list)
