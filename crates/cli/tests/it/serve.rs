@@ -84,7 +84,7 @@ fn what_cannot_be_served_is_named() {
     case.run(&["serve", "other.db", "--pg", "127.0.0.1:0", "--drain", "soon"]).failed(1, &["--drain"]);
     assert!(!case.names().contains(&"other.db".to_owned()));
     case.run(&["serve", "nowhere/air.db", "--pg", "127.0.0.1:0", "--http", "127.0.0.1:0"])
-        .failed(2, &["nowhere/air.db"]);
+        .failed(2, &["nowhere does not exist"]);
     case.run(&["serve", "missing.db", "--pg", "off", "--http", "off", "--read-only"]).failed(2, &["missing.db"]);
     case.run(&["serve", "ftp://air", "--pg", "off", "--http", "off"]).failed(1, &["unknown kind of store"]);
 }

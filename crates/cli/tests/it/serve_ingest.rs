@@ -18,7 +18,7 @@ struct Served {
 
 impl Served {
     fn start(case: &Case) -> Self {
-        let arguments = ["serve", "air.db", "--http", "127.0.0.1:0"];
+        let arguments = ["serve", "air.db", "--pg", "off", "--http", "127.0.0.1:0"];
         let mut child = case.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let http = lines.find_map(|line| line.unwrap().strip_prefix("http://").map(str::to_owned)).unwrap();

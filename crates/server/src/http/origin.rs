@@ -1,5 +1,5 @@
-//! Requests that a browser sends for a page of somebody else. There are no passwords, so such a page must not get through:
-//! neither directly, nor under a name of its own that it lets resolve to this machine.
+//! Requests that a browser sends for a page of somebody else. There are no passwords, so such a page must not get
+//! through: neither directly, nor under a name of its own that it lets resolve to this machine.
 
 use axum::extract::Request;
 use axum::http::header::{HOST, ORIGIN};

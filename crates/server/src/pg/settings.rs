@@ -192,7 +192,9 @@ fn checked(key: &str, value: String) -> Result<(String, Option<PgError>), PgErro
     let is_off = ["off", "false", "no", "0"].contains(&lower.as_str());
     match key {
         "client_encoding" => {
-            only(["utf8", "utf-8", "unicode", "'utf8'", "sql_ascii"].contains(&lower.as_str()))?;
+            // asyncpg writes it with quotes.
+            let plain: String = lower.chars().filter(char::is_ascii_alphanumeric).collect();
+            only(["utf8", "unicode"].contains(&plain.as_str()))?;
             Ok(("UTF8".to_owned(), None))
         }
         "datestyle" => {

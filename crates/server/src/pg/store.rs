@@ -1,6 +1,7 @@
 //! The store as a connection uses it: one session of `atsdb::sql`, which knows nothing of the protocol.
 
 use super::error::PgError;
+use super::statement::words::{Word, Words};
 use super::types::input::arrow_type;
 use super::types::known;
 use arrow::array::RecordBatch;
@@ -47,9 +48,34 @@ impl StoreSession {
 
     /// Finds the types of a statement's parameters and answer. `types` are those that the client declares, by number.
     pub(in crate::pg) fn prepare(&self, text: &str, types: &[u32]) -> Result<Prepared> {
+        let mut types = types.to_vec();
+        self.find_array_types(text, &mut types)?;
         let declared: Vec<_> =
             types.iter().map(|id| if *id == known::UNKNOWN { None } else { arrow_type(*id) }).collect();
         self.session.prepare(text, &declared)
+    }
+
+    /// A parameter that the client does not declare, in `column = ANY($1)`, is an array of the column's type.
+    fn find_array_types(&self, text: &str, types: &mut Vec<u32>) -> Result<()> {
+        let words: Vec<Word> = Words::new(text).collect();
+        for at in 3..words.len().saturating_sub(1) {
+            let [Word::Name(any), Word::Symbol('('), Word::Number(number)] = &words[at - 1..=at + 1] else { continue };
+            let number = number.strip_prefix('$').and_then(|number| number.parse::<u16>().ok()).map(usize::from);
+            let Some(number) = number.filter(|number| *number > 0 && any == "any") else { continue };
+            if types.len() < number {
+                types.resize(number, 0);
+            }
+            if types[number - 1] != 0 && types[number - 1] != known::UNKNOWN {
+                continue;
+            }
+            let (Word::Name(column) | Word::Quoted(column)) = &words[at - 3] else { continue };
+            let tables = self.tables()?;
+            let mut columns = tables.iter().flat_map(|table| &table.definition.columns);
+            let found = columns.find(|found| same_name(&found.name, column));
+            let element = found.map_or(known::TEXT, |found| known::of_arrow(&atsdb::logical_type(found)));
+            types[number - 1] = known::by_id(element).map_or(0, |element| element.array);
+        }
+        Ok(())
     }
 
     pub(in crate::pg) fn execute_prepared(&self, prepared: &Prepared, values: &[ScalarValue]) -> Result<Answer> {

@@ -25,7 +25,8 @@ pub(crate) fn server_with(ingest: IngestOptions) -> TestServer {
 }
 
 pub(crate) fn serve(database: Database, ingest: IngestOptions) -> TestServer {
-    let options = ServerOptions { http: Some("127.0.0.1:0".to_owned()), ingest, ..ServerOptions::default() };
+    let http = Some("127.0.0.1:0".to_owned());
+    let options = ServerOptions { pg: None, http, ingest, ..ServerOptions::default() };
     let server = Server::start(database.clone(), Listening::open(options).unwrap()).unwrap();
     TestServer { database, address: server.http_address().unwrap(), _server: server }
 }

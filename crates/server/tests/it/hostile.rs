@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
-const STARTUP: &[u8] = b"\0\0\0\x1d\0\x03\0\0user\0me\0database\0air\0\0";
+const STARTUP: &[u8] = b"\0\0\0\x1e\0\x03\0\0user\0me\0database\0air\0\0";
 
 /// What the server answers to some bytes, until it closes or has nothing more to say.
 fn answer(served: &Served, bytes: &[u8]) -> Vec<u8> {

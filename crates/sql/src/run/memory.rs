@@ -243,6 +243,7 @@ mod tests {
         one.try_grow(400).unwrap();
         assert_eq!(shared.state().used, 1_000);
         drop((fixed, one, pool));
-        assert_eq!((shared.state().used, shared.state().large_count), (0, 0));
+        let state = shared.state();
+        assert_eq!((state.used, state.large_count), (0, 0));
     }
 }

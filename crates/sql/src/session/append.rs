@@ -8,8 +8,8 @@ use atsdb_core::{Error, Result, Table};
 
 impl Session {
     /// Appends rows to a table, in the open transaction or in a batch of their own. Columns are matched by name.
-    /// Returns the number of rows that were stored: a table may leave rows out whose keys exist. After an error nothing of
-    /// them is stored, and an open transaction takes nothing more.
+    /// Returns the number of rows that were stored: a table may leave rows out whose keys exist. After an error nothing
+    /// of them is stored, and an open transaction takes nothing more.
     ///
     /// Errors: [`NotFound`](atsdb_core::ErrorKind::NotFound) without such a table, and those of
     /// [`Batch::append`](atsdb_engine::Batch::append) and [`Batch::commit`](atsdb_engine::Batch::commit).

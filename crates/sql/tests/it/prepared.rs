@@ -190,7 +190,7 @@ fn a_statement_sees_the_definitions_of_when_it_is_executed() {
     let all = session.prepare("SELECT * FROM t WHERE n = $1", &[]).unwrap();
     let view = "CREATE OR REPLACE VIEW v AS SELECT n FROM t WHERE n";
     ask(&session, &format!("{view} = 1"));
-    let of_view = session.prepare("SELECT n FROM v WHERE n < $1", &[]).unwrap();
+    let of_view = session.prepare("SELECT n FROM v WHERE n < $1 ORDER BY n", &[]).unwrap();
     let (three, ten) = ([2.into()], [10.into()]);
     for _ in 0..3 {
         assert_eq!(run(&session, &all, &three).unwrap(), ["2024-01-02T00:00:00Z | 12 | 2 | 1.5 | NULL"]);

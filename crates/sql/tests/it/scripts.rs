@@ -79,7 +79,8 @@ fn in_memory(text: &str) -> String {
             return format!("{line} WITH (engine = 'memory')");
         };
         let options = options.trim_end_matches(')').split("', ").map(|option| option.trim_end_matches('\''));
-        let kept = options.filter(|option| !option.starts_with("map = ")).map(|option| format!("{option}', "));
+        let is_kept = |option: &&str| !option.starts_with("map = ") && !option.starts_with("engine = ");
+        let kept = options.filter(is_kept).map(|option| format!("{option}', "));
         format!("{columns}) WITH ({}engine = 'memory')", kept.collect::<String>())
     };
     let line = |line: &str| match line.starts_with("CREATE TABLE ") && line.ends_with(')') {

@@ -158,10 +158,12 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
             context.changed.borrow_mut().push((setting, value.clone()));
             Value::Text(value)
         }
-        "format_type" => format_type(argument(0)),
+        "format_type" => format_type(argument(0), argument(1)),
         "to_regclass" => named(context, "regclass", text(0))?,
         "to_regtype" => match text(0).and_then(|name| type_number(&name)) {
-            Some(number) => Value::Named(number, format_type(&Value::Int(number)).shown().unwrap_or_default()),
+            Some(number) => {
+                Value::Named(number, format_type(&Value::Int(number), &Value::Null).shown().unwrap_or_default())
+            }
             None => Value::Null,
         },
         "to_regnamespace" => named(context, "regnamespace", text(0))?,
@@ -184,6 +186,14 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
             };
             by_number(context, ("internal", "views"), &number, "definition")?
         }
+        // What stands in information_schema is found by its whole name alone.
+        "pg_table_is_visible" => match by_number(context, ("pg_catalog", "pg_class"), argument(0), "relnamespace")? {
+            Value::Null => Value::Null,
+            schema => Value::Bool(
+                by_number(context, ("pg_catalog", "pg_namespace"), &schema, "nspname")?
+                    != Value::text("information_schema"),
+            ),
+        },
         "pg_relation_size" | "pg_table_size" | "pg_total_relation_size" => {
             by_number(context, ("internal", "sizes"), argument(0), "bytes")?
         }

@@ -120,11 +120,18 @@ pub(super) fn quoted(name: &str) -> String {
     }
 }
 
-/// A type's name with what its modifier says, as `format_type` has it.
-pub(super) fn format_type(number: &Value) -> Value {
+/// A type's name with what its modifier says, as `format_type` has it: digits of a second.
+pub(super) fn format_type(number: &Value, modifier: &Value) -> Value {
     match number.int().and_then(|number| u32::try_from(number).ok()) {
         None => Value::Null,
         Some(0) => Value::text("-"),
-        Some(id) => Value::Text(known::sql_name(id).unwrap_or_else(|| "???".to_owned())),
+        Some(id) => {
+            let name = known::sql_name(id).unwrap_or_else(|| "???".to_owned());
+            let is_time = matches!(id, known::TIMESTAMP | known::TIMESTAMPTZ | known::TIME);
+            match (modifier.int().filter(|digits| is_time && (0..6).contains(digits)), name.split_once(' ')) {
+                (Some(digits), Some((word, rest))) => Value::Text(format!("{word}({digits}) {rest}")),
+                _ => Value::Text(name),
+            }
+        }
     }
 }

@@ -102,7 +102,7 @@ impl CatalogueQuery {
 
 /// Whether it is worth to parse a text: most statements are not about the catalogue, and are not slowed down.
 fn may_be(text: &str) -> bool {
-    const SIGNS: [&str; 12] = [
+    const SIGNS: [&str; 13] = [
         "pg_",
         "information_schema",
         "current_",
@@ -115,6 +115,7 @@ fn may_be(text: &str) -> bool {
         "_description",
         "has_",
         "_ident",
+        "::reg",
     ];
     if text.len() > TEXT_BYTES_MAX {
         return false;

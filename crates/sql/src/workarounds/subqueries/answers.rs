@@ -38,18 +38,13 @@ pub(super) fn answer(expr: &Expr, asked: &Asked<'_>) -> Result<Option<Found>> {
             Ok(found.map(negate))
         }
         Expr::SetComparison(SetComparison { expr, subquery, op, quantifier }) => {
-            let negated = match (op, quantifier) {
-                (Operator::Eq, SetQuantifier::Any) => Some(false),
-                (Operator::NotEq, SetQuantifier::All) => Some(true),
-                _ => None,
-            };
-            match negated.filter(|_| asked.is_condition && subquery.outer_ref_columns.is_empty()) {
-                Some(negated) => {
-                    let member = InSubquery { expr: expr.clone(), subquery: subquery.clone(), negated };
-                    Ok(Some(Found { input: None, expr: Expr::InSubquery(member) }))
-                }
-                None => asked.quantified(expr, subquery, *op, quantifier),
+            // Not `<> ALL` as NOT IN: with a constant before it, DataFusion's anti join loses the NULLs.
+            let is_member = matches!((op, quantifier), (Operator::Eq, SetQuantifier::Any));
+            if is_member && asked.is_condition && subquery.outer_ref_columns.is_empty() {
+                let member = InSubquery { expr: expr.clone(), subquery: subquery.clone(), negated: false };
+                return Ok(Some(Found { input: None, expr: Expr::InSubquery(member) }));
             }
+            asked.quantified(expr, subquery, *op, quantifier)
         }
         _ => Ok(None),
     }
