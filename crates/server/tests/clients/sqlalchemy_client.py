@@ -24,7 +24,7 @@ for driver in ("psycopg", "psycopg2"):
         names = connection.execute(sa.select(sensors.c.name).where(sensors.c.id < 3).order_by(sensors.c.id)).scalars()
         assert list(names) == ["s1", "s2"]
 metadata = sa.MetaData()
-made = sa.Table("made", metadata, sa.Column("id", sa.BigInteger, primary_key=True), sa.Column("name", sa.Text))
+made = sa.Table("made", metadata, sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False), sa.Column("name", sa.Text))
 metadata.create_all(engine)
 metadata.create_all(engine)
 with engine.begin() as connection:

@@ -14,7 +14,7 @@ fn queries_about_the_catalogue_are_answered_as_by_postgresql() {
             "SELECT a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, (SELECT pg_get_expr(d.adbin, d.adrelid) \
              FROM pg_attrdef d WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum) FROM pg_attribute a \
              WHERE a.attrelid = 'readings'::regclass AND a.attnum > 0 ORDER BY a.attnum",
-            "time|timestamp with time zone|t|\nsensor|text|f|\nstatus|text|f|'ok'::text\nvalue|double precision|f|\n\
+            "time|timestamp(3) with time zone|t|\nsensor|text|f|\nstatus|text|f|'ok'::text\nvalue|double precision|f|\n\
              count|bigint|f|",
         ),
         (

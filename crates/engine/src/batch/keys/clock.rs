@@ -165,11 +165,9 @@ fn add_to_hashes(hashes: &mut [u64], array: &ArrayRef) -> Option<()> {
     fn bytes(value: &[u8]) -> u64 {
         XxHash3_64::oneshot(value)
     }
-    if array.null_count() > 0 {
-        let nulls = array.nulls()?;
-        add(hashes, (0..nulls.len()).map(|row| u64::from(nulls.is_null(row))));
-    }
     let is_null = |row: usize| array.is_null(row);
+    // Without a NULL here too: the hash of a series must not depend on the rows beside it.
+    add(hashes, (0..array.len()).map(|row| u64::from(is_null(row))));
     match array.data_type() {
         DataType::Utf8 => {
             let texts = array.as_string::<i32>();
