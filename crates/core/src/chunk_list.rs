@@ -97,10 +97,13 @@ pub trait ChunkListReader {
     fn keys(&mut self, slice_start: Option<i64>) -> Result<Vec<ChunkKey>, Self::Error>;
 }
 
+/// The list of a table, while nobody reads it anew.
+type Slot = Arc<Mutex<Option<Arc<ChunkList>>>>;
+
 /// The lists that were read last, one per table.
 #[derive(Debug, Default)]
 pub struct ChunkLists {
-    lists: Mutex<BTreeMap<TableId, Arc<Mutex<Option<Arc<ChunkList>>>>>>,
+    lists: Mutex<BTreeMap<TableId, Slot>>,
 }
 
 impl ChunkLists {
@@ -138,9 +141,8 @@ impl ChunkLists {
     fn bound(&self, kept: TableId) {
         let mut lists = self.lists.lock();
         // A list that is being read is not counted.
-        let length = |slot: &Arc<Mutex<Option<Arc<ChunkList>>>>| {
-            slot.try_lock().map_or(0, |list| list.as_ref().map_or(0, |list| list.keys.len() + 1))
-        };
+        let length =
+            |slot: &Slot| slot.try_lock().map_or(0, |list| list.as_ref().map_or(0, |list| list.keys.len() + 1));
         if lists.values().map(length).sum::<usize>() > CHUNKS_MAX {
             lists.retain(|table, slot| *table == kept && length(slot) <= CHUNKS_MAX);
         }

@@ -4,7 +4,7 @@ use super::context::{Context, Frame};
 use super::evaluate::evaluate;
 use super::names::{ident, schema_and_name};
 use super::relation::{ColumnName, Relation, Row, find};
-use super::sets::{is_set_function, set_of};
+use super::sets::{elements, is_set_function, set_of};
 use super::value::Value;
 use crate::pg::error::PgError;
 use crate::pg::types::known;
@@ -343,7 +343,7 @@ fn relation(context: &Context<'_>, factor: &TableFactor, frame: &Frame<'_>) -> R
             let mut sets = Vec::new();
             for expr in array_exprs {
                 sets.push(match evaluate(context, expr, frame)? {
-                    Value::Array(items) => items,
+                    Value::Array(items) => elements(&items),
                     _ => Vec::new(),
                 });
             }

@@ -23,6 +23,15 @@ pub(super) fn is_set_function(name: &str) -> bool {
     ["unnest", "generate_series", "generate_subscripts", "_pg_expandarray", "regexp_split_to_table"].contains(&name)
 }
 
+/// The values in an array, also in one of several dimensions.
+pub(super) fn elements(items: &[Value]) -> Vec<Value> {
+    let parts = items.iter().map(|item| match item {
+        Value::Array(inner) => elements(inner),
+        item => vec![item.clone()],
+    });
+    parts.flatten().collect()
+}
+
 /// The values of a call.
 pub(super) fn set_of(name: &str, arguments: &[Value]) -> Result<Vec<Value>, PgError> {
     let number = |position: usize| arguments.get(position).and_then(Value::int);
@@ -31,7 +40,7 @@ pub(super) fn set_of(name: &str, arguments: &[Value]) -> Result<Vec<Value>, PgEr
         _ => &[],
     };
     Ok(match name {
-        "unnest" => items.to_vec(),
+        "unnest" => elements(items),
         "_pg_expandarray" => {
             let numbered = items.iter().enumerate();
             numbered
