@@ -155,7 +155,7 @@ impl Separator {
                 continue;
             }
             let is_blank = count == 1 && records.fields[first].bytes(text).trim_ascii().is_empty();
-            if !is_blank && !(self.has_comments && text[start] == b'#') {
+            if !(is_blank || self.has_comments && text[start] == b'#') {
                 bad.push(match record_error {
                     Some((reason, field)) => BadRecord {
                         start,

@@ -3,6 +3,8 @@
 //! It is found by `ATSDB_LINE_CORPUS`, the path of `corpus.json` of the Go module
 //! `github.com/influxdata/line-protocol-corpus`. Without it the test skips.
 
+#![expect(clippy::print_stderr, reason = "the test says what it skips and finds")]
+
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{Float64Type, Int64Type, TimestampNanosecondType, UInt64Type};
 use atsdb_lineproto::{LineOptions, LineParser, Precision};
@@ -27,7 +29,7 @@ fn the_corpus_is_read_as_its_authors_read_it() {
     let (mut on_purpose, mut otherwise) = (0, Vec::new());
     for (name, case) in cases {
         let body = bytes_of(&case["input"]["text"]);
-        let expected = case["output"].get("result").map(|lines| expected(lines));
+        let expected = case["output"].get("result").map(expected);
         let read = read(&body, &case["input"]);
         if read == expected {
             continue;

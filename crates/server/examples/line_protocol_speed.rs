@@ -7,6 +7,9 @@
 //! The server is a process of its own, with a SQLite file and durability full. The lines are those of a known
 //! benchmark: 4,000 hosts report every ten seconds, with ten tags and ten integers, which walk.
 
+#![expect(clippy::disallowed_methods, reason = "it measures time")]
+#![expect(clippy::print_stdout, reason = "it prints what it measures")]
+
 use atsdb::OpenOptions;
 use atsdb_server::{Listening, Server, ServerOptions};
 use std::fmt::Write as _;
@@ -63,7 +66,7 @@ fn main() {
 /// The server, until it is killed.
 fn serve(path: &str) {
     let database = OpenOptions::new().create(true).open(path).unwrap();
-    let options = ServerOptions { http: Some("127.0.0.1:0".to_owned()), ..ServerOptions::default() };
+    let options = ServerOptions { pg: None, http: Some("127.0.0.1:0".to_owned()), ..ServerOptions::default() };
     let server = Server::start(database, Listening::open(options).unwrap()).unwrap();
     println!("{}", server.http_address().unwrap());
     std::thread::park();

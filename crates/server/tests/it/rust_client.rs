@@ -49,7 +49,7 @@ fn values_of_every_type_go_there_and_back() {
     let row = client
         .query_one("SELECT b, i2, i4, i8, f4, f8, t, y, d, z, u1, u2, u4 FROM every WHERE i8 = $1", &[&i64::MAX])
         .unwrap();
-    assert_eq!(row.get::<_, bool>(0), true);
+    assert!(row.get::<_, bool>(0));
     assert_eq!((row.get::<_, i16>(1), row.get::<_, i32>(2), row.get::<_, i64>(3)), (-2, i32::MIN, i64::MAX));
     assert_eq!((row.get::<_, f32>(4), row.get::<_, f64>(5)), (1.5, -0.1));
     assert_eq!((row.get::<_, &str>(6), row.get::<_, &[u8]>(7)), ("7", bytes));

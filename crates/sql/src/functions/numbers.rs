@@ -21,7 +21,7 @@ fn sign(args: &[ArrayRef]) -> Result<ArrayRef> {
     let sign = |value: f64| match value {
         value if value > 0.0 => 1.0,
         value if value < 0.0 => -1.0,
-        value if value == 0.0 => 0.0,
+        0.0 => 0.0,
         value => value,
     };
     Ok(Arc::new(args[0].as_primitive::<Float64Type>().unary::<_, Float64Type>(sign)))

@@ -67,7 +67,11 @@ impl Connection {
                 }
             }
             let read = read.and_then(|()| match reader.finish()? {
-                Some(batch) => Ok(drop(sender.send(Ok(batch)))),
+                Some(batch) => {
+                    // Whoever takes the rows says itself why it ended.
+                    let _ = sender.send(Ok(batch));
+                    Ok(())
+                }
                 None => Ok(()),
             });
             if read.is_err() {

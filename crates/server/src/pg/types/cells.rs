@@ -18,7 +18,10 @@ use arrow::datatypes::{
 
 /// One value.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::pg) enum Cell<'a> {
+pub(in crate::pg) /// Months, days and microseconds.
+type Interval = (i32, i32, i64);
+
+enum Cell<'a> {
     Null,
     Bool(bool),
     Int(i64),
@@ -67,7 +70,7 @@ pub(in crate::pg) enum Cells<'a> {
     Date(Ints<'a>),
     Time(Ints<'a>),
     Timestamp(Ints<'a>),
-    Interval(Box<dyn Fn(usize) -> Option<(i32, i32, i64)> + 'a>),
+    Interval(Box<dyn Fn(usize) -> Option<Interval> + 'a>),
     Dictionary { keys: Vec<Option<usize>>, values: Box<Cells<'a>> },
     List(Box<dyn Fn(usize) -> Option<ArrayRef> + 'a>),
     Other(&'a ArrayRef),

@@ -118,10 +118,8 @@ fn name_columns(select: &mut Select) {
                 };
                 *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
             }
-            SelectItem::ExprWithAlias { alias, .. } => {
-                if !names.insert(alias.value.to_lowercase()) {
-                    *alias = distinct(&alias.value, position);
-                }
+            SelectItem::ExprWithAlias { alias, .. } if !names.insert(alias.value.to_lowercase()) => {
+                *alias = distinct(&alias.value, position);
             }
             _ => {}
         }
