@@ -16,12 +16,12 @@ use arrow::datatypes::{
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
 };
 
-/// One value.
-#[derive(Debug, Clone, PartialEq)]
-pub(in crate::pg) /// Months, days and microseconds.
+/// Months, days and microseconds.
 type Interval = (i32, i32, i64);
 
-enum Cell<'a> {
+/// One value.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::pg) enum Cell<'a> {
     Null,
     Bool(bool),
     Int(i64),
