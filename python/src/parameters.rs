@@ -23,7 +23,7 @@ pub(crate) fn bind(py: Python<'_>, text: &str, values: Option<&Bound<'_, PyAny>>
     };
     let (mut bound, mut rest, mut asked) = (String::with_capacity(text.len()), text, 0);
     let mut highest = 0;
-    while let Some(found) = rest.find(|letter| matches!(letter, '\'' | '"' | '`' | '-' | '/' | '?' | '$')) {
+    while let Some(found) = rest.find(['\'', '"', '`', '-', '/', '?', '$']) {
         bound.push_str(&rest[..found]);
         let before = bound.chars().next_back();
         rest = &rest[found..];

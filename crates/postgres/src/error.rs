@@ -19,7 +19,7 @@ fn lost(error: tokio_postgres::Error, location: &str) -> Failure {
     let causes = causes(&error);
     if causes.contains("certificate") || causes.contains("TLS") || causes.contains("tls") {
         let hint = "give the authority's certificate with sslrootcert=FILE, or go on unencrypted with sslmode=disable";
-        let message = format!("no encrypted connection to {location}: {causes}");
+        let message = format!("cannot open an encrypted connection to {location}: {causes}");
         return Failure::Server(Error::new(ErrorKind::Unavailable, message).with_hint(hint).with_source(error));
     }
     if causes.contains("password missing") {
