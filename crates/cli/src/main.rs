@@ -21,6 +21,7 @@ mod output;
 mod session;
 mod shell;
 
+use commands::sql::Typed;
 use console::{failure, interrupt};
 use std::process::ExitCode;
 
@@ -35,9 +36,13 @@ fn main() -> ExitCode {
     };
     interrupt::listen();
     let is_check = matches!(cli.command, Some(args::Command::Verify(_)));
-    let done = match cli.command {
+    let mut cli = cli;
+    let done = match cli.command.take() {
         Some(command) => commands::run(command),
-        None => shell::run(cli.url.as_deref(), &cli.shell),
+        None => match commands::sql::typed_without_verb(cli) {
+            Typed::Statements(args) => commands::sql::run(*args),
+            Typed::Shell(url, args) => shell::run(url.as_deref(), &args),
+        },
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

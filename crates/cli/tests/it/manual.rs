@@ -3,7 +3,7 @@
 use crate::support::Case;
 use std::path::Path;
 
-const VERBS: [&str; 17] = [
+const VERBS: [&str; 18] = [
     "sql",
     "import",
     "export",
@@ -14,6 +14,7 @@ const VERBS: [&str; 17] = [
     "recompress",
     "rollup",
     "retain",
+    "doctor",
     "verify",
     "copy",
     "backup",

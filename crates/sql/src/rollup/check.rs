@@ -4,7 +4,7 @@ use crate::operators::gapfill::is_gapfill_mark;
 use crate::parse::headings::Headings;
 use crate::parse::statement::parse_over;
 use crate::plan::buckets::{Bucketing, bucketing_of};
-use crate::plan::names::logical_plan;
+use crate::plan::names::{GivenTables, logical_plan};
 use crate::plan::rollups::Focus;
 use crate::text::datafusion_errors::from_datafusion;
 use crate::text::errors::{not_supported, sql_error};
@@ -43,7 +43,8 @@ pub(crate) fn describe_rollup(
     let Ast::Query(inner) = &mut statement else { return Err(sql_error("it is no query")) };
     let headings = Headings::take(inner, &spellings);
     let focus = Focus { as_if: Some(source.clone()), ..Focus::default() };
-    let plan = logical_plan(statement, state, snapshot, &spellings, &focus, None).map_err(from_datafusion)?;
+    let plan = logical_plan(statement, state, snapshot, &spellings, &focus, GivenTables::default());
+    let plan = plan.map_err(from_datafusion)?;
     check(&plan)?;
     let schema = headings.apply(&Arc::new(plan.schema().as_arrow().clone()));
     let reads = names_read(&plan).map_err(from_datafusion)?;

@@ -105,7 +105,7 @@ impl Refresh<'_> {
             true => None,
             false => {
                 let text = format!("SELECT * FROM {}", quoted(&table.definition.name));
-                let query = Query { text, place: Place::START, params: Vec::new(), snapshot };
+                let query = Query { text, place: Place::START, params: Vec::new(), snapshot, files: None };
                 let focus = Focus { computed: Some((table.id, step.times.clone().into())), ..Focus::default() };
                 Some(Rows::query(self.worker.start_focused(query, focus, self.interrupt)?.rows))
             }

@@ -5,7 +5,7 @@
 //! what the plans are made of (`plan`, `scan`, `operators`, `workarounds`).
 
 pub(crate) mod answer;
-mod context;
+pub(crate) mod context;
 mod explain;
 pub(crate) mod interrupt;
 pub(crate) mod options;

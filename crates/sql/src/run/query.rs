@@ -1,5 +1,6 @@
 //! A query on its way to a worker.
 
+use crate::plan::files::QueryFiles;
 use crate::text::place::Place;
 use atsdb_engine::ReadSnapshot;
 
@@ -9,4 +10,6 @@ pub(crate) struct Query {
     pub(crate) place: Place,
     pub(crate) params: Vec<(String, String)>,
     pub(crate) snapshot: ReadSnapshot,
+    /// Who reads the files that the query names; without, it may name none.
+    pub(crate) files: Option<QueryFiles>,
 }

@@ -7,12 +7,14 @@ use crate::dml::target::Target;
 use crate::dml::values::source_with_defaults;
 use crate::parse::refuse::refused;
 use crate::parse::statement::parse_over;
+use crate::plan::files::take_files;
 use crate::plan::rollups::Focus;
 use crate::plan::work_table::{WorkQuery, WorkTable};
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::identifiers::SharedSpellings;
 use arrow::array::RecordBatch;
 use atsdb_core::{Result, Table};
+use datafusion::catalog::TableProvider;
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -25,6 +27,7 @@ pub(super) struct StatementQuery {
     pub(super) spellings: SharedSpellings,
     pub(super) focus: Focus,
     pub(super) work_table: Option<Arc<WorkTable>>,
+    pub(super) files: Vec<Arc<dyn TableProvider>>,
     pub(super) more: Option<mpsc::UnboundedReceiver<RecordBatch>>,
 }
 
@@ -40,14 +43,17 @@ impl StatementQuery {
                 (statement, insert.map(Box::new), None)
             }
         };
+        let mut statement = statement;
+        let files = take_files(&mut statement, query.files.as_ref(), &spellings)?;
         let spellings = SharedSpellings::new(spellings);
-        Ok(Self { statement, insert, change, spellings, focus, work_table: None, more: None })
+        Ok(Self { statement, insert, change, spellings, focus, work_table: None, files, more: None })
     }
 
     pub(super) fn on_work_table(query: WorkQuery) -> Self {
         let WorkQuery { query, spellings, work_table, more } = query;
         let (statement, focus) = (Ast::Query(Box::new(query)), Focus::default());
-        Self { statement, insert: None, change: None, spellings, focus, work_table: Some(work_table), more }
+        let (insert, change, files) = (None, None, Vec::new());
+        Self { statement, insert, change, spellings, focus, work_table: Some(work_table), files, more }
     }
 }
 

@@ -15,7 +15,7 @@ use super::wait::block_on;
 use crate::dml::change::Change;
 use crate::dml::target::Target;
 use crate::parse::headings::Headings;
-use crate::plan::names::logical_plan;
+use crate::plan::names::{GivenTables, logical_plan};
 use crate::plan::rollups::Focus;
 use crate::plan::work_table::WorkQuery;
 use crate::scan::numbered_scan::NumberedScan;
@@ -190,7 +190,7 @@ async fn run(work: Work, context: SessionContext, memory_bytes: usize, sender: m
         }
         Work::WorkTable(query, snapshot) => (StatementQuery::on_work_table(*query), snapshot),
     };
-    let StatementQuery { mut statement, insert, mut change, spellings, focus, work_table, mut more } = asked;
+    let StatementQuery { mut statement, insert, mut change, spellings, focus, work_table, files, mut more } = asked;
     let explains = matches!(statement, Ast::Explain { .. });
     let headings = match &mut statement {
         Ast::Query(query) => Headings::take(query, &spellings),
@@ -201,7 +201,8 @@ async fn run(work: Work, context: SessionContext, memory_bytes: usize, sender: m
         // The rows of a chunk come one after the other.
         state.config_mut().options_mut().optimizer.enable_round_robin_repartition = false;
     }
-    let plan = logical_plan(statement, &state, &snapshot, &spellings, &focus, work_table.as_ref());
+    let given = GivenTables { work_table: work_table.as_ref(), files: &files };
+    let plan = logical_plan(statement, &state, &snapshot, &spellings, &focus, given);
     let plan = plan.map_err(from_datafusion)?;
     drop(snapshot);
     SQLOptions::new()

@@ -16,7 +16,7 @@ impl Session {
         self.with_batch_retried(|batch| {
             let snapshot = batch.snapshot()?;
             let text = statement.text().to_owned();
-            let query = Query { text, place: statement.place(), params: params.to_vec(), snapshot };
+            let query = Query { text, place: statement.place(), params: params.to_vec(), snapshot, files: None };
             let worker = self.worker()?;
             let asked = query.snapshot.clone();
             let Started { change, rows, spellings, .. } = worker.start(query, &self.interrupt)?;

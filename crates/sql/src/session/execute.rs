@@ -79,8 +79,13 @@ impl Session {
     }
 
     fn query_over(&self, snapshot: ReadSnapshot, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
-        let query =
-            Query { text: statement.text().to_owned(), place: statement.place(), params: params.to_vec(), snapshot };
+        let query = Query {
+            text: statement.text().to_owned(),
+            place: statement.place(),
+            params: params.to_vec(),
+            snapshot,
+            files: self.query_files(),
+        };
         let Started { insert, rows, .. } = self.worker()?.start(query, &self.interrupt)?;
         let rows = Rows::query(rows);
         match insert {

@@ -40,6 +40,7 @@ impl Session {
                 place: statement.place(),
                 params: params.to_vec(),
                 snapshot: snapshot.clone(),
+                files: self.query_files(),
             };
             let worker = self.worker()?;
             let Started { insert, rows, spellings, .. } = worker.start(query, &self.interrupt)?;
