@@ -4,6 +4,7 @@
 //! single value reads ([`value`]), where the bytes go ([`destination`]).
 
 mod arrow_ipc;
+mod chart;
 mod csv;
 pub(crate) mod destination;
 mod format;
@@ -11,6 +12,9 @@ pub(crate) mod grid;
 mod json;
 mod markdown;
 mod parquet;
+mod plot;
+pub(crate) mod screen;
+mod svg;
 mod table;
 pub(crate) mod value;
 mod writer;
@@ -36,6 +40,9 @@ pub(crate) fn result_writer<'a>(
         Format::Json => Box::new(json::JsonWriter::new(schema, json::JsonShape::Array, out)),
         Format::Jsonl => Box::new(json::JsonWriter::new(schema, json::JsonShape::Lines, out)),
         Format::Markdown => Box::new(markdown::MarkdownWriter::new(schema, out)?),
+        Format::Chart => Box::new(chart::ChartWriter::new(schema, out)?),
+        Format::Svg => Box::new(svg::SvgWriter::new(schema, false, out)?),
+        Format::Html => Box::new(svg::SvgWriter::new(schema, true, out)?),
         Format::Parquet => Box::new(parquet::ParquetWriter::new(schema, out)?),
         Format::Arrow => Box::new(arrow_ipc::ArrowIpcWriter::new(schema, out)?),
     })
