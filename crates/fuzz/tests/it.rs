@@ -40,6 +40,11 @@ fn line_protocol_is_read_or_refused() {
 }
 
 #[test]
+fn what_prometheus_sends_is_read_or_refused() {
+    check(&["remote-write", "snappy", "remote-read", "promql", "series-text"]);
+}
+
+#[test]
 fn every_target_is_tested() {
     let text = include_str!("it.rs");
     for target in targets() {

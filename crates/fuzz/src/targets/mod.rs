@@ -3,6 +3,7 @@
 mod codec;
 mod corpus;
 mod files;
+mod prom;
 mod stores;
 mod text;
 
@@ -10,5 +11,5 @@ use crate::target::Target;
 
 /// All of them.
 pub(crate) fn all() -> Vec<Target> {
-    [codec::all(), files::all(), stores::all(), text::all()].concat()
+    [codec::all(), files::all(), prom::all(), stores::all(), text::all()].concat()
 }

@@ -1,0 +1,111 @@
+//! Remote write and read, and PromQL.
+
+use super::corpus::without_checksum;
+use crate::target::Target;
+use atsdb_prom::evaluate::{EvaluateError, LOOKBACK_MS, Limits, evaluate_instant, evaluate_range};
+use atsdb_prom::labels::{Labels, Matcher, read_series};
+use atsdb_prom::promql::parse;
+use atsdb_prom::remote::{WriteVersion, decode_read, decode_write, decompress};
+use atsdb_prom::{RawSeries, SeriesSource};
+
+/// No body of these targets becomes longer.
+const PLAIN_BYTES_MAX: usize = 1 << 20;
+
+pub(super) fn all() -> Vec<Target> {
+    vec![
+        Target {
+            name: "remote-write",
+            test_count: 20_000,
+            corpus: write_requests,
+            reseal: without_checksum,
+            read: read_write,
+        },
+        Target {
+            name: "snappy",
+            test_count: 5_000,
+            // "abc" as a literal, then copies of it.
+            corpus: || vec![b"\x0c\x08abc\x21\x03".to_vec(), b"\x03\x08abc".to_vec()],
+            reseal: without_checksum,
+            read: |bytes| {
+                if let Ok(plain) = decompress(bytes, PLAIN_BYTES_MAX) {
+                    assert!(plain.len() <= PLAIN_BYTES_MAX, "the limit holds");
+                }
+            },
+        },
+        Target {
+            name: "remote-read",
+            test_count: 20_000,
+            corpus: || {
+                vec![b"\x0a\x19\x08\x01\x10\x02\x1a\x13\x08\x02\x12\x08__name__\x1a\x05up|.*\x12\x01\x00".to_vec()]
+            },
+            reseal: without_checksum,
+            read: |bytes| drop(decode_read(bytes)),
+        },
+        Target { name: "promql", test_count: 20_000, corpus: queries, reseal: without_checksum, read: read_query },
+        Target {
+            name: "series-text",
+            test_count: 20_000,
+            corpus: || vec![b"up{job=\"a\\\"b\",\"odd name\"=\"\"}".to_vec(), b"{\"dotted.name\",a=\"b\"}".to_vec()],
+            reseal: without_checksum,
+            read: |bytes| drop(read_series(&String::from_utf8_lossy(bytes))),
+        },
+    ]
+}
+
+/// One request of each version: a series with two labels and a sample.
+fn write_requests() -> Vec<Vec<u8>> {
+    let sample = b"\x09\x00\x00\x00\x00\x00\x00\xf0\x3f\x10\xe8\x07";
+    let mut v1 = b"\x0a\x2b\x0a\x0e\x0a\x08__name__\x12\x02up\x0a\x08\x0a\x03job\x12\x01x\x12\x0c".to_vec();
+    v1.extend(sample);
+    v1.extend(b"\x1a\x09\x08\x02\x12\x02up\x22\x01h");
+    let mut v2 = b"\x22\x00\x22\x08__name__\x22\x02up\x2a\x19\x0a\x02\x01\x02\x12\x0c".to_vec();
+    v2.extend(sample);
+    v2.extend(b"\x2a\x05\x08\x01\x18\x02\x20\x00");
+    vec![v1, v2]
+}
+
+fn read_write(bytes: &[u8]) {
+    for version in [WriteVersion::V1, WriteVersion::V2] {
+        if let Ok(request) = decode_write(bytes, version) {
+            let rows = request.samples.to_batch().expect("columns of one length");
+            assert_eq!(rows.num_rows(), request.samples.len());
+            for series in request.samples.series() {
+                assert!(read_series(series).is_some(), "{series} can be read back");
+            }
+        }
+    }
+}
+
+fn queries() -> Vec<Vec<u8>> {
+    let texts = [
+        "sum by (job) (rate(m{a=~\"b.*\", c!=\"d\"}[5m] offset 1m)) / on(job) group_left(x) topk(3, m @ end())",
+        "histogram_quantile(0.9, label_replace(m, \"le\", \"$1\", \"a\", \"(.*)\")) or vector(1) unless absent(m)",
+        "max_over_time(-m[30m:1m]) > bool 0x1F ^ 2 % 1e3 # remark",
+        "m{\"quoted\"='\\x41\\u00e4', b!~`raw`} atan2 ignoring(a) fill(1) {__name__=\"n\"} anchored",
+        "increase(m[step() * 2 + max_of(1m, 30s)] smoothed) and count_values(\"v\", m)",
+    ];
+    texts.map(|text| text.as_bytes().to_vec()).to_vec()
+}
+
+/// Two series whatever is asked for.
+struct Two;
+
+impl SeriesSource for Two {
+    fn select(&self, _: &[Matcher], from: i64, to: i64, _: usize) -> Result<Vec<RawSeries>, EvaluateError> {
+        let series = |name: &str, value: f64| {
+            let times: Vec<i64> =
+                (0..10).map(|place| place * 60_000).filter(|time| (from..=to).contains(time)).collect();
+            let values = times.iter().map(|time| value * *time as f64).collect();
+            RawSeries { labels: Labels::new([("__name__", name), ("a", "b"), ("le", "1")]), times, values }
+        };
+        Ok(vec![series("m", 1.0), series("n", f64::NAN)])
+    }
+}
+
+fn read_query(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let Ok(expr) = parse(&text) else { return };
+    let limits = Limits { lookback_ms: LOOKBACK_MS, samples_max: 100_000, stop: &|| false };
+    let _ = evaluate_instant(&Two, &text, &expr, 300_000, &limits);
+    let _ = evaluate_range(&Two, &text, &expr, (0, 600_000, 60_000), &limits);
+}

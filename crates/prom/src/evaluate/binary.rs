@@ -1,0 +1,260 @@
+//! Binary operators.
+
+use super::columns::{Column, GAP, is_gap, scalar};
+use super::evaluator::{Evaluator, Result, fail};
+use super::matching::{Groups, result_labels, signature};
+use crate::labels::Labels;
+use crate::promql::{Binary, BinaryOp, Cardinality, ValueType, type_of};
+use std::collections::{HashMap, HashSet};
+
+/// The value of an operation and whether a comparison holds.
+fn apply(op: BinaryOp, left: f64, right: f64) -> (f64, bool) {
+    let value = match op {
+        BinaryOp::Add => left + right,
+        BinaryOp::Sub => left - right,
+        BinaryOp::Mul => left * right,
+        BinaryOp::Div => left / right,
+        BinaryOp::Mod => left % right,
+        BinaryOp::Pow => left.powf(right),
+        BinaryOp::Atan2 => left.atan2(right),
+        BinaryOp::Equal => return (left, left == right),
+        BinaryOp::NotEqual => return (left, left != right),
+        BinaryOp::Greater => return (left, left > right),
+        BinaryOp::Less => return (left, left < right),
+        BinaryOp::GreaterEqual => return (left, left >= right),
+        BinaryOp::LessEqual => return (left, left <= right),
+        BinaryOp::TrimUpper | BinaryOp::TrimLower => return (GAP, false),
+        BinaryOp::And | BinaryOp::Or | BinaryOp::Unless => return (left, true),
+    };
+    (value, true)
+}
+
+fn truth(holds: bool) -> f64 {
+    f64::from(u8::from(holds))
+}
+
+impl Evaluator<'_> {
+    pub(super) fn binary(&self, start: usize, binary: &Binary) -> Result<Vec<Column>> {
+        let sides = (type_of(&binary.left), type_of(&binary.right));
+        if matches!(binary.op, BinaryOp::TrimLower | BinaryOp::TrimUpper) {
+            return self.trim(start, binary);
+        }
+        match sides {
+            (ValueType::Scalar, ValueType::Scalar) => {
+                let (left, right) = (self.scalar(&binary.left)?, self.scalar(&binary.right)?);
+                let values = left.into_iter().zip(right).map(|(left, right)| {
+                    let (value, holds) = apply(binary.op, left, right);
+                    if binary.op.is_comparison() { truth(holds) } else { value }
+                });
+                Ok(scalar(values.collect()))
+            }
+            (ValueType::Vector, ValueType::Scalar) => {
+                let number = self.scalar(&binary.right)?;
+                Ok(with_scalar(binary, self.columns(&binary.left)?, &number, false))
+            }
+            (ValueType::Scalar, _) => {
+                let number = self.scalar(&binary.left)?;
+                Ok(with_scalar(binary, self.columns(&binary.right)?, &number, true))
+            }
+            _ => {
+                let (left, right) = (self.columns(&binary.left)?, self.columns(&binary.right)?);
+                if binary.op.is_set() { Ok(self.set(binary, left, right)) } else { self.matched(binary, left, right) }
+            }
+        }
+    }
+
+    /// Trims buckets of native histograms; of numbers there is nothing to trim.
+    fn trim(&self, start: usize, binary: &Binary) -> Result<Vec<Column>> {
+        let symbol = binary.op.symbol();
+        let columns = self.columns(&binary.left)?;
+        if columns.iter().any(|column| !column.is_empty()) {
+            let message = "incompatible sample types encountered for binary operator";
+            self.query.inform(start, format!("{message} {symbol:?}: float {symbol} float"));
+        }
+        Ok(Vec::new())
+    }
+
+    fn set(&self, binary: &Binary, mut left: Vec<Column>, mut right: Vec<Column>) -> Vec<Column> {
+        let groups = Groups::new(&left, &right, &binary.matching);
+        let mut there = vec![false; groups.count];
+        for place in 0..self.grid.count {
+            there.fill(false);
+            let (of, numbers) = match binary.op {
+                BinaryOp::Or => (&left, &groups.left),
+                _ => (&right, &groups.right),
+            };
+            for (column, number) in of.iter().zip(numbers) {
+                there[*number] |= !is_gap(column.values[place]);
+            }
+            let (filtered, numbers, keep) = match binary.op {
+                BinaryOp::And => (&mut left, &groups.left, true),
+                BinaryOp::Unless => (&mut left, &groups.left, false),
+                _ => (&mut right, &groups.right, false),
+            };
+            for (column, number) in filtered.iter_mut().zip(numbers) {
+                if there[*number] != keep {
+                    column.values[place] = GAP;
+                }
+            }
+        }
+        if binary.op == BinaryOp::Or {
+            left.append(&mut right);
+        }
+        super::calls::present(left)
+    }
+
+    /// An operation on the series of two vectors that match.
+    fn matched(&self, binary: &Binary, left: Vec<Column>, right: Vec<Column>) -> Result<Vec<Column>> {
+        let matching = &binary.matching;
+        let groups = Groups::new(&left, &right, matching);
+        let swapped = matching.cardinality == Cardinality::OneToMany;
+        let one_to_one = matching.cardinality == Cardinality::OneToOne;
+        let (many, one) = if swapped { (right, left) } else { (left, right) };
+        let (many_groups, one_groups) =
+            if swapped { (&groups.right, &groups.left) } else { (&groups.left, &groups.right) };
+        // As in Prometheus, `fill_left` is the value of the many side also where that stands on the right.
+        let (fill_many, fill_one) = (matching.fill_left, matching.fill_right);
+        let mut results = Results { places: HashMap::new(), columns: Vec::new(), pairs: HashMap::new() };
+        let mut of_group: Vec<Option<usize>> = vec![None; groups.count];
+        let mut of_many: Vec<bool> = vec![false; groups.count];
+        let mut matched: Vec<bool> = vec![false; groups.count];
+        let mut inserted: HashSet<(usize, usize)> = HashSet::new();
+        for place in 0..self.grid.count {
+            if place % 256 == 0 {
+                self.query.check()?;
+            }
+            of_group.fill(None);
+            of_many.fill(false);
+            matched.fill(false);
+            inserted.clear();
+            let present = |column: &Column| !is_gap(column.values[place]);
+            if fill_many.is_none() && fill_one.is_none() && !(many.iter().any(present) && one.iter().any(present)) {
+                continue;
+            }
+            for (number, column) in one.iter().enumerate().filter(|(_, column)| present(column)) {
+                if let Some(other) = of_group[one_groups[number]].replace(number) {
+                    return many_to_many(binary, &column.labels, &one[other].labels);
+                }
+            }
+            let mut operate = |many_labels: (usize, &Labels),
+                               one_labels: (usize, &Labels),
+                               values: (f64, f64),
+                               group: usize| {
+                let (left, right) = if swapped { (values.1, values.0) } else { values };
+                let (value, holds) = apply(binary.op, left, right);
+                let result = results.place((many_labels.0, one_labels.0), self.grid.count, || {
+                    result_labels(many_labels.1, one_labels.1, binary.op, matching)
+                });
+                if one_to_one {
+                    if std::mem::replace(&mut matched[group], true) {
+                        return fail(
+                            "multiple matches for labels: many-to-one matching must be explicit (group_left/group_right)",
+                        );
+                    }
+                } else {
+                    matched[group] = true;
+                    if !inserted.insert((group, result)) {
+                        return fail("multiple matches for labels: grouping labels must ensure unique matches");
+                    }
+                }
+                if !holds && !binary.bool {
+                    return Ok(());
+                }
+                let value = if binary.bool { truth(holds) } else { value };
+                let column = &mut results.columns[result];
+                column.drop_name |= binary.bool;
+                if !is_gap(std::mem::replace(&mut column.values[place], value)) {
+                    return fail("vector cannot contain metrics with the same labelset");
+                }
+                Ok(())
+            };
+            for (number, column) in many.iter().enumerate().filter(|(_, column)| !is_gap(column.values[place])) {
+                let group = many_groups[number];
+                let value = column.values[place];
+                of_many[group] = true;
+                match (of_group[group], fill_one) {
+                    (Some(other), _) => {
+                        let values = (value, one[other].values[place]);
+                        operate((number, &column.labels), (other, &one[other].labels), values, group)?;
+                    }
+                    (None, Some(fill)) => {
+                        let labels = signature(&column.labels, matching);
+                        operate((number, &column.labels), (usize::MAX, &labels), (value, fill), group)?;
+                    }
+                    (None, None) => {}
+                }
+            }
+            let Some(fill) = fill_many else { continue };
+            for (group, number) in of_group.iter().enumerate() {
+                let Some(number) = number.filter(|_| !of_many[group]) else { continue };
+                let labels = signature(&one[number].labels, matching);
+                let values = (fill, one[number].values[place]);
+                operate((usize::MAX, &labels), (number, &one[number].labels), values, group)?;
+            }
+        }
+        self.query.charge(results.columns.len() * self.grid.count)?;
+        Ok(super::calls::present(results.columns))
+    }
+}
+
+/// The columns of a result, by their labels and by the pair of series that they come from.
+struct Results {
+    places: HashMap<Labels, usize>,
+    columns: Vec<Column>,
+    pairs: HashMap<(usize, usize), usize>,
+}
+
+impl Results {
+    fn place(&mut self, pair: (usize, usize), count: usize, labels: impl FnOnce() -> Labels) -> usize {
+        if let Some(place) = self.pairs.get(&pair) {
+            return *place;
+        }
+        let labels = labels();
+        let place = *self.places.entry(labels.clone()).or_insert(self.columns.len());
+        if place == self.columns.len() {
+            self.columns.push(Column { labels, drop_name: false, values: vec![GAP; count] });
+        }
+        self.pairs.insert(pair, place);
+        place
+    }
+}
+
+fn many_to_many(binary: &Binary, one: &Labels, other: &Labels) -> Result<Vec<Column>> {
+    let side = if binary.matching.cardinality == Cardinality::OneToMany { "left" } else { "right" };
+    let group = signature(one, &binary.matching);
+    let (first, second) = if one <= other { (one, other) } else { (other, one) };
+    let (group, first, second) = (spaced(&group), spaced(first), spaced(second));
+    fail(format!(
+        "found duplicate series for the match group {group} on the {side} hand-side of the operation: [{first}, \
+         {second}];many-to-many matching not allowed: matching labels must be unique on one side"
+    ))
+}
+
+/// All labels in braces, as Prometheus shows them in messages.
+pub(super) fn spaced(labels: &Labels) -> String {
+    let pairs: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value:?}")).collect();
+    format!("{{{}}}", pairs.join(", "))
+}
+
+/// An operation on each series and a number.
+fn with_scalar(binary: &Binary, mut columns: Vec<Column>, number: &[f64], scalar_first: bool) -> Vec<Column> {
+    let op = binary.op;
+    for column in &mut columns {
+        column.drop_name |= op.changes_meaning() || binary.bool;
+        for (value, number) in column.values.iter_mut().zip(number) {
+            if is_gap(*value) {
+                continue;
+            }
+            let own = *value;
+            let (result, holds) = if scalar_first { apply(op, *number, own) } else { apply(op, own, *number) };
+            *value = match (op.is_comparison(), binary.bool, holds) {
+                (false, ..) => result,
+                (true, true, _) => truth(holds),
+                // A comparison keeps the value of the series, on whichever side it stands.
+                (true, false, true) => own,
+                (true, false, false) => GAP,
+            };
+        }
+    }
+    super::calls::present(columns)
+}

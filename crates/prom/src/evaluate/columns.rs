@@ -1,0 +1,92 @@
+//! An instant vector over all steps of a query: one column of values for each series.
+
+use super::source::STALE_BITS;
+use crate::labels::Labels;
+use std::collections::HashMap;
+
+/// The value of a step without a value. Arithmetic never yields these bits; they are compared as bits.
+pub(super) const GAP: f64 = f64::from_bits(STALE_BITS);
+
+/// Whether a step has no value.
+pub(super) fn is_gap(value: f64) -> bool {
+    value.to_bits() == STALE_BITS
+}
+
+/// The times at which an expression is evaluated.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Grid {
+    pub(super) start: i64,
+    pub(super) step: i64,
+    pub(super) count: usize,
+}
+
+impl Grid {
+    /// The times from `start` to `end`, both included.
+    pub(super) fn new(start: i64, end: i64, step: i64) -> Self {
+        let step = step.max(1);
+        let count = if end < start { 0 } else { (end.saturating_sub(start) / step) as usize + 1 };
+        Self { start, step, count }
+    }
+
+    pub(super) fn at(&self, place: usize) -> i64 {
+        self.start + self.step * place as i64
+    }
+
+    pub(super) fn end(&self) -> i64 {
+        self.at(self.count.saturating_sub(1))
+    }
+
+    pub(super) fn times(self) -> impl Iterator<Item = i64> {
+        (0..self.count).map(move |place| self.at(place))
+    }
+}
+
+/// One series: a value or a [`GAP`] for each step.
+#[derive(Debug, Clone)]
+pub(super) struct Column {
+    pub(super) labels: Labels,
+    /// Whether name, type and unit are dropped when the result leaves the query.
+    pub(super) drop_name: bool,
+    pub(super) values: Vec<f64>,
+}
+
+impl Column {
+    pub(super) fn is_empty(&self) -> bool {
+        self.values.iter().all(|value| is_gap(*value))
+    }
+}
+
+/// A column without labels: how a scalar is computed.
+pub(super) fn scalar(values: Vec<f64>) -> Vec<Column> {
+    vec![Column { labels: Labels::default(), drop_name: false, values }]
+}
+
+/// Two series with the same labels have a value at the same time.
+#[derive(Debug)]
+pub(super) struct SameLabels;
+
+/// Merges columns with equal labels, if no two have a value at the same step.
+pub(super) fn merge_equal(columns: Vec<Column>) -> Result<Vec<Column>, SameLabels> {
+    let mut places: HashMap<Labels, usize> = HashMap::with_capacity(columns.len());
+    let mut merged: Vec<Column> = Vec::with_capacity(columns.len());
+    for column in columns {
+        let Some(place) = places.get(&column.labels) else {
+            places.insert(column.labels.clone(), merged.len());
+            merged.push(column);
+            continue;
+        };
+        for (value, other) in merged[*place].values.iter_mut().zip(&column.values) {
+            match (is_gap(*value), is_gap(*other)) {
+                (_, true) => {}
+                (true, false) => *value = *other,
+                (false, false) => return Err(SameLabels),
+            }
+        }
+    }
+    Ok(merged)
+}
+
+/// Drops the name of a series, if it is to be dropped.
+pub(super) fn shown_labels(labels: &Labels, drop_name: bool) -> Labels {
+    if drop_name { labels.without_metadata() } else { labels.clone() }
+}

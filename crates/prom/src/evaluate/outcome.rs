@@ -1,0 +1,71 @@
+//! What a query yields.
+
+use crate::labels::Labels;
+use std::fmt;
+
+/// Why a query yields nothing.
+#[derive(Debug)]
+pub enum EvaluateError {
+    /// The expression cannot be evaluated for this data: a duplicate in a match, a parameter out of range.
+    Execution(String),
+    /// It would load more samples than are allowed.
+    TooManySamples,
+    /// The caller asked to stop.
+    Stopped,
+    /// The source failed.
+    Source(atsdb_core::Error),
+}
+
+impl fmt::Display for EvaluateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Execution(message) => f.write_str(message),
+            Self::TooManySamples => {
+                f.write_str("query processing would load too many samples into memory in query execution")
+            }
+            Self::Stopped => f.write_str("query was canceled in expression evaluation"),
+            Self::Source(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for EvaluateError {}
+
+impl From<atsdb_core::Error> for EvaluateError {
+    fn from(error: atsdb_core::Error) -> Self {
+        Self::Source(error)
+    }
+}
+
+/// A result with the remarks on it.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The result.
+    pub value: ResultValue,
+    /// What is probably wrong with the query or the data.
+    pub warnings: Vec<String>,
+    /// What may be wrong.
+    pub infos: Vec<String>,
+}
+
+/// The values of a result. Times are milliseconds since 1970.
+#[derive(Debug)]
+pub enum ResultValue {
+    /// One number.
+    Scalar(i64, f64),
+    /// A text.
+    Text(i64, String),
+    /// One value for each series.
+    Vector(Vec<(Labels, i64, f64)>),
+    /// Values over time for each series.
+    Matrix(Vec<ResultSeries>),
+}
+
+/// The values of one series over time.
+#[derive(Debug, Clone)]
+pub struct ResultSeries {
+    /// Its labels.
+    pub labels: Labels,
+    /// Times in milliseconds and values.
+    pub points: Vec<(i64, f64)>,
+}

@@ -1,0 +1,23 @@
+//! The samples that a function over a range sees at one step.
+
+use crate::promql::Edge;
+
+/// The samples of one series in one range, at least one.
+pub(super) struct Window<'a> {
+    /// Milliseconds, ascending.
+    pub(super) times: &'a [i64],
+    pub(super) values: &'a [f64],
+    /// The range, open on the left.
+    pub(super) begin: i64,
+    pub(super) end: i64,
+    /// The time of the step.
+    pub(super) step: i64,
+    /// The length of the range.
+    pub(super) seconds: f64,
+    pub(super) edge: Edge,
+    /// The scalar arguments at this step.
+    pub(super) args: &'a [f64],
+}
+
+/// A function over a range: a value, or none if there are too few samples.
+pub(super) type WindowFunction = fn(&Window<'_>) -> Option<f64>;

@@ -1,0 +1,34 @@
+//! Where the samples come from.
+
+use super::outcome::EvaluateError;
+use crate::labels::{Labels, Matcher};
+
+/// The bits of the value that says: from here on this series has no value. A NaN that arithmetic never yields.
+pub const STALE_BITS: u64 = 0x7ff0_0000_0000_0002;
+
+/// The samples of one series.
+#[derive(Debug, Clone)]
+pub struct RawSeries {
+    /// Its labels, the metric's name among them.
+    pub labels: Labels,
+    /// Milliseconds since 1970, ascending, each once.
+    pub times: Vec<i64>,
+    /// As many values, stale markers among them.
+    pub values: Vec<f64>,
+}
+
+/// Yields the series that a query asks for.
+pub trait SeriesSource {
+    /// All series that satisfy every condition, sorted by labels, with their samples from one time to another in
+    /// milliseconds, both included. Series without such samples may be left out.
+    ///
+    /// `samples_max` is how many samples the query may still load: the source stops with
+    /// [`EvaluateError::TooManySamples`] before it collects more.
+    fn select(
+        &self,
+        matchers: &[Matcher],
+        from: i64,
+        to: i64,
+        samples_max: usize,
+    ) -> Result<Vec<RawSeries>, EvaluateError>;
+}

@@ -1,0 +1,117 @@
+//! Aggregations that choose some of the series of each group: `topk`, `bottomk`, `limitk`, `limit_ratio`.
+
+use super::aggregate::groups;
+use super::calls::present;
+use super::columns::{Column, GAP, is_gap};
+use super::elements::shown;
+use super::evaluator::{Evaluator, Result, fail};
+use super::sorting::compare;
+use crate::labels::Labels;
+use crate::promql::{Aggregate, AggregateOp};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+impl Evaluator<'_> {
+    pub(super) fn chosen(&self, aggregate: &Aggregate) -> Result<Vec<Column>> {
+        let param = match &aggregate.param {
+            Some(param) => self.scalar(param)?,
+            None => return fail("parameter is missing"),
+        };
+        let columns = self.columns(&aggregate.expr)?;
+        if !self.check_param(aggregate, &param)? {
+            return Ok(Vec::new());
+        }
+        let mut kept: Vec<Vec<f64>> = vec![vec![GAP; self.grid.count]; columns.len()];
+        // The chosen columns of the first step, in the order of an instant query's result.
+        let mut order = Vec::new();
+        for group in groups(&columns, aggregate) {
+            let offsets: Vec<f64> = match aggregate.op {
+                AggregateOp::LimitRatio => {
+                    group.members.iter().map(|member| offset(&columns[*member].labels)).collect()
+                }
+                _ => Vec::new(),
+            };
+            for place in 0..self.grid.count {
+                let all = group.members.iter().enumerate();
+                let mut there: Vec<(usize, usize, f64)> =
+                    all.map(|(nth, member)| (nth, *member, columns[*member].values[place])).collect();
+                there.retain(|(_, _, value)| !is_gap(*value));
+                let count = param[place].clamp(0.0, columns.len() as f64) as usize;
+                match aggregate.op {
+                    AggregateOp::Topk | AggregateOp::Bottomk => {
+                        let descending = aggregate.op == AggregateOp::Topk;
+                        there.sort_by(|one, other| compare(one.2, other.2, descending));
+                        there.truncate(count);
+                    }
+                    AggregateOp::Limitk => there.truncate(count),
+                    _ => there.retain(|(nth, ..)| is_in_ratio(param[place].clamp(-1.0, 1.0), offsets[*nth])),
+                }
+                for (_, member, value) in there {
+                    kept[member][place] = value;
+                    if place == 0 {
+                        order.push(member);
+                    }
+                }
+            }
+        }
+        let mut columns: Vec<Option<Column>> = columns.into_iter().map(Some).collect();
+        let rest = 0..columns.len();
+        let mut results = Vec::new();
+        for number in order.into_iter().chain(rest) {
+            if let Some(mut column) = columns[number].take() {
+                column.values = std::mem::take(&mut kept[number]);
+                results.push(column);
+            }
+        }
+        Ok(present(results))
+    }
+
+    /// Whether anything can be chosen at all.
+    fn check_param(&self, aggregate: &Aggregate, param: &[f64]) -> Result<bool> {
+        let max = param.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let min = param.iter().copied().fold(f64::INFINITY, f64::min);
+        let nan = param.iter().any(|value| value.is_nan());
+        if aggregate.op == AggregateOp::LimitRatio {
+            if max == 0.0 && min == 0.0 {
+                return Ok(false);
+            }
+            if nan {
+                return fail("Ratio value is NaN");
+            }
+            let start = aggregate.param.as_ref().map_or(0, |param| param.bare().start);
+            for (wrong, cap) in
+                [(max > 1.0).then_some((max, 1)), (min < -1.0).then_some((min, -1))].into_iter().flatten()
+            {
+                let wrong = shown(wrong);
+                self.query
+                    .warn(start, format!("ratio value should be between -1 and 1, got {wrong}, capping to {cap}"));
+            }
+            return Ok(true);
+        }
+        if max < 1.0 && !(nan && max == f64::NEG_INFINITY) {
+            return Ok(false);
+        }
+        if nan {
+            return fail("Parameter value is NaN");
+        }
+        let limit = i64::MAX as f64;
+        if min <= -limit {
+            return fail(format!("Scalar value {} underflows int64", shown(min)));
+        }
+        if max >= limit {
+            return fail(format!("Scalar value {} overflows int64", shown(max)));
+        }
+        Ok(true)
+    }
+}
+
+/// Where a series lies between 0 and 1, always the same for the same labels.
+fn offset(labels: &Labels) -> f64 {
+    let mut hasher = DefaultHasher::new();
+    labels.hash(&mut hasher);
+    hasher.finish() as f64 / u64::MAX as f64
+}
+
+/// Whether a ratio includes a series. A negative ratio includes what the positive rest leaves out.
+fn is_in_ratio(ratio: f64, offset: f64) -> bool {
+    if ratio >= 0.0 { offset < ratio } else { offset >= 1.0 + ratio }
+}

@@ -1,0 +1,317 @@
+//! The syntax tree of an expression.
+
+use super::functions::Function;
+use super::span::Span;
+use crate::labels::Matcher;
+
+/// An expression and where it begins, in bytes.
+#[derive(Debug, Clone)]
+pub struct Expr {
+    /// The place of its first letter.
+    pub start: usize,
+    /// What it is.
+    pub kind: ExprKind,
+    /// How many expressions stand one inside the other, this one included.
+    pub depth: usize,
+}
+
+impl Expr {
+    pub(super) fn new(start: usize, kind: ExprKind) -> Self {
+        let inside = match &kind {
+            ExprKind::Number(_) | ExprKind::Text(_) | ExprKind::Selector(_) | ExprKind::Range { .. } => 0,
+            ExprKind::Subquery { expr, .. } | ExprKind::Paren(expr) | ExprKind::Unary { expr, .. } => expr.depth,
+            ExprKind::Binary(binary) => binary.left.depth.max(binary.right.depth),
+            ExprKind::Call { args, .. } => args.iter().map(|arg| arg.depth).max().unwrap_or_default(),
+            ExprKind::Aggregate(aggregate) => {
+                aggregate.expr.depth.max(aggregate.param.as_ref().map_or(0, |param| param.depth))
+            }
+        };
+        Self { start, kind, depth: inside + 1 }
+    }
+
+    /// The expression inside its parentheses.
+    pub fn bare(&self) -> &Self {
+        match &self.kind {
+            ExprKind::Paren(inner) => inner.bare(),
+            _ => self,
+        }
+    }
+}
+
+/// The kinds of expressions.
+#[derive(Debug, Clone)]
+pub enum ExprKind {
+    /// `1.5`
+    Number(f64),
+    /// `"text"`
+    Text(String),
+    /// `metric{label="value"}`
+    Selector(Selector),
+    /// `metric[5m]`
+    Range {
+        /// Which series.
+        selector: Selector,
+        /// How far back.
+        range: Span,
+    },
+    /// `expr[1h:5m]`
+    Subquery {
+        /// What is evaluated repeatedly.
+        expr: Box<Expr>,
+        /// How far back.
+        range: Span,
+        /// The distance between evaluations; a minute if there is none.
+        step: Option<Span>,
+        /// `@` and `offset`
+        shift: Shift,
+    },
+    /// `(expr)`
+    Paren(Box<Expr>),
+    /// `-expr` or `+expr`
+    Unary {
+        /// Whether the sign is a minus.
+        minus: bool,
+        /// The operand.
+        expr: Box<Expr>,
+    },
+    /// `a + b`
+    Binary(Box<Binary>),
+    /// `rate(metric[5m])`
+    Call {
+        /// Which function.
+        function: &'static Function,
+        /// Its arguments.
+        args: Vec<Expr>,
+    },
+    /// `sum by (label) (expr)`
+    Aggregate(Box<Aggregate>),
+}
+
+/// Which series, and when.
+#[derive(Debug, Clone)]
+pub struct Selector {
+    /// The metric's name, if it stands before the braces. It is also among the matchers.
+    pub name: Option<String>,
+    /// All conditions.
+    pub matchers: Vec<Matcher>,
+    /// `@` and `offset`
+    pub shift: Shift,
+    /// `anchored` or `smoothed`
+    pub edge: Edge,
+}
+
+/// How the values at the edges of a range are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Edge {
+    /// Only samples inside count.
+    #[default]
+    Inside,
+    /// The last sample before the range is the value at its beginning.
+    Anchored,
+    /// Values at both edges are interpolated.
+    Smoothed,
+}
+
+/// The modifiers `@` and `offset`.
+#[derive(Debug, Clone, Default)]
+pub struct Shift {
+    /// A fixed time.
+    pub at: Option<At>,
+    /// How far back; negative: ahead.
+    pub offset: Option<Span>,
+}
+
+impl Shift {
+    /// Whether neither is given.
+    pub fn is_none(&self) -> bool {
+        self.at.is_none() && self.offset.is_none()
+    }
+}
+
+/// The time of an `@` modifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum At {
+    /// Milliseconds since 1970.
+    Time(i64),
+    /// The beginning of the query.
+    Start,
+    /// The end of the query.
+    End,
+}
+
+/// Operators between two expressions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum BinaryOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Mod,
+    Pow,
+    Atan2,
+    Equal,
+    NotEqual,
+    Greater,
+    Less,
+    GreaterEqual,
+    LessEqual,
+    TrimUpper,
+    TrimLower,
+    And,
+    Or,
+    Unless,
+}
+
+impl BinaryOp {
+    /// `==`, `<` and the like.
+    pub fn is_comparison(self) -> bool {
+        matches!(self, Self::Equal | Self::NotEqual | Self::Greater | Self::Less | Self::GreaterEqual | Self::LessEqual)
+    }
+
+    /// `and`, `or`, `unless`.
+    pub fn is_set(self) -> bool {
+        matches!(self, Self::And | Self::Or | Self::Unless)
+    }
+
+    /// Whether the result means something else than the operands, so that the metric's name is dropped.
+    pub fn changes_meaning(self) -> bool {
+        matches!(self, Self::Add | Self::Sub | Self::Mul | Self::Div | Self::Mod | Self::Pow | Self::Atan2)
+    }
+
+    /// As it is written.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Add => "+",
+            Self::Sub => "-",
+            Self::Mul => "*",
+            Self::Div => "/",
+            Self::Mod => "%",
+            Self::Pow => "^",
+            Self::Atan2 => "atan2",
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+            Self::Greater => ">",
+            Self::Less => "<",
+            Self::GreaterEqual => ">=",
+            Self::LessEqual => "<=",
+            Self::TrimUpper => "</",
+            Self::TrimLower => ">/",
+            Self::And => "and",
+            Self::Or => "or",
+            Self::Unless => "unless",
+        }
+    }
+}
+
+/// A binary operation.
+#[derive(Debug, Clone)]
+pub struct Binary {
+    /// The operator.
+    pub op: BinaryOp,
+    /// What stands before it.
+    pub left: Expr,
+    /// What stands after it.
+    pub right: Expr,
+    /// Whether a comparison yields 0 and 1 instead of filtering.
+    pub bool: bool,
+    /// Which series of both sides belong together.
+    pub matching: Matching,
+}
+
+/// Which series of two vectors belong together.
+#[derive(Debug, Clone, Default)]
+pub struct Matching {
+    /// Whether `on` or `ignoring` is written.
+    pub given: bool,
+    /// `on`, instead of `ignoring`.
+    pub on: bool,
+    /// The labels of `on` or `ignoring`.
+    pub labels: Vec<String>,
+    /// How many series of each side.
+    pub cardinality: Cardinality,
+    /// The labels that `group_left` and `group_right` copy from the other side.
+    pub include: Vec<String>,
+    /// The value of a missing series of the left side.
+    pub fill_left: Option<f64>,
+    /// The value of a missing series of the right side.
+    pub fill_right: Option<f64>,
+}
+
+/// How many series of one side belong to one of the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Cardinality {
+    /// One.
+    #[default]
+    OneToOne,
+    /// `group_left`
+    ManyToOne,
+    /// `group_right`
+    OneToMany,
+}
+
+/// The operators that aggregate series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum AggregateOp {
+    Sum,
+    Avg,
+    Count,
+    Min,
+    Max,
+    Group,
+    Stddev,
+    Stdvar,
+    Topk,
+    Bottomk,
+    CountValues,
+    Quantile,
+    Limitk,
+    LimitRatio,
+}
+
+impl AggregateOp {
+    /// The operator of a name.
+    pub fn of(name: &str) -> Option<Self> {
+        Some(match name.to_ascii_lowercase().as_str() {
+            "sum" => Self::Sum,
+            "avg" => Self::Avg,
+            "count" => Self::Count,
+            "min" => Self::Min,
+            "max" => Self::Max,
+            "group" => Self::Group,
+            "stddev" => Self::Stddev,
+            "stdvar" => Self::Stdvar,
+            "topk" => Self::Topk,
+            "bottomk" => Self::Bottomk,
+            "count_values" => Self::CountValues,
+            "quantile" => Self::Quantile,
+            "limitk" => Self::Limitk,
+            "limit_ratio" => Self::LimitRatio,
+            _ => return None,
+        })
+    }
+
+    /// Whether it takes a parameter before the vector.
+    pub fn has_param(self) -> bool {
+        matches!(
+            self,
+            Self::Topk | Self::Bottomk | Self::CountValues | Self::Quantile | Self::Limitk | Self::LimitRatio
+        )
+    }
+}
+
+/// An aggregation.
+#[derive(Debug, Clone)]
+pub struct Aggregate {
+    /// The operator.
+    pub op: AggregateOp,
+    /// What is aggregated.
+    pub expr: Expr,
+    /// `k`, the quantile, the ratio or the label.
+    pub param: Option<Expr>,
+    /// The labels of `by` or `without`.
+    pub labels: Vec<String>,
+    /// `without`, instead of `by`.
+    pub without: bool,
+}

@@ -1,0 +1,260 @@
+//! The words of an expression.
+
+use super::unescape::unescape;
+use std::fmt;
+
+/// An expression that is not PromQL, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyntaxError {
+    /// From 1.
+    pub line: usize,
+    /// In characters from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl SyntaxError {
+    pub(super) fn at(text: &str, place: usize, message: impl Into<String>) -> Self {
+        let (line, column) = line_and_column(text, place);
+        Self { line, column, message: message.into() }
+    }
+}
+
+impl fmt::Display for SyntaxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: parse error: {}", self.line, self.column, self.message)
+    }
+}
+
+/// Line and column of a byte position, both from 1.
+pub(crate) fn line_and_column(text: &str, place: usize) -> (usize, usize) {
+    let before = text.get(..place.min(text.len())).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    (line, column)
+}
+
+/// What a word is.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Token {
+    /// A name or a keyword, as it is written.
+    Word(String),
+    Number(f64),
+    /// A duration, in seconds.
+    Duration(f64),
+    Text(String),
+    Symbol(&'static str),
+    End,
+}
+
+/// A word and where it begins.
+#[derive(Debug, Clone)]
+pub(super) struct Word {
+    pub(super) token: Token,
+    pub(super) start: usize,
+}
+
+/// All symbols; longer ones first.
+const SYMBOLS: [&str; 28] = [
+    "==", "=~", "!=", "!~", "<=", "</", ">=", ">/", "=", "<", ">", "+", "-", "*", "/", "%", "^", "@", "(", ")", "{",
+    "}", "[", "]", ",", ":", "!", ";",
+];
+
+/// Cuts an expression into words. The last is always [`Token::End`].
+pub(super) fn lex(text: &str) -> Result<Vec<Word>, SyntaxError> {
+    let mut words = Vec::new();
+    let mut lexer = Lexer { text, place: 0, braces: false, brackets: false };
+    loop {
+        let word = lexer.next()?;
+        match word.token {
+            Token::Symbol("{") => lexer.braces = true,
+            Token::Symbol("}") => lexer.braces = false,
+            Token::Symbol("[") => lexer.brackets = true,
+            Token::Symbol("]") => lexer.brackets = false,
+            _ => {}
+        }
+        let end = word.token == Token::End;
+        words.push(word);
+        if end {
+            return Ok(words);
+        }
+    }
+}
+
+struct Lexer<'a> {
+    text: &'a str,
+    place: usize,
+    /// Inside `{}` a name holds no colon, and `inf` and keywords are names.
+    braces: bool,
+    /// Inside `[]` a colon stands alone.
+    brackets: bool,
+}
+
+fn is_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '_'
+}
+
+impl<'a> Lexer<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.place..]
+    }
+
+    fn error(&self, place: usize, message: impl Into<String>) -> SyntaxError {
+        SyntaxError::at(self.text, place, message)
+    }
+
+    fn skip_space(&mut self) {
+        loop {
+            let rest = self.rest();
+            let trimmed = rest.trim_start_matches([' ', '\t', '\n', '\r']);
+            self.place += rest.len() - trimmed.len();
+            if !trimmed.starts_with('#') {
+                return;
+            }
+            self.place += trimmed.find('\n').unwrap_or(trimmed.len());
+        }
+    }
+
+    fn next(&mut self) -> Result<Word, SyntaxError> {
+        self.skip_space();
+        let start = self.place;
+        let rest = self.rest();
+        let mut letters = rest.chars();
+        let Some(first) = letters.next() else { return Ok(Word { token: Token::End, start }) };
+        let second = letters.next();
+        let token = match first {
+            '"' | '\'' | '`' => self.quoted(first)?,
+            '0'..='9' => self.number()?,
+            '.' if second.is_some_and(|letter| letter.is_ascii_digit()) => self.number()?,
+            _ if first.is_ascii_alphabetic() || first == '_' || (first == ':' && !self.brackets && !self.braces) => {
+                self.word()
+            }
+            _ => {
+                let Some(symbol) = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) else {
+                    return Err(self.error(start, format!("unexpected character: {first:?}")));
+                };
+                // Inside brackets and after a comparison, a slash is a division of its own.
+                self.place += symbol.len();
+                Token::Symbol(symbol)
+            }
+        };
+        Ok(Word { token, start })
+    }
+
+    fn word(&mut self) -> Token {
+        let colons = !self.braces && !self.brackets;
+        let rest = self.rest();
+        let end = rest.find(|letter| !(is_name(letter) || (colons && letter == ':'))).unwrap_or(rest.len());
+        self.place += end;
+        let word = &rest[..end];
+        if !self.braces {
+            if word.eq_ignore_ascii_case("inf") {
+                return Token::Number(f64::INFINITY);
+            }
+            if word.eq_ignore_ascii_case("nan") {
+                return Token::Number(f64::NAN);
+            }
+        }
+        Token::Word(word.to_owned())
+    }
+
+    fn quoted(&mut self, quote: char) -> Result<Token, SyntaxError> {
+        let start = self.place;
+        let body = &self.rest()[1..];
+        let mut escaped = false;
+        let end = body.find(|letter| {
+            let ends = letter == quote && !escaped;
+            escaped = !escaped && letter == '\\' && quote != '`';
+            ends
+        });
+        let broken = |end: &usize| quote != '`' && body[..*end].contains('\n');
+        let Some(end) = end.filter(|end| !broken(end)) else {
+            return Err(self.error(start, "unterminated quoted string"));
+        };
+        self.place += end + 2;
+        if quote == '`' {
+            return Ok(Token::Text(body[..end].to_owned()));
+        }
+        let text = unescape(&body[..end], quote).map_err(|message| self.error(start, message))?;
+        Ok(Token::Text(text))
+    }
+
+    fn number(&mut self) -> Result<Token, SyntaxError> {
+        let rest = self.rest();
+        let start = self.place;
+        let bytes = rest.as_bytes();
+        let hex = rest.len() > 2 && (rest.starts_with("0x") || rest.starts_with("0X"));
+        let mut end = 0;
+        while end < bytes.len() {
+            let byte = bytes[end];
+            let signed = matches!(byte, b'+' | b'-') && end > 0 && matches!(bytes[end - 1], b'e' | b'E') && !hex;
+            if is_name(byte as char) || byte == b'.' || signed {
+                end += 1;
+            } else {
+                break;
+            }
+        }
+        let word = &rest[..end];
+        self.place += end;
+        if let Some(number) = parse_number(word) {
+            return Ok(Token::Number(number));
+        }
+        // A sign after an exponent is not part of a duration, which has none.
+        let until = word.find(['+', '-']).unwrap_or(word.len());
+        self.place = start + until;
+        match parse_duration(&word[..until]) {
+            Some(seconds) => Ok(Token::Duration(seconds)),
+            None => Err(self.error(start, format!("bad number or duration syntax: {word:?}"))),
+        }
+    }
+}
+
+/// A number as Go writes it: decimal, hexadecimal, octal with a leading zero, underscores between digits.
+pub(crate) fn parse_number(word: &str) -> Option<f64> {
+    if word.contains('_') {
+        let spaced = word.bytes().zip(word.bytes().skip(1)).all(|(one, next)| {
+            !(one == b'_' && !next.is_ascii_alphanumeric())
+                && !(next == b'_' && matches!(one, b'_' | b'.' | b'e' | b'E'))
+        });
+        return if spaced && !word.ends_with('_') { parse_number(&word.replace('_', "")) } else { None };
+    }
+    if let Some(digits) = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
+        return i64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with(['+', '-'])).map(|n| n as f64);
+    }
+    if word.len() > 1 && word.starts_with('0') && word.bytes().all(|byte| byte.is_ascii_digit()) {
+        if let Ok(octal) = i64::from_str_radix(word, 8) {
+            return Some(octal as f64);
+        }
+    }
+    let plain = word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-'));
+    if plain && !word.is_empty() { word.parse().ok() } else { None }
+}
+
+/// A duration like `1h30m` in seconds. Units stand in descending order, each once.
+pub(crate) fn parse_duration(word: &str) -> Option<f64> {
+    const UNITS: [(&str, u64); 7] = [
+        ("y", 365 * 86_400_000),
+        ("w", 7 * 86_400_000),
+        ("d", 86_400_000),
+        ("h", 3_600_000),
+        ("m", 60_000),
+        ("s", 1000),
+        ("ms", 1),
+    ];
+    let mut rest = word;
+    let mut next = 0;
+    let mut total: u64 = 0;
+    while !rest.is_empty() {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let letters = rest[digits..].bytes().take_while(u8::is_ascii_alphabetic).count();
+        let unit = &rest[digits..digits + letters];
+        let place = next + UNITS[next..].iter().position(|(name, _)| *name == unit)?;
+        let count: u64 = rest[..digits].parse().ok()?;
+        total = total.checked_add(count.checked_mul(UNITS[place].1)?)?;
+        next = place + 1;
+        rest = &rest[digits + letters..];
+    }
+    // As Prometheus: what fits a count of nanoseconds in 63 bits.
+    (!word.is_empty() && total <= i64::MAX as u64 / 1_000_000).then(|| total as f64 / 1000.0)
+}

@@ -1,0 +1,137 @@
+//! Samples as the columns of two tables: `prom_samples` with one row a sample, `prom_labels` with one row for each label
+//! of a series.
+
+use super::error::RemoteError;
+use super::texts::Texts;
+use crate::labels::{METRIC_NAME, write_series};
+use arrow::array::{ArrayRef, DictionaryArray, Float64Array, StringArray, TimestampMillisecondArray, UInt32Array};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit, UInt32Type};
+use arrow::error::ArrowError;
+use arrow::record_batch::RecordBatch;
+use std::sync::Arc;
+
+fn mapped() -> DataType {
+    DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8))
+}
+
+/// The columns of `prom_samples`.
+pub fn samples_schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![
+        Field::new("time", DataType::Timestamp(TimeUnit::Millisecond, None), false),
+        Field::new("metric", mapped(), false),
+        Field::new("series", mapped(), false),
+        Field::new("value", DataType::Float64, false),
+    ]))
+}
+
+/// The columns of `prom_labels`.
+pub fn labels_schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![
+        Field::new("series", mapped(), false),
+        Field::new("name", mapped(), false),
+        Field::new("value", DataType::Utf8, false),
+    ]))
+}
+
+/// One label of a series.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LabelRow {
+    /// The series as text.
+    pub series: String,
+    /// The label's name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// Samples in columns. Each series and each metric is held once.
+#[derive(Debug, Default)]
+pub struct Samples {
+    times: Vec<i64>,
+    values: Vec<f64>,
+    /// The number of each sample's series.
+    of_series: Vec<u32>,
+    series: Texts,
+    /// The number of each series' metric.
+    of_metric: Vec<u32>,
+    metrics: Texts,
+}
+
+impl Samples {
+    /// How many samples there are.
+    pub fn len(&self) -> usize {
+        self.times.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.times.is_empty()
+    }
+
+    /// The series as text, by their numbers.
+    pub fn series(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.series.iter()
+    }
+
+    /// Time in milliseconds, number of the series and value of each sample.
+    pub fn iter(&self) -> impl Iterator<Item = (i64, u32, f64)> {
+        self.times.iter().zip(&self.of_series).zip(&self.values).map(|((time, series), value)| (*time, *series, *value))
+    }
+
+    /// The number of a series. The labels may come in any order; empty values are left out.
+    pub fn series_number(&mut self, labels: &mut Vec<(&str, &str)>) -> Result<u32, RemoteError> {
+        labels.retain(|label| !label.1.is_empty());
+        if !labels.is_sorted() {
+            labels.sort_unstable();
+        }
+        if let Some(pair) = labels.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Err(RemoteError::malformed(format!("label {:?} occurs twice in one series", pair[0].0)));
+        }
+        if labels.iter().any(|label| label.0.is_empty()) {
+            return Err(RemoteError::malformed("a label has no name"));
+        }
+        let Some((_, metric)) = labels.iter().find(|label| label.0 == METRIC_NAME) else {
+            return Err(RemoteError::malformed("a series has no metric name"));
+        };
+        let number = self.series.number(|text| write_series(text, labels.iter().copied()));
+        if number as usize == self.of_metric.len() {
+            self.of_metric.push(self.metrics.number(|text| text.push_str(metric)));
+        }
+        Ok(number)
+    }
+
+    /// Adds a sample of a series that has a number.
+    pub fn push(&mut self, series: u32, time: i64, value: f64) {
+        self.times.push(time);
+        self.of_series.push(series);
+        self.values.push(value);
+    }
+
+    /// The rows of `prom_samples`.
+    pub fn to_batch(&self) -> Result<RecordBatch, ArrowError> {
+        let metrics: UInt32Array = self.of_series.iter().map(|series| self.of_metric[*series as usize]).collect();
+        let series = UInt32Array::from(self.of_series.clone());
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(TimestampMillisecondArray::from(self.times.clone())),
+            Arc::new(DictionaryArray::<UInt32Type>::try_new(metrics, Arc::new(self.metrics.to_array()?))?),
+            Arc::new(DictionaryArray::<UInt32Type>::try_new(series, Arc::new(self.series.to_array()?))?),
+            Arc::new(Float64Array::from(self.values.clone())),
+        ];
+        RecordBatch::try_new(samples_schema(), columns)
+    }
+}
+
+impl LabelRow {
+    /// The rows of `prom_labels`.
+    pub fn to_batch(rows: &[Self]) -> Result<RecordBatch, ArrowError> {
+        let mapped = |text: fn(&Self) -> &str| -> ArrayRef {
+            Arc::new(rows.iter().map(text).collect::<DictionaryArray<UInt32Type>>())
+        };
+        let columns: Vec<ArrayRef> = vec![
+            mapped(|row| &row.series),
+            mapped(|row| &row.name),
+            Arc::new(StringArray::from_iter_values(rows.iter().map(|row| &row.value))),
+        ];
+        RecordBatch::try_new(labels_schema(), columns)
+    }
+}

@@ -1,0 +1,90 @@
+//! The fields of a protocol-buffer message.
+
+use super::error::RemoteError;
+
+/// The value of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FieldValue<'a> {
+    Varint(u64),
+    Fixed64(u64),
+    Fixed32(u32),
+    Bytes(&'a [u8]),
+}
+
+/// Reads the fields of a message one after the other.
+#[derive(Clone, Copy)]
+pub(super) struct Fields<'a> {
+    rest: &'a [u8],
+}
+
+fn broken() -> RemoteError {
+    RemoteError::malformed("the message is not a protocol buffer, or it is cut off")
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn new(message: &'a [u8]) -> Self {
+        Self { rest: message }
+    }
+
+    /// How many bytes are left.
+    pub(super) fn left(&self) -> usize {
+        self.rest.len()
+    }
+
+    pub(super) fn varint(&mut self) -> Result<u64, RemoteError> {
+        let mut value = 0;
+        for (place, byte) in self.rest.iter().enumerate().take(10) {
+            value |= u64::from(byte & 0x7f) << (7 * place);
+            if *byte < 0x80 {
+                self.rest = &self.rest[place + 1..];
+                return Ok(value);
+            }
+        }
+        Err(broken())
+    }
+
+    fn take(&mut self, length: usize) -> Result<&'a [u8], RemoteError> {
+        let (taken, rest) = self.rest.split_at_checked(length).ok_or_else(broken)?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    /// The next field's number and value; `None` at the end.
+    pub(super) fn next(&mut self) -> Result<Option<(u32, FieldValue<'a>)>, RemoteError> {
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let key = self.varint()?;
+        let number = u32::try_from(key >> 3).map_err(|_| broken())?;
+        let value = match key & 7 {
+            0 => FieldValue::Varint(self.varint()?),
+            1 => FieldValue::Fixed64(u64::from_le_bytes(self.take(8)?.try_into().map_err(|_| broken())?)),
+            2 => {
+                let length = usize::try_from(self.varint()?).map_err(|_| broken())?;
+                FieldValue::Bytes(self.take(length)?)
+            }
+            5 => FieldValue::Fixed32(u32::from_le_bytes(self.take(4)?.try_into().map_err(|_| broken())?)),
+            _ => return Err(broken()),
+        };
+        Ok(Some((number, value)))
+    }
+}
+
+/// A field that must be a text.
+pub(super) fn text(bytes: &[u8]) -> Result<&str, RemoteError> {
+    std::str::from_utf8(bytes).map_err(|_| RemoteError::malformed("a name or a value is not UTF-8"))
+}
+
+/// A sample in both versions: value 1, time 2.
+pub(super) fn sample(message: &[u8]) -> Result<(i64, f64), RemoteError> {
+    let mut fields = Fields::new(message);
+    let (mut time, mut value) = (0, 0.0);
+    while let Some(field) = fields.next()? {
+        match field {
+            (1, FieldValue::Fixed64(bits)) => value = f64::from_bits(bits),
+            (2, FieldValue::Varint(milliseconds)) => time = milliseconds as i64,
+            _ => {}
+        }
+    }
+    Ok((time, value))
+}

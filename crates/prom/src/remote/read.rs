@@ -1,0 +1,110 @@
+//! Remote read, answered with samples.
+
+use super::encode::Message;
+use super::error::RemoteError;
+use super::fields::{FieldValue, Fields, text};
+use crate::evaluate::RawSeries;
+use crate::labels::{MatchOp, Matcher};
+
+/// One query of a read request.
+#[derive(Debug, Clone)]
+pub struct ReadQuery {
+    /// The first time in milliseconds.
+    pub from: i64,
+    /// The last time, included.
+    pub to: i64,
+    /// Which series.
+    pub matchers: Vec<Matcher>,
+}
+
+/// Decodes `prometheus.ReadRequest`.
+pub fn decode_read(body: &[u8]) -> Result<Vec<ReadQuery>, RemoteError> {
+    let mut fields = Fields::new(body);
+    let mut queries = Vec::new();
+    // Which kinds of answer the reader takes; none: samples.
+    let (mut samples, mut others) = (false, false);
+    while let Some(field) = fields.next()? {
+        match field {
+            (1, FieldValue::Bytes(message)) => queries.push(query(message)?),
+            (2, FieldValue::Varint(kind)) => {
+                samples |= kind == 0;
+                others |= kind != 0;
+            }
+            (2, FieldValue::Bytes(packed)) => {
+                let mut packed = Fields::new(packed);
+                while packed.left() > 0 {
+                    let kind = packed.varint()?;
+                    samples |= kind == 0;
+                    others |= kind != 0;
+                }
+            }
+            _ => {}
+        }
+    }
+    if others && !samples {
+        return Err(RemoteError::malformed("only answers with samples are supported, not streamed chunks"));
+    }
+    Ok(queries)
+}
+
+fn query(message: &[u8]) -> Result<ReadQuery, RemoteError> {
+    let mut fields = Fields::new(message);
+    let mut query = ReadQuery { from: 0, to: 0, matchers: Vec::new() };
+    while let Some(field) = fields.next()? {
+        match field {
+            (1, FieldValue::Varint(time)) => query.from = time as i64,
+            (2, FieldValue::Varint(time)) => query.to = time as i64,
+            (3, FieldValue::Bytes(message)) => query.matchers.push(matcher(message)?),
+            _ => {}
+        }
+    }
+    Ok(query)
+}
+
+fn matcher(message: &[u8]) -> Result<Matcher, RemoteError> {
+    let mut fields = Fields::new(message);
+    let (mut op, mut name, mut value) = (MatchOp::Equal, "", "");
+    while let Some(field) = fields.next()? {
+        match field {
+            (1, FieldValue::Varint(kind)) => {
+                op = match kind {
+                    0 => MatchOp::Equal,
+                    1 => MatchOp::NotEqual,
+                    2 => MatchOp::Matches,
+                    3 => MatchOp::NotMatches,
+                    other => return Err(RemoteError::malformed(format!("unknown matcher {other}"))),
+                }
+            }
+            (2, FieldValue::Bytes(bytes)) => name = text(bytes)?,
+            (3, FieldValue::Bytes(bytes)) => value = text(bytes)?,
+            _ => {}
+        }
+    }
+    Matcher::new(name, op, value).map_err(RemoteError::Malformed)
+}
+
+/// Encodes `prometheus.ReadResponse`: the series of each query.
+pub fn encode_read(results: &[Vec<RawSeries>]) -> Vec<u8> {
+    let mut response = Message::default();
+    for result in results {
+        response.inner(1, |result_message| {
+            for series in result {
+                result_message.inner(1, |message| {
+                    for (name, value) in series.labels.iter() {
+                        message.inner(1, |label| {
+                            label.bytes(1, name.as_bytes());
+                            label.bytes(2, value.as_bytes());
+                        });
+                    }
+                    for (time, value) in series.times.iter().zip(&series.values) {
+                        message.inner(2, |sample| {
+                            sample.double(1, *value);
+                            sample.varint(2, *time as u64);
+                        });
+                    }
+                });
+            }
+        });
+    }
+    response.finish()
+}

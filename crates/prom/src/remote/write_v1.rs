@@ -1,0 +1,73 @@
+//! Remote write 1.0: `prometheus.WriteRequest`.
+
+use super::error::RemoteError;
+use super::fields::{FieldValue, Fields, sample, text};
+use super::request::{Metadata, MetricKind, WriteRequest};
+
+pub(super) fn decode(body: &[u8], request: &mut WriteRequest) -> Result<(), RemoteError> {
+    let mut fields = Fields::new(body);
+    let mut labels = Vec::new();
+    while let Some(field) = fields.next()? {
+        match field {
+            (1, FieldValue::Bytes(message)) => series(message, &mut labels, request)?,
+            (3, FieldValue::Bytes(message)) => request.metadata.push(metadata(message)?),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn series<'a>(
+    message: &'a [u8],
+    labels: &mut Vec<(&'a str, &'a str)>,
+    request: &mut WriteRequest,
+) -> Result<(), RemoteError> {
+    labels.clear();
+    let mut fields = Fields::new(message);
+    while let Some(field) = fields.next()? {
+        match field {
+            (1, FieldValue::Bytes(message)) => labels.push(label(message)?),
+            (3, FieldValue::Bytes(_)) => request.exemplars += 1,
+            (4, FieldValue::Bytes(_)) => request.histograms += 1,
+            _ => {}
+        }
+    }
+    let number = request.samples.series_number(labels)?;
+    let mut fields = Fields::new(message);
+    while let Some(field) = fields.next()? {
+        if let (2, FieldValue::Bytes(message)) = field {
+            let (time, value) = sample(message)?;
+            request.samples.push(number, time, value);
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn label(message: &[u8]) -> Result<(&str, &str), RemoteError> {
+    let mut fields = Fields::new(message);
+    let mut label = ("", "");
+    while let Some(field) = fields.next()? {
+        match field {
+            (1, FieldValue::Bytes(name)) => label.0 = text(name)?,
+            (2, FieldValue::Bytes(value)) => label.1 = text(value)?,
+            _ => {}
+        }
+    }
+    Ok(label)
+}
+
+fn metadata(message: &[u8]) -> Result<Metadata, RemoteError> {
+    let mut fields = Fields::new(message);
+    let mut found =
+        Metadata { metric: String::new(), kind: MetricKind::Unknown, help: String::new(), unit: String::new() };
+    while let Some(field) = fields.next()? {
+        match field {
+            (1, FieldValue::Varint(number)) => found.kind = MetricKind::of(number),
+            (2, FieldValue::Bytes(bytes)) => found.metric = text(bytes)?.to_owned(),
+            (4, FieldValue::Bytes(bytes)) => found.help = text(bytes)?.to_owned(),
+            (5, FieldValue::Bytes(bytes)) => found.unit = text(bytes)?.to_owned(),
+            _ => {}
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,104 @@
+//! Remote write 2.0: `io.prometheus.write.v2.Request`. Texts stand once, in a table of symbols.
+
+use super::error::RemoteError;
+use super::fields::{FieldValue, Fields, sample, text};
+use super::request::{Metadata, MetricKind, WriteRequest};
+use crate::labels::METRIC_NAME;
+
+pub(super) fn decode(body: &[u8], request: &mut WriteRequest) -> Result<(), RemoteError> {
+    let mut symbols = Vec::new();
+    let mut fields = Fields::new(body);
+    while let Some(field) = fields.next()? {
+        if let (4, FieldValue::Bytes(bytes)) = field {
+            symbols.push(text(bytes)?);
+        }
+    }
+    if symbols.first().is_some_and(|first| !first.is_empty()) {
+        return Err(RemoteError::malformed("the first symbol is not empty"));
+    }
+    let mut fields = Fields::new(body);
+    let mut series = Series { symbols: &symbols, references: Vec::new(), labels: Vec::new() };
+    while let Some(field) = fields.next()? {
+        if let (5, FieldValue::Bytes(message)) = field {
+            series.decode(message, request)?;
+        }
+    }
+    Ok(())
+}
+
+struct Series<'a> {
+    symbols: &'a [&'a str],
+    references: Vec<u64>,
+    labels: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Series<'a> {
+    fn symbol(&self, reference: u64) -> Result<&'a str, RemoteError> {
+        let symbol = usize::try_from(reference).ok().and_then(|place| self.symbols.get(place));
+        symbol.copied().ok_or_else(|| {
+            RemoteError::malformed(format!("symbol {reference} is not among {} symbols", self.symbols.len()))
+        })
+    }
+
+    fn decode(&mut self, message: &[u8], request: &mut WriteRequest) -> Result<(), RemoteError> {
+        self.references.clear();
+        let mut metadata = None;
+        let mut fields = Fields::new(message);
+        while let Some(field) = fields.next()? {
+            match field {
+                (1, FieldValue::Varint(reference)) => self.references.push(reference),
+                (1, FieldValue::Bytes(packed)) => {
+                    let mut packed = Fields::new(packed);
+                    while packed.left() > 0 {
+                        self.references.push(packed.varint()?);
+                    }
+                }
+                (3, FieldValue::Bytes(_)) => request.histograms += 1,
+                (4, FieldValue::Bytes(_)) => request.exemplars += 1,
+                (5, FieldValue::Bytes(message)) => metadata = Some(message),
+                _ => {}
+            }
+        }
+        if self.references.len() % 2 == 1 {
+            return Err(RemoteError::malformed("a series has an odd number of label references"));
+        }
+        self.labels.clear();
+        for place in (0..self.references.len()).step_by(2) {
+            let label = (self.symbol(self.references[place])?, self.symbol(self.references[place + 1])?);
+            self.labels.push(label);
+        }
+        let number = request.samples.series_number(&mut self.labels)?;
+        let mut fields = Fields::new(message);
+        while let Some(field) = fields.next()? {
+            if let (2, FieldValue::Bytes(message)) = field {
+                let (time, value) = sample(message)?;
+                request.samples.push(number, time, value);
+            }
+        }
+        if let Some(message) = metadata {
+            let metric = self.labels.iter().find(|label| label.0 == METRIC_NAME).map_or("", |label| label.1);
+            let found = self.metadata(message, metric)?;
+            let said = found.kind != MetricKind::Unknown || !found.help.is_empty() || !found.unit.is_empty();
+            // The same is said with each series of a metric.
+            if said && request.metadata.last() != Some(&found) {
+                request.metadata.push(found);
+            }
+        }
+        Ok(())
+    }
+
+    fn metadata(&self, message: &[u8], metric: &str) -> Result<Metadata, RemoteError> {
+        let mut fields = Fields::new(message);
+        let mut found =
+            Metadata { metric: metric.to_owned(), kind: MetricKind::Unknown, help: String::new(), unit: String::new() };
+        while let Some(field) = fields.next()? {
+            match field {
+                (1, FieldValue::Varint(number)) => found.kind = MetricKind::of(number),
+                (3, FieldValue::Varint(reference)) => found.help = self.symbol(reference)?.to_owned(),
+                (4, FieldValue::Varint(reference)) => found.unit = self.symbol(reference)?.to_owned(),
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+}

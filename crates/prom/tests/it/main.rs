@@ -1,0 +1,10 @@
+//! PromQL by scripts in the language of Prometheus' own tests.
+
+mod compare;
+mod limits;
+mod remote;
+mod run;
+mod scripts;
+mod series;
+mod source;
+mod upstream;

@@ -1,0 +1,57 @@
+//! Remote write, cut off anywhere.
+
+use atsdb_prom::remote::{MetricKind, WriteVersion, compress, decode_write, decompress};
+
+/// `requests_total{code="200"}` with 1 at one second, a histogram, an exemplar, and what the metric is.
+fn version_2() -> Vec<u8> {
+    let mut body = Vec::new();
+    for symbol in ["", "__name__", "requests_total", "code", "200", "How many."] {
+        body.extend([0x22, symbol.len() as u8]);
+        body.extend(symbol.as_bytes());
+    }
+    let mut series = b"\x0a\x04\x01\x02\x03\x04\x12\x0c\x09".to_vec();
+    series.extend(1.0_f64.to_le_bytes());
+    series.extend(b"\x10\xe8\x07\x1a\x00\x22\x00\x2a\x04\x08\x01\x18\x05");
+    body.extend([0x2a, series.len() as u8]);
+    body.extend(series);
+    body
+}
+
+/// The same in version 1.
+fn version_1() -> Vec<u8> {
+    let mut body = b"\x0a\x38\x0a\x1a\x0a\x08__name__\x12\x0erequests_total\x0a\x0b\x0a\x04code\x12\x03200".to_vec();
+    body.extend(b"\x12\x0c\x09");
+    body.extend(1.0_f64.to_le_bytes());
+    body.extend(b"\x10\xe8\x07\x1a\x00\x22\x00\x1a\x1d\x08\x01\x12\x0erequests_total\x22\x09How many.");
+    body[1] = (body.len() - 2 - 31) as u8;
+    body
+}
+
+#[test]
+fn both_versions_say_the_same() {
+    for (version, body) in [(WriteVersion::V1, version_1()), (WriteVersion::V2, version_2())] {
+        let request = decode_write(&body, version).unwrap();
+        assert_eq!(request.samples.series().collect::<Vec<_>>(), ["requests_total{code=\"200\"}"], "{version:?}");
+        assert_eq!(request.samples.iter().collect::<Vec<_>>(), [(1000, 0, 1.0)]);
+        assert_eq!((request.histograms, request.exemplars), (1, 1));
+        let [about] = request.metadata.as_slice() else { panic!("{:?}", request.metadata) };
+        assert_eq!((about.metric.as_str(), about.kind), ("requests_total", MetricKind::Counter));
+        assert_eq!(about.help, "How many.");
+        assert_eq!(request.samples.to_batch().unwrap().num_rows(), 1);
+    }
+}
+
+#[test]
+fn a_body_that_is_cut_off_inside_a_field_is_refused() {
+    let body = version_2();
+    let whole: Vec<usize> =
+        (0..=body.len()).filter(|end| decode_write(&body[..*end], WriteVersion::V2).is_ok()).collect();
+    // The ends of the fields: of six symbols and the series.
+    assert_eq!(whole.len(), 8, "{whole:?}");
+    let squeezed = compress(&body).unwrap();
+    for end in 0..squeezed.len() {
+        assert!(decompress(&squeezed[..end], 1 << 20).is_err(), "{end}");
+    }
+    assert_eq!(decompress(&squeezed, body.len()).unwrap(), body);
+    assert_eq!(decompress(&squeezed, body.len() - 1).unwrap_err().status(), 413);
+}

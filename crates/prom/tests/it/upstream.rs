@@ -1,0 +1,32 @@
+//! Prometheus' own scripts, if somebody has them.
+
+use super::run::run;
+use std::fs;
+use std::path::Path;
+
+/// The folder with Prometheus' `promql/promqltest/testdata`.
+const FOLDER: &str = "ATSDB_PROMQL_TESTS";
+
+#[test]
+fn prometheus_own_scripts_pass_but_for_native_histograms() {
+    let Ok(folder) = std::env::var(FOLDER) else {
+        println!("skipped: {FOLDER} does not name a folder with Prometheus' promql/promqltest/testdata");
+        return;
+    };
+    let mut names: Vec<_> = fs::read_dir(Path::new(&folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.sort();
+    let (mut passed, mut failed, mut native) = (0, 0, 0);
+    for path in names.iter().filter(|path| path.extension().is_some_and(|ending| ending == "test")) {
+        let report = run(&fs::read_to_string(path).unwrap());
+        let name = path.file_name().unwrap().to_string_lossy();
+        println!("{name}: {} passed, {} failed, {} native", report.passed, report.failed.len(), report.native);
+        report.failed.iter().for_each(|reason| println!("    {reason}"));
+        passed += report.passed;
+        failed += report.failed.len();
+        native += report.native;
+    }
+    println!("{passed} passed, {failed} failed, {native} of native histograms");
+    assert!(passed > 1000, "only {passed} queries passed: is {folder} the right folder?");
+    let share = failed as f64 / (passed + failed) as f64;
+    assert!(share < 0.05, "{failed} of {} queries fail", passed + failed);
+}
