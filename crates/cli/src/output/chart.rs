@@ -2,11 +2,11 @@
 
 use super::destination::Destination;
 use super::plot::{Plot, XKind, number_text};
-use super::writer::ResultWriter;
 use crate::console::pager::terminal_size;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use atsdb::Result;
+use atsdb_export::ResultWriter;
 use unicode_width::UnicodeWidthStr;
 
 /// Lines of dots.

@@ -1,11 +1,11 @@
 //! What a chart of a result shows: the first column against the columns of numbers.
 
-use super::value::Cells;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type, SchemaRef, TimeUnit};
 use arrow::record_batch::RecordBatch;
 use atsdb::{Error, Result};
+use atsdb_export::value::Cells;
 
 /// The most rows of a chart.
 const ROWS_MAX: usize = 1_000_000;

@@ -2,10 +2,10 @@
 
 use super::destination::Destination;
 use super::plot::{Plot, XKind, number_text};
-use super::writer::ResultWriter;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use atsdb::Result;
+use atsdb_export::ResultWriter;
 use std::fmt::Write;
 
 const WIDTH: f64 = 960.0;

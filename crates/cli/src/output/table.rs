@@ -2,11 +2,11 @@
 
 use super::destination::Destination;
 use super::grid::{self, Heading};
-use super::value::{Cells, TextKind, kind_of};
-use super::writer::ResultWriter;
 use arrow::datatypes::{Field, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use atsdb::Result;
+use atsdb_export::ResultWriter;
+use atsdb_export::value::{Cells, TextKind, kind_of};
 use std::sync::Arc;
 
 /// How many rows, and how many bytes of text, are held back to find the widths.

@@ -79,6 +79,8 @@ pub(super) fn task_context(state: &SessionState, memory: &Arc<QueryMemory>) -> A
     let (aggregates, windows) = (state.aggregate_functions().clone(), state.window_functions().clone());
     let context = TaskContext::new(None, id, state.config().clone(), scalar, higher, aggregates, windows, environment);
     Arc::new(context)
+}
+
 /// The names of all functions that a query may call, sorted.
 ///
 /// # Errors

@@ -31,13 +31,7 @@ impl Session {
         self.rows_with(text, place, parameters, self.query_files())
     }
 
-    fn rows_with(
-        &self,
-        text: &str,
-        place: Place,
-        parameters: &Parameters,
-        files: Option<QueryFiles>,
-    ) -> Result<Rows> {
+    fn rows_with(&self, text: &str, place: Place, parameters: &Parameters, files: Option<QueryFiles>) -> Result<Rows> {
         let (snapshot, _) = self.snapshot()?;
         let (text, parameters) = (text.to_owned(), parameters.clone());
         let query = Query { text, place, parameters, snapshot, files, sees: None };
