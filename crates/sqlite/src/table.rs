@@ -202,9 +202,11 @@ pub(crate) fn not_found(table: TableId) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connection::{AccessMode, connect};
     use crate::error::Failure;
     use crate::schema;
     use atsdb_core::ColumnType;
+    use rusqlite::StatementStatus;
 
     #[test]
     fn a_definition_that_says_more_than_is_known_is_refused_as_newer() {
@@ -222,5 +224,39 @@ mod tests {
             }
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn tables_in_memory_are_those_that_the_record_says() {
+        let connection = Connection::open_in_memory().unwrap();
+        schema::create(&connection, None).unwrap();
+        let tables = TableList::default();
+        let names =
+            || tables.get(&connection).unwrap().into_iter().map(|table| table.definition.name).collect::<Vec<_>>();
+        let definition = |name: &str| TableDefinition::new(name).with_column("c", ColumnType::Int64, None);
+        assert!(names().is_empty());
+        let first = create(&connection, &definition("first"), None).unwrap().id;
+        assert_eq!(names(), ["first"]);
+        create(&connection, &definition("second"), None).unwrap();
+        assert_eq!(names(), ["first", "second"]);
+        delete(&connection, first, None).unwrap();
+        assert_eq!(names(), ["second"]);
+        // They are not read again.
+        connection.execute("UPDATE atsdb_table SET definition = 'damaged'", []).unwrap();
+        assert_eq!(names(), ["second"]);
+        assert!(TableList::default().get(&connection).is_err());
+    }
+
+    #[test]
+    fn a_statement_is_prepared_once_whatever_is_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let connection =
+            connect(&folder.path().join("a.db"), AccessMode::Write, true, std::time::Duration::ZERO).unwrap();
+        schema::create(&connection, None).unwrap();
+        let mut statement = connection.prepare("SELECT id FROM atsdb_table WHERE stage IS ?1 ORDER BY id").unwrap();
+        for stage in [None, Some(1), None] {
+            assert!(!statement.exists([stage]).unwrap());
+        }
+        assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
     }
 }
