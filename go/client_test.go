@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -200,7 +201,7 @@ func TestAnAttemptHasItsTime(t *testing.T) {
 
 func TestACertificateThatNobodyTrustsIsNotAskedAgain(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
-	server.Config.ErrorLog = nil
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	defer server.Close()
 	client, err := NewClient(server.URL, ClientOptions{OnRetry: func(err error, _ time.Duration) { t.Error("again:", err) }})

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // collect sends rows through a collector and an Arrow stream.
@@ -131,12 +132,15 @@ func TestNullsOfEachKind(t *testing.T) {
 		Text    sql.NullString `atsdb:"map:uint8"`
 		When    sql.NullTime
 		Blob    *[]byte
+		Pgx     pgtype.Text
+		Pgx8    pgtype.Int8
 	}
 	seven := float32(7)
 	blob := []byte{}
 	batch := collect(t, row{Time: time.Unix(1, 0)},
 		row{time.Unix(1, 0), &seven, sql.Null[bool]{V: false, Valid: true}, sql.NullString{String: "", Valid: true},
-			sql.NullTime{Time: time.Unix(0, 1), Valid: true}, &blob},
+			sql.NullTime{Time: time.Unix(0, 1), Valid: true}, &blob,
+			pgtype.Text{String: "x", Valid: true}, pgtype.Int8{Int64: 0, Valid: true}},
 	)
 	for i := 1; i < int(batch.NumCols()); i++ {
 		column := batch.Column(i)
