@@ -204,7 +204,8 @@ func TestACertificateThatNobodyTrustsIsNotAskedAgain(t *testing.T) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	defer server.Close()
-	client, err := NewClient(server.URL, ClientOptions{OnRetry: func(err error, _ time.Duration) { t.Error("again:", err) }})
+	again := func(err error, _ time.Duration) { t.Error("again:", err) }
+	client, err := NewClient(server.URL, ClientOptions{OnRetry: again})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,8 @@
 // Package atsdb appends rows to an atsdb server from Go, without cgo.
 //
-// A struct declares a table. An [Appender] collects its values into Arrow record batches and sends them to the server in
-// the background, each under an id of its own, until the server has acknowledged it. A batch counts once, however often
-// it had to be sent.
+// A struct declares a table. An [Appender] collects its values into Arrow record batches and sends them to the server
+// in the background, each under an id of its own, until the server has acknowledged it. A batch counts once, however
+// often it had to be sent.
 //
 //	type Reading struct {
 //		Time   time.Time

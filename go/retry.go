@@ -33,7 +33,8 @@ type patienceError struct {
 func (e *patienceError) Error() string { return e.refused.Error() }
 func (e *patienceError) Unwrap() error { return e.refused }
 
-// retry repeats what may succeed later, for so long. Each attempt must be safe to repeat; with a time of 0 there is one.
+// retry repeats what may succeed later, for so long. Each attempt must be safe to repeat. With a time of 0 there is one
+// attempt.
 func (c *Client) retry(ctx context.Context, retryTime time.Duration, attempt func(context.Context) error) error {
 	begin := time.Now()
 	for count := 0; ; count++ {
