@@ -119,7 +119,7 @@ func (a *Appender[T]) Append(ctx context.Context, row T) error {
 // AppendAt adds a row of a struct that has no time.
 func (a *Appender[T]) AppendAt(ctx context.Context, at time.Time, row T) error {
 	if !a.layout.timeBeside {
-		return fmt.Errorf("atsdb: %s is a column of its own: use Append", reflect.TypeFor[T]())
+		return fmt.Errorf("atsdb: %s has its time in a field, or none: use Append", reflect.TypeFor[T]())
 	}
 	return a.append(ctx, at, row)
 }

@@ -17,7 +17,7 @@ import (
 
 // fakeServer answers as a server would, without a network, so that tests can run on synctest's clock.
 type fakeServer struct {
-	t      *testing.T
+	t      testing.TB
 	schema *arrow.Schema
 
 	mu         sync.Mutex
@@ -30,7 +30,7 @@ type fakeServer struct {
 	before, after func(count int, request *http.Request) (*http.Response, error)
 }
 
-func newFakeServer[T any](t *testing.T) *fakeServer {
+func newFakeServer[T any](t testing.TB) *fakeServer {
 	t.Helper()
 	found, err := layoutOf(reflect.TypeFor[T](), false)
 	if err != nil {

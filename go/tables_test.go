@@ -277,6 +277,39 @@ func TestAFullDictionaryIsAnErrorOfItsBatch(t *testing.T) {
 	}
 }
 
+func TestATimeThatIsACount(t *testing.T) {
+	type reading struct {
+		At     int64  `atsdb:"time,unit:ms"`
+		Sensor string `atsdb:"map:uint32,key"`
+	}
+	server := serve(t)
+	ctx := soon(t)
+	options := Options{Table: TableOptions{Slice: "hour", Retention: "100 years", Preload: "8 hours"}}
+	for range 2 {
+		a, err := NewAppender[reading](ctx, server.client(ClientOptions{}), "readings", options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(a.Append(ctx, reading{1_700_000_000_123, "s"}), a.Close(ctx)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := ask[int64](server, "SELECT sum(at) FROM readings WHERE sensor = 's'"); got != 2*1_700_000_000_123 {
+		t.Error(got)
+	}
+	var table, declared string
+	if err := server.connect().QueryRow(ctx, "SHOW CREATE TABLE readings").Scan(&table, &declared); err != nil {
+		t.Fatal(err)
+	}
+	for _, option := range []string{
+		"time = 'at'", "time_unit = 'ms'", "slice = 'hour'", "map = 'sensor:u32'", "key = 'sensor'", "100 years", "8 hours",
+	} {
+		if !strings.Contains(declared, option) {
+			t.Errorf("%s is not in %s", option, declared)
+		}
+	}
+}
+
 func TestRowsWithATimeBeside(t *testing.T) {
 	type reading struct {
 		Sensor string `atsdb:"map:uint32"`
