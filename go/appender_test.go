@@ -179,7 +179,9 @@ func TestFlushWaitsUntilItsContextEnds(t *testing.T) {
 func TestARefusedBatchStopsTheAppender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newFakeServer[small](t)
+		appended := make(chan struct{})
 		server.before = func(count int, _ *http.Request) (*http.Response, error) {
+			<-appended
 			if count == 1 {
 				return answer(422, `{"kind": "limit", "message": "the dictionary is full"}`), nil
 			}
@@ -187,6 +189,7 @@ func TestARefusedBatchStopsTheAppender(t *testing.T) {
 		}
 		a := open(t, server, Options{BatchRows: 2, FlushTime: -1}, ClientOptions{})
 		appendRows(t, a, 6)
+		close(appended)
 		err := a.Flush(t.Context())
 		var failed *BatchError
 		var refused *Error
