@@ -13,7 +13,7 @@ MDBOOK_VERSION := 0.5.4
 MDBOOK := $(or $(wildcard $(BUILT)/mdbook/bin/mdbook),mdbook)
 
 .PHONY: help setup servers clients build extension demo docs test postgres-parity fuzz simulate soak format lint doc unit \
-	extension-tests python-test wheel clean
+	extension-tests python-test go-test wheel clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -49,6 +49,9 @@ test: setup servers clients format lint unit doc ## everything that CI checks
 
 python-test: setup ## the package for Python: built, installed into an environment of its own, tested
 	@.ci/python test $(abspath $(BUILT))
+
+go-test: build ## the package for Go: format, vet and tests with the race detector, against the program
+	@.ci/go $(abspath $(ATSDB))
 
 wheel: setup ## the package for Python, with the program inside, for pip install
 	@.ci/python wheel $(abspath $(BUILT))

@@ -1,0 +1,178 @@
+package atsdb
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+)
+
+const (
+	// answerBytesMax bounds what is read of an answer.
+	answerBytesMax = 1 << 20
+	// streamBytesMax is the most bytes that the server takes at once.
+	streamBytesMax = 64 << 20
+	// retryTimeMax is a day less than the server remembers the id of a batch.
+	retryTimeMax = 29 * 24 * time.Hour
+	// declareTimeMax is how long a table is waited for if the server cannot be reached.
+	declareTimeMax = 30 * time.Second
+)
+
+// ClientOptions are the options of a [Client]. The zero value has the defaults.
+type ClientOptions struct {
+	// HTTP sends the requests. The default is a client of its own, which follows no redirections.
+	HTTP *http.Client
+	// Header is added to each request, for example for a proxy that asks who is calling.
+	Header http.Header
+	// RequestTime is how long one attempt may take. The default is a minute.
+	RequestTime time.Duration
+	// RetryTime is for how long a batch is sent again while the server cannot be reached or is busy. The default, and
+	// the most, is 29 days: a server remembers the ids of batches for 30.
+	RetryTime time.Duration
+	// OnRetry is called before each wait, if it is not nil: for a log.
+	OnRetry func(err error, wait time.Duration)
+}
+
+// Client speaks with one server. It may be used by several goroutines.
+type Client struct {
+	address *url.URL
+	options ClientOptions
+}
+
+// Appended is the answer to a batch.
+type Appended struct {
+	Rows int64 `json:"rows"`
+	// Duplicate: a batch of this id was stored before, and this one was dropped.
+	Duplicate bool `json:"duplicate"`
+}
+
+// NewClient is a client of the server at an address such as http://127.0.0.1:8086. It does not connect yet.
+func NewClient(address string, options ClientOptions) (*Client, error) {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("atsdb: the server's address: %w", err)
+	}
+	if parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
+		return nil, fmt.Errorf("atsdb: the server's address is %q: write it as http://127.0.0.1:8086", address)
+	}
+	if options.HTTP == nil {
+		refuse := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		options.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone(), CheckRedirect: refuse}
+	}
+	if options.RequestTime <= 0 {
+		options.RequestTime = time.Minute
+	}
+	if options.RetryTime <= 0 || options.RetryTime > retryTimeMax {
+		options.RetryTime = retryTimeMax
+	}
+	return &Client{address: parsed, options: options}, nil
+}
+
+// AppendStream adds the rows of an Arrow stream to a table in one commit, and returns when they are durable. With an id
+// (up to 200 bytes) a stream counts once, however often it is sent. It is sent again while the server cannot be
+// reached or is busy, if it has an id.
+func (c *Client) AppendStream(ctx context.Context, table, id string, stream []byte) (Appended, error) {
+	if len(stream) > streamBytesMax {
+		return Appended{}, fmt.Errorf("atsdb: a batch of %d bytes is too large: a server takes %d at once",
+			len(stream), streamBytesMax)
+	}
+	query := url.Values{"table": {table}}
+	header := http.Header{"Content-Type": {"application/vnd.apache.arrow.stream"}}
+	retryTime := time.Duration(0)
+	if id != "" {
+		query.Set("batch", id)
+		retryTime = c.options.RetryTime
+	}
+	var done Appended
+	err := c.retry(ctx, retryTime, func(ctx context.Context) error {
+		body, err := c.post(ctx, "/api/append", query, header, stream)
+		if err != nil {
+			return err
+		}
+		done = Appended{}
+		if err := json.Unmarshal(body, &done); err != nil {
+			return fmt.Errorf("atsdb: the server's answer %s: %w", short(string(body)), err)
+		}
+		return nil
+	})
+	return done, err
+}
+
+// declare runs a statement that may be run twice.
+func (c *Client) declare(ctx context.Context, statement string) error {
+	_, err := c.sql(ctx, statement, "json")
+	return err
+}
+
+// schema asks for the columns of a table.
+func (c *Client) schema(ctx context.Context, table string) (*arrow.Schema, error) {
+	body, err := c.sql(ctx, "SELECT * FROM "+quoteName(table)+" LIMIT 0", "arrow")
+	if err != nil {
+		return nil, err
+	}
+	reader, err := ipc.NewReader(bytes.NewReader(body), ipc.WithAllocator(allocator))
+	if err != nil {
+		return nil, fmt.Errorf("atsdb: the columns of table %s: %w", table, err)
+	}
+	defer reader.Release()
+	return reader.Schema(), nil
+}
+
+func (c *Client) sql(ctx context.Context, statement, format string) ([]byte, error) {
+	request, err := json.Marshal(map[string]string{"sql": statement, "format": format})
+	if err != nil {
+		return nil, err
+	}
+	header := http.Header{"Content-Type": {"application/json"}}
+	var answer []byte
+	err = c.retry(ctx, min(c.options.RetryTime, declareTimeMax), func(ctx context.Context) (err error) {
+		answer, err = c.post(ctx, "/api/sql", nil, header, request)
+		return err
+	})
+	return answer, err
+}
+
+// post is one attempt. Its error is an [*Error] if the server has answered, and a [*lostError] if it may not even have
+// got the request.
+func (c *Client) post(
+	ctx context.Context, path string, query url.Values, header http.Header, body []byte,
+) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.options.RequestTime)
+	defer cancel()
+	address := c.address.JoinPath(path)
+	address.RawQuery = query.Encode()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("atsdb: %w", err)
+	}
+	for _, more := range []http.Header{header, c.options.Header} {
+		for name, values := range more {
+			request.Header[name] = values
+		}
+	}
+	answer, err := c.options.HTTP.Do(request)
+	if err != nil {
+		return nil, &lostError{err}
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, answerBytesMax))
+	switch {
+	case answer.StatusCode == http.StatusOK && err != nil:
+		return nil, &lostError{err}
+	case answer.StatusCode == http.StatusOK:
+		return text, nil
+	default:
+		refused := errorOf(answer.StatusCode, text)
+		if wait := retryAfter(answer.Header, time.Now()); wait > 0 {
+			return nil, &patienceError{refused, wait}
+		}
+		return nil, refused
+	}
+}

@@ -1,0 +1,201 @@
+package atsdb
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// TableOptions are the options of a table that the appender creates. They do not change an existing one.
+type TableOptions struct {
+	// Slice is the width of a slice: hour, day, week, month or year. The server's default is day.
+	Slice string
+	// Key are the columns of the series key, separated by commas; with the time among them, the primary key. The default
+	// is the fields that are tagged as key.
+	Key string
+	// OnConflict is what becomes of a row whose key exists: error, replace, keep or merge.
+	OnConflict string
+	// Retention is when rows are dropped, for example "2 years".
+	Retention string
+	// Preload is how much of the newest rows the server keeps decoded in memory, for example "8 hours".
+	Preload string
+	// Plain makes a table without a time.
+	Plain bool
+}
+
+// declaration is the statement that creates the table, if it does not exist.
+func (l *layout) declaration(table string, options TableOptions) string {
+	var columns, maps, keys []string
+	for _, column := range l.columns {
+		declared := quoteName(column.name) + " " + column.leaf.sql
+		if !column.nullable() {
+			declared += " NOT NULL"
+		}
+		columns = append(columns, declared)
+		if column.tag.indexSQL != "" {
+			maps = append(maps, column.name+":"+column.tag.indexSQL)
+		}
+		if column.tag.isKey {
+			keys = append(keys, column.name)
+		}
+	}
+	if options.Key == "" {
+		options.Key = strings.Join(keys, ", ")
+	}
+	var with []string
+	add := func(name, value string) {
+		if value != "" {
+			with = append(with, name+" = "+quoteText(value))
+		}
+	}
+	if l.time == nil {
+		add("time", "none")
+	} else {
+		add("time", l.time.name)
+		if l.time.tag.hasUnit && !l.time.leaf.isTime {
+			add("time_unit", l.time.tag.unit.String())
+		}
+	}
+	add("slice", options.Slice)
+	add("map", strings.Join(maps, ", "))
+	add("key", options.Key)
+	add("on_conflict", options.OnConflict)
+	add("retention", options.Retention)
+	add("preload", options.Preload)
+	return fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s) WITH (%s)",
+		quoteName(table), strings.Join(columns, ", "), strings.Join(with, ", "))
+}
+
+func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+func quoteText(text string) string { return `'` + strings.ReplaceAll(text, `'`, `''`) + `'` }
+
+// fitTo compares the columns with those of a table that exists, and takes over the units of its times. It refuses a
+// column whose values the table could not hold.
+func (l *layout) fitTo(table string, found *arrow.Schema) error {
+	fields := map[string]arrow.Field{}
+	for _, field := range found.Fields() {
+		fields[strings.ToLower(field.Name)] = field
+	}
+	for _, column := range l.columns {
+		field, exists := fields[strings.ToLower(column.name)]
+		if !exists {
+			return fmt.Errorf("atsdb: %s: table %s has no column %s: ALTER TABLE %s ADD COLUMN %s %s would add it",
+				column.place, table, column.name, quoteName(table), quoteName(column.name), column.leaf.sql)
+		}
+		delete(fields, strings.ToLower(column.name))
+		if err := column.fitTo(field); err != nil {
+			return fmt.Errorf("atsdb: %s: column %s of table %s %w", column.place, column.name, table, err)
+		}
+		column.refusesNull = !field.Nullable
+	}
+	for _, field := range fields {
+		if !field.Nullable {
+			return fmt.Errorf("atsdb: column %s of table %s is NOT NULL, and the struct has no field for it", field.Name, table)
+		}
+	}
+	return nil
+}
+
+func (c *column) fitTo(field arrow.Field) error {
+	stamp, isStamp := field.Type.(*arrow.TimestampType)
+	own, isTime := c.leaf.arrow.(*arrow.TimestampType)
+	if isStamp && isTime {
+		if c.tag.hasUnit && stamp.Unit < own.Unit {
+			return fmt.Errorf("counts %s, which is coarser than the tag's unit:%s", stamp.Unit, own.Unit)
+		}
+		c.leaf = timestampLeaf(stamp.Unit)
+		return nil
+	}
+	if !holds(field.Type, c.leaf.arrow) {
+		return fmt.Errorf("is %s, which does not hold every %s", nameOf(field.Type), c.leaf.sql)
+	}
+	return nil
+}
+
+// holds is whether a column holds each value of another type unchanged.
+func holds(column, value arrow.DataType) bool {
+	if arrow.TypeEqual(column, value) || isText(column) && isText(value) || isBytes(column) && isBytes(value) {
+		return true
+	}
+	columnKind, columnBits := numberKind(column)
+	valueKind, valueBits := numberKind(value)
+	switch {
+	case columnKind == noNumber || valueKind == noNumber:
+		return false
+	case columnKind == valueKind:
+		return columnBits >= valueBits
+	case columnKind == signed:
+		return valueKind == unsigned && columnBits > valueBits
+	case columnKind == float:
+		// A float holds integers up to its 24 or 53 bits.
+		return valueBits <= columnBits/2
+	default:
+		return false
+	}
+}
+
+type numeric int
+
+const (
+	noNumber numeric = iota
+	signed
+	unsigned
+	float
+)
+
+func numberKind(kind arrow.DataType) (numeric, int) {
+	fixed, isFixed := kind.(arrow.FixedWidthDataType)
+	switch {
+	case arrow.IsSignedInteger(kind.ID()):
+		return signed, fixed.BitWidth()
+	case arrow.IsUnsignedInteger(kind.ID()):
+		return unsigned, fixed.BitWidth()
+	case isFixed && arrow.IsFloating(kind.ID()):
+		return float, fixed.BitWidth()
+	default:
+		return noNumber, 0
+	}
+}
+
+func isText(kind arrow.DataType) bool {
+	switch kind.ID() {
+	case arrow.STRING, arrow.LARGE_STRING, arrow.STRING_VIEW:
+		return true
+	case arrow.DICTIONARY:
+		return isText(kind.(*arrow.DictionaryType).ValueType)
+	default:
+		return false
+	}
+}
+
+func isBytes(kind arrow.DataType) bool {
+	switch kind.ID() {
+	case arrow.BINARY, arrow.LARGE_BINARY, arrow.BINARY_VIEW:
+		return true
+	default:
+		return false
+	}
+}
+
+// nameOf is the name of a column's type in SQL.
+func nameOf(kind arrow.DataType) string {
+	if isText(kind) {
+		return "TEXT"
+	}
+	if isBytes(kind) {
+		return "BLOB"
+	}
+	if stamp, isStamp := kind.(*arrow.TimestampType); isStamp {
+		return timestampSQL[stamp.Unit]
+	}
+	names := map[arrow.Type]string{
+		arrow.BOOL: "BOOLEAN", arrow.INT8: "TINYINT", arrow.INT16: "SMALLINT", arrow.INT32: "INT", arrow.INT64: "BIGINT",
+		arrow.UINT8: "TINYINT UNSIGNED", arrow.UINT16: "SMALLINT UNSIGNED", arrow.UINT32: "INT UNSIGNED",
+		arrow.UINT64: "BIGINT UNSIGNED", arrow.FLOAT32: "REAL", arrow.FLOAT64: "DOUBLE", arrow.DATE32: "DATE",
+	}
+	if name, known := names[kind.ID()]; known {
+		return name
+	}
+	return kind.String()
+}

@@ -1,0 +1,69 @@
+// Package servertest starts a real server for tests, kills it, and stands between it and its clients.
+package servertest
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Server is a real server, with a store of its own.
+type Server struct {
+	// PG and HTTP are its addresses, HOST:PORT. They stay the same after a restart.
+	PG, HTTP string
+
+	t       *testing.T
+	program string
+	store   string
+	command *exec.Cmd
+}
+
+// Start starts a server, which ends with the test. Without the program, whose path is in ATSDB, the test is skipped.
+func Start(t *testing.T) *Server {
+	t.Helper()
+	program := os.Getenv("ATSDB")
+	if program == "" {
+		t.Skip("skipped: there is no program to test with: ATSDB=PATH/atsdb go test ./...")
+	}
+	s := &Server{t: t, program: program, store: filepath.Join(t.TempDir(), "store.db"), PG: "127.0.0.1:0", HTTP: "127.0.0.1:0"}
+	s.Restart()
+	t.Cleanup(s.Kill)
+	return s
+}
+
+// Restart starts the server again, after Kill.
+func (s *Server) Restart() {
+	s.t.Helper()
+	messages := &bytes.Buffer{}
+	s.command = exec.Command(s.program, "serve", s.store, "--pg", s.PG, "--http", s.HTTP)
+	s.command.Stderr = messages
+	output, err := s.command.StdoutPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.command.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	lines := bufio.NewScanner(output)
+	for lines.Scan() {
+		if address, found := strings.CutPrefix(lines.Text(), "postgresql://"); found {
+			s.PG = address
+		}
+		if address, found := strings.CutPrefix(lines.Text(), "http://"); found {
+			s.HTTP = address
+			return
+		}
+	}
+	_ = s.command.Wait()
+	s.t.Fatalf("the server has not begun: %s", messages)
+}
+
+// Kill ends the server as kill -9 does.
+func (s *Server) Kill() {
+	_ = s.command.Process.Kill()
+	_ = s.command.Wait()
+}

@@ -1,0 +1,175 @@
+package atsdb
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+)
+
+// Go's own memory: nothing needs to be released.
+var allocator = memory.NewGoAllocator()
+
+// sink collects the values of a column.
+type sink interface {
+	// measure returns how many bytes a value takes, or why it cannot be stored. It changes nothing.
+	measure(value reflect.Value) (int, error)
+	put(value reflect.Value)
+	putNull()
+	// take returns the values since the last call.
+	take() arrow.Array
+}
+
+type numberSink struct {
+	builder array.Builder
+	bytes   int
+	append  func(reflect.Value)
+}
+
+func (s *numberSink) measure(reflect.Value) (int, error) { return s.bytes, nil }
+func (s *numberSink) put(value reflect.Value)            { s.append(value) }
+func (s *numberSink) putNull()                           { s.builder.AppendNull() }
+func (s *numberSink) take() arrow.Array                  { return s.builder.NewArray() }
+
+// offsetBytes is what a text or bytes take beside themselves.
+const offsetBytes = 4
+
+func measureText(text string) (int, error) {
+	if !utf8.ValidString(text) {
+		return 0, fmt.Errorf("the text %s is not UTF-8", short(text))
+	}
+	return offsetBytes + len(text), nil
+}
+
+func short(text string) string {
+	const bytesMax = 60
+	if len(text) > bytesMax {
+		return fmt.Sprintf("%q...", text[:bytesMax])
+	}
+	return fmt.Sprintf("%q", text)
+}
+
+type textSink struct{ builder *array.StringBuilder }
+
+func newTextSink() sink { return &textSink{array.NewStringBuilder(allocator)} }
+
+func (s *textSink) measure(value reflect.Value) (int, error) { return measureText(value.String()) }
+func (s *textSink) put(value reflect.Value)                  { s.builder.Append(value.String()) }
+func (s *textSink) putNull()                                 { s.builder.AppendNull() }
+func (s *textSink) take() arrow.Array                        { return s.builder.NewArray() }
+
+// mappedSink sends each distinct text of a batch once.
+type mappedSink struct {
+	indices *array.Uint32Builder
+	texts   *array.StringBuilder
+	known   map[string]uint32
+}
+
+func newMappedSink() sink {
+	return &mappedSink{array.NewUint32Builder(allocator), array.NewStringBuilder(allocator), map[string]uint32{}}
+}
+
+// knownBytes is about what an entry of the map takes.
+const knownBytes = 48
+
+func (s *mappedSink) measure(value reflect.Value) (int, error) {
+	text := value.String()
+	if _, isKnown := s.known[text]; isKnown {
+		return offsetBytes, nil
+	}
+	bytes, err := measureText(text)
+	return offsetBytes + bytes + knownBytes, err
+}
+
+func (s *mappedSink) put(value reflect.Value) {
+	text := value.String()
+	index, isKnown := s.known[text]
+	if !isKnown {
+		index = uint32(len(s.known))
+		s.known[text] = index
+		s.texts.Append(text)
+	}
+	s.indices.Append(index)
+}
+
+func (s *mappedSink) putNull() { s.indices.AppendNull() }
+
+func (s *mappedSink) take() arrow.Array {
+	clear(s.known)
+	return array.NewDictionaryArray(mappedType, s.indices.NewArray(), s.texts.NewArray())
+}
+
+type bytesSink struct{ builder *array.BinaryBuilder }
+
+func newBytesSink() sink {
+	return &bytesSink{array.NewBinaryBuilder(allocator, arrow.BinaryTypes.Binary)}
+}
+
+func bytesOf(value reflect.Value) []byte {
+	if value.Kind() == reflect.Array {
+		value = value.Slice(0, value.Len())
+	}
+	return value.Bytes()
+}
+
+func (s *bytesSink) measure(value reflect.Value) (int, error) { return offsetBytes + value.Len(), nil }
+func (s *bytesSink) put(value reflect.Value)                  { s.builder.Append(bytesOf(value)) }
+func (s *bytesSink) putNull()                                 { s.builder.AppendNull() }
+func (s *bytesSink) take() arrow.Array                        { return s.builder.NewArray() }
+
+type timeSink struct {
+	builder *array.TimestampBuilder
+	unit    arrow.TimeUnit
+}
+
+func newTimeSink(kind *arrow.TimestampType) sink {
+	return &timeSink{array.NewTimestampBuilder(allocator, kind), kind.Unit}
+}
+
+func timeOf(value reflect.Value) time.Time { return *value.Addr().Interface().(*time.Time) }
+
+func (s *timeSink) measure(value reflect.Value) (int, error) {
+	at := timeOf(value)
+	if _, fits := count(at, s.unit); !fits {
+		message := "%s cannot be counted in %s: choose another unit by the tag atsdb:\"unit:us\""
+		if at.IsZero() {
+			message = "the time is not set: " + message
+		}
+		return 0, fmt.Errorf(message, at.UTC().Format(time.RFC3339Nano), s.unit)
+	}
+	return 8, nil
+}
+
+func (s *timeSink) put(value reflect.Value) {
+	at, _ := count(timeOf(value), s.unit)
+	s.builder.Append(arrow.Timestamp(at))
+}
+
+func (s *timeSink) putNull()          { s.builder.AppendNull() }
+func (s *timeSink) take() arrow.Array { return s.builder.NewArray() }
+
+type dateSink struct{ builder *array.Date32Builder }
+
+func newDateSink() sink { return &dateSink{array.NewDate32Builder(allocator)} }
+
+// days are the days from 1970 to the date that a time shows in its own zone.
+func days(at time.Time) int64 {
+	year, month, day := at.Date()
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix() / (24 * 60 * 60)
+}
+
+func (s *dateSink) measure(value reflect.Value) (int, error) {
+	if found := days(timeOf(value)); found != int64(int32(found)) {
+		return 0, errors.New("the date is too far away")
+	}
+	return 4, nil
+}
+
+func (s *dateSink) put(value reflect.Value) { s.builder.Append(arrow.Date32(days(timeOf(value)))) }
+func (s *dateSink) putNull()                { s.builder.AppendNull() }
+func (s *dateSink) take() arrow.Array       { return s.builder.NewArray() }
