@@ -66,7 +66,8 @@ fn write_requests() -> Vec<Vec<u8>> {
 
 fn read_write(bytes: &[u8]) {
     for version in [WriteVersion::V1, WriteVersion::V2] {
-        if let Ok(request) = decode_write(bytes, version) {
+        if let Ok(request) = decode_write(bytes, version, PLAIN_BYTES_MAX) {
+            assert!(request.byte_count() <= PLAIN_BYTES_MAX, "the limit holds");
             let rows = request.samples.to_batch().expect("columns of one length");
             assert_eq!(rows.num_rows(), request.samples.len());
             for series in request.samples.series() {
