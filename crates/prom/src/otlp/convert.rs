@@ -1,7 +1,9 @@
 //! Points to samples.
 
 use super::naming::{label_name, metric_name, unit_name};
-use super::points::{Attributes, HistogramPoint, MetricHead, NumberPoint, PointHead, PointKind, SummaryPoint, Temporality};
+use super::points::{
+    Attributes, HistogramPoint, MetricHead, NumberPoint, PointHead, PointKind, SummaryPoint, Temporality,
+};
 use crate::evaluate::STALE_BITS;
 use crate::labels::METRIC_NAME;
 use crate::remote::{Metadata, MetricKind, RemoteError, WriteRequest};
@@ -61,8 +63,7 @@ fn as_label(number: f64) -> String {
 
 impl Converter {
     pub(super) fn new(bytes_max: usize) -> Self {
-        let request =
-            OtlpRequest { write: WriteRequest::new(bytes_max), rejected_points: 0, reason: String::new() };
+        let request = OtlpRequest { write: WriteRequest::new(bytes_max), rejected_points: 0, reason: String::new() };
         Self { request, resource: Vec::new(), target: Vec::new(), times: None, metric: None }
     }
 

@@ -26,8 +26,8 @@ fn float(value: &Value) -> Option<f64> {
 }
 
 pub(super) fn decode(body: &[u8], bytes_max: usize) -> Result<OtlpRequest, RemoteError> {
-    let body: Value =
-        serde_json::from_slice(body).map_err(|error| RemoteError::malformed(format!("the body is not JSON: {error}")))?;
+    let body: Value = serde_json::from_slice(body)
+        .map_err(|error| RemoteError::malformed(format!("the body is not JSON: {error}")))?;
     if !body.is_object() {
         return Err(RemoteError::malformed("the body is not an object"));
     }
@@ -97,7 +97,8 @@ fn histogram_point(point: &Value) -> HistogramPoint {
 }
 
 fn summary_point(point: &Value) -> SummaryPoint {
-    let quantile = |own: &Value| (float(&own["quantile"]).unwrap_or_default(), float(&own["value"]).unwrap_or_default());
+    let quantile =
+        |own: &Value| (float(&own["quantile"]).unwrap_or_default(), float(&own["value"]).unwrap_or_default());
     SummaryPoint {
         head: head(point),
         count: unsigned(&point["count"]),

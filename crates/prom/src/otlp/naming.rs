@@ -154,6 +154,9 @@ mod tests {
             assert_eq!(label_name(name).as_deref(), Some(expected));
         }
         assert_eq!((label_name("").as_deref(), label_name("__").as_deref()), (None, None));
-        assert_eq!((unit_name("By/s"), unit_name("1"), unit_name("{x}/s")), ("bytes_per_second".into(), "".into(), "per_second".into()));
+        assert_eq!(
+            (unit_name("By/s"), unit_name("1"), unit_name("{x}/s")),
+            ("bytes_per_second".into(), "".into(), "per_second".into())
+        );
     }
 }

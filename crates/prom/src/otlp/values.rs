@@ -78,12 +78,18 @@ pub(super) fn attributes_of_json(all: &Value) -> Attributes {
 fn plain(value: &Value) -> Value {
     let Some((kind, value)) = value.as_object().and_then(|object| object.iter().next()) else { return Value::Null };
     match kind.as_str() {
-        "intValue" => value.as_str().and_then(|text| text.parse::<i64>().ok()).map_or_else(|| value.clone(), Value::from),
+        "intValue" => {
+            value.as_str().and_then(|text| text.parse::<i64>().ok()).map_or_else(|| value.clone(), Value::from)
+        }
         "doubleValue" => value.as_f64().map_or_else(|| value.clone(), number),
         "arrayValue" => value["values"].as_array().into_iter().flatten().map(plain).collect(),
         "kvlistValue" => {
             let pairs = value["values"].as_array().into_iter().flatten();
-            Value::Object(pairs.map(|pair| (pair["key"].as_str().unwrap_or_default().to_owned(), plain(&pair["value"]))).collect())
+            Value::Object(
+                pairs
+                    .map(|pair| (pair["key"].as_str().unwrap_or_default().to_owned(), plain(&pair["value"])))
+                    .collect(),
+            )
         }
         _ => value.clone(),
     }

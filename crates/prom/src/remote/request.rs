@@ -112,7 +112,7 @@ impl WriteRequest {
     }
 
     /// Counts bytes that decoding needs.
-    pub(super) fn spend(&mut self, bytes: usize) -> Result<(), RemoteError> {
+    pub(crate) fn spend(&mut self, bytes: usize) -> Result<(), RemoteError> {
         self.budget.spend(bytes)
     }
 

@@ -85,34 +85,55 @@ pub(crate) fn success(data: &str, warnings: &[String], infos: &[String]) -> Resp
     ([(CONTENT_TYPE, "application/json")], text).into_response()
 }
 
-/// An error in plain text.
-pub(crate) fn plain_error(status: StatusCode, message: &str) -> Response {
-    let response = (status, [(CONTENT_TYPE, "text/plain; charset=utf-8")], format!("{message}\n"));
-    refusal::with_retry(response.into_response())
+/// Why a request that brings samples is refused.
+#[derive(Debug, Clone)]
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    pub(crate) message: String,
 }
 
-/// The answer to a body that was not taken. One that did not arrive in time is welcome later.
-pub(crate) fn refused_body(refused: &BodyError) -> Response {
-    let (status, message) = refusal::of_body(refused);
-    match refused {
-        BodyError::Slow => plain_error(StatusCode::SERVICE_UNAVAILABLE, &message),
-        _ => plain_error(status, &message),
+impl Refusal {
+    pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self { status, message: message.into() }
     }
 }
 
-/// The answer to a request that can never be accepted.
-pub(crate) fn refused(error: &RemoteError) -> Response {
-    let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::BAD_REQUEST);
-    plain_error(status, &error.to_string())
+impl From<&BodyError> for Refusal {
+    /// A body that did not arrive in time is welcome later.
+    fn from(refused: &BodyError) -> Self {
+        let (status, message) = refusal::of_body(refused);
+        match refused {
+            BodyError::Slow => Self::new(StatusCode::SERVICE_UNAVAILABLE, message),
+            _ => Self::new(status, message),
+        }
+    }
 }
 
-/// The answer to samples that could not be stored. Trouble that may pass is never a 4xx: Prometheus would drop them.
-pub(crate) fn not_stored(error: &SharedError) -> Response {
-    let status = match error.kind {
-        ErrorKind::InvalidValue => StatusCode::BAD_REQUEST,
-        ErrorKind::Conflict => StatusCode::SERVICE_UNAVAILABLE,
-        kind if kind.is_shortage() => StatusCode::SERVICE_UNAVAILABLE,
-        _ => StatusCode::INTERNAL_SERVER_ERROR,
-    };
-    plain_error(status, &error.message)
+impl From<&RemoteError> for Refusal {
+    /// Such a request can never be accepted.
+    fn from(error: &RemoteError) -> Self {
+        Self::new(StatusCode::from_u16(error.status()).unwrap_or(StatusCode::BAD_REQUEST), error.to_string())
+    }
+}
+
+impl From<&SharedError> for Refusal {
+    /// Trouble that may pass is never a 4xx: Prometheus would drop the samples.
+    fn from(error: &SharedError) -> Self {
+        let status = match error.kind {
+            ErrorKind::InvalidValue => StatusCode::BAD_REQUEST,
+            ErrorKind::Conflict => StatusCode::SERVICE_UNAVAILABLE,
+            kind if kind.is_shortage() => StatusCode::SERVICE_UNAVAILABLE,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Self::new(status, error.message.clone())
+    }
+}
+
+impl IntoResponse for Refusal {
+    /// In plain text.
+    fn into_response(self) -> Response {
+        let text = format!("{}\n", self.message);
+        let response = (self.status, [(CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response();
+        refusal::with_retry(response)
+    }
 }

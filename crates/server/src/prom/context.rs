@@ -35,6 +35,7 @@ pub(crate) struct PromMetrics {
     pub(crate) histograms: Counter,
     pub(crate) exemplars: Counter,
     pub(crate) refused_series: Counter,
+    pub(crate) rejected_points: Counter,
     failed: Counter,
 }
 
@@ -50,11 +51,12 @@ impl Prom {
     pub(crate) fn new(state: &State, gate: Gate, ingest: Arc<IngestOptions>, memory_bytes: usize) -> Self {
         let counter = |name, help| state.metrics().counter(name, help);
         let metrics = PromMetrics {
-            samples: counter("atsdb_prom_samples_stored_total", "Samples of remote write that were stored."),
+            samples: counter("atsdb_prom_samples_stored_total", "Samples of remote write and OTLP that were stored."),
             histograms: counter("atsdb_prom_histograms_dropped_total", "Native histograms that were not stored."),
             exemplars: counter("atsdb_prom_exemplars_dropped_total", "Exemplars that were not stored."),
             refused_series: counter("atsdb_prom_series_refused_total", "Series that can never be stored."),
-            failed: counter("atsdb_prom_write_requests_failed_total", "Requests of remote write that failed."),
+            rejected_points: counter("atsdb_otlp_points_rejected_total", "Points of OTLP that were not stored."),
+            failed: counter("atsdb_prom_write_requests_failed_total", "Requests of remote write and OTLP that failed."),
         };
         let database = state.database().clone();
         Self {

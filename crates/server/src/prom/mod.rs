@@ -1,7 +1,8 @@
-//! Prometheus over HTTP: remote write and read, and the API that Grafana's data source asks.
+//! Prometheus over HTTP: remote write and read, the API that Grafana's data source asks, and OpenTelemetry's metrics.
 //!
 //! ```text
 //! remote write    body within limits -> columns -> many requests in one commit    write, writer, tables
+//! OTLP            points -> the same columns                                      otlp, write
 //! remote read     matchers -> series of a snapshot                                read, source
 //! API             parameters -> PromQL over a snapshot -> JSON                    query, lookup, json
 //! ```
@@ -13,6 +14,7 @@ mod answer;
 mod context;
 mod json;
 mod lookup;
+mod otlp;
 mod params;
 mod query;
 mod read;

@@ -1,6 +1,6 @@
 //! The parameters of a request, from its address and its form.
 
-use super::answer::{ApiError, refused_body};
+use super::answer::{ApiError, Refusal};
 use super::context::Prom;
 use super::times;
 use crate::ingest::body::read_body;
@@ -9,7 +9,7 @@ use crate::shared::form;
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Uri};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 
 /// A form has at most this many bytes.
 const FORM_BYTES_MAX: usize = 10 << 20;
@@ -29,7 +29,9 @@ impl Params {
                 plain_bytes_max: FORM_BYTES_MAX,
                 ..(*prom.ingest).clone()
             };
-            let form = read_body(headers, body, &prom.gate, &limits).await.map_err(|error| refused_body(&error))?;
+            let form = read_body(headers, body, &prom.gate, &limits)
+                .await
+                .map_err(|error| Refusal::from(&error).into_response())?;
             params.0.extend(form::all_pairs(&form.bytes));
         }
         params.0.extend(form::all_pairs(uri.query().unwrap_or_default().as_bytes()));

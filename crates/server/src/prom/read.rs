@@ -1,6 +1,6 @@
 //! Remote read.
 
-use super::answer::{ApiError, plain_error, refused, refused_body};
+use super::answer::{ApiError, Refusal};
 use super::context::Prom;
 use super::source::StoreSource;
 use super::work::blocking;
@@ -20,11 +20,11 @@ const SAMPLE_BYTES: usize = 48;
 pub(crate) async fn read(prom: Prom, headers: HeaderMap, body: Body) -> Response {
     let body = match read_compressed(Compression::Snappy, &headers, body, &prom.gate, &prom.ingest).await {
         Ok(body) => body,
-        Err(error) => return refused_body(&error),
+        Err(error) => return Refusal::from(&error).into_response(),
     };
     let queries = match decode_read(&body.bytes) {
         Ok(queries) => queries,
-        Err(error) => return refused(&error),
+        Err(error) => return Refusal::from(&error).into_response(),
     };
     let this = prom.clone();
     let encoded = blocking(&this, move |stop| {
@@ -47,7 +47,7 @@ pub(crate) async fn read(prom: Prom, headers: HeaderMap, body: Body) -> Response
         Err(error) => {
             let status = error.clone().into_response().status();
             let status = if status == StatusCode::UNPROCESSABLE_ENTITY { StatusCode::BAD_REQUEST } else { status };
-            plain_error(status, &error.message)
+            Refusal::new(status, error.message).into_response()
         }
     }
 }

@@ -4,7 +4,7 @@ use super::answer::{ApiError, success};
 use super::context::Prom;
 use super::json::quoted;
 use super::params::Params;
-use super::{lookup, query, read, write};
+use super::{lookup, otlp, query, read, write};
 use crate::ingest::gate::Gate;
 use crate::ingest::options::IngestOptions;
 use crate::shared::state::State;
@@ -17,10 +17,12 @@ use axum::routing::{get, post};
 use std::future::Future;
 use std::sync::Arc;
 
-/// The addresses of Prometheus. A query holds at most `memory_bytes` of samples.
+/// The addresses of Prometheus and OpenTelemetry. A query holds at most `memory_bytes` of samples.
 pub(crate) fn router(state: &State, gate: Gate, ingest: Arc<IngestOptions>, memory_bytes: usize) -> Router {
     Router::new()
         .route("/api/v1/write", post(remote_write))
+        .route("/v1/metrics", post(otlp_metrics))
+        .route("/api/v1/otlp/v1/metrics", post(otlp_metrics))
         .route("/api/v1/read", post(remote_read))
         .route("/api/v1/query", get(instant).post(instant))
         .route("/api/v1/query_range", get(range).post(range))
@@ -37,6 +39,10 @@ pub(crate) fn router(state: &State, gate: Gate, ingest: Arc<IngestOptions>, memo
 
 async fn remote_write(Extract(prom): Extract<Prom>, headers: HeaderMap, body: Body) -> Response {
     write::write(prom, headers, body).await
+}
+
+async fn otlp_metrics(Extract(prom): Extract<Prom>, headers: HeaderMap, body: Body) -> Response {
+    otlp::metrics(prom, headers, body).await
 }
 
 async fn remote_read(Extract(prom): Extract<Prom>, headers: HeaderMap, body: Body) -> Response {

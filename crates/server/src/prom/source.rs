@@ -47,10 +47,6 @@ impl<'a> StoreSource<'a> {
         Ok(Self { snapshot: database.snapshot()?, cache, stop })
     }
 
-    pub(crate) fn snapshot(&self) -> &ReadSnapshot {
-        &self.snapshot
-    }
-
     /// The labels of all series that have a sample from one time to another and satisfy one of several selectors, each
     /// once.
     pub(crate) fn labels(&self, selectors: &[Vec<Matcher>], range: TimeRange) -> Result<Vec<Labels>, EvaluateError> {

@@ -5,5 +5,6 @@ mod client;
 mod compliance;
 mod limits;
 mod message;
+mod otlp;
 mod real;
 mod remote;
