@@ -1,5 +1,5 @@
-//! Samples as the columns of two tables: `prom_samples` with one row a sample, `prom_labels` with one row for each label
-//! of a series.
+//! Samples as the columns of two tables: `prom_samples` with one row a sample, `prom_labels` with one row for each
+//! label of a series.
 
 use super::texts::Texts;
 use crate::labels::{METRIC_NAME, write_series};
