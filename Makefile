@@ -22,7 +22,7 @@ setup: ## checks what is needed to build, and says how to get it
 	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: install a Rust toolchain, 1.94 or later" >&2; exit 1; }
 	@command -v cc >/dev/null || { echo "a C compiler is missing: apt-get install gcc libc6-dev" >&2; exit 1; }
 
-servers: ## DuckDB, MariaDB, PostgreSQL, sqlite3 and Datasette for tests, where pip and apt-get may install them
+servers: ## DuckDB, MariaDB, PostgreSQL, Prometheus, sqlite3 and Datasette for tests, where pip and apt-get may install them
 	@.ci/servers $(BUILT)/duckdb $(BUILT)/datasette
 
 clients: ## Python's and Go's clients of PostgreSQL for the server's tests, where pip and go are there

@@ -41,7 +41,7 @@ fn line_protocol_is_read_or_refused() {
 
 #[test]
 fn what_prometheus_sends_is_read_or_refused() {
-    check(&["remote-write", "snappy", "remote-read", "promql", "series-text"]);
+    check(&["remote-write", "otlp", "snappy", "remote-read", "promql", "series-text"]);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //!
 //! | room | what it owns |
 //! |---|---|
+//! | `otlp` | OpenTelemetry's metrics, as protocol buffers and JSON, to the same columns |
 //! | `remote` | remote write 1.0 and 2.0 and remote read: protocol buffers to columns and back |
 //! | `evaluate` | PromQL's evaluator over any [`SeriesSource`] |
 //! | `promql` | PromQL's text: words, syntax tree, types |
@@ -13,6 +14,7 @@
 
 pub mod evaluate;
 pub mod labels;
+pub mod otlp;
 pub mod promql;
 pub mod remote;
 

@@ -7,6 +7,7 @@
 //! | `serve` | [`Server`]: listening, readiness, draining; which rooms answer HTTP |
 //! | `pg` | PostgreSQL's protocol, its types and its catalogue |
 //! | `query` | SQL over HTTP, and Arrow batches that are appended |
+//! | `prom` | Prometheus over HTTP: remote write and read, PromQL |
 //! | `influx` | line protocol over HTTP, as InfluxDB 1, 2 and 3 take it |
 //! | `http` | HTTP connections, and the addresses about the server itself: /health, /ready, /metrics |
 //! | `ingest` | how rows enter: bodies within limits, tables and columns created, many requests in one commit |
@@ -20,6 +21,7 @@ mod http;
 mod influx;
 mod ingest;
 mod pg;
+mod prom;
 mod query;
 mod serve;
 mod shared;

@@ -4,6 +4,7 @@ use super::corpus::without_checksum;
 use crate::target::Target;
 use atsdb_prom::evaluate::{EvaluateError, LOOKBACK_MS, Limits, evaluate_instant, evaluate_range};
 use atsdb_prom::labels::{Labels, Matcher, read_series};
+use atsdb_prom::otlp::{decode_json, decode_protobuf};
 use atsdb_prom::promql::parse;
 use atsdb_prom::remote::{WriteVersion, decode_read, decode_write, decompress};
 use atsdb_prom::{RawSeries, SeriesSource};
@@ -19,6 +20,20 @@ pub(super) fn all() -> Vec<Target> {
             corpus: write_requests,
             reseal: without_checksum,
             read: read_write,
+        },
+        Target {
+            name: "otlp",
+            test_count: 20_000,
+            corpus: otlp_requests,
+            reseal: without_checksum,
+            read: |bytes| {
+                for decoded in [decode_protobuf(bytes, PLAIN_BYTES_MAX), decode_json(bytes, PLAIN_BYTES_MAX)] {
+                    if let Ok(request) = decoded {
+                        let rows = request.write.samples.to_batch().expect("columns of one length");
+                        assert_eq!(rows.num_rows(), request.write.samples.len());
+                    }
+                }
+            },
         },
         Target {
             name: "snappy",
@@ -64,9 +79,26 @@ fn write_requests() -> Vec<Vec<u8>> {
     vec![v1, v2]
 }
 
+/// A gauge and a histogram of one resource as a protocol buffer, a histogram as JSON.
+fn otlp_requests() -> Vec<Vec<u8>> {
+    let protobuf = [
+        b"\x0ay\x0a\x15\x0a\x13\x0a\x0cservice.name".as_slice(),
+        b"\x12\x03\x0a\x01s\x12`\x12%\x0a\x01m\x1a\x01s*\x1d\x0a\x1b\x19\x00",
+        b"\xca\x9a;\x00\x00\x00\x00!\x00\x00\x00\x00\x00\x00\xf0?:\x07\x0a\x01",
+        b"a\x12\x02\x18\x01\x127\x0a\x01hJ2\x0a.\x19\x05\x00\x00\x00\x00\x00",
+        b"\x00\x00!\x02\x00\x00\x00\x00\x00\x00\x002\x10\x01\x00\x00\x00\x00\x00\x00",
+        b"\x00\x01\x00\x00\x00\x00\x00\x00\x00:\x08\x00\x00\x00\x00\x00\x00\xe0?\x10\x02",
+    ];
+    let json = br#"{"resourceMetrics":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"s"}}]},
+        "scopeMetrics":[{"metrics":[{"name":"m","histogram":{"aggregationTemporality":2,"dataPoints":[
+        {"timeUnixNano":"1","count":"2","sum":1.5,"bucketCounts":["1","1"],"explicitBounds":[1]}]}}]}]}]}"#;
+    vec![protobuf.concat(), json.to_vec()]
+}
+
 fn read_write(bytes: &[u8]) {
     for version in [WriteVersion::V1, WriteVersion::V2] {
-        if let Ok(request) = decode_write(bytes, version) {
+        if let Ok(request) = decode_write(bytes, version, PLAIN_BYTES_MAX) {
+            assert!(request.byte_count() <= PLAIN_BYTES_MAX, "the limit holds");
             let rows = request.samples.to_batch().expect("columns of one length");
             assert_eq!(rows.num_rows(), request.samples.len());
             for series in request.samples.series() {

@@ -79,7 +79,7 @@ impl Evaluator<'_> {
                 let page = "https://prometheus.io/docs/prometheus/latest/querying/functions/#histogram_quantile";
                 let message =
                     format!("input to histogram_quantile needed to be fixed for monotonicity (see {page}){name}");
-                let detail = Detail::Monotonicity { buckets: bounds, difference, count: 1, times: (time, time) };
+                let detail = Detail::Monotonicity { buckets: bounds, difference, count: 0, times: (time, time) };
                 self.query.notes.borrow_mut().inform(start, message, detail);
             }
             value

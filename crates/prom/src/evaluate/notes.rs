@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Detail {
     None,
-    /// Buckets that were not monotonic: smallest and largest bound, largest difference, count less one, first and last
-    /// time.
+    /// Buckets that were not monotonic: smallest and largest bound, largest difference, how many samples were added,
+    /// first and last time.
     Monotonicity {
         buckets: (f64, f64),
         difference: f64,

@@ -126,12 +126,18 @@ impl<'a> Parser<'a> {
         found
     }
 
+    /// Fails beyond the depth that the stack of a thread can take.
+    fn check_depth(&self, depth: usize) -> Result<(), SyntaxError> {
+        if depth > DEPTH_MAX {
+            return Err(self.error(format!("expression is nested more than {DEPTH_MAX} times")));
+        }
+        Ok(())
+    }
+
     /// An expression whose operators bind at least this tightly.
     pub(super) fn expression(&mut self, precedence: u8) -> Result<Expr, SyntaxError> {
         self.depth += 1;
-        if self.depth > DEPTH_MAX {
-            return Err(self.error(format!("expression is nested more than {DEPTH_MAX} times")));
-        }
+        self.check_depth(self.depth)?;
         let mut left = self.unary()?;
         while let Some((op, own)) = operator(self.peek()) {
             if own < precedence {
@@ -142,6 +148,7 @@ impl<'a> Parser<'a> {
             let right = self.expression(if op == BinaryOp::Pow { own } else { own + 1 })?;
             let start = left.start;
             left = Expr::new(start, ExprKind::Binary(Box::new(Binary { op, left, right, bool, matching })));
+            self.check_depth(left.depth)?;
         }
         self.depth -= 1;
         Ok(left)
@@ -244,9 +251,7 @@ impl<'a> Parser<'a> {
     fn postfix(&mut self) -> Result<Expr, SyntaxError> {
         let mut expr = self.primary()?;
         loop {
-            if expr.depth > DEPTH_MAX {
-                return Err(self.error(format!("expression is nested more than {DEPTH_MAX} times")));
-            }
+            self.check_depth(expr.depth)?;
             if self.takes("[") {
                 expr = self.range(expr)?;
             } else if self.is_word("offset") {

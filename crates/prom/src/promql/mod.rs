@@ -1,7 +1,7 @@
 //! PromQL's text: words, syntax tree, types.
 //!
-//! The grammar is that of Prometheus 3, its experimental parts included. The parser is written by hand: the crates for it
-//! lag behind the language and bring a parser generator.
+//! The grammar is that of Prometheus 3, its experimental parts included. The parser is written by hand: the crates for
+//! it lag behind the language and bring a parser generator.
 
 mod ast;
 mod check;

@@ -1,7 +1,6 @@
-//! Samples as the columns of two tables: `prom_samples` with one row a sample, `prom_labels` with one row for each label
-//! of a series.
+//! Samples as the columns of two tables: `prom_samples` with one row a sample, `prom_labels` with one row for each
+//! label of a series.
 
-use super::error::RemoteError;
 use super::texts::Texts;
 use crate::labels::{METRIC_NAME, write_series};
 use arrow::array::{ArrayRef, DictionaryArray, Float64Array, StringArray, TimestampMillisecondArray, UInt32Array};
@@ -78,20 +77,26 @@ impl Samples {
         self.times.iter().zip(&self.of_series).zip(&self.values).map(|((time, series), value)| (*time, *series, *value))
     }
 
-    /// The number of a series. The labels may come in any order; empty values are left out.
-    pub fn series_number(&mut self, labels: &mut Vec<(&str, &str)>) -> Result<u32, RemoteError> {
+    /// The bytes of all texts.
+    pub(super) fn text_bytes(&self) -> usize {
+        self.series.byte_count() + self.metrics.byte_count()
+    }
+
+    /// The number of a series. The labels may come in any order; empty values are left out. An error says why there can
+    /// be no such series.
+    pub fn series_number(&mut self, labels: &mut Vec<(&str, &str)>) -> Result<u32, String> {
         labels.retain(|label| !label.1.is_empty());
         if !labels.is_sorted() {
             labels.sort_unstable();
         }
         if let Some(pair) = labels.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            return Err(RemoteError::malformed(format!("label {:?} occurs twice in one series", pair[0].0)));
+            return Err(format!("label {:?} occurs twice in one series", pair[0].0));
         }
         if labels.iter().any(|label| label.0.is_empty()) {
-            return Err(RemoteError::malformed("a label has no name"));
+            return Err("a label has no name".to_owned());
         }
         let Some((_, metric)) = labels.iter().find(|label| label.0 == METRIC_NAME) else {
-            return Err(RemoteError::malformed("a series has no metric name"));
+            return Err("a series has no metric name".to_owned());
         };
         let number = self.series.number(|text| write_series(text, labels.iter().copied()));
         if number as usize == self.of_metric.len() {

@@ -2,7 +2,7 @@
 
 /// A message that grows field by field.
 #[derive(Debug, Default)]
-pub(super) struct Message(Vec<u8>);
+pub(crate) struct Message(Vec<u8>);
 
 impl Message {
     fn key(&mut self, field: u32, kind: u8) {
@@ -17,30 +17,30 @@ impl Message {
         self.0.push(value as u8);
     }
 
-    pub(super) fn varint(&mut self, field: u32, value: u64) {
+    pub(crate) fn varint(&mut self, field: u32, value: u64) {
         self.key(field, 0);
         self.raw_varint(value);
     }
 
-    pub(super) fn double(&mut self, field: u32, value: f64) {
+    pub(crate) fn double(&mut self, field: u32, value: f64) {
         self.key(field, 1);
         self.0.extend_from_slice(&value.to_bits().to_le_bytes());
     }
 
-    pub(super) fn bytes(&mut self, field: u32, value: &[u8]) {
+    pub(crate) fn bytes(&mut self, field: u32, value: &[u8]) {
         self.key(field, 2);
         self.raw_varint(value.len() as u64);
         self.0.extend_from_slice(value);
     }
 
     /// A message inside this one.
-    pub(super) fn inner(&mut self, field: u32, fill: impl FnOnce(&mut Self)) {
+    pub(crate) fn inner(&mut self, field: u32, fill: impl FnOnce(&mut Self)) {
         let mut inner = Self::default();
         fill(&mut inner);
         self.bytes(field, &inner.0);
     }
 
-    pub(super) fn finish(self) -> Vec<u8> {
+    pub(crate) fn finish(self) -> Vec<u8> {
         self.0
     }
 }

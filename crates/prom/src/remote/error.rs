@@ -14,7 +14,7 @@ pub enum RemoteError {
 }
 
 impl RemoteError {
-    pub(super) fn malformed(message: impl Into<String>) -> Self {
+    pub(crate) fn malformed(message: impl Into<String>) -> Self {
         Self::Malformed(message.into())
     }
 

@@ -4,7 +4,7 @@ use super::error::RemoteError;
 
 /// The value of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FieldValue<'a> {
+pub(crate) enum FieldValue<'a> {
     Varint(u64),
     Fixed64(u64),
     Fixed32(u32),
@@ -13,7 +13,7 @@ pub(super) enum FieldValue<'a> {
 
 /// Reads the fields of a message one after the other.
 #[derive(Clone, Copy)]
-pub(super) struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     rest: &'a [u8],
 }
 
@@ -22,16 +22,16 @@ fn broken() -> RemoteError {
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn new(message: &'a [u8]) -> Self {
+    pub(crate) fn new(message: &'a [u8]) -> Self {
         Self { rest: message }
     }
 
     /// How many bytes are left.
-    pub(super) fn left(&self) -> usize {
+    pub(crate) fn left(&self) -> usize {
         self.rest.len()
     }
 
-    pub(super) fn varint(&mut self) -> Result<u64, RemoteError> {
+    pub(crate) fn varint(&mut self) -> Result<u64, RemoteError> {
         let mut value = 0;
         for (place, byte) in self.rest.iter().enumerate().take(10) {
             value |= u64::from(byte & 0x7f) << (7 * place);
@@ -50,7 +50,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The next field's number and value; `None` at the end.
-    pub(super) fn next(&mut self) -> Result<Option<(u32, FieldValue<'a>)>, RemoteError> {
+    pub(crate) fn next(&mut self) -> Result<Option<(u32, FieldValue<'a>)>, RemoteError> {
         if self.rest.is_empty() {
             return Ok(None);
         }
@@ -71,12 +71,12 @@ impl<'a> Fields<'a> {
 }
 
 /// A field that must be a text.
-pub(super) fn text(bytes: &[u8]) -> Result<&str, RemoteError> {
+pub(crate) fn text(bytes: &[u8]) -> Result<&str, RemoteError> {
     std::str::from_utf8(bytes).map_err(|_| RemoteError::malformed("a name or a value is not UTF-8"))
 }
 
 /// A sample in both versions: value 1, time 2.
-pub(super) fn sample(message: &[u8]) -> Result<(i64, f64), RemoteError> {
+pub(crate) fn sample(message: &[u8]) -> Result<(i64, f64), RemoteError> {
     let mut fields = Fields::new(message);
     let (mut time, mut value) = (0, 0.0);
     while let Some(field) = fields.next()? {

@@ -3,12 +3,13 @@
 //! The messages are read by hand, straight into columns: nothing is copied but what a store keeps. A length is believed
 //! only if the bytes are there, and a body is decompressed only if it says that it stays below the limit.
 
+mod budget;
 mod columns;
 mod content;
 mod decode;
-mod encode;
+pub(crate) mod encode;
 mod error;
-mod fields;
+pub(crate) mod fields;
 mod read;
 mod request;
 mod snappy;
@@ -21,5 +22,5 @@ pub use content::{ContentKind, WriteVersion, negotiate};
 pub use decode::decode_write;
 pub use error::RemoteError;
 pub use read::{ReadQuery, decode_read, encode_read};
-pub use request::{Metadata, MetricKind, WriteRequest};
+pub use request::{Metadata, MetricKind, Refused, WriteRequest};
 pub use snappy::{claimed_length, compress, decompress};

@@ -1,6 +1,15 @@
 //! A write request, decoded.
 
+use super::budget::Budget;
 use super::columns::Samples;
+use super::error::RemoteError;
+
+/// The bytes of a sample in columns.
+const SAMPLE_BYTES: usize = 20;
+
+/// The bytes of a series beside its text, and of what is said about a metric beside its texts.
+const SERIES_BYTES: usize = 32;
+const METADATA_BYTES: usize = 96;
 
 /// What a metric is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -59,8 +68,17 @@ pub struct Metadata {
     pub unit: String,
 }
 
+/// What of a request can never be stored.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Refused {
+    /// How many series.
+    pub series: usize,
+    /// Why the first of them.
+    pub reason: String,
+}
+
 /// A write request.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct WriteRequest {
     /// The samples in columns.
     pub samples: Samples,
@@ -70,4 +88,74 @@ pub struct WriteRequest {
     pub histograms: usize,
     /// How many exemplars were sent. They are not stored.
     pub exemplars: usize,
+    /// The series that were left out.
+    pub refused: Refused,
+    budget: Budget,
+}
+
+impl WriteRequest {
+    /// An empty request that may come to hold so many bytes.
+    pub fn new(bytes_max: usize) -> Self {
+        Self {
+            samples: Samples::default(),
+            metadata: Vec::new(),
+            histograms: 0,
+            exemplars: 0,
+            refused: Refused::default(),
+            budget: Budget::new(bytes_max),
+        }
+    }
+
+    /// About how many bytes it holds.
+    pub fn byte_count(&self) -> usize {
+        self.budget.spent()
+    }
+
+    /// Counts bytes that decoding needs.
+    pub(crate) fn spend(&mut self, bytes: usize) -> Result<(), RemoteError> {
+        self.budget.spend(bytes)
+    }
+
+    /// Fails if a text so long, with as many escapes as it can have, is too much.
+    pub(crate) fn check_text(&self, byte_count: usize) -> Result<(), RemoteError> {
+        self.budget.check(byte_count.saturating_mul(2))
+    }
+
+    /// The number of a series; `None` if it can never be stored, which is counted.
+    pub(crate) fn series_number(&mut self, labels: &mut Vec<(&str, &str)>) -> Result<Option<u32>, RemoteError> {
+        // The text has quotes, an equals sign and a comma for each label.
+        self.check_text(labels.iter().map(|(name, value)| name.len() + value.len() + 6).sum())?;
+        let before = self.samples.text_bytes();
+        match self.samples.series_number(labels) {
+            Ok(number) => {
+                self.budget.spend(self.samples.text_bytes() - before + SERIES_BYTES)?;
+                Ok(Some(number))
+            }
+            Err(reason) => {
+                if self.refused.series == 0 {
+                    self.refused.reason = reason;
+                }
+                self.refused.series += 1;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Adds a sample of a series that has a number.
+    pub(crate) fn push_sample(&mut self, series: u32, time: i64, value: f64) -> Result<(), RemoteError> {
+        self.budget.spend(SAMPLE_BYTES)?;
+        self.samples.push(series, time, value);
+        Ok(())
+    }
+
+    /// Adds what is said about a metric, unless it says nothing or says again what was said last.
+    pub(crate) fn push_metadata(&mut self, metadata: Metadata) -> Result<(), RemoteError> {
+        let says = metadata.kind != MetricKind::Unknown || !metadata.help.is_empty() || !metadata.unit.is_empty();
+        if says && !metadata.metric.is_empty() && self.metadata.last() != Some(&metadata) {
+            let text_bytes = metadata.metric.len() + metadata.help.len() + metadata.unit.len();
+            self.budget.spend(METADATA_BYTES + text_bytes)?;
+            self.metadata.push(metadata);
+        }
+        Ok(())
+    }
 }

@@ -40,6 +40,10 @@ impl Texts {
         number
     }
 
+    pub(super) fn byte_count(&self) -> usize {
+        self.all.len()
+    }
+
     pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.ends.len()).map(|number| at(&self.all, &self.ends, number as u32))
     }

@@ -1,5 +1,6 @@
 //! Remote write 1.0: `prometheus.WriteRequest`.
 
+use super::budget::check_label_count;
 use super::error::RemoteError;
 use super::fields::{FieldValue, Fields, sample, text};
 use super::request::{Metadata, MetricKind, WriteRequest};
@@ -10,7 +11,7 @@ pub(super) fn decode(body: &[u8], request: &mut WriteRequest) -> Result<(), Remo
     while let Some(field) = fields.next()? {
         match field {
             (1, FieldValue::Bytes(message)) => series(message, &mut labels, request)?,
-            (3, FieldValue::Bytes(message)) => request.metadata.push(metadata(message)?),
+            (3, FieldValue::Bytes(message)) => request.push_metadata(metadata(message)?)?,
             _ => {}
         }
     }
@@ -26,18 +27,21 @@ fn series<'a>(
     let mut fields = Fields::new(message);
     while let Some(field) = fields.next()? {
         match field {
-            (1, FieldValue::Bytes(message)) => labels.push(label(message)?),
+            (1, FieldValue::Bytes(message)) => {
+                labels.push(label(message)?);
+                check_label_count(labels.len())?;
+            }
             (3, FieldValue::Bytes(_)) => request.exemplars += 1,
             (4, FieldValue::Bytes(_)) => request.histograms += 1,
             _ => {}
         }
     }
-    let number = request.samples.series_number(labels)?;
+    let Some(number) = request.series_number(labels)? else { return Ok(()) };
     let mut fields = Fields::new(message);
     while let Some(field) = fields.next()? {
         if let (2, FieldValue::Bytes(message)) = field {
             let (time, value) = sample(message)?;
-            request.samples.push(number, time, value);
+            request.push_sample(number, time, value)?;
         }
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! Remote write 2.0: `io.prometheus.write.v2.Request`. Texts stand once, in a table of symbols.
 
+use super::budget::check_label_count;
 use super::error::RemoteError;
 use super::fields::{FieldValue, Fields, sample, text};
 use super::request::{Metadata, MetricKind, WriteRequest};
@@ -10,6 +11,7 @@ pub(super) fn decode(body: &[u8], request: &mut WriteRequest) -> Result<(), Remo
     let mut fields = Fields::new(body);
     while let Some(field) = fields.next()? {
         if let (4, FieldValue::Bytes(bytes)) = field {
+            request.spend(size_of::<&str>())?;
             symbols.push(text(bytes)?);
         }
     }
@@ -40,17 +42,22 @@ impl<'a> Series<'a> {
         })
     }
 
+    fn reference(&mut self, reference: u64) -> Result<(), RemoteError> {
+        self.references.push(reference);
+        check_label_count(self.references.len() / 2)
+    }
+
     fn decode(&mut self, message: &[u8], request: &mut WriteRequest) -> Result<(), RemoteError> {
         self.references.clear();
         let mut metadata = None;
         let mut fields = Fields::new(message);
         while let Some(field) = fields.next()? {
             match field {
-                (1, FieldValue::Varint(reference)) => self.references.push(reference),
+                (1, FieldValue::Varint(reference)) => self.reference(reference)?,
                 (1, FieldValue::Bytes(packed)) => {
                     let mut packed = Fields::new(packed);
                     while packed.left() > 0 {
-                        self.references.push(packed.varint()?);
+                        self.reference(packed.varint()?)?;
                     }
                 }
                 (3, FieldValue::Bytes(_)) => request.histograms += 1,
@@ -67,38 +74,36 @@ impl<'a> Series<'a> {
             let label = (self.symbol(self.references[place])?, self.symbol(self.references[place + 1])?);
             self.labels.push(label);
         }
-        let number = request.samples.series_number(&mut self.labels)?;
+        let Some(number) = request.series_number(&mut self.labels)? else { return Ok(()) };
         let mut fields = Fields::new(message);
         while let Some(field) = fields.next()? {
             if let (2, FieldValue::Bytes(message)) = field {
                 let (time, value) = sample(message)?;
-                request.samples.push(number, time, value);
+                request.push_sample(number, time, value)?;
             }
         }
         if let Some(message) = metadata {
             let metric = self.labels.iter().find(|label| label.0 == METRIC_NAME).map_or("", |label| label.1);
-            let found = self.metadata(message, metric)?;
-            let said = found.kind != MetricKind::Unknown || !found.help.is_empty() || !found.unit.is_empty();
-            // The same is said with each series of a metric.
-            if said && request.metadata.last() != Some(&found) {
-                request.metadata.push(found);
-            }
+            let (kind, help, unit) = self.about(message)?;
+            request.check_text(metric.len() + help.len() + unit.len())?;
+            let [metric, help, unit] = [metric, help, unit].map(str::to_owned);
+            request.push_metadata(Metadata { metric, kind, help, unit })?;
         }
         Ok(())
     }
 
-    fn metadata(&self, message: &[u8], metric: &str) -> Result<Metadata, RemoteError> {
+    /// What a metric is, what it means, and its unit.
+    fn about(&self, message: &[u8]) -> Result<(MetricKind, &'a str, &'a str), RemoteError> {
         let mut fields = Fields::new(message);
-        let mut found =
-            Metadata { metric: metric.to_owned(), kind: MetricKind::Unknown, help: String::new(), unit: String::new() };
+        let (mut kind, mut help, mut unit) = (MetricKind::Unknown, "", "");
         while let Some(field) = fields.next()? {
             match field {
-                (1, FieldValue::Varint(number)) => found.kind = MetricKind::of(number),
-                (3, FieldValue::Varint(reference)) => found.help = self.symbol(reference)?.to_owned(),
-                (4, FieldValue::Varint(reference)) => found.unit = self.symbol(reference)?.to_owned(),
+                (1, FieldValue::Varint(number)) => kind = MetricKind::of(number),
+                (3, FieldValue::Varint(reference)) => help = self.symbol(reference)?,
+                (4, FieldValue::Varint(reference)) => unit = self.symbol(reference)?,
                 _ => {}
             }
         }
-        Ok(found)
+        Ok((kind, help, unit))
     }
 }

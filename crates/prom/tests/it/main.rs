@@ -2,6 +2,7 @@
 
 mod compare;
 mod limits;
+mod otlp;
 mod remote;
 mod run;
 mod scripts;

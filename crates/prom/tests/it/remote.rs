@@ -30,7 +30,7 @@ fn version_1() -> Vec<u8> {
 #[test]
 fn both_versions_say_the_same() {
     for (version, body) in [(WriteVersion::V1, version_1()), (WriteVersion::V2, version_2())] {
-        let request = decode_write(&body, version).unwrap();
+        let request = decode_write(&body, version, 1 << 20).unwrap();
         assert_eq!(request.samples.series().collect::<Vec<_>>(), ["requests_total{code=\"200\"}"], "{version:?}");
         assert_eq!(request.samples.iter().collect::<Vec<_>>(), [(1000, 0, 1.0)]);
         assert_eq!((request.histograms, request.exemplars), (1, 1));
@@ -45,7 +45,7 @@ fn both_versions_say_the_same() {
 fn a_body_that_is_cut_off_inside_a_field_is_refused() {
     let body = version_2();
     let whole: Vec<usize> =
-        (0..=body.len()).filter(|end| decode_write(&body[..*end], WriteVersion::V2).is_ok()).collect();
+        (0..=body.len()).filter(|end| decode_write(&body[..*end], WriteVersion::V2, 1 << 20).is_ok()).collect();
     // The ends of the fields: of six symbols and the series.
     assert_eq!(whole.len(), 8, "{whole:?}");
     let squeezed = compress(&body).unwrap();
@@ -54,4 +54,50 @@ fn a_body_that_is_cut_off_inside_a_field_is_refused() {
     }
     assert_eq!(decompress(&squeezed, body.len()).unwrap(), body);
     assert_eq!(decompress(&squeezed, body.len() - 1).unwrap_err().status(), 413);
+}
+
+#[test]
+fn a_small_body_that_names_a_long_text_often_is_refused() {
+    let long = "x".repeat(10_000);
+    let mut body = Vec::new();
+    for symbol in ["", "__name__", "m", "a", &long] {
+        body.push(0x22);
+        body.extend(varint(symbol.len()));
+        body.extend(symbol.as_bytes());
+    }
+    for number in 0..200_u16 {
+        let symbol = format!("{number}");
+        body.extend([0x22, symbol.len() as u8]);
+        body.extend(symbol.as_bytes());
+    }
+    // 200 series: `m{a="<long>",<number>="<long>"}`
+    for number in 0..200 {
+        let mut references = vec![1, 2, 3, 4];
+        references.extend(varint(5 + number));
+        references.push(4);
+        let series = [&[0x0a, references.len() as u8], references.as_slice()].concat();
+        body.extend([0x2a, series.len() as u8]);
+        body.extend(series);
+    }
+    assert!(body.len() < 20_000, "{}", body.len());
+    assert_eq!(decode_write(&body, WriteVersion::V2, 8 << 20).unwrap().samples.series().len(), 200);
+    assert_eq!(decode_write(&body, WriteVersion::V2, 1 << 20).unwrap_err().status(), 413);
+    // Empty samples: two bytes each.
+    let mut series = b"\x0a\x04\x01\x02\x03\x04".to_vec();
+    series.extend(b"\x12\x00".repeat(100_000));
+    let mut body = b"\x22\x00\x22\x08__name__\x22\x01m\x22\x01a\x22\x01b\x2a".to_vec();
+    body.extend(varint(series.len()));
+    body.extend(series);
+    assert_eq!(decode_write(&body, WriteVersion::V2, 8 << 20).unwrap().samples.len(), 100_000);
+    assert_eq!(decode_write(&body, WriteVersion::V2, 1 << 20).unwrap_err().status(), 413);
+}
+
+fn varint(mut value: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+    bytes
 }

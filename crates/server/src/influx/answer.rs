@@ -1,18 +1,16 @@
 //! Answers to writes, as the versions of InfluxDB word them.
 
 use super::dialect::Dialect;
+use crate::http::refusal;
 use crate::ingest::body::BodyError;
 use crate::ingest::queue::SharedError;
 use crate::ingest::request::LineReport;
 use atsdb::ErrorKind;
 use atsdb_lineproto::LineError;
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
-
-/// After how many seconds a client may retry what was refused for want of room.
-const RETRY_SECONDS: u32 = 5;
 
 /// The header in which InfluxDB 1 repeats an error.
 const ERROR_HEADER: HeaderName = HeaderName::from_static("x-influxdb-error");
@@ -45,26 +43,15 @@ fn v3_line(error: &LineError) -> Value {
 
 /// The answer to a body that was not taken.
 pub(crate) fn refused_body(dialect: Dialect, refused: &BodyError) -> Response {
-    match refused {
-        BodyError::TooLarge(bytes_max) => {
-            let message = format!("the body is larger than {bytes_max} bytes");
-            error(dialect, StatusCode::PAYLOAD_TOO_LARGE, &message)
-        }
-        BodyError::Encoding(encoding) => {
-            let message = format!("content encoding {encoding:?} is not supported (use gzip or identity)");
-            error(dialect, StatusCode::UNSUPPORTED_MEDIA_TYPE, &message)
-        }
-        BodyError::Malformed(message) => error(dialect, StatusCode::BAD_REQUEST, message),
-        BodyError::Slow => error(dialect, StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"),
-        BodyError::Full => retry_later(dialect, "too many bytes are being written: retry later"),
-    }
+    let (status, message) = refusal::of_body(refused);
+    error(dialect, status, &message)
 }
 
 /// The answer to lines that could not be stored.
 pub(crate) fn failed(dialect: Dialect, failed: &SharedError) -> Response {
     match failed.kind {
         ErrorKind::Conflict | ErrorKind::Busy | ErrorKind::Unavailable | ErrorKind::Resources => {
-            retry_later(dialect, &failed.message)
+            error(dialect, StatusCode::SERVICE_UNAVAILABLE, &failed.message)
         }
         ErrorKind::Limit | ErrorKind::InvalidValue | ErrorKind::DuplicateKey | ErrorKind::Usage => {
             error(dialect, StatusCode::UNPROCESSABLE_ENTITY, &failed.message)
@@ -72,12 +59,6 @@ pub(crate) fn failed(dialect: Dialect, failed: &SharedError) -> Response {
         ErrorKind::ReadOnly => error(dialect, StatusCode::FORBIDDEN, &failed.message),
         _ => error(dialect, StatusCode::INTERNAL_SERVER_ERROR, &failed.message),
     }
-}
-
-fn retry_later(dialect: Dialect, message: &str) -> Response {
-    let mut response = error(dialect, StatusCode::SERVICE_UNAVAILABLE, message);
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_SECONDS));
-    response
 }
 
 /// An error in the version's own shape.
@@ -109,5 +90,5 @@ fn with_json(status: StatusCode, message: &str, body: &Value) -> Response {
     if let Ok(value) = HeaderValue::from_str(&shown) {
         response.headers_mut().insert(ERROR_HEADER, value);
     }
-    response
+    refusal::with_retry(response)
 }

@@ -1,8 +1,8 @@
 //! What answering needs.
 
 use crate::ingest::gate::Gate;
+use crate::ingest::group::LineQueue;
 use crate::ingest::options::IngestOptions;
-use crate::ingest::queue::LineQueue;
 use crate::shared::clock;
 use crate::shared::metrics::Counter;
 use std::sync::Arc;

@@ -5,8 +5,8 @@ use super::dialect::Dialect;
 use super::query::query;
 use super::write::write;
 use crate::ingest::gate::Gate;
+use crate::ingest::group::{LineQueue, LineWriter};
 use crate::ingest::options::IngestOptions;
-use crate::ingest::queue::LineQueue;
 use crate::shared::form;
 use crate::shared::state::State;
 use axum::Router;
@@ -30,7 +30,7 @@ pub(crate) fn router(state: &State, gate: Gate, options: Arc<IngestOptions>) -> 
         refused_requests: counter("atsdb_line_requests_failed_total", "Requests with lines that failed as a whole."),
         bytes: counter("atsdb_line_bytes_total", "Bytes of line protocol, after decompression."),
     };
-    let queue = LineQueue::new(state.database().clone());
+    let queue = LineQueue::new(LineWriter::new(state.database().clone()));
     Router::new()
         .route("/write", post(write_v1))
         .route("/api/v2/write", post(write_v2))

@@ -2,6 +2,7 @@
 
 use super::gate::{Gate, Room};
 use super::options::IngestOptions;
+use atsdb_prom::remote::{RemoteError, claimed_length, decompress as unsnap};
 use axum::body::{Body, HttpBody};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
@@ -16,7 +17,16 @@ const STEP_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct HeldBody {
     pub(crate) bytes: Vec<u8>,
-    _room: Room,
+    pub(crate) room: Room,
+}
+
+/// How a body is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Compression {
+    None,
+    Gzip,
+    /// Snappy's block format.
+    Snappy,
 }
 
 /// Why a body was not taken.
@@ -34,29 +44,44 @@ pub(crate) enum BodyError {
     Full,
 }
 
-/// Reads a body.
+/// Reads a body that may be compressed by gzip, as its headers say.
 pub(crate) async fn read_body(
     headers: &HeaderMap,
     body: Body,
     gate: &Gate,
     options: &IngestOptions,
 ) -> Result<HeldBody, BodyError> {
-    let is_gzip = match headers.get(CONTENT_ENCODING).map(|value| value.as_bytes()) {
-        None | Some(b"identity" | b"") => false,
-        Some(b"gzip" | b"x-gzip") => true,
+    let compression = match headers.get(CONTENT_ENCODING).map(|value| value.as_bytes()) {
+        None | Some(b"identity" | b"") => Compression::None,
+        Some(b"gzip" | b"x-gzip") => Compression::Gzip,
         Some(other) => return Err(BodyError::Encoding(String::from_utf8_lossy(other).into_owned())),
     };
-    let sent_max = if is_gzip { options.body_bytes_max } else { options.body_bytes_max.min(options.plain_bytes_max) };
+    read_compressed(compression, headers, body, gate, options).await
+}
+
+/// Reads a body whose compression is known.
+pub(crate) async fn read_compressed(
+    compression: Compression,
+    headers: &HeaderMap,
+    body: Body,
+    gate: &Gate,
+    options: &IngestOptions,
+) -> Result<HeldBody, BodyError> {
+    let sent_max = match compression {
+        Compression::None => options.body_bytes_max.min(options.plain_bytes_max),
+        Compression::Gzip | Compression::Snappy => options.body_bytes_max,
+    };
     let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     if length.is_some_and(|length| length > sent_max) {
         return Err(BodyError::TooLarge(sent_max));
     }
     let mut room = gate.enter();
     let sent = read_sent(body, sent_max, &mut room, options).await?;
-    if !is_gzip {
-        return Ok(HeldBody { bytes: sent, _room: room });
+    match compression {
+        Compression::None => Ok(HeldBody { bytes: sent, room }),
+        Compression::Gzip => decompress(sent, room, options).await,
+        Compression::Snappy => decompress_snappy(sent, room, options).await,
     }
-    decompress(sent, room, options).await
 }
 
 /// Reads the bytes as they are sent. Room is taken as they arrive, not as they are announced.
@@ -100,7 +125,21 @@ async fn decompress(sent: Vec<u8>, mut room: Room, options: &IngestOptions) -> R
             return Err(BodyError::TooLarge(options.plain_bytes_max));
         }
         if read < STEP_BYTES {
-            return Ok(HeldBody { bytes: plain, _room: room });
+            return Ok(HeldBody { bytes: plain, room });
         }
     }
+}
+
+/// Decompresses in one step: the body says how long it becomes.
+async fn decompress_snappy(sent: Vec<u8>, mut room: Room, options: &IngestOptions) -> Result<HeldBody, BodyError> {
+    let plain_bytes_max = options.plain_bytes_max;
+    let refused = move |error: RemoteError| match error {
+        RemoteError::TooLarge(_) => BodyError::TooLarge(plain_bytes_max),
+        other => BodyError::Malformed(other.to_string()),
+    };
+    let claimed = claimed_length(&sent, plain_bytes_max).map_err(refused)?;
+    room.grow(sent.len() + claimed).await.map_err(|_| BodyError::Full)?;
+    let plain = tokio::task::spawn_blocking(move || unsnap(&sent, plain_bytes_max).map_err(refused));
+    let bytes = plain.await.map_err(|error| BodyError::Malformed(error.to_string()))??;
+    Ok(HeldBody { bytes, room })
 }

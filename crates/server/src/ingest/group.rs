@@ -1,27 +1,47 @@
-//! Stores a group of requests in one commit.
+//! Stores a group of requests with lines in one commit.
 
+use super::attempts;
 use super::plan::Plan;
+use super::queue::{GroupQueue, GroupWriter};
 use super::request::{LineReport, LineRequest};
-use atsdb::{Database, Error, ErrorKind, Result};
+use atsdb::{Database, Result};
 use atsdb_lineproto::{LineParser, TableBlock};
 
-/// How often a group is read and stored again while other writers change the same tables.
-const ATTEMPTS_MAX: usize = 20;
+/// The requests with lines that wait.
+pub(crate) type LineQueue = GroupQueue<LineWriter>;
 
-/// Stores the rows of requests. All are durable when this returns; after an error, none is stored.
-pub(crate) fn store(database: &Database, group: &[LineRequest]) -> Result<Vec<LineReport>> {
-    let mut attempt = 1;
-    loop {
-        match store_once(database, group) {
-            // Another process has changed a definition, created a table, or added rows of the same keys.
-            Err(error) if is_race(&error) && attempt < ATTEMPTS_MAX => attempt += 1,
-            done => return done,
-        }
+/// Stores lines.
+pub(crate) struct LineWriter {
+    database: Database,
+    worker_count_max: usize,
+}
+
+impl LineWriter {
+    pub(crate) fn new(database: Database) -> Self {
+        let worker_count_max = std::thread::available_parallelism().map_or(2, |cores| cores.get().clamp(2, 8));
+        Self { database, worker_count_max }
     }
 }
 
-fn is_race(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Conflict | ErrorKind::Exists)
+impl GroupWriter for LineWriter {
+    type Request = LineRequest;
+    type Report = LineReport;
+
+    fn worker_count_max(&self) -> usize {
+        self.worker_count_max
+    }
+
+    fn byte_count(request: &LineRequest) -> usize {
+        request.body.bytes.len()
+    }
+
+    fn stands_alone(request: &LineRequest) -> bool {
+        request.batch.is_some()
+    }
+
+    fn store(&self, group: &[LineRequest]) -> Result<Vec<LineReport>> {
+        attempts::repeat(|| store_once(&self.database, group))
+    }
 }
 
 fn store_once(database: &Database, group: &[LineRequest]) -> Result<Vec<LineReport>> {

@@ -1,11 +1,10 @@
-//! Requests with lines, as they wait to be stored. Those that wait together are stored together, so that many small
-//! requests share one commit.
+//! Requests that wait to be stored. Those that wait together are stored together, so that many small requests share one
+//! commit.
 
-use super::group::store;
-use super::request::{LineReport, LineRequest};
-use atsdb::{Database, Error, ErrorKind, Result};
+use atsdb::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
@@ -19,38 +18,56 @@ pub(crate) struct SharedError {
     pub(crate) message: String,
 }
 
-type Reply = oneshot::Sender<Result<LineReport, SharedError>>;
+/// Stores groups of requests.
+pub(crate) trait GroupWriter: Send + Sync + 'static {
+    /// What waits.
+    type Request: Send + 'static;
+    /// What became of a request.
+    type Report: Send + 'static;
 
-/// The requests that wait.
-#[derive(Debug, Clone)]
-pub(crate) struct LineQueue(Arc<Inner>);
+    /// How many threads may store at the same time.
+    fn worker_count_max(&self) -> usize;
 
-#[derive(Debug)]
-struct Inner {
-    database: Database,
-    workers_max: usize,
-    waiting: Mutex<Waiting>,
+    /// How large a request is.
+    fn byte_count(request: &Self::Request) -> usize;
+
+    /// Whether a request shares no commit with others.
+    fn stands_alone(request: &Self::Request) -> bool;
+
+    /// Stores the rows of requests in one commit, and reports on each of them. All are durable when this returns; after
+    /// an error, none is stored.
+    fn store(&self, group: &[Self::Request]) -> Result<Vec<Self::Report>>;
 }
 
-#[derive(Debug, Default)]
-struct Waiting {
-    requests: VecDeque<(LineRequest, Reply)>,
+type Reply<W> = oneshot::Sender<Result<<W as GroupWriter>::Report, SharedError>>;
+type Waiter<W> = (<W as GroupWriter>::Request, Reply<W>);
+
+/// The requests that wait. Clones are the same queue.
+pub(crate) struct GroupQueue<W: GroupWriter>(Arc<Inner<W>>);
+
+struct Inner<W: GroupWriter> {
+    writer: W,
+    waiting: Mutex<Waiting<W>>,
+}
+
+struct Waiting<W: GroupWriter> {
+    requests: VecDeque<Waiter<W>>,
     worker_count: usize,
 }
 
-impl LineQueue {
-    pub(crate) fn new(database: Database) -> Self {
-        let workers_max = std::thread::available_parallelism().map_or(2, |cores| cores.get().clamp(2, 8));
-        Self(Arc::new(Inner { database, workers_max, waiting: Mutex::default() }))
+impl<W: GroupWriter> GroupQueue<W> {
+    pub(crate) fn new(writer: W) -> Self {
+        let waiting = Waiting { requests: VecDeque::new(), worker_count: 0 };
+        Self(Arc::new(Inner { writer, waiting: Mutex::new(waiting) }))
     }
 
-    /// Stores a request, together with others. Returns when its lines are durable.
-    pub(crate) async fn store(&self, request: LineRequest) -> Result<LineReport, SharedError> {
+    /// Stores a request, together with others. Returns when its rows are durable.
+    pub(crate) async fn store(&self, request: W::Request) -> Result<W::Report, SharedError> {
         let (reply, replied) = oneshot::channel();
         let needs_worker = {
             let mut waiting = self.0.waiting.lock();
             waiting.requests.push_back((request, reply));
-            let needs_worker = waiting.worker_count < self.0.workers_max;
+            let needs_worker = waiting.worker_count < self.0.writer.worker_count_max();
             waiting.worker_count += usize::from(needs_worker);
             needs_worker
         };
@@ -64,18 +81,30 @@ impl LineQueue {
     }
 }
 
+impl<W: GroupWriter> Clone for GroupQueue<W> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<W: GroupWriter> fmt::Debug for GroupQueue<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GroupQueue").field("waiting", &self.0.waiting.lock().requests.len()).finish_non_exhaustive()
+    }
+}
+
 /// A thread that stores requests until none waits.
-struct Worker {
-    queue: Arc<Inner>,
+struct Worker<W: GroupWriter> {
+    queue: Arc<Inner<W>>,
     /// Whether the queue counts this worker.
     is_counted: bool,
 }
 
-impl Worker {
+impl<W: GroupWriter> Worker<W> {
     fn work(mut self) {
         while let Some(group) = self.next_group() {
-            let (requests, replies): (Vec<LineRequest>, Vec<Reply>) = group.into_iter().unzip();
-            match store(&self.queue.database, &requests) {
+            let (requests, replies): (Vec<W::Request>, Vec<Reply<W>>) = group.into_iter().unzip();
+            match self.queue.writer.store(&requests) {
                 Ok(reports) => {
                     drop(requests);
                     replies.into_iter().zip(reports).for_each(|(reply, report)| drop(reply.send(Ok(report))));
@@ -86,7 +115,7 @@ impl Worker {
                 // One of them may be at fault: the others are stored without it.
                 Err(_) => {
                     for (request, reply) in requests.into_iter().zip(replies) {
-                        let stored = store(&self.queue.database, std::slice::from_ref(&request));
+                        let stored = self.queue.writer.store(std::slice::from_ref(&request));
                         let report = stored.map_err(|error| shared(&error)).map(|mut reports| reports.remove(0));
                         drop(request);
                         let _ = reply.send(report);
@@ -96,7 +125,7 @@ impl Worker {
         }
     }
 
-    fn next_group(&mut self) -> Option<Vec<(LineRequest, Reply)>> {
+    fn next_group(&mut self) -> Option<Vec<Waiter<W>>> {
         let mut waiting = self.queue.waiting.lock();
         let Some(first) = waiting.requests.pop_front() else {
             // In one step with the look, so that a request that comes now has a worker.
@@ -104,21 +133,21 @@ impl Worker {
             self.is_counted = false;
             return None;
         };
-        let mut byte_count = first.0.body.bytes.len();
+        let mut byte_count = W::byte_count(&first.0);
         let mut group = vec![first];
-        while group[0].0.batch.is_none() {
+        while !W::stands_alone(&group[0].0) {
             let joins = waiting.requests.front().is_some_and(|(request, _)| {
-                request.batch.is_none() && byte_count + request.body.bytes.len() <= GROUP_BYTES_MAX
+                !W::stands_alone(request) && byte_count + W::byte_count(request) <= GROUP_BYTES_MAX
             });
             let Some(next) = waiting.requests.pop_front_if(|_| joins) else { break };
-            byte_count += next.0.body.bytes.len();
+            byte_count += W::byte_count(&next.0);
             group.push(next);
         }
         Some(group)
     }
 }
 
-impl Drop for Worker {
+impl<W: GroupWriter> Drop for Worker<W> {
     fn drop(&mut self) {
         self.queue.waiting.lock().worker_count -= usize::from(self.is_counted);
     }

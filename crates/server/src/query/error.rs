@@ -1,14 +1,12 @@
 //! Errors as JSON: `{"kind": "sql", "message": "...", "hint": "..."}`, with the status that fits.
 
+use crate::http::refusal;
 use crate::ingest::body::BodyError;
 use atsdb::{Error, ErrorKind};
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
-
-/// After how many seconds a client may retry.
-const RETRY_SECONDS: u32 = 5;
 
 /// The answer for an error.
 pub(crate) fn answer(error: &Error) -> Response {
@@ -27,25 +25,12 @@ pub(crate) fn refuse(status: StatusCode, message: &str) -> Response {
 
 /// The answer to a body that was not taken.
 pub(crate) fn refused_body(refused: &BodyError) -> Response {
-    match refused {
-        BodyError::TooLarge(bytes_max) => {
-            refuse(StatusCode::PAYLOAD_TOO_LARGE, &format!("the body is larger than {bytes_max} bytes"))
-        }
-        BodyError::Encoding(encoding) => {
-            refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, &format!("content encoding {encoding:?} is not supported"))
-        }
-        BodyError::Malformed(message) => refuse(StatusCode::BAD_REQUEST, message),
-        BodyError::Slow => refuse(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"),
-        BodyError::Full => refuse(StatusCode::SERVICE_UNAVAILABLE, "too many bytes are being written: retry later"),
-    }
+    let (status, message) = refusal::of_body(refused);
+    refuse(status, &message)
 }
 
 fn with_json(status: StatusCode, body: &serde_json::Value) -> Response {
-    let mut response = (status, [(CONTENT_TYPE, "application/json")], body.to_string()).into_response();
-    if status == StatusCode::SERVICE_UNAVAILABLE {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_SECONDS));
-    }
-    response
+    refusal::with_retry((status, [(CONTENT_TYPE, "application/json")], body.to_string()).into_response())
 }
 
 fn of_kind(kind: ErrorKind) -> (StatusCode, &'static str) {

@@ -4,6 +4,7 @@ use super::options::ServerOptions;
 use crate::http::{operation, origin};
 use crate::influx;
 use crate::ingest::gate::Gate;
+use crate::prom;
 use crate::query;
 use crate::shared::state::State;
 use axum::{Router, middleware};
@@ -16,6 +17,7 @@ pub(super) fn router(state: &State, options: &ServerOptions) -> Router {
     Router::new()
         .merge(operation::router(state.clone()))
         .merge(influx::router(state, gate.clone(), Arc::clone(&ingest)))
+        .merge(prom::router(state, gate.clone(), Arc::clone(&ingest), options.query.memory_bytes))
         .merge(query::router(state, options.query.clone(), gate, ingest))
         .layer(middleware::from_fn(origin::refuse_foreign))
 }

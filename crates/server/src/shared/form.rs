@@ -4,11 +4,16 @@ use std::collections::HashMap;
 
 /// The pairs of `a=b&c=d`, escapes undone. Of a name that stands twice, the last value counts.
 pub(crate) fn pairs(text: &[u8]) -> HashMap<String, String> {
+    all_pairs(text).collect()
+}
+
+/// The pairs of `a=b&c=d` in their order, escapes undone.
+pub(crate) fn all_pairs(text: &[u8]) -> impl Iterator<Item = (String, String)> {
     let pair = |pair: &[u8]| {
         let equals = pair.iter().position(|byte| *byte == b'=').unwrap_or(pair.len());
         (plain(&pair[..equals]), plain(pair.get(equals + 1..).unwrap_or_default()))
     };
-    text.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()).map(pair).collect()
+    text.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()).map(pair)
 }
 
 fn plain(text: &[u8]) -> String {

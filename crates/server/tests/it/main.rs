@@ -10,6 +10,7 @@ mod hostile;
 mod limits;
 mod lines;
 mod programs;
+mod prom;
 mod psql;
 mod rust_client;
 mod statements;

@@ -1,0 +1,246 @@
+//! Points to samples.
+
+use super::naming::{label_name, metric_name, unit_name};
+use super::points::{
+    Attributes, HistogramPoint, MetricHead, NumberPoint, PointHead, PointKind, SummaryPoint, Temporality,
+};
+use crate::evaluate::STALE_BITS;
+use crate::labels::METRIC_NAME;
+use crate::remote::{Metadata, MetricKind, RemoteError, WriteRequest};
+use std::collections::BTreeMap;
+
+/// The attributes of a resource that say which target it is.
+const IDENTIFYING: [&str; 3] = ["service.namespace", "service.name", "service.instance.id"];
+
+/// Milliseconds between the samples of `target_info` while a resource has points: half of the lookback.
+const TARGET_STEP_MS: i64 = 150_000;
+
+/// The most samples of `target_info` that one resource gets.
+const TARGET_SAMPLES_MAX: i64 = 1_000;
+
+/// A request of OTLP, decoded.
+#[derive(Debug)]
+pub struct OtlpRequest {
+    /// What is stored.
+    pub write: WriteRequest,
+    /// How many points cannot be stored.
+    pub rejected_points: usize,
+    /// Why the first of them.
+    pub reason: String,
+}
+
+/// The labels of a series, by name.
+type LabelMap = BTreeMap<String, String>;
+
+/// Converts point by point.
+pub(super) struct Converter {
+    request: OtlpRequest,
+    resource: Attributes,
+    /// `job` and `instance`.
+    target: Vec<(&'static str, String)>,
+    /// The first and the last time of the resource's points.
+    times: Option<(i64, i64)>,
+    metric: Option<Metric>,
+}
+
+/// The metric whose points come.
+struct Metric {
+    name: String,
+    refused: Option<String>,
+}
+
+fn milliseconds(time_ns: u64) -> i64 {
+    (time_ns / 1_000_000) as i64
+}
+
+/// A number as a label: without an exponent.
+fn as_label(number: f64) -> String {
+    if number.is_infinite() {
+        return if number > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
+    }
+    number.to_string()
+}
+
+impl Converter {
+    pub(super) fn new(bytes_max: usize) -> Self {
+        let request = OtlpRequest { write: WriteRequest::new(bytes_max), rejected_points: 0, reason: String::new() };
+        Self { request, resource: Vec::new(), target: Vec::new(), times: None, metric: None }
+    }
+
+    pub(super) fn finish(self) -> OtlpRequest {
+        self.request
+    }
+
+    fn reject(&mut self, count: usize, reason: &str) {
+        if self.request.rejected_points == 0 {
+            reason.clone_into(&mut self.request.reason);
+        }
+        self.request.rejected_points += count;
+    }
+
+    /// Begins a resource: its attributes say which target the points are of.
+    pub(super) fn begin_resource(&mut self, attributes: Attributes) {
+        let of = |name: &str| attributes.iter().find(|pair| pair.0 == name).map(|pair| pair.1.clone());
+        self.target.clear();
+        if let Some(service) = of("service.name") {
+            let job = of("service.namespace").map_or_else(|| service.clone(), |space| format!("{space}/{service}"));
+            self.target.push(("job", job));
+        }
+        if let Some(instance) = of("service.instance.id") {
+            self.target.push(("instance", instance));
+        }
+        (self.resource, self.times) = (attributes, None);
+    }
+
+    /// Ends a resource. Its other attributes become the labels of `target_info`.
+    pub(super) fn end_resource(&mut self) -> Result<(), RemoteError> {
+        let Some((first, last)) = self.times.take() else { return Ok(()) };
+        let mut others = std::mem::take(&mut self.resource);
+        others.retain(|pair| !IDENTIFYING.contains(&pair.0.as_str()));
+        if others.is_empty() || self.target.is_empty() {
+            return Ok(());
+        }
+        let labels = self.labels(others);
+        let about = Metadata {
+            metric: "target_info".to_owned(),
+            kind: MetricKind::Gauge,
+            help: "Target metadata".to_owned(),
+            unit: String::new(),
+        };
+        self.request.write.push_metadata(about)?;
+        let step = TARGET_STEP_MS.max((last - first) / TARGET_SAMPLES_MAX);
+        let mut time = first;
+        while time < last {
+            self.push("target_info", &labels, None, time, 1.0)?;
+            time += step;
+        }
+        self.push("target_info", &labels, None, last, 1.0)
+    }
+
+    /// Begins a metric, whose points follow.
+    pub(super) fn begin_metric(&mut self, head: &MetricHead) -> Result<(), RemoteError> {
+        let name = metric_name(&head.name, &head.unit, head.kind);
+        let (kind, temporality) = match head.kind {
+            PointKind::Gauge => (MetricKind::Gauge, Temporality::Cumulative),
+            PointKind::Sum { temporality, is_monotonic: true } => (MetricKind::Counter, temporality),
+            PointKind::Sum { temporality, .. } => (MetricKind::Gauge, temporality),
+            PointKind::Histogram { temporality } => (MetricKind::Histogram, temporality),
+            PointKind::ExponentialHistogram => (MetricKind::Histogram, Temporality::Cumulative),
+            PointKind::Summary => (MetricKind::Summary, Temporality::Cumulative),
+        };
+        let refused = match (&name, temporality, head.kind) {
+            (None, ..) => Some("it has no letter that a name can have"),
+            (_, _, PointKind::ExponentialHistogram) => Some("exponential histograms are not stored"),
+            (_, Temporality::Delta, _) => Some("delta temporality is not supported, send cumulative values"),
+            (_, Temporality::Unspecified, _) => Some("its temporality is not specified"),
+            _ => None,
+        };
+        let refused = refused.map(|reason| format!("metric {:?}: {reason}", head.name));
+        let name = name.unwrap_or_default();
+        if refused.is_none() {
+            let (help, unit) = (head.description.clone(), unit_name(&head.unit));
+            self.request.write.check_text(name.len() + help.len() + unit.len())?;
+            self.request.write.push_metadata(Metadata { metric: name.clone(), kind, help, unit })?;
+        }
+        self.metric = Some(Metric { name, refused });
+        Ok(())
+    }
+
+    /// The metric's name; `None`, and the point is counted, if its points cannot be stored.
+    fn accepted(&mut self) -> Option<String> {
+        let metric = self.metric.take()?;
+        let name = metric.refused.is_none().then(|| metric.name.clone());
+        if let Some(reason) = &metric.refused {
+            self.reject(1, reason);
+        }
+        self.metric = Some(metric);
+        name
+    }
+
+    /// A point of a kind that cannot be stored.
+    pub(super) fn unsupported(&mut self) {
+        self.accepted();
+    }
+
+    pub(super) fn number(&mut self, point: NumberPoint) -> Result<(), RemoteError> {
+        let Some(name) = self.accepted() else { return Ok(()) };
+        let (labels, time, is_empty) = self.begin_point(point.head);
+        self.push(&name, &labels, None, time, value(point.value, is_empty))
+    }
+
+    pub(super) fn histogram(&mut self, point: HistogramPoint) -> Result<(), RemoteError> {
+        let Some(name) = self.accepted() else { return Ok(()) };
+        let (labels, time, is_empty) = self.begin_point(point.head);
+        if let Some(sum) = point.sum {
+            self.push(&format!("{name}_sum"), &labels, None, time, value(sum, is_empty))?;
+        }
+        let count = value(point.count as f64, is_empty);
+        self.push(&format!("{name}_count"), &labels, None, time, count)?;
+        let bucket = format!("{name}_bucket");
+        let mut total = 0_u64;
+        for (bound, own) in point.bounds.iter().zip(&point.bucket_counts) {
+            total = total.saturating_add(*own);
+            let le = as_label(*bound);
+            self.push(&bucket, &labels, Some(("le", &le)), time, value(total as f64, is_empty))?;
+        }
+        self.push(&bucket, &labels, Some(("le", "+Inf")), time, count)
+    }
+
+    pub(super) fn summary(&mut self, point: SummaryPoint) -> Result<(), RemoteError> {
+        let Some(name) = self.accepted() else { return Ok(()) };
+        let (labels, time, is_empty) = self.begin_point(point.head);
+        self.push(&format!("{name}_sum"), &labels, None, time, value(point.sum, is_empty))?;
+        self.push(&format!("{name}_count"), &labels, None, time, value(point.count as f64, is_empty))?;
+        for (quantile, own) in point.quantiles {
+            let quantile = as_label(quantile);
+            self.push(&name, &labels, Some(("quantile", &quantile)), time, value(own, is_empty))?;
+        }
+        Ok(())
+    }
+
+    fn begin_point(&mut self, head: PointHead) -> (LabelMap, i64, bool) {
+        let time = milliseconds(head.time_ns);
+        let (first, last) = self.times.unwrap_or((time, time));
+        self.times = Some((first.min(time), last.max(time)));
+        (self.labels(head.attributes), time, head.is_empty)
+    }
+
+    /// Attributes as labels, sorted by their own names; values of names that become the same are joined. The target's
+    /// labels go before.
+    fn labels(&self, mut attributes: Attributes) -> LabelMap {
+        attributes.sort();
+        let mut labels = LabelMap::new();
+        for (name, value) in attributes {
+            let Some(name) = label_name(&name).filter(|name| name != METRIC_NAME) else { continue };
+            let own = labels.entry(name).or_default();
+            if !own.is_empty() {
+                own.push(';');
+            }
+            own.push_str(&value);
+        }
+        labels.extend(self.target.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+        labels
+    }
+
+    fn push(
+        &mut self,
+        name: &str,
+        labels: &LabelMap,
+        extra: Option<(&str, &str)>,
+        time: i64,
+        value: f64,
+    ) -> Result<(), RemoteError> {
+        let own = labels.iter().filter(|(name, _)| extra.is_none_or(|extra| extra.0 != name.as_str()));
+        let mut pairs: Vec<(&str, &str)> = own.map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        pairs.push((METRIC_NAME, name));
+        pairs.extend(extra);
+        if let Some(series) = self.request.write.series_number(&mut pairs)? {
+            self.request.write.push_sample(series, time, value)?;
+        }
+        Ok(())
+    }
+}
+
+fn value(value: f64, is_empty: bool) -> f64 {
+    if is_empty { f64::from_bits(STALE_BITS) } else { value }
+}

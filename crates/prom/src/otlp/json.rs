@@ -1,0 +1,108 @@
+//! OTLP as JSON: the names of fields in camel case, whole numbers of 64 bits as texts.
+
+use super::convert::{Converter, OtlpRequest};
+use super::points::{
+    HistogramPoint, MetricHead, NO_RECORDED_VALUE, NumberPoint, PointHead, PointKind, SummaryPoint, Temporality,
+};
+use super::values::attributes_of_json;
+use crate::remote::RemoteError;
+use serde_json::Value;
+
+fn all<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
+    value[name].as_array().into_iter().flatten()
+}
+
+fn unsigned(value: &Value) -> u64 {
+    value.as_u64().or_else(|| value.as_str()?.parse().ok()).unwrap_or_default()
+}
+
+/// A number, a text with one, `NaN` or an infinity.
+fn float(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| match value.as_str()? {
+        "Infinity" => Some(f64::INFINITY),
+        "-Infinity" => Some(f64::NEG_INFINITY),
+        text => text.parse().ok(),
+    })
+}
+
+pub(super) fn decode(body: &[u8], bytes_max: usize) -> Result<OtlpRequest, RemoteError> {
+    let body: Value = serde_json::from_slice(body)
+        .map_err(|error| RemoteError::malformed(format!("the body is not JSON: {error}")))?;
+    if !body.is_object() {
+        return Err(RemoteError::malformed("the body is not an object"));
+    }
+    let mut converter = Converter::new(bytes_max);
+    for resource_metrics in all(&body, "resourceMetrics") {
+        converter.begin_resource(attributes_of_json(&resource_metrics["resource"]["attributes"]));
+        for scope_metrics in all(resource_metrics, "scopeMetrics") {
+            for own in all(scope_metrics, "metrics") {
+                metric(own, &mut converter)?;
+            }
+        }
+        converter.end_resource()?;
+    }
+    Ok(converter.finish())
+}
+
+fn metric(metric: &Value, converter: &mut Converter) -> Result<(), RemoteError> {
+    let kinds = ["gauge", "sum", "histogram", "exponentialHistogram", "summary"];
+    let Some((name, data)) = kinds.iter().find_map(|kind| Some((*kind, metric.get(kind)?))) else { return Ok(()) };
+    let temporality = match &data["aggregationTemporality"] {
+        Value::String(name) if name.ends_with("_DELTA") => Temporality::Delta,
+        Value::String(name) if name.ends_with("_CUMULATIVE") => Temporality::Cumulative,
+        number => Temporality::of(unsigned(number)),
+    };
+    let kind = match name {
+        "gauge" => PointKind::Gauge,
+        "sum" => PointKind::Sum { temporality, is_monotonic: data["isMonotonic"].as_bool().unwrap_or_default() },
+        "histogram" => PointKind::Histogram { temporality },
+        "summary" => PointKind::Summary,
+        _ => PointKind::ExponentialHistogram,
+    };
+    let text = |name: &str| metric[name].as_str().unwrap_or_default().to_owned();
+    let head = MetricHead { name: text("name"), description: text("description"), unit: text("unit"), kind };
+    converter.begin_metric(&head)?;
+    for point in all(data, "dataPoints") {
+        match kind {
+            PointKind::Gauge | PointKind::Sum { .. } => converter.number(number_point(point))?,
+            PointKind::Histogram { .. } => converter.histogram(histogram_point(point))?,
+            PointKind::Summary => converter.summary(summary_point(point))?,
+            PointKind::ExponentialHistogram => converter.unsupported(),
+        }
+    }
+    Ok(())
+}
+
+fn head(point: &Value) -> PointHead {
+    PointHead {
+        attributes: attributes_of_json(&point["attributes"]),
+        time_ns: unsigned(&point["timeUnixNano"]),
+        is_empty: unsigned(&point["flags"]) & NO_RECORDED_VALUE != 0,
+    }
+}
+
+fn number_point(point: &Value) -> NumberPoint {
+    let value = float(&point["asDouble"]).or_else(|| float(&point["asInt"])).unwrap_or_default();
+    NumberPoint { head: head(point), value }
+}
+
+fn histogram_point(point: &Value) -> HistogramPoint {
+    HistogramPoint {
+        head: head(point),
+        count: unsigned(&point["count"]),
+        sum: float(&point["sum"]),
+        bucket_counts: all(point, "bucketCounts").map(unsigned).collect(),
+        bounds: all(point, "explicitBounds").filter_map(float).collect(),
+    }
+}
+
+fn summary_point(point: &Value) -> SummaryPoint {
+    let quantile =
+        |own: &Value| (float(&own["quantile"]).unwrap_or_default(), float(&own["value"]).unwrap_or_default());
+    SummaryPoint {
+        head: head(point),
+        count: unsigned(&point["count"]),
+        sum: float(&point["sum"]).unwrap_or_default(),
+        quantiles: all(point, "quantileValues").map(quantile).collect(),
+    }
+}

@@ -1,0 +1,81 @@
+//! What a request is made of.
+
+/// Attributes with their values as texts.
+pub(super) type Attributes = Vec<(String, String)>;
+
+/// Over which time a sum counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Temporality {
+    #[default]
+    Unspecified,
+    Delta,
+    Cumulative,
+}
+
+impl Temporality {
+    pub(super) fn of(number: u64) -> Self {
+        match number {
+            1 => Self::Delta,
+            2 => Self::Cumulative,
+            _ => Self::Unspecified,
+        }
+    }
+}
+
+/// What kind of points a metric has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PointKind {
+    Gauge,
+    Sum { temporality: Temporality, is_monotonic: bool },
+    Histogram { temporality: Temporality },
+    ExponentialHistogram,
+    Summary,
+}
+
+/// A metric without its points.
+#[derive(Debug, Clone)]
+pub(super) struct MetricHead {
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) unit: String,
+    pub(super) kind: PointKind,
+}
+
+/// What all points have.
+#[derive(Debug, Default)]
+pub(super) struct PointHead {
+    pub(super) attributes: Attributes,
+    pub(super) time_ns: u64,
+    /// Whether the point says that there is no value.
+    pub(super) is_empty: bool,
+}
+
+/// A point of a gauge or a sum.
+#[derive(Debug, Default)]
+pub(super) struct NumberPoint {
+    pub(super) head: PointHead,
+    pub(super) value: f64,
+}
+
+/// A point of a histogram with bounds.
+#[derive(Debug, Default)]
+pub(super) struct HistogramPoint {
+    pub(super) head: PointHead,
+    pub(super) count: u64,
+    pub(super) sum: Option<f64>,
+    pub(super) bucket_counts: Vec<u64>,
+    pub(super) bounds: Vec<f64>,
+}
+
+/// A point of a summary.
+#[derive(Debug, Default)]
+pub(super) struct SummaryPoint {
+    pub(super) head: PointHead,
+    pub(super) count: u64,
+    pub(super) sum: f64,
+    /// Quantiles and their values.
+    pub(super) quantiles: Vec<(f64, f64)>,
+}
+
+/// The flag of a point without a value.
+pub(super) const NO_RECORDED_VALUE: u64 = 1;

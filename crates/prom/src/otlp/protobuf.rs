@@ -1,0 +1,155 @@
+//! OTLP as protocol buffers.
+
+use super::convert::{Converter, OtlpRequest};
+use super::points::{
+    HistogramPoint, MetricHead, NO_RECORDED_VALUE, NumberPoint, PointHead, PointKind, SummaryPoint, Temporality,
+};
+use super::values::push_attribute;
+use crate::remote::RemoteError;
+use crate::remote::fields::{FieldValue, Fields, text};
+
+type Result<T> = std::result::Result<T, RemoteError>;
+
+/// Calls for each message in a field.
+fn each<'a>(message: &'a [u8], number: u32, mut call: impl FnMut(&'a [u8]) -> Result<()>) -> Result<()> {
+    let mut fields = Fields::new(message);
+    while let Some(field) = fields.next()? {
+        if let (own, FieldValue::Bytes(inner)) = field
+            && own == number
+        {
+            call(inner)?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn decode(body: &[u8], bytes_max: usize) -> Result<OtlpRequest> {
+    let mut converter = Converter::new(bytes_max);
+    each(body, 1, |resource_metrics| {
+        let mut attributes = Vec::new();
+        each(resource_metrics, 1, |resource| each(resource, 1, |pair| push_attribute(pair, &mut attributes)))?;
+        converter.begin_resource(attributes);
+        each(resource_metrics, 2, |scope_metrics| each(scope_metrics, 2, |message| metric(message, &mut converter)))?;
+        converter.end_resource()
+    })?;
+    Ok(converter.finish())
+}
+
+fn metric(message: &[u8], converter: &mut Converter) -> Result<()> {
+    let (mut name, mut description, mut unit, mut data) = ("", "", "", None);
+    let mut fields = Fields::new(message);
+    while let Some(field) = fields.next()? {
+        match field {
+            (1, FieldValue::Bytes(bytes)) => name = text(bytes)?,
+            (2, FieldValue::Bytes(bytes)) => description = text(bytes)?,
+            (3, FieldValue::Bytes(bytes)) => unit = text(bytes)?,
+            (number @ (5 | 7 | 9 | 10 | 11), FieldValue::Bytes(bytes)) => data = Some((number, bytes)),
+            _ => {}
+        }
+    }
+    let Some((number, data)) = data else { return Ok(()) };
+    let kind = kind(number, data)?;
+    let [name, description, unit] = [name, description, unit].map(str::to_owned);
+    converter.begin_metric(&MetricHead { name, description, unit, kind })?;
+    each(data, 1, |point| match kind {
+        PointKind::Gauge | PointKind::Sum { .. } => converter.number(number_point(point)?),
+        PointKind::Histogram { .. } => converter.histogram(histogram_point(point)?),
+        PointKind::Summary => converter.summary(summary_point(point)?),
+        PointKind::ExponentialHistogram => {
+            converter.unsupported();
+            Ok(())
+        }
+    })
+}
+
+fn kind(number: u32, data: &[u8]) -> Result<PointKind> {
+    let (mut temporality, mut is_monotonic) = (Temporality::default(), false);
+    let mut fields = Fields::new(data);
+    while let Some(field) = fields.next()? {
+        match field {
+            (2, FieldValue::Varint(number)) => temporality = Temporality::of(number),
+            (3, FieldValue::Varint(number)) => is_monotonic = number != 0,
+            _ => {}
+        }
+    }
+    Ok(match number {
+        5 => PointKind::Gauge,
+        7 => PointKind::Sum { temporality, is_monotonic },
+        9 => PointKind::Histogram { temporality },
+        10 => PointKind::ExponentialHistogram,
+        _ => PointKind::Summary,
+    })
+}
+
+fn number_point(message: &[u8]) -> Result<NumberPoint> {
+    let mut point = NumberPoint::default();
+    let mut fields = Fields::new(message);
+    while let Some(field) = fields.next()? {
+        match field {
+            (4, FieldValue::Fixed64(bits)) => point.value = f64::from_bits(bits),
+            (6, FieldValue::Fixed64(bits)) => point.value = bits as i64 as f64,
+            (number, value) => head(&mut point.head, number, value, 7, 8)?,
+        }
+    }
+    Ok(point)
+}
+
+fn histogram_point(message: &[u8]) -> Result<HistogramPoint> {
+    let mut point = HistogramPoint::default();
+    let mut fields = Fields::new(message);
+    while let Some(field) = fields.next()? {
+        match field {
+            (4, FieldValue::Fixed64(count)) => point.count = count,
+            (5, FieldValue::Fixed64(bits)) => point.sum = Some(f64::from_bits(bits)),
+            (6, value) => push_fixed(value, |count| point.bucket_counts.push(count)),
+            (7, value) => push_fixed(value, |bits| point.bounds.push(f64::from_bits(bits))),
+            (number, value) => head(&mut point.head, number, value, 9, 10)?,
+        }
+    }
+    Ok(point)
+}
+
+fn summary_point(message: &[u8]) -> Result<SummaryPoint> {
+    let mut point = SummaryPoint::default();
+    let mut fields = Fields::new(message);
+    while let Some(field) = fields.next()? {
+        match field {
+            (4, FieldValue::Fixed64(count)) => point.count = count,
+            (5, FieldValue::Fixed64(bits)) => point.sum = f64::from_bits(bits),
+            (6, FieldValue::Bytes(message)) => {
+                let (mut quantile, mut value) = (0.0, 0.0);
+                let mut fields = Fields::new(message);
+                while let Some(field) = fields.next()? {
+                    match field {
+                        (1, FieldValue::Fixed64(bits)) => quantile = f64::from_bits(bits),
+                        (2, FieldValue::Fixed64(bits)) => value = f64::from_bits(bits),
+                        _ => {}
+                    }
+                }
+                point.quantiles.push((quantile, value));
+            }
+            (number, value) => head(&mut point.head, number, value, 7, 8)?,
+        }
+    }
+    Ok(point)
+}
+
+/// Numbers of eight bytes each, one or packed.
+fn push_fixed(value: FieldValue<'_>, mut push: impl FnMut(u64)) {
+    match value {
+        FieldValue::Fixed64(bits) => push(bits),
+        FieldValue::Bytes(packed) => packed.as_chunks().0.iter().for_each(|bytes| push(u64::from_le_bytes(*bytes))),
+        _ => {}
+    }
+}
+
+/// A field that points of all kinds have: the time, and attributes and flags under numbers of their own.
+fn head(head: &mut PointHead, number: u32, value: FieldValue<'_>, attributes: u32, flags: u32) -> Result<()> {
+    match value {
+        FieldValue::Fixed64(time) if number == 3 => head.time_ns = time,
+        FieldValue::Bytes(pair) if number == attributes => push_attribute(pair, &mut head.attributes)?,
+        FieldValue::Varint(own) if number == flags => head.is_empty = own & NO_RECORDED_VALUE != 0,
+        _ => {}
+    }
+    Ok(())
+}

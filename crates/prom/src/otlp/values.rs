@@ -1,0 +1,148 @@
+//! Values of attributes as texts.
+
+use super::points::Attributes;
+use crate::remote::RemoteError;
+use crate::remote::fields::{FieldValue, Fields, text};
+use serde_json::{Map, Value, json};
+
+/// How deep values may nest.
+const DEPTH_MAX: usize = 32;
+
+/// An attribute of protocol buffers, added as a text.
+pub(super) fn push_attribute(message: &[u8], attributes: &mut Attributes) -> Result<(), RemoteError> {
+    let (name, value) = pair(message, 0)?;
+    attributes.push((name.to_owned(), shown(value)));
+    Ok(())
+}
+
+fn pair(message: &[u8], depth: usize) -> Result<(&str, Value), RemoteError> {
+    let mut fields = Fields::new(message);
+    let (mut name, mut found) = ("", Value::Null);
+    while let Some(field) = fields.next()? {
+        match field {
+            (1, FieldValue::Bytes(bytes)) => name = text(bytes)?,
+            (2, FieldValue::Bytes(message)) => found = value(message, depth)?,
+            _ => {}
+        }
+    }
+    Ok((name, found))
+}
+
+fn value(message: &[u8], depth: usize) -> Result<Value, RemoteError> {
+    if depth > DEPTH_MAX {
+        return Err(RemoteError::malformed("a value is nested too deep"));
+    }
+    let mut fields = Fields::new(message);
+    let mut found = Value::Null;
+    while let Some(field) = fields.next()? {
+        found = match field {
+            (1, FieldValue::Bytes(bytes)) => text(bytes)?.into(),
+            (2, FieldValue::Varint(number)) => (number != 0).into(),
+            (3, FieldValue::Varint(number)) => (number as i64).into(),
+            (4, FieldValue::Fixed64(bits)) => number(f64::from_bits(bits)),
+            (5, FieldValue::Bytes(message)) => {
+                let mut all = Vec::new();
+                let mut fields = Fields::new(message);
+                while let Some(field) = fields.next()? {
+                    if let (1, FieldValue::Bytes(message)) = field {
+                        all.push(value(message, depth + 1)?);
+                    }
+                }
+                Value::Array(all)
+            }
+            (6, FieldValue::Bytes(message)) => {
+                let mut all = Map::new();
+                let mut fields = Fields::new(message);
+                while let Some(field) = fields.next()? {
+                    if let (1, FieldValue::Bytes(message)) = field {
+                        let (name, value) = pair(message, depth + 1)?;
+                        all.insert(name.to_owned(), value);
+                    }
+                }
+                Value::Object(all)
+            }
+            (7, FieldValue::Bytes(bytes)) => base64(bytes).into(),
+            _ => found,
+        };
+    }
+    Ok(found)
+}
+
+/// The attributes of JSON, added as texts.
+pub(super) fn attributes_of_json(all: &Value) -> Attributes {
+    let pairs = all.as_array().into_iter().flatten();
+    pairs.filter_map(|pair| Some((pair["key"].as_str()?.to_owned(), shown(plain(&pair["value"]))))).collect()
+}
+
+/// A value of OTLP's JSON as plain JSON. Its depth is bounded by the parser.
+fn plain(value: &Value) -> Value {
+    let Some((kind, value)) = value.as_object().and_then(|object| object.iter().next()) else { return Value::Null };
+    match kind.as_str() {
+        "intValue" => {
+            value.as_str().and_then(|text| text.parse::<i64>().ok()).map_or_else(|| value.clone(), Value::from)
+        }
+        "doubleValue" => value.as_f64().map_or_else(|| value.clone(), number),
+        "arrayValue" => value["values"].as_array().into_iter().flatten().map(plain).collect(),
+        "kvlistValue" => {
+            let pairs = value["values"].as_array().into_iter().flatten();
+            Value::Object(
+                pairs
+                    .map(|pair| (pair["key"].as_str().unwrap_or_default().to_owned(), plain(&pair["value"])))
+                    .collect(),
+            )
+        }
+        _ => value.clone(),
+    }
+}
+
+/// A whole number is written without a fraction; what JSON has no number for is a text.
+fn number(value: f64) -> Value {
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        return (value as i64).into();
+    }
+    json!(value).as_f64().map_or_else(|| value.to_string().into(), Value::from)
+}
+
+/// A text as it is, everything else as JSON; nothing is empty.
+fn shown(value: Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let bits = group.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
+        for place in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * place) & 63) as usize];
+            text.push(if place <= group.len() { char::from(letter) } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_become_texts() {
+        assert_eq!([&b""[..], b"f", b"fo", b"foo", b"foob"].map(base64), ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg=="]);
+        let json = json!([
+            { "key": "t", "value": { "stringValue": "x" } },
+            { "key": "i", "value": { "intValue": "7" } },
+            { "key": "d", "value": { "doubleValue": 1.5 } },
+            { "key": "w", "value": { "doubleValue": 2.0 } },
+            { "key": "b", "value": { "boolValue": true } },
+            { "key": "a", "value": { "arrayValue": { "values": [{ "intValue": "1" }, { "stringValue": "y" }] } } },
+            { "key": "k", "value": { "kvlistValue": { "values": [{ "key": "n", "value": { "intValue": 1 } }] } } },
+            { "key": "e", "value": {} }
+        ]);
+        let texts: Vec<String> = attributes_of_json(&json).into_iter().map(|pair| pair.1).collect();
+        assert_eq!(texts, ["x", "7", "1.5", "2", "true", "[1,\"y\"]", "{\"n\":1}", ""]);
+    }
+}

@@ -1,0 +1,78 @@
+//! What answering needs.
+
+use super::source::LabelCache;
+use super::writer::{SampleQueue, SampleWriter};
+use crate::ingest::gate::Gate;
+use crate::ingest::options::IngestOptions;
+use crate::shared::metrics::Counter;
+use crate::shared::state::State;
+use atsdb::Database;
+use axum::response::Response;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// So many requests of the API are answered at a time; others wait.
+const REQUESTS_AT_ONCE: usize = 8;
+
+/// What answering needs.
+#[derive(Debug, Clone)]
+pub(crate) struct Prom {
+    pub(crate) database: Database,
+    pub(crate) queue: SampleQueue,
+    pub(crate) gate: Gate,
+    pub(crate) ingest: Arc<IngestOptions>,
+    /// The most bytes of samples that a query holds.
+    pub(crate) memory_bytes: usize,
+    pub(crate) labels: LabelCache,
+    pub(crate) places: Arc<Semaphore>,
+    pub(crate) metrics: PromMetrics,
+}
+
+/// What is counted.
+#[derive(Debug, Clone)]
+pub(crate) struct PromMetrics {
+    pub(crate) samples: Counter,
+    pub(crate) histograms: Counter,
+    pub(crate) exemplars: Counter,
+    pub(crate) refused_series: Counter,
+    pub(crate) rejected_points: Counter,
+    failed: Counter,
+}
+
+impl PromMetrics {
+    /// Counts a write request that stored nothing.
+    pub(crate) fn refused(&self, response: Response) -> Response {
+        self.failed.increment();
+        response
+    }
+}
+
+impl Prom {
+    pub(crate) fn new(state: &State, gate: Gate, ingest: Arc<IngestOptions>, memory_bytes: usize) -> Self {
+        let counter = |name, help| state.metrics().counter(name, help);
+        let metrics = PromMetrics {
+            samples: counter("atsdb_prom_samples_stored_total", "Samples of remote write and OTLP that were stored."),
+            histograms: counter("atsdb_prom_histograms_dropped_total", "Native histograms that were not stored."),
+            exemplars: counter("atsdb_prom_exemplars_dropped_total", "Exemplars that were not stored."),
+            refused_series: counter("atsdb_prom_series_refused_total", "Series that can never be stored."),
+            rejected_points: counter("atsdb_otlp_points_rejected_total", "Points of OTLP that were not stored."),
+            failed: counter("atsdb_prom_write_requests_failed_total", "Requests of remote write and OTLP that failed."),
+        };
+        let database = state.database().clone();
+        Self {
+            queue: SampleQueue::new(SampleWriter::new(database.clone())),
+            database,
+            gate,
+            ingest,
+            memory_bytes,
+            labels: LabelCache::default(),
+            places: Arc::new(Semaphore::new(REQUESTS_AT_ONCE)),
+            metrics,
+        }
+    }
+
+    /// Milliseconds since 1970, by the engine's clock.
+    pub(crate) fn now_ms(&self) -> i64 {
+        self.database.engine().now_ms()
+    }
+}

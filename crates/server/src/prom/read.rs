@@ -1,0 +1,53 @@
+//! Remote read.
+
+use super::answer::{ApiError, Refusal};
+use super::context::Prom;
+use super::source::StoreSource;
+use super::work::blocking;
+use crate::ingest::body::{Compression, read_compressed};
+use atsdb_prom::SeriesSource;
+use atsdb_prom::evaluate::EvaluateError;
+use atsdb_prom::remote::{compress, decode_read, encode_read};
+use axum::body::Body;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+
+/// The bytes of a sample: as it is read, as it is encoded, and compressed.
+const SAMPLE_BYTES: usize = 48;
+
+/// Answers with the samples of the series that are asked for.
+pub(crate) async fn read(prom: Prom, headers: HeaderMap, body: Body) -> Response {
+    let body = match read_compressed(Compression::Snappy, &headers, body, &prom.gate, &prom.ingest).await {
+        Ok(body) => body,
+        Err(error) => return Refusal::from(&error).into_response(),
+    };
+    let queries = match decode_read(&body.bytes) {
+        Ok(queries) => queries,
+        Err(error) => return Refusal::from(&error).into_response(),
+    };
+    let this = prom.clone();
+    let encoded = blocking(&this, move |stop| {
+        let source = StoreSource::new(&prom.database, prom.labels.clone(), stop)?;
+        let mut left = prom.memory_bytes / SAMPLE_BYTES;
+        let mut results = Vec::new();
+        for query in &queries {
+            let series = source.select(&query.matchers, query.from, query.to, left)?;
+            left = left.saturating_sub(series.iter().map(|one| one.times.len()).sum());
+            results.push(series);
+        }
+        let plain = encode_read(&results);
+        compress(&plain).map_err(|error| ApiError::from(EvaluateError::Execution(error.to_string())))
+    });
+    match encoded.await {
+        Ok(bytes) => {
+            let headers = [(CONTENT_TYPE, "application/x-protobuf"), (CONTENT_ENCODING, "snappy")];
+            (headers, bytes).into_response()
+        }
+        Err(error) => {
+            let status = error.clone().into_response().status();
+            let status = if status == StatusCode::UNPROCESSABLE_ENTITY { StatusCode::BAD_REQUEST } else { status };
+            Refusal::new(status, error.message).into_response()
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The addresses.
+
+use super::answer::{ApiError, success};
+use super::context::Prom;
+use super::json::quoted;
+use super::params::Params;
+use super::{lookup, otlp, query, read, write};
+use crate::ingest::gate::Gate;
+use crate::ingest::options::IngestOptions;
+use crate::shared::state::State;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, State as Extract};
+use axum::http::{HeaderMap, Uri};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use std::future::Future;
+use std::sync::Arc;
+
+/// The addresses of Prometheus and OpenTelemetry. A query holds at most `memory_bytes` of samples.
+pub(crate) fn router(state: &State, gate: Gate, ingest: Arc<IngestOptions>, memory_bytes: usize) -> Router {
+    Router::new()
+        .route("/api/v1/write", post(remote_write))
+        .route("/v1/metrics", post(otlp_metrics))
+        .route("/api/v1/otlp/v1/metrics", post(otlp_metrics))
+        .route("/api/v1/read", post(remote_read))
+        .route("/api/v1/query", get(instant).post(instant))
+        .route("/api/v1/query_range", get(range).post(range))
+        .route("/api/v1/series", get(series).post(series))
+        .route("/api/v1/labels", get(label_names).post(label_names))
+        .route("/api/v1/label/{name}/values", get(label_values))
+        .route("/api/v1/metadata", get(metadata))
+        .route("/api/v1/query_exemplars", get(nothing).post(nothing))
+        .route("/api/v1/rules", get(no_rules))
+        .route("/api/v1/alerts", get(no_alerts))
+        .route("/api/v1/status/buildinfo", get(build_info))
+        .with_state(Prom::new(state, gate, ingest, memory_bytes))
+}
+
+async fn remote_write(Extract(prom): Extract<Prom>, headers: HeaderMap, body: Body) -> Response {
+    write::write(prom, headers, body).await
+}
+
+async fn otlp_metrics(Extract(prom): Extract<Prom>, headers: HeaderMap, body: Body) -> Response {
+    otlp::metrics(prom, headers, body).await
+}
+
+async fn remote_read(Extract(prom): Extract<Prom>, headers: HeaderMap, body: Body) -> Response {
+    read::read(prom, headers, body).await
+}
+
+/// Reads the parameters and answers by them.
+async fn answered<F>(
+    prom: Prom,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+    answer: impl FnOnce(Prom, Params) -> F,
+) -> Response
+where
+    F: Future<Output = Result<Response, ApiError>>,
+{
+    match Params::read(&prom, &uri, &headers, body).await {
+        Ok(params) => answer(prom, params).await.unwrap_or_else(IntoResponse::into_response),
+        Err(response) => response,
+    }
+}
+
+async fn instant(Extract(prom): Extract<Prom>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
+    answered(prom, uri, headers, body, query::instant).await
+}
+
+async fn range(Extract(prom): Extract<Prom>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
+    answered(prom, uri, headers, body, query::range).await
+}
+
+async fn series(Extract(prom): Extract<Prom>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
+    answered(prom, uri, headers, body, lookup::series).await
+}
+
+async fn label_names(Extract(prom): Extract<Prom>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
+    answered(prom, uri, headers, body, lookup::label_names).await
+}
+
+async fn label_values(
+    Extract(prom): Extract<Prom>,
+    Path(name): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    let values = |prom, params| async move { lookup::label_values(prom, &name, params).await };
+    answered(prom, uri, headers, body, values).await
+}
+
+async fn metadata(Extract(prom): Extract<Prom>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
+    answered(prom, uri, headers, body, lookup::metadata).await
+}
+
+/// There are no exemplars.
+async fn nothing() -> Response {
+    success("[]", &[], &[])
+}
+
+async fn no_rules() -> Response {
+    success("{\"groups\":[]}", &[], &[])
+}
+
+async fn no_alerts() -> Response {
+    success("{\"alerts\":[]}", &[], &[])
+}
+
+/// The version of Prometheus whose API this is: Grafana decides by it what it may ask.
+async fn build_info() -> Response {
+    let revision = quoted(concat!("atsdb ", env!("CARGO_PKG_VERSION")));
+    let data = format!(
+        "{{\"version\":\"3.0.0\",\"revision\":{revision},\"branch\":\"\",\"buildUser\":\"\",\"buildDate\":\"\",\
+         \"goVersion\":\"\"}}"
+    );
+    success(&data, &[], &[])
+}

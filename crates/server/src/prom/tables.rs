@@ -1,0 +1,101 @@
+//! The tables that hold what Prometheus sends.
+//!
+//! ```text
+//! CREATE TABLE prom_samples (time TIMESTAMP(3), metric TEXT, series TEXT, value DOUBLE, UNIQUE (series, time))
+//!     WITH (time = 'time', slice = 'day', key = 'series', map = 'metric:u32, series:u32', on_conflict = 'replace')
+//! CREATE TABLE prom_labels (series TEXT, name TEXT, value TEXT, UNIQUE (series, name))
+//!     WITH (map = 'series:u32, name:u16', on_conflict = 'replace')
+//! CREATE TABLE prom_metadata (metric TEXT, kind TEXT, help TEXT, unit TEXT, UNIQUE (metric))
+//!     WITH (on_conflict = 'replace')
+//! ```
+
+use atsdb::{
+    Batch, ColumnId, ColumnType, ConflictPolicy, Error, MapWidth, Result, Table, TableDefinition, TimeUnit, Unique,
+};
+
+pub(crate) const SAMPLES: &str = "prom_samples";
+pub(crate) const LABELS: &str = "prom_labels";
+pub(crate) const METADATA: &str = "prom_metadata";
+
+/// The positions of the columns of `prom_samples`.
+pub(crate) const TIME: usize = 0;
+pub(crate) const METRIC: usize = 1;
+pub(crate) const SERIES: usize = 2;
+pub(crate) const VALUE: usize = 3;
+
+fn keyed(mut definition: TableDefinition, key: &[u16]) -> TableDefinition {
+    definition.unique = vec![Unique::new(key.iter().map(|id| ColumnId(*id)).collect())];
+    definition.on_conflict = ConflictPolicy::Replace;
+    for column in &mut definition.columns {
+        column.nullable = false;
+    }
+    definition
+}
+
+fn samples() -> Result<TableDefinition> {
+    let mut definition = TableDefinition::new(SAMPLES)
+        .with_column("time", ColumnType::Timestamp(TimeUnit::Millisecond), None)
+        .with_column("metric", ColumnType::Text, Some(MapWidth::U32))
+        .with_column("series", ColumnType::Text, Some(MapWidth::U32))
+        .with_column("value", ColumnType::Float64, None)
+        .with_time("time", TimeUnit::Millisecond)?;
+    definition.key = vec![ColumnId(SERIES as u16)];
+    Ok(keyed(definition, &[SERIES as u16, TIME as u16]))
+}
+
+fn labels() -> TableDefinition {
+    let definition = TableDefinition::new(LABELS)
+        .with_column("series", ColumnType::Text, Some(MapWidth::U32))
+        .with_column("name", ColumnType::Text, Some(MapWidth::U16))
+        .with_column("value", ColumnType::Text, None);
+    keyed(definition, &[0, 1])
+}
+
+fn metadata() -> TableDefinition {
+    let definition = TableDefinition::new(METADATA)
+        .with_column("metric", ColumnType::Text, None)
+        .with_column("kind", ColumnType::Text, None)
+        .with_column("help", ColumnType::Text, None)
+        .with_column("unit", ColumnType::Text, None);
+    keyed(definition, &[0])
+}
+
+/// The tables, as they are now or created by a batch.
+pub(crate) struct PromTables {
+    pub(crate) samples: Table,
+    pub(crate) labels: Table,
+    pub(crate) metadata: Table,
+}
+
+impl PromTables {
+    /// Finds the tables, and lets the batch create those that are missing.
+    pub(crate) fn of(batch: &mut Batch, existing: &[Table]) -> Result<Self> {
+        let mut table = |wanted: TableDefinition| {
+            let found = existing.iter().find(|table| table.definition.name.eq_ignore_ascii_case(&wanted.name));
+            match found {
+                Some(table) => check(table, &wanted).map(|()| table.clone()),
+                None => batch.create_table(&wanted),
+            }
+        };
+        Ok(Self { samples: table(samples()?)?, labels: table(labels())?, metadata: table(metadata())? })
+    }
+}
+
+/// Fails if somebody has made a table of that name for something else.
+pub(crate) fn check(table: &Table, wanted: &TableDefinition) -> Result<()> {
+    let own = |definition: &TableDefinition| -> Vec<(String, ColumnType, bool)> {
+        let columns = definition.columns.iter().take(wanted.columns.len());
+        columns.map(|column| (column.name.to_lowercase(), column.column_type, column.map.is_some())).collect()
+    };
+    if own(&table.definition) == own(wanted) {
+        return Ok(());
+    }
+    let name = &wanted.name;
+    Err(Error::usage(format!("table {name} is not one of the server's own"))
+        .with_hint(format!("rename it: what Prometheus sends is stored in {SAMPLES}, {LABELS} and {METADATA}")))
+}
+
+/// Checks a table of samples that is read.
+pub(crate) fn check_samples(table: &Table) -> Result<()> {
+    check(table, &samples()?)
+}

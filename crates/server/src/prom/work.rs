@@ -1,0 +1,48 @@
+//! Work on threads that may block.
+
+use super::answer::{ApiError, ApiErrorKind};
+use super::context::Prom;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// A look-up takes at most this long.
+const TIME_MAX: Duration = Duration::from_secs(120);
+
+/// Tells work to stop when the client has gone.
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Runs work that may block. It is told to stop when the request is given up, or the time is over.
+pub(crate) async fn blocking<T: Send + 'static>(
+    prom: &Prom,
+    work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    blocking_for(prom, TIME_MAX, work).await
+}
+
+/// As [`blocking`], with its own time.
+pub(crate) async fn blocking_for<T: Send + 'static>(
+    prom: &Prom,
+    time_max: Duration,
+    work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    let stopped = Arc::new(AtomicBool::new(false));
+    let _stop = StopOnDrop(Arc::clone(&stopped));
+    let timeout = || ApiError::new(ApiErrorKind::Timeout, "the request timed out");
+    let run = async {
+        let place = Arc::clone(&prom.places).acquire_owned().await;
+        let place = place.map_err(|_| ApiError::new(ApiErrorKind::Unavailable, "the server is ending"))?;
+        let done = tokio::task::spawn_blocking(move || {
+            let _place = place;
+            work(&|| stopped.load(Ordering::Relaxed))
+        });
+        done.await.map_err(|error| ApiError::new(ApiErrorKind::Internal, error.to_string()))?
+    };
+    tokio::time::timeout(time_max, run).await.map_err(|_| timeout())?
+}

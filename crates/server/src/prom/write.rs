@@ -1,0 +1,79 @@
+//! Remote write.
+
+use super::answer::Refusal;
+use super::context::Prom;
+use super::writer::SampleRequest;
+use crate::ingest::body::{BodyError, Compression, HeldBody, read_compressed};
+use atsdb_prom::remote::{RemoteError, WriteRequest, WriteVersion, decode_write, negotiate};
+use axum::body::Body;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+
+/// Stores the samples of a request. The answer is sent when they are durable.
+pub(crate) async fn write(prom: Prom, headers: HeaderMap, body: Body) -> Response {
+    let header = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    let kind = match negotiate(header(CONTENT_TYPE), header(CONTENT_ENCODING)) {
+        Ok(kind) => kind,
+        Err(error) => return prom.metrics.refused(Refusal::from(&error).into_response()),
+    };
+    let compression = if kind.snappy { Compression::Snappy } else { Compression::None };
+    let body = match read_compressed(compression, &headers, body, &prom.gate, &prom.ingest).await {
+        Ok(body) => body,
+        Err(error) => return prom.metrics.refused(Refusal::from(&error).into_response()),
+    };
+    let decode = move |bytes: &[u8], bytes_max| decode_write(bytes, kind.version, bytes_max).map(|write| (write, ()));
+    let report = match store(&prom, body, decode).await {
+        Ok((report, ())) => report,
+        Err(refusal) => return prom.metrics.refused(refusal.into_response()),
+    };
+    let mut response = match &report.reason {
+        None => StatusCode::NO_CONTENT.into_response(),
+        Some(reason) => Refusal::new(StatusCode::BAD_REQUEST, reason.clone()).into_response(),
+    };
+    if kind.version == WriteVersion::V2 {
+        // What was stored: nothing of histograms and exemplars.
+        let headers = response.headers_mut();
+        headers.insert("x-prometheus-remote-write-samples-written", HeaderValue::from(report.samples));
+        headers.insert("x-prometheus-remote-write-histograms-written", HeaderValue::from(0));
+        headers.insert("x-prometheus-remote-write-exemplars-written", HeaderValue::from(0));
+    }
+    response
+}
+
+/// What became of a request.
+pub(crate) struct Report {
+    /// How many samples are stored.
+    pub(crate) samples: usize,
+    /// Why series were left out.
+    pub(crate) reason: Option<String>,
+}
+
+/// Decodes and stores a body. What else is decoded is returned.
+pub(crate) async fn store<T: Send + 'static>(
+    prom: &Prom,
+    body: HeldBody,
+    decode: impl FnOnce(&[u8], usize) -> Result<(WriteRequest, T), RemoteError> + Send + 'static,
+) -> Result<(Report, T), Refusal> {
+    let HeldBody { bytes, mut room } = body;
+    let bytes_max = prom.ingest.plain_bytes_max;
+    // The bytes are dropped as soon as they are decoded.
+    let (write, other) = match tokio::task::spawn_blocking(move || decode(&bytes, bytes_max)).await {
+        Ok(decoded) => decoded.map_err(|error| Refusal::from(&error))?,
+        Err(error) => return Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
+    };
+    room.grow(write.byte_count()).await.map_err(|_| Refusal::from(&BodyError::Full))?;
+    let (samples, histograms, exemplars) = (write.samples.len(), write.histograms, write.exemplars);
+    let left_out = write.refused.clone();
+    if samples > 0 || !write.metadata.is_empty() {
+        let request = SampleRequest { write, _room: room };
+        prom.queue.store(request).await.map_err(|error| Refusal::from(&error))?;
+    }
+    prom.metrics.samples.add(samples as u64);
+    prom.metrics.histograms.add(histograms as u64);
+    prom.metrics.exemplars.add(exemplars as u64);
+    prom.metrics.refused_series.add(left_out.series as u64);
+    let reason = (left_out.series > 0)
+        .then(|| format!("{} (series that were not stored: {})", left_out.reason, left_out.series));
+    Ok((Report { samples, reason }, other))
+}

@@ -1,0 +1,158 @@
+//! Stores samples: those of many requests in one commit.
+
+use super::tables::PromTables;
+use crate::ingest::attempts;
+use crate::ingest::gate::Room;
+use crate::ingest::queue::{GroupQueue, GroupWriter};
+use atsdb::arrow::array::{ArrayRef, RecordBatch, StringArray};
+use atsdb::{Database, Error, Result};
+use atsdb_prom::labels::read_series;
+use atsdb_prom::remote::{LabelRow, Metadata, WriteRequest};
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+use twox_hash::XxHash3_64;
+
+/// Of how many series it is remembered that their labels are stored.
+const KNOWN_SERIES_MAX: usize = 2_000_000;
+
+/// Of how many metrics it is remembered what is stored about them.
+const KNOWN_METRICS_MAX: usize = 100_000;
+
+/// The requests with samples that wait.
+pub(crate) type SampleQueue = GroupQueue<SampleWriter>;
+
+/// Samples that wait, with their share of the room for all requests.
+#[derive(Debug)]
+pub(crate) struct SampleRequest {
+    pub(crate) write: WriteRequest,
+    pub(crate) _room: Room,
+}
+
+/// Stores samples, labels that are new, and what is said about metrics.
+pub(crate) struct SampleWriter {
+    database: Database,
+    known: Mutex<Known>,
+}
+
+/// What is known to be stored in the tables of these numbers.
+#[derive(Default)]
+struct Known {
+    tables: Option<[i64; 2]>,
+    /// Fingerprints.
+    series: HashSet<[u64; 2]>,
+    metadata: HashMap<String, Metadata>,
+}
+
+impl SampleWriter {
+    pub(crate) fn new(database: Database) -> Self {
+        Self { database, known: Mutex::default() }
+    }
+}
+
+impl GroupWriter for SampleWriter {
+    type Request = SampleRequest;
+    type Report = ();
+
+    /// One: two commits at a time would add samples of the same series.
+    fn worker_count_max(&self) -> usize {
+        1
+    }
+
+    fn byte_count(request: &SampleRequest) -> usize {
+        request.write.byte_count()
+    }
+
+    fn stands_alone(_: &SampleRequest) -> bool {
+        false
+    }
+
+    fn store(&self, group: &[SampleRequest]) -> Result<Vec<()>> {
+        let mut known = self.known.lock();
+        attempts::repeat(|| known.store(&self.database, group))?;
+        Ok(vec![(); group.len()])
+    }
+}
+
+impl Known {
+    fn store(&mut self, database: &Database, group: &[SampleRequest]) -> Result<()> {
+        let snapshot = database.snapshot()?;
+        let mut batch = database.batch(None);
+        let tables = PromTables::of(&mut batch, snapshot.tables())?;
+        drop(snapshot);
+        self.forget_other(&tables);
+        let (mut new_series, mut label_rows) = (HashSet::new(), Vec::new());
+        let mut new_metadata: BTreeMap<&str, &Metadata> = BTreeMap::new();
+        for request in group {
+            let WriteRequest { samples, metadata, .. } = &request.write;
+            for series in samples.series() {
+                let print = fingerprint(series);
+                if !self.series.contains(&print) && new_series.insert(print) {
+                    label_rows.extend(labels_of(series)?);
+                }
+            }
+            for about in metadata.iter().filter(|about| self.metadata.get(&about.metric) != Some(about)) {
+                new_metadata.insert(&about.metric, about);
+            }
+            if !samples.is_empty() {
+                batch.append(&tables.samples, &samples.to_batch().map_err(internal)?)?;
+            }
+        }
+        if !label_rows.is_empty() {
+            batch.append(&tables.labels, &LabelRow::to_batch(&label_rows).map_err(internal)?)?;
+        }
+        if !new_metadata.is_empty() {
+            batch.append(&tables.metadata, &metadata_rows(&new_metadata)?)?;
+        }
+        batch.commit()?;
+        if self.series.len() + new_series.len() > KNOWN_SERIES_MAX {
+            self.series.clear();
+        }
+        self.series.extend(new_series);
+        if self.metadata.len() + new_metadata.len() > KNOWN_METRICS_MAX {
+            self.metadata.clear();
+        }
+        self.metadata.extend(new_metadata.into_values().map(|about| (about.metric.clone(), about.clone())));
+        Ok(())
+    }
+
+    /// Forgets what was stored in tables that have been dropped since.
+    fn forget_other(&mut self, tables: &PromTables) {
+        let numbers = Some([tables.labels.id.0, tables.metadata.id.0]);
+        if self.tables != numbers {
+            *self = Self { tables: numbers, ..Self::default() };
+        }
+    }
+}
+
+fn internal(error: impl std::fmt::Display) -> Error {
+    Error::internal(error.to_string())
+}
+
+/// 128 bits that stand for a series: no two of a store's series have the same ones.
+fn fingerprint(series: &str) -> [u64; 2] {
+    [0, 1].map(|seed| XxHash3_64::oneshot_with_seed(seed, series.as_bytes()))
+}
+
+fn labels_of(series: &str) -> Result<Vec<LabelRow>> {
+    let labels = read_series(series).ok_or_else(|| internal(format!("{series:?} is not a series")))?;
+    let row = |(name, value): (&str, &str)| LabelRow {
+        series: series.to_owned(),
+        name: name.to_owned(),
+        value: value.to_owned(),
+    };
+    Ok(labels.iter().map(row).collect())
+}
+
+fn metadata_rows(metadata: &BTreeMap<&str, &Metadata>) -> Result<RecordBatch> {
+    let texts = |text: fn(&Metadata) -> &str| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(metadata.values().map(|about| text(about))))
+    };
+    let columns = [
+        ("metric", texts(|about| &about.metric)),
+        ("kind", texts(|about| about.kind.name())),
+        ("help", texts(|about| &about.help)),
+        ("unit", texts(|about| &about.unit)),
+    ];
+    RecordBatch::try_from_iter(columns).map_err(internal)
+}

@@ -1,0 +1,41 @@
+//! Prometheus' own tests of receivers (prometheus/compliance, `remotewrite/receiver`), if somebody has built them.
+
+use super::client::Served;
+use std::process::Command;
+
+/// The program that `go test -c` makes of them.
+const PROGRAM: &str = "ATSDB_REMOTE_WRITE_TESTS";
+
+#[test]
+fn prometheus_own_tests_of_receivers_pass_but_for_histograms_and_exemplars() {
+    let Ok(program) = std::env::var(PROGRAM) else {
+        eprintln!("skipped: {PROGRAM} does not name the program of prometheus/compliance, remotewrite/receiver");
+        return;
+    };
+    let served = Served::start();
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("config.yml");
+    let url = format!("http://{}/api/v1/write", served.0.address);
+    std::fs::write(&config, format!("remote_write:\n  - name: atsdb\n    url: {url}\n")).unwrap();
+    let mut command = Command::new(program);
+    command.arg("-test.v").current_dir(folder.path()).env("PROMETHEUS_RW2_COMPLIANCE_CONFIG_FILE", &config);
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    // A case ends with the receiver's name.
+    let cases = |mark: &str| -> Vec<String> {
+        let lines = text.lines().filter_map(|line| line.trim().strip_prefix(mark));
+        lines.filter_map(|line| line.split(' ').next()?.strip_suffix("/atsdb").map(str::to_owned)).collect()
+    };
+    let (passed, failed) = (cases("--- PASS: "), cases("--- FAIL: "));
+    println!("{} passed, {} failed\n{}", passed.len(), failed.len(), failed.join("\n"));
+    assert!(passed.len() > 100, "only {} passed: {text}", passed.len());
+    // Each says why it failed: nothing but histograms and exemplars that were not written, or were not looked at.
+    let messages = text.lines().filter_map(|line| line.trim().strip_prefix("Messages:"));
+    let is_other = |message: &&str| {
+        !message.ends_with("exemplars written")
+            && !message.ends_with("histograms written")
+            && *message != "Response code is 204 but success is false"
+    };
+    let others: Vec<&str> = messages.map(str::trim).filter(is_other).collect();
+    assert!(others.is_empty(), "{others:#?}");
+}

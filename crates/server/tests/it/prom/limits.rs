@@ -1,0 +1,70 @@
+//! Whatever is sent, memory stays bounded, and trouble that passes is never a 4xx.
+
+use super::client::Served;
+use super::message::{Message, request_v1, series_v1};
+use crate::client::reply;
+use atsdb_server::IngestOptions;
+use std::io::Write;
+use std::time::Duration;
+
+fn small() -> IngestOptions {
+    IngestOptions {
+        body_bytes_max: 64 << 10,
+        plain_bytes_max: 1 << 20,
+        bytes_in_flight_max: 2 << 20,
+        hold_time: Duration::from_millis(300),
+        read_time_max: Duration::from_millis(500),
+    }
+}
+
+fn head(length: usize) -> String {
+    format!(
+        "POST /api/v1/write HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Encoding: snappy\r\n\
+         Content-Length: {length}\r\n\r\n"
+    )
+}
+
+fn still_stores(served: &Served) {
+    let good = request_v1(&[series_v1(&[("__name__", "ok")], &[(1, 1.0)])]);
+    assert_eq!(served.write(&good.snappy()).status, 204);
+}
+
+#[test]
+fn what_is_too_large_is_refused_at_every_size() {
+    let served = Served::with(small());
+    assert_eq!(served.write(&[0; 65 << 10]).status, 413, "as it is sent");
+    let zeros = Message(vec![0; 4 << 20]).snappy();
+    assert!(zeros.len() < 64 << 10 || served.write(&zeros).status == 413);
+    // Claims 1 GiB.
+    assert_eq!(served.write(&[0x80, 0x80, 0x80, 0x80, 0x04, 0x00]).status, 413, "after decompression");
+    // 100,000 empty samples are 200 kB, and 2 MB in columns.
+    let mut series = series_v1(&[("__name__", "m")], &[]);
+    for _ in 0..100_000 {
+        series = series.bytes(2, &[]);
+    }
+    let body = request_v1(&[series]).snappy();
+    assert!(body.len() < 64 << 10, "{}", body.len());
+    let reply = served.write(&body);
+    assert_eq!(reply.status, 413, "decoded: {}", reply.text());
+    still_stores(&served);
+}
+
+#[test]
+fn who_finds_no_room_or_is_slow_is_told_to_retry() {
+    let served = Served::with(IngestOptions { bytes_in_flight_max: 32 << 10, ..small() });
+    let held: Vec<_> = (0..10)
+        .map(|_| {
+            let mut stream = served.0.connect();
+            stream.write_all(head(8 << 10).as_bytes()).unwrap();
+            stream.write_all(&vec![0; 7 << 10]).unwrap();
+            stream
+        })
+        .collect();
+    std::thread::sleep(Duration::from_millis(100));
+    let reply_to_large = served.write(&[0; 20 << 10]);
+    assert_eq!(reply_to_large.status, 503, "{}", reply_to_large.text());
+    assert_eq!(reply_to_large.header("retry-after"), Some("5"));
+    let statuses: Vec<u16> = held.into_iter().map(|stream| reply(stream).status).collect();
+    assert_eq!(statuses, [503; 10], "also those that were slow: Prometheus drops what gets a 4xx");
+    still_stores(&served);
+}

@@ -1,0 +1,65 @@
+//! Messages as senders write them.
+
+/// A message that grows field by field.
+#[derive(Default, Clone)]
+pub(super) struct Message(pub(super) Vec<u8>);
+
+impl Message {
+    fn raw(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+
+    pub(super) fn varint(mut self, field: u64, value: u64) -> Self {
+        self.raw(field << 3);
+        self.raw(value);
+        self
+    }
+
+    pub(super) fn double(mut self, field: u64, value: f64) -> Self {
+        self.raw(field << 3 | 1);
+        self.0.extend(value.to_bits().to_le_bytes());
+        self
+    }
+
+    pub(super) fn bytes(mut self, field: u64, value: &[u8]) -> Self {
+        self.raw(field << 3 | 2);
+        self.raw(value.len() as u64);
+        self.0.extend(value);
+        self
+    }
+
+    pub(super) fn packed(self, field: u64, values: &[u64]) -> Self {
+        let mut packed = Self::default();
+        values.iter().for_each(|value| packed.raw(*value));
+        self.bytes(field, &packed.0)
+    }
+
+    pub(super) fn snappy(&self) -> Vec<u8> {
+        snap::raw::Encoder::new().compress_vec(&self.0).unwrap()
+    }
+}
+
+pub(super) fn sample(time: i64, value: f64) -> Message {
+    Message::default().double(1, value).varint(2, time as u64)
+}
+
+/// A series of version 1.
+pub(super) fn series_v1(labels: &[(&str, &str)], samples: &[(i64, f64)]) -> Message {
+    let mut message = Message::default();
+    for (name, value) in labels {
+        message = message.bytes(1, &Message::default().bytes(1, name.as_bytes()).bytes(2, value.as_bytes()).0);
+    }
+    for (time, value) in samples {
+        message = message.bytes(2, &sample(*time, *value).0);
+    }
+    message
+}
+
+/// A request of version 1.
+pub(super) fn request_v1(series: &[Message]) -> Message {
+    series.iter().fold(Message::default(), |request, series| request.bytes(1, &series.0))
+}
