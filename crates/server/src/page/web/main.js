@@ -51,7 +51,9 @@ async function run(sql, { start = 0, readOnly = false } = {}) {
   editor.markError(null);
   byId("message").hidden = true;
   byId("result").classList.add("waits");
+  const hadFocus = document.activeElement === byId("run");
   showRunning();
+  if (hadFocus) byId("cancel").focus();
   const timer = setInterval(showRunning, 100);
   function showRunning() {
     const elapsed = performance.now() - began;
@@ -73,6 +75,7 @@ async function run(sql, { start = 0, readOnly = false } = {}) {
   clearInterval(timer);
   running = null;
   byId("run").hidden = false;
+  if (document.activeElement === byId("cancel")) byId("run").focus();
   byId("cancel").hidden = true;
   byId("result").classList.remove("waits");
   const rows = result?.columns ? result.rowCount : result?.affected ?? null;
@@ -161,7 +164,6 @@ function fail(own, error, start) {
   if (offset === null) return;
   editor.markError(offset);
   editor.showPlace(offset);
-  editor.markError(offset);
 }
 
 function showMessage(kind, text, hint, offset = null) {
