@@ -7,8 +7,8 @@
 //! {"rows":1}
 //! ```
 //!
-//! Integers of more than 15 digits, and decimals that long, are texts: a program that reads JSON numbers as floats would
-//! change them.
+//! Integers of more than 15 digits, and decimals that long, are texts: a program that reads JSON numbers as floats
+//! would change them.
 
 use super::error::described;
 use atsdb::arrow::array::RecordBatch;

@@ -40,6 +40,8 @@ class Page:
         """Runs a statement, and returns what the page says of it."""
         self.start(sql)
         self.browser.wait("document.querySelector('#cancel').hidden && document.querySelector('#outcome').innerText")
+        # Rows are drawn in the next frame.
+        self.browser.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
         return self.text("#outcome")
 
     def show(self, tab):
