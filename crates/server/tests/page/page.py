@@ -299,6 +299,24 @@ def tells_errors(page):
     assert page.count(".wrong") == 0, "what is changed is not wrong any more"
 
 
+def explains_refusals(page):
+    browser = page.browser
+    browser.run("window.asked = window.fetch")
+    answers = [
+        ("new Response('{}', { status: 401 })", "You are not signed in", "name and password"),
+        ("new Response(JSON.stringify({ kind: 'forbidden', message: 'this needs the role write' }), { status: 403 })",
+         "this needs the role write", "role"),
+        ("new Response('no such page', { status: 502 })", "no such page", ""),
+        ("Promise.reject(new TypeError('Failed to fetch'))", "The server does not answer", "still running"),
+    ]
+    for answer, message, hint in answers:
+        browser.run(f"window.fetch = async () => {answer}; true")
+        page.run("SELECT 1")
+        assert message in page.text("#message") and hint in page.text("#message"), page.text("#message")
+    browser.run("window.fetch = window.asked; true")
+    assert page.run("SELECT 1").startswith("1 row")
+
+
 SLOW = "SELECT count(*) FROM points a, points b WHERE a.value + b.value < 0"
 
 
@@ -380,7 +398,7 @@ def main():
     browser = Browser(program)
     page = Page(browser, url, folder)
     try:
-        for step in [loads, computes, completes, shows_rows, shows_many_rows, draws, tells_errors, cancels, remembers, has_themes]:
+        for step in [loads, computes, completes, shows_rows, shows_many_rows, draws, tells_errors, explains_refusals, cancels, remembers, has_themes]:
             step(page)
             print(step.__name__)
         foreign = [one for one in browser.requests if not one.startswith((url, "data:", "about:"))]
