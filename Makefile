@@ -12,7 +12,7 @@ ATSDB := $(BUILT)/release/atsdb
 MDBOOK_VERSION := 0.5.4
 MDBOOK := $(or $(wildcard $(BUILT)/mdbook/bin/mdbook),mdbook)
 
-.PHONY: help setup servers clients build extension demo docs test postgres-parity fuzz simulate soak format lint doc unit \
+.PHONY: help setup servers clients browser build extension demo docs test postgres-parity fuzz simulate soak format lint doc unit \
 	extension-tests python-test go-test wheel clean
 
 help: ## what there is
@@ -27,6 +27,9 @@ servers: ## DuckDB, MariaDB, PostgreSQL, Prometheus, sqlite3 and Datasette for t
 
 clients: ## Python's and Go's clients of PostgreSQL for the server's tests, where pip and go are there
 	@.ci/clients $(abspath $(BUILT))/clients
+
+browser: ## Chromium for the test of the server's page, where apt-get has it
+	@.ci/browser
 
 build: setup ## the atsdb program, optimised
 	$(CARGO) build --release
@@ -45,7 +48,7 @@ docs: ## this documentation as a site with search, by mdBook
 	$(MDBOOK) build docs --dest-dir $(abspath $(BUILT))/book
 	@echo "the site: $(BUILT)/book/index.html"
 
-test: setup servers clients format lint unit doc ## everything that CI checks
+test: setup servers clients browser format lint unit doc ## everything that CI checks
 
 python-test: setup ## the package for Python: built, installed into an environment of its own, tested
 	@.ci/python test $(abspath $(BUILT))

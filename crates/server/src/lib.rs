@@ -9,7 +9,8 @@
 //! | `query` | SQL over HTTP, and Arrow batches that are appended |
 //! | `prom` | Prometheus over HTTP: remote write and read, PromQL |
 //! | `influx` | line protocol over HTTP, as InfluxDB 1, 2 and 3 take it |
-//! | `http` | HTTP connections, and the addresses about the server itself: /health, /ready, /metrics |
+//! | `page` | the web page at / |
+//! | `http` | HTTP connections, and the addresses about the server itself: /health, /ready, /metrics, running statements |
 //! | `ingest` | how rows enter: bodies within limits, tables and columns created, many requests in one commit |
 //! | `shared` | what every room uses: the store, metrics, the phase that the server is in |
 //!
@@ -20,6 +21,7 @@
 mod http;
 mod influx;
 mod ingest;
+mod page;
 mod pg;
 mod prom;
 mod query;

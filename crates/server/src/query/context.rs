@@ -5,6 +5,7 @@ use super::sessions::Sessions;
 use crate::ingest::gate::Gate;
 use crate::ingest::options::IngestOptions;
 use crate::shared::metrics::Counter;
+use crate::shared::running::Running;
 use atsdb::Database;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -19,6 +20,7 @@ pub(crate) struct Query {
     pub(crate) gate: Gate,
     pub(crate) ingest: Arc<IngestOptions>,
     pub(crate) metrics: QueryMetrics,
+    pub(crate) running: Running,
 }
 
 #[derive(Debug, Clone)]

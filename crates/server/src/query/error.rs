@@ -10,12 +10,16 @@ use serde_json::json;
 
 /// The answer for an error.
 pub(crate) fn answer(error: &Error) -> Response {
-    let (status, name) = of_kind(error.kind());
-    let mut body = json!({ "kind": name, "message": error.message() });
+    with_json(of_kind(error.kind()).0, &described(error))
+}
+
+/// An error as JSON.
+pub(super) fn described(error: &Error) -> serde_json::Value {
+    let mut body = json!({ "kind": of_kind(error.kind()).1, "message": error.message() });
     if let Some(hint) = error.hint() {
         body["hint"] = hint.into();
     }
-    with_json(status, &body)
+    body
 }
 
 /// The answer to a request that is wrong in itself.

@@ -1,5 +1,6 @@
 //! The formats of answers.
 
+use super::table::TableWriter;
 use atsdb::Result;
 use atsdb::arrow::datatypes::SchemaRef;
 use atsdb_export::{ArrowIpcWriter, CsvWriter, IpcShape, JsonShape, JsonWriter, Output, ParquetWriter, ResultWriter};
@@ -19,6 +20,8 @@ pub(crate) enum Format {
     Arrow,
     /// A Parquet file.
     Parquet,
+    /// Columns with their types, then an array a row: what the page reads.
+    Table,
 }
 
 impl Format {
@@ -30,7 +33,8 @@ impl Format {
             "csv" => Self::Csv,
             "arrow" => Self::Arrow,
             "parquet" => Self::Parquet,
-            other => return Err(format!("unknown format {other:?} (use json, ndjson, csv, arrow or parquet)")),
+            "table" => Self::Table,
+            other => return Err(format!("unknown format {other:?} (use json, ndjson, csv, arrow, parquet or table)")),
         })
     }
 
@@ -38,7 +42,7 @@ impl Format {
     pub(crate) fn media_type(self) -> &'static str {
         match self {
             Self::Json => "application/json",
-            Self::Ndjson => "application/x-ndjson",
+            Self::Ndjson | Self::Table => "application/x-ndjson",
             Self::Csv => "text/csv; charset=utf-8",
             Self::Arrow => "application/vnd.apache.arrow.stream",
             Self::Parquet => "application/vnd.apache.parquet",
@@ -51,13 +55,14 @@ impl Format {
         schema: &SchemaRef,
         out: W,
     ) -> Result<Box<dyn ResultWriter + 'a>> {
-        let out = Output::new(out, "the answer");
+        let named = |out| Output::new(out, "the answer");
         Ok(match self {
-            Self::Json => Box::new(JsonWriter::new(schema, JsonShape::Array, out)),
-            Self::Ndjson => Box::new(JsonWriter::new(schema, JsonShape::Lines, out)),
-            Self::Csv => Box::new(CsvWriter::new(schema, b',', out)?),
-            Self::Arrow => Box::new(ArrowIpcWriter::new(schema, IpcShape::Stream, out)?),
-            Self::Parquet => Box::new(ParquetWriter::new(schema, out)?),
+            Self::Json => Box::new(JsonWriter::new(schema, JsonShape::Array, named(out))),
+            Self::Ndjson => Box::new(JsonWriter::new(schema, JsonShape::Lines, named(out))),
+            Self::Csv => Box::new(CsvWriter::new(schema, b',', named(out))?),
+            Self::Arrow => Box::new(ArrowIpcWriter::new(schema, IpcShape::Stream, named(out))?),
+            Self::Parquet => Box::new(ParquetWriter::new(schema, named(out))?),
+            Self::Table => Box::new(TableWriter::new(schema, out)?),
         })
     }
 }

@@ -13,6 +13,7 @@ mod router;
 mod sessions;
 mod sql;
 mod stream;
+mod table;
 
 pub use options::QueryOptions;
 pub(crate) use router::router;

@@ -37,6 +37,7 @@ pub(crate) fn router(state: &State, options: QueryOptions, gate: Gate, ingest: A
         gate,
         ingest,
         metrics,
+        running: state.running().clone(),
     };
     Router::new()
         .route("/api/sql", get(sql_get).post(sql_post))

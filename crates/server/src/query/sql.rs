@@ -5,6 +5,8 @@ use super::error::{answer, refuse};
 use super::format::Format;
 use super::request::SqlRequest;
 use super::stream::{PartWriter, Stop, StopOnDrop, parts};
+use super::table::error_line;
+use crate::shared::running::Listed;
 use atsdb::arrow::array::RecordBatch;
 use atsdb::sql::{Answer, ParameterValue, Rows, Session};
 use atsdb::{Error, ErrorKind, Result};
@@ -41,7 +43,9 @@ pub(crate) async fn run(query: Query, request: SqlRequest, read_only: bool) -> R
     let (writer, reader) = parts(Handle::current(), query.options.read_time_max);
     let (begin, begun) = oneshot::channel();
     tokio::task::spawn_blocking(move || {
-        execute(&session, &request, begin, writer);
+        let listed = query.running.begin("http", None, &request.sql, session.interrupt_handle());
+        execute(&session, &request, &listed, begin, writer);
+        drop(listed);
         stop.disarm();
         // A transaction that the request has left open is rolled back with its session.
         if !session.in_transaction() {
@@ -61,8 +65,14 @@ pub(crate) async fn run(query: Query, request: SqlRequest, read_only: bool) -> R
 }
 
 /// Executes, and sends what is answered.
-fn execute(session: &Session, request: &SqlRequest, begin: oneshot::Sender<Result<Begun>>, mut writer: PartWriter) {
-    let (mut rows, first) = match begin_answer(session, request) {
+fn execute(
+    session: &Session,
+    request: &SqlRequest,
+    listed: &Listed,
+    begin: oneshot::Sender<Result<Begun>>,
+    mut writer: PartWriter,
+) {
+    let (mut rows, first) = match begin_answer(session, request, listed) {
         Ok((Answer::Done { verb, row_count }, _)) => {
             let _ = begin.send(Ok(Begun::Done { verb, row_count }));
             return;
@@ -79,16 +89,22 @@ fn execute(session: &Session, request: &SqlRequest, begin: oneshot::Sender<Resul
     if let Err(error) = send_rows(request.format, &mut rows, first, &mut writer) {
         // The query ends before the client hears of it.
         drop(rows);
-        writer.fail(error.message());
+        match request.format {
+            Format::Table => writer.end_with(&error_line(&error)),
+            _ => writer.fail(error.message()),
+        }
     }
 }
 
 /// Executes all statements, and the last one until its first rows, which are returned: most errors are known by then.
-fn begin_answer(session: &Session, request: &SqlRequest) -> Result<(Answer, Option<RecordBatch>)> {
+fn begin_answer(session: &Session, request: &SqlRequest, listed: &Listed) -> Result<(Answer, Option<RecordBatch>)> {
     let mut last = None;
     let mut statements = session.statements(&request.sql).peekable();
     while let Some(statement) = statements.next() {
         let statement = statement?;
+        if listed.is_cancelled() {
+            return Err(Error::new(ErrorKind::Interrupted, "the query was interrupted"));
+        }
         if !request.values.is_empty() && (statements.peek().is_some() || last.is_some()) {
             return Err(Error::new(ErrorKind::Usage, "parameters are for a single statement"));
         }

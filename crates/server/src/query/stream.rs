@@ -52,6 +52,12 @@ impl PartWriter {
         }
     }
 
+    /// Ends the answer with some last bytes.
+    pub(crate) fn end_with(mut self, bytes: &[u8]) {
+        // A client that has gone misses nothing.
+        let _ = self.write_all(bytes).and_then(|()| self.flush());
+    }
+
     /// Ends the answer in the middle: the connection is closed, so that the client notices.
     pub(crate) fn fail(self, message: &str) {
         let _ = self.send(Err(io::Error::other(message.to_owned())));

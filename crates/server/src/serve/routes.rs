@@ -1,9 +1,10 @@
 //! Which rooms answer HTTP.
 
 use super::options::ServerOptions;
-use crate::http::{operation, origin};
+use crate::http::{operation, origin, statements};
 use crate::influx;
 use crate::ingest::gate::Gate;
+use crate::page;
 use crate::prom;
 use crate::query;
 use crate::shared::state::State;
@@ -15,7 +16,9 @@ pub(super) fn router(state: &State, options: &ServerOptions) -> Router {
     let ingest = Arc::new(options.ingest.clone());
     let gate = Gate::new(ingest.bytes_in_flight_max, ingest.hold_time);
     Router::new()
+        .merge(page::router())
         .merge(operation::router(state.clone()))
+        .merge(statements::router(state.running().clone()))
         .merge(influx::router(state, gate.clone(), Arc::clone(&ingest)))
         .merge(prom::router(state, gate.clone(), Arc::clone(&ingest), options.query.memory_bytes))
         .merge(query::router(state, options.query.clone(), gate, ingest))

@@ -1,10 +1,11 @@
 //! What every room uses.
 //!
-//! Owned here: the store that is served, counters and gauges, and the phase of the server's life. Not owned: anything
-//! that knows a protocol.
+//! Owned here: the store that is served, counters and gauges, the list of running statements, and the phase of the
+//! server's life. Not owned: anything that knows a protocol.
 
 pub(crate) mod clock;
 pub(crate) mod form;
 pub(crate) mod metrics;
 pub(crate) mod phase;
+pub(crate) mod running;
 pub(crate) mod state;

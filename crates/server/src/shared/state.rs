@@ -3,6 +3,7 @@
 use super::clock;
 use super::metrics::Metrics;
 use super::phase::PhaseFollower;
+use super::running::Running;
 use atsdb::Database;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,13 +16,15 @@ pub(crate) struct State(Arc<Inner>);
 struct Inner {
     database: Database,
     metrics: Metrics,
+    running: Running,
     phase: PhaseFollower,
     started: Instant,
 }
 
 impl State {
     pub(crate) fn new(database: Database, phase: PhaseFollower) -> Self {
-        Self(Arc::new(Inner { database, metrics: Metrics::default(), phase, started: clock::now() }))
+        let (metrics, running) = (Metrics::default(), Running::default());
+        Self(Arc::new(Inner { database, metrics, running, phase, started: clock::now() }))
     }
 
     /// The store that is served.
@@ -31,6 +34,11 @@ impl State {
 
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.0.metrics
+    }
+
+    /// The statements that run at present.
+    pub(crate) fn running(&self) -> &Running {
+        &self.0.running
     }
 
     pub(crate) fn phase(&self) -> PhaseFollower {

@@ -30,7 +30,7 @@ impl Connection {
         let mut reader = CopyReader::new(&found, &copy.options);
         let (sender, pieces) = sync_channel::<Piece>(WAITING_BATCHES_MAX);
         let names: Vec<String> = found.into_iter().map(|column| column.name).collect();
-        let (session, io) = (&self.session, &mut self.io);
+        let (session, io, copied_rows) = (&self.session, &mut self.io, &self.copied_rows);
         std::thread::scope(|scope| {
             let store = scope.spawn(|| session.load(name, &names, pieces));
             let mut next = || -> Result<Option<RecordBatch>, Failure> {
@@ -80,7 +80,9 @@ impl Connection {
             drop(sender);
             let stored = store.join().map_err(|_| PgError::error("XX000", "storing the rows failed inside"))?;
             read?;
-            Ok(format!("COPY {}", stored?))
+            let row_count = stored?;
+            copied_rows.add(row_count);
+            Ok(format!("COPY {row_count}"))
         })
     }
 

@@ -151,7 +151,9 @@ impl Connection {
         let Some(mut portal) = self.portals.remove(name) else { return Err(Self::no_such("portal", name, "34000")) };
         self.queries.increment();
         let deadline = self.deadline();
+        let listed = self.list(&portal.statement.text);
         let executed = self.execute_portal(&mut portal, row_max);
+        drop(listed);
         deadline.explain(executed)?;
         let is_open = !matches!(portal.statement.kind, Kind::Commit | Kind::Rollback | Kind::Discard);
         if is_open {

@@ -9,6 +9,7 @@ use crate::pg::settings::{Changed, Settings};
 use crate::pg::store::StoreSession;
 use crate::pg::wire::incoming::Incoming;
 use crate::shared::metrics::Counter;
+use crate::shared::running::Listed;
 use crate::shared::state::State;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,6 +32,7 @@ pub(super) struct Connection {
     pub(super) skips_to_sync: bool,
     pub(super) queries: Counter,
     pub(super) errors: Counter,
+    pub(super) copied_rows: Counter,
 }
 
 /// Whether a connection goes on.
@@ -109,6 +111,11 @@ impl Connection {
             }
             _ => Next::Wait,
         }
+    }
+
+    /// Puts a statement into the list of those that run.
+    pub(super) fn list(&self, text: &str) -> Listed {
+        self.state.running().begin("postgresql", Some(&self.user), text, self.session.interrupt_handle())
     }
 
     /// Tells the client what a change of a setting brings with it.

@@ -51,7 +51,9 @@ impl Connection {
         let kind = Kind::of(text)?;
         self.enter(&kind, is_one_of_several)?;
         let deadline = self.deadline();
+        let listed = self.list(text);
         let answered = self.answer_statement(text, &kind);
+        drop(listed);
         deadline.explain(answered)
     }
 

@@ -132,6 +132,7 @@ fn open(io: Io, parameters: Vec<(String, String)>, shared: &PgShared) -> Result<
         skips_to_sync: false,
         queries: metrics.counter("atsdb_pg_queries_total", "Statements that PostgreSQL clients executed."),
         errors: metrics.counter("atsdb_pg_errors_total", "Errors that PostgreSQL clients were told."),
+        copied_rows: metrics.counter("atsdb_pg_copied_rows_total", "Rows that PostgreSQL clients stored by COPY."),
     });
     connection.greet();
     Ok(connection)

@@ -1,0 +1,72 @@
+//! The web page at `/`: an SQL editor, results as a table and as a chart, the tables, and what the server does.
+//!
+//! Owned here: the page's files, which are part of the program, and how they are sent. They are plain HTML, CSS and
+//! JavaScript modules below `web`, written by hand and sent as they are: nothing is built, and nothing is loaded from
+//! elsewhere. Not owned: what the page asks for, which is other rooms' (`/api/sql`, `/api/statements`, `/metrics`).
+
+mod files;
+
+use axum::Router;
+use axum::extract::Path;
+use axum::http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH,
+    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use files::{PageFile, file};
+
+/// Nothing but the page's own files and addresses, and nobody else's frame.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The addresses of the page: `/`, and its files below `/page`.
+pub(crate) fn router() -> Router {
+    Router::new().route("/", get(index)).route("/page/{name}", get(named))
+}
+
+async fn index(headers: HeaderMap) -> Response {
+    answer("index.html", &headers)
+}
+
+async fn named(Path(name): Path<String>, headers: HeaderMap) -> Response {
+    answer(&name, &headers)
+}
+
+fn answer(name: &str, headers: &HeaderMap) -> Response {
+    match file(name) {
+        Some(file) => send(file, headers),
+        None => (StatusCode::NOT_FOUND, "the page has no such file\n").into_response(),
+    }
+}
+
+/// A browser keeps a file, and asks each time whether it is still the same.
+fn send(file: &'static PageFile, headers: &HeaderMap) -> Response {
+    let common = [
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (REFERRER_POLICY, "no-referrer"),
+        (CACHE_CONTROL, "no-cache"),
+        (VARY, "accept-encoding"),
+        (ETAG, file.tag.as_str()),
+    ];
+    if lists(headers, IF_NONE_MATCH, &file.tag) {
+        return (StatusCode::NOT_MODIFIED, common).into_response();
+    }
+    let media_type = [(CONTENT_TYPE, file.media_type)];
+    if lists(headers, ACCEPT_ENCODING, "gzip") {
+        return (common, media_type, [(CONTENT_ENCODING, "gzip")], file.compressed.as_slice()).into_response();
+    }
+    (common, media_type, file.bytes).into_response()
+}
+
+/// Whether a header names a value among others.
+fn lists(headers: &HeaderMap, name: HeaderName, value: &str) -> bool {
+    let texts = headers.get_all(name).into_iter().filter_map(|text| text.to_str().ok());
+    let mut parts = texts.flat_map(|text| text.split(','));
+    parts.any(|part| {
+        let (part, weight) = part.split_once(';').unwrap_or((part, ""));
+        part.trim().trim_start_matches("W/") == value && !matches!(weight.trim(), "q=0" | "q=0.0")
+    })
+}

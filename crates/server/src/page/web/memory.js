@@ -1,0 +1,73 @@
+// What the browser remembers: history, the draft, sizes, the theme; and the query in the address.
+
+const HISTORY_MAX = 300;
+/** Longer texts are run, but not kept. */
+const TEXT_MAX = 100_000;
+/** Longer texts are no addresses. */
+const ADDRESS_MAX = 20_000;
+
+function read(key, otherwise) {
+  try {
+    return JSON.parse(localStorage.getItem(`atsdb.${key}`)) ?? otherwise;
+  } catch {
+    return otherwise;
+  }
+}
+
+function write(key, value) {
+  try {
+    localStorage.setItem(`atsdb.${key}`, JSON.stringify(value));
+  } catch {
+    // Full, or switched off: nothing depends on it.
+  }
+}
+
+export const remember = { read, write };
+
+/** The statements that were run, the latest first: `{sql, at, ms, rows, error}`. */
+export const history = {
+  all: () => read("history", []),
+  add(entry) {
+    if (entry.sql.length > TEXT_MAX) return;
+    const others = this.all().filter(({ sql }) => sql !== entry.sql);
+    write("history", [entry, ...others].slice(0, HISTORY_MAX));
+  },
+  clear: () => write("history", []),
+};
+
+/** The query and the view that the address names: `#view=chart&sql=...`. */
+export function fromAddress() {
+  const named = new URLSearchParams(location.hash.slice(1));
+  return { sql: named.get("sql"), view: named.get("view") };
+}
+
+export function toAddress({ sql, view }) {
+  const named = new URLSearchParams();
+  if (view === "chart") named.set("view", view);
+  named.set("sql", sql);
+  // A plus means a blank to some programs that open links.
+  return `#${named.toString().replaceAll("+", "%20")}`;
+}
+
+export function setAddress(state) {
+  if (state.sql.length > ADDRESS_MAX) return;
+  const hash = toAddress(state);
+  if (hash === location.hash) return;
+  const isSame = fromAddress().sql === state.sql;
+  window.history[isSame || !location.hash ? "replaceState" : "pushState"](null, "", hash);
+}
+
+/** The theme: `auto`, `light` or `dark`. */
+export const theme = {
+  get: () => read("theme", "auto"),
+  set(name) {
+    write("theme", name);
+    this.apply();
+  },
+  apply() {
+    const name = this.get();
+    if (name === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = name;
+    window.dispatchEvent(new Event("atsdb-theme"));
+  },
+};

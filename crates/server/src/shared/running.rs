@@ -1,0 +1,141 @@
+//! The statements that run at present, whoever sent them: they can be listed and cancelled.
+
+use super::clock;
+use atsdb::sql::InterruptHandle;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// At most so many bytes of a statement's text are kept.
+const TEXT_BYTES_MAX: usize = 4 << 10;
+
+/// The statements that run at present. Clones are the same list.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Running(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    statements: Mutex<BTreeMap<u64, Entry>>,
+    last: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    protocol: &'static str,
+    user: Option<String>,
+    text: String,
+    started: Instant,
+    handle: InterruptHandle,
+    is_cancelled: Arc<AtomicBool>,
+}
+
+/// One statement in the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RunningStatement {
+    /// Never given to another statement.
+    pub(crate) id: u64,
+    /// How it came.
+    pub(crate) protocol: &'static str,
+    /// Who sent it, if that is known.
+    pub(crate) user: Option<String>,
+    /// Its text, perhaps without its end.
+    pub(crate) text: String,
+    /// How long it has run.
+    pub(crate) elapsed: Duration,
+}
+
+/// A statement that runs: in the list until it is dropped, which must be before its session does anything else.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    id: u64,
+    is_cancelled: Arc<AtomicBool>,
+    running: Running,
+}
+
+impl Running {
+    /// Lists a statement that `handle` stops.
+    pub(crate) fn begin(
+        &self,
+        protocol: &'static str,
+        user: Option<&str>,
+        text: &str,
+        handle: InterruptHandle,
+    ) -> Listed {
+        let id = self.0.last.fetch_add(1, Ordering::Relaxed) + 1;
+        let is_cancelled = Arc::new(AtomicBool::new(false));
+        let entry = Entry {
+            protocol,
+            user: user.map(str::to_owned),
+            text: text[..text.floor_char_boundary(TEXT_BYTES_MAX)].to_owned(),
+            started: clock::now(),
+            handle,
+            is_cancelled: Arc::clone(&is_cancelled),
+        };
+        self.0.statements.lock().insert(id, entry);
+        Listed { id, is_cancelled, running: self.clone() }
+    }
+
+    /// All of them, the oldest first.
+    pub(crate) fn list(&self) -> Vec<RunningStatement> {
+        let now = clock::now();
+        let statements = self.0.statements.lock();
+        let statements = statements.iter().map(|(id, entry)| RunningStatement {
+            id: *id,
+            protocol: entry.protocol,
+            user: entry.user.clone(),
+            text: entry.text.clone(),
+            elapsed: now - entry.started,
+        });
+        statements.collect()
+    }
+
+    /// Stops a statement. `false` if it does not run.
+    pub(crate) fn cancel(&self, id: u64) -> bool {
+        // While the list is locked the statement stays in it, so that no later one of its session is hit.
+        let statements = self.0.statements.lock();
+        let Some(entry) = statements.get(&id) else { return false };
+        entry.is_cancelled.store(true, Ordering::Relaxed);
+        entry.handle.interrupt();
+        true
+    }
+}
+
+impl Listed {
+    /// Whether somebody cancelled it, perhaps between two of its parts.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.is_cancelled.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        self.running.0.statements.lock().remove(&self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_is_listed_while_it_runs() {
+        let database = atsdb::open("memory:").unwrap();
+        let session = database.session(atsdb::sql::SessionOptions::default()).unwrap();
+        let running = Running::default();
+        let first = running.begin("http", None, "SELECT 1", session.interrupt_handle());
+        let long = "é".repeat(TEXT_BYTES_MAX);
+        let second = running.begin("postgresql", Some("me"), &long, session.interrupt_handle());
+        let listed = running.list();
+        assert_eq!(
+            listed.iter().map(|one| (one.id, one.protocol)).collect::<Vec<_>>(),
+            [(1, "http"), (2, "postgresql")]
+        );
+        assert_eq!((listed[0].text.as_str(), listed[1].text.len()), ("SELECT 1", TEXT_BYTES_MAX));
+        assert!(running.cancel(2) && second.is_cancelled() && !first.is_cancelled());
+        drop(first);
+        assert!(!running.cancel(1));
+        assert_eq!(running.list().len(), 1);
+    }
+}
