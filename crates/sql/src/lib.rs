@@ -43,6 +43,7 @@ pub use ddl::print::{create_table_sql, quoted};
 pub use rollup::refresh::RefreshReport;
 pub use run::answer::{Answer, Rows};
 pub use run::options::SessionOptions;
+pub use run::permission::Permission;
 pub use session::files::{FileReader, FileRequest, FileWriter};
 pub use session::parameter_value::ParameterValue;
 pub use session::prepare::Prepared;

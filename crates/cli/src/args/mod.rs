@@ -11,6 +11,7 @@ mod parse;
 mod report;
 mod serve;
 mod store;
+mod user;
 
 pub(crate) use cli::{
     ChangeArgs, Cli, Command, CompletionsArgs, ExportArgs, ManArgs, RollupArgs, ShellArgs, SqlArgs, StatsArgs,
@@ -26,3 +27,4 @@ pub(crate) use parse::parse;
 pub(crate) use report::{ReportArgs, ReportFormat};
 pub(crate) use serve::ServeArgs;
 pub(crate) use store::{QueryArgs, StoreArgs, WriteArgs};
+pub(crate) use user::{NewPasswordArgs, UserArgs, UserCommand, UserListArgs, UserNameArgs};

@@ -20,6 +20,7 @@ mod slices;
 mod sql;
 mod stats;
 mod tables;
+mod user;
 mod verify;
 
 pub(crate) use schema::statement as table_statement;
@@ -47,6 +48,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Backup(args) => backup::run(&args),
         Command::Restore(args) => restore::run(&args),
         Command::Serve(args) => serve::run(&args),
+        Command::User(args) => user::run(&args),
         Command::Lab(args) => lab::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Completions(args) => completions::run(&args),

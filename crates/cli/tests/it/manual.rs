@@ -3,7 +3,8 @@
 use crate::support::Case;
 use std::path::Path;
 
-const VERBS: [&str; 18] = [
+const VERBS: [&str; 19] = [
+    "user",
     "sql",
     "import",
     "export",

@@ -15,4 +15,4 @@ mod sql;
 mod stream;
 
 pub use options::QueryOptions;
-pub(crate) use router::router;
+pub(crate) use router::{NEEDS, router};

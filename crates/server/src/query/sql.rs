@@ -6,7 +6,7 @@ use super::format::Format;
 use super::request::SqlRequest;
 use super::stream::{PartWriter, Stop, StopOnDrop, parts};
 use atsdb::arrow::array::RecordBatch;
-use atsdb::sql::{Answer, ParameterValue, Rows, Session};
+use atsdb::sql::{Answer, ParameterValue, Permission, Rows, Session};
 use atsdb::{Error, ErrorKind, Result};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
@@ -24,16 +24,17 @@ enum Begun {
     Done { verb: &'static str, row_count: Option<u64> },
 }
 
-/// Answers a request.
-pub(crate) async fn run(query: Query, request: SqlRequest, read_only: bool) -> Response {
+/// Answers a request. What its statements may not do is refused with the reason.
+pub(crate) async fn run(query: Query, request: SqlRequest, permission: Permission, reason: String) -> Response {
     let place = tokio::time::timeout(query.options.hold_time, query.places.clone().acquire_owned());
     let Ok(Ok(place)) = place.await else {
         return refuse(StatusCode::SERVICE_UNAVAILABLE, "too many statements are running: retry later");
     };
-    let session = match query.sessions.take(read_only) {
+    let session = match query.sessions.take() {
         Ok(session) => session,
         Err(error) => return answer(&error),
     };
+    session.restrict(permission, reason);
     query.metrics.statements.increment();
     let format = request.format;
     let stop = Stop::new(session.interrupt_handle());
@@ -45,7 +46,7 @@ pub(crate) async fn run(query: Query, request: SqlRequest, read_only: bool) -> R
         stop.disarm();
         // A transaction that the request has left open is rolled back with its session.
         if !session.in_transaction() {
-            query.sessions.give_back(session, read_only);
+            query.sessions.give_back(session);
         }
         drop(place);
     });
