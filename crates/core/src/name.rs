@@ -3,6 +3,9 @@
 use crate::error::{Error, Result};
 use crate::limits::NAME_BYTES_MAX;
 
+/// The name of the table that holds users, their roles and their tokens. No other table may have it.
+pub const ACCESS_TABLE: &str = "atsdb_access";
+
 /// Returns the form in which names are compared.
 pub fn name_key(name: &str) -> String {
     name.to_lowercase()

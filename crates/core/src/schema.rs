@@ -4,7 +4,7 @@ use crate::column_type::{ColumnType, MapWidth};
 use crate::error::{Error, ErrorKind, Result};
 use crate::id::{ColumnId, TableId};
 use crate::limits::{COLUMNS_MAX, INDEX_ID_MIN};
-use crate::name::{check_name, name_key, same_name, unknown_name};
+use crate::name::{ACCESS_TABLE, check_name, name_key, same_name, unknown_name};
 use crate::origin::Origin;
 use crate::retention::Retention;
 use crate::rollup::Rollup;
@@ -196,6 +196,10 @@ pub struct TableDefinition {
     /// For a change log: the table that it belongs to. Users do not see change logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logs: Option<TableId>,
+    /// Whether the table belongs to the program, such as the one of users. Users do not see it, and statements cannot
+    /// name it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub system: bool,
     /// For a table that was copied from another store: its origin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
@@ -230,6 +234,7 @@ impl TableDefinition {
             rollup: None,
             change_log: None,
             logs: None,
+            system: false,
             origin: None,
             columns_given: 0,
             indexes_given: 0,
@@ -278,6 +283,11 @@ impl TableDefinition {
     /// Whether it is an in-memory table.
     pub fn is_in_memory(&self) -> bool {
         self.memory.is_some()
+    }
+
+    /// Whether users do not see the table: it is a change log, or belongs to the program.
+    pub fn is_hidden(&self) -> bool {
+        self.logs.is_some() || self.system
     }
 
     /// Whether the table has unique keys.
@@ -353,6 +363,10 @@ impl TableDefinition {
     /// Refuses an invalid definition. Every store calls it before it creates a table.
     pub fn check(&self) -> Result<()> {
         check_name("table", &self.name)?;
+        if !self.system && same_name(&self.name, ACCESS_TABLE) {
+            let error = Error::usage(format!("the table name {} is reserved", self.name));
+            return Err(error.with_hint("users and their roles are kept under this name: choose another one"));
+        }
         if self.view.is_some() {
             return match self.columns.is_empty() {
                 true => Ok(()),

@@ -162,13 +162,18 @@ impl Engine {
     pub fn tables(&self) -> Result<Vec<Table>> {
         let mut tables = self.shared().store.snapshot()?.tables()?;
         self.shared().definitions.note(&tables);
-        tables.retain(|table| table.definition.logs.is_none());
+        tables.retain(|table| !table.definition.is_hidden());
         Ok(tables)
     }
 
     /// Looks a table up by name, ignoring case.
     pub fn table(&self, name: &str) -> Result<Table> {
         find_table(&self.tables()?, name).cloned()
+    }
+
+    /// The table of the program with this name, which users do not see; `None` if there is none.
+    pub fn system_table(&self, name: &str) -> Result<Option<Table>> {
+        Ok(self.snapshot()?.system_table(name).cloned())
     }
 
     /// Creates a table.

@@ -11,6 +11,8 @@
 //! | `influx` | line protocol over HTTP, as InfluxDB 1, 2 and 3 take it |
 //! | `page` | the web page at / |
 //! | `http` | HTTP connections, and the addresses about the server itself: /health, /ready, /metrics, running statements |
+//! | `access` | who may do what: users, roles, passwords, tokens, delays after failed attempts |
+//! | `tls` | the server's certificate, read again when it is asked to |
 //! | `ingest` | how rows enter: bodies within limits, tables and columns created, many requests in one commit |
 //! | `shared` | what every room uses: the store, metrics, the phase that the server is in |
 //!
@@ -18,6 +20,7 @@
 //!
 //! Not owned: SQL (`sql`), rows and chunks (`engine`), the command line (`cli`).
 
+mod access;
 mod http;
 mod influx;
 mod ingest;
@@ -27,8 +30,12 @@ mod prom;
 mod query;
 mod serve;
 mod shared;
+mod tls;
 
+pub use access::role::Role;
+pub use access::user_store::{TokenEntry, UserEntry, UserStore};
 pub use ingest::options::IngestOptions;
 pub use query::QueryOptions;
 pub use serve::options::ServerOptions;
-pub use serve::server::{Drained, Listening, Server};
+pub use serve::server::{Drained, Listening, Reloader, Server};
+pub use tls::options::TlsOptions;

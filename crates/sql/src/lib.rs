@@ -45,6 +45,7 @@ pub use rollup::refresh::RefreshReport;
 pub use run::answer::{Answer, Rows};
 pub use run::context::function_names;
 pub use run::options::SessionOptions;
+pub use run::permission::Permission;
 pub use session::files::FileWriter;
 pub use session::parameter_value::ParameterValue;
 pub use session::prepare::Prepared;

@@ -7,6 +7,7 @@ use super::lab::LabArgs;
 use super::report::{ReportArgs, ReportFormat};
 use super::serve::ServeArgs;
 use super::store::{QueryArgs, StoreArgs, WriteArgs};
+use super::user::UserArgs;
 use crate::output::Format;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
@@ -21,8 +22,9 @@ Exit codes: 0 done, 1 usage, 2 store or run error, 3 SQL error, 4 verify could n
 130 interrupted.
 
 Environment, below the flags: ATSDB_URL (shell), ATSDB_DURABILITY, ATSDB_CACHE, ATSDB_MEMORY,
-ATSDB_TIMEOUT, ATSDB_PASSWORD or ATSDB_PASSWORD_FILE (of a server), ATSDB_CACHE_DIR (off is none)
-and ATSDB_CACHE_BYTES (pages of servers' stores, kept on this machine), NO_COLOR.
+ATSDB_TIMEOUT, ATSDB_PASSWORD or ATSDB_PASSWORD_FILE (of a server), ATSDB_USER_PASSWORD or
+ATSDB_USER_PASSWORD_FILE (of a user that is added), ATSDB_CACHE_DIR (off is none) and
+ATSDB_CACHE_BYTES (pages of servers' stores, kept on this machine), NO_COLOR.
 
 Examples:
   atsdb import air.db weather weather.csv        load a file; the table is created from what it shows
@@ -89,6 +91,8 @@ pub(crate) enum Command {
     Restore(RestoreArgs),
     /// Make the store available to other programs until the process is asked to end
     Serve(ServeArgs),
+    /// Add, list and drop the users of a store that is served, and their tokens
+    User(UserArgs),
     /// Measure databases side by side
     Lab(LabArgs),
     /// Show the main job on two files: load, compare with plain SQLite, ask, draw

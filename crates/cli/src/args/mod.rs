@@ -12,6 +12,7 @@ mod report;
 mod serve;
 pub(crate) mod sql_text;
 mod store;
+mod user;
 
 pub(crate) use cli::{
     ChangeArgs, Cli, Command, CompletionsArgs, DoctorArgs, ExportArgs, ManArgs, RollupArgs, ShellArgs, SqlArgs,
@@ -27,3 +28,4 @@ pub(crate) use parse::parse;
 pub(crate) use report::{ReportArgs, ReportFormat};
 pub(crate) use serve::ServeArgs;
 pub(crate) use store::{QueryArgs, StoreArgs, WriteArgs};
+pub(crate) use user::{NewPasswordArgs, UserArgs, UserCommand, UserListArgs, UserNameArgs};

@@ -21,6 +21,7 @@ mod slices;
 pub(crate) mod sql;
 mod stats;
 mod tables;
+mod user;
 mod verify;
 
 pub(crate) use schema::statement as table_statement;
@@ -49,6 +50,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Backup(args) => backup::run(&args),
         Command::Restore(args) => restore::run(&args),
         Command::Serve(args) => serve::run(&args),
+        Command::User(args) => user::run(&args),
         Command::Lab(args) => lab::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Completions(args) => completions::run(&args),

@@ -5,7 +5,7 @@ use crate::console::{failure, interrupt};
 use crate::session::settings::{self, Access, OpenTime};
 use atsdb::duration::parse_duration;
 use atsdb::{Error, Result};
-use atsdb_server::{Drained, Listening, Server, ServerOptions};
+use atsdb_server::{Drained, Listening, Server, ServerOptions, TlsOptions};
 use std::io::Write;
 use std::sync::mpsc::channel;
 
@@ -13,7 +13,12 @@ use std::sync::mpsc::channel;
 pub(super) fn run(args: &ServeArgs) -> Result<()> {
     let drain = parse_duration(&args.drain).map_err(|error: Error| error.context("--drain"))?;
     let address = |text: &String| Some(text.clone()).filter(|address| address != "off");
+    let tls = match (&args.tls_cert, &args.tls_key) {
+        (Some(certificate), Some(key)) => Some(TlsOptions { certificate: certificate.clone(), key: key.clone() }),
+        _ => None,
+    };
     let options = ServerOptions {
+        tls,
         pg: address(&args.pg),
         http: address(&args.http),
         connections_max: args.connections,
@@ -21,6 +26,10 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
     };
     // Before a store is created.
     let listening = Listening::open(options)?;
+    if listening.is_outside() {
+        // A store that does not exist has no users: none is created to say so.
+        drop(settings::open(&args.url, Access::Read, &args.store, None)?);
+    }
     let access = if args.read_only { Access::Read } else { Access::Create };
     let database = settings::open_for(OpenTime::Long, &args.url, access, &args.store, Some(&args.write))?;
     let (stop, stopped) = channel();
@@ -28,7 +37,12 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
         let _ = stop.send(());
     });
     let server = Server::start(database, listening)?;
-    announce(&server);
+    let reloader = server.reloader();
+    let _reloading = interrupt::OnHangup::new(move || match reloader.reload() {
+        Ok(()) => eprintln!("users and the certificate were read again"),
+        Err(error) => failure::warn(&format!("the server goes on with what it had: {}", error.message())),
+    });
+    announce(&server, args.tls_cert.is_some());
     // Ends with the signal, as the watch holds the only sender.
     let _ = stopped.recv();
     match server.shutdown(drain)? {
@@ -39,13 +53,13 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
 }
 
 /// A line for each address. Nobody may be reading.
-fn announce(server: &Server) {
+fn announce(server: &Server, has_tls: bool) {
     let mut stdout = std::io::stdout().lock();
     if let Some(address) = server.pg_address() {
         let _ = writeln!(stdout, "postgresql://{address}");
     }
     if let Some(address) = server.http_address() {
-        let _ = writeln!(stdout, "http://{address}");
+        let _ = writeln!(stdout, "{}://{address}", if has_tls { "https" } else { "http" });
     }
     let _ = stdout.flush();
 }

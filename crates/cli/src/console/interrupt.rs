@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 static WATCHED: Mutex<Option<StopWork>> = Mutex::new(None);
+static HANGUP: Mutex<Option<StopWork>> = Mutex::new(None);
 static REMOVE_AT_EXIT: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 type StopWork = Box<dyn Fn() + Send>;
@@ -28,7 +29,13 @@ pub(crate) fn listen() {
         // In the thread: without it, signals that the system no longer handles would be lost.
         let signals = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
         let Ok(mut signals) = Signals::new(signals) else { return };
-        for _ in signals.forever() {
+        for signal in signals.forever() {
+            let hangup = HANGUP.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            if let Some(reload) = hangup.as_ref().filter(|_| signal == SIGHUP) {
+                reload();
+                continue;
+            }
+            drop(hangup);
             let watched = WATCHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             match watched.as_ref() {
                 Some(stop) if !ASKED.swap(true, Ordering::SeqCst) => stop(),
@@ -70,6 +77,23 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         *WATCHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
+    }
+}
+
+/// While this lives, SIGHUP calls the function it was made with, and ends nothing.
+pub(crate) struct OnHangup(());
+
+impl OnHangup {
+    /// One at a time.
+    pub(crate) fn new(reload: impl Fn() + Send + 'static) -> Self {
+        *HANGUP.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Box::new(reload));
+        Self(())
+    }
+}
+
+impl Drop for OnHangup {
+    fn drop(&mut self) {
+        *HANGUP.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
     }
 }
 

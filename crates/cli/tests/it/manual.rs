@@ -3,7 +3,8 @@
 use crate::support::Case;
 use std::path::Path;
 
-const VERBS: [&str; 19] = [
+const VERBS: [&str; 20] = [
+    "user",
     "sql",
     "import",
     "export",

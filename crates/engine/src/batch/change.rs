@@ -27,12 +27,12 @@ impl Batch {
         let tables = self.changes.tables(&base);
         let stage = match self.chunks.stage() {
             Some(stage) => {
-                let all: Vec<Table> = tables.iter().chain(&base.inner.logs).cloned().collect();
+                let all: Vec<Table> = tables.iter().chain(&base.inner.hidden).cloned().collect();
                 Some(StageContents::read(shared.store.as_ref(), stage, &all)?)
             }
             None => None,
         };
-        let logs = base.inner.logs.clone();
+        let hidden = base.inner.hidden.clone();
         let staged = stage.as_ref().map(StageContents::chunks).cloned().unwrap_or_default();
         let removed = self.changes.removed_and_hidden();
         let pending = self.chunks.pending().to_vec();
@@ -43,7 +43,7 @@ impl Batch {
             inner: Arc::new(Inner {
                 store: Box::new(overlay),
                 tables,
-                logs,
+                hidden,
                 staged,
                 shared,
                 residents,

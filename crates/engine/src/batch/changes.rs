@@ -232,7 +232,7 @@ impl Changes {
                 None => table.clone(),
             }
         });
-        let created = self.created.iter().filter(|table| table.definition.logs.is_none());
+        let created = self.created.iter().filter(|table| !table.definition.is_hidden());
         visible.chain(created.cloned()).collect()
     }
 }

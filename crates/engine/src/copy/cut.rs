@@ -1,6 +1,7 @@
 //! A cut: the contents of a copy, all of one moment.
 //!
-//! Tables are listed as they will be in the copy: without change logs and origins, which belong to one store. A rollup
+//! Tables are listed as they will be in the copy: without change logs and origins, which belong to one store. A cut of
+//! the whole store has the tables of the program, too, such as the one of users. A rollup
 //! comes with its rows and all its stale times of that moment, so that the change log is not needed.
 
 use crate::read::snapshot::ReadSnapshot;
@@ -142,6 +143,14 @@ impl Cut {
     pub(crate) fn of(snapshot: &ReadSnapshot, selection: &Selection) -> Result<Self> {
         let shared = &snapshot.inner.shared;
         let mut tables = selected(snapshot.tables(), selection)?;
+        if selection.tables.is_empty() {
+            let system = snapshot.system_tables().cloned().map(|mut table| {
+                table.definition.origin = None;
+                table
+            });
+            tables.extend(system);
+            tables.sort_by_key(|table| table.id);
+        }
         let newest = snapshot.newest_chunk()?;
         let has_range = selection.from.is_some() || selection.to.is_some();
         for table in &mut tables {
@@ -158,7 +167,7 @@ impl Cut {
             place: shared.store.url().to_owned(),
             taken_ms: shared.environment.now_ms(),
             is_whole: selection.tables.is_empty(),
-            source_tables: snapshot.tables().iter().map(|table| table.id).collect(),
+            source_tables: snapshot.tables().iter().chain(snapshot.system_tables()).map(|table| table.id).collect(),
             snapshot: CutSnapshot::Engine(snapshot.clone()),
             readers: 1,
             tables: Vec::new(),

@@ -43,7 +43,7 @@ pub(crate) fn verify(shared: &Arc<Shared>, table: Option<&Table>) -> Result<Veri
         }
         taken => taken?,
     };
-    let all = snapshot.tables().iter().chain(&snapshot.inner.logs);
+    let all = snapshot.tables().iter().chain(&snapshot.inner.hidden);
     let wanted = all.filter(|other| table.is_none_or(|table| table.id == other.id));
     for table in wanted {
         report.tables += 1;

@@ -11,7 +11,7 @@ impl ReadSnapshot {
     /// The change log of a table, if it has one.
     pub(crate) fn log_of(&self, table: &Table) -> Option<&Table> {
         let log = table.definition.change_log?;
-        self.inner.logs.iter().find(|other| other.id == log)
+        self.inner.hidden.iter().find(|other| other.id == log)
     }
 
     /// Whether a chunk is newer than a commit that knew all chunks up to `newest`.

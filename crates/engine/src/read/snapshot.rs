@@ -23,8 +23,8 @@ pub struct ReadSnapshot {
 pub(crate) struct Inner {
     pub(crate) store: Box<dyn Snapshot>,
     pub(crate) tables: Vec<Table>,
-    /// The change logs: tables that are hidden from users.
-    pub(crate) logs: Vec<Table>,
+    /// Tables that are hidden from users: change logs, and those of the program.
+    pub(crate) hidden: Vec<Table>,
     /// In a batch's snapshot, the chunks in its stage.
     pub(crate) staged: BTreeSet<ChunkId>,
     pub(crate) shared: Arc<Shared>,
@@ -54,11 +54,11 @@ impl ReadSnapshot {
         let shared = Arc::clone(shared);
         // Both at one moment: a transaction over stored tables and tables in memory is seen as a whole or not at all.
         let (store, residents) = shared.residents.beside(|| shared.store.snapshot())?;
-        let (logs, tables): (Vec<Table>, Vec<Table>) =
-            store.tables()?.into_iter().partition(|table| table.definition.logs.is_some());
+        let (hidden, tables): (Vec<Table>, Vec<Table>) =
+            store.tables()?.into_iter().partition(|table| table.definition.is_hidden());
         shared.note_tables(&tables);
         let staged = BTreeSet::new();
-        Ok(Self { inner: Arc::new(Inner { store, tables, logs, staged, shared, residents, past_caches }) })
+        Ok(Self { inner: Arc::new(Inner { store, tables, hidden, staged, shared, residents, past_caches }) })
     }
 
     /// The tables, ordered by number.
@@ -71,9 +71,19 @@ impl ReadSnapshot {
         find_table(&self.inner.tables, name)
     }
 
-    /// Looks a table or change log up by number.
+    /// The table of the program with this name, which users do not see.
+    pub fn system_table(&self, name: &str) -> Option<&Table> {
+        self.system_tables().find(|table| table.definition.name == name)
+    }
+
+    /// The tables of the program, which copies of the whole store include.
+    pub(crate) fn system_tables(&self) -> impl Iterator<Item = &Table> {
+        self.inner.hidden.iter().filter(|table| table.definition.system)
+    }
+
+    /// Looks a table, hidden or not, up by number.
     pub fn table_by_id(&self, id: TableId) -> Option<&Table> {
-        self.inner.tables.iter().chain(&self.inner.logs).find(|table| table.id == id)
+        self.inner.tables.iter().chain(&self.inner.hidden).find(|table| table.id == id)
     }
 
     /// The definitions that a change of a table's chunks relies on: the table's own, which also says whether the change

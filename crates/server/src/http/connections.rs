@@ -1,25 +1,41 @@
 //! HTTP connections: accepted, read within limits, ended when the server drains.
 
+use crate::access::caller::Peer;
 use crate::shared::phase::Phase;
 use crate::shared::state::State;
+use crate::tls::identity::Tls;
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
 /// How long a client may take to send the head of a request, also the next one on a connection.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(60);
 
+/// How long a client may take to agree on a key.
+const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(30);
+
 /// Waits after an error of accepting, such as having no file handles left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Accepts connections until the server drains.
-pub(crate) async fn serve(listener: TcpListener, router: Router, connections_max: usize, state: State) {
+pub(crate) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    connections_max: usize,
+    state: State,
+    tls: Option<Tls>,
+) {
+    let is_local = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
     let open = state.metrics().gauge("atsdb_http_connections", "Open HTTP connections.");
     let accepted = state.metrics().counter("atsdb_http_connections_total", "HTTP connections since the start.");
     let places = Arc::new(Semaphore::new(connections_max));
@@ -34,27 +50,46 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, connections_max
             () = phase.reach(Phase::Draining) => return,
             accepted = listener.accept() => accepted,
         };
-        let Ok((stream, _)) = stream else {
+        let Ok((stream, from)) = stream else {
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
         accepted.increment();
-        let (router, state, held) = (router.clone(), state.clone(), open.hold());
+        let (router, state, tls, held) = (router.clone(), state.clone(), tls.clone(), open.hold());
+        let peer = Peer { address: from.ip(), is_local };
         tokio::spawn(async move {
-            connection(stream, router, state).await;
+            accepted_connection(stream, peer, tls, router, state).await;
             drop((place, held));
         });
     }
 }
 
-async fn connection(stream: TcpStream, router: Router, state: State) {
+async fn accepted_connection(stream: TcpStream, peer: Peer, tls: Option<Tls>, router: Router, state: State) {
     let mut phase = state.phase();
     let _work = phase.work();
     let _ = stream.set_nodelay(true);
+    let Some(tls) = tls else { return connection(stream, peer, router, state).await };
+    let handshake = tokio::time::timeout(HANDSHAKE_TIME_MAX, tls.identity().http().accept(stream));
+    let agreed = tokio::select! {
+        agreed = handshake => agreed,
+        () = phase.reach(Phase::Draining) => return,
+    };
+    if let Ok(Ok(stream)) = agreed {
+        connection(stream, peer, router, state).await;
+    }
+}
+
+async fn connection(stream: impl AsyncRead + AsyncWrite + Unpin, peer: Peer, router: Router, state: State) {
+    let mut phase = state.phase();
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        router.call(request)
+    });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME_MAX)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), service);
     let mut served = pin!(served);
     let mut draining = false;
     loop {

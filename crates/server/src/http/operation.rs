@@ -1,5 +1,7 @@
 //! What the server says of itself: /health, /ready, /metrics.
 
+use super::needs::{Needs, RouteNeeds};
+use crate::access::role::Role;
 use crate::shared::phase::Phase;
 use crate::shared::state::State;
 use axum::Router;
@@ -9,6 +11,10 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use std::fmt::Write;
+
+/// Whether the server lives is no secret; what it does is one.
+pub(crate) const NEEDS: RouteNeeds =
+    &[("/health", Needs::Nothing), ("/ready", Needs::Nothing), ("/metrics", Needs::Role(Role::Read))];
 
 /// The addresses about the server itself.
 pub(crate) fn router(state: State) -> Router {

@@ -1,7 +1,9 @@
-//! Requests that a browser sends for a page of somebody else. There are no passwords, so such a page must not get
-//! through: neither directly, nor under a name of its own that it lets resolve to this machine.
+//! Requests that a browser sends for a page of somebody else. It sends a password with them that it remembers, so such a
+//! page must not get through. Without users it must not get through under a name of its own either, which it lets resolve
+//! to this machine; with users, a browser has no password for that name.
 
-use axum::extract::Request;
+use crate::access::state::Access;
+use axum::extract::{Request, State};
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
@@ -9,19 +11,19 @@ use axum::response::{IntoResponse, Response};
 use std::net::IpAddr;
 
 /// Answers 403 to requests of pages that this server did not send.
-pub(crate) async fn refuse_foreign(request: Request, next: Next) -> Response {
+pub(crate) async fn refuse_foreign(State(access): State<Access>, request: Request, next: Next) -> Response {
     let host = request.uri().authority().map(|authority| authority.as_str().to_owned());
-    match problem(host.as_deref(), request.headers()) {
+    match problem(host.as_deref(), request.headers(), access.has_users()) {
         Some(problem) => (StatusCode::FORBIDDEN, format!("{problem}\n")).into_response(),
         None => next.run(request).await,
     }
 }
 
-fn problem(authority: Option<&str>, headers: &HeaderMap) -> Option<&'static str> {
+fn problem(authority: Option<&str>, headers: &HeaderMap, has_users: bool) -> Option<&'static str> {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     // A request without a host is not a browser's.
     let host = authority.or_else(|| text(HOST))?;
-    if !is_of_this_machine(host) {
+    if !has_users && !is_of_this_machine(host) {
         return Some("the server answers to localhost and to addresses only: name it so");
     }
     let origin = text(ORIGIN)?;
@@ -45,12 +47,13 @@ mod tests {
 
     #[test]
     fn only_pages_of_this_server_get_through() {
-        let get = |host: &'static str, origin: Option<&'static str>| {
+        let request = |host: &'static str, origin: Option<&'static str>| {
             let mut headers = HeaderMap::new();
             headers.insert(HOST, host.parse().unwrap());
             origin.map(|origin| headers.insert(ORIGIN, origin.parse().unwrap()));
-            problem(None, &headers).is_none()
+            headers
         };
+        let get = |host, origin| problem(None, &request(host, origin), false).is_none();
         assert!(get("localhost:8086", None) && get("127.0.0.1:8086", None) && get("[::1]:8086", None));
         assert!(get("localhost:8086", Some("http://localhost:8086")) && get("[::1]:80", Some("http://[::1]:80")));
         assert!(!get("localhost:8086", Some("http://evil.example")) && !get("localhost:8086", Some("null")));
@@ -58,6 +61,10 @@ mod tests {
         // A name that its owner lets resolve to 127.0.0.1 has the page's own origin.
         assert!(!get("evil.example:8086", Some("http://evil.example:8086")) && !get("evil.example:8086", None));
         assert!(!get("localhost.evil.example", None) && !get("", None));
-        assert_eq!(problem(None, &HeaderMap::new()), None);
+        assert_eq!(problem(None, &HeaderMap::new(), false), None);
+        // With users any name will do, as there are passwords; the page must still be the server's own.
+        let get = |host, origin| problem(None, &request(host, origin), true).is_none();
+        assert!(get("air.example:8086", None) && get("air.example", Some("https://air.example")));
+        assert!(!get("air.example:8086", Some("https://evil.example")) && !get("air.example", Some("null")));
     }
 }

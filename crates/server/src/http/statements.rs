@@ -1,13 +1,20 @@
 //! The running statements: GET /api/statements lists them, DELETE /api/statements/ID cancels one.
 
+use super::needs::{Needs, RouteNeeds};
+use crate::access::caller::Caller;
+use crate::access::role::Role;
 use crate::shared::running::Running;
-use axum::Router;
 use axum::extract::{Path, State as Extract};
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get};
+use axum::{Extension, Router};
 use serde_json::{Value, json};
+
+/// Who may not declare sees and cancels only statements of their own.
+pub(crate) const NEEDS: RouteNeeds =
+    &[("/api/statements", Needs::Role(Role::Read)), ("/api/statements/{id}", Needs::Role(Role::Read))];
 
 /// The addresses of running statements.
 pub(crate) fn router(running: Running) -> Router {
@@ -15,8 +22,9 @@ pub(crate) fn router(running: Running) -> Router {
 }
 
 /// The statements that run at present, the oldest first.
-async fn list(Extract(running): Extract<Running>) -> Response {
-    let statements = running.list().into_iter().map(|statement| {
+async fn list(Extract(running): Extract<Running>, Extension(caller): Extension<Caller>) -> Response {
+    let statements = running.list().into_iter().filter(|statement| may_see(&caller, statement.user.as_deref()));
+    let statements = statements.map(|statement| {
         json!({
             "id": statement.id,
             "protocol": statement.protocol,
@@ -29,12 +37,20 @@ async fn list(Extract(running): Extract<Running>) -> Response {
 }
 
 /// 204 when the statement was told to end, 404 when it does not run.
-async fn cancel(Extract(running): Extract<Running>, Path(id): Path<String>) -> Response {
-    if id.parse().is_ok_and(|id| running.cancel(id)) {
+async fn cancel(
+    Extract(running): Extract<Running>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Response {
+    if id.parse().is_ok_and(|id| running.cancel(id, |user| may_see(&caller, user))) {
         return StatusCode::NO_CONTENT.into_response();
     }
     let message = format!("no statement {id} is running");
     answer(StatusCode::NOT_FOUND, &json!({ "kind": "not_found", "message": message }))
+}
+
+fn may_see(caller: &Caller, user: Option<&str>) -> bool {
+    caller.role == Role::Admin || caller.user.as_deref() == user
 }
 
 fn answer(status: StatusCode, body: &Value) -> Response {

@@ -10,4 +10,4 @@ mod query;
 mod router;
 mod write;
 
-pub(crate) use router::router;
+pub(crate) use router::{NEEDS, router};

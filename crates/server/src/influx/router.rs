@@ -4,6 +4,8 @@ use super::context::{Influx, InfluxMetrics};
 use super::dialect::Dialect;
 use super::query::query;
 use super::write::write;
+use crate::access::role::Role;
+use crate::http::needs::{Needs, RouteNeeds};
 use crate::ingest::gate::Gate;
 use crate::ingest::group::{LineQueue, LineWriter};
 use crate::ingest::options::IngestOptions;
@@ -20,6 +22,15 @@ use std::sync::Arc;
 
 /// A statement of InfluxQL has at most this many bytes.
 const STATEMENT_BYTES_MAX: usize = 64 << 10;
+
+/// Writing creates tables and columns; the statements of InfluxQL that are answered do nothing.
+pub(crate) const NEEDS: RouteNeeds = &[
+    ("/write", Needs::Role(Role::Write)),
+    ("/api/v2/write", Needs::Role(Role::Write)),
+    ("/api/v3/write_lp", Needs::Role(Role::Write)),
+    ("/ping", Needs::Role(Role::Read)),
+    ("/query", Needs::Role(Role::Read)),
+];
 
 /// The addresses by which lines are written.
 pub(crate) fn router(state: &State, gate: Gate, options: Arc<IngestOptions>) -> Router {

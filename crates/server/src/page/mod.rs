@@ -6,6 +6,8 @@
 
 mod files;
 
+use crate::access::role::Role;
+use crate::http::needs::{Needs, RouteNeeds};
 use axum::Router;
 use axum::extract::Path;
 use axum::http::header::{
@@ -20,6 +22,9 @@ use files::{PageFile, file};
 /// Nothing but the page's own files and addresses, and nobody else's frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// A browser that opens the page asks its user for the password.
+pub(crate) const NEEDS: RouteNeeds = &[("/", Needs::Role(Role::Read)), ("/page/{name}", Needs::Role(Role::Read))];
 
 /// The addresses of the page: `/`, and its files below `/page`.
 pub(crate) fn router() -> Router {

@@ -1,5 +1,6 @@
 //! Errors and notices as PostgreSQL words them: a severity, an SQLSTATE, a message.
 
+use crate::access::role::PERMISSION_DENIED;
 use atsdb::{Error, ErrorKind};
 use std::borrow::Cow;
 
@@ -178,6 +179,7 @@ fn code_of(error: &Error) -> &'static str {
             () if has("Cast") || has("cast") || has("parse") || has("is no ") || has("invalid") => "22P02",
             () => "22000",
         },
+        ErrorKind::ReadOnly if message.starts_with(PERMISSION_DENIED) => "42501",
         ErrorKind::Resources if has("ran for longer") => "57014",
         kind => kind.sqlstate(),
     }
@@ -207,5 +209,7 @@ mod tests {
         assert_eq!(code(ErrorKind::Resources, "more memory"), "53200");
         assert_eq!(code(ErrorKind::InvalidValue, "division by zero"), "22012");
         assert_eq!(code(ErrorKind::Exists, "t is there"), "42P07");
+        assert_eq!(code(ErrorKind::ReadOnly, "cannot execute INSERT in a read-only transaction"), "25006");
+        assert_eq!(code(ErrorKind::ReadOnly, &crate::access::role::Role::Read.refusal()), "42501");
     }
 }

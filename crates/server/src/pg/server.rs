@@ -3,8 +3,11 @@
 use super::cancel::Cancellations;
 use super::connection::lifecycle;
 use super::shared::PgShared;
+use crate::access::caller::Peer;
+use crate::access::state::Access;
 use crate::shared::phase::Phase;
 use crate::shared::state::State;
+use crate::tls::identity::Tls;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -17,21 +20,28 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 const CANCEL_EVERY: Duration = Duration::from_millis(100);
 
 /// Accepts connections until the server drains.
-pub(crate) async fn serve(listener: TcpListener, connections_max: usize, state: State) {
+pub(crate) async fn serve(
+    listener: TcpListener,
+    connections_max: usize,
+    state: State,
+    access: Access,
+    tls: Option<Tls>,
+) {
     let open = state.metrics().gauge("atsdb_pg_connections", "Open connections of PostgreSQL clients.");
     let accepted =
         state.metrics().counter("atsdb_pg_connections_total", "Connections of PostgreSQL clients since the start.");
-    let port = listener.local_addr().map_or(0, |address| address.port());
+    let (port, is_local) =
+        listener.local_addr().map_or((0, false), |address| (address.port(), address.ip().is_loopback()));
     let places = Arc::new(Semaphore::new(connections_max));
     let mut phase = state.phase();
-    let shared = Arc::new(PgShared { state, cancellations: Cancellations::default(), port });
+    let shared = Arc::new(PgShared { state, access, tls, cancellations: Cancellations::default(), port });
     tokio::spawn(cancel_when_stopping(Arc::clone(&shared)));
     loop {
         let stream = tokio::select! {
             () = phase.reach(Phase::Draining) => return,
             accepted = listener.accept() => accepted,
         };
-        let Ok((stream, _)) = stream else {
+        let Ok((stream, from)) = stream else {
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
@@ -39,8 +49,9 @@ pub(crate) async fn serve(listener: TcpListener, connections_max: usize, state: 
         // Answers are sent when they are whole.
         let _ = stream.set_nodelay(true);
         let (shared, held, place) = (Arc::clone(&shared), open.hold(), Arc::clone(&places).try_acquire_owned());
+        let peer = Peer { address: from.ip(), is_local };
         tokio::spawn(async move {
-            lifecycle::serve(Box::new(stream), shared, place.is_ok()).await;
+            lifecycle::serve(Box::new(stream), peer, shared, place.is_ok()).await;
             drop((place, held));
         });
     }

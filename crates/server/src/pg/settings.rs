@@ -122,6 +122,21 @@ impl Settings {
         Self { at_start: values.clone(), values }
     }
 
+    /// Sets what the client cannot change, now and for RESET.
+    pub(in crate::pg) fn fix(&mut self, name: &str, value: &str) {
+        self.fix_now(name, value);
+        self.at_start.insert(name.to_owned(), value.to_owned());
+    }
+
+    /// Sets a value that RESET does not go back to.
+    pub(in crate::pg) fn fix_now(&mut self, name: &str, value: &str) {
+        match self.values.get_mut(name) {
+            Some(present) if present == value => {}
+            Some(present) => value.clone_into(present),
+            None => drop(self.values.insert(name.to_owned(), value.to_owned())),
+        }
+    }
+
     /// What the client asks for when it connects: RESET goes back to it.
     pub(in crate::pg) fn begin_with(&mut self, name: &str, value: &str) -> Result<(), PgError> {
         self.set(name, Some(value))?;
@@ -176,6 +191,10 @@ impl Settings {
     /// Gives every setting back the value of the start.
     pub(in crate::pg) fn reset_all(&mut self) -> Vec<(&'static str, String)> {
         let before = std::mem::replace(&mut self.values, self.at_start.clone());
+        // A transaction stays what it is.
+        if let Some(value) = before.get("transaction_read_only") {
+            self.values.insert("transaction_read_only".to_owned(), value.clone());
+        }
         let changed = |name: &&str| before.get(&name.to_lowercase()) != self.values.get(&name.to_lowercase());
         let reported = REPORTED.into_iter().filter(changed);
         reported.map(|name| (name, self.get(name).unwrap_or_default().to_owned())).collect()
@@ -204,6 +223,10 @@ fn checked(key: &str, value: String) -> Result<(String, Option<PgError>), PgErro
         "intervalstyle" => only(lower == "postgres").map(|()| (lower, None)),
         "bytea_output" => only(lower == "hex").map(|()| (lower, None)),
         "standard_conforming_strings" => only(!is_off).map(|()| ("on".to_owned(), None)),
+        "default_transaction_read_only" | "transaction_read_only" => match parse_boolean(&value) {
+            Some(is_on) => Ok((if is_on { "on" } else { "off" }.to_owned(), None)),
+            None => Err(PgError::error("22023", format!("parameter \"{key}\" requires a Boolean value"))),
+        },
         "timezone" => {
             let is_utc =
                 ["utc", "gmt", "etc/utc", "z", "0", "zulu", "universal", "default", "local"].contains(&lower.as_str());
@@ -228,6 +251,15 @@ fn checked(key: &str, value: String) -> Result<(String, Option<PgError>), PgErro
             }
         }
         _ => Ok((value, None)),
+    }
+}
+
+/// A switch as people write it.
+pub(in crate::pg) fn parse_boolean(text: &str) -> Option<bool> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "on" | "true" | "t" | "yes" | "y" | "1" => Some(true),
+        "off" | "false" | "f" | "no" | "n" | "0" => Some(false),
+        _ => None,
     }
 }
 
@@ -280,6 +312,9 @@ mod tests {
         assert_eq!(code(&mut settings, "datestyle", "German"), "0A000");
         assert_eq!(code(&mut settings, "server_version", "9"), "55P02");
         assert_eq!(code(&mut settings, "statement_timeout", "soon"), "22023");
+        assert_eq!(code(&mut settings, "default_transaction_read_only", "maybe"), "22023");
+        settings.set("default_transaction_read_only", Some("TRUE")).unwrap();
+        assert_eq!(settings.get("default_transaction_read_only"), Some("on"));
         let changed = settings.set("TimeZone", Some("Europe/Berlin")).unwrap();
         assert!(changed.notice.is_some() && settings.get("timezone") == Some("UTC"));
         settings.set("statement_timeout", Some("2min")).unwrap();

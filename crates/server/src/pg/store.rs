@@ -7,7 +7,9 @@ use super::types::known;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use atsdb::name::same_name;
-use atsdb::sql::{Answer, FileReader, FileRequest, InterruptHandle, ParameterValue, Prepared, Session, SessionOptions};
+use atsdb::sql::{
+    Answer, FileReader, FileRequest, InterruptHandle, ParameterValue, Permission, Prepared, Session, SessionOptions,
+};
 use atsdb::{Database, Engine, Error, ErrorKind, Result, Table};
 use datafusion::common::ScalarValue;
 use parking_lot::Mutex;
@@ -38,6 +40,16 @@ impl StoreSession {
 
     pub(in crate::pg) fn interrupt_handle(&self) -> InterruptHandle {
         self.session.interrupt_handle()
+    }
+
+    /// Sets what statements may do, from the next one on. Others are refused with the reason.
+    pub(in crate::pg) fn restrict(&self, permission: Permission, reason: String) {
+        self.session.restrict(permission, reason);
+    }
+
+    /// Refuses what statements may not do.
+    pub(in crate::pg) fn require(&self, permission: Permission) -> Result<()> {
+        self.session.require(permission)
     }
 
     /// The texts of the statements of a script.

@@ -26,4 +26,4 @@ mod work;
 mod write;
 mod writer;
 
-pub(crate) use router::router;
+pub(crate) use router::{NEEDS, router};

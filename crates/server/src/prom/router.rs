@@ -5,6 +5,8 @@ use super::context::Prom;
 use super::json::quoted;
 use super::params::Params;
 use super::{lookup, otlp, query, read, write};
+use crate::access::role::Role;
+use crate::http::needs::{Needs, RouteNeeds};
 use crate::ingest::gate::Gate;
 use crate::ingest::options::IngestOptions;
 use crate::shared::state::State;
@@ -16,6 +18,24 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use std::future::Future;
 use std::sync::Arc;
+
+/// Samples create their tables.
+pub(crate) const NEEDS: RouteNeeds = &[
+    ("/api/v1/write", Needs::Role(Role::Write)),
+    ("/v1/metrics", Needs::Role(Role::Write)),
+    ("/api/v1/otlp/v1/metrics", Needs::Role(Role::Write)),
+    ("/api/v1/read", Needs::Role(Role::Read)),
+    ("/api/v1/query", Needs::Role(Role::Read)),
+    ("/api/v1/query_range", Needs::Role(Role::Read)),
+    ("/api/v1/series", Needs::Role(Role::Read)),
+    ("/api/v1/labels", Needs::Role(Role::Read)),
+    ("/api/v1/label/{name}/values", Needs::Role(Role::Read)),
+    ("/api/v1/metadata", Needs::Role(Role::Read)),
+    ("/api/v1/query_exemplars", Needs::Role(Role::Read)),
+    ("/api/v1/rules", Needs::Role(Role::Read)),
+    ("/api/v1/alerts", Needs::Role(Role::Read)),
+    ("/api/v1/status/buildinfo", Needs::Role(Role::Read)),
+];
 
 /// The addresses of Prometheus and OpenTelemetry. A query holds at most `memory_bytes` of samples.
 pub(crate) fn router(state: &State, gate: Gate, ingest: Arc<IngestOptions>, memory_bytes: usize) -> Router {

@@ -16,4 +16,4 @@ mod stream;
 mod table;
 
 pub use options::QueryOptions;
-pub(crate) use router::router;
+pub(crate) use router::{NEEDS, router};

@@ -7,20 +7,28 @@ use super::options::QueryOptions;
 use super::request::SqlRequest;
 use super::sessions::Sessions;
 use super::sql::run;
+use crate::access::caller::Caller;
+use crate::access::role::Role;
+use crate::http::needs::{Needs, RouteNeeds};
 use crate::ingest::body::read_body;
 use crate::ingest::gate::Gate;
 use crate::ingest::options::IngestOptions;
 use crate::shared::form;
 use crate::shared::state::State;
-use axum::Router;
+use atsdb::sql::Permission;
 use axum::body::Body;
 use axum::extract::State as Extract;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
+
+/// What a statement may do is decided by the role when it is executed.
+pub(crate) const NEEDS: RouteNeeds =
+    &[("/api/sql", Needs::Role(Role::Read)), ("/api/append", Needs::Role(Role::Write))];
 
 /// The addresses for statements and for Arrow batches.
 pub(crate) fn router(state: &State, options: QueryOptions, gate: Gate, ingest: Arc<IngestOptions>) -> Router {
@@ -46,14 +54,23 @@ pub(crate) fn router(state: &State, options: QueryOptions, gate: Gate, ingest: A
 }
 
 /// A GET may only read.
-async fn sql_get(query: Extract<Query>, uri: Uri) -> Response {
+async fn sql_get(query: Extract<Query>, Extension(caller): Extension<Caller>, uri: Uri) -> Response {
     match SqlRequest::of_query(&parameters(&uri)) {
-        Ok(request) => run(query.0, request, true).await,
+        Ok(request) => {
+            let reason = "a GET may only read: use POST".to_owned();
+            run(query.0, request, caller.user, Permission::Read, reason).await
+        }
         Err(message) => refuse(StatusCode::BAD_REQUEST, &message),
     }
 }
 
-async fn sql_post(query: Extract<Query>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
+async fn sql_post(
+    query: Extract<Query>,
+    Extension(caller): Extension<Caller>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
     let text_bytes_max = query.options.text_bytes_max;
     let limits =
         IngestOptions { body_bytes_max: text_bytes_max, plain_bytes_max: text_bytes_max, ..(*query.ingest).clone() };
@@ -62,7 +79,7 @@ async fn sql_post(query: Extract<Query>, uri: Uri, headers: HeaderMap, body: Bod
         Err(refused) => return refused_body(&refused),
     };
     match request {
-        Ok(request) => run(query.0, request, false).await,
+        Ok(request) => run(query.0, request, caller.user, caller.role.permission(), caller.role.refusal()).await,
         Err(message) => refuse(StatusCode::BAD_REQUEST, &message),
     }
 }

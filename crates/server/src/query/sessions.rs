@@ -14,28 +14,27 @@ pub(crate) struct Sessions(Arc<Inner>);
 struct Inner {
     database: Database,
     options: QueryOptions,
-    /// Those that may only read, and those that may change.
-    idle: [Mutex<Vec<Session>>; 2],
+    idle: Mutex<Vec<Session>>,
 }
 
 impl Sessions {
     pub(crate) fn new(database: Database, options: QueryOptions) -> Self {
-        Self(Arc::new(Inner { database, options, idle: [Mutex::default(), Mutex::default()] }))
+        Self(Arc::new(Inner { database, options, idle: Mutex::default() }))
     }
 
-    /// A session that nobody uses.
-    pub(crate) fn take(&self, read_only: bool) -> Result<Session> {
-        if let Some(session) = self.0.idle[usize::from(read_only)].lock().pop() {
+    /// A session that nobody uses. What its statements may do is that of the request before.
+    pub(crate) fn take(&self) -> Result<Session> {
+        if let Some(session) = self.0.idle.lock().pop() {
             return Ok(session);
         }
         let options = &self.0.options;
         let (memory_bytes, time_limit) = (options.memory_bytes, Some(options.time_limit));
-        self.0.database.session(SessionOptions { memory_bytes, time_limit, read_only, ..SessionOptions::default() })
+        self.0.database.session(SessionOptions { memory_bytes, time_limit, ..SessionOptions::default() })
     }
 
     /// Gives a session back. It must have no transaction and no rows that are still read.
-    pub(crate) fn give_back(&self, session: Session, read_only: bool) {
-        let mut idle = self.0.idle[usize::from(read_only)].lock();
+    pub(crate) fn give_back(&self, session: Session) {
+        let mut idle = self.0.idle.lock();
         if idle.len() < self.0.options.statements_max {
             idle.push(session);
         }

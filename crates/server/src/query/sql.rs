@@ -8,13 +8,14 @@ use super::stream::{PartWriter, Stop, StopOnDrop, parts};
 use super::table::error_line;
 use crate::shared::running::Listed;
 use atsdb::arrow::array::RecordBatch;
-use atsdb::sql::{Answer, ParameterValue, Rows, Session};
+use atsdb::sql::{Answer, ParameterValue, Permission, Rows, Session};
 use atsdb::{Error, ErrorKind, Result};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::io::Write;
+use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -26,16 +27,23 @@ enum Begun {
     Done { verb: &'static str, row_count: Option<u64> },
 }
 
-/// Answers a request.
-pub(crate) async fn run(query: Query, request: SqlRequest, read_only: bool) -> Response {
+/// Answers a request of a user. What its statements may not do is refused with the reason.
+pub(crate) async fn run(
+    query: Query,
+    request: SqlRequest,
+    user: Option<Arc<str>>,
+    permission: Permission,
+    reason: String,
+) -> Response {
     let place = tokio::time::timeout(query.options.hold_time, query.places.clone().acquire_owned());
     let Ok(Ok(place)) = place.await else {
         return refuse(StatusCode::SERVICE_UNAVAILABLE, "too many statements are running: retry later");
     };
-    let session = match query.sessions.take(read_only) {
+    let session = match query.sessions.take() {
         Ok(session) => session,
         Err(error) => return answer(&error),
     };
+    session.restrict(permission, reason);
     query.metrics.statements.increment();
     let format = request.format;
     let stop = Stop::new(session.interrupt_handle());
@@ -43,13 +51,13 @@ pub(crate) async fn run(query: Query, request: SqlRequest, read_only: bool) -> R
     let (writer, reader) = parts(Handle::current(), query.options.read_time_max);
     let (begin, begun) = oneshot::channel();
     tokio::task::spawn_blocking(move || {
-        let listed = query.running.begin("http", None, &request.sql, session.interrupt_handle());
+        let listed = query.running.begin("http", user.as_deref(), &request.sql, session.interrupt_handle());
         execute(&session, &request, &listed, begin, writer);
         drop(listed);
         stop.disarm();
         // A transaction that the request has left open is rolled back with its session.
         if !session.in_transaction() {
-            query.sessions.give_back(session, read_only);
+            query.sessions.give_back(session);
         }
         drop(place);
     });

@@ -4,17 +4,20 @@ use atsdb::{Error, ErrorKind, Result};
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 
-/// Listens on `HOST:PORT`. The host must be this machine: without users and TLS, everybody who reaches the address may
-/// do everything.
-pub(super) fn listen(flag: &str, address: &str) -> Result<TcpListener> {
+/// What to do to listen on an address that other machines reach.
+const HOW_TO_LISTEN_OUTSIDE: &str = "without users and TLS the server listens on 127.0.0.1 or [::1] alone: add a user by atsdb user add, and name a \
+     certificate by --tls-cert and --tls-key; or reach it through a tunnel";
+
+/// Listens on `HOST:PORT`. Without TLS the host must be this machine.
+pub(super) fn listen(flag: &str, address: &str, has_tls: bool) -> Result<TcpListener> {
     let wrong = |what: String| Error::usage(format!("{flag} {address}: {what}"));
     let found: Vec<SocketAddr> = address
         .to_socket_addrs()
         .map_err(|error| wrong(error.to_string()).with_hint("write HOST:PORT, as 127.0.0.1:8086"))?
         .collect();
-    if let Some(outside) = found.iter().find(|address| !address.ip().is_loopback()) {
-        return Err(wrong(format!("{} is not an address of this machine alone", outside.ip()))
-            .with_hint("a server without users and TLS listens on 127.0.0.1 or [::1]; reach it through a tunnel"));
+    if let Some(outside) = found.iter().find(|address| !address.ip().is_loopback() && !has_tls) {
+        let message = format!("{} is not an address of this machine alone, and there is no TLS", outside.ip());
+        return Err(wrong(message).with_hint(HOW_TO_LISTEN_OUTSIDE));
     }
     let listener = TcpListener::bind(found.as_slice()).map_err(|error| {
         let text = match error.kind() {
@@ -28,20 +31,39 @@ pub(super) fn listen(flag: &str, address: &str) -> Result<TcpListener> {
     Ok(listener)
 }
 
+/// Whether other machines reach a listener.
+pub(super) fn is_outside(listener: &TcpListener) -> bool {
+    listener.local_addr().is_ok_and(|address| !address.ip().is_loopback())
+}
+
+/// The error for an address that other machines reach while there are no users.
+pub(super) fn without_users(flag: &str, listener: &TcpListener) -> Error {
+    let address = listener.local_addr().map_or_else(|_| "?".to_owned(), |address| address.to_string());
+    let message = format!("{flag} {address} is not an address of this machine alone, and the store has no users");
+    Error::usage(message).with_hint(HOW_TO_LISTEN_OUTSIDE)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn only_this_machine_is_listened_to() {
+    fn only_this_machine_is_listened_to_without_tls() {
         for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
-            let error = listen("--pg", address).unwrap_err();
+            let error = listen("--pg", address, false).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Usage);
             assert!(error.to_string().contains("without users and TLS"), "{error}");
         }
-        assert!(listen("--pg", "nonsense").unwrap_err().to_string().contains("HOST:PORT"));
-        let first = listen("--pg", "127.0.0.1:0").unwrap();
+        let outside = listen("--pg", "0.0.0.0:0", true).unwrap();
+        assert!(is_outside(&outside));
+        assert!(without_users("--pg", &outside).to_string().contains("no users"));
+        assert!(listen("--pg", "nonsense", false).unwrap_err().to_string().contains("HOST:PORT"));
+        let first = listen("--pg", "127.0.0.1:0", false).unwrap();
+        assert!(!is_outside(&first));
         let taken = first.local_addr().unwrap().to_string();
-        assert!(listen("--http", &taken).unwrap_err().to_string().contains("another process listens"), "{taken}");
+        assert!(
+            listen("--http", &taken, false).unwrap_err().to_string().contains("another process listens"),
+            "{taken}"
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::ingest::options::IngestOptions;
 use crate::query::QueryOptions;
+use crate::tls::options::TlsOptions;
 
 /// What a server is started with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,6 +11,8 @@ pub struct ServerOptions {
     pub pg: Option<String>,
     /// `HOST:PORT` for HTTP. Port 0 takes any free port. `None`: not spoken.
     pub http: Option<String>,
+    /// The certificate by which both are encrypted: HTTP always, PostgreSQL's protocol if the client asks for it.
+    pub tls: Option<TlsOptions>,
     /// The most connections of each protocol.
     pub connections_max: usize,
     /// The limits of requests that bring rows.
@@ -19,11 +22,12 @@ pub struct ServerOptions {
 }
 
 impl Default for ServerOptions {
-    /// PostgreSQL on 127.0.0.1:5433, HTTP on 127.0.0.1:8086, 1,000 connections each.
+    /// PostgreSQL on 127.0.0.1:5433, HTTP on 127.0.0.1:8086, 1,000 connections each, no TLS.
     fn default() -> Self {
         Self {
             pg: Some("127.0.0.1:5433".to_owned()),
             http: Some("127.0.0.1:8086".to_owned()),
+            tls: None,
             connections_max: 1_000,
             ingest: IngestOptions::default(),
             query: QueryOptions::default(),

@@ -1,6 +1,8 @@
 //! Which rooms answer HTTP.
 
 use super::options::ServerOptions;
+use crate::access::state::Access;
+use crate::http::guard::{Guard, guard};
 use crate::http::{operation, origin, statements};
 use crate::influx;
 use crate::ingest::gate::Gate;
@@ -11,8 +13,12 @@ use crate::shared::state::State;
 use axum::{Router, middleware};
 use std::sync::Arc;
 
-/// The addresses of all rooms, each by its own router.
-pub(super) fn router(state: &State, options: &ServerOptions) -> Router {
+/// The addresses of all rooms, each by its own router. A room states what its addresses need in its `NEEDS`.
+pub(super) fn router(state: &State, access: &Access, options: &ServerOptions) -> Router {
+    let needs = Guard::new(
+        access.clone(),
+        &[page::NEEDS, operation::NEEDS, statements::NEEDS, influx::NEEDS, prom::NEEDS, query::NEEDS],
+    );
     let ingest = Arc::new(options.ingest.clone());
     let gate = Gate::new(ingest.bytes_in_flight_max, ingest.hold_time);
     Router::new()
@@ -22,5 +28,6 @@ pub(super) fn router(state: &State, options: &ServerOptions) -> Router {
         .merge(influx::router(state, gate.clone(), Arc::clone(&ingest)))
         .merge(prom::router(state, gate.clone(), Arc::clone(&ingest), options.query.memory_bytes))
         .merge(query::router(state, options.query.clone(), gate, ingest))
-        .layer(middleware::from_fn(origin::refuse_foreign))
+        .layer(middleware::from_fn_with_state(needs, guard))
+        .layer(middleware::from_fn_with_state(access.clone(), origin::refuse_foreign))
 }

@@ -1,10 +1,12 @@
 //! A server from its start to its end.
 
-use super::listen::listen;
+use super::listen::{is_outside, listen, without_users};
 use super::options::ServerOptions;
 use super::routes;
+use crate::access::state::Access;
 use crate::shared::phase::{Phase, PhaseOwner};
 use crate::shared::state::State;
+use crate::tls::identity::Tls;
 use crate::{http, pg};
 use atsdb::sql::SessionOptions;
 use atsdb::{Database, Error, ErrorKind, Result};
@@ -22,6 +24,7 @@ const CANCEL_TIME: Duration = Duration::from_secs(5);
 /// A server that runs. Dropped, it ends at once; [`Server::shutdown`] lets what has been begun end.
 pub struct Server {
     state: State,
+    reloader: Reloader,
     phase: PhaseOwner,
     pg: Option<SocketAddr>,
     http: Option<SocketAddr>,
@@ -38,40 +41,80 @@ pub enum Drained {
     Cancelled,
 }
 
+/// Reads again what a server follows: users and certificates. Clones are the same one.
+#[derive(Debug, Clone)]
+pub struct Reloader {
+    access: Access,
+    tls: Option<Tls>,
+}
+
+impl Reloader {
+    /// Reads the users, and the certificate for connections from now on. After an error the server goes on with what it
+    /// had.
+    pub fn reload(&self) -> Result<()> {
+        let certificate = self.tls.as_ref().map_or(Ok(()), Tls::reload);
+        self.access.reload().and(certificate)
+    }
+}
+
 /// The open addresses of a server that does not answer yet.
 #[derive(Debug)]
 pub struct Listening {
     pg: Option<TcpListener>,
     http: Option<TcpListener>,
+    tls: Option<Tls>,
     options: ServerOptions,
 }
 
 impl Listening {
     /// Opens the addresses.
     ///
-    /// Errors: [`ErrorKind::Usage`] for an address that is wrong or not of this machine alone,
-    /// [`ErrorKind::Unavailable`] for one that is taken.
+    /// Errors: [`ErrorKind::Usage`] for an address that is wrong, or that other machines reach while there is no TLS, and
+    /// for a certificate that cannot be read; [`ErrorKind::Unavailable`] for an address that is taken.
     pub fn open(options: ServerOptions) -> Result<Self> {
-        let open = |flag, address: &Option<String>| address.as_deref().map(|address| listen(flag, address)).transpose();
+        let tls = options.tls.clone().map(Tls::open).transpose()?;
+        let open = |flag, address: &Option<String>| {
+            address.as_deref().map(|address| listen(flag, address, tls.is_some())).transpose()
+        };
         let (pg, http) = (open("--pg", &options.pg)?, open("--http", &options.http)?);
-        Ok(Self { pg, http, options })
+        Ok(Self { pg, http, tls, options })
+    }
+
+    /// Whether other machines reach an address: then the store must have users.
+    pub fn is_outside(&self) -> bool {
+        [&self.pg, &self.http].into_iter().flatten().any(is_outside)
+    }
+
+    fn require_users(&self, access: &Access) -> Result<()> {
+        let outside = [("--pg", &self.pg), ("--http", &self.http)].into_iter();
+        let mut outside = outside.filter_map(|(flag, listener)| Some((flag, listener.as_ref()?)));
+        match outside.find(|(_, listener)| is_outside(listener)) {
+            Some((flag, listener)) if !access.has_users() => Err(without_users(flag, listener)),
+            _ => Ok(()),
+        }
     }
 }
 
 impl Server {
     /// Answers for a store. Ready when this returns.
+    ///
+    /// Errors: [`ErrorKind::Usage`] if other machines reach an address and the store has no users.
     pub fn start(database: Database, listening: Listening) -> Result<Self> {
-        let Listening { pg, http, options } = listening;
         let runtime = Builder::new_multi_thread()
             .enable_all()
             // A thread for each connection that works, and some more.
-            .max_blocking_threads(options.connections_max.saturating_add(SPARE_THREADS))
+            .max_blocking_threads(listening.options.connections_max.saturating_add(SPARE_THREADS))
             .thread_name("atsdb-server")
             .build()
             .map_err(|error| Error::new(ErrorKind::Resources, format!("cannot start threads: {error}")))?;
         let (phase, follower) = PhaseOwner::new();
         let state = State::new(database, follower);
-        let mut server = Self { state, phase, pg: None, http: None, runtime: Some(runtime) };
+        let access = Access::open(&state)?;
+        listening.require_users(&access)?;
+        let Listening { pg, http, tls, options } = listening;
+        runtime.spawn(access.clone().follow(state.clone()));
+        let reloader = Reloader { access, tls };
+        let mut server = Self { state, reloader, phase, pg: None, http: None, runtime: Some(runtime) };
         server.pg = pg.map(|listener| server.serve_pg(listener, &options)).transpose()?;
         server.http = http.map(|listener| server.serve_http(listener, &options)).transpose()?;
         server.phase.set(Phase::Ready);
@@ -88,18 +131,25 @@ impl Server {
         self.http
     }
 
+    /// What reads users and certificates again.
+    pub fn reloader(&self) -> Reloader {
+        self.reloader.clone()
+    }
+
     fn serve_pg(&self, listener: TcpListener, options: &ServerOptions) -> Result<SocketAddr> {
         let runtime = self.runtime()?;
         let (listener, address) = adopt(runtime, listener)?;
-        runtime.spawn(pg::server::serve(listener, options.connections_max, self.state.clone()));
+        let Reloader { access, tls } = self.reloader.clone();
+        runtime.spawn(pg::server::serve(listener, options.connections_max, self.state.clone(), access, tls));
         Ok(address)
     }
 
     fn serve_http(&self, listener: TcpListener, options: &ServerOptions) -> Result<SocketAddr> {
         let runtime = self.runtime()?;
         let (listener, address) = adopt(runtime, listener)?;
-        let (router, state) = (routes::router(&self.state, options), self.state.clone());
-        runtime.spawn(http::connections::serve(listener, router, options.connections_max, state));
+        let Reloader { access, tls } = self.reloader.clone();
+        let (router, state) = (routes::router(&self.state, &access, options), self.state.clone());
+        runtime.spawn(http::connections::serve(listener, router, options.connections_max, state, tls));
         Ok(address)
     }
 

@@ -91,11 +91,11 @@ impl Running {
         statements.collect()
     }
 
-    /// Stops a statement. `false` if it does not run.
-    pub(crate) fn cancel(&self, id: u64) -> bool {
+    /// Stops a statement that `may` allows, by the user who sent it. `false` if it does not run, or is not allowed.
+    pub(crate) fn cancel(&self, id: u64, may: impl FnOnce(Option<&str>) -> bool) -> bool {
         // While the list is locked the statement stays in it, so that no later one of its session is hit.
         let statements = self.0.statements.lock();
-        let Some(entry) = statements.get(&id) else { return false };
+        let Some(entry) = statements.get(&id).filter(|entry| may(entry.user.as_deref())) else { return false };
         entry.is_cancelled.store(true, Ordering::Relaxed);
         entry.handle.interrupt();
         true
@@ -133,9 +133,10 @@ mod tests {
             [(1, "http"), (2, "postgresql")]
         );
         assert_eq!((listed[0].text.as_str(), listed[1].text.len()), ("SELECT 1", TEXT_BYTES_MAX));
-        assert!(running.cancel(2) && second.is_cancelled() && !first.is_cancelled());
+        assert!(!running.cancel(2, |user| user != Some("me")));
+        assert!(running.cancel(2, |_| true) && second.is_cancelled() && !first.is_cancelled());
         drop(first);
-        assert!(!running.cancel(1));
+        assert!(!running.cancel(1, |_| true));
         assert_eq!(running.list().len(), 1);
     }
 }

@@ -3,6 +3,9 @@
 #![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
 #![expect(clippy::print_stderr, reason = "tests say what they skip")]
 
+mod access;
+mod access_pg;
+mod access_tls;
 mod catalogue;
 mod client;
 mod curl;

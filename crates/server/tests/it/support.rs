@@ -1,7 +1,7 @@
 //! A server over a store of its own.
 
 use atsdb::Database;
-use atsdb_server::{Listening, Server, ServerOptions};
+use atsdb_server::{Listening, Role, Server, ServerOptions, TlsOptions, UserStore};
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
@@ -16,17 +16,36 @@ pub(crate) struct Served {
 impl Served {
     /// A server over an empty store in a file.
     pub(crate) fn new() -> Self {
+        Self::with_users(&[], None)
+    }
+
+    /// The same, with users and their passwords, and with TLS.
+    pub(crate) fn with_users(users: &[(&str, Role, &str)], tls: Option<TlsOptions>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let database = atsdb::open(folder.path().join("air.db").to_str().unwrap()).unwrap();
+        for (name, role, password) in users {
+            UserStore::new(database.clone()).add(name, *role, Some(password)).unwrap();
+        }
         let any = Some("127.0.0.1:0".to_owned());
-        let options = ServerOptions { pg: any.clone(), http: any, ..ServerOptions::default() };
+        let options = ServerOptions { pg: any.clone(), http: any, tls, ..ServerOptions::default() };
         let server = Server::start(database.clone(), Listening::open(options).unwrap()).unwrap();
+        Self { database, server, _folder: folder }
+    }
+
+    /// A server that was started otherwise, and the folder that it needs.
+    pub(crate) fn of(server: Server, folder: TempDir) -> Self {
+        let database = atsdb::open("memory:").unwrap();
         Self { database, server, _folder: folder }
     }
 
     /// The same, with tables that the tests ask about.
     pub(crate) fn with_tables() -> Self {
         let served = Self::new();
+        served.create_tables();
+        served
+    }
+
+    pub(crate) fn create_tables(&self) {
         for statement in [
             "CREATE TABLE readings (time TIMESTAMP(3) NOT NULL, sensor TEXT, status TEXT DEFAULT 'ok', value DOUBLE, \
              count BIGINT) WITH (time = 'time', map = 'sensor:u32, status:u8')",
@@ -37,9 +56,8 @@ impl Served {
              ('2024-01-01 00:01:00', 's2', NULL, 1.5, 2), ('2024-01-01 00:02:00', 's1', 'bad', NULL, 3)",
             "INSERT INTO sensors VALUES (1, 's1', 1.5), (2, 's2', NULL)",
         ] {
-            served.database.sql(statement).unwrap();
+            self.database.sql(statement).unwrap();
         }
-        served
     }
 
     pub(crate) fn pg(&self) -> SocketAddr {
@@ -61,6 +79,19 @@ impl Served {
         };
         let batch = rows.next().unwrap().unwrap();
         arrow::array::AsArray::as_primitive::<arrow::datatypes::Int64Type>(batch.column(0)).value(0)
+    }
+
+    /// What psql says to a statement, connected as the keywords say, such as `user=me sslmode=require`.
+    pub(crate) fn psql_as(&self, keywords: &str, password: &str, statement: &str) -> Option<String> {
+        let mut command = Command::new("psql");
+        let place = format!("host=127.0.0.1 port={} dbname=air {keywords}", self.pg().port());
+        command.args(["-X", "-q", "-A", "-t", "-w", "-v", "VERBOSITY=verbose", "-c", statement, "-d", &place]);
+        command.env("PGPASSWORD", password).stdin(Stdio::null());
+        let Ok(output) = command.output() else {
+            eprintln!("skipped: there is no psql here");
+            return None;
+        };
+        Some(String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
     }
 
     /// Runs statements in psql, unaligned; what it prints, errors with it.

@@ -12,6 +12,7 @@ mod explain;
 pub(crate) mod interrupt;
 pub(crate) mod memory;
 pub(crate) mod options;
+pub(crate) mod permission;
 mod plan_cache;
 mod planned;
 pub(crate) mod query;

@@ -11,6 +11,7 @@ use crate::parse::statement::parse_declaring;
 use crate::resident::plain_select::PlainSelect;
 use crate::rollup::syntax::RollupStatement;
 use crate::run::answer::{Answer, Rows};
+use crate::run::permission::Permission;
 use crate::run::query::Query;
 use crate::run::worker::Started;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
@@ -46,9 +47,7 @@ impl Session {
     }
 
     fn execute_once(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
-        if self.options.read_only && !only_reads(&first_word(statement.text())) {
-            return Err(read_only());
-        }
+        self.require(Permission::needed(&first_word(statement.text())))?;
         if let Some(row_count) = self.insert_literals(statement.text(), parameters)? {
             return Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count) });
         }
@@ -102,8 +101,10 @@ impl Session {
         let Started { insert, rows, .. } = self.worker.start(query, &self.interrupt)?;
         let rows = Rows::query(rows);
         match insert {
-            Some(_) if self.options.read_only => Err(read_only()),
-            Some(target) => self.insert_rows(&target, rows),
+            Some(target) => {
+                self.require(Permission::Change)?;
+                self.insert_rows(&target, rows)
+            }
             None => Ok(Answer::Rows(rows)),
         }
     }
@@ -271,14 +272,4 @@ fn may_change(text: &str) -> bool {
 
 fn is_plain(options: &ShowStatementOptions) -> bool {
     options.show_in.is_none() && options.filter_position.is_none() && options.limit.is_none()
-}
-
-/// Whether a statement with this first word changes nothing. One that begins with `WITH` may end with an `INSERT`.
-fn only_reads(first_word: &str) -> bool {
-    const READS: [&str; 10] = ["", "SELECT", "WITH", "VALUES", "FROM", "TABLE", "EXPLAIN", "SHOW", "DESCRIBE", "DESC"];
-    READS.contains(&first_word)
-}
-
-fn read_only() -> Error {
-    Error::new(ErrorKind::ReadOnly, "the session may only read")
 }

@@ -6,6 +6,7 @@ use crate::dml::files::FileReader;
 use crate::rollup::background::RollupMaintenance;
 use crate::run::interrupt::Interrupt;
 use crate::run::options::SessionOptions;
+use crate::run::permission::{Permission, Restriction};
 use crate::run::worker::Worker;
 use crate::text::script::Statements;
 use atsdb_core::Result;
@@ -21,6 +22,7 @@ pub struct Session {
     pub(super) options: SessionOptions,
     pub(super) worker: Arc<Worker>,
     pub(super) interrupt: Interrupt,
+    pub(super) restriction: Restriction,
     /// What has been begun and is not committed.
     pub(super) transaction: Mutex<Option<Transaction>>,
     /// Who opens the files that statements name; without, none is opened.
@@ -58,7 +60,10 @@ impl Session {
 
     fn on(worker: Arc<Worker>, engine: Engine, options: SessionOptions) -> Self {
         let interrupt = Interrupt::with_time_limit(options.time_limit);
-        Self { engine, options, worker, interrupt, transaction: Mutex::new(None), files: None, file_writer: None }
+        let permission = if options.read_only { Permission::Read } else { Permission::Define };
+        let restriction = Restriction::new(permission, "the session may only read");
+        let transaction = Mutex::new(None);
+        Self { engine, options, worker, interrupt, restriction, transaction, files: None, file_writer: None }
     }
 
     /// Another session over the same engine, with the same options, which shares this one's threads and memory. Its
@@ -75,6 +80,17 @@ impl Session {
     /// Sets the longest that a query may take, from the next one on; `None` for as long as it takes.
     pub fn set_time_limit(&self, time_limit: Option<Duration>) {
         self.interrupt.set_time_limit(time_limit);
+    }
+
+    /// Sets what statements may do, from the next one on. Others are refused with
+    /// [`ErrorKind::ReadOnly`](atsdb_core::ErrorKind::ReadOnly) and the reason as the message.
+    pub fn restrict(&self, permission: Permission, reason: impl Into<String>) {
+        self.restriction.set(permission, reason.into());
+    }
+
+    /// Refuses what the session may not do, as a statement that needs it would be.
+    pub fn require(&self, needed: Permission) -> Result<()> {
+        self.restriction.require(needed)
     }
 
     /// The engine.

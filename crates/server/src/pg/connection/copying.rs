@@ -9,6 +9,7 @@ use crate::pg::statement::copy::{Copy, CopyFormat, CopyWhat};
 use crate::pg::wire::incoming::Incoming;
 use arrow::array::RecordBatch;
 use atsdb::name::same_name;
+use atsdb::sql::Permission;
 use atsdb::{Column, Error, ErrorKind};
 use std::sync::mpsc::{SyncSender, sync_channel};
 
@@ -23,6 +24,8 @@ impl Connection {
         let CopyWhat::Table { name, columns } = &copy.what else {
             return Err(PgError::syntax("COPY FROM takes a table").into());
         };
+        // Before the client sends rows.
+        self.session.require(Permission::Change)?;
         let found = self.columns_to_copy(name, columns)?;
         let is_binary = copy.options.format == CopyFormat::Binary;
         self.io.out.copy_response(b'G', is_binary, found.len());

@@ -1,6 +1,8 @@
 //! Executing one statement: by the connection itself, by the catalogue, or by the store.
 
 use super::bind::{Plan, PreparedStatement};
+use super::block::Block;
+use super::permission::DEFAULT_READ_ONLY;
 use super::session::Connection;
 use crate::pg::catalogue::value::Value;
 use crate::pg::catalogue::{CatalogueQuery, Surroundings};
@@ -98,8 +100,7 @@ impl Connection {
     fn run_catalogue(&mut self, query: &CatalogueQuery, values: &[ScalarValue]) -> Result<Outcome, Failure> {
         let found = query.run(values, self.surroundings())?;
         for (name, value) in found.changed_settings {
-            let changed = self.settings.set(&name, Some(&value))?;
-            self.tell(changed);
+            self.set(&name, Some(&value))?;
         }
         Ok(Outcome::Rows { rows: RowSource::values(found.columns, found.rows), verb: "SELECT" })
     }
@@ -107,19 +108,29 @@ impl Connection {
     /// What concerns the connection alone.
     fn of_connection(&mut self, kind: &Kind, text: &str, values: &[ScalarValue]) -> Result<Outcome, Failure> {
         let tag = match kind {
-            Kind::Begin | Kind::Commit | Kind::Rollback | Kind::RollbackTo | Kind::Savepoint => {
+            Kind::Begin { .. } | Kind::Commit | Kind::Rollback | Kind::RollbackTo | Kind::Savepoint => {
                 self.bracket(kind, text)?
             }
             Kind::Set { name, value } => {
-                let changed = self.settings.set(name, value.as_deref())?;
-                self.tell(changed);
+                self.set(name, value.as_deref())?;
                 "SET".to_owned()
             }
-            // Every transaction has the same kind: a snapshot, and conflicts that are found at its end.
-            Kind::SetTransaction => "SET".to_owned(),
+            // Every transaction has the same isolation: a snapshot, and conflicts that are found at its end.
+            Kind::SetTransaction { read_only, is_session } => {
+                match read_only {
+                    Some(read_only) if *is_session => {
+                        self.set(DEFAULT_READ_ONLY, Some(if *read_only { "on" } else { "off" }))?;
+                    }
+                    Some(read_only) => self.set_transaction_read_only(*read_only)?,
+                    None => {}
+                }
+                if !is_session && self.block == Block::None {
+                    self.warn("25P01", "SET TRANSACTION can only be used in transaction blocks");
+                }
+                "SET".to_owned()
+            }
             Kind::Reset(Some(name)) => {
-                let changed = self.settings.set(name, None)?;
-                self.tell(changed);
+                self.set(name, None)?;
                 "RESET".to_owned()
             }
             Kind::Reset(None) => {

@@ -7,6 +7,7 @@ use crate::shared::phase::{Phase, PhaseFollower};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::runtime::Handle;
+use tokio_rustls::TlsAcceptor;
 
 /// Messages are sent when they are this long together, and when there is nothing more to say.
 const FLUSH_BYTES: usize = 64 << 10;
@@ -41,6 +42,17 @@ impl Io {
 
     pub(in crate::pg) fn runtime(&self) -> &Handle {
         &self.runtime
+    }
+
+    /// Agrees with the client on a key, from which on everything is encrypted.
+    pub(in crate::pg) async fn encrypt(&mut self, acceptor: &TlsAcceptor) -> Result<(), Failure> {
+        // What came before the key cannot be trusted: somebody in between may have sent it.
+        if !self.buffered().is_empty() {
+            return Err(PgError::protocol("received unencrypted data after SSL request").into());
+        }
+        let stream = std::mem::replace(&mut self.stream, Box::new(tokio::io::empty()));
+        self.stream = Box::new(acceptor.accept(stream).await.map_err(|_| Failure::Gone)?);
+        Ok(())
     }
 
     /// Reads what comes, once. An error if the client has gone.

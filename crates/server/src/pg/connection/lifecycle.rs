@@ -4,6 +4,7 @@ use super::block::Block;
 use super::io::Stream;
 use super::session::{Connection, Next};
 use super::startup;
+use crate::access::caller::Peer;
 use crate::pg::error::PgError;
 use crate::pg::shared::PgShared;
 use crate::shared::phase::Phase;
@@ -11,11 +12,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Serves a client until it leaves, or the server ends.
-pub(in crate::pg) async fn serve(stream: Box<dyn Stream>, shared: Arc<PgShared>, has_place: bool) {
+pub(in crate::pg) async fn serve(stream: Box<dyn Stream>, peer: Peer, shared: Arc<PgShared>, has_place: bool) {
     let _work = shared.state.phase().work();
     let mut phase = shared.state.phase();
     let begun = tokio::select! {
-        begun = startup::begin(stream, &shared, has_place) => begun,
+        begun = startup::begin(stream, peer, &shared, has_place) => begun,
         () = phase.reach(Phase::Draining) => None,
     };
     let Some(mut connection) = begun else { return };

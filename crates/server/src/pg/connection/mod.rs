@@ -3,6 +3,7 @@
 //! An idle connection is a task that waits for bytes. As soon as a whole frame is there, a thread that may block works
 //! on everything that has come, and the connection goes back to waiting.
 
+mod authenticate;
 mod bind;
 mod block;
 mod copying;
@@ -11,6 +12,7 @@ mod execute;
 mod extended;
 pub(in crate::pg) mod io;
 pub(in crate::pg) mod lifecycle;
+mod permission;
 mod session;
 mod simple;
 mod startup;

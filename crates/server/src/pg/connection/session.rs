@@ -3,6 +3,8 @@
 use super::bind::{Portal, PreparedStatement};
 use super::block::Block;
 use super::io::Io;
+use crate::access::caller::{Caller, Peer};
+use crate::access::state::Access;
 use crate::pg::cancel::CancelKey;
 use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::settings::{Changed, Settings};
@@ -18,6 +20,15 @@ use std::sync::Arc;
 pub(super) struct Connection {
     pub(super) io: Io,
     pub(super) state: State,
+    pub(super) access: Access,
+    pub(super) caller: Caller,
+    pub(super) peer: Peer,
+    /// The users by which the caller's role is known.
+    pub(super) generation: u64,
+    /// Whether the session of the store was told that it may not do everything.
+    pub(super) is_restricted: bool,
+    /// Whether the open transaction has executed something that fixes whether it may only read.
+    pub(super) has_queried: bool,
     pub(super) session: StoreSession,
     pub(super) settings: Settings,
     pub(super) user: String,
@@ -45,6 +56,9 @@ pub(super) enum Next {
 impl Connection {
     /// Works on all frames that have come whole, on a thread that may block.
     pub(super) fn work(&mut self) -> Next {
+        if let Err(error) = self.follow_users() {
+            return self.fail_with(&error);
+        }
         loop {
             let message = match self.io.take() {
                 Ok(Some(message)) => message,

@@ -1,14 +1,18 @@
 //! The beginning of a connection: what it is for, who it is, what it begins with.
 
+use super::authenticate::authenticate;
 use super::block::Block;
 use super::io::{Io, Stream};
 use super::session::Connection;
+use crate::access::caller::{Caller, Peer};
+use crate::access::role::Role;
 use crate::pg::error::{Failure, PgError};
 use crate::pg::settings::Settings;
 use crate::pg::shared::PgShared;
 use crate::pg::store::StoreSession;
 use crate::pg::wire::outgoing::TransactionStatus;
 use crate::pg::wire::startup::{self, Startup};
+use crate::tls::identity::Identity;
 use atsdb::{Environment, SystemEnvironment};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,24 +24,59 @@ const STARTUP_TIME_MAX: Duration = Duration::from_secs(30);
 /// The requests for encryption that a client may make before it goes on without.
 const REQUESTS_MAX: usize = 3;
 
+/// Who a client is, and what it begins with.
+struct Client {
+    user: String,
+    parameters: Vec<(String, String)>,
+    caller: Caller,
+    peer: Peer,
+    is_encrypted: bool,
+    /// The users by which it was let in.
+    generation: u64,
+}
+
 /// Begins a session; `None` if the connection was for something else.
-pub(super) async fn begin(stream: Box<dyn Stream>, shared: &Arc<PgShared>, has_place: bool) -> Option<Box<Connection>> {
+pub(super) async fn begin(
+    stream: Box<dyn Stream>,
+    peer: Peer,
+    shared: &Arc<PgShared>,
+    has_place: bool,
+) -> Option<Box<Connection>> {
     let mut io = Io::new(stream, shared.state.phase());
-    let begun = tokio::time::timeout(STARTUP_TIME_MAX, first_packet(&mut io, shared)).await;
-    let parameters = match begun {
-        Ok(Ok(Some(parameters))) => parameters,
+    let begun = tokio::time::timeout(STARTUP_TIME_MAX, introduced(&mut io, peer, shared, has_place)).await;
+    let client = match begun {
+        Ok(Ok(Some(client))) => client,
         Ok(Ok(None)) | Ok(Err(Failure::Gone)) | Err(_) => return None,
         Ok(Err(Failure::Error(error))) => return refuse(io, error).await,
     };
-    if !has_place {
-        return refuse(io, PgError::fatal("53300", "sorry, too many clients already")).await;
-    }
     let shared = Arc::clone(shared);
-    let opened = tokio::task::spawn_blocking(move || open(io, parameters, &shared)).await.ok()?;
+    let opened = tokio::task::spawn_blocking(move || open(io, client, &shared)).await.ok()?;
     match opened {
         Ok(connection) => Some(connection),
         Err((io, error)) => refuse(*io, error).await,
     }
+}
+
+/// Finds out who a client is.
+async fn introduced(io: &mut Io, peer: Peer, shared: &PgShared, has_place: bool) -> Result<Option<Client>, Failure> {
+    let mut identity = None;
+    let Some(parameters) = first_packet(io, shared, &mut identity).await? else { return Ok(None) };
+    if !has_place {
+        return Err(PgError::fatal("53300", "sorry, too many clients already").into());
+    }
+    let is_encrypted = identity.is_some();
+    if !peer.is_local && !is_encrypted {
+        let error = PgError::fatal("28000", "no encryption: this address is for connections with TLS alone");
+        return Err(error.with_hint("connect with sslmode=require, or better verify-full").into());
+    }
+    let user = parameters.iter().rfind(|(name, value)| name == "user" && !value.is_empty());
+    let user = user.map(|(_, user)| user.clone());
+    let user = user.ok_or_else(|| PgError::fatal("28000", "no PostgreSQL user name specified in startup packet"))?;
+    // Before it is looked who that is: a later change is then noticed.
+    let generation = shared.access.generation();
+    let end_point = identity.as_ref().and_then(|identity| identity.end_point());
+    let caller = authenticate(io, &user, peer, shared, end_point).await?;
+    Ok(Some(Client { user, parameters, caller, peer, is_encrypted, generation }))
 }
 
 async fn refuse(mut io: Io, mut error: PgError) -> Option<Box<Connection>> {
@@ -48,8 +87,12 @@ async fn refuse(mut io: Io, mut error: PgError) -> Option<Box<Connection>> {
     None
 }
 
-/// The parameters that a session begins with.
-async fn first_packet(io: &mut Io, shared: &PgShared) -> Result<Option<Vec<(String, String)>>, Failure> {
+/// The parameters that a session begins with. If the client asks for encryption, `identity` is what it is done with.
+async fn first_packet(
+    io: &mut Io,
+    shared: &PgShared,
+    identity: &mut Option<Arc<Identity>>,
+) -> Result<Option<Vec<(String, String)>>, Failure> {
     for _ in 0..=REQUESTS_MAX {
         let length = loop {
             match startup::head(io.buffered())? {
@@ -60,6 +103,13 @@ async fn first_packet(io: &mut Io, shared: &PgShared) -> Result<Option<Vec<(Stri
         let packet = startup::read(&io.buffered()[4..4 + length]);
         io.advance(4 + length);
         match packet? {
+            Startup::Tls if shared.tls.is_some() && identity.is_none() => {
+                let Some(tls) = &shared.tls else { continue };
+                let present = identity.insert(tls.identity());
+                io.out.byte(b'S');
+                io.send().await?;
+                io.encrypt(&present.pg()).await?;
+            }
             Startup::Tls | Startup::Gss => {
                 io.out.byte(b'N');
                 io.send().await?;
@@ -85,17 +135,18 @@ async fn first_packet(io: &mut Io, shared: &PgShared) -> Result<Option<Vec<(Stri
 type Refused = (Box<Io>, PgError);
 
 /// Opens the session of a client, on a thread that may block.
-fn open(io: Io, parameters: Vec<(String, String)>, shared: &PgShared) -> Result<Box<Connection>, Refused> {
+fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Refused> {
+    let Client { user, parameters, caller, peer, is_encrypted, generation } = client;
+    let role = caller.role;
     let begun = || -> Result<_, PgError> {
         let parameters: BTreeMap<String, String> = parameters.into_iter().collect();
-        let user = parameters.get("user").filter(|user| !user.is_empty()).cloned();
-        let user =
-            user.ok_or_else(|| PgError::fatal("28000", "no PostgreSQL user name specified in startup packet"))?;
         let database = parameters.get("database").filter(|name| !name.is_empty()).unwrap_or(&user).clone();
         if parameters.get("replication").is_some_and(|value| !["off", "false", "no", "0"].contains(&value.as_str())) {
             return Err(PgError::not_supported("replication"));
         }
         let mut settings = Settings::new(&user, shared.port);
+        settings.fix("is_superuser", if role == Role::Admin { "on" } else { "off" });
+        settings.fix("ssl", if is_encrypted { "on" } else { "off" });
         for (name, value) in &parameters {
             match name.as_str() {
                 "user" | "database" | "replication" => {}
@@ -111,9 +162,9 @@ fn open(io: Io, parameters: Vec<(String, String)>, shared: &PgShared) -> Result<
         let bits = SystemEnvironment.random()?;
         let secret = i32::from_le_bytes([bits[0], bits[1], bits[2], bits[3]]);
         let key = shared.cancellations.register(secret, session.interrupt_handle());
-        Ok((user, database, settings, session, key))
+        Ok((database, settings, session, key))
     };
-    let (user, database, settings, session, key) = match begun() {
+    let (database, settings, session, key) = match begun() {
         Ok(begun) => begun,
         Err(error) => return Err((Box::new(io), error)),
     };
@@ -121,6 +172,12 @@ fn open(io: Io, parameters: Vec<(String, String)>, shared: &PgShared) -> Result<
     let mut connection = Box::new(Connection {
         io,
         state: shared.state.clone(),
+        access: shared.access.clone(),
+        caller,
+        peer,
+        generation,
+        is_restricted: false,
+        has_queried: false,
         session,
         settings,
         user,

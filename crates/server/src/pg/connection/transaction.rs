@@ -14,6 +14,7 @@ impl Connection {
         if self.block == Block::Failed && !kind.ends_transaction() {
             return Err(PgError::failed_transaction().into());
         }
+        self.restrict(kind);
         if self.block == Block::None && is_one_of_several && kind.may_change() {
             self.session.execute("BEGIN")?;
             self.block = Block::Implicit;
@@ -52,7 +53,7 @@ impl Connection {
     /// BEGIN, COMMIT, ROLLBACK and their like; the tag of the command.
     pub(super) fn bracket(&mut self, kind: &Kind, text: &str) -> Result<String, Failure> {
         let tag = match kind {
-            Kind::Begin => return self.begin(),
+            Kind::Begin { read_only } => return self.begin(*read_only),
             Kind::Commit if self.block != Block::Failed => return self.commit(),
             Kind::Commit | Kind::Rollback => {
                 self.portals.clear();
@@ -82,13 +83,16 @@ impl Connection {
         Ok(tag.to_owned())
     }
 
-    fn begin(&mut self) -> Result<String, Failure> {
+    fn begin(&mut self, read_only: Option<bool>) -> Result<String, Failure> {
         match self.block {
             Block::None => drop(self.session.execute("BEGIN")?),
             Block::Implicit => {}
             Block::Explicit | Block::Failed => self.warn("25001", "there is already a transaction in progress"),
         }
         self.block = Block::Explicit;
+        if let Some(read_only) = read_only {
+            self.set_transaction_read_only(read_only)?;
+        }
         Ok("BEGIN".to_owned())
     }
 

@@ -7,7 +7,10 @@ use crate::pg::error::PgError;
 /// What a statement is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::pg) enum Kind {
-    Begin,
+    /// Begins a transaction that may only read, or may change, or as the session's settings say.
+    Begin {
+        read_only: Option<bool>,
+    },
     Commit,
     Rollback,
     /// About a part of a transaction; the session knows.
@@ -18,8 +21,11 @@ pub(in crate::pg) enum Kind {
         name: String,
         value: Option<String>,
     },
-    /// About transactions that come, which have one kind.
-    SetTransaction,
+    /// About the present transaction, or all that come in the session.
+    SetTransaction {
+        read_only: Option<bool>,
+        is_session: bool,
+    },
     Reset(Option<String>),
     Show(String),
     Discard,
@@ -58,8 +64,8 @@ impl Kind {
             _ => return Ok(Self::Query),
         };
         Ok(match first.as_str() {
-            "begin" => Self::Begin,
-            "start" if words.accept("transaction") => Self::Begin,
+            "begin" => Self::Begin { read_only: read_only(words) },
+            "start" if words.accept("transaction") => Self::Begin { read_only: read_only(words) },
             "commit" | "end" => Self::Commit,
             "abort" => Self::Rollback,
             "rollback" => rollback(words),
@@ -110,6 +116,17 @@ fn rollback(mut words: Words<'_>) -> Kind {
     if words.accept("to") { Kind::RollbackTo } else { Kind::Rollback }
 }
 
+/// Whether the modes of a transaction say that it may only read. The last one counts.
+fn read_only(words: Words<'_>) -> Option<bool> {
+    let words: Vec<Word> = words.collect();
+    let pair = |pair: &[Word]| match pair {
+        [Word::Name(read), Word::Name(what)] if read == "read" && what == "only" => Some(true),
+        [Word::Name(read), Word::Name(what)] if read == "read" && what == "write" => Some(false),
+        _ => None,
+    };
+    words.windows(2).rev().find_map(pair)
+}
+
 fn setting_name(words: &mut Words<'_>) -> Result<String, PgError> {
     if words.accept("time") {
         return if words.accept("zone") { Ok("timezone".to_owned()) } else { Err(words.unexpected(None)) };
@@ -126,8 +143,9 @@ fn setting_name(words: &mut Words<'_>) -> Result<String, PgError> {
 
 fn set(mut words: Words<'_>) -> Result<Kind, PgError> {
     let mut ahead = words.clone();
-    if ahead.accept("session") && ahead.accept("characteristics") || words.clone().accept("transaction") {
-        return Ok(Kind::SetTransaction);
+    let is_session = ahead.accept("session") && ahead.accept("characteristics");
+    if is_session || words.clone().accept("transaction") {
+        return Ok(Kind::SetTransaction { read_only: read_only(words), is_session });
     }
     let _ = words.accept("session") || words.accept("local");
     if words.accept("names") {
@@ -253,7 +271,16 @@ mod tests {
             ("SET TIME ZONE 'UTC'", set("timezone", "UTC")),
             ("SET LOCAL search_path TO \"$user\", public", set("search_path", "$user, public")),
             ("SET NAMES 'utf8'", set("client_encoding", "utf8")),
-            ("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY", Kind::SetTransaction),
+            (
+                "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
+                Kind::SetTransaction { read_only: Some(true), is_session: true },
+            ),
+            (
+                "SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
+                Kind::SetTransaction { read_only: Some(false), is_session: false },
+            ),
+            ("BEGIN ISOLATION LEVEL READ COMMITTED", Kind::Begin { read_only: None }),
+            ("start transaction isolation level serializable, read only", Kind::Begin { read_only: Some(true) }),
             ("SET a.b = -1", set("a.b", "-1")),
             ("SET datestyle TO DEFAULT", Kind::Set { name: "datestyle".to_owned(), value: None }),
             ("SHOW TRANSACTION ISOLATION LEVEL", Kind::Show("transaction_isolation".to_owned())),
@@ -282,7 +309,7 @@ mod tests {
 
     #[test]
     fn brackets_are_told_from_statements() {
-        assert_eq!(Kind::of("/* x */ BEGIN ISOLATION LEVEL REPEATABLE READ").unwrap(), Kind::Begin);
+        assert_eq!(Kind::of("/* x */ BEGIN ISOLATION LEVEL REPEATABLE READ").unwrap(), Kind::Begin { read_only: None });
         assert_eq!(Kind::of("ROLLBACK TO SAVEPOINT a").unwrap(), Kind::RollbackTo);
         assert_eq!(Kind::of("ROLLBACK").unwrap(), Kind::Rollback);
         assert_eq!(Kind::of("LOAD DATA INFILE 'x' INTO TABLE t").unwrap_err().code, "42501");

@@ -44,6 +44,31 @@ impl Outgoing {
         self.message(b'R', |out| out.extend(0_i32.to_be_bytes()));
     }
 
+    /// The mechanisms of SASL that the client may choose from.
+    pub(in crate::pg) fn sasl(&mut self, mechanisms: &[&str]) {
+        self.message(b'R', |out| {
+            out.extend(10_i32.to_be_bytes());
+            mechanisms.iter().for_each(|name| text(out, name));
+            out.push(0);
+        });
+    }
+
+    /// The server's message in the middle of SASL.
+    pub(in crate::pg) fn sasl_continue(&mut self, message: &str) {
+        self.message(b'R', |out| {
+            out.extend(11_i32.to_be_bytes());
+            out.extend(message.as_bytes());
+        });
+    }
+
+    /// The server's last message of SASL.
+    pub(in crate::pg) fn sasl_final(&mut self, message: &str) {
+        self.message(b'R', |out| {
+            out.extend(12_i32.to_be_bytes());
+            out.extend(message.as_bytes());
+        });
+    }
+
     /// The server speaks 3.0, and does not know these parameters.
     pub(in crate::pg) fn negotiate(&mut self, unknown: &[&str]) {
         self.message(b'v', |out| {

@@ -1,0 +1,134 @@
+//! Whether credentials are right.
+//!
+//! A wrong password takes as long as an unknown user, as both are stretched. Attempts are delayed by
+//! [`Throttle`](super::throttle::Throttle). Tokens have too many bits to be guessed: one that is right is never delayed.
+
+use super::caller::{Caller, Peer};
+use super::crypto::{hmac, sha256};
+use super::state::Access;
+use super::user_store::TOKEN_PREFIX;
+use super::users::{User, Users};
+use super::verifier::Verifier;
+use crate::shared::clock;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// So many right passwords are remembered.
+const RIGHT_MAX: usize = 1_000;
+
+/// What a request says of who sends it.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Credentials {
+    Password { user: String, password: String },
+    Token(String),
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Credentials")
+    }
+}
+
+/// Why somebody is not let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// There are no credentials.
+    Missing,
+    /// They are wrong.
+    Wrong,
+    /// There were too many failures: nothing is checked before this time is over.
+    TooMany(Duration),
+}
+
+impl Access {
+    /// Anybody, if the server has no users and the address is of this machine alone.
+    pub(crate) fn anybody(&self, peer: Peer) -> Option<Caller> {
+        (peer.is_local && !self.has_users()).then_some(Caller::ANYBODY)
+    }
+
+    /// Who sends a request.
+    pub(crate) async fn authenticate(&self, credentials: Option<Credentials>, peer: Peer) -> Result<Caller, Refusal> {
+        if let Some(anybody) = self.anybody(peer) {
+            return Ok(anybody);
+        }
+        match credentials {
+            None => Err(Refusal::Missing),
+            Some(Credentials::Token(token)) => self.by_token("", &token, peer).await,
+            // Programs that know passwords alone send a token as one.
+            Some(Credentials::Password { user, password }) if password.starts_with(TOKEN_PREFIX) => {
+                self.by_token(&user, &password, peer).await
+            }
+            Some(Credentials::Password { user, password }) => self.by_password(user, password, peer).await,
+        }
+    }
+
+    async fn by_token(&self, user: &str, token: &str, peer: Peer) -> Result<Caller, Refusal> {
+        let users = self.users();
+        if let Some((name, owner)) = users.owner(&sha256(token.as_bytes()))
+            && (user.is_empty() || user == &**name)
+        {
+            return Ok(caller(name, owner));
+        }
+        self.hold(None, peer).await?;
+        self.note(None, peer, false);
+        Err(Refusal::Wrong)
+    }
+
+    async fn by_password(&self, name: String, password: String, peer: Peer) -> Result<Caller, Refusal> {
+        let users = self.users();
+        let pair = hmac(self.key(), &[name.as_bytes(), b"\0", password.as_bytes()]);
+        let is_right_again = self.right().lock().contains(&pair);
+        if is_right_again && let Some(caller) = caller_of(&users, &name) {
+            return Ok(caller);
+        }
+        self.hold(Some(&name), peer).await?;
+        let (verifier, is_user) = users.verifier(&name);
+        let fits = tokio::task::spawn_blocking(move || verifier.fits(&password)).await.unwrap_or(false);
+        let found = caller_of(&users, &name).filter(|_| fits && is_user);
+        self.note(Some(&name), peer, found.is_some());
+        let found = found.ok_or(Refusal::Wrong)?;
+        let mut right = self.right().lock();
+        // The users may have changed in the meantime: then nothing is remembered.
+        if Arc::ptr_eq(&users, &self.users()) {
+            if right.len() >= RIGHT_MAX {
+                right.clear();
+            }
+            right.insert(pair);
+        }
+        Ok(found)
+    }
+
+    /// What an exchange of SCRAM works with: the user's verifier, or for others one that no password fits.
+    pub(crate) fn verifier(&self, user: &str) -> Verifier {
+        self.users().verifier(user).0
+    }
+
+    /// Waits as long as failures of late demand.
+    pub(crate) async fn hold(&self, user: Option<&str>, peer: Peer) -> Result<(), Refusal> {
+        let wait = self.throttle().wait(peer, user, clock::now()).map_err(Refusal::TooMany)?;
+        if !wait.is_zero() {
+            tokio::time::sleep(wait).await;
+        }
+        Ok(())
+    }
+
+    /// Notes the end of an attempt.
+    pub(crate) fn note(&self, user: Option<&str>, peer: Peer, is_right: bool) {
+        match user {
+            Some(user) if is_right => self.throttle().succeeded(peer, user, clock::now()),
+            _ => {
+                self.failures().increment();
+                self.throttle().failed(peer, user, clock::now());
+            }
+        }
+    }
+}
+
+fn caller_of(users: &Users, name: &str) -> Option<Caller> {
+    users.get(name).map(|(name, user)| caller(name, user))
+}
+
+fn caller(name: &Arc<str>, user: &User) -> Caller {
+    Caller { user: Some(Arc::clone(name)), role: user.role }
+}

@@ -1,0 +1,21 @@
+//! Who may do what: users, their passwords and tokens, what their roles allow, and how often somebody may guess.
+//!
+//! Users are kept in the store that is served, in a table that statements cannot name: docs/access.md, and
+//! docs/format/access.md for its rows. A server keeps them in memory and looks for changes every
+//! [`RELOAD_EVERY`](state::RELOAD_EVERY).
+//!
+//! Owned here: that table, verifiers of passwords, SCRAM-SHA-256 without its messages' frames, tokens, and delays after
+//! failed attempts. Not owned: how each protocol carries credentials (`pg`, `http`).
+
+pub(crate) mod authenticate;
+pub(crate) mod caller;
+mod crypto;
+mod password;
+pub(crate) mod role;
+pub(crate) mod scram;
+pub(crate) mod state;
+mod table;
+mod throttle;
+pub(crate) mod user_store;
+mod users;
+mod verifier;

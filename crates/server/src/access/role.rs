@@ -1,0 +1,62 @@
+//! Roles: what a user may do with the store.
+
+use atsdb::sql::Permission;
+use atsdb::{Error, Result};
+use std::fmt;
+
+/// What a user may do. Each role may do what those before it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Ask, and copy rows out.
+    Read,
+    /// Add, change and remove rows; create the tables and columns that rows over line protocol need.
+    Write,
+    /// Declare: create, alter and drop tables, views, indexes and rollups.
+    Admin,
+}
+
+impl Role {
+    /// All roles, the weakest first.
+    pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Admin];
+
+    /// `read`, `write` or `admin`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// Parses a [`name`](Self::name) in either case. Everything else is a [`Usage`](atsdb::ErrorKind::Usage) error.
+    pub fn parse(text: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|role| role.name().eq_ignore_ascii_case(text));
+        found.ok_or_else(|| Error::usage(format!("unknown role {text}")).with_hint("use read, write or admin"))
+    }
+
+    /// What statements of such a user may do.
+    pub(crate) fn permission(self) -> Permission {
+        match self {
+            Self::Read => Permission::Read,
+            Self::Write => Permission::Change,
+            Self::Admin => Permission::Define,
+        }
+    }
+
+    /// Why a statement is refused that such a user may not execute.
+    pub(crate) fn refusal(self) -> String {
+        match self {
+            Self::Read => format!("{PERMISSION_DENIED}: the role read may not change anything"),
+            _ => format!("{PERMISSION_DENIED}: the role {self} may not create, alter or drop"),
+        }
+    }
+}
+
+/// What the message begins with when a role is not enough.
+pub(crate) const PERMISSION_DENIED: &str = "permission denied";
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,100 @@
+//! What a session may do: by its user's role, and by whether its transaction may only read.
+
+use super::block::Block;
+use super::session::Connection;
+use crate::access::caller::Caller;
+use crate::access::role::Role;
+use crate::pg::error::{Failure, PgError, Severity};
+use crate::pg::statement::kind::Kind;
+use atsdb::sql::Permission;
+
+/// The setting that says whether the present transaction may only read.
+pub(super) const TRANSACTION_READ_ONLY: &str = "transaction_read_only";
+
+/// The one that says it of transactions to come.
+pub(super) const DEFAULT_READ_ONLY: &str = "default_transaction_read_only";
+
+impl Connection {
+    /// Notices that users were changed since the last message. An error ends the session: its user is gone, or the
+    /// server has users now and this session has none.
+    pub(super) fn follow_users(&mut self) -> Result<(), PgError> {
+        let generation = self.access.generation();
+        if generation == self.generation {
+            return Ok(());
+        }
+        self.generation = generation;
+        let gone = |message: String| Err(PgError::fatal("57P01", format!("terminating connection: {message}")));
+        match &self.caller.user {
+            None => match self.access.anybody(self.peer) {
+                Some(_) => Ok(()),
+                None => gone("the server has users now".to_owned()),
+            },
+            Some(user) => match self.access.role_of(user) {
+                None => gone(format!("user \"{user}\" was dropped")),
+                Some(role) => {
+                    self.caller = Caller { role, ..self.caller.clone() };
+                    self.settings.fix("is_superuser", if role == Role::Admin { "on" } else { "off" });
+                    Ok(())
+                }
+            },
+        }
+    }
+
+    /// Before a statement: tells the session of the store what it may do.
+    pub(super) fn restrict(&mut self, kind: &Kind) {
+        if self.block == Block::None {
+            let default = self.settings.get(DEFAULT_READ_ONLY).unwrap_or("off").to_owned();
+            self.settings.fix_now(TRANSACTION_READ_ONLY, &default);
+            self.has_queried = false;
+        }
+        let fixes = matches!(kind, Kind::Query | Kind::Change(_) | Kind::Copy(_) | Kind::Declare { .. } | Kind::Other);
+        self.has_queried |= fixes;
+        let role = self.caller.role;
+        let is_read_only = self.is_read_only();
+        match (is_read_only, role) {
+            (false, Role::Admin) if !self.is_restricted => return,
+            (true, Role::Write | Role::Admin) => {
+                let what = match kind {
+                    Kind::Change(verb) => *verb,
+                    Kind::Copy(_) => "COPY FROM",
+                    _ => "the statement",
+                };
+                let reason = format!("cannot execute {what} in a read-only transaction");
+                self.session.restrict(Permission::Read, reason);
+            }
+            (_, role) => self.session.restrict(role.permission(), role.refusal()),
+        }
+        self.is_restricted = is_read_only || role != Role::Admin;
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.settings.get(TRANSACTION_READ_ONLY) == Some("on")
+    }
+
+    /// `SET TRANSACTION READ ONLY` and what is the same. Outside of a transaction it has no effect.
+    pub(super) fn set_transaction_read_only(&mut self, read_only: bool) -> Result<(), Failure> {
+        if matches!(self.block, Block::None) {
+            return Ok(());
+        }
+        if !read_only && self.is_read_only() && self.has_queried {
+            let message = "transaction read-write mode must be set before any query";
+            return Err(PgError::new(Severity::Error, "25001", message).into());
+        }
+        self.settings.fix_now(TRANSACTION_READ_ONLY, if read_only { "on" } else { "off" });
+        Ok(())
+    }
+
+    /// Changes a setting, and tells the client what that brings with it.
+    pub(super) fn set(&mut self, name: &str, value: Option<&str>) -> Result<(), Failure> {
+        if name.eq_ignore_ascii_case(TRANSACTION_READ_ONLY) {
+            let value = value.unwrap_or("off");
+            let read_only = crate::pg::settings::parse_boolean(value).ok_or_else(|| {
+                PgError::error("22023", format!("parameter \"{TRANSACTION_READ_ONLY}\" requires a Boolean value"))
+            })?;
+            return self.set_transaction_read_only(read_only);
+        }
+        let changed = self.settings.set(name, value)?;
+        self.tell(changed);
+        Ok(())
+    }
+}

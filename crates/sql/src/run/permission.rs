@@ -1,0 +1,54 @@
+//! What the statements of a session may do.
+
+use atsdb_core::{Error, ErrorKind, Result};
+use std::sync::{Mutex, PoisonError};
+
+/// What a statement does at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Permission {
+    /// It answers from what is there.
+    Read,
+    /// It also adds, changes and removes rows.
+    Change,
+    /// It also creates, alters and drops tables, views, indexes and rollups.
+    Define,
+}
+
+impl Permission {
+    /// What a statement needs that begins with this word, in capitals. One that begins with `WITH`, or with no word,
+    /// may turn out to be an `INSERT`: that is known when it is planned.
+    pub(crate) fn needed(first_word: &str) -> Self {
+        match first_word {
+            "" | "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "SHOW" | "DESCRIBE" | "DESC"
+            | "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => Self::Read,
+            "INSERT" | "REPLACE" | "UPDATE" | "DELETE" | "TRUNCATE" | "COPY" | "LOAD" | "CHECKPOINT" | "REFRESH" => {
+                Self::Change
+            }
+            // Words that nobody knows yet, too.
+            _ => Self::Define,
+        }
+    }
+}
+
+/// What a session may do at present, and why no more.
+#[derive(Debug)]
+pub(crate) struct Restriction(Mutex<(Permission, String)>);
+
+impl Restriction {
+    pub(crate) fn new(permission: Permission, reason: impl Into<String>) -> Self {
+        Self(Mutex::new((permission, reason.into())))
+    }
+
+    pub(crate) fn set(&self, permission: Permission, reason: String) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (permission, reason);
+    }
+
+    /// Refuses what the session may not do.
+    pub(crate) fn require(&self, needed: Permission) -> Result<()> {
+        let restriction = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match needed <= restriction.0 {
+            true => Ok(()),
+            false => Err(Error::new(ErrorKind::ReadOnly, restriction.1.clone())),
+        }
+    }
+}
