@@ -1,7 +1,7 @@
 //! Whether credentials are right.
 //!
 //! A wrong password takes as long as an unknown user, as both are stretched. Attempts are delayed by
-//! [`Throttle`](super::throttle::Throttle). Tokens have too many bits to be guessed: one that is right is never delayed.
+//! [`Throttle`](super::throttle::Throttle). Tokens have too many bits to be guessed: one that is right is not delayed.
 
 use super::caller::{Caller, Peer};
 use super::crypto::{hmac, sha256};

@@ -1,6 +1,6 @@
-//! Requests that a browser sends for a page of somebody else. It sends a password with them that it remembers, so such a
-//! page must not get through. Without users it must not get through under a name of its own either, which it lets resolve
-//! to this machine; with users, a browser has no password for that name.
+//! Requests that a browser sends for a page of somebody else. It sends a password with them that it remembers, so such
+//! a page must not get through. Without users it must not get through under a name of its own either, which it lets
+//! resolve to this machine; with users, a browser has no password for that name.
 
 use crate::access::state::Access;
 use axum::extract::{Request, State};

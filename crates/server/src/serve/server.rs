@@ -69,8 +69,8 @@ pub struct Listening {
 impl Listening {
     /// Opens the addresses.
     ///
-    /// Errors: [`ErrorKind::Usage`] for an address that is wrong, or that other machines reach while there is no TLS, and
-    /// for a certificate that cannot be read; [`ErrorKind::Unavailable`] for an address that is taken.
+    /// Errors: [`ErrorKind::Usage`] for an address that is wrong, or that other machines reach while there is no TLS,
+    /// and for a certificate that cannot be read; [`ErrorKind::Unavailable`] for an address that is taken.
     pub fn open(options: ServerOptions) -> Result<Self> {
         let tls = options.tls.clone().map(Tls::open).transpose()?;
         let open = |flag, address: &Option<String>| {
