@@ -22,6 +22,7 @@ mod output;
 mod session;
 mod shell;
 
+use commands::sql::Typed;
 use console::{failure, interrupt};
 use std::ffi::OsString;
 
@@ -30,15 +31,18 @@ pub fn run(arguments: &[OsString]) -> u8 {
     if arguments.get(1).is_some_and(|argument| argument == atsdb_lab::CHILD_ARGUMENT) {
         return lab_child();
     }
-    let cli = match args::parse(arguments) {
+    let mut cli = match args::parse(arguments) {
         Ok(cli) => cli,
         Err(code) => return code,
     };
     interrupt::listen();
     let is_check = matches!(cli.command, Some(args::Command::Verify(_)));
-    let done = match cli.command {
+    let done = match cli.command.take() {
         Some(command) => commands::run(command),
-        None => shell::run(cli.url.as_deref(), &cli.shell),
+        None => match commands::sql::typed_without_verb(cli) {
+            Typed::Statements(args) => commands::sql::run(*args),
+            Typed::Shell(url, args) => shell::run(url.as_deref(), &args),
+        },
     };
     match done {
         Ok(()) => 0,

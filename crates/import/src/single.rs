@@ -53,9 +53,15 @@ pub(crate) fn run(
     // Text may be a header, where nobody says that there is none.
     let has_header = options.header.unwrap_or(column.column_type == ColumnType::Text);
     let renames = options.names.as_ref().is_some_and(|names| names.len() != 1) || options.file_column.is_some();
-    let (Some(path), Format::Csv, false, false) = (source.plain_path(), source.format, has_header, renames) else {
+    let (Some(path), Format::Csv | Format::Text, false, false) =
+        (source.plain_path(), source.format, has_header, renames)
+    else {
         return Ok(None);
     };
+    if source.format == Format::Text && column.column_type == ColumnType::Text {
+        // Backslashes and the words for NULL mean something else there.
+        return Ok(None);
+    }
     let (delimiter, bytes_max) = (options.delimiter.unwrap_or(b','), memory.bytes_max.unwrap_or(u64::MAX));
     let Some(batches) = (SingleColumn { column, delimiter, null: &options.null, bytes_max }).read(path)? else {
         return Ok(None);

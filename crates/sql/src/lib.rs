@@ -40,10 +40,12 @@ mod write;
 
 pub use ddl::create_table::parse_create_table;
 pub use ddl::print::{create_table_sql, quoted};
+pub use dml::files::{FileLayout, FileReader, FileRequest, FileTable, FileTableRequest};
 pub use rollup::refresh::RefreshReport;
 pub use run::answer::{Answer, Rows};
+pub use run::context::function_names;
 pub use run::options::SessionOptions;
-pub use session::files::{FileReader, FileRequest, FileWriter};
+pub use session::files::FileWriter;
 pub use session::parameter_value::ParameterValue;
 pub use session::prepare::Prepared;
 pub use session::state::{InterruptHandle, Session};

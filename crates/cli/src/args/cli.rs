@@ -27,6 +27,7 @@ and ATSDB_CACHE_BYTES (pages of servers' stores, kept on this machine), NO_COLOR
 Examples:
   atsdb import air.db weather weather.csv        load a file; the table is created from what it shows
   atsdb sql air.db \"SELECT count(*) FROM weather\"
+  atsdb sql \"SELECT * FROM 'weather.csv' LIMIT 5\" query a file without a store
   atsdb air.db                                   the shell; .help tells its commands
   atsdb stats air.db                             rows, bytes, encodings";
 
@@ -47,6 +48,8 @@ pub(crate) struct Cli {
     pub(crate) command: Option<Command>,
     /// The store to open in the shell; created if it does not exist [default: memory:]
     pub(crate) url: Option<String>,
+    /// Statements to run instead of the shell, as atsdb sql does
+    pub(crate) sql: Option<String>,
     #[command(flatten)]
     pub(crate) shell: ShellArgs,
 }
@@ -74,6 +77,8 @@ pub(crate) enum Command {
     Retain(ChangeArgs),
     /// Compute the stale rows of a rollup, or of all, now
     Rollup(RollupArgs),
+    /// Say what in a store is slow, large or risky, and the statement that changes it
+    Doctor(DoctorArgs),
     /// Read everything and report damage; exit code 2 if there is damage, 4 if it could not be checked
     Verify(VerifyArgs),
     /// Copy a store to another one: SQLite, PostgreSQL, MariaDB; a repeated copy moves only what is new
@@ -123,9 +128,11 @@ Examples:
   atsdb sql air.db \"SELECT * FROM weather LIMIT 5\"
   atsdb sql air.db -f schema.sql
   atsdb sql air.db -p origin=JFK 'SELECT max(temp) FROM weather WHERE origin = $origin'
-  atsdb sql air.db \"SELECT * FROM weather\" -o weather.parquet")]
+  atsdb sql air.db \"SELECT * FROM weather\" -o weather.parquet
+  atsdb sql \"SELECT origin, avg(temp) FROM 'weather.csv' GROUP BY 1\"")]
 pub(crate) struct SqlArgs {
-    /// The store: a path or another URL; created if it does not exist
+    /// The store: a path or another URL; created if it does not exist and a statement writes. May be left out for
+    /// statements that need none
     pub(crate) url: String,
     /// The statements; without them and without -f they come from stdin
     #[arg(conflicts_with = "file")]
@@ -159,7 +166,8 @@ pub(crate) struct SqlArgs {
 /// `atsdb export`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Endings: .csv .tsv .json .jsonl .md .txt, each also with .gz or .zst; .parquet; .arrow.
+Endings: .csv .tsv .json .jsonl .md .txt, each also with .gz or .zst; .parquet; .arrow; .svg and
+.html for a chart.
 
 Examples:
   atsdb export air.db weather -o weather.csv.gz
@@ -180,6 +188,9 @@ pub(crate) struct ExportArgs {
     /// How rows are written [default: what -o ends with; csv on stdout]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
+    /// Replace the file of -o if it exists
+    #[arg(long)]
+    pub(crate) overwrite: bool,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
     #[command(flatten)]
@@ -233,6 +244,27 @@ pub(crate) struct VerifyArgs {
     /// Print a hash of the tables' rows, to compare copies
     #[arg(long)]
     pub(crate) hash: bool,
+}
+
+/// `atsdb doctor`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+It looks for too many or too wide slices, chunks that are not sealed, repeated texts without a
+dictionary, dictionaries that are almost full, settings of the server that weaken a promise, and
+missing backups. It changes nothing, and ends with 0 whatever it finds.
+
+Examples:
+  atsdb doctor air.db
+  atsdb doctor air.db readings --format json
+  atsdb doctor air.db --backup backups/")]
+pub(crate) struct DoctorArgs {
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    /// Where the backups of this store are
+    #[arg(long, value_name = "DIR|s3://BUCKET/PREFIX")]
+    pub(crate) backup: Option<String>,
+    #[command(flatten)]
+    pub(crate) query_limits: QueryArgs,
 }
 
 /// `atsdb rollup`.

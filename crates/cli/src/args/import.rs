@@ -15,13 +15,16 @@ Examples:
   atsdb import air.db rtt probes/*.csv.gz --file-column probe --null -4.0
   atsdb import air.db beijing *.csv.gz --time year,month,day,hour
   atsdb import memory: codes codes.txt --engine memory --index column1 --no-header
+  atsdb import air.db prices day.csv --columns time=Date,price=Close --dry-run
+  atsdb import air.db quakes quakes.geojson
+  atsdb import air.db log 'logs/*.csv' --zone Europe/Berlin
   zcat log.gz | atsdb import air.db log - --time ts --time-unit ms")]
 pub(crate) struct ImportArgs {
     /// The store: a path or another URL; created if it does not exist
     pub(crate) url: String,
     /// The table; if it does not exist, it is created from what the files show
     pub(crate) table: String,
-    /// The files, together one batch; - is stdin
+    /// The files, together one batch: names, patterns such as 'logs/*.csv', folders; - is stdin
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// The time: a column, or several as date,clock or year,month,day,hour; none makes a plain table
@@ -63,12 +66,39 @@ pub(crate) struct ImportArgs {
     /// The first record is data: columns are named column1, column2, ...
     #[arg(long)]
     pub(crate) no_header: bool,
+    /// How many lines stand before the header, or before the first record [default: titles and comments are detected]
+    #[arg(long, value_name = "LINES")]
+    pub(crate) skip: Option<u64>,
+    /// Quotes are text, and enclose nothing
+    #[arg(long)]
+    pub(crate) no_quotes: bool,
+    /// The list in a JSON document that holds the records, as data or result.items; '' is the document itself
+    #[arg(long, value_name = "NAME")]
+    pub(crate) path: Option<String>,
+    /// The columns to read, in any order; NEW=OLD renames; without a header these are the names of the fields
+    #[arg(long, value_name = "COL|NEW=OLD,...", value_delimiter = ',')]
+    pub(crate) columns: Vec<String>,
+    /// Columns to leave out
+    #[arg(long, value_name = "COL,...", value_delimiter = ',')]
+    pub(crate) omit: Vec<String>,
+    /// The comma in numbers such as 1,234 is the decimal one, if no other number of the column decides it
+    #[arg(long)]
+    pub(crate) decimal_comma: bool,
+    /// The zone of times without one, as Europe/Berlin or +02:00 [default: UTC]
+    #[arg(long, value_name = "ZONE")]
+    pub(crate) zone: Option<String>,
     /// How dates such as 03/04/2024 are read, if the files do not decide it
     #[arg(long, value_name = "dmy|mdy")]
     pub(crate) date_order: Option<DateOrderArg>,
     /// Add a column with each file's name, without folder and endings
     #[arg(long, value_name = "NAME")]
     pub(crate) file_column: Option<String>,
+    /// Show the CREATE TABLE, the first rows, and what would be NULL or refused, and store nothing
+    #[arg(long, conflicts_with_all = ["create_only", "batch_id"])]
+    pub(crate) dry_run: bool,
+    /// Import files that this table got before, too
+    #[arg(long)]
+    pub(crate) again: bool,
     /// An id for the batch: a batch that is sent twice counts once
     #[arg(long, value_name = "ID")]
     pub(crate) batch_id: Option<String>,
@@ -91,7 +121,9 @@ pub(crate) enum ImportFormat {
     /// Separated values; the separator is detected
     #[value(alias = "tsv")]
     Csv,
-    /// JSON objects, one a line or in one array
+    /// As PostgreSQL's COPY and ClickHouse write text: tabs, \N for NULL, backslash escapes, no quotes
+    Text,
+    /// JSON objects or arrays, one a line or in one list
     #[value(alias = "jsonl", alias = "ndjson")]
     Json,
     /// Parquet

@@ -10,11 +10,12 @@ mod lab;
 mod parse;
 mod report;
 mod serve;
+pub(crate) mod sql_text;
 mod store;
 
 pub(crate) use cli::{
-    ChangeArgs, Cli, Command, CompletionsArgs, ExportArgs, ManArgs, RollupArgs, ShellArgs, SqlArgs, StatsArgs,
-    VerifyArgs,
+    ChangeArgs, Cli, Command, CompletionsArgs, DoctorArgs, ExportArgs, ManArgs, RollupArgs, ShellArgs, SqlArgs,
+    StatsArgs, VerifyArgs,
 };
 pub(crate) use copy::{BackupArgs, CopyArgs, RestoreArgs, TargetArgs};
 pub(crate) use demo::DemoArgs;

@@ -1,6 +1,7 @@
 //! Reading the command line, and the messages for one that cannot be read.
 
 use crate::args::cli::Cli;
+use crate::args::sql_text::is_sql;
 use crate::console::failure::report;
 use atsdb::Error;
 use atsdb::name::nearest_name;
@@ -34,7 +35,8 @@ fn misspelt_verb(arguments: &[OsString], is_shell: bool) -> Option<Error> {
     let word = arguments.get(1)?.to_str()?;
     let command = Cli::command();
     let verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
-    let is_path = word.starts_with('-') || word.contains([':', '/', '.', '\\']) || Path::new(word).exists();
+    let is_path =
+        is_sql(word) || word.starts_with('-') || word.contains([':', '/', '.', '\\']) || Path::new(word).exists();
     if !is_shell || word.is_empty() || is_path || verbs.contains(&word) || word == "help" {
         return None;
     }

@@ -1,18 +1,24 @@
 //! `atsdb export`: a table in its stored order, or one query's result, to a file or stdout.
 
 use crate::args::ExportArgs;
+use crate::args::sql_text::is_sql;
 use crate::console::interrupt::Watch;
+use crate::console::quantity::{show_bytes, show_rows};
 use crate::output::destination::{Compression, Destination};
 use crate::output::{Format, format_of, write_result};
 use crate::session::settings::{self, Access};
 use atsdb::sql::{Answer, quoted};
-use atsdb::{Database, Error, Result, ScanRequest};
+use atsdb::{Database, Error, ErrorKind, Result, ScanRequest};
 use std::path::Path;
 
 /// Writes it.
 pub(super) fn run(args: &ExportArgs) -> Result<()> {
     let path = (args.output != Path::new("-")).then_some(args.output.as_path());
     let (format, compression) = format_of(path, args.format)?;
+    if let Some(table) = args.table.as_deref().filter(|table| is_sql(table)) {
+        return Err(Error::usage(format!("this is SQL and no table: {table}")).with_hint("a query follows -q"));
+    }
+    let destination = || destination(path, compression, args.overwrite);
     let database = settings::open(&args.url, Access::Read, &args.store, None)?;
     match (&args.table, &args.query) {
         (Some(table), _) => {
@@ -21,18 +27,20 @@ pub(super) fn run(args: &ExportArgs) -> Result<()> {
             if table.definition.rollup.is_some() || table.definition.is_in_memory() {
                 // Part of a rollup's rows may be computed only now; rows in memory are no chunks.
                 let query = format!("SELECT * FROM {}", quoted(&table.definition.name));
-                return export_query(&database, args, &query, format, || destination(path, compression));
+                return export_query(&database, args, &query, format, path, destination);
             }
             // One reading of everything: what it passes is not worth keeping.
             let request = ScanRequest { use_cache: false, ..ScanRequest::all(&table) };
             let scan = snapshot.scan(&table, &request)?;
             let schema = scan.schema();
             let _watch = Watch::new(|| ());
-            let mut out = destination(path, compression)?;
-            write_result(format, &schema, scan.batches(), &mut out)?;
-            out.complete()
+            let mut out = destination()?;
+            let row_count = write_result(format, &schema, scan.batches(), &mut out)?;
+            out.complete()?;
+            report(path, row_count);
+            Ok(())
         }
-        (None, Some(query)) => export_query(&database, args, query, format, || destination(path, compression)),
+        (None, Some(query)) => export_query(&database, args, query, format, path, destination),
         (None, None) => Err(Error::usage("export needs a table, or a query with -q")),
     }
 }
@@ -42,6 +50,7 @@ fn export_query(
     args: &ExportArgs,
     query: &str,
     format: Format,
+    path: Option<&Path>,
     open: impl FnOnce() -> Result<Destination>,
 ) -> Result<()> {
     let session = settings::session(database, Access::Read, &args.store, &args.query_limits)?;
@@ -56,16 +65,29 @@ fn export_query(
         Answer::Rows(rows) => {
             let schema = rows.schema();
             let mut out = open()?;
-            write_result(format, &schema, rows, &mut out)?;
-            out.complete()
+            let row_count = write_result(format, &schema, rows, &mut out)?;
+            out.complete()?;
+            report(path, row_count);
+            Ok(())
         }
         Answer::Done { verb, .. } => Err(Error::usage(format!("-q takes a query, and {verb} has no rows"))),
     }
 }
 
-fn destination(path: Option<&Path>, compression: Compression) -> Result<Destination> {
+/// Says what was written, where it was a file.
+fn report(path: Option<&Path>, row_count: u64) {
+    let Some(path) = path else { return };
+    let bytes = path.metadata().map_or(0, |metadata| if metadata.is_file() { metadata.len() } else { 0 });
+    eprintln!("{} written to {}, {}", show_rows(row_count), path.display(), show_bytes(bytes));
+}
+
+fn destination(path: Option<&Path>, compression: Compression, may_replace: bool) -> Result<Destination> {
     match path {
-        Some(path) => Destination::file(path, compression),
+        Some(path) if may_replace => Destination::file(path, compression),
+        Some(path) => Destination::new_file(path, compression).map_err(|error| match error.kind() {
+            ErrorKind::Sql => Error::usage(error.message()).with_hint("name another file, or pass --overwrite"),
+            _ => error,
+        }),
         None => Ok(Destination::stdout()),
     }
 }

@@ -4,6 +4,7 @@ mod backup;
 mod completions;
 pub(crate) mod copy;
 mod demo;
+mod doctor;
 mod export;
 mod import;
 mod lab;
@@ -17,7 +18,7 @@ mod rollup;
 mod schema;
 mod serve;
 mod slices;
-mod sql;
+pub(crate) mod sql;
 mod stats;
 mod tables;
 mod verify;
@@ -42,6 +43,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Recompress(args) => recompress::run(&args),
         Command::Retain(args) => retain::run(&args),
         Command::Rollup(args) => rollup::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Copy(args) => copy::run(&args),
         Command::Backup(args) => backup::run(&args),

@@ -1,36 +1,89 @@
 //! `atsdb sql`: statements from the command line, a file or stdin; results to stdout or a file.
 
-use crate::args::SqlArgs;
-use crate::output::Format;
+use crate::args::sql_text::is_sql;
+use crate::args::{Cli, ShellArgs, SqlArgs};
 use crate::output::destination::{Compression, Destination};
-use crate::session::script::{PieceReader, Runner};
+use crate::output::{Format, format_of};
+use crate::session::script::{Changes, PieceReader, Reports, Runner};
 use crate::session::settings::{self, Access};
+use crate::session::statement_kind::may_write;
 use atsdb::{Error, ErrorKind, Result};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+/// The store of statements that need none.
+const NO_STORE: &str = "memory:";
+
+/// What was typed without a verb.
+pub(crate) enum Typed {
+    /// Statements, with a store or without.
+    Statements(Box<SqlArgs>),
+    /// The shell, and the store to open.
+    Shell(Option<String>, Box<ShellArgs>),
+}
+
+/// `atsdb air.db "SELECT 1"` and `atsdb "SELECT 1"` run statements; `atsdb air.db` is the shell.
+pub(crate) fn typed_without_verb(cli: Cli) -> Typed {
+    let Cli { url, sql, shell, .. } = cli;
+    let (url, sql) = match (url, sql) {
+        (Some(url), None) if is_sql(&url) => (NO_STORE.to_owned(), url),
+        (Some(url), Some(sql)) => (url, sql),
+        (url, _) => return Typed::Shell(url, Box::new(shell)),
+    };
+    let ShellArgs { format, timing, read_only, write, store, query_limits } = shell;
+    let (sql, format) = (Some(sql), Some(format));
+    let (file, output, param) = (None, None, Vec::new());
+    let args = SqlArgs { url, sql, file, format, output, param, timing, read_only, write, store, query_limits };
+    Typed::Statements(Box::new(args))
+}
+
 /// Runs the statements.
-pub(super) fn run(args: SqlArgs) -> Result<()> {
+pub(crate) fn run(mut args: SqlArgs) -> Result<()> {
+    if is_sql(&args.url) {
+        match (&args.sql, &args.file) {
+            (None, None) => args.sql = Some(std::mem::replace(&mut args.url, NO_STORE.to_owned())),
+            (Some(other), _) if !is_sql(other) => {
+                return Err(Error::usage("the store comes first, then the statements")
+                    .with_hint(format!("atsdb sql {other} \"{}\"", args.url)));
+            }
+            _ => {}
+        }
+    }
     let path = args.output.as_deref().filter(|path| *path != Path::new("-"));
-    let by_ending = path.and_then(Format::of_path);
-    let format = args.format.or(by_ending.map(|(format, _)| format)).unwrap_or(Format::Table);
-    let compression = by_ending.map_or(Compression::None, |(_, compression)| compression);
-    let access = if args.read_only { Access::Read } else { Access::Create };
+    // What has no ending is written as a table, as what goes to the terminal.
+    let has_ending = path.is_some_and(|path| path.extension().is_some() && !is_special(path));
+    let (format, compression) = match path.filter(|_| has_ending) {
+        Some(path) => format_of(Some(path), args.format)?,
+        None => (args.format.unwrap_or(Format::Table), Compression::None),
+    };
     // An input that is not there is found before the store is created.
-    let script = match (&args.sql, args.file.as_deref()) {
+    let mut script = match (&args.sql, args.file.as_deref()) {
         (Some(_), _) => None,
         (None, Some(path)) if path != Path::new("-") => Some((open(path)?, path.display().to_string())),
         (None, _) => Some((Box::new(std::io::stdin().lock()) as Box<dyn BufRead>, "stdin".to_owned())),
+    }
+    .map(|(input, name)| (PieceReader::new(input, &name), name));
+    let mut piece = script.as_mut().map(|(pieces, _)| pieces.next_piece()).transpose()?.flatten();
+    let text = args.sql.as_deref().or(piece.as_ref().map(|piece| piece.text.as_str())).unwrap_or("");
+    let access = match () {
+        () if args.read_only => Access::Read,
+        () if may_write(text) || args.url.starts_with("memory:") => Access::Create,
+        () => Access::Use,
     };
-    let database = settings::open(&args.url, access, &args.store, Some(&args.write))?;
+    let database = settings::open(&args.url, access, &args.store, Some(&args.write)).map_err(|error| {
+        let is_missing = error.kind() == ErrorKind::NotFound && access == Access::Use;
+        if is_missing { error.with_hint("check the name; statements that only read create no store") } else { error }
+    })?;
     let mut runner = Runner {
         session: settings::session(&database, access, &args.store, &args.query_limits)?,
         params: args.param,
         format,
         timing: args.timing,
-        acknowledge: false,
+        reports: if args.sql.is_some() { Reports::Changes } else { Reports::Total },
+        terminal: None,
         result_count: 0,
+        changes: Changes::default(),
     };
     let mut out = match path {
         Some(path) => Destination::file(path, compression)?,
@@ -38,15 +91,21 @@ pub(super) fn run(args: SqlArgs) -> Result<()> {
     };
     match (args.sql, script) {
         (Some(sql), _) => runner.run(&sql, 1, None, &mut out)?,
-        (None, Some((input, name))) => {
-            let mut pieces = PieceReader::new(input, &name);
-            while let Some(piece) = pieces.next_piece()? {
-                runner.run(&piece.text, piece.first_line, Some(&name), &mut out)?;
+        (None, Some((mut pieces, name))) => {
+            while let Some(next) = piece {
+                runner.run(&next.text, next.first_line, Some(&name), &mut out)?;
+                piece = pieces.next_piece()?;
             }
         }
         (None, None) => {}
     }
+    runner.report_total();
     out.complete()
+}
+
+/// Whether a path is a pipe, a device or the like.
+fn is_special(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| !metadata.is_file())
 }
 
 fn open(path: &Path) -> Result<Box<dyn BufRead>> {

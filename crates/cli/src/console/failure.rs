@@ -49,6 +49,6 @@ pub(crate) fn warn(text: &str) {
 }
 
 /// Whether messages may have colours: on a terminal, and not against `NO_COLOR`.
-fn is_coloured() -> bool {
+pub(crate) fn is_coloured() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

@@ -3,6 +3,7 @@
 pub(crate) mod clock;
 pub(crate) mod failure;
 pub(crate) mod interrupt;
+pub(crate) mod pager;
 pub(crate) mod program;
 pub(crate) mod progress;
 pub(crate) mod quantity;

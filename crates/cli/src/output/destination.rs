@@ -2,6 +2,7 @@
 
 use crate::console::{interrupt, stdout};
 use atsdb::{Error, ErrorKind, Result};
+use atsdb_export::write_error;
 use flate2::write::GzEncoder;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -188,13 +189,4 @@ fn without_path(error: io::Error) -> io::Error {
         Some((reason, _)) => io::Error::new(error.kind(), reason.to_owned()),
         None => error,
     }
-}
-
-/// The error of a writer, in the words of its innermost source: the others only name the layers between.
-pub(crate) fn write_error(place: &str, error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    let mut cause: &dyn std::error::Error = &error;
-    while let Some(deeper) = cause.source() {
-        cause = deeper;
-    }
-    Error::new(ErrorKind::Unavailable, format!("cannot write {place}: {cause}")).with_source(error)
 }

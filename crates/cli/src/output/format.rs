@@ -22,6 +22,12 @@ pub(crate) enum Format {
     /// A Markdown table
     #[value(alias = "md")]
     Markdown,
+    /// A chart for a terminal: the columns of numbers over the first column
+    Chart,
+    /// The same as a picture
+    Svg,
+    /// The same as a page, which opens offline
+    Html,
     /// Apache Parquet, compressed with zstd
     Parquet,
     /// Arrow IPC: the file format with -o, the stream format on stdout
@@ -45,6 +51,8 @@ impl Format {
             "jsonl" | "ndjson" => Self::Jsonl,
             "md" | "markdown" => Self::Markdown,
             "txt" => Self::Table,
+            "svg" => Self::Svg,
+            "html" | "htm" => Self::Html,
             "parquet" => Self::Parquet,
             "arrow" | "feather" | "ipc" => Self::Arrow,
             _ => return None,
@@ -54,7 +62,7 @@ impl Format {
 
     /// Whether a second result may follow the first in the same output.
     pub(crate) fn is_text(self) -> bool {
-        !matches!(self, Self::Parquet | Self::Arrow)
+        !matches!(self, Self::Parquet | Self::Arrow | Self::Svg | Self::Html)
     }
 
     /// The name that `--format` takes.
@@ -79,11 +87,17 @@ pub(crate) fn format_of(path: Option<&Path>, asked: Option<Format>) -> Result<(F
         (None, Some(both), _) => both,
         (None, None, None) => (Format::Csv, Compression::None),
         (None, None, Some(path)) => {
-            return Err(Error::usage(format!("cannot tell the format of {} by its ending", path.display()))
-                .with_hint("end it with .csv, .tsv, .json, .jsonl, .md, .parquet or .arrow, or pass --format"));
+            let is_spreadsheet = path.extension().is_some_and(|ending| ending == "xlsx" || ending == "ods");
+            let error = Error::usage(format!("cannot tell the format of {} by its ending", path.display()));
+            if is_spreadsheet {
+                return Err(error.with_hint("spreadsheets open .csv"));
+            }
+            return Err(error.with_hint(
+                "end it with .csv, .tsv, .json, .jsonl, .md, .parquet, .arrow, .svg or .html, or pass --format",
+            ));
         }
     };
-    if compression != Compression::None && !format.is_text() {
+    if compression != Compression::None && matches!(format, Format::Parquet | Format::Arrow) {
         return Err(Error::usage(format!("{} is compressed inside, and not with .gz or .zst", format.name()))
             .with_hint(format!("end the file with .{}", format.name())));
     }

@@ -1,11 +1,11 @@
 //! A Markdown table.
 
 use super::destination::Destination;
-use super::value::{Cells, TextKind, kind_of};
-use super::writer::ResultWriter;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use atsdb::Result;
+use atsdb_export::ResultWriter;
+use atsdb_export::value::{Cells, TextKind, kind_of};
 
 pub(super) struct MarkdownWriter<'a> {
     out: &'a mut Destination,

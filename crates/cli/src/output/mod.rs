@@ -1,27 +1,26 @@
-//! Results as text and as files: one [`ResultWriter`] for each [`Format`], fed with Arrow batches.
+//! Results as text and as files: one [`ResultWriter`] for each [`Format`], fed with Arrow batches. Those that other
+//! programs read are in crates/export; those for people are here.
 //!
 //! Owned here: which formats there are, which one a file's ending means, and how one is opened. Not owned: how a
-//! single value reads ([`value`]), where the bytes go ([`destination`]).
+//! single value reads ([`atsdb_export::value`]), where the bytes go ([`destination`]).
 
-mod arrow_ipc;
-mod csv;
+mod chart;
 pub(crate) mod destination;
 mod format;
 pub(crate) mod grid;
-mod json;
 mod markdown;
-mod parquet;
+mod plot;
+pub(crate) mod screen;
+mod svg;
 mod table;
-pub(crate) mod value;
-mod writer;
 
 pub(crate) use format::{Format, format_of};
 
 use self::destination::Destination;
-use self::writer::ResultWriter;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use atsdb::Result;
+use atsdb_export::{ArrowIpcWriter, CsvWriter, IpcShape, JsonShape, JsonWriter, Output, ParquetWriter, ResultWriter};
 
 /// Opens the writer of a format.
 pub(crate) fn result_writer<'a>(
@@ -29,15 +28,21 @@ pub(crate) fn result_writer<'a>(
     schema: &SchemaRef,
     out: &'a mut Destination,
 ) -> Result<Box<dyn ResultWriter + 'a>> {
+    // A file can be mapped and sought in, stdout cannot.
+    let shape = if out.is_stdout() { IpcShape::Stream } else { IpcShape::File };
+    let place = out.place().to_owned();
     Ok(match format {
         Format::Table => Box::new(table::TableWriter::new(schema, out)),
-        Format::Csv => Box::new(csv::CsvWriter::new(schema, b',', out)?),
-        Format::Tsv => Box::new(csv::CsvWriter::new(schema, b'\t', out)?),
-        Format::Json => Box::new(json::JsonWriter::new(schema, json::JsonShape::Array, out)),
-        Format::Jsonl => Box::new(json::JsonWriter::new(schema, json::JsonShape::Lines, out)),
+        Format::Csv => Box::new(CsvWriter::new(schema, b',', Output::new(out, place))?),
+        Format::Tsv => Box::new(CsvWriter::new(schema, b'\t', Output::new(out, place))?),
+        Format::Json => Box::new(JsonWriter::new(schema, JsonShape::Array, Output::new(out, place))),
+        Format::Jsonl => Box::new(JsonWriter::new(schema, JsonShape::Lines, Output::new(out, place))),
         Format::Markdown => Box::new(markdown::MarkdownWriter::new(schema, out)?),
-        Format::Parquet => Box::new(parquet::ParquetWriter::new(schema, out)?),
-        Format::Arrow => Box::new(arrow_ipc::ArrowIpcWriter::new(schema, out)?),
+        Format::Chart => Box::new(chart::ChartWriter::new(schema, out)?),
+        Format::Svg => Box::new(svg::SvgWriter::new(schema, false, out)?),
+        Format::Html => Box::new(svg::SvgWriter::new(schema, true, out)?),
+        Format::Parquet => Box::new(ParquetWriter::new(schema, Output::new(out, place))?),
+        Format::Arrow => Box::new(ArrowIpcWriter::new(schema, shape, Output::new(out, place))?),
     })
 }
 

@@ -2,11 +2,12 @@
 
 use super::destination::Destination;
 use super::grid::{self, Heading};
-use super::value::{Cells, TextKind, kind_of};
-use super::writer::ResultWriter;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{Field, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use atsdb::Result;
+use atsdb_export::ResultWriter;
+use atsdb_export::value::{Cells, TextKind, kind_of};
+use std::sync::Arc;
 
 /// How many rows, and how many bytes of text, are held back to find the widths.
 const ROWS_HELD: usize = 10_000;
@@ -22,14 +23,7 @@ pub(super) struct TableWriter<'a> {
 
 impl<'a> TableWriter<'a> {
     pub(super) fn new(schema: &SchemaRef, out: &'a mut Destination) -> Self {
-        let headings = schema
-            .fields()
-            .iter()
-            .map(|field| match kind_of(field.data_type()) {
-                TextKind::Number | TextKind::Float => Heading::right(field.name()),
-                _ => Heading::left(field.name()),
-            })
-            .collect();
+        let headings = headings(schema);
         Self { out, headings, widths: None, held: Vec::new(), held_bytes: 0 }
     }
 
@@ -57,19 +51,9 @@ impl<'a> TableWriter<'a> {
 impl ResultWriter for TableWriter<'_> {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let columns = batch.columns().iter().map(|column| Cells::new(column)).collect::<Result<Vec<_>>>()?;
-        let mut bytes = Vec::new();
         for row in 0..batch.num_rows() {
-            let mut cells = Vec::with_capacity(columns.len());
-            for column in &columns {
-                if column.is_null(row) {
-                    cells.push("NULL".to_owned());
-                    continue;
-                }
-                bytes.clear();
-                column.write(row, &mut bytes);
-                self.held_bytes += bytes.len();
-                cells.push(grid::printable_lines(&String::from_utf8_lossy(&bytes)));
-            }
+            let cells = row_cells(&columns, row);
+            self.held_bytes += cells.iter().map(String::len).sum::<usize>();
             self.held.push(cells);
             if self.held.len() >= ROWS_HELD || self.held_bytes >= BYTES_HELD {
                 self.release()?;
@@ -81,4 +65,32 @@ impl ResultWriter for TableWriter<'_> {
     fn finish(&mut self) -> Result<()> {
         self.release()
     }
+}
+
+/// The headings of a result.
+pub(super) fn headings(schema: &SchemaRef) -> Vec<Heading> {
+    let heading = |field: &Arc<Field>| match kind_of(field.data_type()) {
+        TextKind::Number | TextKind::Float => Heading::right(field.name()),
+        _ => Heading::left(field.name()),
+    };
+    schema.fields().iter().map(heading).collect()
+}
+
+/// Appends the rows of a batch as texts.
+pub(super) fn cells(batch: &RecordBatch, rows: &mut Vec<Vec<String>>) -> Result<()> {
+    let columns = batch.columns().iter().map(|column| Cells::new(column)).collect::<Result<Vec<_>>>()?;
+    rows.extend((0..batch.num_rows()).map(|row| row_cells(&columns, row)));
+    Ok(())
+}
+
+fn row_cells(columns: &[Cells<'_>], row: usize) -> Vec<String> {
+    let cell = |column: &Cells<'_>| {
+        if column.is_null(row) {
+            return "NULL".to_owned();
+        }
+        let mut bytes = Vec::new();
+        column.write(row, &mut bytes);
+        grid::printable_lines(&String::from_utf8_lossy(&bytes))
+    };
+    columns.iter().map(cell).collect()
 }

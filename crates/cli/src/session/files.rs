@@ -1,12 +1,16 @@
-//! HostFiles that SQL statements name: read by the importer, and written as exports are, with the rights of the user.
+//! Files that SQL statements name: read by the importer, and written as exports are, with the rights of the user.
 
 use crate::output::destination::Destination;
 use crate::output::{format_of, write_result};
+use crate::session::paths;
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
-use atsdb::sql::{FileReader, FileRequest, FileWriter, Rows};
+use atsdb::sql::{FileLayout, FileReader, FileRequest, FileTable, FileTableRequest, FileWriter, Rows};
 use atsdb::{Error, ErrorKind, Result, TableDefinition};
-use atsdb_import::{Format, Input, Options, Sink};
+use atsdb_import::{Format, Input, Options, Sink, Zone};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Opens every file that the operating system permits.
 #[derive(Debug)]
@@ -18,8 +22,8 @@ pub(crate) struct HostFiles {
 impl FileReader for HostFiles {
     fn read(&self, request: &FileRequest<'_>, rows: &mut dyn FnMut(RecordBatch) -> Result<()>) -> Result<()> {
         let definition = request.definition;
-        let options = Options {
-            format: Some(Format::Csv),
+        let separated = |format: Format| Options {
+            format: Some(format),
             delimiter: Some(request.delimiter),
             header: Some(request.has_header),
             names: Some(definition.columns.iter().map(|column| column.name.clone()).collect()),
@@ -27,12 +31,118 @@ impl FileReader for HostFiles {
             null: request.null.clone(),
             ..Options::default()
         };
+        let options = match request.layout {
+            FileLayout::Detected => Options { begin_once: true, ..Options::default() },
+            FileLayout::Separated => separated(Format::Csv),
+            FileLayout::Text => separated(Format::Text),
+        };
         let inputs = vec![Input::Path(PathBuf::from(request.path))];
         let mut sink = BatchesToCaller { rows, begun: false };
         atsdb_import::import(&definition.name, inputs, &options, Some(definition), &mut sink, &|_| ())
             .map(drop)
             .map_err(without_flags)
     }
+
+    fn table(&self, request: &FileTableRequest) -> Result<FileTable> {
+        let options = file_options(request)?;
+        let files = paths::files(&[PathBuf::from(&request.path)])?;
+        let mut sink = PlainText { path: &request.path, bytes_max: request.bytes_max, bytes: 0, batches: Vec::new() };
+        let mut import = |options: &Options| {
+            let inputs = files.iter().map(|path| Input::Path(path.clone())).collect();
+            atsdb_import::import("file", inputs, options, None, &mut sink, &|_| ())
+        };
+        let report = import(&options).or_else(|error| match error.kind() {
+            // A table has one time, and none is NULL; a query asks for neither.
+            ErrorKind::Usage | ErrorKind::InvalidValue => {
+                import(&Options { time: vec!["none".to_owned()], ..options.clone() })
+            }
+            _ => Err(error),
+        });
+        let report = report.map_err(without_flags)?;
+        let schema = match sink.batches.first() {
+            Some(batch) => batch.schema(),
+            None => plain_schema(&atsdb::arrow_schema(&report.definition)),
+        };
+        Ok(FileTable { schema, batches: sink.batches })
+    }
+}
+
+/// What a query says of a file, as the importer's options.
+fn file_options(request: &FileTableRequest) -> Result<Options> {
+    let mut options = Options::default();
+    options.format = match request.format {
+        Some("parquet") => Some(Format::Parquet),
+        Some("json") => Some(Format::Json),
+        _ => None,
+    };
+    for (name, value) in &request.options {
+        let refused = |what: &str| {
+            Err(Error::new(ErrorKind::Sql, format!("{name} = {value:?}: {what}"))
+                .with_hint("there are header, sep, skip, nullstr, quote, path, zone and decimal_separator"))
+        };
+        match (name.as_str(), value.as_str()) {
+            ("header", "true" | "1") => options.header = Some(true),
+            ("header", "false" | "0") => options.header = Some(false),
+            ("sep" | "delim" | "delimiter", "\\t" | "\t" | "tab") => options.delimiter = Some(b'\t'),
+            ("sep" | "delim" | "delimiter", text) if text.len() == 1 => options.delimiter = Some(text.as_bytes()[0]),
+            ("skip", lines) => match lines.parse() {
+                Ok(count) => options.skip = Some(count),
+                Err(_) => return refused("it is a number of lines"),
+            },
+            ("nullstr" | "null" | "na_values", text) => options.null.push(text.to_owned()),
+            ("quote", "") => options.no_quotes = true,
+            ("quote", "\"") | ("all_varchar", "false") | ("auto_detect", "true") => {}
+            ("decimal_separator" | "decimal", ",") => options.decimal_comma = true,
+            ("decimal_separator" | "decimal", ".") => {}
+            ("path", path) => options.path = Some(path.to_owned()),
+            ("zone", zone) => options.zone = Some(Zone::parse(zone)?),
+            ("header" | "sep" | "delim" | "delimiter" | "quote" | "decimal_separator" | "decimal", _) => {
+                return refused("it cannot be that");
+            }
+            _ => return refused("it is no option of a file"),
+        }
+    }
+    Ok(options)
+}
+
+/// Keeps the rows of a file, mapped text as text.
+struct PlainText<'a> {
+    path: &'a str,
+    bytes_max: usize,
+    bytes: usize,
+    batches: Vec<RecordBatch>,
+}
+
+impl Sink for PlainText<'_> {
+    fn begin(&mut self, _: &TableDefinition) -> Result<()> {
+        (self.bytes, self.batches) = (0, Vec::new());
+        Ok(())
+    }
+
+    fn rows(&mut self, batch: RecordBatch) -> Result<()> {
+        crate::console::interrupt::check()?;
+        let schema = plain_schema(&batch.schema());
+        let columns =
+            batch.columns().iter().zip(schema.fields()).map(|(column, field)| cast(column, field.data_type()));
+        let batch = RecordBatch::try_new(Arc::clone(&schema), columns.collect::<std::result::Result<Vec<_>, _>>()?)?;
+        self.bytes += batch.get_array_memory_size();
+        if self.bytes > self.bytes_max {
+            let most = crate::console::quantity::show_bytes(self.bytes_max as u64);
+            return Err(Error::new(ErrorKind::Resources, format!("the rows of {} take more than {most}", self.path))
+                .with_hint("import the file into a store and query that, or raise --memory"));
+        }
+        self.batches.push(batch);
+        Ok(())
+    }
+}
+
+/// The schema with dictionaries as what they hold.
+fn plain_schema(schema: &SchemaRef) -> SchemaRef {
+    let field = |field: &Arc<Field>| match field.data_type() {
+        DataType::Dictionary(_, values) => Arc::new(Field::new(field.name(), values.as_ref().clone(), true)),
+        _ => Arc::new(field.as_ref().clone().with_nullable(true)),
+    };
+    Arc::new(Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>()))
 }
 
 impl FileWriter for HostFiles {

@@ -2,6 +2,7 @@
 //!
 //! A flag goes before its environment variable, which goes before the default.
 
+use crate::args::sql_text::is_sql;
 use crate::args::{QueryArgs, StoreArgs, WriteArgs};
 use crate::console::failure;
 use crate::session::files::HostFiles;
@@ -30,6 +31,8 @@ pub(crate) enum Access {
     Read,
     /// Writes; the store must exist.
     Change,
+    /// Writes, with background maintenance; the store must exist.
+    Use,
     /// Writes; a missing store is created.
     Create,
     /// The same, without background maintenance.
@@ -57,12 +60,17 @@ pub(crate) fn open_for(
     store: &StoreArgs,
     write: Option<&WriteArgs>,
 ) -> Result<Database> {
+    if is_sql(url) {
+        return Err(Error::usage(format!("this is SQL and no store: {url}")).with_hint(
+            "the store comes first: atsdb sql air.db \"SELECT ...\"; atsdb ./NAME opens a file of any name",
+        ));
+    }
     let durability = write.map(durability).transpose()?.unwrap_or_default();
     let mut options = OpenOptions::new()
         .durability(durability)
         .create(matches!(access, Access::Create | Access::CreateQuietly))
         .read_only(access == Access::Read)
-        .maintenance(access == Access::Create)
+        .maintenance(matches!(access, Access::Create | Access::Use))
         .on_warning(failure::warn);
     if stay == OpenTime::Short {
         options = options.preload_bytes(0);

@@ -2,7 +2,10 @@
 
 use super::dot::{self, DotCommand};
 use crate::commands;
+use crate::console::quantity::show_rows;
+use crate::output::Format;
 use crate::output::destination::Destination;
+use crate::output::screen::Expanded;
 use crate::session::script::{PieceReader, Runner};
 use atsdb::{Database, Error, ErrorKind, Result};
 use std::fs::File;
@@ -10,6 +13,9 @@ use std::io::{BufRead, BufReader};
 
 /// How deep `.read` may go in files that read files.
 const READ_DEPTH_MAX: usize = 16;
+
+/// A longer text is not kept for `.chart`.
+const LAST_BYTES_MAX: usize = 64 << 10;
 
 /// Whether to go on after a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +29,8 @@ pub(super) struct Shell {
     pub(super) database: Database,
     pub(super) runner: Runner,
     pub(super) out: Destination,
+    /// The last text that was SQL.
+    pub(super) last_query: Option<String>,
 }
 
 impl Shell {
@@ -43,6 +51,7 @@ impl Shell {
 
     /// Runs the statements of a text.
     pub(super) fn sql(&mut self, text: &str, first_line: usize, source: Option<&str>) -> Result<AfterLine> {
+        self.last_query = Some(text.to_owned()).filter(|text| text.len() <= LAST_BYTES_MAX);
         self.runner.run(text, first_line, source, &mut self.out)?;
         Ok(AfterLine::Line)
     }
@@ -75,7 +84,46 @@ impl Shell {
                 }
                 self.runner.format = format;
             }
-            DotCommand::Timing(on) => self.runner.timing = on,
+            DotCommand::Expanded(mode) => match &mut self.runner.terminal {
+                Some(terminal) => {
+                    let screen = &mut terminal.screen;
+                    let other = if screen.expanded == Expanded::On { Expanded::Auto } else { Expanded::On };
+                    screen.expanded = mode.unwrap_or(other);
+                    eprintln!("expanded: {}", screen.expanded.name());
+                }
+                None => return Err(only_on_terminals(".expanded")),
+            },
+            DotCommand::Limit(limit) => match &mut self.runner.terminal {
+                Some(terminal) => {
+                    terminal.screen.row_limit = limit;
+                    let shown = limit.map_or("off".to_owned(), |limit| show_rows(limit as u64));
+                    eprintln!("limit: {shown}");
+                }
+                None => return Err(only_on_terminals(".limit")),
+            },
+            DotCommand::Pager(on) => match &mut self.runner.terminal {
+                Some(terminal) => {
+                    terminal.has_pager = on;
+                    eprintln!("pager: {}", if on { "on" } else { "off" });
+                }
+                None => return Err(only_on_terminals(".pager")),
+            },
+            DotCommand::Edit => return Err(only_on_terminals(".edit")),
+            DotCommand::Chart => {
+                let Some(query) = self.last_query.clone() else {
+                    return Err(Error::usage(".chart draws the last query, and there is none"));
+                };
+                let format = std::mem::replace(&mut self.runner.format, Format::Chart);
+                let drawn = self.sql(&query, 1, None);
+                self.runner.format = format;
+                return drawn;
+            }
+            DotCommand::Timing(on) => {
+                self.runner.timing = on.unwrap_or(!self.runner.timing);
+                if on.is_none() {
+                    eprintln!("timing: {}", if self.runner.timing { "on" } else { "off" });
+                }
+            }
             DotCommand::Save(url) => eprintln!("{}", commands::copy::save(&self.database, &url)?),
             DotCommand::Load(url) => eprintln!("{}", commands::copy::load(&self.database, &url)?),
             DotCommand::Read(path) => {
@@ -91,6 +139,10 @@ impl Shell {
         self.out.hand_on()?;
         Ok(AfterLine::Line)
     }
+}
+
+fn only_on_terminals(name: &str) -> Error {
+    Error::usage(format!("{name} is for a terminal"))
 }
 
 fn at_line(error: Error, name: &str, line: usize) -> Error {

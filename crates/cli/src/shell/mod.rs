@@ -4,17 +4,26 @@
 //! is called ([`dot`]). Not owned: running SQL ([`script`](crate::session::script)).
 
 mod dot;
+mod editor;
+mod highlight;
 mod history;
 mod interpreter;
+mod position;
 mod prompt;
+mod words;
 
 use self::interpreter::Shell;
 use crate::args::ShellArgs;
+use crate::console::pager;
 use crate::output::destination::Destination;
-use crate::session::script::Runner;
+use crate::output::screen::{Expanded, Screen};
+use crate::session::script::{Changes, Reports, Runner, Terminal};
 use crate::session::settings::{self, Access, OpenTime};
 use atsdb::Result;
 use std::io::IsTerminal;
+
+/// So many rows of a result are shown at a terminal.
+const ROWS_SHOWN: usize = 1_000;
 
 /// Runs the shell, or what comes from stdin when that is no terminal.
 pub(crate) fn run(url: Option<&str>, args: &ShellArgs) -> Result<()> {
@@ -29,13 +38,23 @@ pub(crate) fn run(url: Option<&str>, args: &ShellArgs) -> Result<()> {
         params: Vec::new(),
         format: args.format,
         timing: args.timing,
-        acknowledge: is_terminal,
+        reports: if is_terminal { Reports::Everything } else { Reports::Total },
+        changes: Changes::default(),
+        terminal: (is_terminal && std::io::stdout().is_terminal()).then(terminal),
         result_count: 0,
     };
-    let mut shell = Shell { database, runner, out: Destination::stdout() };
+    let mut shell = Shell { database, runner, out: Destination::stdout(), last_query: None };
     if is_terminal {
         return prompt::run(&mut shell);
     }
     shell.read(std::io::stdin().lock(), "stdin", 0)?;
+    shell.runner.report_total();
     shell.out.complete()
+}
+
+/// How results appear at first.
+fn terminal() -> Terminal {
+    let (width, height) = pager::terminal_size().unwrap_or((80, 24));
+    let screen = Screen { expanded: Expanded::Auto, row_limit: Some(ROWS_SHOWN), width };
+    Terminal { screen, height, has_pager: true }
 }

@@ -1,13 +1,15 @@
 //! The shell with a person: prompt, line editing, history, Ctrl-C.
 
-use super::history;
+use super::editor::{self, LineHelper};
 use super::interpreter::{AfterLine, Shell};
-use crate::console::failure;
+use super::words::Words;
+use super::{dot, history, position};
+use crate::console::{failure, pager};
 use atsdb::{Error, ErrorKind, Result};
-use rustyline::config::Builder;
+use rustyline::Editor;
+use rustyline::config::{Builder, CompletionType};
 use rustyline::error::ReadlineError;
 use rustyline::history::DefaultHistory;
-use rustyline::{DefaultEditor, Editor};
 
 const PROMPT: &str = "atsdb> ";
 const CONTINUATION: &str = "   ...> ";
@@ -15,8 +17,14 @@ const HISTORY_LINES_MAX: usize = 5_000;
 
 /// Reads and runs until `.quit` or the end of input. Errors of statements are shown, and the shell continues.
 pub(super) fn run(shell: &mut Shell) -> Result<()> {
-    let config = Builder::new().auto_add_history(false).max_history_size(HISTORY_LINES_MAX).map_err(broken)?.build();
-    let mut editor: DefaultEditor = Editor::<(), DefaultHistory>::with_config(config).map_err(broken)?;
+    let config = Builder::new()
+        .auto_add_history(false)
+        .completion_type(CompletionType::List)
+        .max_history_size(HISTORY_LINES_MAX)
+        .map_err(broken)?
+        .build();
+    let mut editor: Editor<LineHelper, DefaultHistory> = Editor::with_config(config).map_err(broken)?;
+    editor.set_helper(Some(LineHelper::new(failure::is_coloured())));
     let history = history::file();
     if let Some(path) = &history {
         // The first start has none yet.
@@ -27,6 +35,7 @@ pub(super) fn run(shell: &mut Shell) -> Result<()> {
     eprintln!("atsdb {}, {url}; .help lists the commands", crate::console::version::text());
     let mut typed = String::new();
     loop {
+        refresh(shell, &mut editor, &typed);
         match editor.readline(if typed.is_empty() { PROMPT } else { CONTINUATION }) {
             Ok(line) => typed.push_str(&line),
             Err(ReadlineError::Interrupted) => {
@@ -36,12 +45,13 @@ pub(super) fn run(shell: &mut Shell) -> Result<()> {
             Err(ReadlineError::Eof) => break,
             Err(error) => return Err(broken(error)),
         }
-        let is_command = typed.trim_start().starts_with('.');
         if typed.trim().is_empty() {
             typed.clear();
             continue;
         }
-        if !is_command && !atsdb::sql::is_complete(&typed) {
+        // A command is one line; within a statement there are none.
+        let command = if typed.contains('\n') { None } else { dot::as_command(&typed) };
+        if command.is_none() && !atsdb::sql::is_complete(&typed) {
             typed.push('\n');
             continue;
         }
@@ -50,15 +60,58 @@ pub(super) fn run(shell: &mut Shell) -> Result<()> {
         if let Some(path) = &history {
             let _ = editor.append_history(path);
         }
-        let text = std::mem::take(&mut typed);
-        let next = if is_command { shell.command(&text, 0) } else { shell.sql(&text, 1, None) };
+        let mut text = std::mem::take(&mut typed);
+        let next = match &command {
+            Some(command) if command.as_str() == ".edit" => match edited(shell) {
+                Ok(Some(edited)) => {
+                    text = edited;
+                    let _ = editor.add_history_entry(text.trim_end());
+                    shell.sql(&text, 1, None)
+                }
+                Ok(None) => continue,
+                Err(error) => Err(error),
+            },
+            Some(command) => shell.command(command, 0),
+            None => shell.sql(&text, 1, None),
+        };
         match next {
             Ok(AfterLine::Line) => {}
             Ok(AfterLine::Quit) => break,
-            Err(error) => failure::print(&error),
+            Err(error) => {
+                failure::print(&error);
+                if let Some(marked) = position::marked(&text, error.message()) {
+                    eprintln!("{marked}");
+                }
+            }
         }
     }
     Ok(())
+}
+
+/// Brings what may have changed since the last line: the size of the terminal, and the names of the store.
+fn refresh(shell: &mut Shell, editor: &mut Editor<LineHelper, DefaultHistory>, typed: &str) {
+    if let (Some(terminal), Some((width, height))) = (&mut shell.runner.terminal, pager::terminal_size()) {
+        (terminal.screen.width, terminal.height) = (width, height);
+    }
+    if let Some(helper) = editor.helper_mut() {
+        typed.clone_into(&mut helper.typed);
+        // A store that cannot be asked now only completes fewer names.
+        if typed.is_empty()
+            && let Ok(tables) = shell.database.engine().tables()
+        {
+            helper.words = Words::of(&tables);
+        }
+    }
+}
+
+/// The last statement after a person has edited it, shown as it will run; `None` if nothing is left of it.
+fn edited(shell: &Shell) -> Result<Option<String>> {
+    let text = editor::edit(shell.last_query.as_deref().unwrap_or(""))?;
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    eprintln!("{}", text.trim_end());
+    Ok(Some(text))
 }
 
 fn broken(error: ReadlineError) -> Error {

@@ -31,7 +31,7 @@ fn a_file_is_there_whole_or_not_at_all() {
     let case = Case::new().with_store();
     case.write("old.csv", "old");
     let sql = "SELECT 1 / (value - value) AS x, CAST(sensor AS BIGINT) FROM readings";
-    let run = case.run(&["export", "a.db", "-q", sql, "-o", "old.csv"]);
+    let run = case.run(&["export", "a.db", "-q", sql, "-o", "old.csv", "--overwrite"]);
     assert_ne!(run.code, 0);
     assert_eq!(case.read("old.csv"), "old");
     assert!(!case.names().iter().any(|name| name.ends_with(".part")), "{:?}", case.names());
@@ -49,4 +49,52 @@ fn what_cannot_be_written_is_refused() {
     case.run(&["export", "a.db", "-q", "SELECT 1; SELECT 2"]).failed(1, &["one query"]);
     assert_eq!(case.names().iter().filter(|name| name.starts_with("x.")).count(), 0);
     assert!(!case.path("no.db").exists());
+}
+
+#[test]
+fn a_file_is_replaced_only_when_asked_for_and_what_was_written_is_reported() {
+    let case = Case::new().with_store();
+    case.write("old.csv", "old");
+    let arguments = ["export", "a.db", "readings", "-o", "old.csv"];
+    case.run(&arguments).failed(1, &["old.csv is there already", "--overwrite"]);
+    assert_eq!(case.read("old.csv"), "old");
+    let run = case.run(&[&arguments[..], &["--overwrite"]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stderr.starts_with("3 rows written to old.csv, "), "{}", run.stderr);
+    assert!(case.read("old.csv").starts_with("time,sensor"));
+    case.run(&["export", "a.db", "SELECT 1 AS a"]).failed(1, &["SQL and no table", "-q"]);
+}
+
+#[test]
+fn what_copy_writes_copy_reads() {
+    let case = Case::new().with_store();
+    for ending in ["csv", "tsv", "jsonl", "parquet", "csv.gz"] {
+        let copy = format!(
+            "COPY readings TO 'x.{ending}'; CREATE TABLE b (time TIMESTAMP, sensor TEXT, value DOUBLE, count BIGINT, good \
+             BOOLEAN) WITH (time = 'time'); COPY b FROM 'x.{ending}'"
+        );
+        case.run(&["sql", "a.db", &copy]).well();
+        assert_eq!(case.query("a.db", "SELECT * FROM b ORDER BY time"), case.query("a.db", ALL), "{ending}");
+        case.run(&["sql", "a.db", "DROP TABLE b"]).well();
+    }
+    // As PostgreSQL writes it: tabs, escapes, no header.
+    case.write("p.txt", "2024-03-05 00:00:00\ta\\tb\t\\N\t5\tt\n");
+    case.run(&["sql", "a.db", "COPY readings FROM 'p.txt'"]).well();
+    assert_eq!(case.query("a.db", "SELECT sensor, value, good FROM readings WHERE count = 5"), "a\tb,,true");
+}
+
+#[test]
+fn a_chart_is_a_picture_or_a_page_or_text() {
+    let case = Case::new();
+    let sql = "SELECT value AS x, value * value AS square FROM generate_series(1, 20)";
+    case.run(&["sql", sql, "-o", "x.svg"]).well();
+    let svg = case.read("x.svg");
+    assert!(svg.starts_with("<svg") && svg.contains("<polyline") && svg.contains(">square</text>"), "{svg}");
+    case.run(&["sql", sql, "-o", "x.html"]).well();
+    let page = case.read("x.html");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains(svg.trim()) && !page.contains("http://x"), "{page}");
+    assert!(!page.replace("http://www.w3.org/2000/svg", "").contains("http"), "the page needs nothing from elsewhere");
+    let text = case.run(&["sql", sql, "--format", "chart"]).well().text();
+    assert!(text.starts_with("square\n") && text.contains("400 │"), "{text}");
+    case.run(&["sql", "SELECT 'a' AS a, 'b' AS b", "--format", "chart"]).failed(1, &["columns of numbers"]);
 }

@@ -138,7 +138,8 @@ fn rows_of_a_table_in_memory_are_saved_with_the_import() {
     assert_eq!(case.query("a.db", "SELECT count(*) FROM t1"), "6");
     case.write("two.csv", "name,id\na,1\n,2\n");
     case.run(&["import", "a.db", "t2", "two.csv"]).well();
-    case.run(&["import", "a.db", "t2", "two.csv"]).failed(2, &["key (id): (1) is there already"]);
+    let again = case.run(&["import", "a.db", "t2", "two.csv", "--again"]);
+    again.failed(2, &["key (id): (1) is there already"]);
     assert_eq!(case.query("a.db", "SELECT id, name FROM t2 ORDER BY id"), "1,a\n2,");
     let tables = case.run(&["tables", "a.db", "--format", "json"]).well().text();
     assert_eq!(tables.matches("\"kind\": \"memory\"").count(), 2, "{tables}");
@@ -194,8 +195,86 @@ fn a_key_that_the_statement_shows_is_kept_by_a_second_import() {
     case.write("a.csv", "date,symbol,v\n2024-01-01,A,1\n2024-01-01,B,2\n");
     let arguments = ["import", "a.db", "t", "a.csv", "--key", "symbol,date"];
     assert!(case.run(&arguments).well().text().contains("PRIMARY KEY"));
-    let again = case.run(&arguments);
+    let again = case.run(&[&arguments[..], &["--again"]].concat());
     assert_ne!(again.code, 0, "{}", again.stderr);
     assert!(!again.stderr.contains("not used"), "{}", again.stderr);
     assert_eq!(case.query("a.db", "SELECT count(*) FROM t"), "2");
+}
+
+#[test]
+fn the_same_files_count_once_unless_asked_for_again() {
+    let case = Case::new();
+    case.write("1.csv", "time,v\n2024-03-01,1\n");
+    case.write("2.csv", "time,v\n2024-03-02,2\n");
+    let import = |arguments: &[&str]| case.run(&[&["import", "a.db", "t"], arguments].concat()).well().text();
+    import(&["1.csv"]);
+    assert!(import(&["1.csv"]).contains("imported into this table before"));
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM t"), "1");
+    // Another name, the same content; other files are others.
+    std::fs::copy(case.path("1.csv"), case.path("copy.csv")).unwrap();
+    assert!(import(&["copy.csv"]).contains("before"));
+    assert!(!import(&["2.csv"]).contains("before"));
+    import(&["1.csv", "--again"]);
+    assert_eq!(case.query("a.db", "SELECT count(*), sum(v) FROM t"), "3,4");
+    // What is gone may come back, also into a table of the same name.
+    case.run(&["sql", "a.db", "TRUNCATE t"]);
+    assert!(!import(&["1.csv"]).contains("before"));
+    case.run(&["sql", "a.db", "DROP TABLE t"]);
+    assert!(import(&["1.csv"]).contains("CREATE TABLE"));
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM t"), "1");
+}
+
+#[test]
+fn a_dry_run_shows_everything_and_stores_nothing() {
+    let case = Case::new();
+    case.write("w.csv", "time,v,note\n2024-03-01,1,NA\n2024-03-02,2,x\n2024-03-03\n");
+    let run = case.run(&["import", "a.db", "t", "w.csv", "--dry-run"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let text = run.text();
+    for part in ["CREATE TABLE t (", "2024-03-01 | 1 | NULL", "would be refused for these records", "dry run"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(run.stderr.contains("taken as NULL: \"NA\" once (note)"), "{}", run.stderr);
+    assert!(run.stderr.contains("w.csv, line 4: 1 field instead of 3"), "{}", run.stderr);
+    assert_eq!(case.names(), ["w.csv"]);
+    let skipping = case.run(&["import", "a.db", "t", "w.csv", "--dry-run", "--skip-bad"]).text();
+    assert!(skipping.contains("2 rows would be stored"), "{skipping}");
+    case.run(&["sql", "a.db", "CREATE TABLE t (time DATE, v TINYINT, note TEXT) WITH (time = 'time')"]);
+    case.write("x.csv", "time,v,note\n2024-03-01,1000,x\n");
+    let existing = case.run(&["import", "a.db", "t", "x.csv", "--dry-run"]);
+    assert!(!existing.text().contains("CREATE TABLE") && existing.stderr.contains("out of the range of TINYINT"));
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM t"), "0");
+}
+
+#[test]
+fn rows_that_the_table_keeps_out_are_counted() {
+    let case = Case::new();
+    let table = "CREATE TABLE t (id INT PRIMARY KEY, v INT) WITH (on_conflict = 'keep')";
+    case.run(&["sql", "a.db", table]);
+    case.write("1.csv", "id,v\n1,1\n2,2\n");
+    case.write("2.csv", "id,v\n2,9\n3,3\n");
+    case.run(&["import", "a.db", "t", "1.csv"]);
+    let text = case.run(&["import", "a.db", "t", "2.csv"]).text();
+    assert!(text.contains("1 row stored; 1 row left out, whose keys exist"), "{text}");
+    assert_eq!(case.query("a.db", "SELECT sum(v) FROM t"), "6");
+}
+
+#[test]
+fn folders_patterns_columns_and_documents_are_imported() {
+    let case = Case::new();
+    std::fs::create_dir(case.path("logs")).unwrap();
+    case.write("logs/a.csv", "time,v,w\n2024-03-01,1,x\n");
+    case.write("logs/b.csv", "time,v,w\n2024-03-02,2,y\n");
+    case.write("logs/c.txt", "no table");
+    case.run(&["import", "a.db", "t", "logs/*.csv", "--columns", "day=time,v", "--time", "day"]).well();
+    assert_eq!(case.query("a.db", "SELECT * FROM t ORDER BY day"), "2024-03-01,1\n2024-03-02,2");
+    std::fs::remove_file(case.path("logs/c.txt")).unwrap();
+    case.run(&["import", "a.db", "u", "logs", "--omit", "w"]).well();
+    assert_eq!(case.query("a.db", "SELECT count(*), sum(v) FROM u"), "2,3");
+    case.run(&["import", "a.db", "u", "logs/*.json"]).failed(2, &["no file fits logs/*.json"]);
+    case.write("d.json", "{\"n\":2,\"items\":[{\"a\":1},{\"a\":2}]}");
+    assert_eq!(case.run(&["import", "a.db", "d", "d.json"]).code, 0);
+    assert_eq!(case.query("a.db", "SELECT sum(a) FROM d"), "3");
+    case.run(&["import", "a.db", "z", "logs/a.csv", "--zone", "Mars/Base"])
+        .failed(1, &["no time zone named Mars/Base"]);
 }

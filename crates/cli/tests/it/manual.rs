@@ -14,6 +14,7 @@ const VERBS: [&str; 18] = [
     "recompress",
     "rollup",
     "retain",
+    "doctor",
     "verify",
     "copy",
     "serve",

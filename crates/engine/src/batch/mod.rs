@@ -156,6 +156,12 @@ impl Batch {
         self.id = id;
     }
 
+    /// Gives the batch an id after it was begun, before rows are added: for an id that names the table which the batch
+    /// creates.
+    pub fn set_id(&mut self, id: BatchId) {
+        self.id = Some(id);
+    }
+
     /// The number of rows added so far.
     pub fn row_count(&self) -> u64 {
         self.row_count

@@ -1,6 +1,7 @@
 //! `LOAD DATA INFILE` and `COPY ... FROM`: which file goes into which columns, and how it is written. Reading it is
 //! not done here.
 
+use crate::dml::files::FileLayout;
 use crate::parse::statement::parse_declaring;
 use crate::text::errors::{from_parser, not_supported, sql_error};
 use crate::text::params::Parameters;
@@ -21,6 +22,7 @@ pub(crate) struct Load {
     pub(crate) path: String,
     pub(crate) table: String,
     pub(crate) columns: Option<Vec<String>>,
+    pub(crate) layout: FileLayout,
     pub(crate) delimiter: u8,
     pub(crate) has_header: bool,
     pub(crate) null: Vec<String>,
@@ -62,6 +64,7 @@ fn load_data(text: &str, place: Place) -> Result<Load> {
         path,
         table: table_name(&table)?,
         columns: None,
+        layout: FileLayout::Separated,
         delimiter: b'\t',
         has_header: false,
         null: Vec::new(),
@@ -193,6 +196,13 @@ fn copy_from(
         return Err(not_supported(format_args!("COPY ... FROM {target}")).with_hint("name a file"));
     };
     let mut copy = Copy::default();
+    let is_plain = options.is_empty() && legacy_options.is_empty();
+    let layout = |copy: &Copy| match () {
+        // As `COPY ... TO` writes it.
+        () if is_plain && has_known_ending(filename) => FileLayout::Detected,
+        () if copy.is_csv || copy.delimiter.is_some() || copy.has_header => FileLayout::Separated,
+        () => FileLayout::Text,
+    };
     options.iter().try_for_each(|option| copy.option(option))?;
     legacy_options.iter().try_for_each(|option| copy.legacy_option(option))?;
     Ok(Load {
@@ -200,10 +210,18 @@ fn copy_from(
         path: filename.clone(),
         table: table_name(table)?,
         columns: names(columns),
+        layout: layout(&copy),
         delimiter: copy.delimiter.unwrap_or(if copy.is_csv { b',' } else { b'\t' }),
         has_header: copy.has_header,
         null: copy.null,
     })
+}
+
+/// Whether a file's ending says a format, as for `COPY ... TO`.
+fn has_known_ending(path: &str) -> bool {
+    let name = path.to_ascii_lowercase();
+    let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
+    [".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet"].iter().any(|ending| name.ends_with(ending))
 }
 
 #[derive(Default)]
@@ -286,7 +304,10 @@ mod tests {
         assert_eq!((copy.delimiter, copy.has_header, copy.null), (b';', true, vec!["-".to_owned()]));
         let copy = parsed("copy t1 from 'x' csv header").unwrap();
         assert_eq!((copy.delimiter, copy.has_header), (b',', true));
-        assert_eq!(parsed("COPY t1 FROM 'x'").unwrap().delimiter, b'\t');
+        let text = parsed("COPY t1 FROM 'x'").unwrap();
+        assert_eq!((text.delimiter, text.layout), (b'\t', FileLayout::Text));
+        assert_eq!(parsed("COPY t1 FROM 'x.csv.gz'").unwrap().layout, FileLayout::Detected);
+        assert_eq!(parsed("COPY t1 FROM 'x.csv' WITH (HEADER)").unwrap().layout, FileLayout::Separated);
     }
 
     #[test]

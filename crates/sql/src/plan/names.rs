@@ -1,5 +1,6 @@
 //! What DataFusion's planner asks while it plans one statement: the tables of its snapshot, and functions.
 
+use super::files::FILE_SCHEMA;
 use super::rollups::{Focus, refuse_change, rollup_plan};
 use super::views::{Expansion, view_plan};
 use super::work_table::{WORK_SCHEMA, WorkTable};
@@ -22,8 +23,8 @@ use atsdb_core::{Rollup, Table, View};
 use atsdb_engine::ReadSnapshot;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use datafusion::catalog::TableFunctionArgs;
 use datafusion::catalog::cte_worktable::CteWorkTable;
+use datafusion::catalog::{TableFunctionArgs, TableProvider};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue, TableReference, plan_datafusion_err};
 use datafusion::datasource::{ViewTable, provider_as_source};
@@ -38,6 +39,15 @@ use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 use std::sync::Arc;
 
+/// Tables that a statement itself brings.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct GivenTables<'a> {
+    /// The rows that the statement is about.
+    pub(crate) work_table: Option<&'a Arc<WorkTable>>,
+    /// The files that it names, by number.
+    pub(crate) files: &'a [Arc<dyn TableProvider>],
+}
+
 /// Plans a statement over one snapshot.
 pub(crate) fn logical_plan(
     statement: Ast,
@@ -45,11 +55,11 @@ pub(crate) fn logical_plan(
     snapshot: &ReadSnapshot,
     spellings: &SharedSpellings,
     focus: &Focus,
-    work_table: Option<&Arc<WorkTable>>,
+    given: GivenTables<'_>,
     parameters: &Parameters,
 ) -> Result<LogicalPlan> {
     let expansion = Expansion::default();
-    let names = SnapshotNames { state, snapshot, spellings, work_table, expansion, focus, parameters };
+    let names = SnapshotNames { state, snapshot, spellings, given, expansion, focus, parameters };
     let planned = names.open_plan(statement)?;
     if planned.has_parameters { close_parameters(planned.plan, parameters) } else { Ok(planned.plan) }
 }
@@ -60,11 +70,11 @@ pub(crate) fn open_plan(
     state: &SessionState,
     snapshot: &ReadSnapshot,
     spellings: &SharedSpellings,
-    work_table: Option<&Arc<WorkTable>>,
+    given: GivenTables<'_>,
     parameters: &Parameters,
 ) -> Result<LogicalPlan> {
     let (expansion, focus) = (Expansion::default(), &Focus::default());
-    let names = SnapshotNames { state, snapshot, spellings, work_table, expansion, focus, parameters };
+    let names = SnapshotNames { state, snapshot, spellings, given, expansion, focus, parameters };
     names.open_plan(statement).map(|planned| planned.plan)
 }
 
@@ -77,8 +87,8 @@ fn view_columns(view: &View, state: &SessionState, snapshot: &ReadSnapshot) -> O
         _ => return None,
     };
     let spellings = SharedSpellings::new(spellings);
-    let parameters = Parameters::none();
-    let plan = logical_plan(statement, state, snapshot, &spellings, &Focus::default(), None, &parameters).ok()?;
+    let (given, parameters) = (GivenTables::default(), Parameters::none());
+    let plan = logical_plan(statement, state, snapshot, &spellings, &Focus::default(), given, &parameters).ok()?;
     Some(headings.apply(plan.schema().inner()))
 }
 
@@ -86,8 +96,7 @@ struct SnapshotNames<'a> {
     state: &'a SessionState,
     snapshot: &'a ReadSnapshot,
     spellings: &'a SharedSpellings,
-    /// The rows that the statement is about.
-    work_table: Option<&'a Arc<WorkTable>>,
+    given: GivenTables<'a>,
     expansion: Expansion,
     focus: &'a Focus,
     parameters: &'a Parameters,
@@ -119,11 +128,10 @@ impl SnapshotNames<'_> {
 
     /// A view's query takes its place in the plan.
     fn view(&self, table: &Table, view: &View) -> Result<Arc<dyn TableSource>> {
-        let Self { state, snapshot, spellings, work_table, expansion, focus, .. } = self;
+        let Self { state, snapshot, spellings, given, expansion, focus, .. } = self;
         let parameters = &Parameters::none();
         let plan = |statement, spellings: &SharedSpellings, expansion| {
-            SnapshotNames { state, snapshot, spellings, work_table: *work_table, expansion, focus, parameters }
-                .plan(statement)
+            SnapshotNames { state, snapshot, spellings, given: *given, expansion, focus, parameters }.plan(statement)
         };
         let plan = view_plan(table, view, snapshot.tables(), spellings, expansion, plan);
         let plan = plan.map_err(|error| DataFusionError::External(Box::new(error)))?;
@@ -132,11 +140,11 @@ impl SnapshotNames<'_> {
 
     /// A rollup's rows, those that are stale computed.
     fn rollup(&self, table: &Table, rollup: &Rollup) -> Result<Arc<dyn TableSource>> {
-        let Self { state, snapshot, spellings, work_table, expansion, focus, .. } = self;
+        let Self { state, snapshot, spellings, given, expansion, focus, .. } = self;
         let parameters = &Parameters::none();
         let plan = |statement, spellings: &SharedSpellings, focus: &Focus| {
-            let (work_table, expansion) = (*work_table, expansion.clone());
-            SnapshotNames { state, snapshot, spellings, work_table, expansion, focus, parameters }.plan(statement)
+            let (given, expansion) = (*given, expansion.clone());
+            SnapshotNames { state, snapshot, spellings, given, expansion, focus, parameters }.plan(statement)
         };
         let plan = rollup_plan(table, rollup, snapshot, spellings, focus, plan);
         let plan = plan.map_err(|error| DataFusionError::External(Box::new(error)))?;
@@ -148,9 +156,14 @@ impl ContextProvider for SnapshotNames<'_> {
     fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
         self.expansion.count_one().map_err(|error| DataFusionError::External(Box::new(error)))?;
         if name.schema() == Some(WORK_SCHEMA)
-            && let Some(work_table) = self.work_table
+            && let Some(work_table) = self.given.work_table
         {
             return Ok(provider_as_source(work_table.provider()?));
+        }
+        if name.schema() == Some(FILE_SCHEMA)
+            && let Some(file) = name.table().parse::<usize>().ok().and_then(|number| self.given.files.get(number))
+        {
+            return Ok(provider_as_source(Arc::clone(file)));
         }
         let tables = self.snapshot.tables();
         if name.schema() == Some(TARGET_SCHEMA)

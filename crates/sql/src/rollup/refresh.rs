@@ -106,7 +106,8 @@ impl Refresh<'_> {
             true => None,
             false => {
                 let text = format!("SELECT * FROM {}", quoted(&table.definition.name));
-                let query = Query { text, place: Place::START, parameters: Parameters::none(), snapshot, sees: None };
+                let (place, parameters) = (Place::START, Parameters::none());
+                let query = Query { text, place, parameters, snapshot, files: None, sees: None };
                 let focus = Focus { computed: Some((table.id, step.times.clone().into())), ..Focus::default() };
                 Some(Rows::query(self.worker.start_focused(query, focus, self.interrupt)?.rows))
             }

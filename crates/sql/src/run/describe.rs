@@ -6,7 +6,7 @@ use crate::dml::change::Change;
 use crate::dml::target::Target;
 use crate::parse::headings::Headings;
 use crate::parse::parameter_types::close_parameters;
-use crate::plan::names::open_plan;
+use crate::plan::names::{GivenTables, open_plan};
 use crate::plan::parameter_types::InferredTypes;
 use crate::plan::rollups::Focus;
 use crate::plan::work_table::WorkQuery;
@@ -73,14 +73,15 @@ fn planned(
     snapshot: &ReadSnapshot,
     state: &SessionState,
 ) -> Result<Description> {
-    let StatementQuery { mut statement, insert, change, spellings, work_table, parameters, .. } = asked;
+    let StatementQuery { mut statement, insert, change, spellings, work_table, files, parameters, .. } = asked;
     let headings = match &mut statement {
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => Headings::default(),
     };
     let counts = counts_of_functions(&statement);
     let describe = || {
-        let plan = open_plan(statement, state, snapshot, &spellings, work_table.as_ref(), &parameters)?;
+        let given = GivenTables { work_table: work_table.as_ref(), files: &files };
+        let plan = open_plan(statement, state, snapshot, &spellings, given, &parameters)?;
         let mut types = InferredTypes(parameters.types());
         types.infer(&plan, columns)?;
         counts.iter().for_each(|id| types.note_id(id, &DataType::Int64));

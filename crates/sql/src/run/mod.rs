@@ -6,7 +6,7 @@
 //! plans are made of (`plan`, `scan`, `operators`, `workarounds`).
 
 pub(crate) mod answer;
-mod context;
+pub(crate) mod context;
 pub(crate) mod describe;
 mod explain;
 pub(crate) mod interrupt;

@@ -6,7 +6,7 @@ use super::statement_query::StatementQuery;
 use crate::dml::change::Change;
 use crate::dml::target::Target;
 use crate::parse::headings::Headings;
-use crate::plan::names::{logical_plan, open_plan};
+use crate::plan::names::{GivenTables, logical_plan, open_plan};
 use crate::plan::over::{is_immutable, over};
 use crate::plan::rollups::Focus;
 use crate::plan::work_table::{WorkQuery, WorkTable};
@@ -54,7 +54,8 @@ pub(super) fn planned(work: Work, state: &mut SessionState, plans: &PlanCache) -
     }
     let asked = StatementQuery::of_text(&query, focus)?;
     let is_question = matches!(asked.statement, Ast::Query(_)) && asked.insert.is_none() && asked.change.is_none();
-    let keys = keys_of(&query).filter(|_| is_question);
+    // A file may hold other rows the next time.
+    let keys = keys_of(&query).filter(|_| is_question && asked.files.is_empty());
     let Some((of_values, of_types, sees)) = keys else { return new_plan(asked, &query.snapshot, state) };
     let tables = query.snapshot.tables();
     // With values in their places a plan says nothing of others.
@@ -98,7 +99,7 @@ fn new_plan(asked: StatementQuery, snapshot: &ReadSnapshot, state: &mut SessionS
 
 /// The plan of a statement, and whether it says the same each time.
 fn plan_of(asked: StatementQuery, snapshot: &ReadSnapshot, state: &mut SessionState) -> Result<(Planned, bool)> {
-    let StatementQuery { mut statement, insert, change, spellings, focus, work_table, more, parameters } = asked;
+    let StatementQuery { mut statement, insert, change, spellings, focus, work_table, files, more, parameters } = asked;
     let explains = matches!(statement, Ast::Explain { .. });
     let headings = match &mut statement {
         Ast::Query(query) => Headings::take(query, &spellings),
@@ -108,7 +109,8 @@ fn plan_of(asked: StatementQuery, snapshot: &ReadSnapshot, state: &mut SessionSt
         // The rows of a chunk come one after the other.
         state.config_mut().options_mut().optimizer.enable_round_robin_repartition = false;
     }
-    let plan = logical_plan(statement, state, snapshot, &spellings, &focus, work_table.as_ref(), &parameters);
+    let given = GivenTables { work_table: work_table.as_ref(), files: &files };
+    let plan = logical_plan(statement, state, snapshot, &spellings, &focus, given, &parameters);
     let plan = plan.map_err(from_datafusion)?;
     SQLOptions::new()
         .with_allow_ddl(false)
@@ -132,7 +134,7 @@ fn direct(
     if let Ast::Query(query) = &mut statement {
         Headings::take(query, spellings);
     }
-    let plan = open_plan(statement, state, &query.snapshot, spellings, None, &query.parameters);
+    let plan = open_plan(statement, state, &query.snapshot, spellings, GivenTables::default(), &query.parameters);
     let plan = plan.and_then(|plan| state.optimize(&plan)).and_then(|plan| over(plan, None));
     Ok(plan.map_err(from_datafusion)?.and_then(|plan| DirectScan::of(&plan, headings)))
 }

@@ -1,5 +1,6 @@
 //! A query on its way to a worker.
 
+use crate::plan::files::QueryFiles;
 use crate::text::params::Parameters;
 use crate::text::place::Place;
 use atsdb_engine::ReadSnapshot;
@@ -10,6 +11,8 @@ pub(crate) struct Query {
     pub(crate) place: Place,
     pub(crate) parameters: Parameters,
     pub(crate) snapshot: ReadSnapshot,
+    /// Who reads the files that the query names; without, it may name none.
+    pub(crate) files: Option<QueryFiles>,
     /// Which definitions it sees; `None` if its plan is not kept.
     pub(crate) sees: Option<Sees>,
 }

@@ -7,6 +7,7 @@ use crate::dml::target::Target;
 use crate::dml::values::source_with_defaults;
 use crate::parse::refuse::refused;
 use crate::parse::statement::parse_over;
+use crate::plan::files::take_files;
 use crate::plan::rollups::Focus;
 use crate::plan::work_table::{WorkQuery, WorkTable};
 use crate::text::errors::{not_supported, sql_error};
@@ -14,6 +15,7 @@ use crate::text::identifiers::SharedSpellings;
 use crate::text::params::Parameters;
 use arrow::array::RecordBatch;
 use atsdb_core::{Result, Table};
+use datafusion::catalog::TableProvider;
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -26,6 +28,7 @@ pub(super) struct StatementQuery {
     pub(super) spellings: SharedSpellings,
     pub(super) focus: Focus,
     pub(super) work_table: Option<Arc<WorkTable>>,
+    pub(super) files: Vec<Arc<dyn TableProvider>>,
     pub(super) more: Option<mpsc::UnboundedReceiver<RecordBatch>>,
     pub(super) parameters: Parameters,
 }
@@ -42,15 +45,18 @@ impl StatementQuery {
                 (statement, insert.map(Box::new), None)
             }
         };
+        let mut statement = statement;
+        let files = take_files(&mut statement, query.files.as_ref(), &spellings)?;
         let spellings = SharedSpellings::new(spellings);
         let parameters = query.parameters.clone();
-        Ok(Self { statement, insert, change, spellings, focus, work_table: None, more: None, parameters })
+        Ok(Self { statement, insert, change, spellings, focus, work_table: None, files, more: None, parameters })
     }
 
     pub(super) fn on_work_table(query: WorkQuery) -> Self {
         let WorkQuery { query, spellings, work_table, more, parameters } = query;
         let (statement, focus, work_table) = (Ast::Query(Box::new(query)), Focus::default(), Some(work_table));
-        Self { statement, insert: None, change: None, spellings, focus, work_table, more, parameters }
+        let (insert, change, files) = (None, None, Vec::new());
+        Self { statement, insert, change, spellings, focus, work_table, files, more, parameters }
     }
 }
 

@@ -18,7 +18,8 @@ impl Session {
         self.with_batch_retried(|batch| {
             let snapshot = batch.snapshot()?;
             let text = statement.text().to_owned();
-            let query = Query { text, place: statement.place(), parameters: parameters.clone(), snapshot, sees: None };
+            let (text, place) = (statement.text().to_owned(), statement.place());
+            let query = Query { text, place, parameters: parameters.clone(), snapshot, files: None, sees: None };
             let worker = Arc::clone(&self.worker);
             let asked = query.snapshot.clone();
             let Started { change, rows, spellings, .. } = worker.start(query, &self.interrupt)?;

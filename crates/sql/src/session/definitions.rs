@@ -9,6 +9,7 @@ use crate::ddl::from_query::{check_names, definition_of};
 use crate::ddl::print::quoted;
 use crate::dml::target::Target;
 use crate::parse::query_text::query_of;
+use crate::plan::files::QueryFiles;
 use crate::run::answer::{Answer, Rows};
 use crate::run::query::Query;
 use crate::run::worker::Started;
@@ -27,8 +28,13 @@ use datafusion::sql::sqlparser::ast::{
 impl Session {
     /// What a query answers; it is running until the rows are dropped.
     pub(super) fn rows_of(&self, text: &str, place: Place, parameters: &Parameters) -> Result<Rows> {
+        self.rows_with(text, place, parameters, self.query_files())
+    }
+
+    fn rows_with(&self, text: &str, place: Place, parameters: &Parameters, files: Option<QueryFiles>) -> Result<Rows> {
         let (snapshot, _) = self.snapshot()?;
-        let query = Query { text: text.to_owned(), place, parameters: parameters.clone(), snapshot, sees: None };
+        let (text, parameters) = (text.to_owned(), parameters.clone());
+        let query = Query { text, place, parameters, snapshot, files, sees: None };
         let Started { rows, .. } = self.worker.start(query, &self.interrupt)?;
         Ok(Rows::query(rows))
     }
@@ -52,7 +58,7 @@ impl Session {
         let Some((query, place)) = query_of(statement.text(), statement.place())? else {
             return Err(sql_error("CREATE VIEW without a query"));
         };
-        check_names(&format!("view {name}"), &self.rows_of(query, place, &Parameters::none())?.schema())?;
+        check_names(&format!("view {name}"), &self.rows_with(query, place, &Parameters::none(), None)?.schema())?;
         let definition = TableDefinition::new_view(&name, query);
         let tables = self.tables()?;
         match tables.iter().find(|table| same_name(&table.definition.name, &name)) {

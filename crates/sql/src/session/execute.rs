@@ -94,8 +94,8 @@ impl Session {
 
     fn query_of(&self, statement: &Statement, parameters: &Parameters) -> Result<Query> {
         let (snapshot, sees) = self.snapshot()?;
-        let (text, parameters) = (statement.text().to_owned(), parameters.clone());
-        Ok(Query { text, place: statement.place(), parameters, snapshot, sees: Some(sees) })
+        let (text, place, parameters) = (statement.text().to_owned(), statement.place(), parameters.clone());
+        Ok(Query { text, place, parameters, snapshot, files: self.query_files(), sees: Some(sees) })
     }
 
     fn run_query(&self, query: Query) -> Result<Answer> {

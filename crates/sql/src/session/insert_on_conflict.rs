@@ -42,6 +42,7 @@ impl Session {
                 place: statement.place(),
                 parameters: parameters.clone(),
                 snapshot: snapshot.clone(),
+                files: self.query_files(),
                 sees: None,
             };
             let worker = Arc::clone(&self.worker);

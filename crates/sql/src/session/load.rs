@@ -1,10 +1,11 @@
 //! Statements that read files: refused unless the session was given a reader.
 
-use super::files::{FileReader, FileRequest};
 use super::state::Session;
 use crate::dml::conflict::OnDuplicate;
+use crate::dml::files::{FileReader, FileRequest};
 use crate::dml::load::Load;
 use crate::dml::target::Target;
+use crate::plan::files::QueryFiles;
 use crate::run::answer::Answer;
 use crate::text::errors::sql_error;
 use crate::text::params::Parameters;
@@ -17,6 +18,12 @@ impl Session {
     pub fn with_files(mut self, files: Arc<dyn FileReader>) -> Self {
         self.files = Some(files);
         self
+    }
+
+    /// Who reads the files that queries name: nobody where statements may name none.
+    pub(super) fn query_files(&self) -> Option<QueryFiles> {
+        let reader = self.files.as_ref().filter(|_| self.options.file_access)?;
+        Some(QueryFiles { reader: Arc::clone(reader), bytes_max: self.options.memory_bytes })
     }
 
     /// `LOAD DATA` and `COPY ... FROM`: all rows of the file, or none.
@@ -34,6 +41,7 @@ impl Session {
         let request = FileRequest {
             path: &load.path,
             definition: &definition,
+            layout: load.layout,
             delimiter: load.delimiter,
             has_header: load.has_header,
             null: load.null.clone(),

@@ -1,7 +1,8 @@
 //! A session: the engine that it works on, what it may use, and what has been begun.
 
-use super::files::{FileReader, FileWriter};
+use super::files::FileWriter;
 use super::open_transaction::Transaction;
+use crate::dml::files::FileReader;
 use crate::rollup::background::RollupMaintenance;
 use crate::run::interrupt::Interrupt;
 use crate::run::options::SessionOptions;

@@ -3,32 +3,44 @@
 //! The importer reads the files and declares the table that they show; here its rows become a batch of the engine, and
 //! the batch's end is reported.
 
+mod again;
 mod declared;
+mod dry_run;
 mod options;
+mod remarks;
 mod sink;
 
 use super::schema::statement;
 use crate::args::ImportArgs;
 use crate::console::clock;
 use crate::console::progress::Progress;
-use crate::console::quantity::{show_bytes, show_count, show_duration, show_many, show_rows};
+use crate::console::quantity::{show_bytes, show_count, show_duration, show_rows};
 use crate::output::destination::Destination;
+use crate::session::paths;
 use crate::session::settings::{self, Access};
-use atsdb::{CommitOutcome, Engine, Error, ErrorKind, Result, Table};
+use atsdb::{CommitOutcome, Database, Engine, Error, ErrorKind, Result, Table};
 use atsdb_import::Report;
 use declared::DeclaredTable;
-use sink::{BatchSink, DiscardRows};
+use remarks::show_remarks;
+use sink::{BatchName, BatchSink, DiscardRows};
 use std::time::Duration;
-
-/// How many of the records that were left out are shown.
-const SKIPPED_SHOWN: usize = 10;
 
 /// Imports, and reports.
 pub(super) fn run(args: &ImportArgs) -> Result<()> {
     let options = options::options(args)?;
     let declared = DeclaredTable::of(args)?;
-    let inputs = options::inputs(args)?;
-    let batch_id = options::batch_id(args)?;
+    let files = paths::files(&args.files)?;
+    let inputs = options::inputs(&files)?;
+    if args.dry_run {
+        let database = existing_store(args)?;
+        let existing = database.as_ref().map(|database| existing_table(database.engine(), &args.table)).transpose()?;
+        return dry_run::run(&args.table, existing.flatten().as_ref(), inputs, &options, &declared);
+    }
+    let batch_name = match options::batch_id(args)? {
+        Some(id) => BatchName::Given(id),
+        None if args.again => BatchName::None,
+        None => again::hash(&files)?.map_or(BatchName::None, BatchName::OfFiles),
+    };
     let durability = settings::durability(&args.write)?;
     let database = settings::open(&args.url, Access::Create, &args.store, Some(&args.write))?;
     let engine = database.engine();
@@ -46,18 +58,32 @@ pub(super) fn run(args: &ImportArgs) -> Result<()> {
     }
     let started = clock::now();
     let definition = existing.as_ref().map(|table| table.definition.clone());
-    let mut sink = BatchSink::new(engine, existing.clone(), &declared, batch_id);
+    let is_of_files = matches!(batch_name, BatchName::OfFiles(_));
+    let mut sink = BatchSink::new(engine, existing.clone(), &declared, batch_name);
     let progress = Progress::new();
     let show = |now: atsdb_import::Progress| progress.update(now.bytes_read, now.bytes_total, now.row_count);
     let report = atsdb_import::import(&args.table, inputs, &options, definition.as_ref(), &mut sink, &show)?;
-    let outcome = sink.commit()?;
+    let (mut outcome, mut kept) = sink.commit()?;
+    let mut report = report;
+    if outcome == CommitOutcome::Duplicate && is_of_files && is_empty(engine, &args.table)? {
+        // What they brought has been deleted since.
+        let mut sink = BatchSink::new(engine, existing.clone(), &declared, BatchName::None);
+        let inputs = options::inputs(&files)?;
+        report = atsdb_import::import(&args.table, inputs, &options, definition.as_ref(), &mut sink, &show)?;
+        (outcome, kept) = sink.commit()?;
+    }
     let elapsed = started.elapsed();
     drop(progress);
     let table = engine.table(&args.table)?;
     let mut out = Destination::stdout();
     show_remarks(&report);
     if outcome == CommitOutcome::Duplicate {
-        out.put(b"this batch was imported before; nothing is stored twice\n")?;
+        out.put(match is_of_files {
+            true => {
+                b"these files were imported into this table before; nothing is stored twice (--again imports them)\n"
+            }
+            false => b"this batch was imported before; nothing is stored twice\n".as_slice(),
+        })?;
         return out.complete();
     }
     if existing.is_none() {
@@ -67,7 +93,26 @@ pub(super) fn run(args: &ImportArgs) -> Result<()> {
     let is_kept = !table.definition.is_in_memory() && !args.url.starts_with("memory:");
     let survives = if is_kept { durability.to_string() } else { "none".to_owned() };
     out.put(format!("{line}, durability {survives}\n").as_bytes())?;
+    if kept > 0 {
+        let stored = report.row_count.saturating_sub(kept);
+        let text = format!("{} stored; {} left out, whose keys exist\n", show_rows(stored), show_rows(kept));
+        out.put(text.as_bytes())?;
+    }
     out.complete()
+}
+
+/// The store, if it exists, for looking at it.
+fn existing_store(args: &ImportArgs) -> Result<Option<Database>> {
+    match settings::open(&args.url, Access::Read, &args.store, None) {
+        Ok(database) => Ok(Some(database)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_empty(engine: &Engine, name: &str) -> Result<bool> {
+    let table = engine.table(name)?;
+    Ok(engine.stats(Some(&table))?.first().is_none_or(|stats| stats.rows == 0))
 }
 
 fn existing_table(engine: &Engine, name: &str) -> Result<Option<Table>> {
@@ -105,24 +150,4 @@ fn summary(engine: &Engine, table: &Table, report: &Report, elapsed: Duration) -
         show_count(rate as u64),
         show_bytes(report.bytes_read),
     ))
-}
-
-/// What a person should know, on stderr.
-fn show_remarks(report: &Report) {
-    for note in &report.notes {
-        eprintln!("note: {note}");
-    }
-    if report.skipped_count == 0 {
-        return;
-    }
-    eprintln!("left out {}:", show_many(report.skipped_count, "bad record"));
-    for skipped in report.skipped.iter().take(SKIPPED_SHOWN) {
-        let column = skipped.column.as_ref().map_or(String::new(), |column| format!(", column {column}"));
-        let value = if skipped.value.is_empty() { String::new() } else { format!("{} ", skipped.value) };
-        eprintln!("  {}, line {}{column}: {value}{}", skipped.file, skipped.line, skipped.reason);
-    }
-    let more = report.skipped_count.saturating_sub(SKIPPED_SHOWN as u64);
-    if more > 0 {
-        eprintln!("  and {} more", show_count(more));
-    }
 }

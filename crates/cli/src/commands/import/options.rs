@@ -2,14 +2,15 @@
 
 use crate::args::{DateOrderArg, ImportArgs, ImportFormat};
 use atsdb::{BatchId, Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit, Unique};
-use atsdb_import::{DateOrder, Format, Input, Options, declare_key};
-use std::path::Path;
+use atsdb_import::{ColumnChoice, DateOrder, Format, Input, Options, Zone, declare_key};
+use std::path::{Path, PathBuf};
 
 /// The importer's options.
 pub(super) fn options(args: &ImportArgs) -> Result<Options> {
     Ok(Options {
         format: args.format.map(|format| match format {
             ImportFormat::Csv => Format::Csv,
+            ImportFormat::Text => Format::Text,
             ImportFormat::Json => Format::Json,
             ImportFormat::Parquet => Format::Parquet,
         }),
@@ -25,6 +26,13 @@ pub(super) fn options(args: &ImportArgs) -> Result<Options> {
         slice: args.slice.as_deref().map(SliceWidth::parse).transpose()?,
         key: args.key.iter().map(|name| name.trim().to_owned()).collect(),
         null: args.null.clone(),
+        skip: args.skip,
+        no_quotes: args.no_quotes,
+        decimal_comma: args.decimal_comma,
+        zone: args.zone.as_deref().map(Zone::parse).transpose()?,
+        columns: args.columns.iter().map(|text| choice(text)).collect(),
+        omit: args.omit.iter().map(|name| name.trim().to_owned()).collect(),
+        path: args.path.clone(),
         skip_bad: args.skip_bad,
         file_column: args.file_column.clone(),
         ..Options::default()
@@ -53,19 +61,25 @@ pub(super) fn unused(options: &Options, definition: &TableDefinition) -> Result<
     Ok(unused)
 }
 
-/// The files; stdin at most once.
-pub(super) fn inputs(args: &ImportArgs) -> Result<Vec<Input>> {
+/// The inputs; stdin at most once.
+pub(super) fn inputs(files: &[PathBuf]) -> Result<Vec<Input>> {
     let is_stdin = |path: &&Path| *path == Path::new("-");
-    if args.files.iter().map(|path| path.as_path()).filter(is_stdin).count() > 1 {
+    if files.iter().map(|path| path.as_path()).filter(is_stdin).count() > 1 {
         return Err(Error::usage("stdin (-) can be read once"));
     }
     let input = |path: &Path| if path == Path::new("-") { Input::stdin() } else { Input::Path(path.to_owned()) };
-    Ok(args.files.iter().map(|path| input(path)).collect())
+    Ok(files.iter().map(|path| input(path)).collect())
 }
 
 /// The batch's name.
 pub(super) fn batch_id(args: &ImportArgs) -> Result<Option<BatchId>> {
     args.batch_id.as_deref().map(BatchId::new).transpose()
+}
+
+/// `COL`, or `NEW=OLD`.
+fn choice(text: &str) -> ColumnChoice {
+    let (name, source) = text.split_once('=').unwrap_or((text, text));
+    ColumnChoice { name: name.trim().to_owned(), source: source.trim().to_owned() }
 }
 
 fn delimiter(text: &str) -> Result<u8> {

@@ -1,16 +1,28 @@
 //! The batch that an import's rows go into.
 
+use super::again::batch_id;
 use super::declared::DeclaredTable;
 use crate::console::interrupt::{self, Watch};
 use arrow::record_batch::RecordBatch;
 use atsdb::{Batch, BatchId, CommitOutcome, Engine, Error, Result, Table, TableDefinition};
+use std::sync::atomic::Ordering;
+
+/// What the batch is called, so that it counts once.
+pub(super) enum BatchName {
+    /// It has no name, and counts each time.
+    None,
+    /// By the user.
+    Given(BatchId),
+    /// By the content of its files, which has this hash.
+    OfFiles(u64),
+}
 
 /// One batch of the engine, which begins again whenever the importer changes its mind about the table.
 pub(super) struct BatchSink<'a> {
     engine: &'a Engine,
     existing: Option<Table>,
     declared: &'a DeclaredTable,
-    id: Option<BatchId>,
+    name: BatchName,
     open: Option<(Batch, Table)>,
     /// From the first row on, Ctrl-C ends the import between two batches of rows, and the batch is given up.
     watch: Option<Watch>,
@@ -22,15 +34,21 @@ impl<'a> BatchSink<'a> {
         engine: &'a Engine,
         existing: Option<Table>,
         declared: &'a DeclaredTable,
-        id: Option<BatchId>,
+        name: BatchName,
     ) -> Self {
-        Self { engine, existing, declared, id, open: None, watch: None }
+        Self { engine, existing, declared, name, open: None, watch: None }
     }
 
     /// Makes everything visible at once. Rows of a table in memory would be gone with this program: they are saved by
-    /// the same commit, where the store outlives it.
-    pub(super) fn commit(&mut self) -> Result<CommitOutcome> {
+    /// the same commit, where the store outlives it. Also returns how many rows were left out because their key existed.
+    pub(super) fn commit(&mut self) -> Result<(CommitOutcome, u64)> {
         interrupt::check()?;
+        let kept = self.open.as_ref().map(|(batch, _)| batch.skipped_rows());
+        let outcome = self.commit_open()?;
+        Ok((outcome, kept.map_or(0, |kept| kept.load(Ordering::Relaxed))))
+    }
+
+    fn commit_open(&mut self) -> Result<CommitOutcome> {
         match self.open.take() {
             Some((mut batch, table)) if table.definition.is_in_memory() && self.engine.store().url() != "memory:" => {
                 let hold = self.engine.hold();
@@ -52,11 +70,15 @@ impl atsdb_import::Sink for BatchSink<'_> {
         if self.watch.is_none() {
             self.watch = Some(Watch::new(|| ()));
         }
-        let mut batch = self.engine.batch(self.id.clone());
+        let id = if let BatchName::Given(id) = &self.name { Some(id.clone()) } else { None };
+        let mut batch = self.engine.batch(id);
         let table = match &self.existing {
             Some(table) => table.clone(),
             None => batch.create_table(&self.declared.apply(definition)?)?,
         };
+        if let BatchName::OfFiles(hash) = self.name {
+            batch.set_id(batch_id(hash, table.id)?);
+        }
         self.open = Some((batch, table));
         Ok(())
     }

@@ -7,13 +7,61 @@ mod reader;
 
 pub(crate) use reader::PieceReader;
 
-use crate::console::clock;
 use crate::console::interrupt::Watch;
+use crate::console::quantity::{show_many, show_rows};
+use crate::console::{clock, pager};
 use crate::output::destination::Destination;
+use crate::output::screen::Screen;
 use crate::output::{Format, write_result};
-use atsdb::sql::{Answer, Session, Statements};
+use atsdb::sql::{Answer, Rows, Session, Statements};
 use atsdb::{Error, ErrorKind, Result};
 use std::time::{Duration, Instant};
+
+/// What is said of statements, on stderr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reports {
+    /// All that a person wants to see: what was changed, how many rows a result has.
+    Everything,
+    /// What each statement changed.
+    Changes,
+    /// What all statements changed together, at the end.
+    Total,
+}
+
+/// A terminal on which results appear.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terminal {
+    /// How tables appear.
+    pub(crate) screen: Screen,
+    /// Lines of the terminal.
+    pub(crate) height: usize,
+    /// Whether longer results go through a pager.
+    pub(crate) has_pager: bool,
+}
+
+impl Terminal {
+    /// Shows a result, and says how many rows it has.
+    fn show(self, rows: Rows, out: &mut Destination) -> Result<String> {
+        let schema = rows.schema();
+        let shown = self.screen.text(&schema, rows)?;
+        let is_long = shown.text.lines().count() + 1 > self.height;
+        if !(is_long && self.has_pager && pager::show(&shown.text)) {
+            out.put(shown.text.as_bytes())?;
+            out.hand_on()?;
+        }
+        Ok(match shown.is_cut {
+            true => format!("(the first {}; .limit off shows all)", show_rows(shown.row_count)),
+            false => format!("({})", show_rows(shown.row_count)),
+        })
+    }
+}
+
+/// What statements changed.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    statement_count: u64,
+    row_count: u64,
+}
 
 /// Runs statements and writes their results.
 pub(crate) struct Runner {
@@ -25,8 +73,12 @@ pub(crate) struct Runner {
     pub(crate) format: Format,
     /// Whether each statement's time goes to stderr.
     pub(crate) timing: bool,
-    /// Whether statements without rows, and row counts, are acknowledged on stderr.
-    pub(crate) acknowledge: bool,
+    /// What is said on stderr of statements.
+    pub(crate) reports: Reports,
+    /// What was changed so far.
+    pub(crate) changes: Changes,
+    /// How tables appear on a terminal, and whether long ones go through a pager; `None` writes them whole.
+    pub(crate) terminal: Option<Terminal>,
     /// How many results were written; some formats take one only.
     pub(crate) result_count: usize,
 }
@@ -55,26 +107,47 @@ impl Runner {
         Ok(())
     }
 
+    /// Says what a script changed.
+    pub(crate) fn report_total(&self) {
+        let Changes { statement_count, row_count } = self.changes;
+        if self.reports == Reports::Total && statement_count > 0 {
+            let (rows, statements) = (show_rows(row_count), show_many(statement_count, "statement"));
+            eprintln!("{statements} executed, {rows} changed");
+        }
+    }
+
     fn write(&mut self, answer: Answer, started: Instant, out: &mut Destination) -> Result<()> {
+        let is_change = matches!(answer, Answer::Done { .. });
         let acknowledgement = match answer {
             Answer::Rows(rows) => {
                 if self.result_count > 0 && !self.format.is_text() {
                     let message = format!("{} holds one result, and this is the second", self.format.name());
                     return Err(Error::usage(message).with_hint("write each to its own file"));
                 }
-                if self.result_count > 0 && self.format == Format::Table && !self.acknowledge {
+                if self.result_count > 0 && self.format == Format::Table && self.reports != Reports::Everything {
                     out.put(b"\n")?;
                 }
                 self.result_count += 1;
-                let schema = rows.schema();
-                let row_count = write_result(self.format, &schema, rows, out)?;
-                out.hand_on()?;
-                format!("({})", crate::console::quantity::show_rows(row_count))
+                match self.terminal.filter(|_| self.format == Format::Table) {
+                    Some(terminal) => terminal.show(rows, out)?,
+                    None => {
+                        let schema = rows.schema();
+                        let row_count = write_result(self.format, &schema, rows, out)?;
+                        out.hand_on()?;
+                        format!("({})", show_rows(row_count))
+                    }
+                }
             }
-            Answer::Done { verb, row_count: Some(count) } => format!("{verb} {count}"),
-            Answer::Done { verb, row_count: None } => verb.to_owned(),
+            Answer::Done { verb, row_count } => {
+                self.changes.statement_count += 1;
+                self.changes.row_count += row_count.unwrap_or(0);
+                match row_count {
+                    Some(count) => format!("{verb} {count}"),
+                    None => verb.to_owned(),
+                }
+            }
         };
-        if self.acknowledge {
+        if self.reports == Reports::Everything || (is_change && self.reports == Reports::Changes) {
             eprintln!("{acknowledgement}");
         }
         if self.timing {

@@ -1,0 +1,255 @@
+//! `atsdb doctor`: what in a store is slow, large or risky, and the statement or command that changes it.
+//!
+//! Owned here: the rules. Not owned: the figures, which the catalogue knows.
+
+use super::report;
+use crate::args::{DoctorArgs, ReportFormat};
+use crate::console::interrupt::Watch;
+use crate::console::quantity::{show_count, show_many, show_rows};
+use crate::session::settings::{self, Access};
+use atsdb::sql::{Answer, Session, quoted};
+use atsdb::{Database, Error, MapWidth, Result, SliceWidth, Table, TableStats};
+use serde::Serialize;
+
+/// Slices of fewer rows, if there are many, cost more to open than to read.
+const ROWS_PER_SLICE_MIN: u64 = 20_000;
+
+/// So few slices are never too many.
+const SLICES_MIN: u64 = 100;
+
+/// The rows of a slice that is as narrow as it should be.
+const ROWS_PER_SLICE_WANTED: u64 = 400_000;
+
+/// Slices of more rows are rewritten as a whole when late rows arrive, and retention drops them only as a whole.
+const ROWS_PER_SLICE_MAX: u64 = 100_000_000;
+
+/// So many chunks that are not sealed are usual while rows arrive.
+const FRESH_CHUNKS_MAX: u64 = 200;
+
+/// Values of a column that are looked at for how many of them differ.
+const SAMPLE_ROWS: usize = 100_000;
+
+/// Texts that occur so often on average belong into a dictionary.
+const REPEATS_MIN: u64 = 50;
+
+/// Such a part of a dictionary may be full.
+const DICTIONARY_PERCENT_MAX: u64 = 80;
+
+/// What was found, and what changes it.
+#[derive(Debug, Serialize)]
+struct Advice {
+    kind: &'static str,
+    table: Option<String>,
+    finding: String,
+    fix: String,
+}
+
+/// Looks, and reports.
+pub(super) fn run(args: &DoctorArgs) -> Result<()> {
+    let DoctorArgs { report: args, backup, query_limits } = args;
+    let database = settings::open(&args.url, Access::Read, &args.store, None)?;
+    let session = settings::session(&database, Access::Read, &args.store, query_limits)?;
+    let handle = session.interrupt_handle();
+    let _watch = Watch::new(move || handle.interrupt());
+    let mut found: Vec<Advice> = database.warnings().iter().map(|warning| of_warning(warning)).collect();
+    for table in report::tables_of(database.engine(), args)? {
+        if table.definition.view.is_some() || table.definition.rollup.is_some() || table.definition.is_in_memory() {
+            continue;
+        }
+        look_at(&database, &session, &args.url, &table, &mut found)?;
+    }
+    if args.table.is_none() {
+        found.extend(of_backups(&args.url, backup.as_deref())?);
+    }
+    match args.format {
+        ReportFormat::Json => report::write_text(&report::json(&found)?),
+        ReportFormat::Table if found.is_empty() => report::write_text("nothing to advise\n"),
+        ReportFormat::Table => report::write_text(&found.iter().map(in_words).collect::<Vec<_>>().join("\n")),
+    }
+}
+
+fn in_words(advice: &Advice) -> String {
+    let table = advice.table.as_ref().map_or(String::new(), |table| format!(" table {table}:"));
+    let fix: String = advice.fix.lines().map(|line| format!("  {line}\n")).collect();
+    format!("{}:{table} {}\n{fix}", advice.kind, advice.finding)
+}
+
+fn of_warning(warning: &str) -> Advice {
+    Advice { kind: "risky", table: None, finding: warning.to_owned(), fix: "-- see the store's settings".to_owned() }
+}
+
+fn of_backups(url: &str, backup: Option<&str>) -> Result<Option<Advice>> {
+    let advice = |finding: String, fix: String| Some(Advice { kind: "risky", table: None, finding, fix });
+    if url.starts_with("memory:") {
+        return Ok(None);
+    }
+    let Some(folder) = backup else {
+        let finding = "no backups were named: --backup DIR looks at them".to_owned();
+        return Ok(advice(finding, format!("atsdb backup {url} backups/")));
+    };
+    let archive = atsdb::Archive::open(folder)?;
+    let is_empty = match archive.require() {
+        Ok(()) => archive.backups()?.whole.is_empty(),
+        Err(error) if error.kind() == atsdb::ErrorKind::NotFound => true,
+        Err(error) => return Err(error),
+    };
+    Ok(match is_empty {
+        true => advice(format!("there is no whole backup in {folder}"), format!("atsdb backup {url} {folder}")),
+        false => None,
+    })
+}
+
+fn look_at(database: &Database, session: &Session, url: &str, table: &Table, found: &mut Vec<Advice>) -> Result<()> {
+    let name = &table.definition.name;
+    let stats = database.engine().stats(Some(table))?;
+    let Some(stats) = stats.first() else { return Ok(()) };
+    let mut advise = |kind: &'static str, finding: String, fix: String| {
+        found.push(Advice { kind, table: Some(name.clone()), finding, fix });
+    };
+    if table.definition.time.is_some()
+        && let Some((finding, width)) = slice_advice(table.definition.slice, stats)
+    {
+        let set = format!("ALTER TABLE {} SET (slice = '{}');", quoted(name), width.name());
+        advise("slow", finding, format!("{set}\natsdb recompress {url} {}", quoted(name)));
+    }
+    if stats.fresh_chunks > FRESH_CHUNKS_MAX {
+        let finding = format!("{} are not sealed", show_many(stats.fresh_chunks, "chunk"));
+        advise("slow", finding, format!("atsdb recompress {url} {}", quoted(name)));
+    }
+    for column in &table.definition.columns {
+        match column.map {
+            None if column.column_type == atsdb::ColumnType::Text => {
+                let (count, distinct) = sample(session, name, &column.name)?;
+                if let Some(width) = map_advice(count, distinct) {
+                    let finding = format!(
+                        "column {} is text of {} among {}, without a dictionary",
+                        column.name,
+                        show_many(distinct, "value"),
+                        show_rows(count)
+                    );
+                    advise("large", finding, map_fix(name, &column.name, width));
+                }
+            }
+            None => {}
+            Some(width) => {
+                let used = dictionary_size(session, name, &column.name)?;
+                if let Some((finding, wider)) = dictionary_advice(&column.name, width, used) {
+                    let map = format!("{}:{}", column.name, wider.name());
+                    advise("risky", finding, format!("ALTER TABLE {} SET (map = '{map}');", quoted(name)));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with the width of slices, and a better one.
+fn slice_advice(width: SliceWidth, stats: &TableStats) -> Option<(String, SliceWidth)> {
+    let rows = stats.rows / stats.slices.max(1);
+    let hours = |width: SliceWidth| match width {
+        SliceWidth::Hour => 1,
+        SliceWidth::Day => 24,
+        SliceWidth::Week => 168,
+        SliceWidth::Month => 730,
+        SliceWidth::Year => 8_766,
+    };
+    let rows_of = |other: SliceWidth| rows.saturating_mul(hours(other)) / hours(width);
+    let figures = format!("{} of {} on average", show_many(stats.slices, "slice"), show_rows(rows));
+    if stats.slices > SLICES_MIN && rows < ROWS_PER_SLICE_MIN {
+        let better = SliceWidth::ALL.into_iter().find(|other| rows_of(*other) >= ROWS_PER_SLICE_WANTED);
+        let better = better.unwrap_or(SliceWidth::Year);
+        return (hours(better) > hours(width)).then(|| (format!("too many slices: {figures}"), better));
+    }
+    if rows > ROWS_PER_SLICE_MAX {
+        let better = SliceWidth::ALL.into_iter().find(|other| rows_of(*other) >= ROWS_PER_SLICE_WANTED)?;
+        return (hours(better) < hours(width)).then(|| (format!("slices are too wide: {figures}"), better));
+    }
+    None
+}
+
+/// The width of a dictionary that pays.
+fn map_advice(count: u64, distinct: u64) -> Option<MapWidth> {
+    let pays = distinct > 0 && count >= 1_000 && distinct * REPEATS_MIN <= count;
+    pays.then(|| if distinct <= 16 { MapWidth::U8 } else { MapWidth::U16 })
+}
+
+/// The statements that give a column a dictionary: a new column takes its place.
+fn map_fix(table: &str, column: &str, width: MapWidth) -> String {
+    let (new, map) = (format!("{column}_mapped"), width.name());
+    let (table, old, fresh) = (quoted(table), quoted(column), quoted(&new));
+    format!(
+        "ALTER TABLE {table} ADD COLUMN {fresh} TEXT, SET (map = '{new}:{map}');\n\
+         UPDATE {table} SET {fresh} = {old};\n\
+         ALTER TABLE {table} DROP COLUMN {old};\n\
+         ALTER TABLE {table} RENAME COLUMN {fresh} TO {old};"
+    )
+}
+
+/// Whether a dictionary is almost full, and the next width.
+fn dictionary_advice(column: &str, width: MapWidth, used: u64) -> Option<(String, MapWidth)> {
+    let (capacity, wider) = match width {
+        MapWidth::U8 => (1_u64 << 8, MapWidth::U16),
+        MapWidth::U16 => (1 << 16, MapWidth::U32),
+        MapWidth::U32 => return None,
+    };
+    let is_full = used * 100 >= capacity * DICTIONARY_PERCENT_MAX;
+    let finding =
+        || format!("the dictionary of column {column} holds {} of {} values", show_count(used), show_count(capacity));
+    is_full.then(|| (finding(), wider))
+}
+
+/// How many values of a sample are not NULL, and how many of them differ.
+fn sample(session: &Session, table: &str, column: &str) -> Result<(u64, u64)> {
+    let (table, column) = (quoted(table), quoted(column));
+    let numbers = numbers(
+        session,
+        &format!(
+            "SELECT count(c), count(DISTINCT c) FROM (SELECT {column} AS c FROM {table} LIMIT {SAMPLE_ROWS}) AS sample"
+        ),
+    )?;
+    match numbers.as_slice() {
+        [count, distinct] => Ok((*count, *distinct)),
+        _ => Err(Error::internal("two counts are two numbers")),
+    }
+}
+
+fn dictionary_size(session: &Session, table: &str, column: &str) -> Result<u64> {
+    let text = |name: &str| format!("'{}'", name.replace('\'', "''"));
+    let query = format!(
+        "SELECT count(*) FROM atsdb.mappings WHERE table_name = {} AND column_name = {}",
+        text(table),
+        text(column)
+    );
+    numbers(session, &query)?.first().copied().ok_or_else(|| Error::internal("a count is a number"))
+}
+
+/// The numbers of a query's only row.
+fn numbers(session: &Session, query: &str) -> Result<Vec<u64>> {
+    let statement = session.statements(query).next().ok_or_else(|| Error::internal("a query is a statement"))??;
+    let Answer::Rows(rows) = session.execute(&statement, &[])? else {
+        return Err(Error::internal("a query has rows"));
+    };
+    let mut numbers = Vec::new();
+    for batch in rows {
+        for column in batch?.columns() {
+            let counts = arrow::compute::cast(column, &arrow::datatypes::DataType::UInt64)?;
+            let counts = arrow::array::AsArray::as_primitive::<arrow::datatypes::UInt64Type>(&counts);
+            numbers.extend(counts.iter().flatten());
+        }
+    }
+    Ok(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dictionaries_are_advised_where_texts_repeat_and_before_they_are_full() {
+        assert_eq!((map_advice(100_000, 5), map_advice(100_000, 2_000)), (Some(MapWidth::U8), Some(MapWidth::U16)));
+        assert_eq!((map_advice(100_000, 2_001), map_advice(999, 1), map_advice(0, 0)), (None, None, None));
+        assert_eq!(dictionary_advice("c", MapWidth::U8, 205).map(|(_, wider)| wider), Some(MapWidth::U16));
+        assert!(dictionary_advice("c", MapWidth::U8, 204).is_none());
+        assert!(dictionary_advice("c", MapWidth::U32, u64::MAX / 1_000).is_none());
+    }
+}

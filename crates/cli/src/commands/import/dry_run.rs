@@ -1,0 +1,72 @@
+//! `--dry-run`: what an import would do, without a store that changes.
+
+use super::super::schema::statement;
+use super::declared::DeclaredTable;
+use super::remarks::show_remarks;
+use crate::console::quantity::show_rows;
+use crate::output::destination::Destination;
+use crate::output::{Format, write_result};
+use arrow::record_batch::RecordBatch;
+use atsdb::{Result, Table, TableDefinition};
+use atsdb_import::{Input, Options, Sink};
+
+/// How many rows are shown.
+const ROWS_SHOWN: usize = 10;
+
+/// Keeps the first rows.
+#[derive(Default)]
+struct FirstRows {
+    batches: Vec<RecordBatch>,
+    row_count: usize,
+}
+
+impl Sink for FirstRows {
+    fn begin(&mut self, _: &TableDefinition) -> Result<()> {
+        *self = Self::default();
+        Ok(())
+    }
+
+    fn rows(&mut self, batch: RecordBatch) -> Result<()> {
+        crate::console::interrupt::check()?;
+        let wanted = (ROWS_SHOWN - self.row_count).min(batch.num_rows());
+        if wanted > 0 {
+            self.batches.push(batch.slice(0, wanted));
+            self.row_count += wanted;
+        }
+        Ok(())
+    }
+}
+
+/// Shows the table, the first rows, and what would be NULL or refused.
+pub(super) fn run(
+    name: &str,
+    existing: Option<&Table>,
+    inputs: Vec<Input>,
+    options: &Options,
+    declared: &DeclaredTable,
+) -> Result<()> {
+    let is_strict = !options.skip_bad;
+    let options = Options { skip_bad: true, ..options.clone() };
+    let mut rows = FirstRows::default();
+    let definition = existing.map(|table| &table.definition);
+    let report = atsdb_import::import(name, inputs, &options, definition, &mut rows, &|_| ())?;
+    let mut out = Destination::stdout();
+    if existing.is_none() {
+        out.put(statement(&declared.apply(&report.definition)?).as_bytes())?;
+        out.put(b"\n")?;
+    }
+    if let Some(first) = rows.batches.first() {
+        let schema = first.schema();
+        write_result(Format::Table, &schema, rows.batches.into_iter().map(Ok), &mut out)?;
+        out.put(b"\n")?;
+    }
+    out.hand_on()?;
+    show_remarks(&report);
+    let outcome = match report.skipped_count {
+        0 => format!("{} would be stored", show_rows(report.row_count)),
+        _ if is_strict => "the import would be refused for these records; --skip-bad leaves them out".to_owned(),
+        _ => format!("{} would be stored, without these records", show_rows(report.row_count)),
+    };
+    out.put(format!("{outcome}; this was a dry run, keys were not compared\n").as_bytes())?;
+    out.complete()
+}

@@ -1,0 +1,172 @@
+//! What a chart of a result shows: the first column against the columns of numbers.
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float64Type, Int64Type, SchemaRef, TimeUnit};
+use arrow::record_batch::RecordBatch;
+use atsdb::{Error, Result};
+use atsdb_export::value::Cells;
+
+/// The most rows of a chart.
+const ROWS_MAX: usize = 1_000_000;
+
+/// What the first column is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum XKind {
+    /// Times, in seconds since the epoch.
+    Time,
+    /// Numbers.
+    Number,
+    /// Anything else: each row has a place of its own.
+    Name,
+}
+
+/// Numbers of one column.
+#[derive(Debug, Clone)]
+pub(crate) struct PlotSeries {
+    pub(crate) name: String,
+    /// One for each row; NaN where there is none.
+    pub(crate) values: Vec<f64>,
+}
+
+/// The rows of a chart.
+#[derive(Debug, Clone)]
+pub(crate) struct Plot {
+    pub(crate) x_name: String,
+    pub(crate) x_kind: XKind,
+    /// Where each row stands; for names its number.
+    pub(crate) x: Vec<f64>,
+    /// What each row is called.
+    pub(crate) labels: Vec<String>,
+    pub(crate) series: Vec<PlotSeries>,
+}
+
+impl Plot {
+    /// A chart of a result with these columns, without rows yet.
+    pub(crate) fn new(schema: &SchemaRef) -> Result<Self> {
+        let fields = schema.fields();
+        let is_number = |data_type: &DataType| data_type.is_numeric();
+        let mut series = Vec::new();
+        for field in fields.iter().skip(1).filter(|field| is_number(field.data_type())) {
+            series.push(PlotSeries { name: field.name().clone(), values: Vec::new() });
+        }
+        let Some(first) = fields.first().filter(|_| !series.is_empty()) else {
+            return Err(Error::usage("a chart shows columns of numbers over the first column")
+                .with_hint("for example SELECT time, temp FROM weather"));
+        };
+        let x_kind = match first.data_type() {
+            DataType::Timestamp(..) | DataType::Date32 => XKind::Time,
+            data_type if is_number(data_type) => XKind::Number,
+            _ => XKind::Name,
+        };
+        Ok(Self { x_name: first.name().clone(), x_kind, x: Vec::new(), labels: Vec::new(), series })
+    }
+
+    /// Adds rows. Rows without a first value are left out.
+    pub(crate) fn add(&mut self, batch: &RecordBatch) -> Result<()> {
+        if self.x.len() + batch.num_rows() > ROWS_MAX {
+            return Err(Error::usage(format!("a chart has at most {ROWS_MAX} rows"))
+                .with_hint("group them, for example by time_bucket('1 hour', time), or thin them with lttb"));
+        }
+        let first = batch.column(0);
+        let places = match self.x_kind {
+            XKind::Time => seconds(first)?,
+            XKind::Number => numbers(first)?,
+            XKind::Name => (self.x.len()..self.x.len() + batch.num_rows()).map(|row| row as f64).collect(),
+        };
+        let cells = Cells::new(first)?;
+        let is_kept = |row: usize| self.x_kind == XKind::Name || !places[row].is_nan();
+        let kept: Vec<usize> = (0..batch.num_rows()).filter(|row| is_kept(*row)).collect();
+        for row in &kept {
+            let mut label = Vec::new();
+            if cells.is_null(*row) {
+                label.extend_from_slice(b"NULL");
+            } else {
+                cells.write(*row, &mut label);
+            }
+            self.labels.push(super::grid::printable(&String::from_utf8_lossy(&label)));
+            self.x.push(places[*row]);
+        }
+        let columns = batch.columns().iter().skip(1).filter(|column| column.data_type().is_numeric());
+        for (series, column) in self.series.iter_mut().zip(columns) {
+            let values = numbers(column)?;
+            series.values.extend(kept.iter().map(|row| values[*row]));
+        }
+        Ok(())
+    }
+
+    /// The least and the greatest value of all columns; a little apart if they are equal.
+    pub(crate) fn y_range(&self) -> (f64, f64) {
+        range(self.series.iter().flat_map(|series| &series.values).copied())
+    }
+
+    /// The first and the last place.
+    pub(crate) fn x_range(&self) -> (f64, f64) {
+        range(self.x.iter().copied())
+    }
+
+    /// The text of a place.
+    pub(crate) fn x_text(&self, x: f64) -> String {
+        match self.x_kind {
+            XKind::Time => {
+                let text = atsdb::time::format_time(x as i64, atsdb::TimeUnit::Second);
+                let text = text.trim_end_matches('Z').replace('T', " ");
+                let short = text.strip_suffix(" 00:00:00").or_else(|| text.strip_suffix(":00"));
+                short.unwrap_or(&text).to_owned()
+            }
+            _ => number_text(x),
+        }
+    }
+}
+
+/// A number with few digits.
+pub(crate) fn number_text(value: f64) -> String {
+    let size = value.abs();
+    if value == 0.0 {
+        "0".to_owned()
+    } else if !(1e-3..1e7).contains(&size) {
+        format!("{value:.2e}")
+    } else {
+        let digits = if size >= 1_000.0 {
+            0
+        } else if size >= 10.0 {
+            1
+        } else {
+            3
+        };
+        let text = format!("{value:.digits$}");
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    }
+}
+
+fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let (low, high) = values
+        .filter(|value| value.is_finite())
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+    match (low.is_finite(), low < high) {
+        (false, _) => (0.0, 1.0),
+        (true, true) => (low, high),
+        (true, false) => (low - 0.5, high + 0.5),
+    }
+}
+
+fn numbers(column: &ArrayRef) -> Result<Vec<f64>> {
+    let column = cast(column, &DataType::Float64)?;
+    let values = column.as_primitive::<Float64Type>();
+    Ok((0..values.len()).map(|row| if values.is_null(row) { f64::NAN } else { values.value(row) }).collect())
+}
+
+fn seconds(column: &ArrayRef) -> Result<Vec<f64>> {
+    let per_second = match column.data_type() {
+        DataType::Timestamp(TimeUnit::Millisecond, _) => 1e3,
+        DataType::Timestamp(TimeUnit::Microsecond, _) => 1e6,
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => 1e9,
+        DataType::Date32 => 1.0 / 86_400.0,
+        _ => 1.0,
+    };
+    let days = if *column.data_type() == DataType::Date32 { cast(column, &DataType::Int32)? } else { column.clone() };
+    let counts = cast(&days, &DataType::Int64)?;
+    let counts = counts.as_primitive::<Int64Type>();
+    let second = |row: usize| if counts.is_null(row) { f64::NAN } else { counts.value(row) as f64 / per_second };
+    Ok((0..counts.len()).map(second).collect())
+}

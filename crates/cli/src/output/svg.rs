@@ -1,0 +1,143 @@
+//! Charts as SVG and as a page, which need nothing from anywhere else.
+
+use super::destination::Destination;
+use super::plot::{Plot, XKind, number_text};
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatch;
+use atsdb::Result;
+use atsdb_export::ResultWriter;
+use std::fmt::Write;
+
+const WIDTH: f64 = 960.0;
+const HEIGHT: f64 = 480.0;
+const LEFT: f64 = 80.0;
+const RIGHT: f64 = 20.0;
+const TOP: f64 = 40.0;
+const BOTTOM: f64 = 50.0;
+
+/// Lines of the scale at the left.
+const STEPS: usize = 5;
+
+/// Colours that people with every kind of sight tell apart (Okabe and Ito).
+const COLOURS: [&str; 7] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#000000"];
+
+pub(super) struct SvgWriter<'a> {
+    out: &'a mut Destination,
+    plot: Plot,
+    is_page: bool,
+}
+
+impl<'a> SvgWriter<'a> {
+    pub(super) fn new(schema: &SchemaRef, is_page: bool, out: &'a mut Destination) -> Result<Self> {
+        Ok(Self { out, plot: Plot::new(schema)?, is_page })
+    }
+}
+
+impl ResultWriter for SvgWriter<'_> {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.plot.add(batch)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        let svg = svg(&self.plot);
+        let text = if self.is_page { page(&self.plot, &svg) } else { svg };
+        self.out.put(text.as_bytes())
+    }
+}
+
+fn page(plot: &Plot, svg: &str) -> String {
+    let names: Vec<&str> = plot.series.iter().map(|series| series.name.as_str()).collect();
+    let title = escaped(&format!("{} by {}", names.join(", "), plot.x_name));
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\
+         <style>body{{font-family:sans-serif;margin:2em;max-width:72em}}svg{{width:100%;height:auto}}</style></head>\n\
+         <body><h1>{title}</h1>\n{svg}</body></html>\n"
+    )
+}
+
+fn svg(plot: &Plot) -> String {
+    let (mut x_range, y_range) = (plot.x_range(), plot.y_range());
+    let is_bars = plot.x_kind == XKind::Name;
+    let y_range = if is_bars { (y_range.0.min(0.0), y_range.1.max(0.0)) } else { y_range };
+    if is_bars {
+        x_range = (-0.5, plot.x.len() as f64 - 0.5);
+    }
+    let at =
+        |value: f64, (low, high): (f64, f64), from: f64, to: f64| from + (value - low) / (high - low) * (to - from);
+    let x_of = |x: f64| at(x, x_range, LEFT, WIDTH - RIGHT);
+    let y_of = |y: f64| at(y, y_range, HEIGHT - BOTTOM, TOP);
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" \
+         font-size=\"12\">\n<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"white\"/>\n"
+    );
+    // Writing to a string does not fail.
+    for step in 0..=STEPS {
+        let value = y_range.0 + (y_range.1 - y_range.0) * step as f64 / STEPS as f64;
+        let y = y_of(value);
+        let _ = writeln!(
+            out,
+            "<line x1=\"{LEFT}\" x2=\"{:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"#ddd\"/>\
+             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+            WIDTH - RIGHT,
+            LEFT - 8.0,
+            y + 4.0,
+            number_text(value)
+        );
+    }
+    for (x, label) in labels(plot, x_range) {
+        let _ = writeln!(
+            out,
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            x_of(x),
+            HEIGHT - BOTTOM + 20.0,
+            escaped(&label)
+        );
+    }
+    let mut legend = LEFT;
+    for (number, series) in plot.series.iter().enumerate() {
+        let colour = COLOURS[number % COLOURS.len()];
+        let _ = writeln!(out, "<text x=\"{legend:.0}\" y=\"22\" fill=\"{colour}\">{}</text>", escaped(&series.name));
+        legend += series.name.len() as f64 * 7.0 + 24.0;
+        if is_bars {
+            let width = (WIDTH - LEFT - RIGHT) / plot.x.len().max(1) as f64 * 0.8 / plot.series.len() as f64;
+            for (x, value) in plot.x.iter().zip(&series.values).filter(|(_, value)| value.is_finite()) {
+                let (left, zero, y) =
+                    (x_of(*x) + (number as f64 - plot.series.len() as f64 / 2.0) * width, y_of(0.0), y_of(*value));
+                let _ = writeln!(
+                    out,
+                    "<rect x=\"{left:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{:.1}\" fill=\"{colour}\"/>",
+                    zero.min(y),
+                    (zero - y).abs()
+                );
+            }
+            continue;
+        }
+        for run in plot.x.iter().zip(&series.values).collect::<Vec<_>>().split(|(_, value)| !value.is_finite()) {
+            let points: Vec<String> = run.iter().map(|(x, y)| format!("{:.1},{:.1}", x_of(**x), y_of(**y))).collect();
+            if !points.is_empty() {
+                let points = points.join(" ");
+                let _ = writeln!(
+                    out,
+                    "<polyline points=\"{points}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\" \
+                     stroke-linecap=\"round\"/>"
+                );
+            }
+        }
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+/// Places of the scale at the bottom, and their texts.
+fn labels(plot: &Plot, (low, high): (f64, f64)) -> Vec<(f64, String)> {
+    if plot.x_kind == XKind::Name {
+        let step = plot.x.len().div_ceil(12).max(1);
+        return plot.x.iter().copied().zip(plot.labels.iter().cloned()).step_by(step).collect();
+    }
+    let place = |step: usize| low + (high - low) * step as f64 / 4.0;
+    (0..=4).map(|step| (place(step), plot.x_text(place(step)))).collect()
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

@@ -1,0 +1,71 @@
+//! The files that arguments name: themselves, those in a folder, or those that fit a pattern.
+
+use atsdb::{Error, ErrorKind, Result};
+use std::path::{Path, PathBuf};
+
+/// The files, each argument's in the order of their names.
+pub(crate) fn files(arguments: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for argument in arguments {
+        let is_pattern = argument.to_str().is_some_and(|text| text.contains(['*', '?', '[']));
+        if argument.is_dir() {
+            files.extend(of_folder(argument)?);
+        } else if is_pattern && !argument.exists() {
+            files.extend(of_pattern(argument)?);
+        } else {
+            files.push(argument.clone());
+        }
+    }
+    Ok(files)
+}
+
+/// The files of a folder, without hidden ones and without other folders.
+fn of_folder(folder: &Path) -> Result<Vec<PathBuf>> {
+    let failed = |error: std::io::Error| {
+        Error::new(ErrorKind::Unavailable, format!("cannot read {}: {error}", folder.display())).with_source(error)
+    };
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        if path.is_file() && !is_hidden {
+            files.push(path);
+        }
+    }
+    files.sort();
+    match files.is_empty() {
+        true => Err(Error::usage(format!("there are no files in the folder {}", folder.display()))),
+        false => Ok(files),
+    }
+}
+
+fn of_pattern(pattern: &Path) -> Result<Vec<PathBuf>> {
+    let text = pattern.to_string_lossy();
+    let found = glob::glob(&text).map_err(|error| Error::usage(format!("{text}: {error}")))?;
+    let files: Vec<PathBuf> = found.flatten().filter(|path| path.is_file()).collect();
+    match files.is_empty() {
+        true => Err(Error::new(ErrorKind::NotFound, format!("no file fits {text}"))),
+        false => Ok(files),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_and_patterns_are_files_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["b.csv", "a.csv", "c.txt", ".hidden"] {
+            std::fs::write(folder.path().join(name), "x").unwrap();
+        }
+        let names = |argument: &str| -> Vec<String> {
+            let files = files(&[folder.path().join(argument)]).unwrap();
+            files.iter().map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect()
+        };
+        assert_eq!(names(""), ["a.csv", "b.csv", "c.txt"]);
+        assert_eq!(names("*.csv"), ["a.csv", "b.csv"]);
+        assert_eq!(names("missing.csv"), ["missing.csv"], "its own error names it");
+        assert!(files(&[folder.path().join("*.json")]).is_err());
+    }
+}

@@ -1,0 +1,40 @@
+//! Whether statements write.
+
+use crate::args::sql_text::{READING, VERBS, first_word};
+use atsdb::sql::Statements;
+
+/// Whether statements of a text may write, so that a store may be created for them. Text that is no SQL may not.
+pub(crate) fn may_write(text: &str) -> bool {
+    Statements::new(text).map_while(Result::ok).any(|statement| {
+        let word = first_word(statement.text()).to_ascii_uppercase();
+        let is_reading = VERBS[..READING].contains(&word.as_str()) || word.is_empty();
+        match word.as_str() {
+            // Its query is one, but the rows go into a table.
+            "WITH" | "FROM" => ["INSERT", "UPDATE", "DELETE"].iter().any(|verb| has_word(statement.text(), verb)),
+            "COPY" => !has_word(statement.text(), "TO"),
+            word => !is_reading && VERBS.contains(&word),
+        }
+    })
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
+        .any(|part| part.eq_ignore_ascii_case(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_statements_that_write_may_create_a_store() {
+        for text in ["INSERT INTO t VALUES (1)", "select 1; create table t (a int)", "COPY t FROM 'x.csv'"] {
+            assert!(may_write(text), "{text}");
+        }
+        for text in
+            ["SELECT 1", "-- create table\nselect 'insert'", "COPY t TO 'x.csv'", "EXPLAIN SELECT 1", "selec 1", ""]
+        {
+            assert!(!may_write(text), "{text}");
+        }
+    }
+}

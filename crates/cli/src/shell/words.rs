@@ -1,0 +1,215 @@
+//! What Tab completes: keywords, tables, columns, functions, commands.
+
+use super::dot;
+use atsdb::Table;
+
+/// Keywords, in capitals.
+const KEYWORDS: [&str; 97] = [
+    "ADD",
+    "ALL",
+    "ALTER",
+    "ANALYZE",
+    "AND",
+    "ANTI",
+    "AS",
+    "ASC",
+    "ASOF",
+    "BEGIN",
+    "BETWEEN",
+    "BIGINT",
+    "BOOLEAN",
+    "BY",
+    "CASE",
+    "CAST",
+    "CHECKPOINT",
+    "COLUMN",
+    "COMMIT",
+    "CONFLICT",
+    "COPY",
+    "CREATE",
+    "CROSS",
+    "DATE",
+    "DEFAULT",
+    "DELETE",
+    "DESC",
+    "DESCRIBE",
+    "DISTINCT",
+    "DOUBLE",
+    "DROP",
+    "ELSE",
+    "END",
+    "EVERY",
+    "EXCEPT",
+    "EXISTS",
+    "EXPLAIN",
+    "FALSE",
+    "FETCH",
+    "FILTER",
+    "FIRST",
+    "FLOAT",
+    "FOLLOWING",
+    "FROM",
+    "FULL",
+    "GROUP",
+    "HAVING",
+    "IF",
+    "IN",
+    "INDEX",
+    "INNER",
+    "INSERT",
+    "INT",
+    "INTERSECT",
+    "INTERVAL",
+    "INTO",
+    "IS",
+    "JOIN",
+    "KEY",
+    "LAST",
+    "LEFT",
+    "LIKE",
+    "LIMIT",
+    "NOT",
+    "NULL",
+    "NULLS",
+    "OFFSET",
+    "ON",
+    "OR",
+    "ORDER",
+    "OUTER",
+    "OVER",
+    "PARTITION",
+    "PRECEDING",
+    "PRIMARY",
+    "RANGE",
+    "REPLACE",
+    "RETURNING",
+    "RIGHT",
+    "ROLLBACK",
+    "ROLLUP",
+    "ROWS",
+    "SELECT",
+    "SET",
+    "SHOW",
+    "TABLE",
+    "TABLES",
+    "TEXT",
+    "THEN",
+    "TIMESTAMP",
+    "TRUE",
+    "UNION",
+    "UPDATE",
+    "USING",
+    "VALUES",
+    "WHERE",
+    "WITH",
+];
+
+/// The most suggestions.
+const SUGGESTIONS_MAX: usize = 200;
+
+/// Whether a word is a keyword, in any case.
+pub(super) fn is_keyword(word: &str) -> bool {
+    KEYWORDS.iter().any(|keyword| keyword.eq_ignore_ascii_case(word)) || word.eq_ignore_ascii_case("when")
+}
+
+/// The names that can be completed.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    /// Tables, each with its columns.
+    tables: Vec<(String, Vec<String>)>,
+}
+
+impl Words {
+    /// The names of a store.
+    pub(super) fn of(tables: &[Table]) -> Self {
+        let columns = |table: &Table| table.definition.columns.iter().map(|column| column.name.clone()).collect();
+        Self { tables: tables.iter().map(|table| (table.definition.name.clone(), columns(table))).collect() }
+    }
+
+    /// Where the word before the cursor starts, and what it may become. `functions` are asked for only if needed.
+    pub(super) fn complete(
+        &self,
+        before: &str,
+        whole: &str,
+        functions: impl FnOnce() -> &'static [String],
+    ) -> (usize, Vec<String>) {
+        let is_part = |letter: char| letter.is_alphanumeric() || matches!(letter, '_');
+        let start = before
+            .rfind(|letter| !is_part(letter))
+            .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+        let word = &before[start..];
+        if before.trim_start().starts_with('.') && !before.trim_start().contains(' ') {
+            let start = before.len() - before.trim_start().len();
+            return (start, matching(dot::NAMES.iter().copied(), &before[start..]));
+        }
+        let ahead = &before[..start];
+        if let Some(table) = ahead.strip_suffix('.') {
+            let table = &table[table.rfind(|letter| !is_part(letter)).map_or(0, |at| at + 1)..];
+            return (start, matching(self.columns_of(table), word));
+        }
+        let last_word = ahead.split_whitespace().next_back().unwrap_or("").to_ascii_uppercase();
+        let is_command = ahead.trim_start().starts_with(['.', '\\']);
+        if is_command || matches!(last_word.as_str(), "FROM" | "JOIN" | "INTO" | "UPDATE" | "TABLE" | "DESCRIBE") {
+            return (start, matching(self.tables.iter().map(|(name, _)| name.as_str()), word));
+        }
+        if word.is_empty() {
+            return (start, Vec::new());
+        }
+        let mentioned: Vec<&str> = whole.split(|letter| !is_part(letter)).collect();
+        let is_mentioned = |name: &str| mentioned.iter().any(|word| word.eq_ignore_ascii_case(name));
+        let tables = self.tables.iter().filter(|(name, _)| is_mentioned(name));
+        let columns = tables.flat_map(|(_, columns)| columns.iter().map(String::as_str));
+        let mut found = matching(columns, word);
+        found.extend(matching(KEYWORDS, word).into_iter().map(|keyword| in_case_of(word, &keyword)));
+        found.extend(matching(self.tables.iter().map(|(name, _)| name.as_str()), word));
+        found.extend(matching(functions().iter().map(String::as_str), word).into_iter().map(|name| format!("{name}(")));
+        found.dedup();
+        found.truncate(SUGGESTIONS_MAX);
+        (start, found)
+    }
+
+    fn columns_of<'a>(&'a self, table: &'a str) -> impl Iterator<Item = &'a str> {
+        let tables = self.tables.iter().filter(move |(name, _)| name.eq_ignore_ascii_case(table));
+        tables.flat_map(|(_, columns)| columns.iter().map(String::as_str))
+    }
+}
+
+/// The names that begin like a word, in any case.
+fn matching<'a>(names: impl IntoIterator<Item = &'a str>, word: &str) -> Vec<String> {
+    let is_match = |name: &&str| name.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+    let mut found: Vec<String> = names.into_iter().filter(is_match).map(str::to_owned).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// A keyword in small letters, if the word that it completes has them.
+fn in_case_of(word: &str, keyword: &str) -> String {
+    if word.chars().any(char::is_lowercase) { keyword.to_lowercase() } else { keyword.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complete(before: &str) -> (usize, Vec<String>) {
+        static FUNCTIONS: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();
+        let functions = || FUNCTIONS.get_or_init(|| vec!["sensible".to_owned(), "time_bucket".to_owned()]).as_slice();
+        let table = |name: &str, columns: &[&str]| (name.to_owned(), columns.iter().map(|c| (*c).to_owned()).collect());
+        let words = Words { tables: vec![table("readings", &["time", "sensor"]), table("stations", &["name"])] };
+        words.complete(before, &format!("{before} FROM readings"), functions)
+    }
+
+    #[test]
+    fn names_keywords_functions_and_commands_are_completed() {
+        assert_eq!(complete("sel"), (0, vec!["select".to_owned()]));
+        assert_eq!(complete("SELECT sen"), (7, vec!["sensor".to_owned(), "sensible(".to_owned()]));
+        assert_eq!(complete("SELECT * FROM "), (14, vec!["readings".to_owned(), "stations".to_owned()]));
+        assert_eq!(complete("SELECT * FROM St"), (14, vec!["stations".to_owned()]));
+        assert_eq!(complete("SELECT stations.n"), (16, vec!["name".to_owned()]));
+        assert_eq!(complete(".tab"), (0, vec![".tables".to_owned()]));
+        assert_eq!(complete(".schema re"), (8, vec!["readings".to_owned()]));
+        assert_eq!(complete("SELECT time_b").1, ["time_bucket("]);
+        assert_eq!(complete("é").1, Vec::<String>::new());
+    }
+}

@@ -1,0 +1,52 @@
+"""Runs a program in a terminal: JSON on stdin says what is waited for and typed, the transcript goes to stdout."""
+
+import fcntl
+import json
+import os
+import pty
+import select
+import struct
+import sys
+import termios
+
+PROMPT = "atsdb> "
+
+spec = json.load(sys.stdin)
+pid, terminal = pty.fork()
+if pid == 0:
+    os.chdir(spec["folder"])
+    os.environ.update(spec["environment"])
+    os.execv(spec["program"], [spec["program"], *spec["arguments"]])
+fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", spec["lines"], spec["columns"], 0, 0))
+shown = b""
+
+
+def read(seconds):
+    """What comes next; nothing at the end."""
+    global shown
+    if not select.select([terminal], [], [], seconds)[0]:
+        return False
+    try:
+        piece = os.read(terminal, 65536)
+    except OSError:
+        return False
+    shown += piece
+    return bool(piece)
+
+
+place = 0
+for wanted, typed in spec["steps"]:
+    while (found := shown.find(wanted.encode(), place)) < 0:
+        if not read(60):
+            sys.stdout.buffer.write(shown)
+            sys.exit(f"{wanted!r} did not come")
+    place = found + len(wanted.encode())
+    # What is typed before the prompt may get lost.
+    while not wanted.endswith(PROMPT) and shown.find(PROMPT.encode(), place) < 0:
+        if not read(60):
+            sys.exit(f"no prompt came after {wanted!r}")
+    os.write(terminal, typed.encode())
+while read(60):
+    pass
+sys.stdout.buffer.write(shown)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))

@@ -1,0 +1,123 @@
+//! Statements without a verb, without a store, and over files.
+
+use crate::support::Case;
+
+#[test]
+fn sql_is_never_taken_for_the_name_of_a_file() {
+    let case = Case::new().with_store();
+    for arguments in
+        [&["sql", "SELECT 1 AS a"][..], &["SELECT 1 AS a"], &["a.db", "SELECT 1 AS a"], &["sql", "a.db", "select 1 a"]]
+    {
+        let text = case.run(arguments).well().text();
+        assert!(text.starts_with("a\n-\n1\n"), "{arguments:?}: {text}");
+    }
+    case.run(&["sql", "SELECT 1", "a.db"]).failed(1, &["the store comes first", "atsdb sql a.db \"SELECT 1\""]);
+    case.run(&["import", "SELECT 1", "t", "x.csv"]).failed(1, &["this is SQL and no store"]);
+    case.run(&["tables", "SELECT 1"]).failed(1, &["this is SQL and no store"]);
+    assert_eq!(case.names(), ["a.db", "setup.sql"]);
+}
+
+#[test]
+fn only_statements_that_write_create_a_store() {
+    let case = Case::new();
+    case.run(&["sql", "no.db", "SELECT 1"]).failed(2, &["no.db", "create no store"]);
+    case.run_with(&["sql", "no.db"], "SELECT 1;\n").failed(2, &["no.db"]);
+    case.run(&["no.db", "SHOW TABLES"]).failed(2, &["no.db"]);
+    assert!(case.names().is_empty(), "{:?}", case.names());
+    case.run(&["sql", "new.db", "CREATE TABLE t (a INT)"]).well();
+    assert_eq!(case.query("new.db", "SELECT count(*) FROM t"), "0");
+}
+
+#[test]
+fn statements_say_what_they_changed() {
+    let case = Case::new().with_store();
+    let run = |sql: &str| case.run(&["sql", "a.db", sql]).stderr;
+    assert_eq!(run("UPDATE readings SET count = 1 WHERE sensor = 'a'"), "UPDATE 1\n");
+    assert_eq!(run("DELETE FROM readings WHERE sensor = 'nobody'"), "DELETE 0\n");
+    assert_eq!(run("SELECT 1"), "");
+    let script =
+        "INSERT INTO readings (time) VALUES ('2024-05-01'), ('2024-05-02');\nDELETE FROM readings WHERE count = 1;\n";
+    let total = case.run_with(&["sql", "a.db"], script).stderr;
+    assert_eq!(total, "2 statements executed, 3 rows changed\n");
+}
+
+#[test]
+fn files_are_tables_of_a_query() {
+    let case = Case::new().with_store();
+    case.write(
+        "day.csv",
+        "Report of a day\nTime,Sensor,Temp\n2024-03-01 00:00:00,a,\"1,5\"\n2024-03-01 01:00:00,b,\"2,5\"\n",
+    );
+    case.write("more.jsonl", "{\"sensor\":\"a\",\"place\":{\"x\":1}}\n{\"sensor\":\"b\",\"place\":{\"x\":2}}\n");
+    let query = |sql: &str| {
+        let text = case.run(&["sql", sql, "--format", "csv"]).well().text();
+        text.split_once('\n').map(|(_, rows)| rows.trim_end().to_owned()).unwrap_or_default()
+    };
+    assert_eq!(query("SELECT count(*), sum(temp), max(time) FROM 'day.csv'"), "2,4.0,2024-03-01T01:00:00Z");
+    assert_eq!(query("SELECT day.temp FROM 'day.csv' WHERE sensor = 'b'"), "2.5");
+    let joined =
+        "SELECT d.temp, \"place.x\" FROM 'day.csv' d JOIN read_json('more.jsonl') j ON d.sensor = j.sensor ORDER BY 1";
+    assert_eq!(query(joined), "1.5,1\n2.5,2");
+    assert_eq!(query("SELECT count(*) FROM read_csv('day.csv', skip = 1, header = false)"), "3");
+    case.run(&["sql", "COPY (SELECT 1 AS n) TO 'n.parquet'"]).well();
+    assert_eq!(query("SELECT n FROM read_parquet('n.parquet') UNION ALL SELECT n FROM 'n.parquet'"), "1\n1");
+    assert_eq!(query("SELECT extract(year FROM TIMESTAMP '2024-01-01')"), "2024");
+    // With a store, and into one.
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM readings JOIN 'day.csv' d ON d.sensor = readings.sensor"), "1");
+    case.run(&["sql", "a.db", "CREATE TABLE day AS SELECT * FROM 'day.csv'"]).well();
+    assert_eq!(case.query("a.db", "SELECT sum(temp) FROM day"), "4.0");
+    case.run(&["sql", "SELECT * FROM 'missing.csv'"]).failed(3, &["missing.csv"]);
+    case.run(&["sql", "SELECT * FROM read_csv('day.csv', skp = 1)"]).failed(3, &["skp", "no option of a file", "skip"]);
+    case.run(&["sql", "SELECT * FROM 'day.csv'", "--memory", "1"]).failed(2, &["take more than", "--memory"]);
+    case.run(&["sql", "a.db", "CREATE VIEW v AS SELECT * FROM 'day.csv'"]).failed(3, &["may not read files"]);
+}
+
+#[test]
+fn what_is_no_format_is_refused() {
+    let case = Case::new();
+    case.run(&["sql", "SELECT 1", "-o", "x.xlsx"]).failed(1, &["x.xlsx", "spreadsheets open .csv"]);
+    assert!(case.names().is_empty());
+}
+
+#[test]
+fn the_doctor_finds_what_is_slow_large_or_risky_and_its_statements_work() {
+    let case = Case::new();
+    let rows: String = (0..3_000)
+        .map(|row| {
+            format!(
+                "2024-{:02}-{:02} 00:00:{:02},state{},v{}\n",
+                row % 12 + 1,
+                row % 28 + 1,
+                row % 60,
+                row % 3,
+                row % 220
+            )
+        })
+        .collect();
+    case.write("w.csv", format!("time,state,device\n{rows}"));
+    let table = "CREATE TABLE t (time TIMESTAMP, state TEXT, device TEXT) WITH (time = 'time', slice = 'hour', map = 'device:u8')";
+    case.run(&["sql", "a.db", table]).well();
+    assert_eq!(case.run(&["import", "a.db", "t", "w.csv"]).code, 0);
+    let found = case.run(&["doctor", "a.db"]).well().text();
+    for part in [
+        "column state is text of 3 values among 3,000 rows",
+        "the dictionary of column device holds 220 of 256 values",
+        "SET (map = 'device:u16')",
+        "no backups were named",
+        "atsdb backup a.db",
+    ] {
+        assert!(found.contains(part), "{part}: {found}");
+    }
+    let json = case.run(&["doctor", "a.db", "t", "--format", "json"]).well().text();
+    let advice: serde_json::Value = serde_json::from_str(&json).unwrap();
+    for fix in advice.as_array().unwrap().iter().map(|advice| advice["fix"].as_str().unwrap()) {
+        let statements: Vec<&str> = fix.lines().filter(|line| !line.starts_with("atsdb ")).collect();
+        if !statements.is_empty() {
+            case.run(&["sql", "a.db", &statements.join("\n")]).well();
+        }
+    }
+    case.run(&["recompress", "a.db"]).well();
+    case.run(&["backup", "a.db", "backups"]);
+    assert_eq!(case.run(&["doctor", "a.db", "--backup", "backups"]).well().text(), "nothing to advise\n");
+    assert_eq!(case.query("a.db", "SELECT count(DISTINCT state), count(*) FROM t"), "3,3000");
+}

@@ -1,0 +1,170 @@
+//! Files that a query reads as tables: `FROM 'day.csv'`, `FROM read_csv('day.csv', skip = 3)`. Their rows are in memory
+//! while the query runs.
+
+use crate::dml::files::{FileReader, FileTable, FileTableRequest};
+use crate::text::datafusion_errors::from_datafusion;
+use crate::text::errors::sql_error;
+use crate::text::identifiers::Spellings;
+use arrow::array::RecordBatch;
+use arrow::datatypes::{Field, Schema};
+use atsdb_core::{Error, Result};
+use datafusion::catalog::{MemTable, TableProvider};
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, Statement as Ast, TableAlias, TableFactor,
+    Value, VisitMut, VisitorMut,
+};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// The schema in which a query finds the files that it names. No statement can write this name.
+pub(crate) const FILE_SCHEMA: &str = "\u{1}file";
+
+/// The functions that read files, and the format of each.
+const FUNCTIONS: [(&str, &str); 6] = [
+    ("read_csv", "csv"),
+    ("read_csv_auto", "csv"),
+    ("read_parquet", "parquet"),
+    ("read_json", "json"),
+    ("read_json_auto", "json"),
+    ("read_ndjson", "json"),
+];
+
+/// Who reads files for a query, and how many bytes they may take.
+#[derive(Debug, Clone)]
+pub(crate) struct QueryFiles {
+    pub(crate) reader: Arc<dyn FileReader>,
+    pub(crate) bytes_max: usize,
+}
+
+/// Reads the files that a statement names, and puts the place of each in [`FILE_SCHEMA`] into the statement.
+pub(crate) fn take_files(
+    statement: &mut Ast,
+    files: Option<&QueryFiles>,
+    spellings: &Spellings,
+) -> Result<Vec<Arc<dyn TableProvider>>> {
+    let mut found = Found { files, spellings, providers: Vec::new() };
+    match statement.visit(&mut found) {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(found.providers),
+    }
+}
+
+struct Found<'a> {
+    files: Option<&'a QueryFiles>,
+    spellings: &'a Spellings,
+    providers: Vec<Arc<dyn TableProvider>>,
+}
+
+impl VisitorMut for Found<'_> {
+    type Break = Error;
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        match self.replace(factor) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+}
+
+impl Found<'_> {
+    fn replace(&mut self, factor: &mut TableFactor) -> Result<()> {
+        let TableFactor::Table { name, alias, args, .. } = factor else { return Ok(()) };
+        let [part] = name.0.as_slice() else { return Ok(()) };
+        let Some(ident) = part.as_ident() else { return Ok(()) };
+        let mut request = match args {
+            None if ident.quote_style == Some('\'') => {
+                FileTableRequest { path: ident.value.clone(), format: None, options: Vec::new(), bytes_max: 0 }
+            }
+            Some(arguments) => {
+                let function = ident.value.to_ascii_lowercase();
+                let Some((_, format)) = FUNCTIONS.iter().find(|(name, _)| *name == function) else { return Ok(()) };
+                request_of(&function, format, &arguments.args)?
+            }
+            None => return Ok(()),
+        };
+        let Some(files) = self.files else {
+            return Err(sql_error("SQL may not read files here").with_hint("use `atsdb import`"));
+        };
+        request.bytes_max = files.bytes_max;
+        let provider = self.provider(files.reader.table(&request)?)?;
+        if alias.is_none() {
+            *alias = Some(alias_of(self.spellings.spell(&stem(&request.path)))?);
+        }
+        *name = ObjectName::from(vec![Ident::new(FILE_SCHEMA), Ident::new(self.providers.len().to_string())]);
+        *args = None;
+        self.providers.push(provider);
+        Ok(())
+    }
+
+    /// The rows as a table, whose columns have the statement's spelling.
+    fn provider(&self, table: FileTable) -> Result<Arc<dyn TableProvider>> {
+        let field = |field: &Arc<Field>| field.as_ref().clone().with_name(self.spellings.spell(field.name()));
+        let schema = Arc::new(Schema::new(table.schema.fields().iter().map(field).collect::<Vec<_>>()));
+        let named = |batch: &RecordBatch| Ok(RecordBatch::try_new(Arc::clone(&schema), batch.columns().to_vec())?);
+        let batches = table.batches.iter().map(named).collect::<Result<Vec<_>>>()?;
+        Ok(Arc::new(MemTable::try_new(schema, vec![batches]).map_err(from_datafusion)?))
+    }
+}
+
+/// What a function that reads a file is given: its name first, then names and values.
+fn request_of(function: &str, format: &'static str, arguments: &[FunctionArg]) -> Result<FileTableRequest> {
+    let usage = || {
+        sql_error(format!("{function} takes the name of a file, then name = value"))
+            .with_hint(format!("for example {function}('day.{format}', skip = 3)"))
+    };
+    let mut path = None;
+    let mut options = Vec::new();
+    for argument in arguments {
+        match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::BinaryOp { left, op: BinaryOperator::Eq, right })) => {
+                let Expr::Identifier(name) = left.as_ref() else { return Err(usage()) };
+                options.push((name.value.to_ascii_lowercase(), literal(right).ok_or_else(usage)?));
+            }
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) if path.is_none() => {
+                path = Some(literal(value).ok_or_else(usage)?);
+            }
+            FunctionArg::ExprNamed { name: Expr::Identifier(name), arg: FunctionArgExpr::Expr(value), .. }
+            | FunctionArg::Named { name, arg: FunctionArgExpr::Expr(value), .. } => {
+                options.push((name.value.to_ascii_lowercase(), literal(value).ok_or_else(usage)?));
+            }
+            _ => return Err(usage()),
+        }
+    }
+    let path = path.ok_or_else(usage)?;
+    Ok(FileTableRequest { path, format: Some(format), options, bytes_max: 0 })
+}
+
+fn literal(value: &Expr) -> Option<String> {
+    match value {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) | Value::DoubleQuotedString(text) => Some(text.clone()),
+            Value::Number(number, _) => Some(number.to_string()),
+            Value::Boolean(word) => Some(word.to_string()),
+            _ => None,
+        },
+        // `sep = "|"`.
+        Expr::Identifier(name) if name.quote_style.is_some() => Some(name.value.clone()),
+        _ => None,
+    }
+}
+
+/// The name of a file without folders and endings.
+fn stem(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.split('.').next().unwrap_or(name).to_owned()
+}
+
+/// `AS name`.
+fn alias_of(name: &str) -> Result<TableAlias> {
+    let mut parser =
+        Parser::new(&GenericDialect).try_with_sql("a AS c").map_err(|error| Error::internal(error.to_string()))?;
+    match parser.parse_table_factor() {
+        Ok(TableFactor::Table { alias: Some(mut alias), .. }) => {
+            alias.name = Ident::new(name);
+            Ok(alias)
+        }
+        _ => Err(Error::internal("a table has no alias")),
+    }
+}
