@@ -12,7 +12,7 @@ mod explain;
 pub(crate) mod interrupt;
 pub(crate) mod memory;
 pub(crate) mod options;
-mod plan_cache;
+pub(crate) mod plan_cache;
 mod planned;
 pub(crate) mod query;
 mod query_limits;
