@@ -8,6 +8,7 @@ use atsdb_core::name::name_key;
 use atsdb_core::{
     DefinitionGuard, DefinitionVersion, Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId,
 };
+use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::collections::BTreeSet;
 
@@ -107,6 +108,26 @@ pub(crate) fn list(connection: &Connection, stage: Option<StageId>) -> Attempt<V
     }
     list_rows::check(connection, ListKey::tables(stage), state)?;
     Ok(tables)
+}
+
+/// The visible tables as they were read last. They are identified by their list's integrity record: as long as a
+/// snapshot sees the same record, it sees the same tables.
+#[derive(Debug, Default)]
+pub(crate) struct TableList(Mutex<Option<(ListState, Vec<Table>)>>);
+
+impl TableList {
+    /// Returns the visible tables by number, and reads them if they are others than those in memory.
+    pub(crate) fn get(&self, connection: &Connection) -> Attempt<Vec<Table>> {
+        let recorded = list_rows::recorded(connection, ListKey::tables(None))?;
+        if let Some((state, tables)) = &*self.0.lock()
+            && *state == recorded
+        {
+            return Ok(tables.clone());
+        }
+        let tables = list(connection, None)?;
+        *self.0.lock() = Some((recorded, tables.clone()));
+        Ok(tables)
+    }
 }
 
 /// Returns the definition of a visible table.
