@@ -158,9 +158,10 @@ fn last_answer(session: &atsdb::sql::Session, asked: &NumberedText) -> Result<An
             }
         }
         let statement = statement?;
-        answer = Some(match asked.values.is_empty() {
-            true => session.execute(&statement, &[])?,
-            false => session.execute_prepared(&session.prepare_statement(&statement, &declared)?, &asked.values)?,
+        answer = Some(if asked.values.is_empty() {
+            session.execute(&statement, &[])?
+        } else {
+            session.execute_prepared(&session.prepare_statement(&statement, &declared)?, &asked.values)?
         });
     }
     answer.ok_or_else(|| Error::new(ErrorKind::Sql, "there is no statement in the text"))
