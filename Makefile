@@ -13,7 +13,7 @@ MDBOOK_VERSION := 0.5.4
 MDBOOK := $(or $(wildcard $(BUILT)/mdbook/bin/mdbook),mdbook)
 
 .PHONY: help setup servers clients browser build extension demo docs test postgres-parity fuzz simulate soak format lint doc unit \
-	extension-tests python-test go-test wheel clean
+	extension-tests python-test go-test wheel deb deb-test clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -48,7 +48,7 @@ docs: ## this documentation as a site with search, by mdBook
 	$(MDBOOK) build docs --dest-dir $(abspath $(BUILT))/book
 	@echo "the site: $(BUILT)/book/index.html"
 
-test: setup servers clients browser format lint unit doc ## everything that CI checks
+test: setup servers clients browser format lint unit doc extension-tests python-test go-test deb-test ## everything that CI checks
 
 python-test: setup ## the package for Python: built, installed into an environment of its own, tested
 	@.ci/python test $(abspath $(BUILT))
@@ -58,6 +58,12 @@ go-test: build ## the package for Go: format, vet and tests with the race detect
 
 wheel: setup ## the package for Python, with the program inside, for pip install
 	@.ci/python wheel $(abspath $(BUILT))
+
+deb: build ## a Debian package: the program, man pages, completions, a service for systemd
+	@.ci/deb build $(abspath $(BUILT))
+
+deb-test: build
+	@.ci/deb test $(abspath $(BUILT))
 
 fuzz: setup ## mutated inputs for what reads bytes: make fuzz TARGET=csv SECONDS=600 SEED=1; without TARGET it lists them
 	$(CARGO) run --release -p atsdb-fuzz -- $(TARGET) $(or $(SECONDS),60) $(SEED)
@@ -86,7 +92,7 @@ doc:
 
 # It needs a Python that can load extensions, which Debian's can, and skips what needs sqlite3 or Datasette if they are missing.
 EXTENSION_PYTHON = $(shell for python in python3 /usr/bin/python3; do $$python -c 'import sqlite3; sqlite3.Connection.enable_load_extension' 2>/dev/null && { echo $$python; break; }; done)
-extension-tests: extension
+extension-tests: build extension
 	cd sqlite-extension && CARGO_TARGET_DIR=$(abspath $(BUILT)) $(CARGO) clippy --release --locked --all-targets -- -D warnings
 	cd sqlite-extension && CARGO_TARGET_DIR=$(abspath $(BUILT)) $(CARGO) test --release --locked
 	@if [ -z "$(EXTENSION_PYTHON)" ]; then \

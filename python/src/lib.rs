@@ -10,7 +10,7 @@ mod cells;
 mod column_builder;
 mod declare;
 mod failure;
-mod literal;
+mod parameter_value;
 mod parameters;
 mod program;
 mod row_source;

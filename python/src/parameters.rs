@@ -1,14 +1,34 @@
-//! The parameters of a statement: `?`, `$1` and `$name`, each replaced by the literal of its value. Texts, names in
-//! quotes and comments stay as they are.
+//! The parameters of a statement: `?`, `$1` and `$name` become `$1`, `$2` and so on, and their values keep their types.
+//! What stands in texts, in names in quotes and in comments stays as it is.
 
-use crate::literal::literal;
+use crate::parameter_value::parameter_value;
+use atsdb::arrow::datatypes::DataType;
+use atsdb::sql::ParameterValue;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyMapping, PySequence, PyString, PyTuple};
+use std::fmt::Write;
 
-/// A statement's text with its values. A sequence gives `?` and `$1`, a mapping `$name`.
-pub(crate) fn bind(py: Python<'_>, text: &str, values: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
-    let values = match values.filter(|values| !values.is_none()) {
+/// Statements whose parameters are numbered, and the value of each number.
+pub(crate) struct NumberedText {
+    pub(crate) text: String,
+    pub(crate) values: Vec<ParameterValue>,
+}
+
+impl NumberedText {
+    /// The types that the values have by themselves. A text and NULL have that of the place that they stand at.
+    pub(crate) fn declared_types(&self) -> Vec<Option<DataType>> {
+        let own = |value: &ParameterValue| match value.data_type() {
+            DataType::Utf8 | DataType::Null => None,
+            other => Some(other),
+        };
+        self.values.iter().map(own).collect()
+    }
+}
+
+/// A text with its values. A sequence gives `?` and `$1`, a mapping `$name`.
+pub(crate) fn numbered(py: Python<'_>, text: &str, values: Option<&Bound<'_, PyAny>>) -> PyResult<NumberedText> {
+    let given = match values.filter(|values| !values.is_none()) {
         None => Values::None,
         Some(values) if values.is_instance_of::<PyTuple>() || values.is_instance_of::<PyList>() => {
             Values::Sequence(values.cast::<PySequence>()?.clone())
@@ -21,37 +41,44 @@ pub(crate) fn bind(py: Python<'_>, text: &str, values: Option<&Bound<'_, PyAny>>
             Err(_) => Values::Sequence(values.cast::<PySequence>()?.clone()),
         },
     };
-    let (mut bound, mut rest, mut asked) = (String::with_capacity(text.len()), text, 0);
-    let mut highest = 0;
+    let (mut numbered, mut rest, mut asked, mut highest) = (String::with_capacity(text.len() + 8), text, 0, 0);
+    let mut names: Vec<&str> = Vec::new();
     while let Some(found) = rest.find(['\'', '"', '`', '-', '/', '?', '$']) {
-        bound.push_str(&rest[..found]);
-        let before = bound.chars().next_back();
+        numbered.push_str(&rest[..found]);
+        let before = numbered.chars().next_back();
         rest = &rest[found..];
-        let taken = match placeholder(rest, before) {
+        let (number, length) = match placeholder(rest, before) {
             Placeholder::None(length) => {
-                bound.push_str(&rest[..length]);
-                length
+                numbered.push_str(&rest[..length]);
+                rest = &rest[length..];
+                continue;
             }
             Placeholder::Next => {
                 asked += 1;
-                bound.push_str(&literal(&values.at(py, asked)?)?);
-                1
+                (given.checked(py, asked)?, 1)
             }
-            Placeholder::Numbered(number, length) => {
-                highest = highest.max(number);
-                bound.push_str(&literal(&values.at(py, number)?)?);
-                length
-            }
+            Placeholder::Numbered(number, length) => (given.checked(py, number)?, length),
             Placeholder::Named(length) => {
-                bound.push_str(&literal(&values.named(py, &rest[1..length])?)?);
-                length
+                let name = &rest[1..length];
+                let known = names.iter().position(|known| *known == name);
+                let at = known.unwrap_or_else(|| {
+                    names.push(name);
+                    names.len() - 1
+                });
+                (at + 1, length)
             }
         };
-        rest = &rest[taken..];
+        highest = highest.max(number);
+        rest = &rest[length..];
+        // `?1` is no `$11`.
+        let end = if rest.starts_with(is_word) { " " } else { "" };
+        let _ = write!(numbered, "${number}{end}");
     }
-    bound.push_str(rest);
-    values.check_used(py, asked.max(highest))?;
-    Ok(bound)
+    numbered.push_str(rest);
+    given.check_used(py, highest)?;
+    let value = |number: usize| parameter_value(&given.at(py, number, &names)?);
+    let values = (1..=highest).map(value).collect::<PyResult<_>>()?;
+    Ok(NumberedText { text: numbered, values })
 }
 
 /// The values that were passed.
@@ -62,10 +89,10 @@ enum Values<'py> {
 }
 
 impl<'py> Values<'py> {
-    /// The value number `number`, from 1.
-    fn at(&self, py: Python<'py>, number: usize) -> PyResult<Bound<'py, PyAny>> {
+    /// A number that has a value.
+    fn checked(&self, py: Python<'py>, number: usize) -> PyResult<usize> {
         match self {
-            Self::Sequence(values) if (1..=values.len()?).contains(&number) => values.get_item(number - 1),
+            Self::Sequence(values) if (1..=values.len()?).contains(&number) => Ok(number),
             Self::Sequence(values) => Err(wrong(
                 py,
                 &format!("the statement has a parameter {number}, but {} values are given", values.len()?),
@@ -75,11 +102,16 @@ impl<'py> Values<'py> {
         }
     }
 
-    fn named(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    /// The value of a number, which is that of one of the names if the statement has names.
+    fn at(&self, py: Python<'py>, number: usize, names: &[&str]) -> PyResult<Bound<'py, PyAny>> {
+        let name = names.get(number - 1).copied().unwrap_or_default();
         match self {
+            Self::Sequence(_) if !names.is_empty() => {
+                Err(wrong(py, &format!("the parameter ${name} needs a mapping of values")))
+            }
+            Self::Sequence(values) => values.get_item(number - 1),
             Self::Mapping(values) if values.contains(name)? => values.get_item(name),
             Self::Mapping(_) => Err(wrong(py, &format!("no value is given for the parameter ${name}"))),
-            Self::Sequence(_) => Err(wrong(py, &format!("the parameter ${name} needs a mapping of values"))),
             Self::None => Err(wrong(py, "the statement has parameters, but no values are given")),
         }
     }
@@ -115,7 +147,6 @@ enum Placeholder {
 /// What stands at the beginning of a text; `before` is the letter before it.
 fn placeholder(text: &str, before: Option<char>) -> Placeholder {
     let until = |from: usize, end: &str| text[from..].find(end).map_or(text.len(), |at| from + at + end.len());
-    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
     match text.as_bytes() {
         [b'\'', ..] if matches!(before, Some('e' | 'E')) => Placeholder::None(escaped_text(text)),
         [b'\'', ..] => Placeholder::None(until(1, "'")),
@@ -136,6 +167,10 @@ fn placeholder(text: &str, before: Option<char>) -> Placeholder {
         }
         _ => Placeholder::None(1),
     }
+}
+
+fn is_word(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
 }
 
 /// The length of a text in which a backslash escapes.

@@ -3,6 +3,7 @@
 import datetime as dt
 import decimal
 import math
+import pathlib
 import uuid
 
 import pytest
@@ -124,3 +125,69 @@ def test_values_that_would_change_are_refused(db, column, value):
     db.sql(f"CREATE TABLE t (v {column})")
     with pytest.raises(atsdb.InvalidValueError):
         db.append("t", [(value,)])
+
+
+def test_the_page_of_types_is_right(db):
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "reference" / "types.md").read_text()
+    rows = page.split("|---|---|---|---|---|---|---|\n")[1].split("\n\n")[0].splitlines()
+    cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows]
+    assert [row[0].strip("`") for row in cells] == [name for name, _ in TYPES]
+    for (sql_type, values), (_, _, arrow, python, *_) in zip(TYPES, cells):
+        db.sql(f"CREATE TABLE t (v {sql_type}) WITH (time = 'none')")
+        db.append("t", [(value,) for value in values])
+        answer = db.sql("SELECT v FROM t")
+        assert answer.types == [arrow.strip("`")]
+        assert {f"`{type(value).__name__}`" for (value,) in answer} <= set(python.split(", "))
+        db.sql("DROP TABLE t")
+
+
+#: The types of the page "Values that go in".
+GIVEN = [
+    (None, "TEXT"),
+    ("a", "TEXT"),
+    (True, "BOOLEAN"),
+    (7, "BIGINT"),
+    (2**63, "BIGINT UNSIGNED"),
+    (0.5, "DOUBLE"),
+    (b"a", "BLOB"),
+    (MOMENT, "TIMESTAMP"),
+    (atsdb.Timestamp.of(MOMENT, 789), "TIMESTAMP(9)"),
+    (dt.date(2024, 3, 1), "DATE"),
+]
+
+
+@pytest.mark.parametrize(("value", "sql_type"), GIVEN, ids=[f"{sql_type} {value}" for value, sql_type in GIVEN])
+def test_a_parameter_has_the_type_of_its_value(db, value, sql_type):
+    db.sql("CREATE TABLE t AS SELECT ? AS v", (value,))
+    ((_, columns),) = db.sql("SHOW CREATE TABLE t").fetchall()
+    assert f"v {sql_type}" in columns.replace("\n", " ").replace(",", " ").split(") WITH")[0] + " "
+    assert db.sql("SELECT v FROM t").fetchall() == [(value,)]
+
+
+@pytest.mark.parametrize(
+    ("query", "value", "answer"),
+    [
+        # What an integer is beside, it stays one; a float stays a float.
+        ("SELECT 5 / ?", 2, 2),
+        ("SELECT 5 / ?", 2.0, 2.5),
+        ("SELECT n / ? FROM t", 2.0, 3.5),
+        ("SELECT n + ? FROM t", 2**40, 2**40 + 7),
+        # A text has the type of its place.
+        ("SELECT n FROM t WHERE n = ?", "7", 7),
+        ("SELECT n FROM t WHERE time = ?", "2024-03-01", 7),
+        ("SELECT n FROM t WHERE sensor = ?", "7", 7),
+        ("SELECT n FROM t WHERE time = ?", dt.datetime(2024, 3, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=1))), 7),
+        ("SELECT n FROM t WHERE time < ?", dt.date(2024, 3, 2), 7),
+        ("SELECT n FROM t WHERE time - ? < '2024-03-01'", dt.timedelta(microseconds=1), 7),
+        ("SELECT n FROM t WHERE n > ?", decimal.Decimal("6.99"), 7),
+        ("SELECT n FROM t WHERE n < ?", 2**70, 7),
+        ("SELECT n FROM t LIMIT ?", 1, 7),
+        ("SELECT ?::TEXT FROM t", None, None),
+    ],
+)
+def test_a_parameter_is_used_with_its_type(db, query, value, answer):
+    db.sql("CREATE TABLE t (time TIMESTAMP, n INT, sensor TEXT) WITH (map = 'sensor:u8')")
+    db.sql("INSERT INTO t VALUES (?, ?, ?)", (dt.date(2024, 3, 1), 7, "7"))
+    ((found,),) = db.sql(query, (value,)).fetchall()
+    assert (type(found), found) == (type(answer), answer)
+    assert db.sql(query, (value,)).fetchall() == [(answer,)]

@@ -210,7 +210,7 @@ fn value_of(column: ColumnType, operand: &Operand) -> Option<Value> {
         (T::Binary, Operand::Blob(bytes)) => Some(Value::Bytes(bytes.clone())),
         (T::Float32 | T::Float64, Operand::Real(value)) => Some(Value::Float(*value)),
         (T::Float32 | T::Float64, Operand::Integer(value)) => {
-            (-EXACT_IN_FLOAT..=EXACT_IN_FLOAT).contains(value).then(|| Value::Float(*value as f64))
+            (-EXACT_IN_FLOAT..=EXACT_IN_FLOAT).contains(value).then_some(Value::Float(*value as f64))
         }
         (T::Bool, Operand::Integer(value @ (0 | 1))) => Some(Value::Bool(*value == 1)),
         _ => None,

@@ -4,7 +4,7 @@ import os
 import random
 import unittest
 
-from support import (BATCH_ROWS, BATCHES, EXTENSION, SEED, SHELL, Case, alike, ask, atsdb, attached, chunks_read, connect,
+from support import (BATCH_ROWS, BATCHES, EXTENSION, ROOT, SEED, SHELL, Case, alike, ask, atsdb, attached, chunks_read, connect,
                      shell, stores)
 
 COLUMNS = ["time", "id", "sensor", "status", "value", "small", "count", "wide", "tiny", "ok", "day", "seen", "note", "raw"]
@@ -241,6 +241,26 @@ class Answers(Case):
         self.assertEqual([name for name in names if name.startswith("sqlite3") and name != "sqlite3_extension_init"], [])
         with open(EXTENSION + ".so", "rb") as library:
             self.assertNotIn(b"SQLite format 3", library.read())
+
+
+class TypesPage(Case):
+    def test_the_page_of_types_says_what_sqlite_gets(self):
+        with open(os.path.join(ROOT, "docs/reference/types.md"), encoding="utf-8") as page:
+            rows = page.read().split("|---|---|---|---|---|---|---|\n")[1].split("\n\n")[0].splitlines()
+        cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows]
+        self.assertEqual(len(cells), 18)
+        store = self.path("types.db")
+        literals = {"BOOLEAN": "true", "TEXT": "'a'", "BLOB": "X'00'", "DATE": "'2024-03-01'", "BIGINT UNSIGNED": "18446744073709551615"}
+        for number, row in enumerate(cells):
+            sql = row[0].strip("`")
+            value = literals.get(sql, "'2024-03-01'" if sql.startswith("TIMESTAMP") else "1")
+            more = ", (1)" if sql == "BIGINT UNSIGNED" else ""
+            atsdb("sql", store, text=f"CREATE TABLE t{number} (v {sql}) WITH (time = 'none'); INSERT INTO t{number} VALUES ({value}){more};")
+        connection = connect()
+        connection.execute("SELECT atsdb_attach(?)", (store,))
+        for number, row in enumerate(cells):
+            found = {kind for (kind,) in connection.execute(f"SELECT DISTINCT typeof(v) FROM t{number}")}
+            self.assertEqual({f"`{kind}`" for kind in found}, set(row[5].split(", ")), row[0])
 
 
 if __name__ == "__main__":

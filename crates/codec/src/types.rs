@@ -104,3 +104,23 @@ pub(crate) fn stored_type_of_number(number: u8, column: &Column) -> Option<DataT
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_of_types_names_each_and_its_arrow_type() {
+        let page = include_str!("../../../docs/reference/types.md");
+        let (_, rows) = page.split_once("|---|---|---|---|---|---|---|\n").unwrap();
+        let rows = rows.lines().take_while(|line| line.starts_with('|'));
+        let written: Vec<(&str, &str)> = rows
+            .map(|row| {
+                let cells: Vec<&str> = row.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
+                (cells[1], cells[3])
+            })
+            .collect();
+        let is = ColumnType::ALL.map(|column_type| (column_type.sql_name(), plain_type(column_type).to_string()));
+        assert_eq!(written, is.each_ref().map(|(sql, arrow)| (*sql, arrow.as_str())));
+    }
+}

@@ -24,6 +24,9 @@ use datafusion::sql::sqlparser::ast::{
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+/// The types of a statement's parameters, as far as they are known, and the columns of its answer if it has rows.
+pub(crate) type TypesAndColumns = (Vec<Option<DataType>>, Option<SchemaRef>);
+
 /// What is known of a statement once it is planned.
 pub(crate) struct Description {
     /// The types of the parameters, as far as they are known.
@@ -35,6 +38,7 @@ pub(crate) struct Description {
     /// What becomes of the rows, if it is an UPDATE or DELETE.
     pub(crate) change: Option<Change>,
     pub(crate) spellings: SharedSpellings,
+    pub(crate) reads_files: bool,
 }
 
 /// Describes a statement whose parameters have types, or none yet.
@@ -97,6 +101,7 @@ fn planned(
         insert: insert.map(|insert| *insert),
         change: change.map(|change| *change),
         spellings,
+        reads_files: !files.is_empty(),
     })
 }
 

@@ -13,7 +13,7 @@ pub(crate) mod interrupt;
 pub(crate) mod memory;
 pub(crate) mod options;
 pub(crate) mod permission;
-mod plan_cache;
+pub(crate) mod plan_cache;
 mod planned;
 pub(crate) mod query;
 mod query_limits;

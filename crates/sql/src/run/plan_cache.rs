@@ -5,6 +5,7 @@
 //! can set differently is none of a plan's business. A plan whose answer differs although nothing has changed, as it
 //! asks for the time of day, is not kept.
 
+use super::describe::TypesAndColumns;
 use super::query::{Query, Sees};
 use crate::parse::headings::Headings;
 use crate::scan::direct::DirectScan;
@@ -38,6 +39,8 @@ pub(crate) enum Kept {
     Plan(Arc<KeptPlan>),
     /// For whatever values: the question to one table that it is, or that it is none.
     Direct(Option<Arc<DirectScan>>),
+    /// Before it has values: the types of its parameters, and the columns of its answer.
+    Described(Arc<TypesAndColumns>),
 }
 
 /// What a plan is for.
@@ -51,6 +54,7 @@ pub(crate) struct PlanKey {
 enum KeyParameters {
     Values(Vec<ScalarValue>),
     Types(Vec<DataType>),
+    Declared(Vec<Option<DataType>>),
 }
 
 impl PlanKey {
@@ -73,6 +77,13 @@ impl PlanKey {
             Parameters::Texts(_) | Parameters::Types(_) => return None,
         };
         let parameters = KeyParameters::Types(types);
+        (text.len() <= TEXT_BYTES_MAX).then(|| Self { text: text.to_owned(), parameters })
+    }
+
+    /// For what a statement is before it has values, if these types of its parameters are known; `None` if that is not
+    /// kept.
+    pub(crate) fn of_declared(text: &str, declared: &[Option<DataType>]) -> Option<Self> {
+        let parameters = KeyParameters::Declared(declared.to_vec());
         (text.len() <= TEXT_BYTES_MAX).then(|| Self { text: text.to_owned(), parameters })
     }
 }

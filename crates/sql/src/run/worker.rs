@@ -5,13 +5,14 @@
 //! waits for batches, so that it can be interrupted, may be of any kind, and sees a panic as an error.
 
 use super::context::{BATCH_ROWS, context, task_context};
+use super::describe::TypesAndColumns;
 use super::explain::one_row_a_line;
 use super::interrupt::{Interrupt, interrupted};
 use super::memory::{QueryMemory, SharedMemory};
 use super::options::SessionOptions;
-use super::plan_cache::{Kept, PlanCache, keys_of};
+use super::plan_cache::{Kept, PlanCache, PlanKey, keys_of};
 use super::planned::{Planned, Work, planned};
-use super::query::Query;
+use super::query::{Query, Sees};
 use super::query_limits::QueryLimits;
 use super::running::{RunningQueries, RunningQuery, out_of_memory};
 use super::threads::{Threads, no_thread};
@@ -26,7 +27,7 @@ use crate::text::identifiers::SharedSpellings;
 use crate::workarounds::batch_rows;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
-use atsdb_core::{Error, Result};
+use atsdb_core::{Error, Result, Table};
 use atsdb_engine::ReadSnapshot;
 use datafusion::execution::context::SessionContext;
 use datafusion::execution::session_state::SessionState;
@@ -139,6 +140,18 @@ impl Worker {
         let state = context.state();
         block_on(threads.spawn(async move { work(&state) })?)
             .unwrap_or_else(|error| Err(Error::internal(format!("planning failed inside: {error}"))))
+    }
+
+    /// What is known of a statement that was described before.
+    pub(crate) fn kept_description(&self, key: &PlanKey, tables: &[Table], sees: Sees) -> Option<TypesAndColumns> {
+        match self.plans.get(key, tables, sees) {
+            Some(Kept::Described(described)) => Some(described.as_ref().clone()),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn keep_description(&self, key: PlanKey, described: &TypesAndColumns, tables: &[Table], sees: Sees) {
+        self.plans.put(key, Kept::Described(Arc::new(described.clone())), tables, sees);
     }
 
     /// Answers a simple question to one table, on the caller's thread; `None` if it is another one, or was not asked

@@ -8,7 +8,8 @@ use crate::dml::conflict::Meaning;
 use crate::dml::returning::Returning;
 use crate::plan::work_table::WorkQuery;
 use crate::run::answer::Answer;
-use crate::run::describe::{Description, describe, describe_on_work_table};
+use crate::run::describe::{Description, TypesAndColumns, describe, describe_on_work_table};
+use crate::run::plan_cache::PlanKey;
 use crate::run::query::Query;
 use crate::run::worker::Worker;
 use crate::text::errors::sql_error;
@@ -61,20 +62,26 @@ impl Session {
         if statements.next().is_some() {
             return Err(sql_error("several statements cannot be prepared as one"));
         }
+        self.prepare_statement(&statement, declared)
+    }
+
+    /// The same for one statement of a script. More types may be declared than it has parameters, if another statement
+    /// of the script has those.
+    pub fn prepare_statement(&self, statement: &Statement, declared: &[Option<DataType>]) -> Result<Prepared> {
         let count = parameter_count(statement.text(), statement.place())?;
         let mut types = declared.to_vec();
         types.resize(count.max(declared.len()), None);
         let (types, schema) = match first_word(statement.text()).as_str() {
             "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "INSERT" | "REPLACE" | "UPDATE"
-            | "DELETE" | "" => self.describe_planned(&statement, types)?,
-            "SHOW" | "DESCRIBE" | "DESC" => match self.execute(&statement, &[])? {
+            | "DELETE" | "" => self.described(statement, types)?,
+            "SHOW" | "DESCRIBE" | "DESC" => match self.execute(statement, &[])? {
                 Answer::Rows(rows) => (types, Some(rows.schema())),
                 Answer::Done { .. } => (types, None),
             },
             _ => (types, None),
         };
         let parameter_types = known(types).into();
-        Ok(Prepared { statement, parameter_types, schema })
+        Ok(Prepared { statement: statement.clone(), parameter_types, schema })
     }
 
     /// Executes a prepared statement with a value for each parameter. A value of another type than the parameter's is
@@ -88,13 +95,32 @@ impl Session {
         self.execute_with(&prepared.statement, &Parameters::Values(values))
     }
 
+    /// The types of a statement's parameters and the columns of its answer. What was described under the same
+    /// definitions is not planned again.
+    fn described(&self, statement: &Statement, types: Vec<Option<DataType>>) -> Result<TypesAndColumns> {
+        let (snapshot, sees) = self.snapshot_for_planning()?;
+        let Some(key) = PlanKey::of_declared(statement.text(), &types) else {
+            return self.describe_planned(statement, types, &snapshot).map(|(described, _)| described);
+        };
+        if let Some(known) = self.worker.kept_description(&key, snapshot.tables(), sees) {
+            return Ok(known);
+        }
+        let (described, reads_files) = self.describe_planned(statement, types, &snapshot)?;
+        // A file may have other columns the next time.
+        if !reads_files {
+            self.worker.keep_description(key, &described, snapshot.tables(), sees);
+        }
+        Ok(described)
+    }
+
+    /// The same by planning it, and whether it reads files.
     fn describe_planned(
         &self,
         statement: &Statement,
         types: Vec<Option<DataType>>,
-    ) -> Result<(Vec<Option<DataType>>, Option<SchemaRef>)> {
+        snapshot: &ReadSnapshot,
+    ) -> Result<(TypesAndColumns, bool)> {
         let worker = Arc::clone(&self.worker);
-        let snapshot = self.snapshot_for_planning()?;
         let query = |types: &[Option<DataType>]| Query {
             text: statement.text().to_owned(),
             place: statement.place(),
@@ -105,7 +131,8 @@ impl Session {
         };
         let first = query(&types);
         let described = worker.plan(move |state| describe(&first, state))?;
-        let rest = Described { worker: &worker, snapshot: &snapshot };
+        let reads_files = described.reads_files;
+        let rest = Described { worker: &worker, snapshot };
         if let Some(target) = &described.insert {
             let (table, _) = target.resolve_among(snapshot.tables())?;
             let mut types = described.types.clone();
@@ -114,19 +141,22 @@ impl Session {
                 let (query, set) = update_query(&table, &update, &target.alias, &described.spellings, &parameters)?;
                 types = rest.on_work_table(query, set)?.types;
             }
-            return rest.returned(target.returning.as_ref(), &table, &described, types);
+            let returned = rest.returned(target.returning.as_ref(), &table, &described, types)?;
+            return Ok((returned, reads_files));
         }
         if let Some(change) = &described.change {
-            return rest.returned(change.returning.as_ref(), &change.table, &described, described.types.clone());
+            let types = described.types.clone();
+            let returned = rest.returned(change.returning.as_ref(), &change.table, &described, types)?;
+            return Ok((returned, reads_files));
         }
         if types.is_empty() {
-            return Ok((types, Some(described.schema)));
+            return Ok(((types, Some(described.schema)), reads_files));
         }
         // Types that were not known change those of the answer.
         let types = known(described.types).into_iter().map(Some).collect::<Vec<_>>();
         let second = query(&types);
         let described = worker.plan(move |state| describe(&second, state))?;
-        Ok((types, Some(described.schema)))
+        Ok(((types, Some(described.schema)), reads_files))
     }
 }
 
@@ -154,7 +184,7 @@ impl Described<'_> {
         table: &Table,
         described: &Description,
         mut types: Vec<Option<DataType>>,
-    ) -> Result<(Vec<Option<DataType>>, Option<SchemaRef>)> {
+    ) -> Result<TypesAndColumns> {
         let Some(returning) = returning else { return Ok((types, None)) };
         let query = |types: &[Option<DataType>]| {
             let parameters = Parameters::Types(types.into());

@@ -110,10 +110,10 @@ impl Session {
     }
 
     /// The same state for a statement that is only planned, which reads no rows.
-    pub(super) fn snapshot_for_planning(&self) -> Result<ReadSnapshot> {
+    pub(super) fn snapshot_for_planning(&self) -> Result<(ReadSnapshot, Sees)> {
         match self.transaction().as_mut() {
-            Some(open) => flushed(open)?.snapshot(),
-            None => self.engine.snapshot(),
+            Some(open) => Ok((flushed(open)?.snapshot()?, Sees::OwnToo)),
+            None => Ok((self.engine.snapshot()?, Sees::Committed)),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::render::{ask, lines};
 use crate::stores::{session, session_over};
+use arrow::datatypes::DataType;
 use atsdb_core::{Durability, ErrorKind};
 use atsdb_sql::{Answer, ParameterValue, Session};
 use atsdb_sqlite::{SqliteOptions, SqliteStore};
@@ -215,4 +216,30 @@ fn the_first_rows_by_time_are_found_in_the_chunks_that_have_them() {
             }
         }
     }
+}
+
+#[test]
+fn the_types_of_parameters_follow_the_definitions() {
+    let (session, _directory) = session("sqlite");
+    let types = |session: &Session| {
+        let prepare = || session.prepare("SELECT a FROM t WHERE a = $1", &[]).unwrap().parameter_types()[0].clone();
+        let first = prepare();
+        assert_eq!(prepare(), first);
+        first
+    };
+    ask(&session, "CREATE TABLE t (a INT)");
+    assert_eq!(types(&session), DataType::Int32);
+    let declared = session.prepare("SELECT a FROM t WHERE a = $1", &[Some(DataType::Int64)]).unwrap();
+    assert_eq!(declared.parameter_types(), [DataType::Int64]);
+    assert_eq!(types(&session), DataType::Int32);
+    let other = session.sharing();
+    ask(&other, "DROP TABLE t");
+    ask(&other, "CREATE TABLE t (a TEXT)");
+    assert_eq!(types(&session), DataType::Utf8);
+    ask(&session, "BEGIN");
+    ask(&session, "DROP TABLE t");
+    ask(&session, "CREATE TABLE t (a DOUBLE)");
+    assert_eq!((types(&session), types(&other)), (DataType::Float64, DataType::Utf8));
+    ask(&session, "ROLLBACK");
+    assert_eq!(types(&session), DataType::Utf8);
 }
