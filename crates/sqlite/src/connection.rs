@@ -12,6 +12,7 @@ use crate::schema;
 use crate::split::layout::SplitLayout;
 use atsdb_core::{Durability, Error, ErrorKind, Result};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, ffi};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -293,6 +294,8 @@ pub(crate) fn connect(
     connection.pragma_update(None, "busy_timeout", i32::try_from(busy_timeout.as_millis()).unwrap_or(i32::MAX))?;
     connection.set_prepared_statement_cache_capacity(128);
     connection.execute_batch("PRAGMA foreign_keys = OFF")?;
+    // Otherwise a statement on a column that partial indexes are about is prepared again whenever a value is bound.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
 }
 

@@ -1,6 +1,7 @@
 //! The pool of reading connections.
 
 use crate::connection::{AccessMode, connect};
+use crate::table::TableList;
 use atsdb_core::chunk_list::ChunkLists;
 use parking_lot::Mutex;
 use rusqlite::Connection;
@@ -20,11 +21,14 @@ pub(crate) struct Readers {
     idle: Mutex<Vec<Connection>>,
     /// The chunk lists that they read last.
     lists: ChunkLists,
+    /// The tables that they read last.
+    tables: TableList,
 }
 
 impl Readers {
     pub(crate) fn new(path: &Path, access: AccessMode, busy_timeout: Duration) -> Self {
-        Self { path: path.to_owned(), access, busy_timeout, idle: Mutex::new(Vec::new()), lists: ChunkLists::default() }
+        let (lists, tables) = (ChunkLists::default(), TableList::default());
+        Self { path: path.to_owned(), access, busy_timeout, idle: Mutex::default(), lists, tables }
     }
 
     /// The store's file.
@@ -35,6 +39,11 @@ impl Readers {
     /// The chunk lists that were read last.
     pub(crate) fn lists(&self) -> &ChunkLists {
         &self.lists
+    }
+
+    /// The list of visible tables that was read last.
+    pub(crate) fn tables(&self) -> &TableList {
+        &self.tables
     }
 
     /// Returns a connection whose read transaction has begun.

@@ -72,7 +72,10 @@ impl fmt::Debug for SqliteSnapshot {
 
 impl Snapshot for SqliteSnapshot {
     fn tables(&self) -> Result<Vec<Table>> {
-        self.read(|connection| table::list(connection, self.stage))
+        match self.stage {
+            None => self.read(|connection| self.readers.tables().get(connection)),
+            Some(stage) => self.read(|connection| table::list(connection, Some(stage))),
+        }
     }
 
     fn chunks(&self, table: TableId, range: TimeRange) -> Result<Vec<ChunkEntry>> {

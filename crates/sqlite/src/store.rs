@@ -3,6 +3,7 @@
 use crate::catalogue::Catalogue;
 use crate::connection::open;
 use crate::drop_table::drop_table;
+use crate::error::Failure;
 use crate::options::SqliteOptions;
 use crate::readers::Readers;
 use crate::reserve::Reserve;
@@ -79,10 +80,14 @@ impl SqliteStore {
         };
         let readers = Arc::new(Readers::new(&file, opened.access, options.busy_timeout));
         let reserve = Reserve::new(&file, files.as_ref().map(|files| files.folder().to_owned()));
-        let writer = opened.access.writes().then(|| {
-            let (durability, busy_timeout) = (options.durability, options.busy_timeout);
-            Mutex::new(Writer::new(opened.connection, &file, opened.access, reserve, durability, busy_timeout))
-        });
+        let writer = match opened.access.writes() {
+            true => {
+                let (durability, busy_timeout) = (options.durability, options.busy_timeout);
+                let writer = Writer::new(opened.connection, &file, opened.access, reserve, durability, busy_timeout);
+                Some(Mutex::new(writer.map_err(|error| Failure::Sqlite(error).into_error(&file))?))
+            }
+            false => None,
+        };
         let url = match &files {
             None => format!("sqlite:{}", path.display()),
             Some(files) => format!("sqlite:{}?{}", path.display(), files.layout.split),

@@ -8,6 +8,7 @@ use atsdb_core::name::name_key;
 use atsdb_core::{
     DefinitionGuard, DefinitionVersion, Error, ErrorKind, Result, StageId, Table, TableDefinition, TableId,
 };
+use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::collections::BTreeSet;
 
@@ -109,6 +110,26 @@ pub(crate) fn list(connection: &Connection, stage: Option<StageId>) -> Attempt<V
     Ok(tables)
 }
 
+/// The visible tables as they were read last. They are identified by their list's integrity record: as long as a
+/// snapshot sees the same record, it sees the same tables.
+#[derive(Debug, Default)]
+pub(crate) struct TableList(Mutex<Option<(ListState, Vec<Table>)>>);
+
+impl TableList {
+    /// Returns the visible tables by number, and reads them if they are others than those in memory.
+    pub(crate) fn get(&self, connection: &Connection) -> Attempt<Vec<Table>> {
+        let recorded = list_rows::recorded(connection, ListKey::tables(None))?;
+        if let Some((state, tables)) = &*self.0.lock()
+            && *state == recorded
+        {
+            return Ok(tables.clone());
+        }
+        let tables = list(connection, None)?;
+        *self.0.lock() = Some((recorded, tables.clone()));
+        Ok(tables)
+    }
+}
+
 /// Returns the definition of a visible table.
 pub(crate) fn definition(connection: &Connection, id: TableId) -> Attempt<TableDefinition> {
     let sql = "SELECT id, version, checksum, name_key, definition FROM atsdb_table WHERE id = ?1 AND stage IS NULL";
@@ -181,9 +202,11 @@ pub(crate) fn not_found(table: TableId) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connection::{AccessMode, connect};
     use crate::error::Failure;
     use crate::schema;
     use atsdb_core::ColumnType;
+    use rusqlite::StatementStatus;
 
     #[test]
     fn a_definition_that_says_more_than_is_known_is_refused_as_newer() {
@@ -201,5 +224,39 @@ mod tests {
             }
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn tables_in_memory_are_those_that_the_record_says() {
+        let connection = Connection::open_in_memory().unwrap();
+        schema::create(&connection, None).unwrap();
+        let tables = TableList::default();
+        let names =
+            || tables.get(&connection).unwrap().into_iter().map(|table| table.definition.name).collect::<Vec<_>>();
+        let definition = |name: &str| TableDefinition::new(name).with_column("c", ColumnType::Int64, None);
+        assert!(names().is_empty());
+        let first = create(&connection, &definition("first"), None).unwrap().id;
+        assert_eq!(names(), ["first"]);
+        create(&connection, &definition("second"), None).unwrap();
+        assert_eq!(names(), ["first", "second"]);
+        delete(&connection, first, None).unwrap();
+        assert_eq!(names(), ["second"]);
+        // They are not read again.
+        connection.execute("UPDATE atsdb_table SET definition = 'damaged'", []).unwrap();
+        assert_eq!(names(), ["second"]);
+        assert!(TableList::default().get(&connection).is_err());
+    }
+
+    #[test]
+    fn a_statement_is_prepared_once_whatever_is_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let connection =
+            connect(&folder.path().join("a.db"), AccessMode::Write, true, std::time::Duration::ZERO).unwrap();
+        schema::create(&connection, None).unwrap();
+        let mut statement = connection.prepare("SELECT id FROM atsdb_table WHERE stage IS ?1 ORDER BY id").unwrap();
+        for stage in [None, Some(1), None] {
+            assert!(!statement.exists([stage]).unwrap());
+        }
+        assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
     }
 }

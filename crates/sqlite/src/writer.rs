@@ -5,11 +5,14 @@ use crate::connection::{AccessMode, connect, log_path, prepare_to_write};
 use crate::error::{Attempt, Failure, primary_code};
 use crate::reserve::Reserve;
 use atsdb_core::{ColumnId, Durability, Error, ErrorKind, TableId};
+use rusqlite::hooks::Wal;
 use rusqlite::{Connection, Transaction, TransactionBehavior, ffi};
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 /// The number of log pages after which a commit runs a checkpoint: 16 MiB.
@@ -60,6 +63,8 @@ pub(crate) struct Writer {
     busy_timeout: Duration,
     synchronous: &'static str,
     checkpoint_pages: i64,
+    /// The number of valid frames in the log after the last commit of this connection.
+    frames: Arc<AtomicI64>,
     checked_indexes: HashSet<(TableId, ColumnId)>,
     keeps_log: bool,
     reserve: Reserve,
@@ -67,15 +72,16 @@ pub(crate) struct Writer {
 
 impl Writer {
     pub(crate) fn new(
-        connection: Connection,
+        mut connection: Connection,
         path: &Path,
         access: AccessMode,
         reserve: Reserve,
         durability: Durability,
         busy_timeout: Duration,
-    ) -> Self {
-        let log_path = log_path(path);
-        Self {
+    ) -> rusqlite::Result<Self> {
+        let (log_path, frames) = (log_path(path), Arc::default());
+        count_frames(&mut connection, &frames)?;
+        Ok(Self {
             connection,
             path: path.to_owned(),
             access,
@@ -91,9 +97,10 @@ impl Writer {
             busy_timeout,
             synchronous: "",
             checkpoint_pages: 0,
+            frames,
             checked_indexes: HashSet::new(),
             keeps_log: false,
-        }
+        })
     }
 
     /// Records the consequences of a failure.
@@ -111,7 +118,7 @@ impl Writer {
         if !self.is_failed.get() {
             return Ok(());
         }
-        let connection = connect(&self.path, self.access, false, self.busy_timeout)?;
+        let mut connection = connect(&self.path, self.access, false, self.busy_timeout)?;
         // SQLite opens a file for reading if it cannot open it for writing.
         if connection.is_readonly("main")? {
             let message = format!("cannot open {} for writing again", self.path.display());
@@ -119,6 +126,7 @@ impl Writer {
             return Err(error.with_hint("check that you may write the file and its directory").into());
         }
         prepare_to_write(&connection)?;
+        count_frames(&mut connection, &self.frames)?;
         // The new connection reads before the old one is closed. If the old one were the last, SQLite would forget how
         // much of the log is valid, and find a commit in it that was reported as failed.
         connection.query_row("SELECT count(*) FROM atsdb_store", [], |_| Ok(()))?;
@@ -245,15 +253,16 @@ impl Writer {
 
     /// Runs the work after each commit, which is done whatever the result.
     pub(crate) fn after_commit(&mut self) {
-        if !self.keeps_log && self.log_frames().is_ok_and(|frames| frames >= self.checkpoint_pages) {
+        if !self.keeps_log && self.frames.load(Ordering::Relaxed) >= self.checkpoint_pages {
             let _ = self.checkpoint(false);
+            self.frames.store(0, Ordering::Relaxed);
         }
         self.limit_log_growth();
     }
 
-    /// Returns the number of valid frames in the log.
+    /// Returns the number of valid frames in the log, whoever wrote them.
     pub(crate) fn log_frames(&self) -> rusqlite::Result<i64> {
-        self.connection.prepare_cached("PRAGMA wal_checkpoint(NOOP)")?.query_row([], |row| row.get(1))
+        self.connection.query_row("PRAGMA wal_checkpoint(NOOP)", [], |row| row.get(1))
     }
 
     /// Checks the reserve and the log now and then. It keeps the log from growing without bound under overlapping
@@ -277,6 +286,16 @@ impl Writer {
             let _ = self.checkpoint_within("TRUNCATE", LOG_WAIT.saturating_mul(excess).min(LOG_WAIT_MAX));
         }
     }
+}
+
+/// Notes the length of the log at each commit of a connection. To ask for it costs as much as a small commit's own
+/// statements, since SQLite compiles a PRAGMA each time.
+fn count_frames(connection: &mut Connection, frames: &Arc<AtomicI64>) -> rusqlite::Result<()> {
+    let frames = Arc::clone(frames);
+    connection.wal_hook(Some(move |_: &mut Wal, count| {
+        frames.store(i64::from(count), Ordering::Relaxed);
+        Ok(())
+    }))
 }
 
 /// An open write transaction. Unless it is committed it is rolled back when dropped, also by a panic.

@@ -3,7 +3,7 @@
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use atsdb_core::{Result, TableDefinition};
+use atsdb_core::{Error, ErrorKind, Result, TableDefinition};
 use std::fmt;
 
 /// What a statement asks of a file.
@@ -56,6 +56,11 @@ pub struct FileTable {
     pub batches: Vec<RecordBatch>,
 }
 
+/// The error for a statement that names a file where statements may read none.
+pub(crate) fn no_files() -> Error {
+    Error::new(ErrorKind::Sql, "SQL may not read files here").with_hint("use `atsdb import`")
+}
+
 /// Opens files for a session: whoever runs the program may name them.
 pub trait FileReader: fmt::Debug + Send + Sync {
     /// Reads a file's rows, in its order, as batches with one array for each column of the request's definition;
@@ -63,6 +68,10 @@ pub trait FileReader: fmt::Debug + Send + Sync {
     /// column and value; then nothing of the file may stay, which is the caller's to see to.
     fn read(&self, request: &FileRequest<'_>, rows: &mut dyn FnMut(RecordBatch) -> Result<()>) -> Result<()>;
 
-    /// Reads a file as a table whose columns and types its content shows; text as plain text.
-    fn table(&self, request: &FileTableRequest) -> Result<FileTable>;
+    /// Reads a file as a table whose columns and types its content shows; text as plain text. A reader that does not
+    /// implement it refuses.
+    fn table(&self, request: &FileTableRequest) -> Result<FileTable> {
+        let _ = request;
+        Err(no_files())
+    }
 }

@@ -1,7 +1,7 @@
 //! Files that a query reads as tables: `FROM 'day.csv'`, `FROM read_csv('day.csv', skip = 3)`. Their rows are in memory
 //! while the query runs.
 
-use crate::dml::files::{FileReader, FileTable, FileTableRequest};
+use crate::dml::files::{FileReader, FileTable, FileTableRequest, no_files};
 use crate::text::datafusion_errors::from_datafusion;
 use crate::text::errors::sql_error;
 use crate::text::identifiers::Spellings;
@@ -85,7 +85,7 @@ impl Found<'_> {
             None => return Ok(()),
         };
         let Some(files) = self.files else {
-            return Err(sql_error("SQL may not read files here").with_hint("use `atsdb import`"));
+            return Err(no_files());
         };
         request.bytes_max = files.bytes_max;
         let provider = self.provider(files.reader.table(&request)?)?;

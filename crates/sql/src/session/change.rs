@@ -17,7 +17,6 @@ impl Session {
     pub(super) fn change(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
         self.with_batch_retried(|batch| {
             let snapshot = batch.snapshot()?;
-            let text = statement.text().to_owned();
             let (text, place) = (statement.text().to_owned(), statement.place());
             let query = Query { text, place, parameters: parameters.clone(), snapshot, files: None, sees: None };
             let worker = Arc::clone(&self.worker);

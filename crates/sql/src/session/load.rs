@@ -2,12 +2,11 @@
 
 use super::state::Session;
 use crate::dml::conflict::OnDuplicate;
-use crate::dml::files::{FileReader, FileRequest};
+use crate::dml::files::{FileReader, FileRequest, no_files};
 use crate::dml::load::Load;
 use crate::dml::target::Target;
 use crate::plan::files::QueryFiles;
 use crate::run::answer::Answer;
-use crate::text::errors::sql_error;
 use crate::text::params::Parameters;
 use crate::write::insert::append_named;
 use atsdb_core::{Column, Result, Table, TableDefinition};
@@ -32,7 +31,7 @@ impl Session {
             return Ok(answer);
         }
         let Some(files) = self.files.as_ref().filter(|_| self.options.file_access) else {
-            return Err(sql_error("SQL may not read files here").with_hint("use `atsdb import`"));
+            return Err(no_files());
         };
         let load = Load::parse(text, place, parameters)?;
         let target = Target::new(load.table.clone(), load.columns.clone(), OnDuplicate::default());

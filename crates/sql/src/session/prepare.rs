@@ -100,6 +100,7 @@ impl Session {
             place: statement.place(),
             parameters: Parameters::Types(types.into()),
             snapshot: snapshot.clone(),
+            files: self.query_files(),
             sees: None,
         };
         let first = query(&types);
