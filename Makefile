@@ -13,7 +13,7 @@ MDBOOK_VERSION := 0.5.4
 MDBOOK := $(or $(wildcard $(BUILT)/mdbook/bin/mdbook),mdbook)
 
 .PHONY: help setup servers clients build extension demo docs test postgres-parity fuzz simulate soak format lint doc unit \
-	extension-tests python-test wheel clean
+	extension-tests python-test wheel adbc adbc-test clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -52,6 +52,14 @@ python-test: setup ## the package for Python: built, installed into an environme
 
 wheel: setup ## the package for Python, with the program inside, for pip install
 	@.ci/python wheel $(abspath $(BUILT))
+
+# With the program, so that nothing below the driver is compiled again for it.
+adbc: setup ## libadbc_driver_atsdb.so, which the ADBC driver managers of C, Go, Python and R load
+	$(CARGO) build --release --locked -p atsdb-cli -p atsdb-adbc
+	@echo "the driver: $(BUILT)/release/libadbc_driver_atsdb.so"
+
+adbc-test: adbc ## the ADBC driver in the driver managers of Python and Go, each in an environment of its own
+	@.ci/adbc $(abspath $(BUILT))
 
 fuzz: setup ## mutated inputs for what reads bytes: make fuzz TARGET=csv SECONDS=600 SEED=1; without TARGET it lists them
 	$(CARGO) run --release -p atsdb-fuzz -- $(TARGET) $(or $(SECONDS),60) $(SEED)
