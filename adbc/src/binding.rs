@@ -6,7 +6,7 @@ use crate::placeholders::NumberedText;
 use adbc_core::error::Result;
 use atsdb::ErrorKind;
 use atsdb::arrow::array::{RecordBatch, RecordBatchReader};
-use atsdb::arrow::datatypes::{DataType, Schema, SchemaRef};
+use atsdb::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use atsdb::arrow::error::ArrowError;
 use atsdb::sql::{Answer, ParameterValue, Prepared, Rows, Session};
 use std::sync::Arc;
@@ -138,7 +138,10 @@ impl RowsPerRow {
     pub(crate) fn schema(&mut self) -> Result<SchemaRef> {
         self.open = self.next_rows().map_err(of_store)?;
         let prepared = || self.statement.prepared.schema().cloned().unwrap_or_else(|| Arc::new(Schema::empty()));
-        Ok(self.open.as_ref().map_or_else(prepared, Rows::schema))
+        let schema = self.open.as_ref().map_or_else(prepared, Rows::schema);
+        // A later row may have NULL where the first one has a value.
+        let nullable = |field: &Arc<Field>| field.as_ref().clone().with_nullable(true);
+        Ok(Arc::new(Schema::new(schema.fields().iter().map(nullable).collect::<Vec<_>>())))
     }
 
     /// Executes the statement with the next row of the data; `None` after the last one.
@@ -219,7 +222,7 @@ pub(crate) fn row_count(answer: Answer) -> Result<Option<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atsdb::arrow::datatypes::{Field, TimeUnit};
+    use atsdb::arrow::datatypes::TimeUnit;
 
     #[test]
     fn a_type_is_declared_where_the_statement_says_none_or_less() {

@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A connection to a store.
-pub struct AtsdbConnection {
+pub(crate) struct AtsdbConnection {
     link: Arc<Link>,
     /// What its statements begin with.
     dictionaries: bool,
@@ -23,7 +23,8 @@ pub struct AtsdbConnection {
 
 impl AtsdbConnection {
     pub(crate) fn new(link: Arc<Link>) -> Self {
-        Self { link, dictionaries: true }
+        let dictionaries = link.dictionaries();
+        Self { link, dictionaries }
     }
 
     fn set(&mut self, key: &OptionConnection, value: OptionValue) -> Result<()> {

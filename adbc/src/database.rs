@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 /// The driver.
 #[derive(Debug, Default)]
-pub struct AtsdbDriver;
+pub(crate) struct AtsdbDriver;
 
 /// An open store.
-pub struct AtsdbDatabase {
+pub(crate) struct AtsdbDatabase {
     store: Arc<OpenStore>,
     uri: String,
 }
@@ -39,6 +39,7 @@ impl Driver for AtsdbDriver {
 impl AtsdbDatabase {
     fn open(options: impl IntoIterator<Item = (OptionDatabase, OptionValue)>) -> Result<Self> {
         let (mut opening, mut session, mut uri) = (OpenOptions::new(), SessionOptions::default(), None);
+        let mut dictionaries = true;
         for (key, value) in options {
             let key = key.as_ref();
             match key {
@@ -57,6 +58,7 @@ impl AtsdbDatabase {
                 }
                 options::CACHE_BYTES => opening = opening.cache_bytes(byte_count(key, &value)?),
                 options::BUSY_TIMEOUT_SECONDS => opening = opening.busy_timeout(seconds(key, &value)?),
+                options::DICTIONARIES => dictionaries = flag(key, &value)?,
                 options::MEMORY_BYTES => session.memory_bytes = byte_count(key, &value)?,
                 options::THREADS => session.threads = count(key, &value)?,
                 options::TIMEOUT_SECONDS => session.time_limit = Some(seconds(key, &value)?),
@@ -68,7 +70,7 @@ impl AtsdbDatabase {
         };
         let database = opening.open(&uri).map_err(of_store)?;
         let first = database.session(session).map_err(of_store)?;
-        Ok(Self { store: Arc::new(OpenStore { database, first }), uri })
+        Ok(Self { store: Arc::new(OpenStore { database, first, dictionaries }), uri })
     }
 }
 

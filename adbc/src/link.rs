@@ -13,6 +13,8 @@ use std::time::Duration;
 pub(crate) struct OpenStore {
     pub(crate) database: Database,
     pub(crate) first: Session,
+    /// Whether mapped columns of results are dictionaries, unless a connection says otherwise.
+    pub(crate) dictionaries: bool,
 }
 
 /// What a connection and its statements share.
@@ -49,6 +51,10 @@ impl Link {
 
     pub(crate) fn database(&self) -> &Database {
         &self.store.database
+    }
+
+    pub(crate) fn dictionaries(&self) -> bool {
+        self.store.dictionaries
     }
 
     /// The session. It must not be used after it was replaced: ask anew for each call.
@@ -137,11 +143,15 @@ impl Link {
     }
 
     /// Begins a transaction before a statement, if the connection does not commit by itself and none is open. Statements
-    /// about transactions are left alone.
+    /// about transactions are left alone. A connection that only reads has nothing to commit.
     pub(crate) fn begin_before(&self, statement: &str) -> Result<()> {
         const OTHERS: [&str; 6] = ["BEGIN", "START", "COMMIT", "END", "ROLLBACK", "CHECKPOINT"];
         let session = self.session();
-        if self.is_autocommit() || session.in_transaction() || OTHERS.contains(&first_word(statement).as_str()) {
+        if self.is_autocommit()
+            || self.is_read_only()
+            || session.in_transaction()
+            || OTHERS.contains(&first_word(statement).as_str())
+        {
             return Ok(());
         }
         execute(&session, "BEGIN").map(drop)

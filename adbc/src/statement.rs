@@ -16,7 +16,7 @@ use atsdb::sql::{Answer, Prepared, Statements};
 use std::sync::Arc;
 
 /// A statement.
-pub struct AtsdbStatement {
+pub(crate) struct AtsdbStatement {
     link: Arc<Link>,
     text: Option<NumberedText>,
     /// What `prepare` made of the text.
@@ -245,7 +245,8 @@ impl Statement for AtsdbStatement {
 
     fn get_parameter_schema(&self) -> Result<Schema> {
         let prepared = self.prepared.as_ref();
-        let prepared = prepared.ok_or_else(|| invalid_state("the statement is not prepared: prepare it first"))?;
+        let prepared =
+            prepared.ok_or_else(|| invalid_state("the statement is not prepared, or is several: prepare one"))?;
         let names = self.text.as_ref().map_or(&[][..], |text| &text.names);
         let field = |(at, data_type): (usize, &atsdb::arrow::datatypes::DataType)| {
             Field::new(names.get(at).map_or("", String::as_str), data_type.clone(), true)
@@ -256,8 +257,12 @@ impl Statement for AtsdbStatement {
     fn prepare(&mut self) -> Result<()> {
         guarded(|| {
             self.link.begin_call();
-            let prepared = self.link.session().prepare(&self.text()?.text, &[]).map_err(of_store)?;
-            self.prepared = Some(prepared);
+            let text = &self.text()?.text;
+            // Python's manager prepares whatever it executes. Several statements are prepared one by one, as each is
+            // executed: the second may need what the first one creates.
+            if Statements::new(text).count() < 2 {
+                self.prepared = Some(self.link.session().prepare(text, &[]).map_err(of_store)?);
+            }
             Ok(())
         })
     }

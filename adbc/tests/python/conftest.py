@@ -38,6 +38,6 @@ def readings(connection):
             "('2024-03-01 12:00:10', 'garden', 3.25, 2), ('2024-03-01 12:00:20', 'garden', NULL, 3), "
             "('2024-03-01 12:00:30.5', 'kitchen', 7, 4)"
         )
-        cursor.execute("CREATE VIEW tops AS SELECT sensor, max(pm10) AS top FROM readings GROUP BY sensor")
+        cursor.execute("CREATE VIEW tops AS SELECT sensor, max(pm10) AS highest FROM readings GROUP BY sensor")
     connection.commit()
     return connection

@@ -31,7 +31,7 @@ def test_objects_at_all_depths(readings):
     assert columns["count"]["xdbc_data_type"] == 4 and columns["pm10"]["xdbc_nullable"] == 1
     (key,) = tables["readings"]["table_constraints"]
     assert key["constraint_type"] == "PRIMARY KEY" and key["constraint_column_names"] == ["sensor", "time"]
-    assert [column["column_name"] for column in tables["tops"]["table_columns"]] == ["sensor", "top"]
+    assert [column["column_name"] for column in tables["tops"]["table_columns"]] == ["sensor", "highest"]
 
 
 def test_objects_are_filtered(readings):
@@ -55,7 +55,7 @@ def test_objects_show_what_the_transaction_has_created(readings):
 def test_schemas_of_tables(readings):
     schema = readings.adbc_get_table_schema("readings")
     assert schema.names == ["time", "sensor", "pm10", "count"] and not schema.field("sensor").nullable
-    assert readings.adbc_get_table_schema("tops", db_schema_filter="public").names == ["sensor", "top"]
+    assert readings.adbc_get_table_schema("tops", db_schema_filter="public").names == ["sensor", "highest"]
     assert "table_name" in readings.adbc_get_table_schema("tables", db_schema_filter="information_schema").names
     for name, place in [("none", {}), ("readings", {"catalog_filter": "x"}), ("readings", {"db_schema_filter": "x"})]:
         with pytest.raises(readings.ProgrammingError):
@@ -100,7 +100,7 @@ def test_errors_have_a_kind_a_state_and_a_hint(readings):
         with pytest.raises(readings.ProgrammingError, match="did you mean sensor") as wrong:
             cursor.execute("SELECT sensr FROM readings")
         assert wrong.value.sqlstate == "42601"
-        assert dict(wrong.value.details)["atsdb.kind"] == b"sql"
+        assert dict(wrong.value.details)[b"atsdb.kind"] == b"sql"
         with pytest.raises(readings.IntegrityError) as twice:
             cursor.execute("INSERT INTO readings SELECT * FROM readings")
             readings.commit()
@@ -116,10 +116,10 @@ def test_errors_have_a_kind_a_state_and_a_hint(readings):
 
 def test_a_store_is_shared_with_other_connections(readings, path):
     with connect(path) as other, other.cursor() as cursor:
-        cursor.execute("SELECT sensor, top FROM tops ORDER BY sensor")
+        cursor.execute("SELECT sensor, highest FROM tops ORDER BY sensor")
         assert cursor.fetch_arrow_table() == pyarrow.table(
             {
                 "sensor": pyarrow.array(["garden", "kitchen"]).cast(pyarrow.dictionary(pyarrow.uint16(), pyarrow.string())),
-                "top": pyarrow.array([3.25, 14.5], pyarrow.float32()),
+                "highest": pyarrow.array([3.25, 14.5], pyarrow.float32()),
             }
-        ).cast(cursor.adbc_execute_schema("SELECT sensor, top FROM tops ORDER BY sensor"))
+        ).cast(cursor.adbc_execute_schema("SELECT sensor, highest FROM tops ORDER BY sensor"))

@@ -26,6 +26,7 @@ class Quirks : public adbc_validation::DriverQuirks {
   AdbcStatusCode SetupDatabase(struct AdbcDatabase* database, struct AdbcError* error) const override {
     CHECKED(AdbcDatabaseSetOption(database, "driver", std::getenv("ATSDB_ADBC"), error));
     CHECKED(AdbcDatabaseSetOption(database, "atsdb.durability", "off", error));
+    CHECKED(AdbcDatabaseSetOption(database, "atsdb.dictionaries", "false", error));
     return AdbcDatabaseSetOption(database, "uri", "validation.db", error);
   }
 
@@ -72,10 +73,6 @@ class Quirks : public adbc_validation::DriverQuirks {
 
   std::optional<std::string> PrimaryKeyTableDdl(std::string_view name) const override {
     return "CREATE TABLE " + std::string(name) + " (id INTEGER PRIMARY KEY)";
-  }
-
-  std::optional<std::string> PrimaryKeyIngestTableDdl(std::string_view name) const override {
-    return "CREATE TABLE " + std::string(name) + " (id BIGINT PRIMARY KEY, value BIGINT)";
   }
 
   std::optional<std::string> CompositePrimaryKeyTableDdl(std::string_view name) const override {
@@ -126,5 +123,15 @@ class AtsdbDatabase : public Validation<adbc_validation::DatabaseTest> {};
 ADBCV_TEST_DATABASE(AtsdbDatabase)
 class AtsdbConnection : public Validation<adbc_validation::ConnectionTest> {};
 ADBCV_TEST_CONNECTION(AtsdbConnection)
-class AtsdbStatement : public Validation<adbc_validation::StatementTest> {};
+class AtsdbStatement : public Validation<adbc_validation::StatementTest> {
+ protected:
+  void ValidateIngestedTemporalData(struct ArrowArrayView* values, ArrowType type, enum ArrowTimeUnit unit,
+                                    const char* timezone) override {
+    ASSERT_EQ(type, NANOARROW_TYPE_TIMESTAMP);
+    ASSERT_TRUE(ArrowArrayViewIsNull(values, 0));
+    ASSERT_EQ(ArrowArrayViewGetIntUnsafe(values, 1), -42);
+    ASSERT_EQ(ArrowArrayViewGetIntUnsafe(values, 2), 0);
+    ASSERT_EQ(ArrowArrayViewGetIntUnsafe(values, 3), 42);
+  }
+};
 ADBCV_TEST_STATEMENT(AtsdbStatement)
