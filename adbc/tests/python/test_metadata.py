@@ -1,6 +1,5 @@
 """What a connection says about the store, options, and errors."""
 
-import pyarrow
 import pytest
 from conftest import connect
 
@@ -117,9 +116,5 @@ def test_errors_have_a_kind_a_state_and_a_hint(readings):
 def test_a_store_is_shared_with_other_connections(readings, path):
     with connect(path) as other, other.cursor() as cursor:
         cursor.execute("SELECT sensor, highest FROM tops ORDER BY sensor")
-        assert cursor.fetch_arrow_table() == pyarrow.table(
-            {
-                "sensor": pyarrow.array(["garden", "kitchen"]).cast(pyarrow.dictionary(pyarrow.uint16(), pyarrow.string())),
-                "highest": pyarrow.array([3.25, 14.5], pyarrow.float32()),
-            }
-        ).cast(cursor.adbc_execute_schema("SELECT sensor, highest FROM tops ORDER BY sensor"))
+        found = cursor.fetch_arrow_table().to_pydict()
+        assert found == {"sensor": ["garden", "kitchen"], "highest": [3.25, 14.5]}
