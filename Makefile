@@ -13,7 +13,7 @@ MDBOOK_VERSION := 0.5.4
 MDBOOK := $(or $(wildcard $(BUILT)/mdbook/bin/mdbook),mdbook)
 
 .PHONY: help setup servers clients browser build extension demo docs test postgres-parity fuzz simulate soak format lint doc unit \
-	extension-tests python-test go-test wheel deb deb-test clean
+	extension-tests python-test go-test wheel deb deb-test adbc adbc-test clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -48,7 +48,7 @@ docs: ## this documentation as a site with search, by mdBook
 	$(MDBOOK) build docs --dest-dir $(abspath $(BUILT))/book
 	@echo "the site: $(BUILT)/book/index.html"
 
-test: setup servers clients browser format lint unit doc extension-tests python-test go-test deb-test ## everything that CI checks
+test: setup servers clients browser format lint unit doc extension-tests python-test go-test adbc-test deb-test ## everything that CI checks
 
 python-test: setup ## the package for Python: built, installed into an environment of its own, tested
 	@.ci/python test $(abspath $(BUILT))
@@ -64,6 +64,14 @@ deb: build ## a Debian package: the program, man pages, completions, a service f
 
 deb-test: build
 	@.ci/deb test $(abspath $(BUILT))
+
+# With the program, so that nothing below the driver is compiled again for it.
+adbc: setup ## libadbc_driver_atsdb.so, which the ADBC driver managers of C, Go, Python and R load
+	$(CARGO) build --release --locked -p atsdb-cli -p atsdb-adbc
+	@echo "the driver: $(BUILT)/release/libadbc_driver_atsdb.so"
+
+adbc-test: adbc ## the ADBC driver in the driver managers of Python and Go, each in an environment of its own
+	@.ci/adbc $(abspath $(BUILT))
 
 fuzz: setup ## mutated inputs for what reads bytes: make fuzz TARGET=csv SECONDS=600 SEED=1; without TARGET it lists them
 	$(CARGO) run --release -p atsdb-fuzz -- $(TARGET) $(or $(SECONDS),60) $(SEED)

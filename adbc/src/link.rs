@@ -1,0 +1,194 @@
+//! What a connection and its statements share: a session, and whether its statements gather in a transaction.
+
+use crate::failure::{invalid_state, of_store, with_state};
+use adbc_core::CancelHandle;
+use adbc_core::error::{Error, Result, Status};
+use atsdb::sql::{Answer, Session, Statements};
+use atsdb::{Database, ErrorKind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// An open store, and the session whose threads and memory all connections share.
+pub(crate) struct OpenStore {
+    pub(crate) database: Database,
+    pub(crate) first: Session,
+    /// Whether mapped columns of results are dictionaries, unless a connection says otherwise.
+    pub(crate) dictionaries: bool,
+}
+
+/// What a connection and its statements share.
+pub(crate) struct Link {
+    store: Arc<OpenStore>,
+    /// Another one when the connection becomes read-only or no longer is.
+    session: Mutex<Arc<Session>>,
+    /// The longest that a query may take, if the connection has a limit of its own.
+    time_limit: Mutex<Option<Duration>>,
+    is_read_only: AtomicBool,
+    is_autocommit: AtomicBool,
+    /// Whether the call that runs was asked to stop, for calls that are more than one statement.
+    is_cancelled: AtomicBool,
+}
+
+/// Stops what a connection is doing.
+pub(crate) struct Canceller(pub(crate) Arc<Link>);
+
+impl CancelHandle for Canceller {
+    fn try_cancel(&self) -> Result<()> {
+        self.0.is_cancelled.store(true, Ordering::Relaxed);
+        self.0.session().interrupt_handle().interrupt();
+        Ok(())
+    }
+}
+
+impl Link {
+    pub(crate) fn new(store: Arc<OpenStore>) -> Self {
+        let session = Mutex::new(Arc::new(store.first.sharing()));
+        let (is_read_only, is_cancelled) = (AtomicBool::new(false), AtomicBool::new(false));
+        let time_limit = Mutex::default();
+        Self { store, session, time_limit, is_read_only, is_autocommit: AtomicBool::new(true), is_cancelled }
+    }
+
+    pub(crate) fn database(&self) -> &Database {
+        &self.store.database
+    }
+
+    pub(crate) fn dictionaries(&self) -> bool {
+        self.store.dictionaries
+    }
+
+    /// The session. It must not be used after it was replaced: ask anew for each call.
+    pub(crate) fn session(&self) -> Arc<Session> {
+        Arc::clone(&self.session_guard())
+    }
+
+    fn session_guard(&self) -> MutexGuard<'_, Arc<Session>> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.is_read_only.load(Ordering::Relaxed)
+    }
+
+    /// Refuses changes from now on, or allows them again.
+    pub(crate) fn set_read_only(&self, read_only: bool) -> Result<()> {
+        let mut session = self.session_guard();
+        if session.in_transaction() {
+            return Err(invalid_state("a connection cannot become read-only, or writable, within a transaction"));
+        }
+        if self.is_read_only.swap(read_only, Ordering::Relaxed) != read_only {
+            let first = &self.store.first;
+            *session = Arc::new(if read_only { first.sharing_read_only() } else { first.sharing() });
+            let time_limit = *self.time_limit.lock().unwrap_or_else(PoisonError::into_inner);
+            if time_limit.is_some() {
+                session.set_time_limit(time_limit);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the longest that a query of this connection may take.
+    pub(crate) fn set_time_limit(&self, time_limit: Duration) {
+        *self.time_limit.lock().unwrap_or_else(PoisonError::into_inner) = Some(time_limit);
+        self.session().set_time_limit(Some(time_limit));
+    }
+
+    /// The error for changes of a connection that is read-only.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        if self.is_read_only() {
+            let kind = ErrorKind::ReadOnly;
+            return Err(of_store(atsdb::Error::new(kind, "the connection may only read")));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_autocommit(&self) -> bool {
+        self.is_autocommit.load(Ordering::Relaxed)
+    }
+
+    /// Whether each statement is a transaction of its own. Switched on, it commits what was begun.
+    pub(crate) fn set_autocommit(&self, autocommit: bool) -> Result<()> {
+        if autocommit && !self.is_autocommit() {
+            self.end("COMMIT")?;
+        }
+        self.is_autocommit.store(autocommit, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Ends the transaction with `COMMIT` or `ROLLBACK`, for a connection that does not commit by itself.
+    pub(crate) fn end_by_request(&self, verb: &str) -> Result<()> {
+        if self.is_autocommit() {
+            let message = format!("{verb} of a connection in autocommit mode");
+            return Err(with_state(Status::InvalidState, "25P01", message));
+        }
+        self.end(verb)
+    }
+
+    fn end(&self, verb: &str) -> Result<()> {
+        let session = self.session();
+        if session.in_transaction() { execute(&session, verb).map(drop) } else { Ok(()) }
+    }
+
+    /// Begins a call: earlier requests to stop are forgotten.
+    pub(crate) fn begin_call(&self) {
+        self.is_cancelled.store(false, Ordering::Relaxed);
+    }
+
+    /// Fails if the call was asked to stop.
+    pub(crate) fn check_not_cancelled(&self) -> atsdb::Result<()> {
+        if self.is_cancelled.load(Ordering::Relaxed) {
+            return Err(atsdb::Error::new(ErrorKind::Interrupted, "the call was cancelled"));
+        }
+        Ok(())
+    }
+
+    /// Begins a transaction before a statement, if the connection does not commit by itself and none is open. Statements
+    /// about transactions are left alone. A connection that only reads has nothing to commit.
+    pub(crate) fn begin_before(&self, statement: &str) -> Result<()> {
+        const OTHERS: [&str; 6] = ["BEGIN", "START", "COMMIT", "END", "ROLLBACK", "CHECKPOINT"];
+        let session = self.session();
+        if self.is_autocommit()
+            || self.is_read_only()
+            || session.in_transaction()
+            || OTHERS.contains(&first_word(statement).as_str())
+        {
+            return Ok(());
+        }
+        execute(&session, "BEGIN").map(drop)
+    }
+
+    /// Does work of several statements, all or nothing: in the open transaction, else in one of its own.
+    pub(crate) fn in_transaction<T>(&self, work: impl FnOnce(&Session) -> Result<T>) -> Result<T> {
+        self.begin_before("")?;
+        let session = self.session();
+        if session.in_transaction() {
+            return work(&session);
+        }
+        execute(&session, "BEGIN")?;
+        let done = match work(&session) {
+            Ok(done) => execute(&session, "COMMIT").map(|_| done),
+            Err(error) => Err(error),
+        };
+        if done.is_err() && session.in_transaction() {
+            execute(&session, "ROLLBACK")?;
+        }
+        done
+    }
+}
+
+/// The word that a statement begins with, in capitals.
+pub(crate) fn first_word(statement: &str) -> String {
+    let letters = statement.chars().take_while(char::is_ascii_alphabetic);
+    letters.collect::<String>().to_ascii_uppercase()
+}
+
+/// Executes one statement without parameters.
+pub(crate) fn execute(session: &Session, statement: &str) -> Result<Answer> {
+    let parsed = Statements::new(statement).next().ok_or_else(no_statement)?.map_err(of_store)?;
+    session.execute(&parsed, &[]).map_err(of_store)
+}
+
+/// The error for a text without a statement.
+pub(crate) fn no_statement() -> Error {
+    of_store(atsdb::Error::new(ErrorKind::Sql, "there is no statement in the text"))
+}

@@ -1,0 +1,395 @@
+//! Tables, views and rollups, their columns and keys: `GetObjects`, `GetTableSchema`, `GetTableTypes`. A store has one
+//! catalog with one schema.
+
+use crate::failure::{of_store, with_state};
+use crate::link::execute;
+use crate::nested::{lists, structs};
+use crate::pattern::NamePattern;
+use adbc_core::error::{Result, Status};
+use adbc_core::options::ObjectDepth;
+use adbc_core::schemas::{
+    COLUMN_SCHEMA, CONSTRAINT_SCHEMA, GET_OBJECTS_SCHEMA, GET_TABLE_TYPES_SCHEMA, OBJECTS_DB_SCHEMA_SCHEMA,
+    TABLE_SCHEMA, USAGE_SCHEMA,
+};
+use atsdb::arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, Int16Array, Int32Array, RecordBatch, StringArray, new_empty_array,
+    new_null_array,
+};
+use atsdb::arrow::compute::cast;
+use atsdb::arrow::datatypes::{DataType, SchemaRef};
+use atsdb::sql::{Answer, Session, quoted};
+use atsdb::{ErrorKind, TableDefinition};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The catalog of every store, as `information_schema` calls it.
+pub(crate) const CATALOG: &str = "atsdb";
+/// The schema of every table.
+pub(crate) const SCHEMA: &str = "public";
+
+const TABLE_TYPES: [&str; 3] = ["table", "view", "rollup"];
+
+fn table_type(definition: &TableDefinition) -> &'static str {
+    match (&definition.view, &definition.rollup) {
+        (Some(_), _) => "view",
+        (None, Some(_)) => "rollup",
+        (None, None) => "table",
+    }
+}
+
+/// Which objects to list.
+pub(crate) struct ObjectFilter {
+    catalog: NamePattern,
+    schema: NamePattern,
+    table: NamePattern,
+    types: Option<Vec<String>>,
+    column: NamePattern,
+}
+
+impl ObjectFilter {
+    pub(crate) fn new(
+        catalog: Option<&str>,
+        schema: Option<&str>,
+        table: Option<&str>,
+        types: Option<Vec<&str>>,
+        column: Option<&str>,
+    ) -> Self {
+        Self {
+            catalog: NamePattern::new(catalog),
+            schema: NamePattern::new(schema),
+            table: NamePattern::new(table),
+            types: types.map(|types| types.into_iter().map(str::to_owned).collect()),
+            column: NamePattern::new(column),
+        }
+    }
+
+    fn has_table(&self, definition: &TableDefinition) -> bool {
+        let is_of =
+            |wanted: &Vec<String>| wanted.iter().any(|wanted| wanted.eq_ignore_ascii_case(table_type(definition)));
+        // Change logs belong to tables, and nobody sees them.
+        definition.logs.is_none() && self.types.as_ref().is_none_or(is_of) && self.table.fits(&definition.name)
+    }
+}
+
+/// The types of tables.
+pub(crate) fn table_types() -> atsdb::Result<RecordBatch> {
+    let names = StringArray::from(TABLE_TYPES.to_vec());
+    Ok(RecordBatch::try_new(Arc::clone(&GET_TABLE_TYPES_SCHEMA), vec![Arc::new(names)])?)
+}
+
+/// The objects down to some depth.
+pub(crate) fn objects(session: &Session, depth: ObjectDepth, filter: &ObjectFilter) -> Result<RecordBatch> {
+    let catalogs: Vec<&str> = [CATALOG].into_iter().filter(|name| filter.catalog.fits(name)).collect();
+    let schemas = schemas(session, depth, filter, !catalogs.is_empty())?;
+    let length = (depth != ObjectDepth::Catalogs).then_some(schemas.len());
+    build(|| {
+        let lengths = vec![length; catalogs.len()];
+        let columns: [ArrayRef; 2] = [Arc::new(StringArray::from(catalogs)), lists(&lengths, schemas)?];
+        Ok(RecordBatch::try_new(Arc::clone(&GET_OBJECTS_SCHEMA), columns.into())?)
+    })
+}
+
+fn build<T>(work: impl FnOnce() -> atsdb::Result<T>) -> Result<T> {
+    work().map_err(of_store)
+}
+
+fn schemas(session: &Session, depth: ObjectDepth, filter: &ObjectFilter, has_catalog: bool) -> Result<ArrayRef> {
+    if depth == ObjectDepth::Catalogs || !has_catalog || !filter.schema.fits(SCHEMA) {
+        return Ok(new_empty_array(&OBJECTS_DB_SCHEMA_SCHEMA));
+    }
+    let (tables, length) = match depth {
+        ObjectDepth::Schemas => (new_empty_array(&TABLE_SCHEMA), None),
+        _ => {
+            let tables = tables(session, depth != ObjectDepth::Tables, filter)?;
+            let length = Some(tables.len());
+            (tables, length)
+        }
+    };
+    build(|| {
+        let names = Arc::new(StringArray::from(vec![SCHEMA]));
+        structs(&OBJECTS_DB_SCHEMA_SCHEMA, vec![names, lists(&[length], tables)?])
+    })
+}
+
+fn tables(session: &Session, with_columns: bool, filter: &ObjectFilter) -> Result<ArrayRef> {
+    let tables = session.tables().map_err(of_store)?;
+    let mut definitions: Vec<&TableDefinition> =
+        tables.iter().map(|table| &table.definition).filter(|definition| filter.has_table(definition)).collect();
+    definitions.sort_by(|one, other| one.name.cmp(&other.name));
+    let names: Vec<&str> = definitions.iter().map(|definition| definition.name.as_str()).collect();
+    let (columns, constraints) = match with_columns && !names.is_empty() {
+        true => (columns(session, &names, filter)?, constraints(session, &names)?),
+        false => {
+            let none = vec![None; names.len()];
+            (none_of(&none, &COLUMN_SCHEMA)?, none_of(&none, &CONSTRAINT_SCHEMA)?)
+        }
+    };
+    let types = StringArray::from_iter_values(definitions.iter().map(|definition| table_type(definition)));
+    build(|| structs(&TABLE_SCHEMA, vec![Arc::new(StringArray::from(names)), Arc::new(types), columns, constraints]))
+}
+
+fn none_of(lengths: &[Option<usize>], data_type: &DataType) -> Result<ArrayRef> {
+    build(|| lists(lengths, new_empty_array(data_type)))
+}
+
+/// A row of a query about the catalogue, as texts.
+type TextRow = Vec<Option<String>>;
+
+/// The rows of a query about the catalogue by the first column, which is the name of a table.
+fn rows_by_table(session: &Session, query: &str) -> Result<BTreeMap<String, Vec<TextRow>>> {
+    let mut by_table: BTreeMap<String, Vec<TextRow>> = BTreeMap::new();
+    let Answer::Rows(rows) = execute(session, query)? else { return Ok(by_table) };
+    for batch in rows {
+        let batch = batch.map_err(of_store)?;
+        let texts = batch.columns().iter().map(|column| Ok(cast(column, &DataType::Utf8)?));
+        let texts = texts.collect::<atsdb::Result<Vec<_>>>().map_err(of_store)?;
+        for row in 0..batch.num_rows() {
+            let text = |column: &ArrayRef| {
+                let texts = column.as_string::<i32>();
+                texts.is_valid(row).then(|| texts.value(row).to_owned())
+            };
+            let mut cells = texts.iter().map(text);
+            let table = cells.next().flatten().unwrap_or_default();
+            by_table.entry(table).or_default().push(cells.collect());
+        }
+    }
+    Ok(by_table)
+}
+
+/// The condition of a query about these tables. One table is looked up; of several, all rows are read.
+fn only(column: &str, tables: &[&str]) -> String {
+    match tables {
+        [table] => format!("{column} = '{}'", table.replace('\'', "''")),
+        _ => "true".to_owned(),
+    }
+}
+
+fn columns(session: &Session, tables: &[&str], filter: &ObjectFilter) -> Result<ArrayRef> {
+    let condition = only("table_name", tables);
+    let query = format!(
+        "SELECT table_name, column_name, ordinal_position, column_default, is_nullable, data_type, numeric_precision, \
+         numeric_precision_radix, numeric_scale, datetime_precision FROM information_schema.columns \
+         WHERE table_schema = '{SCHEMA}' AND {condition} ORDER BY table_name, ordinal_position"
+    );
+    let mut by_table = rows_by_table(session, &query)?;
+    let (mut lengths, mut rows) = (Vec::new(), Vec::new());
+    for table in tables {
+        let mut of_table = by_table.remove(*table).unwrap_or_default();
+        of_table.retain(|row| filter.column.fits(row[0].as_deref().unwrap_or_default()));
+        lengths.push(Some(of_table.len()));
+        rows.append(&mut of_table);
+    }
+    build(|| lists(&lengths, column_structs(&rows)?))
+}
+
+/// The columns of ADBC from name, position, default, nullability, type, precision, radix, scale, digits of a second.
+fn column_structs(rows: &[TextRow]) -> atsdb::Result<ArrayRef> {
+    let texts =
+        |at: usize| -> ArrayRef { Arc::new(rows.iter().map(|row| row[at].as_deref()).collect::<StringArray>()) };
+    let number = |row: &TextRow, at: usize| row[at].as_deref().and_then(|text| text.parse::<i16>().ok());
+    let shorts = |value: &dyn Fn(&TextRow) -> Option<i16>| -> ArrayRef {
+        Arc::new(rows.iter().map(value).collect::<Int16Array>())
+    };
+    let ints = |at: usize| -> ArrayRef {
+        Arc::new(rows.iter().map(|row| row[at].as_deref().and_then(|text| text.parse().ok())).collect::<Int32Array>())
+    };
+    let none = |data_type: DataType| new_null_array(&data_type, rows.len());
+    let never = || -> ArrayRef { Arc::new(BooleanArray::from(vec![false; rows.len()])) };
+    let xdbc = |row: &TextRow| XdbcType::of(row[4].as_deref().unwrap_or_default());
+    structs(
+        &COLUMN_SCHEMA,
+        vec![
+            texts(0),
+            ints(1),
+            none(DataType::Utf8),
+            shorts(&|row| xdbc(row).map(|xdbc| xdbc.data_type)),
+            texts(4),
+            ints(5),
+            shorts(&|row| number(row, 7).or(number(row, 8))),
+            shorts(&|row| number(row, 6)),
+            shorts(&|row| Some(i16::from(row[3].as_deref() == Some("YES")))),
+            texts(2),
+            shorts(&|row| xdbc(row).map(|xdbc| xdbc.sql_data_type)),
+            shorts(&|row| xdbc(row).and_then(|xdbc| xdbc.datetime_sub)),
+            none(DataType::Int32),
+            texts(3),
+            none(DataType::Utf8),
+            none(DataType::Utf8),
+            none(DataType::Utf8),
+            never(),
+            never(),
+        ],
+    )
+}
+
+/// The numbers that ODBC and JDBC give a type.
+struct XdbcType {
+    data_type: i16,
+    sql_data_type: i16,
+    datetime_sub: Option<i16>,
+}
+
+impl XdbcType {
+    fn of(sql_name: &str) -> Option<Self> {
+        let plain = |data_type| Some(Self { data_type, sql_data_type: data_type, datetime_sub: None });
+        match sql_name.trim_end_matches(" UNSIGNED") {
+            "BOOLEAN" => plain(16),
+            "TINYINT" => plain(-6),
+            "SMALLINT" => plain(5),
+            "INT" => plain(4),
+            "BIGINT" => plain(-5),
+            "REAL" => plain(7),
+            "DOUBLE" => plain(8),
+            "TEXT" => plain(12),
+            "BLOB" => plain(-3),
+            "DATE" => Some(Self { data_type: 91, sql_data_type: 9, datetime_sub: Some(1) }),
+            name if name.starts_with("TIMESTAMP") => {
+                Some(Self { data_type: 93, sql_data_type: 9, datetime_sub: Some(3) })
+            }
+            _ => None,
+        }
+    }
+}
+
+fn constraints(session: &Session, tables: &[&str]) -> Result<ArrayRef> {
+    let condition = only("k.table_name", tables);
+    let query = format!(
+        "SELECT k.table_name, k.constraint_name, t.constraint_type, k.column_name \
+         FROM information_schema.key_column_usage k JOIN information_schema.table_constraints t \
+         ON t.table_name = k.table_name AND t.constraint_name = k.constraint_name WHERE {condition} \
+         ORDER BY k.table_name, t.constraint_type, k.constraint_name, k.ordinal_position"
+    );
+    let mut by_table = rows_by_table(session, &query)?;
+    let mut lengths = Vec::new();
+    // Name, type and number of columns of each constraint, and all their columns.
+    let (mut found, mut columns): (Vec<(String, String, usize)>, Vec<String>) = (Vec::new(), Vec::new());
+    for table in tables {
+        let before = found.len();
+        for row in by_table.remove(*table).unwrap_or_default() {
+            let [name, kind, column] = [0, 1, 2].map(|at: usize| row[at].clone().unwrap_or_default());
+            match found[before..].last() {
+                Some((last, _, _)) if *last == name => {}
+                _ => found.push((name, kind, 0)),
+            }
+            if let Some((_, _, count)) = found.last_mut() {
+                *count += 1;
+            }
+            columns.push(column);
+        }
+        lengths.push(Some(found.len() - before));
+    }
+    build(|| {
+        let names = StringArray::from_iter_values(found.iter().map(|(name, _, _)| name));
+        let kinds = StringArray::from_iter_values(found.iter().map(|(_, kind, _)| kind));
+        let counts: Vec<Option<usize>> = found.iter().map(|(_, _, count)| Some(*count)).collect();
+        let columns = lists(&counts, Arc::new(StringArray::from(columns)))?;
+        // Of foreign keys alone, which a store does not have.
+        let usage = lists(&vec![None; found.len()], new_empty_array(&USAGE_SCHEMA))?;
+        lists(&lengths, structs(&CONSTRAINT_SCHEMA, vec![Arc::new(names), Arc::new(kinds), columns, usage])?)
+    })
+}
+
+/// The schema of a table, a view, a rollup or a table of the catalogue.
+pub(crate) fn table_schema(
+    session: &Session,
+    catalog: Option<&str>,
+    schema: Option<&str>,
+    table: &str,
+) -> Result<SchemaRef> {
+    let is = |found: Option<&str>, only: &str| found.is_none_or(|found| found.is_empty() || found == only);
+    if !is(catalog, CATALOG) {
+        let message = format!("there is no catalog {}", catalog.unwrap_or_default());
+        return Err(with_state(Status::NotFound, "3D000", message));
+    }
+    if is(schema, SCHEMA) {
+        let found = session.table_named(table).map_err(of_store)?;
+        return match found.definition.view {
+            Some(_) => schema_of_query(session, &quoted(&found.definition.name)).map_err(of_store),
+            None => Ok(atsdb::arrow_schema(&found.definition)),
+        };
+    }
+    let place = format!("{}.{}", quoted(schema.unwrap_or_default()), quoted(table));
+    schema_of_query(session, &place).map_err(|error| match error.kind() {
+        ErrorKind::Sql => with_state(Status::NotFound, ErrorKind::NotFound.sqlstate(), error.to_string()),
+        _ => of_store(error),
+    })
+}
+
+fn schema_of_query(session: &Session, from: &str) -> atsdb::Result<SchemaRef> {
+    let prepared = session.prepare(&format!("SELECT * FROM {from}"), &[])?;
+    prepared.schema().cloned().ok_or_else(|| atsdb::Error::internal(format!("{from} has no columns")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use adbc_core::schemas::GET_OBJECTS_SCHEMA;
+
+    fn session() -> Session {
+        let database = atsdb::open("memory:").unwrap();
+        let session = database.session(atsdb::sql::SessionOptions::default()).unwrap();
+        for statement in [
+            "CREATE TABLE air (time TIMESTAMP(3), sensor TEXT, pm10 REAL DEFAULT 0, PRIMARY KEY (sensor, time), \
+             UNIQUE (pm10)) WITH (time = 'time', map = 'sensor:u16')",
+            "CREATE VIEW last AS SELECT sensor, max(pm10) AS pm10 FROM air GROUP BY sensor",
+        ] {
+            execute(&session, statement).unwrap();
+        }
+        session
+    }
+
+    fn listed(depth: ObjectDepth, filter: &ObjectFilter) -> String {
+        let batch = objects(&session(), depth, filter).unwrap();
+        assert_eq!(batch.schema_ref(), &*GET_OBJECTS_SCHEMA);
+        let column = batch.column(1);
+        let rows = (0..batch.num_rows())
+            .map(|row| atsdb::arrow::util::display::array_value_to_string(column.as_ref(), row).unwrap());
+        rows.collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn each_depth_lists_what_it_has_and_no_more() {
+        let all = ObjectFilter::new(None, None, None, None, None);
+        assert_eq!(listed(ObjectDepth::Catalogs, &all), "");
+        assert_eq!(listed(ObjectDepth::Schemas, &all), "[{db_schema_name: public, db_schema_tables: }]");
+        let tables = listed(ObjectDepth::Tables, &all);
+        assert!(
+            tables.contains("{table_name: air, table_type: table, table_columns: , table_constraints: }"),
+            "{tables}"
+        );
+        assert!(tables.contains("table_name: last, table_type: view"), "{tables}");
+        let columns = listed(ObjectDepth::All, &all);
+        for part in [
+            "column_name: time, ordinal_position: 1, remarks: , xdbc_data_type: 93, xdbc_type_name: TIMESTAMP(3)",
+            "constraint_type: PRIMARY KEY, constraint_column_names: [sensor, time]",
+            "constraint_type: UNIQUE, constraint_column_names: [pm10]",
+        ] {
+            assert!(columns.contains(part), "{part} in {columns}");
+        }
+    }
+
+    #[test]
+    fn filters_leave_out_objects_and_keep_what_holds_them() {
+        let all = ObjectDepth::All;
+        assert_eq!(listed(all, &ObjectFilter::new(Some("other"), None, None, None, None)), "");
+        assert_eq!(listed(all, &ObjectFilter::new(None, Some("other"), None, None, None)), "[]");
+        let views = listed(all, &ObjectFilter::new(None, None, None, Some(vec!["VIEW"]), None));
+        assert!(views.contains("last") && !views.contains("air,"), "{views}");
+        let column = listed(all, &ObjectFilter::new(None, None, Some("AI%"), None, Some("pm__")));
+        assert!(column.contains("column_name: pm10") && !column.contains("column_name: time"), "{column}");
+        assert!(!column.contains("table_name: last"), "{column}");
+    }
+
+    #[test]
+    fn a_schema_is_that_of_a_table_a_view_or_the_catalogue() {
+        let session = session();
+        let of = |schema, table| table_schema(&session, None, schema, table);
+        assert_eq!(of(None, "AIR").unwrap().fields().len(), 3);
+        assert_eq!(of(Some("public"), "last").unwrap().field(1).name(), "pm10");
+        assert!(of(Some("information_schema"), "tables").unwrap().fields().len() > 3);
+        for (schema, table) in [(None, "none"), (Some("other"), "air"), (Some("atsdb"), "none")] {
+            assert_eq!(of(schema, table).unwrap_err().status, Status::NotFound, "{schema:?} {table}");
+        }
+        assert_eq!(table_schema(&session, Some("x"), None, "air").unwrap_err().status, Status::NotFound);
+    }
+}

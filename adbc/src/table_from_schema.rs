@@ -1,0 +1,157 @@
+//! The table that ingestion creates: a column for each of the data's, of the type that has its values.
+
+use crate::failure::{invalid, not_implemented, of_store};
+use adbc_core::error::Result;
+use atsdb::arrow::datatypes::{DataType, Field, Schema, TimeUnit as ArrowUnit};
+use atsdb::{ColumnType, MapWidth, Retention, SliceWidth, TableDefinition, TimeUnit};
+
+/// What a table is created with, besides its columns. Texts as SQL has them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TableOptions {
+    pub(crate) time: Option<String>,
+    pub(crate) time_unit: Option<String>,
+    /// `sensor:u32,status:u8`; without a width 32 bits.
+    pub(crate) map: Option<String>,
+    pub(crate) slice: Option<String>,
+    /// `sensor,status`
+    pub(crate) key: Option<String>,
+    pub(crate) retention: Option<String>,
+}
+
+impl TableOptions {
+    /// The definition of a table for data of this schema. Without a time column it is a plain table.
+    pub(crate) fn definition(&self, name: &str, schema: &Schema) -> Result<TableDefinition> {
+        let mut definition = TableDefinition::new(name);
+        for field in schema.fields() {
+            let (column_type, map) = column_type_of(field)?;
+            definition = definition.with_column(field.name(), column_type, map);
+            if let Some(column) = definition.columns.last_mut() {
+                column.nullable = field.is_nullable();
+            }
+        }
+        for (column, width) in self.map.iter().flat_map(|map| map.split(',')).map(mapped) {
+            let width = width.map(MapWidth::parse).transpose().map_err(of_store)?;
+            let position = definition.position(column).map_err(of_store)?;
+            definition.columns[position].map = Some(width.unwrap_or(MapWidth::U32));
+        }
+        self.declare(definition).map_err(of_store)
+    }
+
+    fn declare(&self, mut definition: TableDefinition) -> atsdb::Result<TableDefinition> {
+        if let Some(time) = &self.time {
+            let unit = self.time_unit.as_deref().map(TimeUnit::parse).transpose()?;
+            definition = definition.with_time(time, unit.unwrap_or(TimeUnit::Second))?;
+        }
+        if let Some(slice) = &self.slice {
+            definition.slice = SliceWidth::parse(slice)?;
+        }
+        definition.retention = self.retention.as_deref().map(Retention::parse).transpose()?;
+        let names = self.key.iter().flat_map(|key| key.split(','));
+        let ids = names.map(|name| definition.column(name.trim()).map(|column| column.id));
+        definition.key = ids.collect::<atsdb::Result<_>>()?;
+        definition.check()?;
+        Ok(definition)
+    }
+}
+
+/// A mapped column and its width.
+fn mapped(text: &str) -> (&str, Option<&str>) {
+    match text.rsplit_once(':') {
+        Some((column, width)) => (column.trim(), Some(width.trim())),
+        None => (text.trim(), None),
+    }
+}
+
+/// The type of a column for a field's values. Dictionaries of text are mapped columns.
+fn column_type_of(field: &Field) -> Result<(ColumnType, Option<MapWidth>)> {
+    use DataType as T;
+    let (data_type, map) = match field.data_type() {
+        T::Dictionary(key, values) if values.is_string() => {
+            let width = match key.as_ref() {
+                T::UInt8 => MapWidth::U8,
+                T::UInt16 => MapWidth::U16,
+                _ => MapWidth::U32,
+            };
+            (values.as_ref(), Some(width))
+        }
+        T::Dictionary(_, values) => (values.as_ref(), None),
+        other => (other, None),
+    };
+    let column_type = match data_type {
+        T::Boolean => ColumnType::Bool,
+        T::Int8 => ColumnType::Int8,
+        T::Int16 => ColumnType::Int16,
+        T::Int32 => ColumnType::Int32,
+        T::Int64 => ColumnType::Int64,
+        T::UInt8 => ColumnType::UInt8,
+        T::UInt16 => ColumnType::UInt16,
+        T::UInt32 => ColumnType::UInt32,
+        T::UInt64 => ColumnType::UInt64,
+        T::Float16 | T::Float32 => ColumnType::Float32,
+        T::Float64 => ColumnType::Float64,
+        T::Utf8 | T::LargeUtf8 | T::Utf8View | T::Null => ColumnType::Text,
+        T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) => ColumnType::Binary,
+        T::Timestamp(unit, _) => ColumnType::Timestamp(match unit {
+            ArrowUnit::Second => TimeUnit::Second,
+            ArrowUnit::Millisecond => TimeUnit::Millisecond,
+            ArrowUnit::Microsecond => TimeUnit::Microsecond,
+            ArrowUnit::Nanosecond => TimeUnit::Nanosecond,
+        }),
+        T::Date32 => ColumnType::Date,
+        T::Date64 => ColumnType::Timestamp(TimeUnit::Millisecond),
+        other => {
+            let message = format!("column {}: no table holds the type {other}", field.name());
+            return Err(not_implemented(format!("{message} (cast it before, to DOUBLE or text for example)")));
+        }
+    };
+    if field.name().is_empty() {
+        return Err(invalid("a column of the data has no name"));
+    }
+    Ok((column_type, map))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use adbc_core::error::Status;
+
+    fn schema(types: &[(&str, DataType)]) -> Schema {
+        Schema::new(
+            types.iter().map(|(name, data_type)| Field::new(*name, data_type.clone(), true)).collect::<Vec<_>>(),
+        )
+    }
+
+    #[test]
+    fn options_make_a_series_table() {
+        let time = DataType::Timestamp(ArrowUnit::Millisecond, None);
+        let words = DataType::Dictionary(Box::new(DataType::UInt8), Box::new(DataType::Utf8));
+        let schema =
+            schema(&[("time", time), ("sensor", DataType::Utf8View), ("status", words), ("value", DataType::Float16)]);
+        let text = |text: &str| Some(text.to_owned());
+        let options = TableOptions {
+            time: text("time"),
+            map: text("sensor:u16"),
+            slice: text("month"),
+            key: text("sensor, status"),
+            retention: text("1 year"),
+            ..TableOptions::default()
+        };
+        let sql = atsdb::sql::create_table_sql(&options.definition("air", &schema).unwrap());
+        for part in ["TIMESTAMP(3)", "REAL", "sensor:u16", "status:u8", "'month'", "sensor,status"] {
+            assert!(sql.replace(", ", ",").contains(&part.replace(", ", ",")), "{part} in {sql}");
+        }
+    }
+
+    #[test]
+    fn what_no_table_holds_is_refused_with_its_column() {
+        let refused =
+            |options: TableOptions, data_type| options.definition("t", &schema(&[("x", data_type)])).unwrap_err();
+        let error = refused(TableOptions::default(), DataType::Decimal128(10, 2));
+        assert_eq!(error.status, Status::NotImplemented);
+        assert!(error.message.contains("column x"), "{}", error.message);
+        let with_map = TableOptions { map: Some("y:u8".into()), ..TableOptions::default() };
+        assert_eq!(refused(with_map, DataType::Utf8).status, Status::NotFound);
+        let with_time = TableOptions { time: Some("x".into()), ..TableOptions::default() };
+        assert!(refused(with_time, DataType::Utf8).message.contains("cannot be the time"));
+    }
+}

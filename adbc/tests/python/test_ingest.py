@@ -1,0 +1,163 @@
+"""Bulk ingestion."""
+
+import pyarrow
+import pytest
+from conftest import connect
+
+TIMES = pyarrow.array([0, 10, 20], pyarrow.timestamp("ms", "UTC"))
+TABLE = pyarrow.table({"time": TIMES, "sensor": ["a", "b", "a"], "value": [1.5, None, 3.5]})
+
+
+def count(connection, table="t"):
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM {table}")
+        return cursor.fetchone()[0]
+
+
+def exists(connection, table="t"):
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM information_schema.tables WHERE table_name = ?", (table,))
+        return cursor.fetchone()[0] == 1
+
+
+def test_create_append_and_both(connection):
+    with connection.cursor() as cursor:
+        with pytest.raises(connection.ProgrammingError, match="no table t") as missing:
+            cursor.adbc_ingest("t", TABLE, mode="append")
+        assert missing.value.sqlstate == "42P01"
+        assert cursor.adbc_ingest("t", TABLE, mode="create") == 3
+        with pytest.raises(connection.ProgrammingError, match="exists already") as there:
+            cursor.adbc_ingest("t", TABLE, mode="create")
+        assert there.value.sqlstate == "42P07"
+        assert cursor.adbc_ingest("t", TABLE, mode="append") == 3
+        assert cursor.adbc_ingest("t", TABLE.to_reader(max_chunksize=2), mode="create_append") == 3
+        assert cursor.adbc_ingest("u", TABLE.to_batches()[0], mode="create_append") == 3
+    connection.commit()
+    assert count(connection) == 9 and count(connection, "u") == 3
+
+
+def test_replace_drops_what_was_there(connection):
+    with connection.cursor() as cursor:
+        cursor.adbc_ingest("t", TABLE, mode="replace")
+        cursor.adbc_ingest("t", pyarrow.table({"x": [1]}), mode="replace")
+        cursor.execute("SELECT * FROM t")
+        assert cursor.fetch_arrow_table().to_pydict() == {"x": [1]}
+
+
+def test_a_failed_ingestion_leaves_nothing(path):
+    def broken():
+        yield TABLE.to_batches()[0]
+        raise ValueError("the source is gone")
+
+    with connect(path, autocommit=True) as connection:
+        with connection.cursor() as cursor:
+            reader = pyarrow.RecordBatchReader.from_batches(TABLE.schema, broken())
+            with pytest.raises(connection.Error, match="the source is gone"):
+                cursor.adbc_ingest("t", reader, mode="create")
+            assert not exists(connection)
+            cursor.adbc_ingest("t", TABLE)
+            reader = pyarrow.RecordBatchReader.from_batches(TABLE.schema, broken())
+            with pytest.raises(connection.Error, match="the source is gone"):
+                cursor.adbc_ingest("t", reader, mode="append")
+            with pytest.raises(connection.Error):
+                cursor.adbc_ingest("t", pyarrow.table({"other": [1]}), mode="replace", temporary=True)
+        assert count(connection) == 3
+
+
+def test_rows_that_do_not_fit_are_refused_with_row_and_column(connection):
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE t (x SMALLINT NOT NULL)")
+        connection.commit()
+        for column, match in [([1, 70000], "row 2.*70000"), (["a"], "column x"), ([None], "NULL")]:
+            with pytest.raises(connection.DataError, match=match):
+                cursor.adbc_ingest("t", pyarrow.table({"x": column}), mode="append")
+            connection.rollback()
+        with pytest.raises(connection.Error, match="no column named y"):
+            cursor.adbc_ingest("t", pyarrow.table({"x": [1], "y": [1]}), mode="append")
+        connection.rollback()
+        assert cursor.adbc_ingest("t", pyarrow.table({"x": [1, -32768]}), mode="append") == 2
+
+
+def test_keys_are_kept(connection):
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE t (x INT PRIMARY KEY)")
+        connection.commit()
+        cursor.adbc_ingest("t", pyarrow.table({"x": [1, 2]}), mode="append")
+        connection.commit()
+        with pytest.raises(connection.IntegrityError) as twice:
+            cursor.adbc_ingest("t", pyarrow.table({"x": [3, 2]}), mode="append")
+            connection.commit()
+        assert twice.value.sqlstate == "23505"
+        connection.rollback()
+    assert count(connection) == 2
+
+
+def test_a_series_table_is_created_with_its_options(connection):
+    with connection.cursor() as cursor:
+        cursor.adbc_statement.set_options(
+            **{
+                "atsdb.ingest.time": "time",
+                "atsdb.ingest.map": "sensor:u8",
+                "atsdb.ingest.slice": "month",
+                "atsdb.ingest.retention": "200 years",
+                "atsdb.ingest.key": "sensor",
+            }
+        )
+        cursor.adbc_ingest("t", TABLE)
+        cursor.execute("SELECT kind, time_column, slice, retention, series_key FROM atsdb.tables")
+        assert cursor.fetchall() == [("series", "time", "month", "200 years", "sensor")]
+        cursor.execute("SELECT map FROM atsdb.columns WHERE column_name = 'sensor'")
+        assert cursor.fetchone() == ("u8",)
+
+
+def test_dictionaries_become_mapped_columns(connection):
+    words = pyarrow.array(["a", "b", "a"]).dictionary_encode()
+    with connection.cursor() as cursor:
+        cursor.adbc_ingest("t", pyarrow.table({"word": words}))
+        cursor.execute("SELECT word FROM t")
+        column = cursor.fetch_arrow_table()["word"]
+    assert pyarrow.types.is_dictionary(column.type) and column.to_pylist() == ["a", "b", "a"]
+
+
+def test_a_batch_with_an_id_counts_once(path):
+    with connect(path, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.adbc_ingest("t", TABLE.slice(0, 0))
+        cursor.adbc_statement.set_options(**{"atsdb.ingest.batch_id": "march 1st"})
+        assert cursor.adbc_ingest("t", TABLE, mode="append") == 3
+        assert cursor.adbc_ingest("t", TABLE, mode="append") == 0
+        assert count(connection) == 3
+
+
+def test_what_a_store_does_not_have_is_refused(connection):
+    decimals = pyarrow.table({"price": pyarrow.array([1], pyarrow.decimal128(9, 2))})
+    with connection.cursor() as cursor:
+        with pytest.raises(connection.NotSupportedError, match="column price: no table holds the type"):
+            cursor.adbc_ingest("t", decimals)
+        with pytest.raises(connection.NotSupportedError, match="no temporary tables"):
+            cursor.adbc_ingest("t", TABLE, temporary=True)
+        with pytest.raises(connection.ProgrammingError, match="there is no other"):
+            cursor.adbc_ingest("t", TABLE, db_schema_name="other")
+    with connection.cursor() as cursor:
+        assert cursor.adbc_ingest("t", TABLE, db_schema_name="public", catalog_name="atsdb") == 3
+
+
+def test_many_rows_stay_within_bounded_memory(path):
+    import resource
+
+    batch = pyarrow.record_batch({"x": pyarrow.array(range(100_000)), "y": pyarrow.array([b"0123456789" * 10] * 100_000)})
+
+    def batches():
+        for _ in range(100):
+            yield batch
+
+    with connect(path, autocommit=True) as connection, connection.cursor() as cursor:
+        reader = pyarrow.RecordBatchReader.from_batches(batch.schema, (each for each in [batch]))
+        cursor.adbc_ingest("t", reader)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        reader = pyarrow.RecordBatchReader.from_batches(batch.schema, batches())
+        assert cursor.adbc_ingest("t", reader, mode="append") == 10_000_000
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        # More than a gigabyte goes through.
+        assert grown < 500_000, f"{grown} kB"
+        cursor.execute("SELECT count(y), sum(x) FROM t")
+        assert cursor.fetchone() == (10_100_000, 101 * sum(range(100_000)))
