@@ -31,6 +31,16 @@ pub fn check_name(what: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
+/// Refuses what [`check_name`] refuses, and for tables of users the names of those of the program.
+pub(crate) fn check_table_name(name: &str, is_system: bool) -> Result<()> {
+    check_name("table", name)?;
+    if is_system || !same_name(name, ACCESS_TABLE) {
+        return Ok(());
+    }
+    Err(Error::usage(format!("the table name {name} is reserved"))
+        .with_hint("users and their roles are kept under this name: choose another one"))
+}
+
 /// Returns the candidate closest to a misspelt name, if it is close enough to be the intended one.
 pub fn nearest_name<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name_key(name);

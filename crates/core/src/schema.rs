@@ -4,7 +4,7 @@ use crate::column_type::{ColumnType, MapWidth};
 use crate::error::{Error, ErrorKind, Result};
 use crate::id::{ColumnId, TableId};
 use crate::limits::{COLUMNS_MAX, INDEX_ID_MIN};
-use crate::name::{ACCESS_TABLE, check_name, name_key, same_name, unknown_name};
+use crate::name::{check_name, check_table_name, name_key, same_name, unknown_name};
 use crate::origin::Origin;
 use crate::retention::Retention;
 use crate::rollup::Rollup;
@@ -285,11 +285,6 @@ impl TableDefinition {
         self.memory.is_some()
     }
 
-    /// Whether users do not see the table: it is a change log, or belongs to the program.
-    pub fn is_hidden(&self) -> bool {
-        self.logs.is_some() || self.system
-    }
-
     /// Whether the table has unique keys.
     pub fn has_unique(&self) -> bool {
         !self.unique.is_empty()
@@ -362,11 +357,7 @@ impl TableDefinition {
 
     /// Refuses an invalid definition. Every store calls it before it creates a table.
     pub fn check(&self) -> Result<()> {
-        check_name("table", &self.name)?;
-        if !self.system && same_name(&self.name, ACCESS_TABLE) {
-            let error = Error::usage(format!("the table name {} is reserved", self.name));
-            return Err(error.with_hint("users and their roles are kept under this name: choose another one"));
-        }
+        check_table_name(&self.name, self.system)?;
         if self.view.is_some() {
             return match self.columns.is_empty() {
                 true => Ok(()),

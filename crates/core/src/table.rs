@@ -18,6 +18,13 @@ impl DefinitionVersion {
     }
 }
 
+impl TableDefinition {
+    /// Whether users do not see the table: it is a change log, or belongs to the program.
+    pub fn is_hidden(&self) -> bool {
+        self.logs.is_some() || self.system
+    }
+}
+
 /// A table of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
