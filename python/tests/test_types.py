@@ -55,10 +55,11 @@ def test_values_come_back_as_they_were(db, sql_type, values):
 
 
 def test_floats_keep_what_compares_unequal(db):
-    db.sql("CREATE TABLE t (v DOUBLE)")
-    db.append("t", [(math.nan,), (-0.0,), (math.inf,)])
-    db.sql("INSERT INTO t VALUES (?), (?), (?)", (math.nan, -0.0, -math.inf))
-    assert [repr(value) for (value,) in db.sql("SELECT v FROM t")] == ["nan", "-0.0", "inf", "nan", "-0.0", "-inf"]
+    db.sql("CREATE TABLE t (n INT, v DOUBLE) WITH (time = 'none')")
+    db.append("t", [(1, math.nan), (2, -0.0), (3, math.inf)])
+    db.sql("INSERT INTO t VALUES (4, ?), (5, ?), (6, ?)", (math.nan, -0.0, -math.inf))
+    found = [repr(value) for (value,) in db.sql("SELECT v FROM t ORDER BY n")]
+    assert found == ["nan", "-0.0", "inf", "nan", "-0.0", "-inf"]
 
 
 @pytest.mark.parametrize(
