@@ -10,7 +10,6 @@ mod compare_times;
 mod constant_order;
 mod date_part;
 mod date_trunc;
-mod decimals;
 mod expressions;
 mod extremes;
 mod filters;
@@ -23,7 +22,6 @@ mod overflow;
 mod plain_results;
 mod plain_values;
 mod regexp_replace;
-mod round_places;
 mod similar_to;
 mod stoppable;
 mod subqueries;
@@ -33,7 +31,7 @@ mod unambiguous_filters;
 pub(crate) use casts::text_bytes::bytes_of;
 pub(crate) use date_trunc::{DateTrunc, cut as cut_by_unit};
 pub(crate) use long_literals::batch_rows;
-pub(crate) use overflow::{AVERAGE, WIDE_SUM, average, checked, fitting_sum, sums_as};
+pub(crate) use overflow::{checked, fitting_sum};
 pub(crate) use syntax::output_names;
 
 use crate::text::errors::from_parser;
@@ -61,11 +59,7 @@ pub(crate) fn rewrite_statement(statement: &mut Statement, place: Place) -> atsd
 
 /// What plans expressions before DataFusion does.
 pub(crate) fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
-    vec![
-        Arc::new(intervals::arithmetic::LengthArithmetic),
-        Arc::new(decimals::arithmetic::DecimalArithmetic),
-        Arc::new(date_part::Extract),
-    ]
+    vec![Arc::new(intervals::arithmetic::LengthArithmetic), Arc::new(date_part::Extract)]
 }
 
 /// Rules of the analyzer that run before it makes types equal.
@@ -76,7 +70,6 @@ pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(in_subqueries::UnknownMembers),
         Arc::new(intervals::comparison::Lengths),
         Arc::new(compare_times::CompareTimes),
-        Arc::new(decimals::floats::FloatsBesideDecimals),
         Arc::new(in_lists::CompareLists),
         Arc::new(similar_to::SimilarTo),
     ]
@@ -109,7 +102,6 @@ pub(crate) fn register_functions(context: &SessionContext, memory_bytes: usize) 
     date_part::register(context);
     extremes::register(context);
     regexp_replace::register(context);
-    round_places::register(context);
     bounded_functions::bound_functions(context, memory_bytes);
     plain_results::plain_results(context);
     overflow::check_sums(context);

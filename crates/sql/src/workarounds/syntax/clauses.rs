@@ -5,7 +5,6 @@
 //! `FETCH`, a clause of the same fate.
 
 use super::frames::empty_frame;
-use super::integer_literals::{in_columns, in_expression, in_rows};
 use super::interval_literals::read_interval;
 use super::like_escape::write_backslashes;
 use super::limits::settle_limits;
@@ -65,9 +64,6 @@ impl VisitorMut for Clauses {
         } else {
             name_other_sides(query)
         }
-        if let (SetExpr::Values(values), true) = (query.body.as_mut(), self.depth > 0) {
-            in_rows(values);
-        }
         self.depth += 1;
         let Query { body, order_by, .. } = query;
         if let SetExpr::Select(select) = body.as_mut() {
@@ -94,7 +90,6 @@ impl VisitorMut for Clauses {
             Expr::Interval(_) => read_interval(expr),
             _ => Ok(()),
         };
-        in_expression(expr);
         match settled {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
@@ -136,7 +131,6 @@ impl VisitorMut for Clauses {
         }
         complete_windows(select, None)?;
         merge_columns(select, None)?;
-        in_columns(select, self.depth > 1);
         if let Err(error) = unnest_functions(select) {
             return ControlFlow::Break(error);
         }

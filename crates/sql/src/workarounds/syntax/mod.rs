@@ -4,7 +4,6 @@ pub(super) mod clauses;
 pub(super) mod constant_in;
 pub(super) mod distinct_from;
 mod frames;
-mod integer_literals;
 mod interval_literals;
 mod like_escape;
 mod limits;

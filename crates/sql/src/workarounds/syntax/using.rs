@@ -14,8 +14,7 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use std::ops::ControlFlow;
 
-/// Names the sides of merged columns in a query and its ORDER BY. In `*` they come first, those of the last join before
-/// the others.
+/// Names the sides of merged columns in a query and its ORDER BY. In the `*` of a single join they come first.
 pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) -> ControlFlow<Error> {
     let mut merged = Merged::default();
     for from in &select.from {
@@ -24,14 +23,14 @@ pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) ->
     if merged.columns.is_empty() {
         return ControlFlow::Continue(());
     }
-    let sides = merged.sides.take().filter(|_| select.from.len() == 1);
+    let sides = sides_of(&select.from);
     let mut items = Vec::with_capacity(select.projection.len());
     for mut item in std::mem::take(&mut select.projection) {
         let is_all = matches!(&item, SelectItem::Wildcard(options) if *options == WildcardAdditionalOptions::default());
         match sides.as_ref().filter(|_| is_all) {
             Some(sides) => {
-                items.extend(merged.first.iter().filter_map(|name| merged.find(name)).map(MergedColumn::item));
-                items.extend(sides.iter().map(Side::others));
+                items.extend(merged.columns.iter().map(MergedColumn::item));
+                items.extend(sides.iter().map(|side| merged.others_of(side)));
             }
             None => {
                 merged.rewrite_item(&mut item);
@@ -54,31 +53,18 @@ pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) ->
     ControlFlow::Continue(())
 }
 
+/// The names of the two sides of a single join.
+fn sides_of(from: &[TableWithJoins]) -> Option<[Ident; 2]> {
+    let [TableWithJoins { relation, joins }] = from else { return None };
+    let [join] = joins.as_slice() else { return None };
+    Some([name_of(relation)?, name_of(&join.relation)?])
+}
+
 #[derive(Default)]
 struct Merged {
     columns: Vec<MergedColumn>,
-    /// Their names, in the order in which `*` shows them.
-    first: Vec<Ident>,
-    /// The tables of the last FROM; `None` if it is not known which of their columns are merged.
-    sides: Option<Vec<Side>>,
     /// How many subqueries the visitor is in.
     depth: usize,
-}
-
-/// A table that is joined.
-struct Side {
-    name: Ident,
-    merged: Vec<Ident>,
-}
-
-impl Side {
-    /// Its columns that are not merged.
-    fn others(&self) -> SelectItem {
-        let names: Vec<ObjectName> = self.merged.iter().map(|name| ObjectName::from(vec![name.clone()])).collect();
-        let opt_exclude = (!names.is_empty()).then_some(ExcludeSelectItem::Multiple(names));
-        let kind = SelectItemQualifiedWildcardKind::ObjectName(ObjectName::from(vec![self.name.clone()]));
-        SelectItem::QualifiedWildcard(kind, WildcardAdditionalOptions { opt_exclude, ..Default::default() })
-    }
 }
 
 struct MergedColumn {
@@ -101,7 +87,6 @@ impl MergedColumn {
 impl Merged {
     fn of(&mut self, from: &TableWithJoins) -> ControlFlow<Error> {
         let mut relations: Vec<Option<Ident>> = vec![name_of(&from.relation)];
-        self.sides = name_of(&from.relation).map(|name| vec![Side { name, merged: Vec::new() }]);
         for Join { relation, join_operator, .. } in &from.joins {
             let right = name_of(relation);
             let (constraint, keeps_right, keeps_left) = match join_operator {
@@ -117,16 +102,10 @@ impl Merged {
                 let hint = "write USING (...)";
                 return ControlFlow::Break(not_supported("NATURAL RIGHT or FULL JOIN").with_hint(hint));
             }
-            let mut merged = Vec::new();
             if let JoinConstraint::Using(names) = constraint {
                 for name in names {
                     self.merge(name, &relations, right.as_ref(), (keeps_left, keeps_right))?;
-                    merged.extend(name.0.last().and_then(|part| part.as_ident()).cloned());
                 }
-            }
-            match constraint {
-                JoinConstraint::Natural => self.sides = None,
-                _ => self.join(right.as_ref(), join_operator, &merged),
             }
             relations.push(right);
         }
@@ -166,32 +145,12 @@ impl Merged {
         ControlFlow::Continue(())
     }
 
-    /// Notes a table that is joined, and which columns it shares with those before it.
-    fn join(&mut self, side: Option<&Ident>, operator: &JoinOperator, names: &[Ident]) {
-        let is_plain = matches!(
-            operator,
-            JoinOperator::Join(_)
-                | JoinOperator::Inner(_)
-                | JoinOperator::Left(_)
-                | JoinOperator::LeftOuter(_)
-                | JoinOperator::Right(_)
-                | JoinOperator::RightOuter(_)
-                | JoinOperator::FullOuter(_)
-                | JoinOperator::CrossJoin(_)
-        );
-        let are_known = names.iter().all(|name| self.find(name).is_some());
-        let (Some(mut sides), Some(side), true) = (self.sides.take(), side, is_plain && are_known) else { return };
-        let is_new = |name: &&Ident| !self.first.iter().any(|known| is_same(known, name));
-        match (names.iter().any(|name| is_new(&name)), sides.as_mut_slice()) {
-            (false, _) => {}
-            (true, [only]) => only.merged = names.to_vec(),
-            // Whose column it is on the left is not known.
-            (true, _) => return,
-        }
-        self.first.retain(|known| !names.iter().any(|name| is_same(known, name)));
-        self.first.splice(0..0, names.iter().cloned());
-        sides.push(Side { name: side.clone(), merged: names.to_vec() });
-        self.sides = Some(sides);
+    /// The columns of one side that are not merged.
+    fn others_of(&self, side: &Ident) -> SelectItem {
+        let names = self.columns.iter().map(|column| ObjectName::from(vec![column.name.clone()]));
+        let opt_exclude = Some(ExcludeSelectItem::Multiple(names.collect()));
+        let kind = SelectItemQualifiedWildcardKind::ObjectName(ObjectName::from(vec![side.clone()]));
+        SelectItem::QualifiedWildcard(kind, WildcardAdditionalOptions { opt_exclude, ..Default::default() })
     }
 
     fn find(&self, name: &Ident) -> Option<&MergedColumn> {
