@@ -147,16 +147,16 @@ impl RowsPerRow {
     /// Executes the statement with the next row of the data; `None` after the last one.
     fn next_rows(&mut self) -> atsdb::Result<Option<Rows>> {
         loop {
-            if let Some((batch, row)) = &mut self.batch {
-                if *row < batch.num_rows() {
-                    self.link.check_not_cancelled()?;
-                    let answer = self.statement.execute(&self.session, batch, *row)?;
-                    *row += 1;
-                    if let Answer::Rows(rows) = answer {
-                        return Ok(Some(rows));
-                    }
-                    continue;
+            if let Some((batch, row)) = &mut self.batch
+                && *row < batch.num_rows()
+            {
+                self.link.check_not_cancelled()?;
+                let answer = self.statement.execute(&self.session, batch, *row)?;
+                *row += 1;
+                if let Answer::Rows(rows) = answer {
+                    return Ok(Some(rows));
                 }
+                continue;
             }
             match self.data.next().transpose()? {
                 Some(batch) => self.batch = Some((batch, 0)),

@@ -62,7 +62,7 @@ pub(crate) enum Command {
     /// Run SQL and write its results
     Sql(SqlArgs),
     /// Load files into a table: CSV, TSV, JSON lines, Parquet; .gz and .zst
-    Import(ImportArgs),
+    Import(Box<ImportArgs>),
     /// Write a table, or a query's result, to a file
     Export(ExportArgs),
     /// List the tables

@@ -170,7 +170,7 @@ fn slice_advice(width: SliceWidth, stats: &TableStats) -> Option<(String, SliceW
 /// The width of a dictionary that pays.
 fn map_advice(count: u64, distinct: u64) -> Option<MapWidth> {
     let pays = distinct > 0 && count >= 1_000 && distinct * REPEATS_MIN <= count;
-    pays.then(|| if distinct <= 16 { MapWidth::U8 } else { MapWidth::U16 })
+    pays.then_some(if distinct <= 16 { MapWidth::U8 } else { MapWidth::U16 })
 }
 
 /// The statements that give a column a dictionary: a new column takes its place.

@@ -69,12 +69,12 @@ impl FileReader for HostFiles {
 
 /// What a query says of a file, as the importer's options.
 fn file_options(request: &FileTableRequest) -> Result<Options> {
-    let mut options = Options::default();
-    options.format = match request.format {
+    let format = match request.format {
         Some("parquet") => Some(Format::Parquet),
         Some("json") => Some(Format::Json),
         _ => None,
     };
+    let mut options = Options { format, ..Options::default() };
     for (name, value) in &request.options {
         let refused = |what: &str| {
             Err(Error::new(ErrorKind::Sql, format!("{name} = {value:?}: {what}"))

@@ -1,5 +1,7 @@
 //! `atsdb serve` with users and TLS: what `atsdb user` changes is followed, and SIGHUP swaps the certificate.
 
+#![allow(clippy::print_stderr, reason = "a test that is skipped has to say so")]
+
 use crate::support::Case;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};

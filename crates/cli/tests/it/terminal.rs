@@ -1,5 +1,7 @@
 //! The shell in a terminal, as a person uses it.
 
+#![allow(clippy::print_stderr, reason = "a test that is skipped has to say so")]
+
 use crate::support::Case;
 use std::io::Write;
 use std::process::{Command, Stdio};

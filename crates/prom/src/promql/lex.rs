@@ -214,18 +214,19 @@ impl<'a> Lexer<'a> {
 pub(crate) fn parse_number(word: &str) -> Option<f64> {
     if word.contains('_') {
         let spaced = word.bytes().zip(word.bytes().skip(1)).all(|(one, next)| {
-            !(one == b'_' && !next.is_ascii_alphanumeric())
-                && !(next == b'_' && matches!(one, b'_' | b'.' | b'e' | b'E'))
+            (one != b'_' || next.is_ascii_alphanumeric()) && !(next == b'_' && matches!(one, b'_' | b'.' | b'e' | b'E'))
         });
         return if spaced && !word.ends_with('_') { parse_number(&word.replace('_', "")) } else { None };
     }
     if let Some(digits) = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
         return i64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with(['+', '-'])).map(|n| n as f64);
     }
-    if word.len() > 1 && word.starts_with('0') && word.bytes().all(|byte| byte.is_ascii_digit()) {
-        if let Ok(octal) = i64::from_str_radix(word, 8) {
-            return Some(octal as f64);
-        }
+    if word.len() > 1
+        && word.starts_with('0')
+        && word.bytes().all(|byte| byte.is_ascii_digit())
+        && let Ok(octal) = i64::from_str_radix(word, 8)
+    {
+        return Some(octal as f64);
     }
     let plain = word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-'));
     if plain && !word.is_empty() { word.parse().ok() } else { None }

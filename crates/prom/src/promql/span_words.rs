@@ -61,7 +61,7 @@ impl Parser<'_> {
     fn span_operand(&mut self, context: &str) -> Result<Span, SyntaxError> {
         let span = match self.peek().clone() {
             Token::Number(seconds) | Token::Duration(seconds) => {
-                if !(seconds.abs() <= SECONDS_MAX) {
+                if seconds.is_nan() || seconds.abs() > SECONDS_MAX {
                     return Err(self.error("duration out of range"));
                 }
                 self.advance();

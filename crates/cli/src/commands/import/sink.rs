@@ -40,7 +40,8 @@ impl<'a> BatchSink<'a> {
     }
 
     /// Makes everything visible at once. Rows of a table in memory would be gone with this program: they are saved by
-    /// the same commit, where the store outlives it. Also returns how many rows were left out because their key existed.
+    /// the same commit, where the store outlives it. Also returns how many rows were left out because their key
+    /// existed.
     pub(super) fn commit(&mut self) -> Result<(CommitOutcome, u64)> {
         interrupt::check()?;
         let kept = self.open.as_ref().map(|(batch, _)| batch.skipped_rows());

@@ -1,5 +1,7 @@
 //! Prometheus' own tests of receivers (prometheus/compliance, `remotewrite/receiver`), if somebody has built them.
 
+#![allow(clippy::print_stdout, reason = "the counts are for the documentation")]
+
 use super::client::Served;
 use std::process::Command;
 

@@ -13,11 +13,14 @@ use crate::functions::time_types::is_utc;
 use crate::text::interval_text::parse_interval;
 use crate::text::time_text::parse_time;
 use crate::workarounds::expressions::{names_its_columns, rewrite_expressions};
+use chrono::NaiveDateTime;
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BinaryArray, Int64Array, IntervalMonthDayNanoArray, StringArray,
+    Array, ArrayRef, AsArray, BinaryArray, Int64Array, IntervalMonthDayNanoArray, PrimitiveArray, StringArray,
 };
 use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit, TimestampMicrosecondType};
+use datafusion::arrow::datatypes::{
+    ArrowTimestampType, DataType, Field, FieldRef, TimeUnit, TimestampMicrosecondType, TimestampNanosecondType,
+};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, DataFusionError, Result, exec_err};
@@ -127,13 +130,18 @@ impl Conversion {
                 Arc::new(texts.collect::<StringArray>())
             }
             Self::TimeToText => {
-                let times = cast(array, &DataType::Timestamp(TimeUnit::Microsecond, None))?;
-                let times = times.as_primitive::<TimestampMicrosecondType>();
-                let text = |row| match times.is_null(row) {
-                    true => None,
-                    false => times.value_as_datetime(row).map(|time| time.format("%Y-%m-%d %H:%M:%S%.6f").to_string()),
-                };
-                Arc::new((0..times.len()).map(|row| text(row).map(without_zeros)).collect::<StringArray>())
+                let text = |time: NaiveDateTime| without_zeros(time.format("%Y-%m-%d %H:%M:%S%.f").to_string());
+                Arc::new(match array.data_type() {
+                    DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+                        let times = array.as_primitive::<TimestampNanosecondType>();
+                        times_of_rows(times).map(|time| time.map(text)).collect::<StringArray>()
+                    }
+                    _ => {
+                        let times = cast(array, &DataType::Timestamp(TimeUnit::Microsecond, None))?;
+                        let times = times.as_primitive::<TimestampMicrosecondType>();
+                        times_of_rows(times).map(|time| time.map(text)).collect()
+                    }
+                })
             }
             Self::TextToBytes => {
                 let texts = cast(array, &DataType::Utf8)?;
@@ -180,6 +188,14 @@ fn times_of(texts: &ArrayRef, target: &DataType, options: &CastOptions<'_>) -> R
 }
 
 /// A time without the zeros at the end of its fraction.
+/// The times of all rows, without a zone.
+fn times_of_rows<T: ArrowTimestampType>(times: &PrimitiveArray<T>) -> impl Iterator<Item = Option<NaiveDateTime>>
+where
+    i64: From<T::Native>,
+{
+    (0..times.len()).map(|row| if times.is_null(row) { None } else { times.value_as_datetime(row) })
+}
+
 fn without_zeros(text: String) -> String {
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
