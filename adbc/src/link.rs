@@ -3,10 +3,10 @@
 use crate::failure::{invalid_state, of_store, with_state};
 use adbc_core::CancelHandle;
 use adbc_core::error::{Error, Result, Status};
-use atsdb::sql::{Answer, Session, Statements};
+use atsdb::sql::{Answer, Permission, Session, Statements};
 use atsdb::{Database, ErrorKind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// An open store, and the session whose threads and memory all connections share.
@@ -20,10 +20,7 @@ pub(crate) struct OpenStore {
 /// What a connection and its statements share.
 pub(crate) struct Link {
     store: Arc<OpenStore>,
-    /// Another one when the connection becomes read-only or no longer is.
-    session: Mutex<Arc<Session>>,
-    /// The longest that a query may take, if the connection has a limit of its own.
-    time_limit: Mutex<Option<Duration>>,
+    session: Arc<Session>,
     is_read_only: AtomicBool,
     is_autocommit: AtomicBool,
     /// Whether the call that runs was asked to stop, for calls that are more than one statement.
@@ -43,10 +40,9 @@ impl CancelHandle for Canceller {
 
 impl Link {
     pub(crate) fn new(store: Arc<OpenStore>) -> Self {
-        let session = Mutex::new(Arc::new(store.first.sharing()));
+        let session = Arc::new(store.first.sharing());
         let (is_read_only, is_cancelled) = (AtomicBool::new(false), AtomicBool::new(false));
-        let time_limit = Mutex::default();
-        Self { store, session, time_limit, is_read_only, is_autocommit: AtomicBool::new(true), is_cancelled }
+        Self { store, session, is_read_only, is_autocommit: AtomicBool::new(true), is_cancelled }
     }
 
     pub(crate) fn database(&self) -> &Database {
@@ -57,13 +53,9 @@ impl Link {
         self.store.dictionaries
     }
 
-    /// The session. It must not be used after it was replaced: ask anew for each call.
+    /// The session.
     pub(crate) fn session(&self) -> Arc<Session> {
-        Arc::clone(&self.session_guard())
-    }
-
-    fn session_guard(&self) -> MutexGuard<'_, Arc<Session>> {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+        Arc::clone(&self.session)
     }
 
     pub(crate) fn is_read_only(&self) -> bool {
@@ -72,25 +64,18 @@ impl Link {
 
     /// Refuses changes from now on, or allows them again.
     pub(crate) fn set_read_only(&self, read_only: bool) -> Result<()> {
-        let mut session = self.session_guard();
-        if session.in_transaction() {
+        if self.session.in_transaction() {
             return Err(invalid_state("a connection cannot become read-only, or writable, within a transaction"));
         }
-        if self.is_read_only.swap(read_only, Ordering::Relaxed) != read_only {
-            let first = &self.store.first;
-            *session = Arc::new(if read_only { first.sharing_read_only() } else { first.sharing() });
-            let time_limit = *self.time_limit.lock().unwrap_or_else(PoisonError::into_inner);
-            if time_limit.is_some() {
-                session.set_time_limit(time_limit);
-            }
-        }
+        self.is_read_only.store(read_only, Ordering::Relaxed);
+        let permission = if read_only { Permission::Read } else { Permission::Define };
+        self.session.restrict(permission, "the connection may only read");
         Ok(())
     }
 
     /// Sets the longest that a query of this connection may take.
     pub(crate) fn set_time_limit(&self, time_limit: Duration) {
-        *self.time_limit.lock().unwrap_or_else(PoisonError::into_inner) = Some(time_limit);
-        self.session().set_time_limit(Some(time_limit));
+        self.session.set_time_limit(Some(time_limit));
     }
 
     /// The error for changes of a connection that is read-only.

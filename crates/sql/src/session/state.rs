@@ -77,14 +77,6 @@ impl Session {
         Self::on(Arc::clone(&self.worker), self.engine.clone(), self.options.clone())
     }
 
-    /// The same, for a session that refuses statements that change something, with
-    /// [`ErrorKind::ReadOnly`](atsdb_core::ErrorKind::ReadOnly).
-    pub fn sharing_read_only(&self) -> Self {
-        let mut session = self.sharing();
-        session.options.read_only = true;
-        session
-    }
-
     /// Sets the longest that a query may take, from the next one on; `None` for as long as it takes.
     pub fn set_time_limit(&self, time_limit: Option<Duration>) {
         self.interrupt.set_time_limit(time_limit);
