@@ -2,7 +2,7 @@
 //!
 //! The semantics are those of Prometheus 3: ranges are open on the left, a sample counts for five minutes unless a
 //! stale marker ends it, rates are extrapolated, and a metric's name is dropped when the result leaves the query, so
-//! that `sum by (__name__)` of a rate works. An instant vector is a [column](columns) for each series with one value a
+//! that `sum by (__name__)` of a rate works. An instant vector is a column for each series with one value a
 //! step.
 
 mod aggregate;
