@@ -1,5 +1,7 @@
 //! The calendar: UTC dates of seconds since 1970.
 
+use atsdb_core::time::{DAY_SECONDS, civil_from_days, days_from_civil, days_in_month};
+
 /// The parts of a moment in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moment {
@@ -14,29 +16,18 @@ pub(super) struct Moment {
     pub(super) second: i64,
 }
 
-fn is_leap(year: i64) -> bool {
-    (year % 4 == 0 && year % 100 != 0) || year % 400 == 0
-}
-
 impl Moment {
-    /// The moment of seconds since 1970. Howard Hinnant's `civil_from_days`.
+    /// The moment of seconds since 1970.
     pub(super) fn of(seconds: i64) -> Self {
-        let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-        let shifted = days + 719_468;
-        let era = shifted.div_euclid(146_097);
-        let of_era = shifted.rem_euclid(146_097);
-        let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let shifted_month = (5 * of_year + 2) / 153;
-        let day = of_year - (153 * shifted_month + 2) / 5 + 1;
-        let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-        let year = year_of_era + era * 400 + i64::from(month <= 2);
-        let before: i64 = (1..month).map(|month| days_in_month(year, month)).sum();
+        let (days, rest) = (seconds.div_euclid(DAY_SECONDS), seconds.rem_euclid(DAY_SECONDS));
+        let (year, month, day) = civil_from_days(days);
+        let day_of_year = days - days_from_civil(year, 1, 1) + 1;
+        let (month, day) = (i64::from(month), i64::from(day));
         Self {
             year,
             month,
             day,
-            day_of_year: before + day,
+            day_of_year,
             weekday: (days + 4).rem_euclid(7),
             hour: rest / 3600,
             minute: rest / 60 % 60,
@@ -45,16 +36,8 @@ impl Moment {
     }
 
     pub(super) fn days_in_month(self) -> i64 {
-        days_in_month(self.year, self.month)
-    }
-}
-
-fn days_in_month(year: i64, month: i64) -> i64 {
-    match month {
-        2 if is_leap(year) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
+        // A month is from 1 to 12.
+        i64::from(days_in_month(self.year, self.month as u32))
     }
 }
 
