@@ -21,19 +21,23 @@ fn faulty(fails: Fails) -> (Engine, Arc<Faults>) {
     (engine(Arc::new(store) as Arc<dyn Store>, SystemEnvironment), faults)
 }
 
-/// Runs a scenario once for each call that it makes, which fails, and once with none that does.
+/// Runs a scenario once for each call that it makes, which fails, and once with none that does. A thread in the
+/// background may make its call while the scenario pauses, uncounted: so a few runs in which none failed end nothing.
 fn with_each_call_failing(scenario: impl Fn(&Engine, &Faults, &str)) {
     for fails in [Fails::Before, Fails::After] {
+        let mut failed = 0;
         for number in 0.. {
             assert!(number < 10_000, "it does not end");
             let (engine, faults) = faulty(fails);
             faults.arm(number);
             scenario(&engine, &faults, &format!("call {number} fails {fails:?}"));
-            if faults.failed().is_none() {
-                assert!(number > 5, "hardly anything was called");
+            if faults.failed().is_some() {
+                failed += 1;
+            } else if number > 20 {
                 break;
             }
         }
+        assert!(failed > 5, "hardly anything was called");
     }
 }
 

@@ -18,6 +18,9 @@ const READ_BYTES: usize = 32 << 10;
 /// How long a client may take to read anything of what it is sent.
 const SEND_TIME_MAX: Duration = Duration::from_secs(60);
 
+/// How long a client that is refused may take to read why, and to hang up.
+const HANG_UP_TIME_MAX: Duration = Duration::from_secs(1);
+
 /// What a connection runs over.
 pub(in crate::pg) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
@@ -136,6 +139,23 @@ impl Io {
             self.out.bytes.shrink_to(FLUSH_BYTES);
         }
         self.stream.flush().await.map_err(|_| Failure::Gone)
+    }
+
+    /// Sends what waits and ends the connection. A socket that is closed while messages of its client are on their way
+    /// is reset, which may discard what was sent; so they are read until the client hangs up, unless the server ends too.
+    pub(in crate::pg) async fn hang_up(&mut self) {
+        // The client may have gone.
+        if self.send().await.is_err() || self.stream.shutdown().await.is_err() {
+            return;
+        }
+        let mut phase = self.phase.clone();
+        let mut ignored = [0; 4096];
+        let client_hung_up = async { while matches!(self.stream.read(&mut ignored).await, Ok(1..)) {} };
+        tokio::select! {
+            () = client_hung_up => {}
+            () = tokio::time::sleep(HANG_UP_TIME_MAX) => {}
+            () = phase.reach(Phase::Draining) => {}
+        }
     }
 
     /// Gives memory back that an idle connection does not need.

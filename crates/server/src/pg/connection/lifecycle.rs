@@ -27,8 +27,7 @@ pub(in crate::pg) async fn serve(stream: Box<dyn Stream>, peer: Peer, shared: Ar
         if let Err(farewell) = frame(&mut connection).await {
             if let Some(error) = farewell {
                 connection.io.out.error(&error);
-                // Whoever has gone does not hear it.
-                let _ = connection.io.send().await;
+                connection.io.hang_up().await;
             }
             break;
         }
@@ -37,6 +36,7 @@ pub(in crate::pg) async fn serve(stream: Box<dyn Stream>, peer: Peer, shared: Ar
             Ok((Next::Wait, worked)) => connection = worked,
             Ok((Next::End, worked)) => {
                 connection = worked;
+                connection.io.hang_up().await;
                 break;
             }
             Err(_) => return,

@@ -82,8 +82,7 @@ async fn introduced(io: &mut Io, peer: Peer, shared: &PgShared, has_place: bool)
 async fn refuse(mut io: Io, mut error: PgError) -> Option<Box<Connection>> {
     error.severity = crate::pg::error::Severity::Fatal;
     io.out.error(&error);
-    // The client may have gone.
-    let _ = io.send().await;
+    io.hang_up().await;
     None
 }
 
