@@ -2,13 +2,12 @@
 
 use crate::failure::{invalid, of_store};
 use crate::link::{Link, first_word};
-use crate::placeholders::NumberedText;
 use adbc_core::error::Result;
 use atsdb::ErrorKind;
 use atsdb::arrow::array::{RecordBatch, RecordBatchReader};
 use atsdb::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use atsdb::arrow::error::ArrowError;
-use atsdb::sql::{Answer, ParameterValue, Prepared, Rows, Session};
+use atsdb::sql::{Answer, NumberedText, ParameterValue, Prepared, Rows, Session};
 use std::sync::Arc;
 
 /// Data that was bound.
@@ -86,12 +85,11 @@ fn columns_of(statement: &NumberedText, data: &Schema, by_name: bool, count: usi
         };
     }
     let column = |number: usize| {
-        let name = statement.names.get(number).map_or("", String::as_str);
-        match data.fields().iter().position(|field| !name.is_empty() && field.name() == name) {
-            Some(column) => Ok(column),
-            None if name.is_empty() => Err(invalid("a parameter that is bound by name is written as $name")),
-            None => Err(invalid(format!("no column is bound for the parameter ${name}"))),
-        }
+        let Some(Some(name)) = statement.names.get(number) else {
+            return Err(invalid("a parameter that is bound by name is written as $name"));
+        };
+        let found = data.fields().iter().position(|field| field.name() == name);
+        found.ok_or_else(|| invalid(format!("no column is bound for the parameter ${name}")))
     };
     (0..count).map(column).collect()
 }

@@ -18,7 +18,6 @@ mod nested;
 mod objects;
 mod options;
 mod pattern;
-mod placeholders;
 mod rows;
 mod statement;
 mod table_from_schema;

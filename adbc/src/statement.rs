@@ -5,14 +5,13 @@ use crate::failure::{guarded, invalid_state, not_implemented, of_store};
 use crate::ingest::{Ingestion, check_target};
 use crate::link::{Canceller, Link, first_word, no_statement};
 use crate::options::{BIND_BY_NAME, DICTIONARIES, flag, text, unknown_to_get, unknown_to_set};
-use crate::placeholders::NumberedText;
 use crate::rows::{Reader, nothing, shown_schema, stream};
 use adbc_core::error::Result;
 use adbc_core::options::{IngestMode, OptionStatement, OptionValue};
 use adbc_core::{CancelHandle, Optionable, PartitionedResult, Statement};
 use atsdb::arrow::array::{RecordBatch, RecordBatchReader};
 use atsdb::arrow::datatypes::{Field, Schema};
-use atsdb::sql::{Answer, Prepared, Statements};
+use atsdb::sql::{Answer, NumberedText, Prepared, Statements};
 use std::sync::Arc;
 
 /// A statement.
@@ -268,7 +267,7 @@ impl Statement for AtsdbStatement {
     }
 
     fn set_sql_query(&mut self, query: impl AsRef<str>) -> Result<()> {
-        self.text = Some(NumberedText::new(query.as_ref())?);
+        self.text = Some(NumberedText::new(query.as_ref()).map_err(of_store)?);
         (self.prepared, self.bound, self.ingestion.table) = (None, None, None);
         Ok(())
     }

@@ -3,7 +3,7 @@
 use crate::capsule::import_batches;
 use crate::declare::TableDeclaration;
 use crate::failure::{exception, raised};
-use crate::parameters::NumberedText;
+use crate::parameters::BoundText;
 use crate::row_source::RowSource;
 use crate::rows::Rows;
 use crate::waiting::wait_for;
@@ -38,7 +38,7 @@ impl Session {
     /// Executes one or several statements and returns the answer of the last one.
     #[pyo3(signature = (text, parameters = None))]
     fn execute(&self, py: Python<'_>, text: &str, parameters: Option<&Bound<'_, PyAny>>) -> PyResult<Rows> {
-        let asked = crate::parameters::numbered(py, text, parameters)?;
+        let asked = crate::parameters::bound(py, text, parameters)?;
         let session = Arc::clone(&self.session);
         let answer = self.wait_for(py, || last_answer(&session, &asked))?;
         Ok(Rows::of(answer, session))
@@ -135,7 +135,7 @@ impl Session {
     /// Creates a table, unless one with the same columns is there; the statement that declares it.
     fn create_table(&self, py: Python<'_>, declaration: TableDeclaration) -> PyResult<String> {
         let definition = raised(py, declaration.definition())?;
-        let statement = NumberedText { text: atsdb::sql::create_table_sql(&definition), values: Vec::new() };
+        let statement = BoundText { text: atsdb::sql::create_table_sql(&definition), values: Vec::new() };
         match self.session.table_named(&definition.name) {
             Ok(table) => raised(py, atsdb::check_same_columns(&table.definition, &definition))?,
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -148,7 +148,7 @@ impl Session {
 }
 
 /// Executes statements one by one. Rows of all but the last one are read and forgotten.
-fn last_answer(session: &atsdb::sql::Session, asked: &NumberedText) -> Result<Answer> {
+fn last_answer(session: &atsdb::sql::Session, asked: &BoundText) -> Result<Answer> {
     let declared = asked.declared_types();
     let mut answer = None;
     for statement in session.statements(&asked.text) {

@@ -50,5 +50,6 @@ pub use session::files::FileWriter;
 pub use session::parameter_value::ParameterValue;
 pub use session::prepare::Prepared;
 pub use session::state::{InterruptHandle, Session};
+pub use text::numbered_text::NumberedText;
 pub use text::script::{Statement, Statements, is_complete};
 pub use text::time_text::parse_time;

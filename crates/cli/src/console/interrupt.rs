@@ -22,12 +22,14 @@ type StopWork = Box<dyn Fn() + Send>;
 pub(crate) const EXIT_CODE: i32 = 130;
 
 /// Begins to listen. Without it Ctrl-C ends the process as the system does it. Signals that this process inherited as
-/// ignored stay ignored, as SIGHUP under `nohup`, and SIGINT in the background of a script.
+/// ignored end nothing: SIGHUP under `nohup`, and SIGINT in the background of a script.
 pub(crate) fn listen() {
-    let ignored = ignored_signals();
+    let mask = ignored_signals();
+    let is_ignored = move |signal: &i32| mask >> (signal - 1) & 1 == 1;
     let listen = move || {
-        // In the thread: without it, signals that the system no longer handles would be lost.
-        let signals = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+        // In the thread: without it, signals that the system no longer handles would be lost. A server is told by SIGHUP
+        // to read its users again, also under `nohup`.
+        let signals = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| *signal == SIGHUP || !is_ignored(signal));
         let Ok(mut signals) = Signals::new(signals) else { return };
         for signal in signals.forever() {
             let hangup = HANGUP.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -36,6 +38,9 @@ pub(crate) fn listen() {
                 continue;
             }
             drop(hangup);
+            if is_ignored(&signal) {
+                continue;
+            }
             let watched = WATCHED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             match watched.as_ref() {
                 Some(stop) if !ASKED.swap(true, Ordering::SeqCst) => stop(),

@@ -15,7 +15,9 @@ struct Served {
 impl Served {
     fn start(case: &Case, arguments: &[&str]) -> Self {
         let arguments = [&["serve", "air.db", "--pg", "127.0.0.1:0", "--http", "127.0.0.1:0"], arguments].concat();
-        let mut child = case.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        // As under `nohup`: that it was started with SIGHUP ignored must not keep it from following it.
+        let mut command = case.command_ignoring("HUP", &arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let url = lines.find_map(|line| line.ok().filter(|line| line.starts_with("http"))).unwrap();
         Self { child, url }

@@ -3,7 +3,7 @@
 use crate::chunk::missing::{column_statistics, missing_array};
 use crate::chunk::slice_buffer::times_from;
 use crate::read::condition::{Condition, RowSelection, matching_strings};
-use crate::read::groups::Groups;
+use crate::read::groups::{GroupKey, Groups, KeyBounds, Measure};
 use crate::read::index_pruning::IndexPruning;
 use crate::read::predicate::Predicate;
 use crate::read::scan_chunk::ScanChunk;
@@ -209,6 +209,35 @@ impl Scan {
             Some(selection) => self.read_selected(chunk, &selection).map(Some),
             None => Ok(None),
         }
+    }
+
+    /// No groups yet, for the rows of this scan. `None` if the keys or measures are of types that are not grouped.
+    pub fn groups(&self, keys: &[GroupKey], measures: &[Measure]) -> Option<Groups> {
+        Groups::new(&self.schema, keys, measures, |at| {
+            self.key_bounds(&self.table.definition.columns[self.request.columns[at]])
+        })
+    }
+
+    /// Between which values those of a column of integers or indices lie, if the chunks' descriptors say so.
+    fn key_bounds(&self, column: &Column) -> Option<KeyBounds> {
+        let (mut least, mut most, mut has_nulls): (Option<Bound>, Option<Bound>, bool) = (None, None, false);
+        for chunk in &self.chunks {
+            let statistics = column_statistics(&chunk.descriptor, column);
+            has_nulls |= statistics.null_count > 0;
+            if statistics.null_count == chunk.entry.row_count {
+                continue;
+            }
+            let (min, max) = (statistics.min?, statistics.max?);
+            least = Some(least.map_or(Some(min.clone()), |least| smaller(least, min))?);
+            most = Some(most.map_or(Some(max.clone()), |most| larger(most, max))?);
+        }
+        let bits = |bound: Option<Bound>| match bound {
+            None => Some(0),
+            Some(Bound::Int(value)) => Some(value.cast_unsigned()),
+            Some(Bound::UInt(value)) => Some(value),
+            Some(_) => None,
+        };
+        Some(KeyBounds { min: bits(least)?, max: bits(most)?, has_nulls })
     }
 
     /// Adds the rows of one chunk that [`read`](Self::read) would give to groups over its schema. A chunk all of whose

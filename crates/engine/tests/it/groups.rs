@@ -5,8 +5,9 @@ use arrow::array::{
     Array, ArrayRef, AsArray, Float64Array, Int32Array, Int64Array, RecordBatch, UInt8Array, UInt32Array,
 };
 use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef, UInt8Type, UInt32Type};
-use atsdb_core::TimeRange;
-use atsdb_engine::{GroupKey, Groups, Measure, MeasureKind, Measured, ScanRequest};
+use atsdb_core::{ErrorKind, TimeRange};
+use atsdb_engine::{GroupKey, Groups, KeyBounds, Measure, MeasureKind, Measured, ScanRequest};
+use atsdb_testkit::sample::Random;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -131,16 +132,31 @@ fn rows() -> impl Strategy<Value = Vec<Row>> {
         .prop_map(|runs| runs.into_iter().flat_map(|(row, length)| std::iter::repeat_n(row, length)).collect())
 }
 
+/// Between which values the keys of some rows lie.
+fn bounds_of(rows: &[Row], column: usize) -> KeyBounds {
+    let key = |row: &Row| match column {
+        0 => Some(i64::from(row.0)),
+        1 => row.1.map(i64::from),
+        _ => Some(row.2),
+    };
+    let values = || rows.iter().filter_map(key);
+    let bits = |value: Option<i64>| value.unwrap_or_default().cast_unsigned();
+    let has_nulls = rows.iter().any(|row| key(row).is_none());
+    KeyBounds { min: bits(values().min()), max: bits(values().max()), has_nulls }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn groups_are_those_of_a_model(parts in vec(rows(), 1..5)) {
+    fn groups_are_those_of_a_model(parts in vec(rows(), 1..5), has_bounds: bool) {
         let all: Vec<Row> = parts.concat();
-        let mut merged = Groups::new(&schema(), &keys(), &measures()).unwrap();
+        let bounds = |column| has_bounds.then(|| bounds_of(&all, column));
+        let none = Groups::new(&schema(), &keys(), &measures(), bounds).unwrap();
+        let mut merged = none.clone();
         for part in &parts {
             // A slice of an array does not begin where its buffers do.
-            let mut groups = Groups::new(&schema(), &keys(), &measures()).unwrap();
+            let mut groups = none.clone();
             let whole = batch(part);
             for start in (0..part.len()).step_by(100) {
                 groups.add(&whole.slice(start, 100.min(part.len() - start))).unwrap();
@@ -151,9 +167,53 @@ proptest! {
     }
 }
 
+/// Rows whose neighbours are of other groups are looked up one by one: with few groups by position, else by hash, with
+/// keys of more than 64 bits, too.
+#[test]
+fn rows_in_no_order_are_grouped_as_those_of_a_model() {
+    for sensor_count in [3, 1 << 15, 1 << 31] {
+        let mut random = Random::new(sensor_count);
+        let mut row = || {
+            let (sensor, status) = (random.below(sensor_count) as u32, random.below(4) as u8);
+            let (time, count) = (random.below(1 << 17) as i64, random.bits() as i32);
+            let (total, value) = (random.bits() as i64 >> 20, random.below(1 << 20) as f64);
+            (sensor, (status > 0).then_some(status), time, (count & 3 > 0).then_some(count), total, Some(value))
+        };
+        let rows: Vec<Row> = (0..50_000).map(|_| row()).collect();
+        let expected = expected(&rows);
+        for has_bounds in [true, false] {
+            let bounds = |column| has_bounds.then(|| bounds_of(&rows, column));
+            let mut groups = Groups::new(&schema(), &keys(), &measures(), bounds).unwrap();
+            groups.add(&batch(&rows)).unwrap();
+            assert!(found(&groups) == expected, "{sensor_count} sensors, bounds: {has_bounds}");
+        }
+    }
+}
+
+#[test]
+fn values_beyond_what_a_descriptor_states_are_damage() {
+    let rows: Vec<Row> = (0..10).map(|n| (n, Some(1), 0, None, 0, None)).collect();
+    let refused = |wrong: usize, change: fn(KeyBounds) -> KeyBounds| {
+        let bounds = |column| {
+            let own = bounds_of(&rows, column);
+            Some(if column == wrong { change(own) } else { own })
+        };
+        let mut groups = Groups::new(&schema(), &keys(), &measures(), bounds).unwrap();
+        groups.add(&batch(&rows)).map_err(|error| error.kind())
+    };
+    assert_eq!(refused(0, |own| own), Ok(()));
+    assert_eq!(refused(0, |own| KeyBounds { max: own.max - 1, ..own }), Err(ErrorKind::Corrupt));
+    assert_eq!(refused(0, |own| KeyBounds { min: own.min + 1, ..own }), Err(ErrorKind::Corrupt));
+    assert_eq!(refused(2, |own| KeyBounds { min: 3_600, max: 3_600, ..own }), Err(ErrorKind::Corrupt));
+    let with_null = [(0, None, 0, None, 0, None)];
+    let bounds = |column| Some(KeyBounds { has_nulls: false, ..bounds_of(&with_null, column) });
+    let mut groups = Groups::new(&schema(), &keys(), &measures(), bounds).unwrap();
+    assert_eq!(groups.add(&batch(&with_null)).unwrap_err().kind(), ErrorKind::Corrupt);
+}
+
 #[test]
 fn without_keys_all_rows_are_one_group_even_if_there_are_none() {
-    let mut groups = Groups::new(&schema(), &[], &measures()).unwrap();
+    let mut groups = Groups::new(&schema(), &[], &measures(), |_| None).unwrap();
     groups.ensure_one().unwrap();
     assert_eq!(groups.len(), 1);
     assert!(matches!(groups.measured(0, 0..1), Measured::Counts([0])));
@@ -164,16 +224,16 @@ fn without_keys_all_rows_are_one_group_even_if_there_are_none() {
 #[test]
 fn what_is_not_grouped_by_integers_is_not_taken() {
     let value = GroupKey::Values { column: 5 };
-    assert!(Groups::new(&schema(), &[value], &[]).is_none());
+    assert!(Groups::new(&schema(), &[value], &[], |_| None).is_none());
     let nullable = GroupKey::Bucket { column: 3, bucket_of: Arc::new(hour_of) };
-    assert!(Groups::new(&schema(), &[nullable], &[]).is_none());
+    assert!(Groups::new(&schema(), &[nullable], &[], |_| None).is_none());
     let wide = [2, 4, 2].map(|column| GroupKey::Values { column });
-    assert!(Groups::new(&schema(), &wide, &[]).is_none(), "three of 64 bits do not fit 128");
+    assert!(Groups::new(&schema(), &wide, &[], |_| None).is_none(), "three of 64 bits do not fit 128");
 }
 
 #[test]
 fn a_time_before_the_first_bucket_is_an_error() {
-    let mut groups = Groups::new(&schema(), &keys(), &[]).unwrap();
+    let mut groups = Groups::new(&schema(), &keys(), &[], |_| None).unwrap();
     let error = groups.add(&batch(&[(1, None, i64::MIN, None, 0, None)])).unwrap_err();
     assert!(error.to_string().contains("begins before"), "{error}");
 }
@@ -209,7 +269,7 @@ fn a_chunk_of_one_group_is_not_read_and_counts_the_same() {
             let cut_count = if range == TimeRange::ALL { 0 } else { 2 };
             let cases = [(vec![days.clone()], cut_count), (vec![days, GroupKey::Values { column: 1 }], cut_count + 1)];
             for (keys, read_expected) in cases {
-                let empty = || Groups::new(&scan.schema(), &keys, &measures).unwrap();
+                let empty = || scan.groups(&keys, &measures).unwrap();
                 let (mut groups, mut model) = (empty(), empty());
                 let mut read_count = 0;
                 for position in 0..scan.chunks().len() {

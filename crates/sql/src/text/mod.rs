@@ -11,6 +11,7 @@ pub(crate) mod interval_text;
 pub(crate) mod literal;
 pub(crate) mod literal_columns;
 pub(crate) mod literal_numbers;
+pub(crate) mod numbered_text;
 pub(crate) mod params;
 pub(crate) mod place;
 pub(crate) mod script;

@@ -1,9 +1,9 @@
 //! The groups of rows, with what is computed for each.
 
-use super::key::{GroupKey, Packing};
-use super::measure::{Measure, Measured, State};
+use super::key::{GroupKey, KeyBounds, Packing, Rows};
+use super::keyed::Keyed;
+use super::measure::{Measure, Measured, Spans, State};
 use super::runs::Runs;
-use super::table::GroupTable;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::Schema;
 use atsdb_core::Result;
@@ -12,55 +12,64 @@ use atsdb_core::Result;
 /// row is a run of its own.
 const WINDOW_ROWS: usize = 16_384;
 
+/// Where runs have fewer rows than this on average, each row is looked up by itself: cutting runs costs more then.
+const RUN_ROWS_MIN: usize = 4;
+
 /// Groups of rows with what is computed for each of them. Groups of several threads can be merged.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Groups {
     pub(super) packing: Packing,
     pub(super) measures: Vec<Measure>,
-    pub(super) table: GroupTable,
+    pub(super) keyed: Keyed,
     pub(super) states: Vec<State>,
     runs: Runs,
-    /// The packed key of each run of the batch at hand, and its group.
-    run_keys: Vec<u128>,
-    run_groups: Vec<u32>,
+    /// The group of each run, or row, at hand.
+    span_groups: Vec<u32>,
 }
 
 impl Groups {
     /// No groups yet, over batches of a schema. Without keys all rows are one group. `None` if the keys or measures are
     /// of other types than these groups work on.
-    pub fn new(schema: &Schema, keys: &[GroupKey], measures: &[Measure]) -> Option<Self> {
-        let packing = Packing::new(schema, keys)?;
+    ///
+    /// `bounds` tells, by a column's position, between which values those of a key lie, if that is known: keys of few
+    /// bits are looked up faster.
+    pub fn new(
+        schema: &Schema,
+        keys: &[GroupKey],
+        measures: &[Measure],
+        bounds: impl Fn(usize) -> Option<KeyBounds>,
+    ) -> Option<Self> {
+        let packing = Packing::new(schema, keys, bounds)?;
         let states = measures.iter().map(|measure| State::new(schema, measure)).collect::<Option<_>>()?;
         Some(Self {
+            keyed: Keyed::new(&packing),
             packing,
             measures: measures.to_vec(),
-            table: GroupTable::default(),
             states,
             runs: Runs::default(),
-            run_keys: Vec::new(),
-            run_groups: Vec::new(),
+            span_groups: Vec::new(),
         })
     }
 
     /// Adds the rows of a batch, which has the schema that was named.
     pub fn add(&mut self, batch: &RecordBatch) -> Result<()> {
+        let mut by_row = false;
         for start in (0..batch.num_rows()).step_by(WINDOW_ROWS) {
-            self.add_window(&batch.slice(start, WINDOW_ROWS.min(batch.num_rows() - start)))?;
-        }
-        Ok(())
-    }
-
-    fn add_window(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.runs.cut(&self.packing, batch);
-        self.run_groups.clear();
-        self.packing.pack(batch, self.runs.starts(), &mut self.run_keys)?;
-        for key in &self.run_keys {
-            self.run_groups.push(self.table.group(*key)?);
-        }
-        let group_count = self.table.len();
-        for (measure, state) in self.measures.iter().zip(&mut self.states) {
-            state.resize(group_count);
-            state.add(batch.columns().get(measure.column), &self.runs, &self.run_groups);
+            let window = batch.slice(start, WINDOW_ROWS.min(batch.num_rows() - start));
+            if by_row {
+                self.keyed.groups(&self.packing, &window, Rows::All, &mut self.span_groups)?;
+            } else {
+                self.runs.cut(&self.packing, &window);
+                let starts = self.runs.starts();
+                self.keyed.groups(&self.packing, &window, Rows::At(starts), &mut self.span_groups)?;
+            }
+            let spans = if by_row { Spans::Rows } else { Spans::Runs(&self.runs) };
+            for (measure, state) in self.measures.iter().zip(&mut self.states) {
+                state.resize(self.keyed.len());
+                state.add(window.columns().get(measure.column), spans, &self.span_groups);
+            }
+            // The rest of a chunk is like its beginning.
+            by_row |= self.span_groups.len() * RUN_ROWS_MIN > window.num_rows();
         }
         Ok(())
     }
@@ -68,44 +77,41 @@ impl Groups {
     /// Adds the groups of another part of the same rows. The result of floating-point sums depends on the order in
     /// which parts are merged.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
-        self.run_groups.clear();
-        for key in other.table.keys() {
-            self.run_groups.push(self.table.group(*key)?);
-        }
+        self.keyed.groups_of(&other.keyed, &mut self.span_groups)?;
         for (state, from) in self.states.iter_mut().zip(&other.states) {
-            state.resize(self.table.len());
-            state.merge(from, &self.run_groups);
+            state.resize(self.keyed.len());
+            state.merge(from, &self.span_groups);
         }
         Ok(())
     }
 
     /// Makes the one group of groups without keys, which is there even if there are no rows.
     pub fn ensure_one(&mut self) -> Result<()> {
-        self.table.group(0)?;
-        self.states.iter_mut().for_each(|state| state.resize(self.table.len()));
+        self.keyed.constant_group(&self.packing, |_| None)?;
+        self.states.iter_mut().for_each(|state| state.resize(self.keyed.len()));
         Ok(())
     }
 
     /// How many groups there are.
     pub fn len(&self) -> usize {
-        self.table.len()
+        self.keyed.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.table.len() == 0
+        self.keyed.len() == 0
     }
 
     /// The memory they take, in bytes.
     pub fn memory_bytes(&self) -> usize {
         let states: usize = self.states.iter().map(State::memory_bytes).sum();
-        let keys = self.run_keys.capacity() * size_of::<u128>() + self.run_groups.capacity() * size_of::<u32>();
-        self.table.memory_bytes() + states + self.runs.memory_bytes() + keys
+        let spans = self.runs.memory_bytes() + self.span_groups.capacity() * size_of::<u32>();
+        self.keyed.memory_bytes() + states + spans
     }
 
     /// The keys of some of the groups, one array for each key.
     pub fn keys(&self, groups: std::ops::Range<usize>) -> Result<Vec<ArrayRef>> {
-        Ok(self.packing.unpack(&self.table.keys()[groups])?)
+        self.keyed.unpack(&self.packing, groups)
     }
 
     /// What was computed for some of the groups.

@@ -1,6 +1,7 @@
-//! What rows are grouped by, packed into one integer of 128 bits.
+//! What rows are grouped by, packed into one integer of as few bits as its values need.
 
 use super::bits::{integer_width, nulls, values};
+use super::packed_key::PackedKey;
 use arrow::array::{ArrayData, ArrayRef, RecordBatch, make_array};
 use arrow::buffer::{Buffer, NullBuffer, ScalarBuffer};
 use arrow::datatypes::{DataType, Schema};
@@ -56,42 +57,81 @@ pub(super) enum KeyValues<'a> {
     Buckets { times: ScalarBuffer<i64>, bucket_of: &'a BucketOf },
 }
 
-/// Where a key's bits lie in the packed one: its value from `shift` on, then, if it can be NULL, whether it is.
+/// What is known of a column before it is read: all of its values lie between these two, which are of its type, widened
+/// or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyBounds {
+    /// The bits of the smallest value.
+    pub min: u64,
+    /// The bits of the largest value.
+    pub max: u64,
+    /// Whether there are NULLs.
+    pub has_nulls: bool,
+}
+
+/// Where a key's code lies in the packed one. The code of a value is its distance from the smallest one, so it needs few
+/// bits; a bit behind it marks NULL.
 #[derive(Debug, Clone)]
 struct Slot {
     key: GroupKey,
     data_type: DataType,
+    /// How wide the values are, in bits.
+    width: u32,
+    smallest: u64,
+    code_max: u64,
+    has_nulls: bool,
     shift: u32,
+    /// Without the bit of NULL.
     bits: u32,
-    is_nullable: bool,
 }
 
 /// How the keys of a row become one integer. Equal keys become equal integers.
 #[derive(Debug, Clone)]
 pub(super) struct Packing {
     slots: Vec<Slot>,
+    bits: u32,
+}
+
+/// Rows of a batch.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Rows<'a> {
+    All,
+    /// These ones.
+    At(&'a [u32]),
 }
 
 impl Packing {
-    /// `None` if a key is of another type, or all together are too wide.
-    pub(super) fn new(schema: &Schema, keys: &[GroupKey]) -> Option<Self> {
+    /// `None` if a key is of another type, or all together are too wide. What is known of a column is asked for by its
+    /// position in the batches.
+    pub(super) fn new(schema: &Schema, keys: &[GroupKey], bounds: impl Fn(usize) -> Option<KeyBounds>) -> Option<Self> {
         let mut slots = Vec::with_capacity(keys.len());
         let mut shift = 0;
         for key in keys {
             let field = schema.fields().get(key.column())?;
-            let bits = integer_width(field.data_type())? as u32 * 8;
-            let is_fitting = match key {
-                GroupKey::Values { .. } => true,
-                GroupKey::Bucket { .. } => bits == 64 && !field.is_nullable(),
-            };
-            if !is_fitting {
-                return None;
+            let width = integer_width(field.data_type())? as u32 * 8;
+            let mut bounds = bounds(key.column());
+            if let GroupKey::Bucket { bucket_of, .. } = key {
+                if width != 64 || field.is_nullable() {
+                    return None;
+                }
+                let start = |time: u64| bucket_of(time.cast_signed()).map(|(start, _)| start.cast_unsigned());
+                bounds = bounds.and_then(|own| Some(KeyBounds { min: start(own.min)?, max: start(own.max)?, ..own }));
             }
-            let (data_type, is_nullable) = (field.data_type().clone(), field.is_nullable());
-            slots.push(Slot { key: key.clone(), data_type, shift, bits, is_nullable });
-            shift += bits + u32::from(is_nullable);
+            let mask = u64::MAX >> (u64::BITS - width);
+            let any = KeyBounds { min: 0, max: mask, has_nulls: field.is_nullable() };
+            let KeyBounds { min, max, has_nulls } = bounds.unwrap_or(any);
+            let code_max = max.wrapping_sub(min) & mask;
+            let bits = u64::BITS - code_max.leading_zeros();
+            let (key, data_type, smallest) = (key.clone(), field.data_type().clone(), min & mask);
+            slots.push(Slot { key, data_type, width, smallest, code_max, has_nulls, shift, bits });
+            shift += bits + u32::from(has_nulls);
         }
-        (shift <= u128::BITS).then_some(Self { slots })
+        (shift <= u128::BITS).then_some(Self { slots, bits: shift })
+    }
+
+    /// How many bits a packed key has.
+    pub(super) fn bits(&self) -> u32 {
+        self.bits
     }
 
     /// The values of each key and which of them are not NULL.
@@ -101,7 +141,7 @@ impl Packing {
     ) -> impl Iterator<Item = (KeyValues<'a>, Option<&'a NullBuffer>)> {
         self.slots.iter().map(|slot| {
             let array = batch.column(slot.key.column());
-            let values = match (&slot.key, slot.bits) {
+            let values = match (&slot.key, slot.width) {
                 (GroupKey::Bucket { bucket_of, .. }, _) => KeyValues::Buckets { times: values(array), bucket_of },
                 (_, 8) => KeyValues::Bits8(values(array)),
                 (_, 16) => KeyValues::Bits16(values(array)),
@@ -113,25 +153,26 @@ impl Packing {
     }
 
     /// The packed keys of some rows of a batch.
-    pub(super) fn pack(&self, batch: &RecordBatch, rows: &[u32], packed: &mut Vec<u128>) -> Result<()> {
+    pub(super) fn pack<K: PackedKey>(&self, batch: &RecordBatch, rows: Rows<'_>, packed: &mut Vec<K>) -> Result<()> {
         packed.clear();
-        packed.resize(rows.len(), 0);
+        packed.resize(
+            match rows {
+                Rows::All => batch.num_rows(),
+                Rows::At(rows) => rows.len(),
+            },
+            K::default(),
+        );
         for (slot, (values, nulls)) in self.slots.iter().zip(self.values(batch)) {
-            match values {
-                KeyValues::Bits8(values) => slot.put(rows, packed, nulls, |row| u64::from(values[row])),
-                KeyValues::Bits16(values) => slot.put(rows, packed, nulls, |row| u64::from(values[row])),
-                KeyValues::Bits32(values) => slot.put(rows, packed, nulls, |row| u64::from(values[row])),
-                KeyValues::Bits64(values) => slot.put(rows, packed, nulls, |row| values[row]),
-                KeyValues::Buckets { times, bucket_of } => {
-                    for (key, row) in packed.iter_mut().zip(rows) {
-                        let time = times[*row as usize];
-                        let Some((start, _)) = bucket_of(time) else {
-                            let message = format!("the bucket of {time} begins before every time that can be stored");
-                            return Err(Error::invalid(message));
-                        };
-                        *key |= u128::from(start.cast_unsigned()) << slot.shift;
-                    }
-                }
+            let is_within = match values {
+                KeyValues::Bits8(values) => slot.put(&values, nulls, rows, packed),
+                KeyValues::Bits16(values) => slot.put(&values, nulls, rows, packed),
+                KeyValues::Bits32(values) => slot.put(&values, nulls, rows, packed),
+                KeyValues::Bits64(values) => slot.put(&values, nulls, rows, packed),
+                KeyValues::Buckets { times, bucket_of } => slot.put_buckets(&times, bucket_of, rows, packed)?,
+            };
+            if !is_within {
+                return Err(Error::corrupt("a chunk has values beyond the bounds that its descriptor states")
+                    .with_hint("run verify to find what is affected, and restore that from a backup"));
             }
         }
         Ok(())
@@ -139,44 +180,110 @@ impl Packing {
 
     /// The packed key of rows that have all of their keys in common. `constant` gives the bits of a key, or that it is
     /// NULL; `None` if not all rows have the same.
-    pub(super) fn pack_constants(&self, constant: impl Fn(&GroupKey) -> Option<Option<u64>>) -> Option<u128> {
-        self.slots.iter().try_fold(0, |packed, slot| {
-            let bits = match constant(&slot.key)? {
-                None if slot.is_nullable => 1 << (slot.shift + slot.bits),
+    pub(super) fn pack_constants<K: PackedKey>(
+        &self,
+        constant: impl Fn(&GroupKey) -> Option<Option<u64>>,
+    ) -> Option<K> {
+        let mut packed = K::default();
+        for slot in &self.slots {
+            match constant(&slot.key)? {
+                None if slot.has_nulls => packed.put(1, slot.shift + slot.bits),
                 None => return None,
-                Some(bits) => u128::from(bits & (u64::MAX >> (u64::BITS - slot.bits))) << slot.shift,
-            };
-            Some(packed | bits)
-        })
+                Some(bits) => packed.put(Some(slot.code(bits)).filter(|code| *code <= slot.code_max)?, slot.shift),
+            }
+        }
+        Some(packed)
     }
 
     /// The keys that were packed, one array for each.
-    pub(super) fn unpack(&self, packed: &[u128]) -> Result<Vec<ArrayRef>, ArrowError> {
+    pub(super) fn unpack<K: PackedKey>(&self, packed: &[K]) -> Result<Vec<ArrayRef>, ArrowError> {
         self.slots.iter().map(|slot| slot.take(packed)).collect()
     }
 }
 
 impl Slot {
-    fn put(&self, rows: &[u32], packed: &mut [u128], nulls: Option<&NullBuffer>, value: impl Fn(usize) -> u64) {
-        for (key, row) in packed.iter_mut().zip(rows) {
-            let row = *row as usize;
-            *key |= match nulls {
-                Some(nulls) if nulls.is_null(row) => 1 << (self.shift + self.bits),
-                _ => u128::from(value(row)) << self.shift,
-            };
-        }
+    fn mask(&self) -> u64 {
+        u64::MAX >> (u64::BITS - self.width)
     }
 
-    fn take(&self, packed: &[u128]) -> Result<ArrayRef, ArrowError> {
-        let value = |key: &u128| (*key >> self.shift) as u64;
-        let buffer = match self.bits {
+    fn code(&self, bits: u64) -> u64 {
+        bits.wrapping_sub(self.smallest) & self.mask()
+    }
+
+    /// Adds the codes of values to the keys of their rows. Returns whether all lie within the bounds.
+    fn put<K: PackedKey, T: Copy + Into<u64>>(
+        &self,
+        values: &[T],
+        nulls: Option<&NullBuffer>,
+        rows: Rows<'_>,
+        packed: &mut [K],
+    ) -> bool {
+        let mut is_within = true;
+        let mut put = |key: &mut K, value: T| {
+            let code = self.code(value.into());
+            is_within &= code <= self.code_max;
+            key.put(code, self.shift);
+        };
+        match (rows, nulls) {
+            (Rows::All, None) => packed.iter_mut().zip(values).for_each(|(key, value)| put(key, *value)),
+            (Rows::At(rows), None) => {
+                packed.iter_mut().zip(rows).for_each(|(key, row)| put(key, values[*row as usize]));
+            }
+            (rows, Some(nulls)) => {
+                for (position, key) in packed.iter_mut().enumerate() {
+                    let row = match rows {
+                        Rows::All => position,
+                        Rows::At(rows) => rows[position] as usize,
+                    };
+                    match nulls.is_valid(row) {
+                        true => put(key, values[row]),
+                        false => key.put(1, self.shift + self.bits),
+                    }
+                }
+                return is_within && self.has_nulls;
+            }
+        }
+        is_within
+    }
+
+    fn put_buckets<K: PackedKey>(
+        &self,
+        times: &[i64],
+        bucket_of: &BucketOf,
+        rows: Rows<'_>,
+        packed: &mut [K],
+    ) -> Result<bool> {
+        // Neighbours often lie in one bucket.
+        let (mut first, mut last) = (1, 0);
+        let mut is_within = true;
+        for (position, key) in packed.iter_mut().enumerate() {
+            let time = match rows {
+                Rows::All => times[position],
+                Rows::At(rows) => times[rows[position] as usize],
+            };
+            if time < first || time > last {
+                (first, last) = bucket_of(time).ok_or_else(|| {
+                    Error::invalid(format!("the bucket of {time} begins before every time that can be stored"))
+                })?;
+            }
+            let code = self.code(first.cast_unsigned());
+            is_within &= code <= self.code_max;
+            key.put(code, self.shift);
+        }
+        Ok(is_within)
+    }
+
+    fn take<K: PackedKey>(&self, packed: &[K]) -> Result<ArrayRef, ArrowError> {
+        let mask = u64::MAX.checked_shr(u64::BITS - self.bits).unwrap_or(0);
+        let value = |key: &K| (key.bits_from(self.shift) & mask).wrapping_add(self.smallest);
+        let buffer = match self.width {
             8 => Buffer::from_vec(packed.iter().map(|key| value(key) as u8).collect::<Vec<_>>()),
             16 => Buffer::from_vec(packed.iter().map(|key| value(key) as u16).collect::<Vec<_>>()),
             32 => Buffer::from_vec(packed.iter().map(|key| value(key) as u32).collect::<Vec<_>>()),
             _ => Buffer::from_vec(packed.iter().map(value).collect::<Vec<_>>()),
         };
-        let is_there = |key: &u128| (*key >> (self.shift + self.bits)) & 1 == 0;
-        let nulls = self.is_nullable.then(|| NullBuffer::from_iter(packed.iter().map(is_there)));
+        let is_there = |key: &K| key.bits_from(self.shift + self.bits) & 1 == 0;
+        let nulls = self.has_nulls.then(|| NullBuffer::from_iter(packed.iter().map(is_there)));
         let data = ArrayData::builder(self.data_type.clone()).len(packed.len()).add_buffer(buffer).nulls(nulls);
         data.build().map(make_array)
     }

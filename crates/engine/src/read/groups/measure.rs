@@ -51,8 +51,17 @@ pub(super) enum Part {
     Float(f64),
 }
 
+/// Rows that have one group each time.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Spans<'a> {
+    /// Each run has one.
+    Runs(&'a Runs),
+    /// Each row has one.
+    Rows,
+}
+
 /// What is computed, for all groups.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct State {
     kind: MeasureKind,
     /// Where only counts are kept, this is not looked at.
@@ -63,7 +72,7 @@ pub(super) struct State {
 }
 
 /// Sums and extremes on their way.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Wide {
     None,
     Integers(Vec<i128>),
@@ -106,35 +115,27 @@ impl State {
         wide + self.counts.capacity() * size_of::<u64>()
     }
 
-    /// Adds the values of runs to their groups.
-    pub(super) fn add(&mut self, column: Option<&ArrayRef>, runs: &Runs, groups: &[u32]) {
+    /// Adds the values of spans to their groups.
+    pub(super) fn add(&mut self, column: Option<&ArrayRef>, spans: Spans<'_>, groups: &[u32]) {
         let (kind, counts) = (self.kind, &mut self.counts);
-        let Some(column) = column.filter(|_| kind != MeasureKind::CountRows) else {
-            for (rows, group) in runs.ranges().zip(groups) {
-                counts[*group as usize] += rows.len() as u64;
-            }
-            return;
+        let column = match column.filter(|_| kind != MeasureKind::CountRows) {
+            Some(column) => column,
+            None => return count_rows(spans, groups, counts),
         };
         match (&mut self.wide, &self.data_type) {
-            (Wide::None, _) => {
-                for (rows, group) in runs.ranges().zip(groups) {
-                    let length = rows.len();
-                    let missing = nulls(column).map_or(0, |nulls| nulls.slice(rows.start, length).null_count());
-                    counts[*group as usize] += (length - missing) as u64;
-                }
-            }
-            (Wide::Integers(wide), DataType::Int8) => add_values::<i8>(kind, column, runs, groups, wide, counts),
-            (Wide::Integers(wide), DataType::Int16) => add_values::<i16>(kind, column, runs, groups, wide, counts),
-            (Wide::Integers(wide), DataType::UInt8) => add_values::<u8>(kind, column, runs, groups, wide, counts),
-            (Wide::Integers(wide), DataType::UInt16) => add_values::<u16>(kind, column, runs, groups, wide, counts),
-            (Wide::Integers(wide), DataType::UInt32) => add_values::<u32>(kind, column, runs, groups, wide, counts),
-            (Wide::Integers(wide), DataType::UInt64) => add_values::<u64>(kind, column, runs, groups, wide, counts),
+            (Wide::None, _) => count_values(column, spans, groups, counts),
+            (Wide::Integers(wide), DataType::Int8) => add_values::<i8>(kind, column, spans, groups, wide, counts),
+            (Wide::Integers(wide), DataType::Int16) => add_values::<i16>(kind, column, spans, groups, wide, counts),
+            (Wide::Integers(wide), DataType::UInt8) => add_values::<u8>(kind, column, spans, groups, wide, counts),
+            (Wide::Integers(wide), DataType::UInt16) => add_values::<u16>(kind, column, spans, groups, wide, counts),
+            (Wide::Integers(wide), DataType::UInt32) => add_values::<u32>(kind, column, spans, groups, wide, counts),
+            (Wide::Integers(wide), DataType::UInt64) => add_values::<u64>(kind, column, spans, groups, wide, counts),
             (Wide::Integers(wide), DataType::Int32 | DataType::Date32) => {
-                add_values::<i32>(kind, column, runs, groups, wide, counts);
+                add_values::<i32>(kind, column, spans, groups, wide, counts);
             }
-            (Wide::Integers(wide), _) => add_values::<i64>(kind, column, runs, groups, wide, counts),
-            (Wide::Floats(wide), DataType::Float32) => add_values::<f32>(kind, column, runs, groups, wide, counts),
-            (Wide::Floats(wide), _) => add_values::<f64>(kind, column, runs, groups, wide, counts),
+            (Wide::Integers(wide), _) => add_values::<i64>(kind, column, spans, groups, wide, counts),
+            (Wide::Floats(wide), DataType::Float32) => add_values::<f32>(kind, column, spans, groups, wide, counts),
+            (Wide::Floats(wide), _) => add_values::<f64>(kind, column, spans, groups, wide, counts),
         }
     }
 
@@ -209,18 +210,94 @@ fn combine<T: Number>(kind: MeasureKind, a: T::Wide, b: T::Wide) -> T::Wide {
     }
 }
 
+fn count_rows(spans: Spans<'_>, groups: &[u32], counts: &mut [u64]) {
+    match spans {
+        Spans::Rows => groups.iter().for_each(|group| counts[*group as usize] += 1),
+        Spans::Runs(runs) => {
+            for (rows, group) in runs.ranges().zip(groups) {
+                counts[*group as usize] += rows.len() as u64;
+            }
+        }
+    }
+}
+
+/// Counts values that are not NULL.
+fn count_values(column: &ArrayRef, spans: Spans<'_>, groups: &[u32], counts: &mut [u64]) {
+    let Some(nulls) = nulls(column) else { return count_rows(spans, groups, counts) };
+    match spans {
+        Spans::Rows => {
+            for (group, is_valid) in groups.iter().zip(nulls) {
+                counts[*group as usize] += u64::from(is_valid);
+            }
+        }
+        Spans::Runs(runs) => {
+            for (rows, group) in runs.ranges().zip(groups) {
+                let length = rows.len();
+                counts[*group as usize] += (length - nulls.slice(rows.start, length).null_count()) as u64;
+            }
+        }
+    }
+}
+
 fn add_values<T: Number>(
     kind: MeasureKind,
     column: &ArrayRef,
-    runs: &Runs,
+    spans: Spans<'_>,
     groups: &[u32],
     wide: &mut [T::Wide],
     counts: &mut [u64],
 ) {
-    match kind {
-        MeasureKind::Min => add_runs(kind, column, runs, groups, wide, counts, smallest::<T>),
-        MeasureKind::Max => add_runs(kind, column, runs, groups, wide, counts, largest::<T>),
-        _ => add_runs(kind, column, runs, groups, wide, counts, T::sum),
+    match (spans, kind) {
+        (Spans::Runs(runs), MeasureKind::Min) => add_runs(kind, column, runs, groups, wide, counts, smallest::<T>),
+        (Spans::Runs(runs), MeasureKind::Max) => add_runs(kind, column, runs, groups, wide, counts, largest::<T>),
+        (Spans::Runs(runs), _) => add_runs(kind, column, runs, groups, wide, counts, T::sum),
+        (Spans::Rows, MeasureKind::Min) => {
+            add_rows::<T>(
+                column,
+                groups,
+                wide,
+                counts,
+                |least, value| {
+                    if T::is_wide_below(value, least) { value } else { least }
+                },
+            )
+        }
+        (Spans::Rows, MeasureKind::Max) => {
+            add_rows::<T>(
+                column,
+                groups,
+                wide,
+                counts,
+                |most, value| {
+                    if T::is_wide_below(most, value) { value } else { most }
+                },
+            )
+        }
+        (Spans::Rows, _) => add_rows::<T>(column, groups, wide, counts, |sum, value| sum + value),
+    }
+}
+
+/// Adds the value of each row to the row's group.
+fn add_rows<T: Number>(
+    column: &ArrayRef,
+    groups: &[u32],
+    wide: &mut [T::Wide],
+    counts: &mut [u64],
+    combine: impl Fn(T::Wide, T::Wide) -> T::Wide,
+) {
+    let values = values::<T>(column);
+    let mut add = |group: u32, value: T| {
+        let (wide, count) = (&mut wide[group as usize], &mut counts[group as usize]);
+        *wide = if *count == 0 { value.widen() } else { combine(*wide, value.widen()) };
+        *count += 1;
+    };
+    match nulls(column) {
+        None => groups.iter().zip(&*values).for_each(|(group, value)| add(*group, *value)),
+        Some(nulls) => {
+            for row in nulls.valid_indices() {
+                add(groups[row], values[row]);
+            }
+        }
     }
 }
 

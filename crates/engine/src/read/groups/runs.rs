@@ -5,7 +5,7 @@ use arrow::array::RecordBatch;
 use arrow::buffer::NullBuffer;
 
 /// Runs of rows: where each starts, in order, and where the last one ends.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Runs {
     starts: Vec<u32>,
     /// What the starts were before the key at hand cut them.

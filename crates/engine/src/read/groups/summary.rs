@@ -15,15 +15,14 @@ impl Groups {
         statistics: impl Fn(usize) -> ColumnStatistics,
     ) -> Result<bool> {
         let constant = |key: &GroupKey| constant_of(key, row_count, &statistics(key.column()));
-        let Some(key) = self.packing.pack_constants(constant) else { return Ok(false) };
         let part = |measure: &Measure| part_of(measure.kind, row_count, || statistics(measure.column));
         let Some(parts) = self.measures.iter().map(part).collect::<Option<Vec<_>>>() else { return Ok(false) };
         if self.states.iter().zip(&parts).any(|(state, (part, _))| !state.takes(*part)) {
             return Ok(false);
         }
-        let group = self.table.group(key)?;
+        let Some(group) = self.keyed.constant_group(&self.packing, constant)? else { return Ok(false) };
         for (state, (part, count)) in self.states.iter_mut().zip(parts) {
-            state.resize(self.table.len());
+            state.resize(self.keyed.len());
             state.add_part(group, part, count);
         }
         Ok(true)

@@ -1,63 +1,90 @@
 //! Numbers for packed keys: 0, 1, 2, ... in the order in which they come.
 
+use super::packed_key::PackedKey;
 use atsdb_core::{Error, ErrorKind, Result};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-/// Keys below this are looked up by position: indices of mapped columns nearly always are.
-const DIRECT_MAX: u128 = 1 << 20;
+/// Keys of so many bits are looked up by position: those of mapped columns and small integers nearly always are.
+const DIRECT_BITS_MAX: u32 = 22;
 
 /// A position without a group.
 const FREE: u32 = u32::MAX;
 
 /// The groups of keys.
-#[derive(Debug, Default)]
-pub(super) struct GroupTable {
-    keys: Vec<u128>,
-    /// The group of each small key.
-    direct: Vec<u32>,
-    /// The groups of the other keys.
-    hashed: HashTable<u32>,
+#[derive(Debug, Clone)]
+pub(super) struct GroupTable<K> {
+    keys: Vec<K>,
+    index: Index<K>,
 }
 
-impl GroupTable {
-    /// The group of a key; a new one, if it has none.
-    pub(super) fn group(&mut self, key: u128) -> Result<u32> {
-        let Self { keys, direct, hashed } = self;
-        if key < DIRECT_MAX {
-            let at = key as usize;
-            if at >= direct.len() {
-                direct.resize((at + 1).next_power_of_two(), FREE);
+/// Where the group of a key is found.
+#[derive(Debug, Clone)]
+enum Index<K> {
+    /// At the position that the key is, as far as they came.
+    Direct(Vec<u32>),
+    Hashed(HashTable<(K, u32)>),
+}
+
+impl<K: PackedKey> GroupTable<K> {
+    /// For keys of so many bits.
+    pub(super) fn new(bits: u32) -> Self {
+        let index = match bits <= DIRECT_BITS_MAX {
+            true => Index::Direct(Vec::new()),
+            false => Index::Hashed(HashTable::new()),
+        };
+        Self { keys: Vec::new(), index }
+    }
+
+    /// The groups of some keys; new ones for keys that have none.
+    pub(super) fn groups(&mut self, keys: &[K], groups: &mut Vec<u32>) -> Result<()> {
+        groups.clear();
+        groups.reserve(keys.len());
+        match &mut self.index {
+            Index::Direct(direct) => {
+                for key in keys {
+                    let at = key.bits_from(0) as usize;
+                    let mut group = direct.get(at).copied().unwrap_or(FREE);
+                    if group == FREE {
+                        group = push(&mut self.keys, *key)?;
+                        if at >= direct.len() {
+                            direct.resize((at + 1).next_power_of_two(), FREE);
+                        }
+                        direct[at] = group;
+                    }
+                    groups.push(group);
+                }
             }
-            if direct[at] == FREE {
-                direct[at] = push(keys, key)?;
+            Index::Hashed(hashed) => {
+                for key in keys {
+                    let is_same = |(other, _): &(K, u32)| other == key;
+                    let group = match hashed.entry(key.hash(), is_same, |(other, _)| other.hash()) {
+                        Entry::Occupied(entry) => entry.get().1,
+                        Entry::Vacant(entry) => entry.insert((*key, push(&mut self.keys, *key)?)).get().1,
+                    };
+                    groups.push(group);
+                }
             }
-            return Ok(direct[at]);
         }
-        let is_same = |group: &u32| keys[*group as usize] == key;
-        match hashed.entry(hash(key), is_same, |group| hash(keys[*group as usize])) {
-            Entry::Occupied(entry) => Ok(*entry.get()),
-            Entry::Vacant(entry) => Ok(*entry.insert(push(keys, key)?).get()),
-        }
+        Ok(())
     }
 
     /// The keys of all groups, by number.
-    pub(super) fn keys(&self) -> &[u128] {
+    pub(super) fn keys(&self) -> &[K] {
         &self.keys
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.keys.len()
-    }
-
     pub(super) fn memory_bytes(&self) -> usize {
-        let numbers = self.direct.capacity() + self.hashed.allocation_size() / size_of::<u32>();
-        self.keys.capacity() * size_of::<u128>() + numbers * size_of::<u32>()
+        let index = match &self.index {
+            Index::Direct(direct) => direct.capacity() * size_of::<u32>(),
+            Index::Hashed(hashed) => hashed.allocation_size(),
+        };
+        self.keys.capacity() * size_of::<K>() + index
     }
 }
 
 /// Gives a key the next number.
-fn push(keys: &mut Vec<u128>, key: u128) -> Result<u32> {
+fn push<K>(keys: &mut Vec<K>, key: K) -> Result<u32> {
     match u32::try_from(keys.len()) {
         Ok(FREE) | Err(_) => Err(Error::new(ErrorKind::Resources, "a query has more than 4,294,967,294 groups")),
         Ok(group) => {
@@ -65,12 +92,4 @@ fn push(keys: &mut Vec<u128>, key: u128) -> Result<u32> {
             Ok(group)
         }
     }
-}
-
-/// Both halves are multiplied and folded, so that each bit of a key reaches all bits of the hash.
-fn hash(key: u128) -> u64 {
-    let fold = |product: u128| (product as u64) ^ (product >> 64) as u64;
-    let low = fold(u128::from(key as u64 ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93);
-    let high = fold(u128::from((key >> 64) as u64 ^ 0xc2b2_ae3d_27d4_eb4f) * 0xa076_1d64_78bd_642f);
-    low ^ high.rotate_left(32)
 }

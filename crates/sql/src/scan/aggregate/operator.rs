@@ -72,25 +72,21 @@ impl AggregateExec {
         }
     }
 
-    fn groups(&self) -> Result<Groups> {
-        match Groups::new(&self.scan.schema(), &self.keys, &self.measures) {
-            Some(groups) => Ok(groups),
-            None => internal_err!("keys or measures of types that are not grouped"),
-        }
-    }
-
     /// The groups of all chunks. If they do not fit the memory, the error is [`DataFusionError::ResourcesExhausted`],
     /// and all memory has been given back.
     async fn aggregate(&self, context: &TaskContext) -> Result<(Groups, MemoryReservation)> {
         let scan = self.scan.scan();
         let threads = context.session_config().target_partitions().min(scan.chunks().len()).max(1);
+        let Some(none) = scan.groups(&self.keys, &self.measures) else {
+            return internal_err!("keys or measures of types that are not grouped");
+        };
         let mut tasks = JoinSet::new();
         for first in 0..threads {
             // The pool gives an operator that can do with less memory no more than its share.
             let consumer = MemoryConsumer::new(self.name()).with_can_spill(true);
             let part = Part {
                 scan: Arc::clone(&scan),
-                groups: self.groups()?,
+                groups: none.clone(),
                 reservation: consumer.register(context.memory_pool()),
                 chunks_read: MetricBuilder::new(&self.metrics).counter("chunks_read", first),
             };

@@ -4,7 +4,7 @@ use super::bucket::bucket_of_call;
 use super::call::calls_of;
 use super::operator::AggregateExec as ChunkAggregateExec;
 use crate::scan::operator::AtsdbScan;
-use atsdb_engine::{GroupKey, Groups};
+use atsdb_engine::GroupKey;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
@@ -96,7 +96,7 @@ fn replacement(plan: &Arc<dyn ExecutionPlan>, is_limited: bool) -> Option<ChunkA
         return None;
     }
     // Only types that groups are made of.
-    Groups::new(&input.scan.schema(), &keys, &measures)?;
+    input.scan.scan().groups(&keys, &measures)?;
     Some(ChunkAggregateExec::new(Arc::clone(plan), input.scan, keys, measures, calls))
 }
 
