@@ -15,6 +15,7 @@ pub mod duration;
 pub mod error;
 pub mod id;
 mod index;
+mod key;
 pub mod limits;
 pub mod list;
 pub mod name;

@@ -171,6 +171,17 @@ impl HashIndex {
         heads
     }
 
+    /// Returns a row among some rows whose key an earlier one of them has.
+    pub(crate) fn duplicate_among(&self, is_one: impl Fn(usize) -> bool) -> Option<usize> {
+        if self.chains.is_empty() {
+            return None;
+        }
+        let heads = self.heads();
+        let mut is_known = vec![false; heads.len()];
+        let mut keyed = (0..heads.len()).filter(|row| is_one(*row) && !self.keys.is_null(*row));
+        keyed.find(|row| std::mem::replace(&mut is_known[heads[*row] as usize], true))
+    }
+
     /// Returns the first row whose key an earlier row has.
     pub(crate) fn first_duplicate(&self) -> Option<u32> {
         self.chains.all_followers().min()

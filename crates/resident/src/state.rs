@@ -7,11 +7,12 @@ use crate::hash::HashSeed;
 use crate::index::IndexMatches;
 use crate::index_spec::IndexSpec;
 use crate::keys::RowKeys;
-use crate::part::{PART_ROWS_MAX, PART_TEXT_BYTES_MAX, Part, byte_count_of, text_bytes_of};
+use crate::part::{PART_ROWS_MAX, PART_TEXT_BYTES_MAX, Part, byte_count_of, keys_of, text_bytes_of};
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array, new_empty_array, new_null_array};
 use arrow::compute::{cast, filter, interleave, take};
 use arrow::datatypes::DataType;
-use atsdb_core::{Error, Result, TableDefinition, Value};
+use arrow::util::display::array_value_to_string;
+use atsdb_core::{ColumnId, Error, Result, TableDefinition, Value};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -19,6 +20,8 @@ use std::sync::Arc;
 const MERGE_RATIO: usize = 2;
 /// A part is rewritten only if more than this number of its rows are deleted.
 const DELETED_ROWS_MIN: usize = 1_024;
+/// How many rows are compared with a new key at a time.
+const CHECKED_ROWS_MAX: usize = 131_072;
 
 /// The structure of a table.
 #[derive(Debug, Clone, PartialEq)]
@@ -261,7 +264,9 @@ impl TableState {
         Ok(LivePart { part: Arc::new(self.build_part(columns, row_count)?), deleted: Arc::default() })
     }
 
-    /// Returns the same rows under another definition. Columns are matched by number.
+    /// Returns the same rows under another definition. Columns are matched by number. Rows that the definition forbids
+    /// are a [`DuplicateKey`](atsdb_core::ErrorKind::DuplicateKey) or an
+    /// [`InvalidValue`](atsdb_core::ErrorKind::InvalidValue).
     pub fn redefined(&self, definition: &TableDefinition, types: Vec<DataType>) -> Result<Self> {
         let empty = Self::new(definition, types, self.seed, self.threads);
         let mut state = empty.clone();
@@ -280,7 +285,57 @@ impl TableState {
             let part = Arc::new(empty.build_part(columns, part.row_count)?);
             state.parts.push(LivePart { part, deleted: Arc::clone(deleted) });
         }
+        state.check_added_to(self.definition())?;
         Ok(state)
+    }
+
+    /// Refuses rows that break a key or have a NULL that an older definition allowed.
+    fn check_added_to(&self, older: &TableDefinition) -> Result<()> {
+        let definition = self.definition();
+        let position = |id: &ColumnId| definition.columns.iter().position(|column| column.id == *id);
+        for column in definition.not_null_added_to(older) {
+            let positions: Vec<usize> = position(&column.id).into_iter().collect();
+            for (part, rows) in self.row_ranges(CHECKED_ROWS_MAX) {
+                let (arrays, _) = self.read(part, rows, &positions)?;
+                if arrays.iter().any(|array| array.null_count() > 0) {
+                    return Err(definition.contains_null(column));
+                }
+            }
+        }
+        for key in definition.keys_added_to(older) {
+            let positions: Vec<usize> = key.columns.iter().filter_map(position).collect();
+            if let Some((part, row)) = self.find_duplicate(&positions, key.nulls_equal)? {
+                let columns = &self.parts[part].part.columns;
+                let text = |at: &usize| array_value_to_string(&columns[*at], row).map_err(internal);
+                let values = positions.iter().map(text).collect::<Result<Vec<_>>>()?;
+                return Err(definition.duplicated_key(key, &values));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns part and number of a row whose key another row has.
+    fn find_duplicate(&self, positions: &[usize], nulls_equal: bool) -> Result<Option<(usize, usize)>> {
+        let is_of_key =
+            |spec: &IndexSpec| spec.is_key && spec.positions == positions && spec.nulls_equal == nulls_equal;
+        let index = self.shape.specs.iter().position(is_of_key);
+        let index = index.ok_or_else(|| Error::internal("a key without an index"))?;
+        for (number, LivePart { part, deleted }) in self.parts.iter().enumerate() {
+            let within = part.indexes[index].duplicate_among(|row| !deleted.contains(row));
+            if let Some(row) = within {
+                return Ok(Some((number, row)));
+            }
+        }
+        // No part has a key twice: a lookup finds each row itself, and rows of other parts.
+        let spec = IndexSpec { positions: (0..positions.len()).collect(), ..self.shape.specs[index].clone() };
+        for (part, rows) in self.row_ranges(CHECKED_ROWS_MAX).into_iter().filter(|_| self.parts.len() > 1) {
+            let (columns, numbers) = self.read(part, rows, positions)?;
+            let found = self.find(index, &keys_of(&columns, &spec)?);
+            if let Some(pair) = found.probes.windows(2).find(|pair| pair[0] == pair[1]) {
+                return Ok(Some((part, numbers.value(pair[0] as usize) as usize)));
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -129,7 +129,10 @@ impl Batch {
         Ok(())
     }
 
-    /// Gives a table another definition. Rows added before keep the old one.
+    /// Gives a table another definition. Rows added before keep the old one. If it adds a key or forbids NULL, all rows
+    /// are checked, and the commit is a [`Conflict`](ErrorKind::Conflict) if another writer adds rows in the meantime
+    /// that break it. After a [`DuplicateKey`](ErrorKind::DuplicateKey) or an
+    /// [`InvalidValue`](ErrorKind::InvalidValue), for rows that do, the batch cannot be committed.
     pub fn redefine(&mut self, table: &Table, to: TableDefinition) -> Result<Table> {
         to.check()?;
         check_missing(&table.definition, &to)?;
@@ -149,10 +152,15 @@ impl Batch {
         let visible = base.tables().iter().find(|visible| visible.id == table.id);
         let from = visible.ok_or_else(|| Error::not_found(format!("table {} is gone", table.definition.name)))?;
         self.changes.name_definition(table)?;
-        self.redefine_resident(table, &to)?;
-        let change = Redefinition { table: table.id, from: from.definition.clone(), to: to.clone() };
-        self.changes.note_redefined(change);
-        Ok(Table { id: table.id, version: from.version.next(), definition: to })
+        let older = others.iter().find(|own| own.id == table.id).unwrap_or(from).definition.clone();
+        let redefined = Table { id: table.id, version: from.version.next(), definition: to.clone() };
+        let change = Redefinition { table: table.id, from: from.definition.clone(), to };
+        let done = self.redefine_resident(table, &change.to).and_then(|()| {
+            self.changes.note_redefined(change);
+            self.check_added_to(&older, &redefined)
+        });
+        self.note_half_done(done)?;
+        Ok(redefined)
     }
 
     /// The table as the batch has it, whatever definition the caller looked up: for operations on a whole table.

@@ -6,7 +6,7 @@ use crate::read::snapshot::{Inner, ReadSnapshot};
 use crate::shared::parallel::parallel_map;
 use arrow::datatypes::DataType;
 use atsdb_codec::logical_type;
-use atsdb_core::{ConflictPolicy, Error, Result, Table, TableDefinition, TimeRange};
+use atsdb_core::{ConflictPolicy, Error, ErrorKind, Result, Table, TableDefinition, TimeRange};
 use atsdb_resident::{TableDraft, TableState};
 use std::sync::Arc;
 
@@ -29,11 +29,27 @@ impl ReadSnapshot {
         match residents.get(table.id) {
             Some(state) if *state.definition() != table.definition => {
                 // Another process has changed the definition. A commit of this process changes the state with it.
-                let redefine = || state.redefined(&table.definition, types_of(&table.definition));
+                let redefine = || {
+                    let redefined = state.redefined(&table.definition, types_of(&table.definition));
+                    redefined.map_err(|error| in_other_process(error, &table.definition))
+                };
                 shared.residents.adopt(table.id, &state, &table.definition, redefine).map(Some)
             }
             state => Ok(state),
         }
+    }
+}
+
+/// Another process has added a key or a NOT NULL, for which it could not check the rows of this process.
+fn in_other_process(error: Error, definition: &TableDefinition) -> Error {
+    match error.kind() {
+        ErrorKind::DuplicateKey | ErrorKind::InvalidValue => error
+            .context(format_args!(
+                "table {} was altered by another process, and not for the rows here",
+                definition.name
+            ))
+            .with_hint("take that back there, or use the table's saved rows in a new process"),
+        _ => error,
     }
 }
 

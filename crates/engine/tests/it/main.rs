@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
 
+mod added_keys;
 mod append;
 mod damage;
 mod definitions;

@@ -58,19 +58,11 @@ fn key_column_usage(_: &Asked<'_>, table: &Table, rows: &mut Rows) -> Result<()>
 
 /// Catalog, schema and name of a constraint, then of its table.
 fn place(definition: &TableDefinition, unique: &Unique) -> Vec<Cell> {
-    let name = constraint_name(definition, unique);
+    let name = definition.key_name(unique);
     [CATALOG, PUBLIC, name.as_str(), CATALOG, PUBLIC, definition.name.as_str()].map(Cell::text).into()
 }
 
 /// Its own name, else the one that PostgreSQL would give it.
-fn constraint_name(definition: &TableDefinition, unique: &Unique) -> String {
-    match &unique.name {
-        Some(name) => name.clone(),
-        None if unique.primary => format!("{}_pkey", definition.name),
-        None => format!("{}_{}_key", definition.name, column_names(definition, unique).join("_")),
-    }
-}
-
 fn column_names<'a>(definition: &'a TableDefinition, unique: &Unique) -> Vec<&'a str> {
     unique.columns.iter().filter_map(|id| definition.column_by_id(*id)).map(|column| column.name.as_str()).collect()
 }

@@ -1,16 +1,18 @@
 //! `ALTER TABLE`: from one definition to the next. No chunk is touched by any of it: rows that are older than a
-//! column have its [`missing`](Column::missing) value, pages of a narrower type are widened when they are read.
+//! column have its [`missing`](Column::missing) value, pages of a narrower type are widened when they are read. Whether
+//! the rows obey a new key or NOT NULL is checked by the engine.
 
 use super::columns::with_column;
-use super::constraints::{Constraints, check_index_type, column_ids, column_names};
+use super::constraints::{Constraints, series_key_of_primary};
 use super::defaults::default_value;
 use super::options::TableOptions;
 use super::type_names::column_type;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
+use atsdb_core::name::unknown_name;
 use atsdb_core::{Column, ColumnType, Result, TableDefinition};
 use datafusion::sql::sqlparser::ast::{
     AlterColumnOperation, AlterTableOperation, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Ident,
-    MySQLColumnPosition, RenameTableNameKind, TableConstraint,
+    MySQLColumnPosition, RenameTableNameKind,
 };
 
 /// The definition after all operations, one after the other. The value that older rows have in a new mapped column is
@@ -64,12 +66,11 @@ fn alter(
         Do::SetOptionsParens { options } => {
             definition = TableOptions::read(options)?.amend(from, definition)?;
         }
-        Do::AddConstraint { constraint: TableConstraint::Index(index), .. } => {
-            check_index_type(index.index_type.as_ref())?;
-            let columns = column_ids(&definition, &column_names(&index.columns, true)?)?;
-            definition.add_index(index.name.as_ref().map(|name| name.value.as_str()), columns);
+        Do::AddConstraint { constraint, not_valid: false } => {
+            let mut constraints = Constraints::default();
+            constraints.table_constraint(constraint)?;
+            add_constraints(&mut definition, constraints)?;
         }
-        Do::AddConstraint { .. } => return Err(a_new_key()),
         Do::DropIndex { name } => drop_index(&mut definition, &name.value)?,
         Do::DropConstraint { if_exists, name, .. } => drop_constraint(&mut definition, name, *if_exists)?,
         Do::DropPrimaryKey { .. } => match definition.unique.first() {
@@ -84,10 +85,14 @@ fn alter(
     Ok(definition)
 }
 
-fn a_new_key() -> atsdb_core::Error {
-    not_supported("a new PRIMARY KEY or UNIQUE for a table that is there").with_hint(
-        "create a table with the key, INSERT INTO it SELECT ... FROM this one, DROP this one, and rename the new one",
-    )
+/// Adds keys and indexes. Whether the rows that are there obey a key is not known here. The primary key is also the
+/// series key of a table that has none.
+fn add_constraints(definition: &mut TableDefinition, constraints: Constraints) -> Result<()> {
+    constraints.apply(definition)?;
+    if definition.key.is_empty() {
+        definition.key = series_key_of_primary(definition);
+    }
+    Ok(())
 }
 
 fn add_column(
@@ -98,7 +103,7 @@ fn add_column(
     let mut constraints = Constraints::default();
     let mut definition = with_column(definition, declared, &mut constraints)?;
     if !constraints.is_empty() {
-        return Err(a_new_key());
+        add_constraints(&mut definition, constraints)?;
     }
     if let Some(column) = definition.columns.last_mut() {
         if !column.nullable && column.default.is_none() {
@@ -163,7 +168,7 @@ fn alter_column(definition: &mut TableDefinition, name: &str, operation: &AlterC
             Some(why) => return Err(sql_error(format!("{place} takes no NULL: it is {why}"))),
             None => column.nullable = true,
         },
-        Do::SetNotNull => refuse_not_null(column)?,
+        Do::SetNotNull => column.nullable = false,
         other => return Err(not_supported(format_args!("ALTER COLUMN {name} {other}"))),
     }
     Ok(())
@@ -177,14 +182,6 @@ fn takes_no_null(definition: &TableDefinition, position: usize) -> Option<&'stat
     }
     let primary = definition.unique.iter().find(|unique| unique.primary);
     primary.filter(|unique| unique.columns.contains(&id)).map(|_| "part of the primary key")
-}
-
-fn refuse_not_null(column: &Column) -> Result<()> {
-    match column.nullable {
-        false => Ok(()),
-        true => Err(not_supported(format_args!("NOT NULL for column {}, which took NULL until now", column.name))
-            .with_hint("add a column with NOT NULL DEFAULT VALUE, and UPDATE it from this one")),
-    }
 }
 
 /// MySQL's `MODIFY` and `CHANGE` say all of a column anew.
@@ -201,20 +198,14 @@ fn redeclare(
     let declared = ColumnDef { name: new_name.clone(), data_type: data_type.clone(), options };
     let mut constraints = Constraints::default();
     let alone = with_column(TableDefinition::new(&definition.name), &declared, &mut constraints)?;
-    if !constraints.is_empty() {
-        return Err(a_new_key());
-    }
     let column = &mut definition.columns[position];
     for declared in alone.columns {
         widen(column, declared.column_type)?;
-        if !declared.nullable {
-            refuse_not_null(column)?;
-        }
         column.name = declared.name;
         column.nullable = declared.nullable && !bound;
         column.default = declared.default;
     }
-    Ok(())
+    if constraints.is_empty() { Ok(()) } else { add_constraints(definition, constraints) }
 }
 
 /// Gives a column a type that has every value of the one it has.
@@ -246,26 +237,38 @@ fn widen(column: &mut Column, to: ColumnType) -> Result<()> {
     Ok(())
 }
 
-/// Takes an index out of a definition.
+/// Takes an index or a key that is not the primary key out of a definition.
 pub(crate) fn drop_index(definition: &mut TableDefinition, name: &str) -> Result<()> {
-    let Some(index) = definition.index(name).map(|index| index.id) else {
-        let names = definition.indexes.iter().map(|index| index.name.as_str());
-        return Err(atsdb_core::name::unknown_name("index", name, names));
-    };
-    definition.indexes.retain(|other| other.id != index);
+    if let Some(index) = definition.index(name).map(|index| index.id) {
+        definition.indexes.retain(|other| other.id != index);
+    } else if let Some(position) = unique_index(definition, name) {
+        definition.unique.remove(position);
+        without_keys(definition);
+    } else {
+        let names = index_names(definition);
+        return Err(unknown_name("index", name, names.iter().map(String::as_str)));
+    }
     Ok(())
 }
 
+/// The position of a key that is an index of its own, as it is not the primary key.
+pub(crate) fn unique_index(definition: &TableDefinition, name: &str) -> Option<usize> {
+    definition.key_position(name).filter(|position| !definition.unique[*position].primary)
+}
+
+/// The names of all indexes and keys that `DROP INDEX` takes.
+pub(crate) fn index_names(definition: &TableDefinition) -> Vec<String> {
+    let keys = definition.unique.iter().filter(|unique| !unique.primary).map(|unique| definition.key_name(unique));
+    definition.indexes.iter().map(|index| index.name.clone()).chain(keys).collect()
+}
+
 fn drop_constraint(definition: &mut TableDefinition, name: &Ident, if_exists: bool) -> Result<()> {
-    let named = |of: &atsdb_core::Unique| {
-        of.name.as_deref().is_some_and(|other| atsdb_core::name::same_name(other, &name.value))
-    };
-    match definition.unique.iter().position(named) {
+    match definition.key_position(&name.value) {
         Some(position) => drop(definition.unique.remove(position)),
         None if if_exists => {}
         None => {
-            let names = definition.unique.iter().filter_map(|unique| unique.name.as_deref());
-            return Err(atsdb_core::name::unknown_name("constraint", &name.value, names));
+            let names: Vec<String> = definition.unique.iter().map(|unique| definition.key_name(unique)).collect();
+            return Err(unknown_name("constraint", &name.value, names.iter().map(String::as_str)));
         }
     }
     without_keys(definition);

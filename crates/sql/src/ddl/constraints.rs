@@ -71,6 +71,10 @@ impl Constraints {
 
     /// Puts them into a definition that has its columns. The columns of the primary key take no NULL from now on.
     pub(crate) fn apply(self, definition: &mut TableDefinition) -> Result<()> {
+        if self.primary.is_some() && definition.unique.first().is_some_and(|unique| unique.primary) {
+            return Err(sql_error(format!("multiple primary keys for table \"{}\" are not allowed", definition.name))
+                .with_hint("DROP PRIMARY KEY first, or declare UNIQUE (COLUMN, ...)"));
+        }
         let primary = self.primary.map(|declared| (declared, true));
         for (declared, primary) in primary.into_iter().chain(self.unique.into_iter().map(|declared| (declared, false)))
         {

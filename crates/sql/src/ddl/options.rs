@@ -146,12 +146,7 @@ impl TableOptions {
             definition.on_conflict = self.on_conflict.unwrap_or_default();
         }
         if self.key.is_some() || self.sort.is_some() || is_reset("key") || is_reset("sort") {
-            let unique_count = definition.unique.len();
             apply_key(&mut definition, self.key.as_deref(), self.sort.as_deref())?;
-            if definition.unique.len() > unique_count {
-                return Err(not_supported("a key that tells rows apart for a table that is there")
-                    .with_hint("leave the time out of key, or use sort: rows are then only sorted by it"));
-            }
         }
         Ok(definition)
     }

@@ -2,8 +2,8 @@
 
 use super::show::{describe, describe_query};
 use super::state::Session;
-use crate::ddl::alter::{altered, drop_index};
-use crate::ddl::constraints::{check_index_type, column_ids, column_names};
+use crate::ddl::alter::{altered, drop_index, index_names, unique_index};
+use crate::ddl::constraints::{add_unique, check_index_type, column_ids, column_names};
 use crate::ddl::create_table::{refuse_other_clauses, table_options};
 use crate::ddl::from_query::{check_names, definition_of};
 use crate::ddl::print::quoted;
@@ -20,7 +20,7 @@ use crate::text::script::Statement;
 use crate::text::table_names::table_name;
 use crate::write::insert::append_rows;
 use atsdb_core::name::{same_name, unknown_name};
-use atsdb_core::{Column, ErrorKind, Index, Result, Table, TableDefinition, Value};
+use atsdb_core::{Column, ErrorKind, Index, Result, Table, TableDefinition, Unique, Value};
 use datafusion::sql::sqlparser::ast::{
     AlterTable, CreateIndex, CreateTable, CreateTableOptions, CreateView, ObjectName, Truncate,
 };
@@ -126,22 +126,30 @@ impl Session {
         if alter.on_cluster.is_some() || alter.location.is_some() || alter.table_type.is_some() {
             return Err(not_supported("a clause of this ALTER TABLE"));
         }
-        let table = match self.base_table(&alter.name) {
-            Err(error) if alter.if_exists && error.kind() == ErrorKind::Sql => return Ok(done),
-            table => table?,
-        };
-        let mut definition = altered(&table.definition, &alter.operations)?;
-        for column in &mut definition.columns {
-            self.enter_missing(&table, column)?;
-        }
-        let new: Vec<Index> =
-            definition.indexes.iter().filter(|index| !table.definition.indexes.contains(index)).cloned().collect();
-        if definition != table.definition {
-            self.check_rollups(&table, &definition)?;
-            let table = self.redefine(&table, definition)?;
-            self.build(&table, &new)?;
-        }
+        let altered = self.retried(|| {
+            let table = match self.base_table(&alter.name) {
+                Err(error) if alter.if_exists && error.kind() == ErrorKind::Sql => return Ok(None),
+                table => table?,
+            };
+            let mut definition = altered(&table.definition, &alter.operations)?;
+            for column in &mut definition.columns {
+                self.enter_missing(&table, column)?;
+            }
+            match definition == table.definition {
+                true => Ok(None),
+                false => self.put_definition(&table, definition).map(Some),
+            }
+        })?;
+        altered.map_or(Ok(()), |(table, new)| self.build(&table, &new))?;
         Ok(done)
+    }
+
+    /// Puts a definition in the place of a table's, and returns the table with its new indexes, which have no pages yet.
+    fn put_definition(&self, table: &Table, definition: TableDefinition) -> Result<(Table, Vec<Index>)> {
+        self.check_rollups(table, &definition)?;
+        let is_new = |index: &&Index| !table.definition.indexes.contains(index);
+        let new = definition.indexes.iter().filter(is_new).cloned().collect();
+        Ok((self.redefine(table, definition)?, new))
     }
 
     /// Turns the text that older rows have in a new mapped column into its index.
@@ -157,31 +165,40 @@ impl Session {
         let done = Answer::Done { verb: "CREATE INDEX", row_count: None };
         check_index_type(create.using.as_ref())?;
         let refused = [
-            (create.unique, "UNIQUE INDEX on a table that is there", "declare UNIQUE (COLUMN, ...) in CREATE TABLE"),
             (create.predicate.is_some(), "an index with WHERE", "leave it out"),
             (!create.include.is_empty() || !create.with.is_empty(), "INCLUDE or WITH", "leave it out"),
-            (create.nulls_distinct.is_some(), "NULLS DISTINCT", "leave it out"),
+            (create.nulls_distinct.is_some() && !create.unique, "NULLS DISTINCT", "leave it out"),
         ];
         if let Some((_, what, hint)) = refused.into_iter().find(|(found, ..)| *found) {
             return Err(not_supported(what).with_hint(hint));
         }
-        let table = self.base_table(&create.table_name)?;
         let name = create.name.as_ref().map(table_name).transpose()?;
-        if let Some(index) = name.as_ref().and_then(|name| table.definition.index(name)) {
-            return match create.if_not_exists {
-                true => Ok(done),
-                false => {
-                    let message = format!("table {} has an index named {} already", table.definition.name, index.name);
-                    Err(atsdb_core::Error::new(ErrorKind::Exists, message))
+        let created = self.retried(|| {
+            let table = self.base_table(&create.table_name)?;
+            let mut definition = table.definition.clone();
+            let is_taken = |name: &&String| definition.index(name).is_some() || definition.key_position(name).is_some();
+            if let Some(name) = name.as_ref().filter(is_taken) {
+                return match create.if_not_exists {
+                    true => Ok(None),
+                    false => {
+                        let message = format!("table {} has an index named {name} already", definition.name);
+                        Err(atsdb_core::Error::new(ErrorKind::Exists, message))
+                    }
+                };
+            }
+            let columns = column_names(&create.columns, !create.unique)?;
+            let columns = column_ids(&definition, &columns).map_err(as_sql_error)?;
+            match create.unique {
+                true => {
+                    let (name, nulls_equal) = (name.clone(), create.nulls_distinct == Some(false));
+                    add_unique(&mut definition, Unique { name, nulls_equal, ..Unique::new(columns) });
                 }
-            };
-        }
-        let mut definition = table.definition.clone();
-        let columns = column_ids(&definition, &column_names(&create.columns, true)?).map_err(as_sql_error)?;
-        let index = definition.add_index(name.as_deref(), columns);
-        definition.check().map_err(as_sql_error)?;
-        let table = self.redefine(&table, definition)?;
-        self.build(&table, &[index])?;
+                false => drop(definition.add_index(name.as_deref(), columns)),
+            }
+            definition.check().map_err(as_sql_error)?;
+            self.put_definition(&table, definition).map(Some)
+        })?;
+        created.map_or(Ok(()), |(table, new)| self.build(&table, &new))?;
         Ok(done)
     }
 
@@ -198,7 +215,8 @@ impl Session {
         };
         for name in names {
             let name = table_name(name)?;
-            let holders: Vec<&Table> = tables.iter().filter(|table| table.definition.index(&name).is_some()).collect();
+            let holds = |of: &TableDefinition| of.index(&name).is_some() || unique_index(of, &name).is_some();
+            let holders: Vec<&Table> = tables.iter().filter(|table| holds(&table.definition)).collect();
             match holders.as_slice() {
                 [table] => {
                     let mut definition = table.definition.clone();
@@ -207,8 +225,8 @@ impl Session {
                 }
                 [] if if_exists => {}
                 [] => {
-                    let indexes = tables.iter().flat_map(|table| &table.definition.indexes);
-                    return Err(as_sql_error(unknown_name("index", &name, indexes.map(|index| index.name.as_str()))));
+                    let names: Vec<String> = tables.iter().flat_map(|table| index_names(&table.definition)).collect();
+                    return Err(as_sql_error(unknown_name("index", &name, names.iter().map(String::as_str))));
                 }
                 [first, ..] => {
                     return Err(sql_error(format!("{} tables have an index named {name}", holders.len()))

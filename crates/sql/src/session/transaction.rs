@@ -147,12 +147,22 @@ impl Session {
             prepared?;
             return in_transaction(open, work);
         }
-        for _ in 0..ATTEMPTS_MAX {
+        self.retried(|| {
             let mut batch = self.engine.batch(None);
             let done = work(&mut batch)?;
-            match batch.commit() {
-                Err(error) if error.kind() == ErrorKind::Conflict => self.interrupt.check()?,
-                committed => return committed.map(|_| done),
+            batch.commit().map(|_| done)
+        })
+    }
+
+    /// Does work that looks at what is there; again, if others change that meanwhile. In a transaction that is found at
+    /// its end.
+    pub(super) fn retried<T>(&self, mut work: impl FnMut() -> Result<T>) -> Result<T> {
+        for _ in 0..ATTEMPTS_MAX {
+            match work() {
+                Err(error) if error.kind() == ErrorKind::Conflict && !self.in_transaction() => {
+                    self.interrupt.check()?;
+                }
+                done => return done,
             }
         }
         Err(Error::new(ErrorKind::Conflict, "others change the table all the time").with_hint("try again"))

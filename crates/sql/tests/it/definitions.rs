@@ -77,6 +77,7 @@ fn with_constraints(mut definition: TableDefinition, choice: &mut Choice) -> Tab
                 definition.columns.iter_mut().for_each(|column| column.nullable &= !columns.contains(&column.id));
             }
             let name = (choice.below(2) == 0).then(|| NAMES[choice.below(NAMES.len() as u64)].to_owned());
+            let name = name.filter(|name| definition.key_position(name).is_none());
             definition.unique.push(Unique {
                 name,
                 primary,
@@ -90,6 +91,9 @@ fn with_constraints(mut definition: TableDefinition, choice: &mut Choice) -> Tab
     }
     for number in 0..choice.below(3) {
         let name = NAMES[(number * 7 + choice.below(7)) % NAMES.len()].to_owned();
+        if definition.key_position(&name).is_some() {
+            continue;
+        }
         definition.indexes.push(Index { id: definition.next_index_id(), name, columns: some_columns(choice) });
         definition.indexes_given += 1;
     }

@@ -82,7 +82,7 @@ impl Groups {
 }
 
 /// For each row whether a column of it is NULL.
-fn nulls_of(columns: &[ArrayRef]) -> Vec<bool> {
+pub(crate) fn nulls_of(columns: &[ArrayRef]) -> Vec<bool> {
     let mut any = vec![false; columns.first().map_or(0, |array| array.len())];
     for nulls in columns.iter().filter_map(|array| array.nulls()) {
         any.iter_mut().enumerate().for_each(|(row, any)| *any |= nulls.is_null(row));
@@ -91,7 +91,7 @@ fn nulls_of(columns: &[ArrayRef]) -> Vec<bool> {
 }
 
 /// The columns with values that are equal in SQL given the same bits: 0.0 equals -0.0 there, and all NaNs are equal.
-fn normal(columns: &[ArrayRef]) -> Vec<ArrayRef> {
+pub(crate) fn normal(columns: &[ArrayRef]) -> Vec<ArrayRef> {
     let normal = |array: &ArrayRef| -> ArrayRef {
         match array.data_type() {
             DataType::Float32 => {

@@ -196,7 +196,14 @@ fn duplicate_key(table: &Table, key: &Key, batches: &[RecordBatch], row: usize, 
     }
 }
 
-fn value_text(table: &Table, column: &Column, array: &ArrayRef, row: usize, snapshot: &ReadSnapshot) -> Result<String> {
+/// A row's value in a column, given in stored form, as text.
+pub(crate) fn value_text(
+    table: &Table,
+    column: &Column,
+    array: &ArrayRef,
+    row: usize,
+    snapshot: &ReadSnapshot,
+) -> Result<String> {
     if column.map.is_none() {
         return Ok(array_value_to_string(array, row)?);
     }

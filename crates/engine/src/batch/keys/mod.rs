@@ -6,10 +6,14 @@
 //! differ from each other, a [`KeyBounds`](bounds::KeyBounds) shows by the chunks' statistics that the store has none
 //! of them, and only where neither helps are keys hashed ([`Groups`](groups::Groups)) and chunks read ([`probe`]). Not
 //! owned: the batch and its commit.
+//!
+//! A key that is added to a table with rows is checked once for all of them ([`added`], [`duplicates`]).
 
+mod added;
 mod bounds;
 mod clock;
 pub(crate) mod conflicting_rows;
+mod duplicates;
 mod groups;
 pub(crate) mod index;
 pub(crate) mod key;

@@ -1,48 +1,66 @@
 //! A last check before the commit: the chunks that other writers have added since the batch first read the store,
-//! mostly by sealing, must have none of the batch's keys. Then the guards are raised, so that only a chunk added
-//! between this check and the commit is a conflict.
+//! mostly by sealing, must have none of the batch's keys. A key that the batch itself adds must hold for them and all
+//! other rows, too. Then the guards are raised, so that only a chunk added between this check and the commit is a
+//! conflict.
 
 use crate::batch::Batch;
+use crate::batch::keys::added::refuse_nulls;
 use crate::batch::keys::bounds::may_meet;
 use crate::batch::keys::groups::Groups;
-use crate::batch::keys::key::{Key, KeyColumns};
+use crate::batch::keys::key::Key;
 use crate::chunk::missing::column_statistics;
 use crate::read::scan::{Scan, ScanRequest};
 use crate::read::scan_chunk::ScanChunk;
 use crate::read::snapshot::ReadSnapshot;
-use atsdb_core::{ChunkGuard, ChunkId, ColumnStatistics, Error, ErrorKind, Result, Table, TimeRange};
+use crate::shared::definitions::changed_meanwhile;
+use atsdb_core::{ChunkGuard, ChunkId, ColumnStatistics, Error, ErrorKind, Result, Table, TableDefinition, TimeRange};
 use std::collections::BTreeSet;
+
+/// How often the chunks are checked that were added during the check before.
+const RECHECKS_MAX: usize = 20;
 
 impl Batch {
     /// Checks the chunks that are newer than the guards, and raises the guards.
     ///
     /// Errors: [`Conflict`](ErrorKind::Conflict) if another writer has added a row of the same key.
     pub(crate) fn recheck_guards(&mut self) -> Result<()> {
+        for _ in 0..RECHECKS_MAX {
+            if !self.recheck_newer()? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// One check. Returns whether there was something to check.
+    fn recheck_newer(&mut self) -> Result<bool> {
         let guards = self.changes.guards().to_vec();
         if guards.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         let fresh = ReadSnapshot::take(&self.handle.shared)?;
         let newest = fresh.inner.store.newest_chunk()?;
         if guards.iter().all(|guard| guard.newest >= newest) {
-            return Ok(());
+            return Ok(false);
         }
         let (own, base) = (self.snapshot()?, self.base()?);
         for guard in &guards {
             // A table that the batch or another writer has dropped is not compared: the commit decides.
-            let table = own.tables().iter().find(|table| table.id == guard.table).cloned();
-            if let Some(table) = table
-                && fresh.tables().iter().any(|visible| visible.id == table.id)
-            {
-                if table.definition.is_in_memory() {
-                    require_unsaved(&table, guard, &fresh)?;
-                    continue;
-                }
-                compare(&table, guard, &fresh, &own, &base)?;
+            let table = own.tables().iter().find(|table| table.id == guard.table);
+            let (Some(table), Some(before)) = (table, base.table_by_id(guard.table)) else { continue };
+            let Some(now) = fresh.table_by_id(table.id) else { continue };
+            if now.version != before.version {
+                return Err(changed_meanwhile(&before.definition));
             }
+            if table.definition.is_in_memory() {
+                require_unsaved(table, guard, &fresh)?;
+                continue;
+            }
+            let removed = self.changes.removed_and_hidden();
+            Recheck::new(table, &before.definition, guard, (&fresh, &own, &base), removed)?.run()?;
         }
         self.changes.raise_guards(newest);
-        Ok(())
+        Ok(true)
     }
 }
 
@@ -59,46 +77,98 @@ fn require_unsaved(table: &Table, guard: &ChunkGuard, fresh: &ReadSnapshot) -> R
     }
 }
 
-/// Refuses a key that is both in one of the batch's own chunks and in a chunk that is newer than the guard.
-fn compare(
-    table: &Table,
-    guard: &ChunkGuard,
-    fresh: &ReadSnapshot,
-    own: &ReadSnapshot,
-    base: &ReadSnapshot,
-) -> Result<()> {
-    let keys = Key::all_of(&table.definition)?;
-    let (fresh, own) = (scan(fresh, table)?, scan(own, table)?);
-    let known = base.inner.store.chunks(table.id, TimeRange::ALL)?;
-    let known: BTreeSet<ChunkId> = known.into_iter().map(|entry| entry.id).collect();
-    let added = |chunk: &ScanChunk| chunk.entry.id > guard.newest;
-    let is_own = |chunk: &ScanChunk| !known.contains(&chunk.entry.id);
-    for (new_at, new) in fresh.chunks().iter().enumerate().filter(|(_, chunk)| added(chunk)) {
-        for (own_at, mine) in own.chunks().iter().enumerate().filter(|(_, chunk)| is_own(chunk)) {
-            for key in &keys {
-                let (a, b) = (statistics(table, key, new), statistics(table, key, mine));
-                if !may_meet(key, (new.entry.row_count, &a), (mine.entry.row_count, &b)) {
-                    continue;
-                }
-                let mine: KeyColumns = own.read_stored(own_at, &key.positions)?;
-                let groups = Groups::of(&[mine], key.nulls_equal)?;
-                if groups.find(&fresh.read_stored(new_at, &key.positions)?)?.iter().any(Option::is_some) {
-                    let message =
-                        format!("another writer has added rows of the same key to table {}", table.definition.name);
-                    return Err(Error::new(ErrorKind::Conflict, message));
-                }
+/// The comparison of a table's chunks that are newer than the guard.
+struct Recheck<'a> {
+    table: &'a Table,
+    older: &'a TableDefinition,
+    /// The keys, and for each whether the batch adds it.
+    keys: Vec<(Key, bool)>,
+    /// What is visible now. Of the chunks, those that the batch removes do not count.
+    fresh: Scan,
+    removed: BTreeSet<ChunkId>,
+    newest_checked: ChunkId,
+    /// What the batch sees, and which of its chunks are not its own.
+    own: Scan,
+    known: BTreeSet<ChunkId>,
+}
+
+impl<'a> Recheck<'a> {
+    fn new(
+        table: &'a Table,
+        older: &'a TableDefinition,
+        guard: &ChunkGuard,
+        (fresh, own, base): (&ReadSnapshot, &ReadSnapshot, &ReadSnapshot),
+        removed: BTreeSet<ChunkId>,
+    ) -> Result<Self> {
+        let added = table.definition.keys_added_to(older);
+        let keyed = |unique| Ok((Key::of(&table.definition, unique)?, added.contains(&unique)));
+        let keys = table.definition.unique.iter().map(keyed).collect::<Result<_>>()?;
+        let known = base.inner.store.chunks(table.id, TimeRange::ALL)?;
+        let known = known.into_iter().map(|entry| entry.id).collect();
+        // The batch may have given the table a definition that a snapshot of the store does not have.
+        let request = ScanRequest { columns: Vec::new(), use_cache: true, ..ScanRequest::all(table) };
+        let (fresh, own) = (Scan::plan(fresh, table, &request)?, Scan::plan(own, table, &request)?);
+        Ok(Self { table, older, keys, fresh, removed, newest_checked: guard.newest, own, known })
+    }
+
+    fn run(&self) -> Result<()> {
+        let is_newer = |chunk: &ScanChunk| chunk.entry.id > self.newest_checked;
+        for (at, chunk) in self.fresh.chunks().iter().enumerate().filter(|(_, chunk)| is_newer(chunk)) {
+            let has_no_null = refuse_nulls(&self.table.definition, self.older, chunk);
+            has_no_null.map_err(|error| Error::new(ErrorKind::Conflict, error.message()))?;
+            for (key, is_added) in &self.keys {
+                self.compare(at, key, *is_added)?;
             }
         }
+        Ok(())
     }
-    Ok(())
-}
 
-fn scan(snapshot: &ReadSnapshot, table: &Table) -> Result<Scan> {
-    let (range, predicates) = (TimeRange::ALL, Vec::new());
-    snapshot.scan(table, &ScanRequest { columns: Vec::new(), range, predicates, use_cache: true })
-}
+    /// Compares a newer chunk with the batch's own chunks, and for a key that the batch adds with itself and with all
+    /// other chunks.
+    fn compare(&self, at: usize, key: &Key, is_added: bool) -> Result<()> {
+        let chunk = &self.fresh.chunks()[at];
+        let is_own = |other: &ScanChunk| !self.known.contains(&other.entry.id);
+        let is_other = |other: &ScanChunk| other.entry.id != chunk.entry.id && !self.removed.contains(&other.entry.id);
+        let own = self.own.chunks().iter().enumerate().filter(|(_, other)| is_own(other));
+        let visible = self.fresh.chunks().iter().enumerate().filter(|(_, other)| is_added && is_other(other));
+        let others = own.map(|other| (&self.own, other)).chain(visible.map(|other| (&self.fresh, other)));
+        let bounds = self.statistics(key, chunk);
+        let mut groups = None;
+        if is_added {
+            let of_chunk = self.groups(at, key)?;
+            let keyed = (0..chunk.entry.row_count as usize).filter(|row| of_chunk.group(*row).is_some()).count();
+            if of_chunk.count() < keyed {
+                return Err(self.conflict());
+            }
+            groups = Some(of_chunk);
+        }
+        for (scan, (other_at, other)) in others {
+            let other_bounds = self.statistics(key, other);
+            if !may_meet(key, (chunk.entry.row_count, &bounds), (other.entry.row_count, &other_bounds)) {
+                continue;
+            }
+            let groups = match &mut groups {
+                Some(groups) => groups,
+                none => none.insert(self.groups(at, key)?),
+            };
+            if groups.find(&scan.read_stored(other_at, &key.positions)?)?.iter().any(Option::is_some) {
+                return Err(self.conflict());
+            }
+        }
+        Ok(())
+    }
 
-fn statistics(table: &Table, key: &Key, chunk: &ScanChunk) -> Vec<ColumnStatistics> {
-    let columns = key.positions.iter().map(|position| &table.definition.columns[*position]);
-    columns.map(|column| column_statistics(&chunk.descriptor, column)).collect()
+    fn groups(&self, at: usize, key: &Key) -> Result<Groups> {
+        Groups::of(&[self.fresh.read_stored(at, &key.positions)?], key.nulls_equal)
+    }
+
+    fn statistics(&self, key: &Key, chunk: &ScanChunk) -> Vec<ColumnStatistics> {
+        let columns = key.positions.iter().map(|position| &self.table.definition.columns[*position]);
+        columns.map(|column| column_statistics(&chunk.descriptor, column)).collect()
+    }
+
+    fn conflict(&self) -> Error {
+        let message = format!("another writer has added rows of the same key to table {}", self.table.definition.name);
+        Error::new(ErrorKind::Conflict, message)
+    }
 }

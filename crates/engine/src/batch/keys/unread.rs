@@ -129,7 +129,8 @@ fn is_above(value: KeyValue<'_>, max: &Bound) -> bool {
     }
 }
 
-fn integer(bound: &Option<Bound>) -> Option<i64> {
+/// A bound of integers that fit 64 bits with a sign.
+pub(crate) fn integer(bound: &Option<Bound>) -> Option<i64> {
     match bound {
         Some(Bound::Int(value)) => Some(*value),
         Some(Bound::UInt(value)) => i64::try_from(*value).ok(),

@@ -171,13 +171,7 @@ fn indexes(number: i64, table: &Table) -> Vec<IndexObject> {
     let mut next = INDEXES_FROM + number * 64;
     for unique in &definition.unique {
         let columns = positions(&unique.columns);
-        let names: Vec<&str> =
-            columns.iter().map(|position| definition.columns[*position as usize - 1].name.as_str()).collect();
-        // As PostgreSQL names what nobody has named.
-        let name = unique.name.clone().unwrap_or_else(|| match unique.primary {
-            true => format!("{}_pkey", definition.name),
-            false => format!("{}_{}_key", definition.name, names.join("_")),
-        });
+        let name = definition.key_name(unique);
         let index =
             IndexObject { number: next, name, is_unique: true, is_primary: unique.primary, is_key: true, columns };
         found.push(index);
