@@ -1,4 +1,4 @@
-//! Keys as the standard lists them: `table_constraints` and `key_column_usage`.
+//! Keys in the form of the SQL standard: `table_constraints` and `key_column_usage`.
 
 use super::relation::{Asked, CATALOG, Cell, Kind, PUBLIC, Relation, Rows, Source};
 use atsdb_core::{Result, Table, TableDefinition, Unique};
@@ -62,7 +62,7 @@ fn place(definition: &TableDefinition, unique: &Unique) -> Vec<Cell> {
     [CATALOG, PUBLIC, name.as_str(), CATALOG, PUBLIC, definition.name.as_str()].map(Cell::text).into()
 }
 
-/// Its own name, else the one that PostgreSQL would give it.
+/// The constraint's own name, or else the one that PostgreSQL would give it.
 fn constraint_name(definition: &TableDefinition, unique: &Unique) -> String {
     match &unique.name {
         Some(name) => name.clone(),
