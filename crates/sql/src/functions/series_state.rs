@@ -174,7 +174,7 @@ impl Accumulator for SeriesGroup {
     }
 }
 
-/// The rows of a window that moves, in the order in which they came and go; `None` is one without a point.
+/// The rows of a sliding window, in the order in which they entered it; `None` is a row without a point.
 #[derive(Debug)]
 pub(crate) struct SeriesWindow {
     plan: Plan,

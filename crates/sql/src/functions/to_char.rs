@@ -11,7 +11,7 @@ use datafusion::logical_expr::{ColumnarValue, Documentation, ScalarFunctionArgs,
 use std::sync::Arc;
 
 /// PostgreSQL's patterns and the equivalent ones of strftime. `FM` before a pattern removes padding. An empty one marks
-/// a pattern that is not supported but begins like another.
+/// an unsupported pattern that begins like a supported one.
 const PATTERNS: [(&str, &str); 34] = [
     ("YYYY", "%Y"),
     ("IYYY", "%G"),

@@ -1,4 +1,4 @@
-//! The operator: every thread reads chunks of its own and groups their rows; then the groups are merged.
+//! The operator. Each thread reads its own chunks and groups their rows; then the groups are merged.
 
 use super::call::Call;
 use crate::scan::operator::AtsdbScan;
@@ -32,8 +32,8 @@ use tokio::task::JoinSet;
 /// Aggregates the chunks of a scan.
 #[derive(Debug, Clone)]
 pub(crate) struct AggregateExec {
-    /// DataFusion's plan of the same aggregate. It runs where the groups do not fit the memory, as it can write them to
-    /// disk.
+    /// DataFusion's plan of the same aggregate. It runs if the groups do not fit into memory, because it can write them
+    /// to disk.
     spilling: Arc<dyn ExecutionPlan>,
     scan: AtsdbScan,
     keys: Vec<GroupKey>,
@@ -79,14 +79,14 @@ impl AggregateExec {
         }
     }
 
-    /// The groups of all chunks. If they do not fit the memory, the error is [`DataFusionError::ResourcesExhausted`],
-    /// and all memory has been given back.
+    /// The groups of all chunks. If they do not fit into memory, the error is [`DataFusionError::ResourcesExhausted`],
+    /// and all memory has been freed.
     async fn aggregate(&self, context: &TaskContext) -> Result<(Groups, MemoryReservation)> {
         let scan = self.scan.scan();
         let threads = context.session_config().target_partitions().min(scan.chunks().len()).max(1);
         let mut tasks = JoinSet::new();
         for first in 0..threads {
-            // The pool gives an operator that can do with less memory no more than its share.
+            // The pool limits an operator that can spill to its share.
             let consumer = MemoryConsumer::new(self.name()).with_can_spill(true);
             let part = Part {
                 scan: Arc::clone(&scan),
@@ -122,7 +122,7 @@ impl AggregateExec {
         if self.keys.is_empty() {
             all.ensure_one().map_err(from_engine)?;
         }
-        // Before the first row, as a result that does not fit is an error of the whole query.
+        // Checked before the first row, because a result that does not fit is an error of the whole query.
         for call in &self.calls {
             call.check(all.measured(call.measure, 0..all.len()))?;
         }
@@ -156,7 +156,7 @@ impl AggregateExec {
     }
 }
 
-/// What one thread does.
+/// The work of one thread.
 struct Part {
     scan: Arc<Scan>,
     groups: Groups,
@@ -172,14 +172,14 @@ impl Part {
                 self.chunks_read.add(1);
             }
             self.reservation.try_resize(self.groups.memory_bytes())?;
-            // A query that is stopped ends here.
+            // A stopped query ends here.
             tokio::task::yield_now().await;
         }
         Ok((first, self.groups, self.reservation))
     }
 }
 
-/// An error of the engine. DataFusion's plan may still do what does not fit here.
+/// Converts an error of the engine. If memory is exhausted, DataFusion's plan may still succeed.
 fn from_engine(error: Error) -> DataFusionError {
     match error.kind() {
         ErrorKind::Resources => DataFusionError::ResourcesExhausted(error.to_string()),
