@@ -1,8 +1,6 @@
-//! Ctrl-C: the first one stops the work at its next safe place, the second one ends the process. The same of SIGTERM
-//! and SIGHUP.
-//!
-//! Work that has no safe place of its own ends at the first one: the store is then as a crash leaves it, which is
-//! as if the work had not begun.
+//! Ctrl-C: the first one stops the work at its next safe place, the second one ends the process. SIGTERM and SIGHUP do
+//! the same. Work that has no safe place ends at the first one. For the store this is like a crash, which is as if the
+//! work had not begun.
 
 use atsdb::{Error, ErrorKind, Result};
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
@@ -21,8 +19,8 @@ type StopWork = Box<dyn Fn() + Send>;
 /// Exit code of a program that Ctrl-C ended.
 pub(crate) const EXIT_CODE: i32 = 130;
 
-/// Begins to listen. Without it Ctrl-C ends the process as the system does it. Signals that this process inherited as
-/// ignored stay ignored, as SIGHUP under `nohup`, and SIGINT in the background of a script.
+/// Begins to listen. Without this call, Ctrl-C ends the process in the system's default way. Signals that this process
+/// inherited as ignored stay ignored, as SIGHUP under `nohup`, and SIGINT in the background of a script.
 pub(crate) fn listen() {
     let ignored = ignored_signals();
     let listen = move || {
@@ -62,7 +60,7 @@ fn end() -> ! {
     std::process::exit(EXIT_CODE);
 }
 
-/// While this lives, the first Ctrl-C calls the function it was made with and makes [`check`] fail.
+/// While this exists, the first Ctrl-C calls its function and makes [`check`] fail.
 pub(crate) struct Watch(());
 
 impl Watch {
@@ -80,7 +78,7 @@ impl Drop for Watch {
     }
 }
 
-/// While this lives, SIGHUP calls the function it was made with, and ends nothing.
+/// While this exists, SIGHUP calls its function, and ends nothing.
 pub(crate) struct OnHangup(());
 
 impl OnHangup {
