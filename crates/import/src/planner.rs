@@ -121,8 +121,8 @@ impl Planner<'_> {
         }
     }
 
-    /// The map of a text column from its observed values. If only a part was observed, twice as many distinct texts are
-    /// assumed.
+    /// Sets the map of a text column from its observed values. If only a part was observed, twice as many distinct
+    /// texts are assumed.
     fn set_map(&self, definition: &mut TableDefinition, columns: &mut [PlanColumn], position: usize) {
         let facts = &self.merged[position].facts;
         let Some(last) = columns.last_mut().filter(|last| last.column.column_type == ColumnType::Text) else { return };

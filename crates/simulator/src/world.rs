@@ -98,8 +98,9 @@ impl World {
         Ok((Observed { outcome, has_crashed, failed }, nested))
     }
 
-    /// An `ALTER` is generated from the present definition. If that changes before it is executed, the statement has
-    /// another meaning. One backup at a time is made in an archive.
+    /// Whether another action in the middle would change the meaning of this one. An `ALTER` is generated from the
+    /// present definition: if that changes before it is executed, the statement has another meaning. Only one backup at
+    /// a time can be made in an archive.
     fn is_ambiguous(&self, action: &Action, trouble: &Trouble) -> bool {
         match (&trouble.kind, action) {
             (TroubleKind::Stall(other), Action::Alter { .. }) => {

@@ -23,7 +23,7 @@ impl Sample {
         self.put(format!("files {worker}"), files as f64);
     }
 
-    /// The sizes in MiB of the store, its log, all other files beside it, and its copies.
+    /// Adds the sizes in MiB of the store, its log, all other files beside it, and its copies.
     pub(crate) fn put_folder(&mut self, folder: &Path) {
         let mib =
             |name: &str| fs::metadata(folder.join(name)).map_or(0, |found| found.len()) as f64 / f64::from(1 << 20);

@@ -87,7 +87,7 @@ struct Lexer<'a> {
     place: usize,
     /// Inside `{}` a name holds no colon, and `inf` and keywords are names.
     braces: bool,
-    /// Inside `[]` a colon is a separate word.
+    /// Whether this is inside `[]`, where a colon is a separate word.
     brackets: bool,
 }
 

@@ -73,7 +73,7 @@ pub(crate) fn open_parameters(statement: &mut Statement) -> bool {
     has_some
 }
 
-/// Operators whose two sides have the same type.
+/// Whether both sides of an operator have the same type.
 fn is_of_one_type(operator: &BinaryOperator) -> bool {
     use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq, Spaceship, StringConcat};
     matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq | Spaceship | StringConcat)

@@ -22,7 +22,7 @@ impl InsertRuns {
         self.0.drain(..).try_for_each(|mut run| run.flush(batch))
     }
 
-    /// Moves the run for a statement to the front.
+    /// Moves the run for a statement to the front. Returns whether there is one.
     pub(super) fn choose(&mut self, text: &str) -> bool {
         match self.0.iter().position(|run| run.takes(text)) {
             Some(at) => self.0[..=at].rotate_right(1),
