@@ -126,7 +126,7 @@ fn value_of(placeholder: &Placeholder, parameters: &Parameters) -> Result<Planne
     if placeholder.field.as_ref().is_some_and(|field| is_text(field.data_type())) {
         return Ok(lit(text));
     }
-    // The same type as for a number in the text.
+    // The same type as that of a number in the text.
     if let Ok(value) = text.parse::<i64>() {
         return Ok(lit(value));
     }

@@ -82,7 +82,7 @@ impl InferredTypes {
     }
 }
 
-/// The type in which a value is passed; `None` if there is none.
+/// The type in which a value is passed; `None` if no value can be passed in it.
 fn plain_type(data_type: &DataType) -> Option<&DataType> {
     match data_type {
         DataType::Null => None,

@@ -87,7 +87,7 @@ impl Session {
         self.restriction.set(permission, reason.into());
     }
 
-    /// Returns the same error as a statement that needs a right that the session does not have.
+    /// Fails if the session does not have this right, with the same error as a statement that needs it.
     pub fn require(&self, needed: Permission) -> Result<()> {
         self.restriction.require(needed)
     }
